@@ -1,0 +1,166 @@
+# stoker: how fast a large model trains on a cluster, and why not faster.
+#
+# On a bare Debian 12, which has no make yet:
+#     sh tests/setup demo     installs what is missing, then runs `make demo`
+#     sh tests/setup test     installs what is missing, then runs `make check`
+#
+# Honoured: CC, CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, PREFIX, DESTDIR; WERROR=1, V=1.
+
+VERSION = 0.1.0
+PREFIX = /usr/local
+
+.DEFAULT_GOAL = all
+.PHONY: all demo check lint assumptions asan bench golden-update install uninstall setup clean \
+        help programs benches flags FORCE
+
+# ---- targets -----------------------------------------------------------------------------------
+
+all: stoker ## build ./stoker (the default)
+
+demo: ## install what is missing, build, and show what stoker can do
+	@sh tests/setup build
+	@$(MAKE) --no-print-directory all
+	@scenarios/demo
+
+check: ## install what is missing, build, run every test; the last line counts them
+	@sh tests/setup check
+	@$(MAKE) --no-print-directory programs $(if $(filter release,$(MODE)),stoker) || \
+	    { echo '0 passed, 1 failed'; exit 1; } # it did not build
+	@STOKER='$(CURDIR)/$(BUILD)/stoker' tests/run-checks $(TESTS)
+
+lint: ## check layout, layers, lengths, banned calls, warnings, clang-tidy, cppcheck, sources
+	@LINT_FLAGS='$(PROJECT_FLAGS) $(LIBRARY_FLAGS)' tests/lint/run
+
+assumptions: ## list the simplifications of the model (comments marked ASSUMES)
+	@tests/lint/assumptions
+
+asan: ## run every test with the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory MODE=asan check
+
+bench: benches ## run the speed measurements of tests/bench
+	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
+
+golden-update: all ## rewrite the expected texts of tests/golden; the commit argues the difference
+	@tests/golden/update
+
+install: all ## install stoker and its catalogue under PREFIX
+	install -D -m 755 stoker '$(DESTDIR)$(PREFIX)/bin/stoker'
+	@find models topologies scenarios -name '*.yaml' | while read -r file; do \
+	    install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/stoker/'"$$file" || exit 1; \
+	done
+
+uninstall: ## remove what `make install` put there
+	rm -f '$(DESTDIR)$(PREFIX)/bin/stoker'
+	rm -rf '$(DESTDIR)$(PREFIX)/share/stoker'
+
+setup: ## install the Debian packages that building and testing need
+	@sh tests/setup check
+
+clean: ## remove everything that was built
+	rm -rf build stoker
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
+
+# ---- flags -------------------------------------------------------------------------------------
+
+# Objects of each pair of compiler and mode live apart. MODE is release or asan.
+MODE = release
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+BUILD := build/$(notdir $(firstword $(CC)))-$(MODE)
+
+CFLAGS_release = -O2 -g
+CFLAGS_asan = -O1 -g
+CFLAGS = $(CFLAGS_$(MODE))
+
+# CI sets the variable CI; there a warning is an error.
+WERROR_FLAG = $(if $(filter-out false 0,$(CI))$(filter 1,$(WERROR)),-Werror)
+
+PROJECT_FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -Isim -Wall -Wextra -Wpedantic -Wshadow \
+    -Wconversion -Wdouble-promotion -Wmissing-prototypes -Wstrict-prototypes -Wundef -Wvla \
+    -ffp-contract=off
+MODE_FLAGS_asan = -DSTOKER_DEBUG -fsanitize=address,undefined -fno-sanitize-recover=all \
+    -fno-omit-frame-pointer
+MODE_FLAGS = $(MODE_FLAGS_$(MODE))
+
+LIBRARIES = gsl sqlite3 yaml-0.1
+LIBRARY_FLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
+LIBRARY_LIBS := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
+CMOCKA_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
+
+COMPILE = $(CC) $(PROJECT_FLAGS) $(MODE_FLAGS) $(WERROR_FLAG) $(LIBRARY_FLAGS) $(CPPFLAGS) $(CFLAGS)
+LINK = $(CC) $(MODE_FLAGS) $(CFLAGS) $(LDFLAGS)
+
+# ---- files -------------------------------------------------------------------------------------
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+LIBRARY_OBJECTS := $(call objects,$(filter-out sim/cli/main.c,$(wildcard sim/*/*.c)))
+SUPPORT_OBJECTS := $(call objects,$(wildcard tests/support/*.c))
+TEST_OBJECTS := $(call objects,$(sort $(wildcard tests/unit/*.c tests/closed_form/*.c \
+                                               tests/published/*.c tests/fuzz/*.c)))
+BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
+MAIN_OBJECT := $(BUILD)/sim/cli/main.o
+ALL_OBJECTS := $(LIBRARY_OBJECTS) $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS) $(MAIN_OBJECT)
+
+TESTS := $(TEST_OBJECTS:.o=)
+BENCHES := $(BENCH_OBJECTS:.o=)
+
+programs: $(BUILD)/stoker $(TESTS) $(BENCHES)
+benches: $(BENCHES)
+
+# ---- rules -------------------------------------------------------------------------------------
+
+# V=1 shows the commands.
+quiet = $(if $(V),,@echo '  $(1)' $@;)
+
+# ./stoker is the last one that was asked for, of whichever compiler and mode.
+stoker: $(BUILD)/stoker FORCE
+	@cmp -s $< $@ || install -m 755 $< $@
+
+$(BUILD)/stoker: $(MAIN_OBJECT) $(BUILD)/libstoker.a
+	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
+
+$(TESTS): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
+	$(call quiet,LINK)$(LINK) -o $@ $^ $(CMOCKA_LIBS) $(LIBRARY_LIBS) $(LDLIBS)
+
+$(BENCHES): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
+	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
+
+$(BUILD)/libstoker.a: $(LIBRARY_OBJECTS) $(BUILD)/libstoker.list
+$(BUILD)/libsupport.a: $(SUPPORT_OBJECTS) $(BUILD)/libsupport.list
+$(BUILD)/%.a:
+	@rm -f $@
+	$(call quiet,AR)$(AR) rcs $@ $(filter %.o,$^)
+
+$(ALL_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(COMPILE) $(OWN_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS): OWN_FLAGS = -Itests
+$(BUILD)/sim/cli/version.o: OWN_FLAGS = $(VERSION_FLAGS)
+$(BUILD)/sim/cli/version.o: $(BUILD)/version
+VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"'
+
+# A stamp is rewritten when its text changes: new flags, or another list of objects, build anew.
+write_stamp = $(file >$@.new,$(1))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(BUILD)/flags: FORCE | $(BUILD)
+	$(if $(LIBRARY_LIBS),,$(error pkg-config does not find $(LIBRARIES): try `make setup`))
+	@$(call write_stamp,$(COMPILE) $(LDFLAGS) $(LDLIBS))
+$(BUILD)/version: FORCE | $(BUILD)
+	@$(call write_stamp,$(VERSION_FLAGS))
+$(BUILD)/libstoker.list: FORCE | $(BUILD)
+	@$(call write_stamp,$(LIBRARY_OBJECTS))
+$(BUILD)/libsupport.list: FORCE | $(BUILD)
+	@$(call write_stamp,$(SUPPORT_OBJECTS))
+$(BUILD):
+	@mkdir -p $@
+
+# For tests/lint when it is run by hand.
+flags:
+	@echo '$(PROJECT_FLAGS) $(LIBRARY_FLAGS)'
+
+-include $(ALL_OBJECTS:.o=.d)

@@ -1,0 +1,210 @@
+/* A list of blocks; allocation moves an offset in the current one.
+ *
+ * Blocks before `current` are full, those after it are empty: left over from
+ * the time before a reset. New blocks double the memory held, up to a cap, so
+ * their number stays small. A fresh block comes from calloc, whose pages cost
+ * nothing until they are touched; only a block that was used before is
+ * cleared by hand, piece by piece as it is handed out again.
+ */
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t BLOCK_BYTES_MIN = (size_t)64 << 10;
+static const size_t BLOCK_BYTES_MAX = (size_t)4 << 20;
+static const size_t GROW_COUNT_MIN = 8;
+
+struct block {
+    struct block *next;
+    size_t size_bytes; /* of `memory` */
+    size_t used_bytes;
+    bool is_recycled; /* may hold old contents: clear what is handed out */
+    max_align_t memory[];
+};
+
+struct arena {
+    struct block *first;
+    struct block *current; /* NULL as long as there is no block */
+    size_t held_bytes;     /* sum over the blocks */
+    size_t used_bytes;     /* asked for since the last reset */
+};
+
+static _Noreturn void out_of_memory(size_t size_bytes)
+{
+    fprintf(stderr, "stoker: out of memory (%zu bytes were asked for)\n", size_bytes);
+    exit(1);
+}
+
+struct arena *arena_new(void)
+{
+    struct arena *arena = calloc(1, sizeof *arena);
+    if (arena == NULL) {
+        out_of_memory(sizeof *arena);
+    }
+    return arena;
+}
+
+void arena_free(struct arena *arena)
+{
+    if (arena == NULL) {
+        return;
+    }
+    struct block *block = arena->first;
+    while (block != NULL) {
+        struct block *next = block->next;
+        free(block);
+        block = next;
+    }
+    free(arena);
+}
+
+static size_t block_room(const struct block *block)
+{
+    return block->size_bytes - block->used_bytes;
+}
+
+static struct block *block_new(struct arena *arena, size_t size_bytes)
+{
+    size_t block_bytes = arena->held_bytes;
+    block_bytes = block_bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN : block_bytes;
+    block_bytes = block_bytes > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX : block_bytes;
+    block_bytes = block_bytes < size_bytes ? size_bytes : block_bytes;
+    struct block *block = calloc(1, sizeof *block + block_bytes);
+    if (block == NULL) {
+        out_of_memory(size_bytes);
+    }
+    block->size_bytes = block_bytes;
+    arena->held_bytes += block_bytes;
+    return block;
+}
+
+/* Unlinks the first empty block that is large enough, or returns NULL. */
+static struct block *take_empty_block(struct arena *arena, size_t size_bytes)
+{
+    if (arena->current == NULL) {
+        return NULL;
+    }
+    for (struct block **link = &arena->current->next; *link != NULL; link = &(*link)->next) {
+        struct block *block = *link;
+        sim_assert(block->used_bytes == 0);
+        if (block->size_bytes >= size_bytes) {
+            *link = block->next;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+/* Makes a block with room for `size_bytes` the current one. */
+static void open_block(struct arena *arena, size_t size_bytes)
+{
+    struct block *block = take_empty_block(arena, size_bytes);
+    if (block == NULL) {
+        block = block_new(arena, size_bytes);
+    }
+    struct block **link = arena->current == NULL ? &arena->first : &arena->current->next;
+    block->next = *link;
+    *link = block;
+    arena->current = block;
+}
+
+void *arena_alloc(struct arena *arena, size_t size_bytes)
+{
+    const size_t alignment = sizeof(max_align_t);
+    if (size_bytes > SIZE_MAX / 2) {
+        out_of_memory(size_bytes);
+    }
+    const size_t rounded_bytes = (size_bytes + alignment - 1) / alignment * alignment;
+    if (arena->current == NULL || block_room(arena->current) < rounded_bytes) {
+        open_block(arena, rounded_bytes);
+    }
+    struct block *block = arena->current;
+    sim_assert(block_room(block) >= rounded_bytes);
+    char *memory = (char *)block->memory + block->used_bytes;
+    block->used_bytes += rounded_bytes;
+    arena->used_bytes += size_bytes;
+    if (block->is_recycled) {
+        memset(memory, 0, rounded_bytes);
+    }
+    return memory;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
+{
+    if (element_bytes != 0 && count > SIZE_MAX / element_bytes) {
+        out_of_memory(SIZE_MAX);
+    }
+    return arena_alloc(arena, count * element_bytes);
+}
+
+void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_needed,
+                 size_t element_bytes)
+{
+    sim_assert(old != NULL || *capacity == 0);
+    if (count_needed <= *capacity) {
+        return old;
+    }
+    size_t count = *capacity > SIZE_MAX / 2 ? count_needed : 2 * *capacity;
+    count = count < GROW_COUNT_MIN ? GROW_COUNT_MIN : count;
+    count = count < count_needed ? count_needed : count;
+    void *grown = arena_array(arena, count, element_bytes);
+    if (*capacity > 0) {
+        memcpy(grown, old, *capacity * element_bytes);
+    }
+    *capacity = count;
+    return grown;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+    const size_t copied = strnlen(text, length);
+    char *copy = arena_alloc(arena, copied + 1);
+    memcpy(copy, text, copied);
+    return copy;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    sim_assert(length >= 0);
+    const size_t text_bytes = (size_t)length + 1;
+    char *text = arena_alloc(arena, text_bytes);
+    vsnprintf(text, text_bytes, format, arguments);
+    return text;
+}
+
+void arena_reset(struct arena *arena)
+{
+    for (struct block *block = arena->first; block != NULL; block = block->next) {
+        block->is_recycled = block->is_recycled || block->used_bytes > 0;
+        block->used_bytes = 0;
+    }
+    arena->current = arena->first;
+    arena->used_bytes = 0;
+}
+
+size_t arena_used_bytes(const struct arena *arena)
+{
+    return arena->used_bytes;
+}

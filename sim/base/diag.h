@@ -1,0 +1,73 @@
+/* Messages about a user's input: where it is wrong, the line, a caret, and
+ * what would be right.
+ *
+ *     scenarios/moe.yaml:14:9: error: tp 6 does not divide 64 heads
+ *        14 |   parallel: {tp: 6, pp: 4}
+ *           |              ^
+ *        = help: tp may be 1, 2, 4, 8, 16, 32 or 64
+ *
+ * A diag collects messages while a file is read and a plan is checked, so a
+ * user sees several mistakes at once. Library functions never print: they
+ * return false and leave the reason here; main prints it on stderr.
+ *
+ * The kind of the worst message decides the exit status: DIAG_INPUT gives 3,
+ * DIAG_INFEASIBLE gives 4 (the input is well formed, but the plan cannot be:
+ * it does not fit, or sizes do not divide), DIAG_FAILURE gives 1 (disk full,
+ * corrupt database), DIAG_USAGE gives 2.
+ */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include "base/check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct arena;
+
+/* Where a value was written. A place without a file (file NULL) is a default
+ * or a command line; `file` then may be given as e.g. "--set" with line 0. */
+struct place {
+    const char *file;        /* borrowed from the document's arena */
+    const char *source_text; /* the whole file, for the quoted line; may be NULL; borrowed */
+    uint32_t line;           /* from 1; 0 = the whole file */
+    uint32_t column;         /* from 1, in bytes */
+};
+
+enum diag_kind { DIAG_NOTE, DIAG_WARNING, DIAG_FAILURE, DIAG_USAGE, DIAG_INFEASIBLE, DIAG_INPUT };
+
+struct diag;
+
+struct diag *diag_new(struct arena *arena); /* lives as long as the arena */
+
+/* Adds a message. `place` may be NULL. The text is one sentence without a
+ * final full stop, lower case unless it begins with a name. Returns false
+ * always, so that a checker can `return diag_add(...)`. */
+bool diag_add(struct diag *diag, enum diag_kind kind, const struct place *place, const char *format,
+              ...) PRINTF_LIKE(4, 5);
+
+/* Adds "= help: ..." to the last message: what would be right. */
+void diag_help(struct diag *diag, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* At least one message is an error (FAILURE, USAGE, INFEASIBLE or INPUT). */
+bool diag_has_error(const struct diag *diag);
+uint32_t diag_error_count(const struct diag *diag);
+
+/* 0 when there is no error, else 1, 2, 3 or 4 as above; input errors win over
+ * infeasible ones, those over usage, those over failures. */
+int diag_exit_status(const struct diag *diag);
+
+/* Prints all messages in the order they were added; after 20 errors the rest
+ * is counted, not printed. Control characters in quoted text are shown as '?'. */
+void diag_print(const struct diag *diag, FILE *out);
+
+/* Text of the first error message without its place, or NULL: for a sweep
+ * that records why a point was infeasible. Borrowed. */
+const char *diag_first_error(const struct diag *diag);
+
+/* The candidate nearest to `word` (edit distance at most a third of its
+ * length, at least 1 allowed, at most 3), or NULL. Case is ignored. */
+const char *diag_nearest(const char *word, const char *const *candidates, uint32_t count);
+
+#endif

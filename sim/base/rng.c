@@ -1,0 +1,94 @@
+/* Each word of the key is added to the golden-ratio increment of SplitMix64
+ * and put through its finaliser, so that a key of zeros is as good as any
+ * other (the finaliser alone maps 0 to 0).
+ */
+#include "base/rng.h"
+
+#include "base/check.h"
+
+#include <gsl/gsl_cdf.h>
+
+#include <math.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* 2^64 divided by the golden ratio, made odd: SplitMix64's increment. */
+static const uint64_t GOLDEN_GAMMA = 0x9e3779b97f4a7c15u;
+
+uint64_t rng_mix(uint64_t word)
+{
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+    return word ^ (word >> 31);
+}
+
+static uint64_t absorb(uint64_t hash, uint64_t word)
+{
+    return rng_mix((hash ^ word) + GOLDEN_GAMMA);
+}
+
+/* Up to eight bytes, lowest first, so that the hash does not depend on the machine. */
+static uint64_t load_word(const unsigned char *bytes, size_t count)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < count; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return word;
+}
+
+uint64_t rng_hash_bytes(const void *data, size_t size_bytes, uint64_t start)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = start;
+    for (size_t at = 0; at < size_bytes; at += 8) {
+        const size_t left = size_bytes - at;
+        hash = absorb(hash, load_word(bytes + at, left < 8 ? left : 8));
+    }
+    return absorb(hash, size_bytes);
+}
+
+uint64_t rng_stream(const char *name)
+{
+    return rng_hash_bytes(name, strlen(name), 0);
+}
+
+uint64_t rng_bits(const struct rng_key *key)
+{
+    uint64_t hash = absorb(0, key->seed);
+    hash = absorb(hash, key->stream);
+    hash = absorb(hash, key->rank);
+    hash = absorb(hash, key->step);
+    return absorb(hash, key->operation);
+}
+
+double rng_uniform(const struct rng_key *key)
+{
+    /* Odd multiples of 2^-53: exact in a double, and neither 0 nor 1. */
+    return (double)((rng_bits(key) >> 11) | 1u) * 0x1p-53;
+}
+
+uint64_t rng_below(const struct rng_key *key, uint64_t bound)
+{
+    sim_assert(bound > 0);
+    /* The high word of the product; its bias is at most bound / 2^64. */
+    return (uint64_t)(((uint128)rng_bits(key) * bound) >> 64);
+}
+
+double rng_exponential(const struct rng_key *key, double mean)
+{
+    sim_assert(mean >= 0.0);
+    return gsl_cdf_exponential_Pinv(rng_uniform(key), mean);
+}
+
+double rng_normal(const struct rng_key *key, double mean, double standard_deviation)
+{
+    sim_assert(standard_deviation >= 0.0);
+    return mean + gsl_cdf_gaussian_Pinv(rng_uniform(key), standard_deviation);
+}
+
+double rng_lognormal(const struct rng_key *key, double log_mean, double log_standard_deviation)
+{
+    return exp(rng_normal(key, log_mean, log_standard_deviation));
+}

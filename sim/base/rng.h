@@ -1,0 +1,45 @@
+/* Random numbers that do not depend on the order of events.
+ *
+ * A draw is a hash of who draws it and for what: (seed, stream, rank, step,
+ * operation). The hash gives a uniform number in (0, 1); GSL's inverse
+ * distribution functions turn it into the law that is wanted. Asking twice
+ * gives the same number; adding another use elsewhere shifts nothing; folded
+ * and unfolded runs agree. The mixing function is SplitMix64's finaliser
+ * (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators",
+ * figure 14), applied to each word in turn.
+ */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who draws. `stream` separates uses ("loader decode time", "failure"). */
+struct rng_key {
+    uint64_t seed;
+    uint64_t stream; /* rng_stream("name") */
+    uint64_t rank;
+    uint64_t step;
+    uint64_t operation;
+};
+
+/* The number of a stream's name; a pure hash of its letters. */
+uint64_t rng_stream(const char *name);
+
+uint64_t rng_bits(const struct rng_key *key);
+
+/* Strictly between 0 and 1, 53 bits. */
+double rng_uniform(const struct rng_key *key);
+
+/* Integer in [0, bound); bound > 0. */
+uint64_t rng_below(const struct rng_key *key, uint64_t bound);
+
+double rng_exponential(const struct rng_key *key, double mean);
+double rng_normal(const struct rng_key *key, double mean, double standard_deviation);
+double rng_lognormal(const struct rng_key *key, double log_mean, double log_standard_deviation);
+
+/* A 64-bit hash of bytes, for run keys and colours (not cryptographic). */
+uint64_t rng_hash_bytes(const void *data, size_t size_bytes, uint64_t start);
+uint64_t rng_mix(uint64_t word);
+
+#endif

@@ -1,0 +1,160 @@
+/* Arenas: zeroed and aligned memory, growth, reuse after a reset. */
+#include "base/arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int make_arena(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int end_arena(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static void assert_zeroed(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(bytes[i], 0);
+    }
+}
+
+static void freeing_no_arena_is_allowed(void **state)
+{
+    (void)state;
+    arena_free(NULL);
+}
+
+static void memory_is_zeroed_aligned_and_apart(void **state)
+{
+    /* 1000 blocks of 1 to 1000 bytes are about 500 kB: several blocks of 64 KiB. */
+    unsigned char *memory[1000];
+    for (size_t i = 0; i < 1000; i++) {
+        memory[i] = arena_alloc(*state, i + 1);
+        assert_int_equal((uintptr_t)memory[i] % _Alignof(max_align_t), 0);
+        assert_zeroed(memory[i], i + 1);
+        memset(memory[i], (int)(i % 251), i + 1);
+    }
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(memory[i][0], i % 251);
+        assert_int_equal(memory[i][i], i % 251);
+    }
+}
+
+static void size_zero_gives_a_pointer(void **state)
+{
+    assert_non_null(arena_alloc(*state, 0));
+    assert_non_null(arena_array(*state, 0, 8));
+    assert_non_null(arena_array(*state, 8, 0));
+}
+
+static void a_request_larger_than_a_block_is_served(void **state)
+{
+    const size_t size_bytes = (size_t)9 << 20; /* the largest common block has 4 MiB */
+    unsigned char *memory = arena_alloc(*state, size_bytes);
+    memory[0] = 1;
+    memory[size_bytes - 1] = 2;
+    assert_int_equal(memory[size_bytes / 2], 0);
+}
+
+static void used_bytes_are_those_asked_for(void **state)
+{
+    /* 10 + 3 * 8 = 34; a reset forgets them. */
+    arena_alloc(*state, 10);
+    arena_array(*state, 3, 8);
+    assert_int_equal(arena_used_bytes(*state), 34);
+    arena_reset(*state);
+    assert_int_equal(arena_used_bytes(*state), 0);
+}
+
+static void an_array_grows_and_keeps_its_contents(void **state)
+{
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < 10000; i++) {
+        items = arena_grow(*state, items, &capacity, (size_t)i + 1, sizeof *items);
+        assert_true(capacity > i);
+        assert_int_equal(items[i], 0);
+        items[i] = i * i;
+    }
+    for (uint32_t i = 0; i < 10000; i++) {
+        assert_int_equal(items[i], i * i);
+    }
+    /* Growth doubles: the old blocks together are smaller than the last one,
+     * and the last one is less than twice what is needed. */
+    assert_true(arena_used_bytes(*state) < 4 * 10000 * sizeof *items);
+}
+
+static void growing_within_the_capacity_does_not_move(void **state)
+{
+    size_t capacity = 0;
+    char *items = arena_grow(*state, NULL, &capacity, 3, 1);
+    assert_ptr_equal(arena_grow(*state, items, &capacity, capacity, 1), items);
+}
+
+static void memory_is_zeroed_again_after_a_reset(void **state)
+{
+    unsigned char *before = arena_alloc(*state, 5000);
+    memset(before, 0xff, 5000);
+    arena_reset(*state);
+    unsigned char *after = arena_alloc(*state, 5000);
+    assert_ptr_equal(after, before); /* the memory is reused */
+    assert_zeroed(after, 5000);
+}
+
+static void blocks_are_found_again_after_a_reset_in_any_order(void **state)
+{
+    /* Small first, large first: both rounds fit in what the first one left. */
+    for (int round = 0; round < 100; round++) {
+        const size_t first = round % 2 == 0 ? 100 : 300000;
+        const size_t second = round % 2 == 0 ? 300000 : 100;
+        unsigned char *a = arena_alloc(*state, first);
+        unsigned char *b = arena_alloc(*state, second);
+        assert_zeroed(a, first);
+        assert_zeroed(b, second);
+        memset(a, 1, first);
+        memset(b, 2, second);
+        assert_int_equal(a[first - 1], 1);
+        arena_reset(*state);
+    }
+}
+
+static void texts_are_copied_and_printed(void **state)
+{
+    assert_string_equal(arena_strdup(*state, "rail"), "rail");
+    assert_string_equal(arena_strndup(*state, "rail-local", 4), "rail");
+    assert_string_equal(arena_strndup(*state, "ab", 10), "ab");
+    assert_string_equal(arena_strdup(*state, ""), "");
+    assert_string_equal(arena_printf(*state, "%s has %d", "tp", 8), "tp has 8");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freeing_no_arena_is_allowed),
+        cmocka_unit_test_setup_teardown(memory_is_zeroed_aligned_and_apart, make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(size_zero_gives_a_pointer, make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(a_request_larger_than_a_block_is_served, make_arena,
+                                        end_arena),
+        cmocka_unit_test_setup_teardown(used_bytes_are_those_asked_for, make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(an_array_grows_and_keeps_its_contents, make_arena,
+                                        end_arena),
+        cmocka_unit_test_setup_teardown(growing_within_the_capacity_does_not_move, make_arena,
+                                        end_arena),
+        cmocka_unit_test_setup_teardown(memory_is_zeroed_again_after_a_reset, make_arena,
+                                        end_arena),
+        cmocka_unit_test_setup_teardown(blocks_are_found_again_after_a_reset_in_any_order,
+                                        make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(texts_are_copied_and_printed, make_arena, end_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
