@@ -1,0 +1,629 @@
+/* The loop is: take every event of an instant, let actors go as far as they
+ * can, then solve the fluid once; repeat until the instant has no more events.
+ *
+ * Invariants:
+ *  - `ended[s]` counts the tasks of stream s that have ended; the task at that
+ *    index is the one under way, blocked, or next.
+ *  - An actor's stream is in exactly one of: finished, blocked (bit in
+ *    `blocked`), busy (bit in `busy`).
+ *  - Work under way is kept in ns * millionths, so re-timing loses nothing.
+ *  - `pending` is the set of waits of the next compute task not yet met;
+ *    `pending_before` the same at the start of the current instant, so that
+ *    the owner of a wait does not depend on the order of events within it.
+ *
+ * Cost: O(1) per task and member; nothing is allocated after set-up.
+ */
+#include "des/engine.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "des/fluid.h"
+
+#include <string.h>
+
+__extension__ typedef unsigned __int128 uint128;
+
+#define COMPUTE 0u
+
+enum event_kind { EVENT_COMPUTE_END = 1, EVENT_LATENCY_END, EVENT_TRANSFER_END, EVENT_FLUID };
+
+/* What one stream of an actor did so far, for the accounting of waits. */
+struct stream_ledger {
+    sim_time arrived;  /* when the task under way began or met its channel */
+    int64_t waited_ns; /* in ended tasks: for partners */
+    int64_t moved_ns;  /* in ended tasks: latency and transfer */
+};
+
+struct ledger_snapshot {
+    int64_t waited_ns;
+    int64_t moved_ns;
+};
+
+struct actor {
+    uint32_t ended[ENGINE_STREAMS_MAX];
+    uint16_t busy;
+    uint16_t blocked;
+    uint8_t pending;
+    uint8_t pending_before;
+    uint32_t interference;
+    uint32_t rate;     /* of the compute task under way */
+    uint32_t version;  /* stamps its end event */
+    sim_time updated;  /* when `remaining` was valid */
+    int64_t remaining; /* ns * ENGINE_FULL_SPEED */
+    sim_time compute_start;
+    sim_time blocked_since; /* stream 0 */
+    sim_time pending_time;
+    struct ledger_snapshot snapshots[ENGINE_WAITS_MAX];
+    struct stream_ledger ledgers[ENGINE_STREAMS_MAX];
+};
+
+struct channel {
+    uint32_t arrived;       /* weight of members that are there */
+    uint32_t delivered;     /* pair: messages that arrived */
+    uint32_t received;      /* pair: messages that were taken */
+    bool is_moving;         /* latency or transfer under way */
+    bool is_direct;         /* all links slack: no solver */
+    bool has_receiver;      /* pair: a receive is waiting */
+    sim_time started;       /* of the transfer under way or the last one */
+    int64_t bytes;          /* of the transfer under way */
+    int64_t bytes_total;    /* sent */
+    int64_t bytes_received; /* pair: as the receive tasks expected them */
+};
+
+struct engine {
+    const struct engine_system *system;
+    struct engine_options options;
+    struct event_queue *queue;
+    struct fluid *fluid;
+    struct actor *actors;
+    struct channel *channels;
+    int64_t (*causes)[ENGINE_CAUSES_MAX];
+    uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
+    sim_time last_end;                       /* of any task; stale events may lie later */
+    uint64_t events;
+    uint64_t tasks;
+};
+
+static bool is_busy(const struct actor *actor, uint32_t stream)
+{
+    return ((uint32_t)actor->busy >> stream & 1u) != 0;
+}
+
+static const struct task *task_at(const struct engine *engine, uint32_t index, uint32_t stream)
+{
+    const struct engine_program *program =
+        &engine->system->programs[engine->system->actors[index].program];
+    const uint32_t next = engine->actors[index].ended[stream];
+    return next < program->counts[stream] ? &program->tasks[stream][next] : NULL;
+}
+
+static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
+{
+    debug_assert(ns >= 0);
+    engine->causes[index][cause] += ns;
+}
+
+/* ---- the rate of stream 0 ---------------------------------------------- */
+
+static uint32_t current_rate(const struct engine *engine, uint32_t index)
+{
+    const struct actor *actor = &engine->actors[index];
+    const uint64_t speed = engine->system->actors[index].speed;
+    const uint32_t taken = actor->interference < ENGINE_FULL_SPEED * 9 / 10
+                               ? actor->interference
+                               : ENGINE_FULL_SPEED * 9 / 10;
+    const uint64_t rate = speed * (ENGINE_FULL_SPEED - taken) / ENGINE_FULL_SPEED;
+    return rate > 0 ? (uint32_t)rate : 1;
+}
+
+static void post_compute_end(struct engine *engine, uint32_t index, sim_time now)
+{
+    struct actor *actor = &engine->actors[index];
+    const int64_t left = actor->remaining > 0 ? actor->remaining : 0;
+    const sim_time end = now + (left + actor->rate - 1) / actor->rate;
+    actor->version = (actor->version + 1) & 0xffffff;
+    event_post(engine->queue, end, index, EVENT_COMPUTE_END | actor->version << 8);
+}
+
+/* Another stream began or ended a task: the compute task goes on at a new rate. */
+static void change_interference(struct engine *engine, uint32_t index, uint32_t stream, bool begins)
+{
+    const uint32_t amount = engine->system->streams[stream].interference;
+    if (amount == 0) {
+        return;
+    }
+    struct actor *actor = &engine->actors[index];
+    actor->interference += begins ? amount : 0 - amount;
+    if (!is_busy(actor, COMPUTE)) {
+        return;
+    }
+    const sim_time now = event_now(engine->queue);
+    actor->remaining -= (now - actor->updated) * (int64_t)actor->rate;
+    actor->updated = now;
+    actor->rate = current_rate(engine, index);
+    post_compute_end(engine, index, now);
+}
+
+/* ---- accounting of waits ------------------------------------------------ */
+
+/* The ledger of a stream as of now, the task under way included. */
+static struct ledger_snapshot ledger_now(const struct engine *engine, uint32_t index,
+                                         uint32_t stream)
+{
+    const struct actor *actor = &engine->actors[index];
+    const struct stream_ledger *ledger = &actor->ledgers[stream];
+    struct ledger_snapshot sum = {ledger->waited_ns, ledger->moved_ns};
+    if (!is_busy(actor, stream)) {
+        return sum;
+    }
+    const sim_time now = event_now(engine->queue);
+    const struct channel *channel =
+        &engine->channels[engine->system->actors[index].channels[stream]];
+    const sim_time started = !channel->is_moving                  ? now
+                             : channel->started > ledger->arrived ? channel->started
+                                                                  : ledger->arrived;
+    sum.waited_ns += started - ledger->arrived;
+    sum.moved_ns += now - started;
+    return sum;
+}
+
+static void begin_wait(struct engine *engine, uint32_t index, const struct task *task)
+{
+    struct actor *actor = &engine->actors[index];
+    actor->blocked_since = event_now(engine->queue);
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        actor->snapshots[i] = ledger_now(engine, index, task->wait_stream[i]);
+    }
+}
+
+/* Of the waits met in this instant, the one on the lowest stream owns the wait. */
+static uint32_t owner_of_wait(const struct task *task, uint8_t candidates)
+{
+    uint32_t owner = ENGINE_NONE;
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        if (((uint32_t)candidates >> i & 1u) != 0 &&
+            (owner == ENGINE_NONE || task->wait_stream[i] < task->wait_stream[owner])) {
+            owner = i;
+        }
+    }
+    sim_assert(owner != ENGINE_NONE);
+    return owner;
+}
+
+static void end_wait(struct engine *engine, uint32_t index, const struct task *task)
+{
+    struct actor *actor = &engine->actors[index];
+    const int64_t waited = event_now(engine->queue) - actor->blocked_since;
+    if (waited == 0) {
+        return;
+    }
+    const uint32_t owner = owner_of_wait(task, actor->pending_before);
+    const uint32_t stream = task->wait_stream[owner];
+    const struct ledger_snapshot now = ledger_now(engine, index, stream);
+    const int64_t for_partners = now.waited_ns - actor->snapshots[owner].waited_ns;
+    sim_assert(for_partners >= 0 && for_partners <= waited);
+    book(engine, index, engine->system->streams[stream].wait_cause, for_partners);
+    book(engine, index, engine->system->streams[stream].exposed_cause, waited - for_partners);
+}
+
+/* ---- starting tasks ------------------------------------------------------- */
+
+static bool stream_reached(const struct actor *actor, const struct task *task, uint32_t wait)
+{
+    return actor->ended[task->wait_stream[wait]] >= task->wait_ended[wait];
+}
+
+/* The waits of a task not yet met, as a bit set. */
+static uint8_t unmet_waits(const struct actor *actor, const struct task *task)
+{
+    uint8_t unmet = 0;
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        if (!stream_reached(actor, task, i)) {
+            unmet |= (uint8_t)(1u << i);
+        }
+    }
+    return unmet;
+}
+
+/* True when the waits of stream 0's next task are met; keeps the book of who
+ * was waited for. */
+static bool compute_may_start(struct engine *engine, uint32_t index, const struct task *task)
+{
+    struct actor *actor = &engine->actors[index];
+    const uint8_t unmet = unmet_waits(actor, task);
+    const sim_time now = event_now(engine->queue);
+    const bool was_blocked = ((uint32_t)actor->blocked & 1u) != 0;
+    if (!was_blocked && unmet == 0) {
+        return true;
+    }
+    if (!was_blocked) {
+        begin_wait(engine, index, task);
+        actor->blocked |= 1u;
+        actor->pending_before = unmet;
+        actor->pending_time = now;
+    } else if (actor->pending_time != now) {
+        actor->pending_before = actor->pending;
+        actor->pending_time = now;
+    }
+    actor->pending = unmet;
+    if (unmet != 0) {
+        return false;
+    }
+    end_wait(engine, index, task);
+    actor->blocked &= (uint16_t)~1u;
+    return true;
+}
+
+static void start_compute(struct engine *engine, uint32_t index, const struct task *task)
+{
+    struct actor *actor = &engine->actors[index];
+    const sim_time now = event_now(engine->queue);
+    actor->busy |= 1u;
+    actor->compute_start = now;
+    actor->updated = now;
+    actor->remaining = task->work_ns * ENGINE_FULL_SPEED;
+    actor->rate = current_rate(engine, index);
+    post_compute_end(engine, index, now);
+}
+
+/* As des/fluid rounds a completion: up to the next nanosecond. */
+static sim_time undisturbed_ns(int64_t bytes, int64_t bytes_per_s)
+{
+    const uint128 rate = (uint128)bytes_per_s;
+    return (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
+}
+
+/* The transfer of a channel begins: its members are there. */
+static void begin_transfer(struct engine *engine, uint32_t number, uint32_t transfer)
+{
+    const struct engine_channel *plan = &engine->system->channels[number];
+    const struct engine_transfer *what = &engine->system->transfers[transfer];
+    struct channel *channel = &engine->channels[number];
+    const sim_time now = event_now(engine->queue);
+    sim_assert(!channel->is_moving);
+    channel->is_moving = true;
+    channel->started = now;
+    channel->bytes = what->bytes;
+    channel->bytes_total += what->bytes;
+    const sim_time latency = plan->latency_ns + what->latency_ns;
+    if (channel->is_direct) {
+        event_post(engine->queue,
+                   now + latency + undisturbed_ns(what->bytes, plan->cap_bytes_per_s), number,
+                   EVENT_TRANSFER_END);
+    } else {
+        event_post(engine->queue, now + latency, number, EVENT_LATENCY_END);
+    }
+}
+
+static void take_message(struct engine *engine, struct channel *channel, const struct task *task)
+{
+    channel->received++;
+    channel->bytes_received += engine->system->transfers[task->transfer].bytes;
+}
+
+/* A task of another stream meets its channel. True when it ended at once. */
+static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream,
+                          const struct task *task)
+{
+    const uint32_t number = engine->system->actors[index].channels[stream];
+    sim_assert(number != ENGINE_NONE);
+    const struct engine_channel *plan = &engine->system->channels[number];
+    struct channel *channel = &engine->channels[number];
+    struct actor *actor = &engine->actors[index];
+    if (task->kind == TASK_RECEIVE && channel->delivered > channel->received) {
+        take_message(engine, channel, task);
+        return true;
+    }
+    actor->busy |= (uint16_t)(1u << stream);
+    actor->ledgers[stream].arrived = event_now(engine->queue);
+    change_interference(engine, index, stream, true);
+    if (task->kind == TASK_RECEIVE) {
+        channel->has_receiver = true;
+    } else if (task->kind == TASK_SEND) {
+        begin_transfer(engine, number, task->transfer);
+    } else {
+        channel->arrived += engine->weights[index][stream];
+        sim_assert(channel->arrived <= plan->needed);
+        if (channel->arrived == plan->needed) {
+            channel->arrived = 0;
+            begin_transfer(engine, number, task->transfer);
+        }
+    }
+    return false;
+}
+
+static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, sim_time start)
+{
+    struct actor *actor = &engine->actors[index];
+    const uint32_t number = actor->ended[stream]++;
+    engine->tasks++;
+    engine->last_end = event_now(engine->queue);
+    if (engine->options.on_task != NULL) {
+        engine->options.on_task(engine->options.context, index, stream, number, start,
+                                event_now(engine->queue));
+    }
+}
+
+/* Lets a stream start its next task if it may. True when a task ended at once,
+ * so that others may go on. */
+static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
+{
+    struct actor *actor = &engine->actors[index];
+    const struct task *task = task_at(engine, index, stream);
+    if (task == NULL || is_busy(actor, stream)) {
+        return false;
+    }
+    if (stream == COMPUTE) {
+        if (!compute_may_start(engine, index, task)) {
+            return false;
+        }
+        if (task->work_ns > 0) {
+            start_compute(engine, index, task);
+            return false;
+        }
+        task_ended(engine, index, stream, event_now(engine->queue));
+        return true;
+    }
+    if (unmet_waits(actor, task) != 0) {
+        actor->blocked |= (uint16_t)(1u << stream);
+        return false;
+    }
+    actor->blocked &= (uint16_t) ~(1u << stream);
+    if (!start_meeting(engine, index, stream, task)) {
+        return false;
+    }
+    task_ended(engine, index, stream, event_now(engine->queue));
+    return true;
+}
+
+/* Streams in `ready` may have something to do; whenever a task ends at once,
+ * its own stream and all blocked ones are looked at again. */
+static void advance(struct engine *engine, uint32_t index, uint32_t ready)
+{
+    while (ready != 0) {
+        const uint32_t stream = (uint32_t)__builtin_ctz(ready);
+        ready &= ready - 1;
+        if (try_stream(engine, index, stream)) {
+            ready |= (uint32_t)engine->actors[index].blocked | 1u << stream;
+        }
+    }
+}
+
+/* ---- ending tasks ---------------------------------------------------------- */
+
+static void end_compute(struct engine *engine, uint32_t index)
+{
+    struct actor *actor = &engine->actors[index];
+    const struct task *task = task_at(engine, index, COMPUTE);
+    const sim_time now = event_now(engine->queue);
+    const int64_t speed = engine->system->actors[index].speed;
+    const int64_t took = now - actor->compute_start;
+    const int64_t undisturbed = speed == ENGINE_FULL_SPEED
+                                    ? task->work_ns
+                                    : (task->work_ns * ENGINE_FULL_SPEED + speed - 1) / speed;
+    sim_assert(took >= undisturbed);
+    const int64_t launch = speed == ENGINE_FULL_SPEED
+                               ? (int64_t)task->launch_ns
+                               : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
+    book(engine, index, engine->system->launch_cause, launch);
+    book(engine, index, task->cause, undisturbed - launch);
+    book(engine, index, engine->system->interference_cause, took - undisturbed);
+    actor->busy &= (uint16_t)~1u;
+    task_ended(engine, index, COMPUTE, actor->compute_start);
+    advance(engine, index, actor->blocked | 1u);
+}
+
+/* A task of another stream ends with its channel's transfer. */
+static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
+{
+    struct actor *actor = &engine->actors[index];
+    struct stream_ledger *ledger = &actor->ledgers[stream];
+    const struct ledger_snapshot sum = ledger_now(engine, index, stream);
+    ledger->waited_ns = sum.waited_ns;
+    ledger->moved_ns = sum.moved_ns;
+    actor->busy &= (uint16_t) ~(1u << stream);
+    change_interference(engine, index, stream, false);
+    task_ended(engine, index, stream, ledger->arrived);
+}
+
+static void end_pair(struct engine *engine, struct channel *channel,
+                     const struct engine_member *sender, const struct engine_member *receiver)
+{
+    end_meeting(engine, sender->actor, sender->stream);
+    const bool is_awaited = channel->has_receiver;
+    channel->delivered++;
+    if (is_awaited) {
+        channel->has_receiver = false;
+        take_message(engine, channel, task_at(engine, receiver->actor, receiver->stream));
+        end_meeting(engine, receiver->actor, receiver->stream);
+    }
+    channel->is_moving = false;
+    advance(engine, sender->actor, engine->actors[sender->actor].blocked | 1u << sender->stream);
+    if (is_awaited) {
+        advance(engine, receiver->actor,
+                engine->actors[receiver->actor].blocked | 1u << receiver->stream);
+    }
+}
+
+static void end_transfer(struct engine *engine, uint32_t number)
+{
+    const struct engine_channel *plan = &engine->system->channels[number];
+    struct channel *channel = &engine->channels[number];
+    const struct engine_member *members = &engine->system->members[plan->member_first];
+    sim_assert(channel->is_moving);
+    if (plan->kind == CHANNEL_PAIR) {
+        end_pair(engine, channel, &members[0], &members[1]);
+        return;
+    }
+    for (uint32_t i = 0; i < plan->member_count; i++) {
+        end_meeting(engine, members[i].actor, members[i].stream);
+    }
+    channel->is_moving = false;
+    for (uint32_t i = 0; i < plan->member_count; i++) {
+        advance(engine, members[i].actor,
+                engine->actors[members[i].actor].blocked | 1u << members[i].stream);
+    }
+}
+
+/* ---- events ----------------------------------------------------------------- */
+
+static void handle(struct engine *engine, const struct event *event)
+{
+    flow_id flow;
+    switch (event->stamp & 0xff) {
+    case EVENT_COMPUTE_END:
+        if (event->stamp >> 8 == engine->actors[event->target].version) {
+            end_compute(engine, event->target);
+        }
+        break;
+    case EVENT_LATENCY_END:
+        fluid_start(engine->fluid, event->target, engine->channels[event->target].bytes,
+                    engine->system->channels[event->target].cap_bytes_per_s);
+        break;
+    case EVENT_TRANSFER_END:
+        end_transfer(engine, event->target);
+        break;
+    case EVENT_FLUID:
+        while (fluid_complete(engine->fluid, event, &flow)) {
+            end_transfer(engine, flow);
+        }
+        break;
+    default:
+        sim_assert(false);
+    }
+}
+
+static void run_to_the_end(struct engine *engine)
+{
+    sim_time time;
+    struct event event;
+    while ((time = event_next_time(engine->queue)) != SIM_TIME_MAX) {
+        while (event_pop_at(engine->queue, time, &event)) {
+            engine->events++;
+            handle(engine, &event);
+        }
+        fluid_solve(engine->fluid);
+    }
+}
+
+/* ---- set-up and outcome ------------------------------------------------------ */
+
+/* Links and flows of the fluid; flow i is channel i. */
+static void build_fluid(struct arena *arena, struct engine *engine)
+{
+    const struct engine_system *system = engine->system;
+    engine->fluid = fluid_new(arena, engine->queue, EVENT_FLUID);
+    for (uint32_t i = 0; i < system->link_count; i++) {
+        fluid_add_link(engine->fluid, system->link_capacities[i]);
+    }
+    uint32_t longest = 1;
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const uint32_t count = system->channels[i].crossing_count;
+        longest = count > longest ? count : longest;
+    }
+    struct fluid_crossing *route = arena_array(arena, longest, sizeof *route);
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct engine_channel *channel = &system->channels[i];
+        for (uint32_t k = 0; k < channel->crossing_count; k++) {
+            const struct engine_crossing *crossing =
+                &system->crossings[channel->crossing_first + k];
+            route[k] = (struct fluid_crossing){crossing->link, crossing->usage};
+        }
+        const struct fluid_flow_options options = {route, channel->crossing_count, 1,
+                                                   channel->cap_bytes_per_s};
+        fluid_add_flow(engine->fluid, &options);
+    }
+    fluid_seal(engine->fluid);
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct engine_channel *channel = &system->channels[i];
+        bool is_direct = true;
+        for (uint32_t k = 0; k < channel->crossing_count && is_direct; k++) {
+            is_direct = fluid_link_is_slack(engine->fluid,
+                                            system->crossings[channel->crossing_first + k].link);
+        }
+        engine->channels[i].is_direct = is_direct;
+    }
+}
+
+static struct engine *build(struct arena *arena, const struct engine_system *system,
+                            const struct engine_options *options)
+{
+    struct engine *engine = arena_alloc(arena, sizeof *engine);
+    sim_assert(system->stream_count <= ENGINE_STREAMS_MAX);
+    sim_assert(system->cause_count <= ENGINE_CAUSES_MAX);
+    engine->system = system;
+    if (options != NULL) {
+        engine->options = *options;
+    }
+    engine->queue = event_queue_new(arena);
+    engine->actors = arena_array(arena, system->actor_count, sizeof *engine->actors);
+    engine->channels = arena_array(arena, system->channel_count, sizeof *engine->channels);
+    engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
+    engine->weights = arena_array(arena, system->actor_count, sizeof *engine->weights);
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        const struct engine_member *member = &system->members[i];
+        engine->weights[member->actor][member->stream] = member->weight;
+    }
+    build_fluid(arena, engine);
+    return engine;
+}
+
+static void check_finished(const struct engine *engine, uint32_t index)
+{
+    for (uint32_t s = 0; s < engine->system->stream_count; s++) {
+        sim_assert(task_at(engine, index, s) == NULL); /* else: a deadlock in the programs */
+    }
+}
+
+/* Books the time after each actor's last task and sums up. */
+static void close_books(struct engine *engine, sim_time end, struct engine_outcome *outcome)
+{
+    const struct engine_system *system = engine->system;
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        check_finished(engine, i);
+        int64_t sum = 0;
+        for (uint32_t c = 0; c < system->cause_count; c++) {
+            sum += engine->causes[i][c];
+        }
+        sim_assert(sum <= end);
+        book(engine, i, system->end_cause, end - sum);
+        for (uint32_t c = 0; c < system->cause_count; c++) {
+            outcome->total_causes[c] += engine->causes[i][c] * system->actors[i].multiplicity;
+        }
+    }
+}
+
+static void sum_traffic(const struct engine *engine, struct engine_outcome *outcome)
+{
+    const struct engine_system *system = engine->system;
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct engine_channel *plan = &system->channels[i];
+        const struct channel *channel = &engine->channels[i];
+        if (plan->kind == CHANNEL_PAIR) {
+            sim_assert(channel->delivered == channel->received);
+            outcome->bytes_sent += channel->bytes_total * plan->multiplicity;
+            outcome->bytes_received += channel->bytes_received * plan->multiplicity;
+        }
+    }
+    sim_assert(outcome->bytes_sent == outcome->bytes_received);
+}
+
+void engine_run(struct arena *arena, const struct engine_system *system,
+                const struct engine_options *options, struct engine_outcome *outcome)
+{
+    struct engine *engine = build(arena, system, options);
+    const uint32_t all_streams = (1u << system->stream_count) - 1;
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        advance(engine, i, all_streams);
+    }
+    fluid_solve(engine->fluid);
+    run_to_the_end(engine);
+    memset(outcome, 0, sizeof *outcome);
+    outcome->end = engine->last_end;
+    close_books(engine, outcome->end, outcome);
+    sum_traffic(engine, outcome);
+    outcome->actor_causes = engine->causes;
+    outcome->tasks = engine->tasks;
+    outcome->events = engine->events;
+    outcome->solves = fluid_statistics(engine->fluid).solves;
+}

@@ -1,0 +1,159 @@
+/* Programs on streams: many actors, each running an ordered list of tasks on
+ * each of a few streams, meeting one another in channels.
+ *
+ * An *actor* (a GPU, for the layers above) is a cursor per stream in a
+ * *program*; actors of equal roles share one program, so memory grows with
+ * actors and programs, never with tasks executed. A *stream* runs its tasks in
+ * order, one at a time. A task may wait for others of the same actor: (stream
+ * s, n) means that n tasks of stream s have ended.
+ *
+ * Stream 0 computes: its tasks are amounts of work at a rate. The rate is the
+ * actor's speed less what tasks under way on other streams take of it
+ * (interference); when that changes, the task under way is re-timed. Every
+ * other stream is bound to one *channel* per actor:
+ *
+ *   collective  all members' tasks meet; the transfer starts when the last one
+ *               arrives and ends for all at once
+ *   pair        a sender and a receiver; sends start when they are ready, in order;
+ *               a receive ends when its message has arrived (eager, buffered)
+ *
+ * A transfer is a latency (holding no bandwidth) and then bytes through the
+ * channel's links by des/fluid.
+ *
+ * Accounting: each nanosecond of stream 0, from 0 to the end of the whole
+ * simulation, is booked on one cause. Work books on the task's cause, on
+ * `launch` and on `interference`. A wait books on the stream that let it end
+ * last (of several at one instant, the lowest stream): the part in which that
+ * stream's task was waiting for its partners on the stream's wait cause, the
+ * rest on its exposed cause. Per actor the causes sum to the end time exactly;
+ * this is asserted.
+ *
+ * Multiplicity: an actor may stand for many identical ones, a channel for many
+ * identical channels. A member's weight is how many of the real channel's
+ * members this actor stands for; usages of links are given already multiplied
+ * by the caller (train/fold). What happens at one instant commutes, so an
+ * engine run with multiplicities equals the full one to the nanosecond.
+ *
+ * Deadlock (tasks left, no event) is a broken invariant of the programs.
+ */
+#ifndef DES_ENGINE_H
+#define DES_ENGINE_H
+
+#include "des/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+
+#define ENGINE_STREAMS_MAX 12
+#define ENGINE_CAUSES_MAX 16
+#define ENGINE_WAITS_MAX 3
+#define ENGINE_NONE UINT32_MAX
+#define ENGINE_FULL_SPEED 1000000 /* speeds and interference are in millionths */
+
+enum task_kind { TASK_COMPUTE, TASK_COLLECTIVE, TASK_SEND, TASK_RECEIVE };
+
+struct task_wait {
+    uint32_t stream;
+    uint32_t ended; /* tasks of that stream that must have ended */
+};
+
+struct task {
+    uint8_t kind;
+    uint8_t cause; /* compute: what its work is booked on */
+    uint8_t wait_count;
+    uint8_t wait_stream[ENGINE_WAITS_MAX];
+    uint32_t wait_ended[ENGINE_WAITS_MAX];
+    uint32_t launch_ns; /* compute: the part of work_ns booked on launch */
+    uint32_t transfer;  /* else: index into transfers */
+    int64_t work_ns;    /* compute: at full speed, launch_ns included */
+};
+
+struct engine_transfer {
+    sim_time latency_ns;
+    int64_t bytes;
+};
+
+struct engine_program {
+    const struct task *tasks[ENGINE_STREAMS_MAX];
+    uint32_t counts[ENGINE_STREAMS_MAX];
+};
+
+struct engine_actor {
+    uint32_t program;
+    uint32_t speed;                        /* 1 .. ENGINE_FULL_SPEED */
+    int64_t multiplicity;                  /* >= 1 */
+    uint32_t channels[ENGINE_STREAMS_MAX]; /* by stream, ENGINE_NONE if unused; [0] unused */
+};
+
+enum channel_kind { CHANNEL_COLLECTIVE, CHANNEL_PAIR };
+
+struct engine_member {
+    uint32_t actor;
+    uint32_t stream;
+    uint32_t weight; /* real members it stands for */
+};
+
+struct engine_crossing {
+    uint32_t link;
+    uint64_t usage; /* FLUID_USAGE_ONE = once; multiplied by multiplicity on that link */
+};
+
+struct engine_channel {
+    uint8_t kind;          /* enum channel_kind */
+    uint32_t needed;       /* collective: sum of weights */
+    uint32_t member_first; /* pair: sender, then receiver */
+    uint32_t member_count;
+    uint32_t crossing_first;
+    uint32_t crossing_count;
+    sim_time latency_ns; /* added to each transfer's */
+    int64_t cap_bytes_per_s;
+    int64_t multiplicity;
+};
+
+struct engine_stream {
+    const char *name;
+    uint8_t exposed_cause;
+    uint8_t wait_cause;
+    uint32_t interference; /* millionths of the compute rate while a task is under way */
+};
+
+struct engine_system {
+    const struct engine_program *programs;
+    const struct engine_actor *actors;
+    const struct engine_channel *channels;
+    const struct engine_member *members;
+    const struct engine_crossing *crossings;
+    const int64_t *link_capacities; /* bytes/s */
+    const struct engine_transfer *transfers;
+    struct engine_stream streams[ENGINE_STREAMS_MAX];
+    uint32_t program_count, actor_count, channel_count, member_count, crossing_count, link_count;
+    uint32_t transfer_count, stream_count, cause_count;
+    uint8_t launch_cause, interference_cause, end_cause; /* end: after an actor's last task */
+};
+
+/* Called at the end of each task, if wanted (traces, tests). */
+typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, uint32_t index,
+                              sim_time start, sim_time end);
+
+struct engine_options {
+    engine_task_hook *on_task; /* NULL: none */
+    void *context;
+};
+
+struct engine_outcome {
+    sim_time end;
+    int64_t (*actor_causes)[ENGINE_CAUSES_MAX]; /* ns, per simulated actor, times 1 */
+    int64_t total_causes[ENGINE_CAUSES_MAX];    /* times multiplicity */
+    int64_t bytes_sent, bytes_received;         /* over pairs, times multiplicity; equal */
+    uint64_t tasks;                             /* executed by simulated actors */
+    uint64_t events;
+    uint64_t solves;
+};
+
+/* Runs the system to its end. All memory is the arena's. */
+void engine_run(struct arena *arena, const struct engine_system *system,
+                const struct engine_options *options, struct engine_outcome *outcome);
+
+#endif

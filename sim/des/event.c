@@ -1,0 +1,291 @@
+/* A base-64 radix heap.
+ *
+ * Write times in base 64. A pending event lies in the bucket (level, digit)
+ * where level is the highest digit in which its time differs from the clock,
+ * and digit is its own digit there; an event due now lies at level 0. So
+ *
+ *   - all events of a level are earlier than all events of a higher level,
+ *     and within a level a lower digit is earlier: two find-first-set
+ *     instructions find the earliest bucket;
+ *   - a bucket of level 0 holds a single time; equal times share a bucket at
+ *     any level, because the bucket depends on the time and the clock alone;
+ *   - when the clock moves to the earliest time, only the bucket which holds
+ *     that time is misplaced: its events move to lower levels, in order. All
+ *     others still differ from the clock in the same highest digit.
+ *
+ * Each event moves down at most 11 levels: O(1) amortised per event, near 2
+ * moves in practice. Appending and redistributing keep the order within a
+ * bucket, hence ties are first-in first-out. Only a pop moves the clock.
+ *
+ * A bucket is a list of chunks from a pool that all buckets share, so memory
+ * follows the number of pending events, not the sum of the buckets' maxima.
+ * A bucket that holds a single time moves down in one piece: large ties cost
+ * an append and a take per event.
+ *
+ * Reference: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the
+ * shortest path problem", J. ACM 37 (1990), section 2 (one-level radix heap);
+ * 64 digits a level as in a hierarchical timing wheel that skips empty slots.
+ */
+#include "des/event.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+
+#define DIGIT_BITS 6
+#define DIGITS 64
+#define LEVELS 11 /* 11 * 6 >= 63 bits of a non-negative sim_time */
+
+#define CHUNK_EVENTS 31 /* 31 * 16 + 16 = 512 bytes: eight cache lines */
+#define SLAB_CHUNKS 64
+
+struct chunk {
+    struct chunk *next; /* in its bucket or in the pool */
+    struct event events[CHUNK_EVENTS];
+};
+
+struct bucket {
+    struct chunk *head;
+    struct chunk *tail;
+    sim_time time_min; /* of its events; meaningless when empty */
+    uint16_t head_at;  /* first event not yet taken, in head */
+    uint16_t tail_at;  /* first free place in tail */
+    bool is_mixed;     /* it holds more than one time */
+};
+
+struct event_queue {
+    sim_time now;
+    uint32_t levels_used;         /* bit = a level that has events */
+    uint64_t digits_used[LEVELS]; /* bit = a bucket that has events */
+    size_t pending;
+    uint64_t posted_total;
+    struct chunk *pool;
+    struct arena *arena; /* borrowed */
+    struct bucket buckets[LEVELS][DIGITS];
+};
+
+struct event_queue *event_queue_new(struct arena *arena)
+{
+    struct event_queue *queue = arena_alloc(arena, sizeof *queue);
+    queue->arena = arena;
+    return queue;
+}
+
+static void pool_fill(struct event_queue *queue)
+{
+    struct chunk *slab = arena_array(queue->arena, SLAB_CHUNKS, sizeof *slab);
+    for (uint32_t i = 0; i < SLAB_CHUNKS; i++) {
+        slab[i].next = queue->pool;
+        queue->pool = &slab[i];
+    }
+}
+
+static struct chunk *chunk_take(struct event_queue *queue)
+{
+    if (queue->pool == NULL) {
+        pool_fill(queue);
+    }
+    struct chunk *chunk = queue->pool;
+    queue->pool = chunk->next;
+    chunk->next = NULL;
+    return chunk;
+}
+
+static void chunk_give(struct event_queue *queue, struct chunk *chunk)
+{
+    chunk->next = queue->pool;
+    queue->pool = chunk;
+}
+
+static uint32_t level_of(sim_time time, sim_time now)
+{
+    const uint64_t difference = (uint64_t)time ^ (uint64_t)now;
+    return (63u - (uint32_t)__builtin_clzll(difference | 1)) / DIGIT_BITS;
+}
+
+static uint32_t digit_of(sim_time time, uint32_t level)
+{
+    return (uint32_t)((uint64_t)time >> (level * DIGIT_BITS)) % DIGITS;
+}
+
+static void bucket_open(struct event_queue *queue, uint32_t level, uint32_t digit, sim_time time)
+{
+    struct bucket *bucket = &queue->buckets[level][digit];
+    struct chunk *chunk = chunk_take(queue);
+    *bucket = (struct bucket){.head = chunk, .tail = chunk, .time_min = time};
+    queue->digits_used[level] |= UINT64_C(1) << digit;
+    queue->levels_used |= UINT32_C(1) << level;
+}
+
+/* The bucket is empty; its last chunk has been given back. */
+static void bucket_close(struct event_queue *queue, uint32_t level, uint32_t digit)
+{
+    queue->digits_used[level] &= ~(UINT64_C(1) << digit);
+    if (queue->digits_used[level] == 0) {
+        queue->levels_used &= ~(UINT32_C(1) << level);
+    }
+}
+
+static void bucket_extend(struct event_queue *queue, struct bucket *bucket)
+{
+    struct chunk *chunk = chunk_take(queue);
+    bucket->tail->next = chunk;
+    bucket->tail = chunk;
+    bucket->tail_at = 0;
+}
+
+static void place(struct event_queue *queue, const struct event *event)
+{
+    const uint32_t level = level_of(event->time, queue->now);
+    const uint32_t digit = digit_of(event->time, level);
+    struct bucket *bucket = &queue->buckets[level][digit];
+    if ((queue->digits_used[level] >> digit & 1) == 0) {
+        bucket_open(queue, level, digit, event->time);
+    } else if (bucket->tail_at == CHUNK_EVENTS) {
+        bucket_extend(queue, bucket);
+    }
+    bucket->tail->events[bucket->tail_at++] = *event;
+    bucket->is_mixed |= event->time != bucket->time_min;
+    bucket->time_min = event->time < bucket->time_min ? event->time : bucket->time_min;
+}
+
+void event_post(struct event_queue *queue, sim_time time, uint32_t target, uint32_t stamp)
+{
+    sim_assert(time >= queue->now);
+    place(queue, &(struct event){.time = time, .target = target, .stamp = stamp});
+    queue->pending++;
+    queue->posted_total++;
+}
+
+sim_time event_next_time(const struct event_queue *queue)
+{
+    if (queue->levels_used == 0) {
+        return SIM_TIME_MAX;
+    }
+    const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
+    const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
+    return queue->buckets[level][digit].time_min;
+}
+
+/* Moves the events of a bucket to where the clock, now inside the bucket's
+ * range, says they belong: lower levels all. */
+static void redistribute(struct event_queue *queue, uint32_t level, uint32_t digit)
+{
+    const struct bucket old = queue->buckets[level][digit];
+    bucket_close(queue, level, digit);
+    uint32_t begin = old.head_at;
+    for (struct chunk *chunk = old.head; chunk != NULL;) {
+        const uint32_t end = chunk == old.tail ? old.tail_at : CHUNK_EVENTS;
+        for (uint32_t i = begin; i < end; i++) {
+            place(queue, &chunk->events[i]);
+        }
+        struct chunk *next = chunk->next;
+        chunk_give(queue, chunk);
+        chunk = next;
+        begin = 0;
+    }
+}
+
+static void take_first(struct event_queue *queue, uint32_t level, uint32_t digit,
+                       struct event *event)
+{
+    struct bucket *bucket = &queue->buckets[level][digit];
+    struct chunk *head = bucket->head;
+    *event = head->events[bucket->head_at++];
+    if (head == bucket->tail) {
+        if (bucket->head_at == bucket->tail_at) {
+            chunk_give(queue, head);
+            bucket_close(queue, level, digit);
+        }
+    } else if (bucket->head_at == CHUNK_EVENTS) {
+        bucket->head = head->next;
+        bucket->head_at = 0;
+        chunk_give(queue, head);
+    }
+    queue->pending--;
+}
+
+/* A bucket with one time moves to level 0 as it is; that one is empty, like
+ * all lower levels. */
+static void move_down(struct event_queue *queue, uint32_t level, uint32_t digit)
+{
+    const struct bucket *bucket = &queue->buckets[level][digit];
+    const uint32_t digit_now = digit_of(queue->now, 0);
+    queue->buckets[0][digit_now] = *bucket;
+    bucket_close(queue, level, digit);
+    queue->digits_used[0] |= UINT64_C(1) << digit_now;
+    queue->levels_used |= 1;
+}
+
+static bool has_one_event(const struct bucket *bucket)
+{
+    return bucket->head == bucket->tail && bucket->head_at + 1 == bucket->tail_at;
+}
+
+/* The clock has reached the earliest time, which lies in this bucket. Makes
+ * its events of that time a bucket of their own; returns that one's level. */
+static uint32_t bring_down(struct event_queue *queue, uint32_t level, uint32_t digit)
+{
+    const struct bucket *bucket = &queue->buckets[level][digit];
+    if (has_one_event(bucket)) {
+        return level;
+    }
+    if (bucket->is_mixed) {
+        redistribute(queue, level, digit);
+    } else {
+        move_down(queue, level, digit);
+    }
+    return 0;
+}
+
+bool event_pop(struct event_queue *queue, struct event *event)
+{
+    if (queue->levels_used == 0) {
+        return false;
+    }
+    uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
+    const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
+    const sim_time next_time = queue->buckets[level][digit].time_min;
+    sim_assert(next_time >= queue->now);
+    queue->now = next_time;
+    if (level > 0) {
+        level = bring_down(queue, level, digit);
+    }
+    take_first(queue, level, digit_of(next_time, level), event);
+    sim_assert(event->time == queue->now);
+    return true;
+}
+
+bool event_pop_at(struct event_queue *queue, sim_time time, struct event *event)
+{
+    if (event_next_time(queue) != time || queue->levels_used == 0) {
+        return false;
+    }
+    return event_pop(queue, event);
+}
+
+sim_time event_now(const struct event_queue *queue)
+{
+    return queue->now;
+}
+
+size_t event_pending(const struct event_queue *queue)
+{
+    return queue->pending;
+}
+
+uint64_t event_posted_total(const struct event_queue *queue)
+{
+    return queue->posted_total;
+}
+
+sim_time sim_time_from_s(double seconds)
+{
+    sim_assert(seconds >= 0.0 && seconds < 9e9);
+    return (sim_time)llround(seconds * 1e9);
+}
+
+double sim_time_to_s(sim_time time)
+{
+    return (double)time / 1e9;
+}

@@ -1,0 +1,91 @@
+/* Fluid sharing: flows that share links at weighted max-min fair rates.
+ *
+ * A flow crosses links; while it runs at rate r (bytes/s), it takes
+ * usage * r of each of them, where usage is a fixed-point number
+ * (FLUID_USAGE_ONE = the flow's bytes cross the link once). A collective is
+ * one coupled flow with a usage on every link that it touches. Rates are
+ * max-min fair on rate/weight, and no flow exceeds its cap. A flow's route is
+ * declared once and started many times, one transfer at a time.
+ *
+ * Everything inside is an integer: capacity, cap and rate in bytes/s, what
+ * remains in bytes * 1e9 (128 bits). Shares are rounded down, completions up.
+ * All links (and caps) that are equally tight are frozen in one round, so
+ * the rates depend neither on the order of flows nor on how many identical
+ * ones there are: k flows with usage u equal one with usage k*u on the
+ * same link. Folding (plan/symmetry) rests on this.
+ *
+ * The instant rule: starts and ends at one time only mark what changed;
+ * fluid_solve, called once when the instant has no more events, computes new
+ * rates for each component (flows connected through shared links) that
+ * changed, and posts one completion event per component.
+ *
+ * Links that can never be tight (capacity at least the sum of usage * cap of
+ * everything declared across them) are left out for good by fluid_seal; a
+ * flow whose links are all slack runs at its cap and needs no solving.
+ *
+ * Cost: a solve is O(rounds * links + flows * route length) of the component;
+ * rounds <= distinct bottleneck levels. Reference: Bertsekas, Gallager, Data
+ * Networks, 2nd ed., section 6.5.2 (max-min fair flow control).
+ */
+#ifndef DES_FLUID_H
+#define DES_FLUID_H
+
+#include "des/event.h"
+
+struct fluid;
+
+typedef uint32_t link_id;
+typedef uint32_t flow_id;
+
+#define FLUID_USAGE_ONE 65536u
+
+struct fluid_crossing {
+    link_id link;
+    uint64_t usage; /* fixed point, > 0; may exceed one (several of its bytes cross) */
+};
+
+struct fluid_flow_options {
+    const struct fluid_crossing *route; /* copied; each link at most once */
+    uint32_t route_count;               /* may be 0: only the cap binds */
+    uint32_t weight;                    /* >= 1 */
+    int64_t cap_bytes_per_s_max;        /* >= 1; the largest cap it will ever be started with */
+};
+
+struct fluid *fluid_new(struct arena *arena, struct event_queue *queue, uint32_t stamp_kind);
+
+/* capacity_bytes_per_s >= 1 */
+link_id fluid_add_link(struct fluid *fluid, int64_t capacity_bytes_per_s);
+flow_id fluid_add_flow(struct fluid *fluid, const struct fluid_flow_options *options);
+
+/* No more links or flows after this; finds the slack links. */
+void fluid_seal(struct fluid *fluid);
+
+/* Starts a transfer now. bytes >= 0; 0 bytes completes at this instant. The
+ * flow must be idle. cap <= the declared maximum. */
+void fluid_start(struct fluid *fluid, flow_id flow, int64_t bytes, int64_t cap_bytes_per_s);
+
+/* Handles an event of this fluid: false when stale or nothing (more) ended;
+ * else true and the flow that ended, call again until false. Flows that
+ * one event ends come out in increasing number. */
+bool fluid_complete(struct fluid *fluid, const struct event *event, flow_id *flow);
+
+/* Deferred work of the instant; cheap when nothing changed. */
+void fluid_solve(struct fluid *fluid);
+
+bool fluid_is_active(const struct fluid *fluid, flow_id flow);
+int64_t fluid_rate(const struct fluid *fluid, flow_id flow); /* bytes/s, after fluid_solve */
+bool fluid_link_is_slack(const struct fluid *fluid, link_id link);
+
+struct fluid_statistics {
+    uint64_t solves;       /* components solved */
+    uint64_t flows_solved; /* sum of component sizes */
+    uint64_t direct;       /* transfers that needed no solving */
+    uint64_t stale_events;
+};
+struct fluid_statistics fluid_statistics(const struct fluid *fluid);
+
+/* Bytes that crossed a link up to now (usage counted). For utilisation and
+ * for the conservation test. */
+double fluid_link_bytes(const struct fluid *fluid, link_id link);
+
+#endif
