@@ -1,0 +1,127 @@
+/* Estimates are upper bounds in doubles: products of bounded values, so they
+ * cannot overflow. A GEMM may run at a small part of its stated rate (a tile is
+ * computed whole for one element: 32,768 to 1), which the margin between
+ * EXTENT_STEP_S_MAX and 292 years covers. */
+#include "spec/extent.h"
+
+#include "spec/scenario.h"
+
+#define TASKS_PER_LAYER 40.0     /* forward and backward, with communication */
+#define VALUES_PER_LAYER 64.0    /* hidden vectors moved per token and layer, both passes */
+#define SCORES_PASSES 24.0       /* passes over unfused attention scores */
+#define BYTES_PER_PARAMETER 64.0 /* optimizer, gradients, buckets */
+#define ROUNDS_PER_LAYER 24.0
+
+struct extent {
+    double layer_visits; /* layers times microbatches, of one stage */
+    double tokens;       /* of one microbatch */
+    double parameters;   /* of one stage, before tp */
+    double flop;         /* of one rank and step */
+    double bytes;        /* that one rank moves in a step, by whatever link */
+};
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static struct extent measure(const struct scenario *scenario)
+{
+    const struct model *m = &scenario->model;
+    const struct parallel *p = &scenario->parallel;
+    const double tokens = (double)scenario->batch.micro * (double)scenario->batch.sequence_length;
+    const double width = (double)m->hidden + 2.0 * (double)m->heads * (double)m->head_dim +
+                         3.0 * (double)m->ffn_hidden;
+    const double layers = (double)m->layers / (double)p->pp + (double)p->virtual_stages;
+    const double vocab = (double)m->vocab + 128.0 * (double)p->tp;
+    const double scores = (double)m->heads * (double)scenario->batch.sequence_length;
+    struct extent extent = {.tokens = tokens};
+    extent.layer_visits = layers * (double)scenario->batch.microbatches;
+    extent.parameters = (double)m->hidden * (2.0 * layers * width + 2.0 * vocab);
+    extent.flop = 8.0 * tokens *
+                  (extent.layer_visits *
+                       ((double)m->hidden * 2.0 * width + 2.0 * scores * (double)m->head_dim) +
+                   (double)scenario->batch.microbatches * (double)m->hidden * vocab) /
+                  (double)p->tp;
+    extent.bytes =
+        4.0 * extent.layer_visits * tokens * (VALUES_PER_LAYER * width + SCORES_PASSES * scores) +
+        8.0 * tokens * (double)scenario->batch.microbatches * vocab +
+        BYTES_PER_PARAMETER * extent.parameters * (p->zero >= 2 ? extent.layer_visits : 1);
+    return extent;
+}
+
+static double slowest_link(const struct scenario *scenario)
+{
+    const struct cluster *c = &scenario->cluster;
+    const double nic = c->nic_bytes_per_s * c->nic_efficiency / (double)c->gpus_per_node /
+                       (c->oversubscription * c->pod_oversubscription);
+    const double scale_up = c->scale_up_bytes_per_s * c->scale_up_efficiency;
+    const double storage = smaller(c->storage_write_bytes_per_s / (double)scenario->gpus,
+                                   c->storage_node_bytes_per_s / (double)c->gpus_per_node);
+    const double memory =
+        scenario->gpu.memory_bandwidth_bytes_per_s * scenario->gpu.memory_kernel_efficiency;
+    return smaller(smaller(nic, scale_up),
+                   smaller(smaller(storage, memory), scenario->gpu.host_link_bytes_per_s));
+}
+
+static double latency_s(const struct scenario *scenario, const struct extent *extent)
+{
+    const struct cluster *c = &scenario->cluster;
+    const double round = c->scale_up_latency_s + c->nic_latency_s + 5.0 * c->hop_latency_s;
+    const double per_collective = c->collective_launch_s + 2.0 * (double)scenario->gpus * round;
+    const double per_kernel = scenario->gpu.launch_s + scenario->software.host_per_kernel_s;
+    return extent->layer_visits * (ROUNDS_PER_LAYER * per_collective + 100.0 * per_kernel);
+}
+
+static bool too_long(const struct scenario *scenario, double seconds, const char *what,
+                     struct diag *diag)
+{
+    if (seconds <= EXTENT_STEP_S_MAX) {
+        return true;
+    }
+    diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
+             "one step could need %.3g s for %s; steps up to %.0g s are simulated", seconds, what,
+             EXTENT_STEP_S_MAX);
+    diag_help(diag, "look for a unit or a power of ten that is off, in the batch, the model or "
+                    "the cluster");
+    return false;
+}
+
+/* One worker's time for a microbatch, reading included. */
+static bool check_loading(const struct scenario *scenario, struct diag *diag)
+{
+    const struct data_loading *data = &scenario->data;
+    const double bytes = data->bytes_per_token * (double)scenario->batch.sequence_length *
+                         (double)scenario->parallel.dp * (double)data->workers_per_gpu;
+    const double seconds =
+        (double)scenario->batch.micro *
+        (data->time_per_sample_s + bytes / scenario->cluster.storage_read_bytes_per_s);
+    if (!data->is_enabled || seconds <= EXTENT_LOADING_S_MAX) {
+        return true;
+    }
+    diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
+             "a worker would need %.3g s to load one microbatch; up to %.0g s are simulated",
+             seconds, EXTENT_LOADING_S_MAX);
+    diag_help(diag,
+              "data.time_per_sample, data.bytes_per_token and cluster.storage.read decide it");
+    return false;
+}
+
+bool extent_check(const struct scenario *scenario, struct diag *diag)
+{
+    const struct extent extent = measure(scenario);
+    const double tasks = extent.layer_visits * (double)scenario->parallel.pp * TASKS_PER_LAYER;
+    if (tasks > EXTENT_TASKS_MAX) {
+        diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
+                 "%.3g microbatches times layers are too many to simulate (at most %.3g)",
+                 tasks / TASKS_PER_LAYER, EXTENT_TASKS_MAX / TASKS_PER_LAYER);
+        diag_help(diag, "a smaller global batch, or a larger micro, has fewer");
+        return false;
+    }
+    const double rate = scenario->gpu.peak_flop_per_s[scenario->precision] *
+                        scenario->gpu.gemm_efficiency * scenario->software.gemm_derate;
+    return check_loading(scenario, diag) &&
+           too_long(scenario, extent.flop / rate, "arithmetic", diag) &&
+           too_long(scenario, 1e-3 * extent.bytes / slowest_link(scenario), "moving data", diag) &&
+           too_long(scenario, 1e-3 * latency_s(scenario, &extent), "latencies", diag);
+}

@@ -1,0 +1,24 @@
+/* Whether the sizes of a scenario go together.
+ *
+ * What must divide (heads by tp, GPUs by tp x pp, the batch by dp x micro, ...)
+ * and does not, is an error with the place of the key and the nearest sizes
+ * that do. Only what the scenario itself shows is checked here; whether the
+ * plan fits in memory is for plan/memory.
+ */
+#ifndef SPEC_FEASIBLE_H
+#define SPEC_FEASIBLE_H
+
+#include "base/check.h"
+
+#include <stdbool.h>
+
+struct arena;
+struct diag;
+struct scenario;
+
+/* Works out dp, the microbatches, the nodes and the layers of each chunk, and
+ * checks them with everything else. Before: everything has been read, and
+ * scenario->document is set. */
+MUST_USE bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag *diag);
+
+#endif

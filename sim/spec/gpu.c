@@ -1,0 +1,160 @@
+/* Reads a GPU's datasheet and micro-benchmarks, section by section. Bounds
+ * are wide: they catch a wrong prefix, not a wrong digit.
+ */
+#include "spec/gpu.h"
+
+#include "spec/section.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32", "fp16", "bf16"};
+const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3"};
+
+/* ---- DEFAULTS of a GPU file; the power fractions become assumptions ---- */
+static const struct gpu gpu_defaults = {
+    .idle_power_fraction = 0.2,
+    .busy_power_fraction = 0.85,
+};
+
+/* Efficiencies lie in (0, 1]; below this one the number was surely a slip. */
+static const double EFFICIENCY_MIN = 0.01;
+static const double FLOP_PER_S_MIN = 1e10;
+static const double FLOP_PER_S_MAX = 1e20;
+static const double LINK_MIN = 1e3; /* bytes/s */
+static const double LINK_MAX = 1e15;
+
+int64_t precision_bytes(enum precision precision)
+{
+    sim_assert(precision < PRECISION_COUNT_);
+    return precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 2 : 4;
+}
+
+bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
+{
+    sim_assert(kind < ATTENTION_COUNT_);
+    return kind == ATTENTION_UNFUSED || gpu->attention[kind].forward_flop_per_s > 0.0;
+}
+
+static void read_peaks(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
+{
+    struct doc_map peak;
+    section_need(&peak, map, "peak", "gpu", assumptions);
+    for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
+        doc_get_quantity(&peak, precision_names[i], DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,
+                         &gpu->peak_flop_per_s[i]);
+    }
+    section_close(&peak, map);
+}
+
+static void read_chip(struct doc_map *map, struct gpu *gpu)
+{
+    section_need_quantity(map, "memory", DIM_BYTES, 1e6, 1e15, &gpu->memory_bytes);
+    section_need_quantity(map, "memory_bandwidth", DIM_BYTES_PER_S, LINK_MIN, LINK_MAX,
+                          &gpu->memory_bandwidth_bytes_per_s);
+    section_need_count(map, "sms", 1, 10000, &gpu->sms);
+    section_need_quantity(map, "tdp", DIM_WATT, 1.0, 1e6, &gpu->tdp_w);
+    section_need_quantity(map, "host_link", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+                          &gpu->host_link_bytes_per_s);
+}
+
+/* A power fraction that the file leaves out is stoker's own assumption. */
+static void read_power_fraction(struct doc_map *power, const char *key, double *fraction,
+                                struct assumptions *assumptions)
+{
+    if (doc_take(power, key) != NULL) {
+        doc_get_quantity(power, key, DIM_FRACTION, 0.0, 1.0, fraction);
+        return;
+    }
+    const char *name = arena_printf(assumptions->arena, "gpu.power.%s", key);
+    const char *value = arena_printf(assumptions->arena, "%g", *fraction);
+    assumptions_add(assumptions,
+                    &(struct assumption){.name = name, .value = value, .reason = DEFAULT_REASON});
+}
+
+static void read_money_and_power(struct doc_map *map, struct gpu *gpu,
+                                 struct assumptions *assumptions)
+{
+    struct doc_map price;
+    section_open(&price, map, "price", "gpu", assumptions);
+    doc_get_quantity(&price, "gpu_hour", DIM_USD, 0.0, 1e6, &gpu->gpu_hour_usd);
+    section_close(&price, map);
+
+    struct doc_map power;
+    section_open(&power, map, "power", "gpu", assumptions);
+    read_power_fraction(&power, "idle_fraction", &gpu->idle_power_fraction, assumptions);
+    read_power_fraction(&power, "busy_fraction", &gpu->busy_power_fraction, assumptions);
+    section_close(&power, map);
+}
+
+static void read_kernels(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
+{
+    struct doc_map section;
+    section_need(&section, map, "memory_kernels", "gpu", assumptions);
+    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                          &gpu->memory_kernel_efficiency);
+    section_close(&section, map);
+
+    section_need(&section, map, "launch", "gpu", assumptions);
+    section_need_quantity(&section, "time", DIM_SECONDS, 0.0, 0.1, &gpu->launch_s);
+    section_close(&section, map);
+
+    section_need(&section, map, "gemm", "gpu", assumptions);
+    section_need_count(&section, "tile_m", 1, 1024, &gpu->gemm_tile_m);
+    section_need_count(&section, "tile_n", 1, 1024, &gpu->gemm_tile_n);
+    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                          &gpu->gemm_efficiency);
+    section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &gpu->gemm_k_half);
+    section_close(&section, map);
+}
+
+/* Fused attention multiplies in 16 bits; it cannot be faster than these products. */
+static double half_precision_peak(const struct gpu *gpu)
+{
+    const double fp16 = gpu->peak_flop_per_s[PRECISION_FP16];
+    const double bf16 = gpu->peak_flop_per_s[PRECISION_BF16];
+    const double peak = fp16 > bf16 ? fp16 : bf16;
+    return peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
+}
+
+static void read_attention(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
+{
+    struct doc_map attention;
+    section_open(&attention, map, "attention", "gpu", assumptions);
+    const double peak = half_precision_peak(gpu);
+    for (uint32_t i = ATTENTION_UNFUSED + 1; i < ATTENTION_COUNT_; i++) {
+        struct attention_rate *rate = &gpu->attention[i];
+        struct doc_map kind;
+        section_open(&kind, &attention, attention_names[i], "gpu.attention", assumptions);
+        section_need_quantity(&kind, "forward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
+                              &rate->forward_flop_per_s);
+        section_need_quantity(&kind, "backward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
+                              &rate->backward_flop_per_s);
+        section_need_quantity(&kind, "length_half", DIM_COUNT, 0.0, 1e6, &rate->length_half);
+        section_close(&kind, &attention);
+    }
+    section_close(&attention, map);
+}
+
+bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *assumptions,
+              struct diag *diag)
+{
+    *gpu = gpu_defaults;
+    gpu->place = node->place;
+    struct doc_map map;
+    if (!doc_map_open(&map, node, diag)) {
+        return false;
+    }
+    gpu->name = "inline";
+    doc_get_text(&map, "gpu", &gpu->name);
+    gpu->title = gpu->name;
+    doc_get_text(&map, "title", &gpu->title);
+    assumptions_take(assumptions, &map, "gpu");
+    read_peaks(&map, gpu, assumptions);
+    read_chip(&map, gpu);
+    read_money_and_power(&map, gpu, assumptions);
+    read_kernels(&map, gpu, assumptions);
+    read_attention(&map, gpu, assumptions);
+    return doc_finish(&map);
+}

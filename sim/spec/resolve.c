@@ -1,0 +1,187 @@
+/* The document is copied, then changed step by step; each step needs what the
+ * one before left: a --set without a dot may change which file is read, one
+ * with a dot changes what was read, and cluster.gpu names the GPU.
+ *
+ * Nodes of doc.h are relinked here (a reference is replaced by what it stands
+ * for, keys are put in order), which leaves their places as they were.
+ */
+#include "spec/resolve.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
+    "scenario",  "model", "cluster", "software", "gpu",  "gpus", "precision", "parallel",   "batch",
+    "recompute", "run",   "data",    "price",    "slow", "seed", "source",    "provenance",
+};
+
+/* Keys that are read elsewhere and change no prediction. */
+static const char *const other_keys[] = {"sweep", "variants", "note"};
+enum { OTHER_KEY_COUNT = 3 };
+
+struct resolution {
+    struct arena *arena;
+    const struct resolve_input *input;
+    struct doc_node *root;
+    struct diag *diag;
+};
+
+/* Which --set assignments a step applies. */
+enum set_step { SET_TOP, SET_INNER, SET_GPU };
+
+/* The path ends at '='; without one, doc_set reports it in the first step. */
+static enum set_step step_of_set(const char *assignment)
+{
+    const size_t path_length = strcspn(assignment, "=");
+    if (memchr(assignment, '.', path_length) == NULL || assignment[path_length] == '\0') {
+        return SET_TOP;
+    }
+    return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
+}
+
+static bool apply_sets(const struct resolution *resolution, enum set_step step)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < resolution->input->set_count; i++) {
+        const char *assignment = resolution->input->sets[i];
+        if (step_of_set(assignment) == step) {
+            is_good = doc_set(resolution->arena, resolution->root, assignment, resolution->diag) &&
+                      is_good;
+        }
+    }
+    return is_good;
+}
+
+/* The link that holds the child under `key`, or the one at the list's end. */
+static struct doc_node **link_of(struct doc_node *root, const char *key)
+{
+    struct doc_node **link = &root->child;
+    while (*link != NULL && strcmp((*link)->key, key) != 0) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* Puts `value` under `key`, in the place of what was there. */
+static void put_child(struct doc_node *root, const char *key, struct doc_node *value)
+{
+    struct doc_node **link = link_of(root, key);
+    const struct doc_node *old = *link;
+    value->key = key;
+    value->key_place = old != NULL ? old->key_place : value->place;
+    value->next = old != NULL ? old->next : NULL;
+    *link = value;
+}
+
+/* Replaces the reference under the kind's key by the mapping it stands for. */
+static bool put_reference(const struct resolution *resolution, enum catalogue_kind kind,
+                          const struct doc_node *reference)
+{
+    struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue, kind,
+                                              reference, resolution->diag);
+    if (mapping == NULL) {
+        return false;
+    }
+    put_child(resolution->root, catalogue_keys[kind], mapping);
+    return true;
+}
+
+static bool put_required(const struct resolution *resolution, enum catalogue_kind kind)
+{
+    const char *key = catalogue_keys[kind];
+    const struct doc_node *reference = *link_of(resolution->root, key);
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &resolution->root->place, "missing key '%s'", key);
+        return false;
+    }
+    return put_reference(resolution, kind, reference);
+}
+
+static bool put_software(const struct resolution *resolution)
+{
+    const struct doc_node *reference = *link_of(resolution->root, "software");
+    const struct doc_node by_default = {.kind = DOC_SCALAR,
+                                        .text = resolution->input->default_software};
+    return put_reference(resolution, CATALOGUE_SOFTWARE,
+                         reference != NULL ? reference : &by_default);
+}
+
+/* The scenario's own gpu goes before the cluster's. */
+static bool put_gpu(const struct resolution *resolution)
+{
+    const struct doc_node *cluster = *link_of(resolution->root, "cluster");
+    const struct doc_node *reference = *link_of(resolution->root, "gpu");
+    if (reference == NULL) {
+        reference = doc_find(cluster, "gpu");
+    }
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &cluster->place, "missing key 'gpu'");
+        diag_help(resolution->diag, "the cluster or the scenario names its GPU");
+        return false;
+    }
+    return put_reference(resolution, CATALOGUE_GPU, reference);
+}
+
+/* Unknown keys are reported even when a file is missing. */
+static bool check_keys(const struct resolution *resolution)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, resolution->root, resolution->diag)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
+        doc_take(&map, resolve_keys[i]);
+    }
+    for (uint32_t i = 0; i < OTHER_KEY_COUNT; i++) {
+        doc_take(&map, other_keys[i]);
+    }
+    return doc_finish(&map);
+}
+
+/* The same children in the order of resolve_keys, the others left out. */
+static struct doc_node *in_order(struct arena *arena, const struct doc_node *root)
+{
+    struct doc_node *ordered = arena_alloc(arena, sizeof *ordered);
+    *ordered = *root;
+    struct doc_node **link = &ordered->child;
+    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
+        struct doc_node *child = doc_find(root, resolve_keys[i]);
+        if (child != NULL) {
+            *link = arena_alloc(arena, sizeof *child);
+            **link = *child;
+            link = &(*link)->next;
+        }
+    }
+    *link = NULL;
+    return ordered;
+}
+
+/* An inner --set would only trip over a file that could not be read, so the
+ * later steps wait for all of these. */
+static bool put_files(const struct resolution *resolution)
+{
+    bool is_good = put_required(resolution, CATALOGUE_MODEL);
+    is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
+    is_good = put_software(resolution) && is_good;
+    return is_good && apply_sets(resolution, SET_INNER) && put_gpu(resolution) &&
+           apply_sets(resolution, SET_GPU);
+}
+
+struct doc_node *resolve_document(struct arena *arena, const struct resolve_input *input,
+                                  struct diag *diag)
+{
+    sim_assert(input->document != NULL);
+    sim_assert(input->default_software != NULL);
+    if (input->document->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &input->document->place, "a scenario holds keys and values");
+        diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");
+        return NULL;
+    }
+    struct doc_node *root = doc_copy(arena, input->document);
+    const struct resolution resolution = {arena, input, root, diag};
+    bool is_good = apply_sets(&resolution, SET_TOP);
+    is_good = put_files(&resolution) && is_good;
+    is_good = check_keys(&resolution) && is_good;
+    return is_good ? in_order(arena, root) : NULL;
+}

@@ -1,0 +1,28 @@
+/* The resolved document: a scenario with the files it names put in.
+ *
+ * The order is that of spec/scenario.h. The result is a mapping whose keys
+ * stand in one fixed order (that of resolve_keys), in which model, cluster,
+ * software and gpu are whole mappings, and from which sweep, variants and
+ * note are gone. Unknown keys of the scenario itself are reported here.
+ */
+#ifndef SPEC_RESOLVE_H
+#define SPEC_RESOLVE_H
+
+#include "spec/catalogue.h"
+
+#define RESOLVE_KEY_COUNT 17
+extern const char *const resolve_keys[RESOLVE_KEY_COUNT];
+
+struct resolve_input {
+    const struct doc_node *document;
+    const struct catalogue *catalogue;
+    const char *const *sets; /* "path=value" */
+    uint32_t set_count;
+    const char *default_software; /* when the document names none */
+};
+
+/* NULL on error. `input` is not changed; its document is copied. */
+MUST_USE struct doc_node *resolve_document(struct arena *arena, const struct resolve_input *input,
+                                           struct diag *diag);
+
+#endif
