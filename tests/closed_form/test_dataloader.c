@@ -1,0 +1,129 @@
+/* The DataLoader against its closed forms (times in milliseconds of simulated time). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "hw/dataloader.h"
+
+#define SECOND INT64_C(1000000000)
+
+static struct dataloader_outcome run(uint32_t workers, uint32_t prefetch, int64_t batch_ms,
+                                     uint32_t steps)
+{
+    struct arena *arena = arena_new();
+    const struct dataloader_options options = {.workers = workers,
+                                               .prefetch = prefetch,
+                                               .cores = 64,
+                                               .batch_ns = batch_ms * (SECOND / 1000)};
+    struct dataloader_outcome outcome;
+    dataloader_run(arena, &options, SECOND, steps, &outcome);
+    arena_free(arena);
+    return outcome;
+}
+
+/* 1,000 steps of 1 s: W=1 tau .5 -> .5 + 1000; W=2 tau 1.5 -> 1.5 + 1000; W=2 tau 2 -> 2 + 1000;
+ * W=2 tau 3 -> 3 * 500 + 2 = 1502; W=4 tau 6 -> 6 * 250 + 4 = 1504; W=0 tau .3 -> 1000 * 1.3. */
+static void the_oracle_cases_come_out_for_any_prefetch(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t workers;
+        int64_t batch_ms;
+        int64_t total_ms;
+    } cases[] = {{1, 500, 1000500},  {2, 1500, 1001500}, {2, 2000, 1002000},
+                 {2, 3000, 1502000}, {4, 6000, 1504000}, {0, 300, 1300000}};
+    for (uint32_t i = 0; i < 6; i++) {
+        for (uint32_t prefetch = 1; prefetch <= 2; prefetch++) {
+            const struct dataloader_outcome outcome =
+                run(cases[i].workers, prefetch, cases[i].batch_ms, 1000);
+            assert_int_equal(outcome.total_ns, cases[i].total_ms * (SECOND / 1000));
+        }
+    }
+}
+
+/* tau <= W T: tau + N T; else tau ceil(N/W) + ((N-1) mod W + 1) T. */
+static void the_closed_form_holds_for_many_shapes(void **state)
+{
+    (void)state;
+    for (uint32_t workers = 1; workers <= 6; workers++) {
+        for (int64_t batch_ms = 250; batch_ms <= 9000; batch_ms += 875) {
+            for (uint32_t steps = 1; steps <= 50; steps += 7) {
+                const int64_t n = steps;
+                const int64_t w = workers;
+                const int64_t expected_ms =
+                    batch_ms <= w * 1000 ? batch_ms + n * 1000
+                                         : batch_ms * ((n + w - 1) / w) + ((n - 1) % w + 1) * 1000;
+                assert_int_equal(run(workers, 2, batch_ms, steps).total_ns,
+                                 expected_ms * (SECOND / 1000));
+            }
+        }
+    }
+}
+
+/* At most prefetch * workers batches are ahead of the consumer. */
+static void the_buffer_is_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(run(4, 2, 10, 100).buffered_max, 8);
+    assert_int_equal(run(3, 1, 10, 100).buffered_max, 3);
+}
+
+static void waiting_and_working_make_up_the_total(void **state)
+{
+    (void)state;
+    const struct dataloader_outcome outcome = run(2, 2, 3000, 100);
+    assert_int_equal(outcome.total_ns, outcome.stall_ns + 100 * SECOND);
+}
+
+/* Four workers on two cores work at half speed each: as two on two, of 2 s each, when
+ * all are busy: 4 batches every 4 s of 2 s of work, a step takes 1 s, so the loader keeps
+ * up; of 4 s of work each, 2 cores make a batch every 2 s: 100 steps take about 200 s. */
+static void workers_share_cores(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct dataloader_options options = {
+        .workers = 4, .prefetch = 2, .cores = 2, .batch_ns = 4 * SECOND};
+    struct dataloader_outcome outcome;
+    dataloader_run(arena, &options, SECOND, 100, &outcome);
+    assert_true(outcome.total_ns >= 200 * SECOND && outcome.total_ns <= 210 * SECOND);
+    arena_free(arena);
+}
+
+/* In-order delivery: with uneven batch times more workers never wait longer. */
+static void more_workers_never_wait_longer(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    int64_t previous = INT64_MAX;
+    for (uint32_t workers = 1; workers <= 8; workers *= 2) {
+        const struct dataloader_options options = {.workers = workers,
+                                                   .prefetch = 2,
+                                                   .cores = 8,
+                                                   .batch_ns = 3 * SECOND / 2,
+                                                   .spread = 0.3,
+                                                   .seed = 1};
+        struct dataloader_outcome outcome;
+        dataloader_run(arena, &options, SECOND, 500, &outcome);
+        assert_true(outcome.stall_ns <= previous);
+        previous = outcome.stall_ns;
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oracle_cases_come_out_for_any_prefetch),
+        cmocka_unit_test(the_closed_form_holds_for_many_shapes),
+        cmocka_unit_test(the_buffer_is_bounded),
+        cmocka_unit_test(waiting_and_working_make_up_the_total),
+        cmocka_unit_test(workers_share_cores),
+        cmocka_unit_test(more_workers_never_wait_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* Kernel times: waves, roofline, measured GEMMs, and laws. */
+#include "hw/kernel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* An H100 that reaches its datasheet: no losses but tiles and waves. */
+static struct gpu ideal_h100(void)
+{
+    return (struct gpu){
+        .name = "ideal H100",
+        .peak_flop_per_s = {67e12, 494.7e12, 989.4e12, 989.4e12},
+        .memory_bandwidth_bytes_per_s = 3.35e12,
+        .sms = 132,
+        .memory_kernel_efficiency = 1.0,
+        .gemm_tile_m = 128,
+        .gemm_tile_n = 256,
+        .gemm_efficiency = 1.0,
+        .attention = {[ATTENTION_FA2] = {400e12, 300e12, 500}},
+    };
+}
+
+static struct kernel_gpu bf16(const struct gpu *gpu)
+{
+    return (struct kernel_gpu){gpu, PRECISION_BF16, 1.0};
+}
+
+struct wave_case {
+    int64_t m, n, sms, waves;
+    double efficiency;
+};
+
+/* oracles.md 8, tiles 128 x 256: efficiency = mn / (waves * SMs * Tm * Tn). 17024 x 256:
+ * 133 tiles on 132 SMs need two waves, and the second has one tile. */
+static void waves_and_their_efficiency_follow_the_table(void **state)
+{
+    (void)state;
+    const struct wave_case cases[] = {
+        {8192, 14336, 132, 28, 0.96970}, {8192, 14336, 112, 32, 1.0},
+        {4096, 4096, 132, 4, 0.96970},   {4097, 4096, 132, 4, 0.96993},
+        {2048, 2048, 132, 1, 0.96970},   {1408, 3072, 132, 1, 1.0},
+        {17024, 256, 132, 2, 0.50379},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct wave_case *at = &cases[i];
+        const struct gemm_size size = {at->m, at->n, 1, 1};
+        const int64_t waves = kernel_waves(&size, 128, 256, at->sms);
+        assert_true(waves == at->waves);
+        assert_close((double)(at->m * at->n) / (double)(waves * at->sms * 128 * 256),
+                     at->efficiency, 1e-5);
+    }
+    const struct gemm_size a100 = {1792, 1792, 1, 1};
+    assert_true(kernel_waves(&a100, 256, 128, 98) == 1);
+    assert_true(kernel_waves(&a100, 256, 128, 97) == 2);
+}
+
+/* 8192 x 14336 x 4096 does 9.6207e11 FLOP: 972.38 us at 989.4e12. With 112 SMs the waves are
+ * full, so the time is that; with 132 SMs it is 1/0.96970 of it. */
+static void full_waves_run_at_the_peak(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    assert_close(kernel_gemm(&on, 8192, 14336, 4096, 1, 0.0).busy_s, 972.38e-6 / 0.96970, 1e-5);
+    gpu.sms = 112;
+    assert_close(kernel_gemm(&on, 8192, 14336, 4096, 1, 0.0).busy_s, 972.38e-6, 1e-5);
+    assert_close(kernel_gemm_rate(&on, 8192, 14336, 4096, 1), 989.4e12, 1e-12);
+}
+
+/* m = 128: 2 * (128 k + k n + 128 n) bytes = 122.2 MB at 3.35 TB/s = 36.47 us; the arithmetic
+ * needs less. m = 1 is bound by the same weights. */
+static void a_thin_product_is_bound_by_memory(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    const double k = 4096.0, n = 14336.0;
+    const double bytes = 2.0 * (128.0 * k + k * n + 128.0 * n);
+    assert_close(kernel_gemm(&on, 128, 14336, 4096, 1, bytes).busy_s, 36.47e-6, 1e-3);
+    assert_close(kernel_gemm(&on, 1, 14336, 4096, 1, 2.0 * (k + k * n + n)).busy_s,
+                 2.0 * (k + k * n + n) / 3.35e12, 1e-12);
+}
+
+/* RMSNorm of 8192 x 8192 in bf16 reads and writes 268.4 MB: 80.13 us. Adam on 1e9
+ * parameters moves 30e9 bytes: 8.955 ms. */
+static void streams_run_at_the_bandwidth(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    assert_close(kernel_memory(&on, 4.0 * 8192.0 * 8192.0).busy_s, 80.13e-6, 1e-4);
+    assert_close(kernel_memory(&on, 30e9).busy_s, 8.955e-3, 1e-4);
+}
+
+/* Half the efficiency of an A100 (312 TFLOP/s): 624 TFLOP take 4 s, an MFU of 50 %. The
+ * product fills whole waves of 108 tiles. */
+static void half_the_peak_does_624_tflop_in_four_seconds(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.peak_flop_per_s[PRECISION_BF16] = 312e12;
+    gpu.sms = 108;
+    gpu.gemm_efficiency = 0.5;
+    const struct kernel_gpu on = bf16(&gpu);
+    const double flop = 2.0 * 13824.0 * 16384.0 * 8192.0;
+    const double time_s = kernel_gemm(&on, 13824, 16384, 8192, 1, 0.0).busy_s;
+    assert_close(flop / time_s / 312e12, 0.5, 1e-12);
+    assert_close(time_s * 624e12 / flop, 4.0, 1e-12);
+}
+
+/* At k = k_half half of the rate is lost. */
+static void a_short_inner_dimension_loses_half_at_k_half(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.sms = 128;
+    gpu.gemm_k_half = 256;
+    const struct kernel_gpu on = bf16(&gpu);
+    assert_close(kernel_gemm_rate(&on, 8192, 8192, 256, 1), 989.4e12 / 2.0, 1e-12);
+    assert_close(kernel_gemm_rate(&on, 8192, 8192, 256 * 99, 1), 989.4e12 * 0.99, 1e-12);
+}
+
+/* 128 tiles of 128 x 64 fill 128 SMs (0.7 of the rate); tiles of 128 x 256 would fill 32. */
+static void small_products_take_small_tiles(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.sms = 128;
+    const struct kernel_gpu on = bf16(&gpu);
+    assert_close(kernel_gemm_rate(&on, 1024, 1024, 4096, 1), 989.4e12 * 0.7, 1e-12);
+}
+
+/* A batch of 132 products of one tile each fills 132 SMs once: 2mnk * 132 / peak. 66 fill
+ * them with halves of tiles, 128 x 128, at 0.9 of the rate: half the time / 0.9. */
+static void a_batch_shares_the_waves(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    const double wave_s = 2.0 * 128.0 * 256.0 * 1024.0 * 132.0 / 989.4e12;
+    assert_close(kernel_gemm(&on, 128, 256, 1024, 132, 0.0).busy_s, wave_s, 1e-12);
+    assert_close(kernel_gemm(&on, 128, 256, 1024, 1320, 0.0).busy_s, 10.0 * wave_s, 1e-12);
+    assert_close(kernel_gemm(&on, 128, 256, 1024, 66, 0.0).busy_s, wave_s / 2.0 / 0.9, 1e-12);
+}
+
+/* Heads of 108 (BigScience): batched products fall to the fp32 peak; of 104 and 112 they do not,
+ * nor do single products, nor fp32. */
+static void misaligned_batches_miss_the_tensor_cores(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    struct kernel_gpu on = bf16(&gpu);
+    assert_true(kernel_gemm_rate(&on, 2048, 2048, 108, 32) <= 67e12);
+    assert_true(kernel_gemm_rate(&on, 2048, 108, 2048, 32) <= 67e12);
+    assert_true(kernel_gemm_rate(&on, 2048, 2048, 104, 32) > 500e12);
+    assert_true(kernel_gemm_rate(&on, 2048, 2048, 112, 32) > 500e12);
+    assert_true(kernel_gemm_rate(&on, 2048, 2048, 108, 1) > 500e12);
+    on.precision = PRECISION_TF32;
+    assert_true(kernel_gemm_rate(&on, 2048, 2048, 108, 32) > 250e12);
+}
+
+struct measured_gemm {
+    int64_t m, n, k;
+    double tflop_per_s;
+};
+
+/* Azure's A100 (hardware facts, az_a100): efficiency 0.86 and k_half 180 reproduce seven of the
+ * eight points within 7 %; 2048^3, which is 21 % too slow, splits k and we do not. */
+static void measured_a100_products_are_reproduced(void **state)
+{
+    (void)state;
+    const struct measured_gemm cases[] = {
+        {1024, 1024, 1024, 119.4},    {4096, 4096, 4096, 228.0}, {8192, 8192, 8192, 253.7},
+        {16384, 16384, 16384, 256.5}, {1024, 2145, 1024, 132.8}, {6144, 12288, 12288, 250.8},
+        {802816, 192, 768, 157.8},
+    };
+    struct gpu gpu = ideal_h100();
+    gpu.peak_flop_per_s[PRECISION_BF16] = 312e12;
+    gpu.memory_bandwidth_bytes_per_s = 2.039e12;
+    gpu.memory_kernel_efficiency = 0.82;
+    gpu.sms = 108;
+    gpu.gemm_efficiency = 0.86;
+    gpu.gemm_k_half = 180;
+    const struct kernel_gpu on = bf16(&gpu);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const double m = (double)cases[i].m;
+        const double n = (double)cases[i].n;
+        const double k = (double)cases[i].k;
+        const double bytes = 2.0 * (m * k + k * n + m * n);
+        const double time_s = kernel_gemm(&on, cases[i].m, cases[i].n, cases[i].k, 1, bytes).busy_s;
+        assert_close(2.0 * m * n * k / time_s / 1e12, cases[i].tflop_per_s, 0.075);
+    }
+}
+
+/* FA2 here reaches 400e12 forward, half of it at 500 tokens, 3/4 at 1500. */
+static void attention_rates_grow_with_length(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    const struct kernel_time half = kernel_attention(&on, ATTENTION_FA2, false, 500, 2e12, 0.0);
+    const struct kernel_time more = kernel_attention(&on, ATTENTION_FA2, false, 1500, 3e12, 0.0);
+    const struct kernel_time back = kernel_attention(&on, ATTENTION_FA2, true, 1500, 3e12, 0.0);
+    assert_close(half.busy_s, 0.01, 1e-12);
+    assert_close(more.busy_s, 0.01, 1e-12);
+    assert_close(back.busy_s, 3e12 / 225e12, 1e-12);
+    const struct kernel_time wide = kernel_attention(&on, ATTENTION_FA2, false, 500, 1e6, 3.35e9);
+    assert_close(wide.busy_s, 1e-3, 1e-12);
+}
+
+/* A law over a grid of shapes: better hardware never slows, larger products never shorten. */
+static void better_hardware_never_slows(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = {1, 7, 64, 129, 1000, 4096, 14336};
+    const struct gpu gpu = ideal_h100();
+    struct gpu faster = gpu;
+    struct gpu wider = gpu;
+    faster.peak_flop_per_s[PRECISION_BF16] *= 1.1;
+    wider.memory_bandwidth_bytes_per_s *= 1.1;
+    const struct kernel_gpu on = bf16(&gpu);
+    const struct kernel_gpu on_faster = bf16(&faster);
+    const struct kernel_gpu on_wider = bf16(&wider);
+    for (size_t i = 0; i < LENGTH(sizes) * LENGTH(sizes) * LENGTH(sizes); i++) {
+        const int64_t m = sizes[i % 7];
+        const int64_t n = sizes[i / 7 % 7];
+        const int64_t k = sizes[i / 49];
+        const double bytes = 2.0 * (double)(m * k + k * n + m * n);
+        const double base_s = kernel_gemm(&on, m, n, k, 1, bytes).busy_s;
+        assert_true(kernel_gemm(&on_faster, m, n, k, 1, bytes).busy_s <= base_s);
+        assert_true(kernel_gemm(&on_wider, m, n, k, 1, bytes).busy_s <= base_s);
+        assert_true(kernel_gemm(&on, 2 * m, n, k, 1, bytes).busy_s >= base_s);
+        assert_true(kernel_gemm(&on, m, n, k + 8, 1, bytes).busy_s >= base_s);
+        assert_true(kernel_gemm(&on, m, n, k, 1, 2.0 * bytes).busy_s >= base_s);
+        assert_true(kernel_gemm_rate(&on, m, n, k, 1) <= 989.4e12 * (1.0 + 1e-12));
+    }
+}
+
+/* The derate of the software slows GEMMs in proportion, and nothing else. */
+static void the_derate_slows_products_only(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu on = bf16(&gpu);
+    struct kernel_gpu slow = on;
+    slow.gemm_derate = 0.9;
+    assert_close(kernel_gemm_rate(&slow, 4096, 4096, 4096, 1),
+                 0.9 * kernel_gemm_rate(&on, 4096, 4096, 4096, 1), 1e-12);
+    assert_close(kernel_memory(&slow, 1e9).busy_s, kernel_memory(&on, 1e9).busy_s, 0.0);
+    assert_close(kernel_attention(&slow, ATTENTION_FA2, false, 2048, 1e12, 1e6).busy_s,
+                 kernel_attention(&on, ATTENTION_FA2, false, 2048, 1e12, 1e6).busy_s, 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waves_and_their_efficiency_follow_the_table),
+        cmocka_unit_test(full_waves_run_at_the_peak),
+        cmocka_unit_test(a_thin_product_is_bound_by_memory),
+        cmocka_unit_test(streams_run_at_the_bandwidth),
+        cmocka_unit_test(half_the_peak_does_624_tflop_in_four_seconds),
+        cmocka_unit_test(a_short_inner_dimension_loses_half_at_k_half),
+        cmocka_unit_test(small_products_take_small_tiles),
+        cmocka_unit_test(a_batch_shares_the_waves),
+        cmocka_unit_test(misaligned_batches_miss_the_tensor_cores),
+        cmocka_unit_test(measured_a100_products_are_reproduced),
+        cmocka_unit_test(attention_rates_grow_with_length),
+        cmocka_unit_test(better_hardware_never_slows),
+        cmocka_unit_test(the_derate_slows_products_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
