@@ -1,0 +1,328 @@
+/* Nodes of the graph, in this order: actors, channels, tight links. */
+#include "train/fold.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "des/fluid.h"
+#include "plan/symmetry.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
+#define LABEL_CROSSING 0x100000000ull /* above every stream number */
+
+struct folder {
+    struct arena *arena;
+    const struct engine_system *full;
+    uint32_t *tight_number; /* per link: its number among the tight ones, or ENGINE_NONE */
+    uint32_t *tight_links;  /* the links that can be tight */
+    uint32_t tight_count;
+    struct symmetry_classes classes;
+    /* Classes renumbered within each kind of node. */
+    uint32_t *number; /* per class: its number among actors, channels or links */
+    uint32_t actor_classes, channel_classes, link_classes;
+    uint32_t *link_first; /* per link: where its channels begin in link_channels */
+    struct link_use {
+        uint32_t channel;
+        uint64_t usage;
+    } * link_uses;
+};
+
+/* ---- which links can be tight ------------------------------------------------------- */
+
+static void find_tight_links(struct folder *folder)
+{
+    const struct engine_system *full = folder->full;
+    uint128 *load = arena_array(folder->arena, full->link_count, sizeof *load);
+    for (uint32_t c = 0; c < full->channel_count; c++) {
+        const struct engine_channel *channel = &full->channels[c];
+        for (uint32_t i = 0; i < channel->crossing_count; i++) {
+            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
+            load[crossing->link] += (uint128)crossing->usage * (uint128)channel->cap_bytes_per_s;
+        }
+    }
+    folder->tight_number =
+        arena_array(folder->arena, full->link_count, sizeof *folder->tight_number);
+    folder->tight_links = arena_array(folder->arena, full->link_count, sizeof *folder->tight_links);
+    for (uint32_t l = 0; l < full->link_count; l++) {
+        const uint128 capacity = (uint128)full->link_capacities[l] * FLUID_USAGE_ONE;
+        folder->tight_number[l] = ENGINE_NONE;
+        if (load[l] > capacity) {
+            folder->tight_number[l] = folder->tight_count;
+            folder->tight_links[folder->tight_count++] = l;
+        }
+    }
+}
+
+/* ---- the graph ----------------------------------------------------------------------- */
+
+static uint64_t hash_words(const uint64_t *words, size_t count)
+{
+    return rng_hash_bytes(words, count * sizeof *words, 0x73746f6b6572ull);
+}
+
+static void colour_nodes(const struct folder *folder, uint64_t *colours)
+{
+    const struct engine_system *full = folder->full;
+    for (uint32_t i = 0; i < full->actor_count; i++) {
+        const uint64_t words[] = {1, full->actors[i].program, full->actors[i].speed};
+        *colours++ = hash_words(words, 3);
+    }
+    for (uint32_t i = 0; i < full->channel_count; i++) {
+        const struct engine_channel *channel = &full->channels[i];
+        const uint64_t words[] = {2, channel->kind, channel->needed, (uint64_t)channel->latency_ns,
+                                  (uint64_t)channel->cap_bytes_per_s};
+        *colours++ = hash_words(words, 5);
+    }
+    for (uint32_t i = 0; i < folder->tight_count; i++) {
+        const uint64_t words[] = {3, (uint64_t)full->link_capacities[folder->tight_links[i]]};
+        *colours++ = hash_words(words, 2);
+    }
+}
+
+static uint32_t connect_nodes(const struct folder *folder, struct symmetry_edge *edges)
+{
+    const struct engine_system *full = folder->full;
+    const uint32_t first_channel = full->actor_count;
+    const uint32_t first_link = first_channel + full->channel_count;
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < full->channel_count; c++) {
+        const struct engine_channel *channel = &full->channels[c];
+        for (uint32_t i = 0; i < channel->member_count; i++) {
+            const struct engine_member *member = &full->members[channel->member_first + i];
+            edges[count++] =
+                (struct symmetry_edge){member->actor, first_channel + c, member->stream};
+        }
+        for (uint32_t i = 0; i < channel->crossing_count; i++) {
+            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
+            const uint32_t tight = folder->tight_number[crossing->link];
+            if (tight != ENGINE_NONE) {
+                edges[count++] = (struct symmetry_edge){first_channel + c, first_link + tight,
+                                                        LABEL_CROSSING + crossing->usage};
+            }
+        }
+    }
+    return count;
+}
+
+static void find_classes(struct folder *folder)
+{
+    const struct engine_system *full = folder->full;
+    const uint32_t nodes = full->actor_count + full->channel_count + folder->tight_count;
+    uint64_t *colours = arena_array(folder->arena, nodes, sizeof *colours);
+    struct symmetry_edge *edges = arena_array(
+        folder->arena, (size_t)full->member_count + full->crossing_count, sizeof *edges);
+    colour_nodes(folder, colours);
+    const struct symmetry_graph graph = {nodes, connect_nodes(folder, edges), colours, edges};
+    symmetry_refine(folder->arena, &graph, &folder->classes);
+    folder->number = arena_array(folder->arena, folder->classes.count, sizeof *folder->number);
+    for (uint32_t k = 0; k < folder->classes.count; k++) {
+        const uint32_t node = folder->classes.first[k];
+        uint32_t *counter = node < full->actor_count ? &folder->actor_classes
+                            : node < full->actor_count + full->channel_count
+                                ? &folder->channel_classes
+                                : &folder->link_classes;
+        folder->number[k] = (*counter)++;
+    }
+}
+
+static uint32_t class_of_actor(const struct folder *folder, uint32_t actor)
+{
+    return folder->number[folder->classes.class_of[actor]];
+}
+
+static uint32_t class_of_channel(const struct folder *folder, uint32_t channel)
+{
+    return folder->number[folder->classes.class_of[folder->full->actor_count + channel]];
+}
+
+static uint32_t class_of_link(const struct folder *folder, uint32_t tight)
+{
+    const uint32_t first = folder->full->actor_count + folder->full->channel_count;
+    return folder->number[folder->classes.class_of[first + tight]];
+}
+
+/* ---- the quotient ----------------------------------------------------------------------- */
+
+/* For each tight link, the channels that cross it. */
+static void index_link_uses(struct folder *folder)
+{
+    const struct engine_system *full = folder->full;
+    folder->link_first =
+        arena_array(folder->arena, folder->tight_count + 2u, sizeof *folder->link_first);
+    folder->link_uses = arena_array(folder->arena, full->crossing_count, sizeof *folder->link_uses);
+    uint32_t *cursor = folder->link_first + 1;
+    for (uint32_t i = 0; i < full->crossing_count; i++) {
+        const uint32_t tight = folder->tight_number[full->crossings[i].link];
+        if (tight != ENGINE_NONE) {
+            cursor[tight + 1]++;
+        }
+    }
+    for (uint32_t l = 0; l < folder->tight_count; l++) {
+        cursor[l + 1] += cursor[l];
+    }
+    for (uint32_t c = 0; c < full->channel_count; c++) {
+        const struct engine_channel *channel = &full->channels[c];
+        for (uint32_t i = 0; i < channel->crossing_count; i++) {
+            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
+            const uint32_t tight = folder->tight_number[crossing->link];
+            if (tight != ENGINE_NONE) {
+                folder->link_uses[cursor[tight]++] = (struct link_use){c, crossing->usage};
+            }
+        }
+    }
+}
+
+static void fold_actors(const struct folder *folder, struct engine_system *out)
+{
+    const struct engine_system *full = folder->full;
+    struct engine_actor *actors = arena_array(folder->arena, folder->actor_classes, sizeof *actors);
+    for (uint32_t k = 0; k < folder->classes.count; k++) {
+        const uint32_t node = folder->classes.first[k];
+        if (node >= full->actor_count) {
+            break; /* classes are numbered by their first node: actors come first */
+        }
+        struct engine_actor *actor = &actors[folder->number[k]];
+        *actor = full->actors[node];
+        actor->multiplicity = folder->classes.sizes[k];
+        for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
+            if (actor->channels[s] != ENGINE_NONE) {
+                actor->channels[s] = class_of_channel(folder, actor->channels[s]);
+            }
+        }
+    }
+    out->actors = actors;
+    out->actor_count = folder->actor_classes;
+}
+
+static void fold_links(const struct folder *folder, struct engine_system *out)
+{
+    int64_t *capacities = arena_array(folder->arena, folder->link_classes, sizeof *capacities);
+    for (uint32_t i = folder->tight_count; i-- > 0;) {
+        const uint32_t number = class_of_link(folder, i);
+        capacities[number] = folder->full->link_capacities[folder->tight_links[i]];
+    }
+    out->link_capacities = capacities;
+    out->link_count = folder->link_classes;
+}
+
+/* The members of one real channel, grouped by (class, stream). */
+static uint32_t fold_members(const struct folder *folder, const struct engine_channel *channel,
+                             struct engine_member *members)
+{
+    const struct engine_system *full = folder->full;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < channel->member_count; i++) {
+        const struct engine_member *member = &full->members[channel->member_first + i];
+        const uint32_t actor = class_of_actor(folder, member->actor);
+        uint32_t at = 0;
+        while (at < count && (members[at].actor != actor || members[at].stream != member->stream)) {
+            at++;
+        }
+        if (at == count) {
+            members[count++] = (struct engine_member){actor, member->stream, 0};
+        }
+        members[at].weight += member->weight;
+    }
+    return count;
+}
+
+/* What all channels of class `number` use of one link that channel crosses. */
+static uint64_t folded_usage(const struct folder *folder, uint32_t tight, uint32_t number)
+{
+    uint64_t usage = 0;
+    for (uint32_t i = folder->link_first[tight]; i < folder->link_first[tight + 1]; i++) {
+        if (class_of_channel(folder, folder->link_uses[i].channel) == number) {
+            usage += folder->link_uses[i].usage;
+        }
+    }
+    return usage;
+}
+
+static uint32_t fold_crossings(const struct folder *folder, const struct engine_channel *channel,
+                               uint32_t number, struct engine_crossing *crossings)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < channel->crossing_count; i++) {
+        const uint32_t link = folder->full->crossings[channel->crossing_first + i].link;
+        const uint32_t tight = folder->tight_number[link];
+        if (tight == ENGINE_NONE) {
+            continue;
+        }
+        const uint32_t link_class = class_of_link(folder, tight);
+        uint32_t at = 0;
+        while (at < count && crossings[at].link != link_class) {
+            at++;
+        }
+        if (at == count) {
+            crossings[count++] =
+                (struct engine_crossing){link_class, folded_usage(folder, tight, number)};
+        }
+    }
+    return count;
+}
+
+static void fold_channels(const struct folder *folder, struct engine_system *out)
+{
+    const struct engine_system *full = folder->full;
+    struct engine_channel *channels =
+        arena_array(folder->arena, folder->channel_classes, sizeof *channels);
+    uint32_t member_total = 0;
+    uint32_t crossing_total = 0;
+    for (uint32_t k = 0; k < folder->classes.count; k++) {
+        const uint32_t node = folder->classes.first[k];
+        if (node >= full->actor_count && node < full->actor_count + full->channel_count) {
+            member_total += full->channels[node - full->actor_count].member_count;
+            crossing_total += full->channels[node - full->actor_count].crossing_count;
+        }
+    }
+    struct engine_member *members = arena_array(folder->arena, member_total, sizeof *members);
+    struct engine_crossing *crossings =
+        arena_array(folder->arena, crossing_total, sizeof *crossings);
+    uint32_t member_count = 0;
+    uint32_t crossing_count = 0;
+    for (uint32_t k = 0; k < folder->classes.count; k++) {
+        const uint32_t node = folder->classes.first[k];
+        if (node < full->actor_count || node >= full->actor_count + full->channel_count) {
+            continue;
+        }
+        const struct engine_channel *original = &full->channels[node - full->actor_count];
+        struct engine_channel *channel = &channels[folder->number[k]];
+        *channel = *original;
+        channel->multiplicity = folder->classes.sizes[k];
+        channel->member_first = member_count;
+        channel->member_count = fold_members(folder, original, members + member_count);
+        channel->crossing_first = crossing_count;
+        channel->crossing_count =
+            fold_crossings(folder, original, folder->number[k], crossings + crossing_count);
+        member_count += channel->member_count;
+        crossing_count += channel->crossing_count;
+    }
+    out->channels = channels;
+    out->channel_count = folder->channel_classes;
+    out->members = members;
+    out->member_count = member_count;
+    out->crossings = crossings;
+    out->crossing_count = crossing_count;
+}
+
+struct folded_system *fold_system(struct arena *arena, const struct engine_system *full)
+{
+    struct folder *folder = arena_alloc(arena, sizeof *folder);
+    struct folded_system *folded = arena_alloc(arena, sizeof *folded);
+    folder->arena = arena;
+    folder->full = full;
+    find_tight_links(folder);
+    find_classes(folder);
+    index_link_uses(folder);
+    folded->engine = *full;
+    fold_actors(folder, &folded->engine);
+    fold_links(folder, &folded->engine);
+    fold_channels(folder, &folded->engine);
+    uint32_t *actor_class = arena_array(arena, full->actor_count, sizeof *actor_class);
+    for (uint32_t i = 0; i < full->actor_count; i++) {
+        actor_class[i] = class_of_actor(folder, i);
+    }
+    folded->actor_class = actor_class;
+    return folded;
+}

@@ -1,0 +1,92 @@
+/* What a prediction says: the step, its causes, memory, the whole run.
+ *
+ * Plain data, filled by train/step (the step) and train/run (the months).
+ * Every GPU-nanosecond of the step has one cause, and the sums are exact:
+ * sum over causes of gpu_ns[cause] == gpus * step_ns, asserted when the result
+ * is made.
+ */
+#ifndef TRAIN_METRICS_H
+#define TRAIN_METRICS_H
+
+#include "plan/memory.h"
+#include "spec/scenario.h"
+
+/* In the order in which ties between causes of a wait are decided. */
+enum cause {
+    CAUSE_COMPUTE,
+    CAUSE_RECOMPUTE,
+    CAUSE_OPTIMIZER,
+    CAUSE_LAUNCH,       /* gaps between kernels: GPU latency, or the host too slow */
+    CAUSE_INTERFERENCE, /* kernels slowed by collectives that overlap them */
+    CAUSE_EXPOSED_TP,
+    CAUSE_EXPOSED_CP,
+    CAUSE_EXPOSED_EP,
+    CAUSE_EXPOSED_PP,
+    CAUSE_EXPOSED_DP,
+    CAUSE_BUBBLE,
+    CAUSE_STRAGGLER_WAIT,
+    CAUSE_DATA_STALL,
+    CAUSE_CHECKPOINT_STALL,
+    CAUSE_COUNT_
+};
+
+/* "compute", "exposed_tp", ...: the words of JSON, the store and the plots. */
+extern const char *const cause_names[CAUSE_COUNT_];
+/* "compute", "exposed TP communication": for people. */
+extern const char *const cause_titles[CAUSE_COUNT_];
+
+struct engine_use {
+    int64_t ranks;           /* GPUs of the scenario */
+    int64_t ranks_simulated; /* after folding */
+    int64_t links_simulated;
+    int64_t tasks; /* executed by the simulated ranks */
+    int64_t events;
+    int64_t solves; /* of the fluid solver */
+    double host_s;  /* our own time; the only part that is not deterministic */
+    int64_t host_peak_bytes;
+};
+
+struct step_result {
+    int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
+    int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
+    int64_t model_flop_tokens;    /* tokens of a step */
+    double flop_per_token_causal; /* forward + backward, attention halved */
+    double flop_per_token_full;
+    double hardware_flop_per_token; /* with what recomputation adds */
+    double peak_flop_per_s;         /* dense, of the precision used */
+    double tokens_per_s_per_gpu;
+    double tflops_per_gpu; /* model FLOPs, causal, in 1e12 FLOP/s */
+    double mfu;            /* causal */
+    double mfu_full_attention;
+    double hfu;
+    double busiest_link_utilisation; /* 0..1, over the step */
+    const char *busiest_link;        /* "NIC", "leaf up-link"; "" if none */
+    struct memory_verdict memory;
+    char memory_advice[512]; /* what is too large and what would fit; "" if it fits */
+    const char *bound_by;    /* one phrase: "compute (72 % of the step)" */
+    struct engine_use engine;
+};
+
+struct run_result {
+    bool is_asked; /* false: only the step was asked for, the rest is 0 */
+    int64_t steps;
+    double tokens;
+    double days; /* wall-clock, predicted */
+    double gpu_hours;
+    double goodput; /* time in steps / wall-clock */
+    double checkpoint_bytes;
+    double checkpoint_s; /* one checkpoint, the blocking part */
+    int64_t checkpoints;
+    double data_stall_s; /* per step, inside step_ns */
+    double cost_usd;     /* GPUs and electricity where it is priced apart */
+    double energy_kwh;   /* whole facility (pue) */
+};
+
+struct result {
+    const struct scenario *scenario;
+    char key[17]; /* hash of resolved scenario, version, seed; hex */
+    struct step_result step;
+    struct run_result run;
+};
+
+#endif

@@ -1,0 +1,191 @@
+#include "train/run.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "hw/dataloader.h"
+#include "plan/memory.h"
+#include "train/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECONDS_PER_HOUR 3600.0
+#define SECONDS_PER_DAY 86400.0
+
+/* Enough steps for the loader's buffer to fill or drain: many times what it can hold. */
+#define LOADER_STEPS_PER_BUFFER 64
+
+void run_key(const struct scenario *scenario, const char *version, char key[17])
+{
+    uint64_t hash = rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+    hash = rng_hash_bytes(version, strlen(version), hash);
+    hash = rng_hash_bytes(&scenario->seed, sizeof scenario->seed, hash);
+    snprintf(key, 17, "%016llx", (unsigned long long)hash);
+}
+
+int64_t run_steps(double tokens, int64_t tokens_per_step)
+{
+    return (int64_t)ceil(tokens / (double)tokens_per_step);
+}
+
+/* ---- data ------------------------------------------------------------------------ */
+
+/* Loading ranks of one node: one of each model replica. */
+static double replicas_per_node(const struct scenario *scenario)
+{
+    const double replica_gpus = (double)(scenario->parallel.tp * scenario->parallel.pp);
+    const double replicas = (double)scenario->cluster.gpus_per_node / replica_gpus;
+    return replicas < 1 ? 1 : replicas;
+}
+
+/* Time of one worker for one microbatch: decoding, and its share of the
+ * storage's read bandwidth. */
+static double microbatch_load_s(const struct scenario *scenario)
+{
+    const struct data_loading *data = &scenario->data;
+    const double readers =
+        (double)(scenario->parallel.dp * (data->workers_per_gpu > 0 ? data->workers_per_gpu : 1));
+    const double bytes = data->bytes_per_token * (double)scenario->batch.sequence_length;
+    const double read_s = bytes * readers / scenario->cluster.storage_read_bytes_per_s;
+    return (double)scenario->batch.micro * (data->time_per_sample_s + read_s);
+}
+
+/* What each step waits for data once the loader is steady, in ns. */
+static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenario, int64_t step_ns,
+                             double *first_s)
+{
+    *first_s = 0;
+    if (!scenario->data.is_enabled) {
+        return 0;
+    }
+    const double cores = (double)scenario->cluster.host_cores / replicas_per_node(scenario);
+    const struct dataloader_options options = {
+        .workers = (uint32_t)scenario->data.workers_per_gpu,
+        .prefetch = (uint32_t)scenario->data.prefetch,
+        .cores = cores < 1 ? 1 : (uint32_t)cores,
+        .batch_ns = sim_time_from_s(microbatch_load_s(scenario)),
+        .seed = (uint64_t)scenario->seed,
+    };
+    const uint32_t microbatches = (uint32_t)scenario->batch.microbatches;
+    const uint32_t buffer = (options.workers + 1) * (options.prefetch + 1);
+    const uint32_t count = LOADER_STEPS_PER_BUFFER * buffer + microbatches;
+    struct dataloader_outcome outcome;
+    dataloader_run(arena, &options, step_ns / microbatches, count, &outcome);
+    *first_s = sim_time_to_s(outcome.first_stall_ns);
+    return (outcome.stall_ns - outcome.first_stall_ns) / (count - 1) * microbatches;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------- */
+
+/* How much longer a step is that ends with a checkpoint. */
+static double checkpoint_blocking_s(struct arena *arena, const struct scenario *scenario,
+                                    bool folds, double bytes)
+{
+    const struct step_request plain = {.folds = folds};
+    const struct step_request writing = {
+        .folds = folds,
+        .checkpoint_bytes = bytes,
+        .is_checkpoint_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC,
+    };
+    struct step_result without;
+    struct step_result with;
+    step_simulate(arena, scenario, &plain, &without);
+    step_simulate(arena, scenario, &writing, &with);
+    sim_assert(with.step_ns >= without.step_ns);
+    return sim_time_to_s(with.step_ns - without.step_ns);
+}
+
+/* Seconds until a checkpoint of `bytes` is in the file system. */
+double run_persist_s(const struct scenario *scenario, double bytes)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const double nodes = (double)scenario->nodes;
+    const double rate =
+        fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s);
+    return bytes / rate;
+}
+
+int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s)
+{
+    if (plan->every_steps > 0) {
+        return plan->every_steps;
+    }
+    const int64_t every = (int64_t)(plan->every_s / step_s);
+    return every < 1 ? 1 : every;
+}
+
+static void add_checkpoints(struct arena *arena, const struct scenario *scenario, bool folds,
+                            double step_s, struct run_result *run)
+{
+    const struct checkpoint *plan = &scenario->checkpoint;
+    if (!plan->is_enabled) {
+        return;
+    }
+    const int64_t every = run_checkpoint_interval(plan, step_s);
+    run->checkpoints = run->steps / every;
+    run->checkpoint_bytes = memory_checkpoint_bytes(scenario);
+    run->checkpoint_s = checkpoint_blocking_s(arena, scenario, folds, run->checkpoint_bytes);
+    if (plan->mode == CHECKPOINT_ASYNC) {
+        const double late_s =
+            run_persist_s(scenario, run->checkpoint_bytes) - (double)every * step_s;
+        run->checkpoint_s += late_s > 0 ? late_s : 0;
+    }
+}
+
+/* ---- money and energy ------------------------------------------------------------------ */
+
+double run_power_w(const struct scenario *scenario, const struct step_result *step)
+{
+    const double whole = (double)step->step_ns * (double)scenario->gpus;
+    const double working =
+        (double)(step->gpu_ns[CAUSE_COMPUTE] + step->gpu_ns[CAUSE_RECOMPUTE] +
+                 step->gpu_ns[CAUSE_OPTIMIZER] + step->gpu_ns[CAUSE_INTERFERENCE]) /
+        whole;
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpu_w = gpu->tdp_w * (gpu->busy_power_fraction * working +
+                                       gpu->idle_power_fraction * (1 - working));
+    return scenario->price.pue * ((double)scenario->gpus * gpu_w +
+                                  (double)scenario->nodes * scenario->cluster.host_power_w);
+}
+
+static void add_run(struct arena *arena, const struct scenario *scenario, bool folds,
+                    double first_batch_s, const struct step_result *step, struct run_result *run)
+{
+    const double step_s = sim_time_to_s(step->step_ns);
+    run->is_asked = true;
+    run->tokens = scenario->run_tokens;
+    run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens);
+    add_checkpoints(arena, scenario, folds, step_s, run);
+    const double wall_s =
+        (double)run->steps * step_s + (double)run->checkpoints * run->checkpoint_s + first_batch_s;
+    run->days = wall_s / SECONDS_PER_DAY;
+    run->gpu_hours = wall_s / SECONDS_PER_HOUR * (double)scenario->gpus;
+    run->goodput = (double)run->steps * (step_s - run->data_stall_s) / wall_s;
+    run->energy_kwh = run_power_w(scenario, step) / 1000.0 * wall_s / SECONDS_PER_HOUR;
+    run->cost_usd = run->gpu_hours * scenario->price.gpu_hour_usd +
+                    run->energy_kwh * scenario->price.electricity_usd_per_kwh;
+    sim_assert(run->goodput > 0);
+    sim_assert(run->goodput <= 1);
+}
+
+void run_predict(struct arena *arena, const struct scenario *scenario,
+                 const struct run_request *request, struct result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->scenario = scenario;
+    run_key(scenario, request->version, result->key);
+    struct step_result *step = &result->step;
+    step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
+    double first_batch_s = 0;
+    const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &first_batch_s);
+    if (stall_ns > 0) {
+        step_add_stall(step, scenario->gpus, CAUSE_DATA_STALL, stall_ns);
+        step_derive(scenario, step);
+    }
+    result->run.data_stall_s = sim_time_to_s(stall_ns);
+    if (scenario->run_tokens > 0) {
+        add_run(arena, scenario, request->folds, first_batch_s, step, &result->run);
+    }
+}

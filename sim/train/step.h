@@ -1,0 +1,43 @@
+/* One optimizer step: build, fold, simulate, account.
+ *
+ *     struct step_result result;
+ *     step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
+ *
+ * The result's causes sum to gpus * step_ns exactly; asserted here.
+ */
+#ifndef TRAIN_STEP_H
+#define TRAIN_STEP_H
+
+#include "des/engine.h"
+#include "train/metrics.h"
+
+struct step_request {
+    bool folds;              /* false: every GPU is simulated */
+    double checkpoint_bytes; /* written at the end of this step; 0: none */
+    bool is_checkpoint_async;
+    engine_task_hook *on_task; /* NULL: none; sees simulated actors */
+    void *context;
+};
+
+/* Fills all of *result but run-level stalls. All memory is the arena's. */
+void step_simulate(struct arena *arena, const struct scenario *scenario,
+                   const struct step_request *request, struct step_result *result);
+
+/* Causes of each of the scenario's GPUs, by rank, in ns (folded or not). */
+struct step_detail {
+    sim_time end_ns;
+    int64_t (*rank_causes)[ENGINE_CAUSES_MAX];
+    int64_t bytes_sent; /* between stages, all GPUs */
+    int64_t bytes_received;
+};
+void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
+                          const struct step_request *request, struct step_result *result,
+                          struct step_detail *detail);
+
+/* Adds `stall_ns` to the step of every GPU, booked on `cause`. */
+void step_add_stall(struct step_result *result, int64_t gpus, enum cause cause, int64_t stall_ns);
+
+/* Rates and MFU, again, from step_ns (after a stall was added). */
+void step_derive(const struct scenario *scenario, struct step_result *result);
+
+#endif

@@ -1,0 +1,43 @@
+#include "train/streams.h"
+
+#include "train/metrics.h"
+
+static uint32_t millionths(double fraction)
+{
+    return (uint32_t)(fraction * ENGINE_FULL_SPEED + 0.5);
+}
+
+/* Receives are posted early and hold no SM while they wait; sends move by copy
+ * engines or few channels. Only collectives take from the compute rate. */
+void streams_describe(const struct scenario *scenario, struct engine_system *system)
+{
+    static const struct engine_stream rows[STREAM_COUNT_] = {
+        [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
+        [STREAM_TENSOR] = {"tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_SEND_FORWARD] = {"send forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+        [STREAM_RECEIVE_FORWARD] = {"receive forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+        [STREAM_SEND_BACKWARD] = {"send backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+        [STREAM_RECEIVE_BACKWARD] = {"receive backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+        [STREAM_EMBEDDING] = {"embedding", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+        [STREAM_DATA_GATHER] = {"dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_DATA_REDUCE] = {"dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_WORLD] = {"gradient norm", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_STORAGE] = {"checkpoint", CAUSE_CHECKPOINT_STALL, CAUSE_CHECKPOINT_STALL, 0},
+    };
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        system->streams[s] = rows[s];
+    }
+    const uint32_t network = millionths(scenario->software.network_interference);
+    system->streams[STREAM_TENSOR].interference =
+        millionths(scenario->software.nvlink_interference);
+    system->streams[STREAM_DATA_GATHER].interference = network;
+    system->streams[STREAM_DATA_REDUCE].interference = network;
+    if (scenario->parallel.pp > 1) {
+        system->streams[STREAM_WORLD].wait_cause = CAUSE_BUBBLE;
+    }
+    system->stream_count = STREAM_COUNT_;
+    system->cause_count = CAUSE_COUNT_;
+    system->launch_cause = CAUSE_LAUNCH;
+    system->interference_cause = CAUSE_INTERFERENCE;
+    system->end_cause = scenario->parallel.pp > 1 ? CAUSE_BUBBLE : CAUSE_STRAGGLER_WAIT;
+}

@@ -1,0 +1,136 @@
+/* Folded equals unfolded, to the nanosecond and cause by cause and GPU by GPU.
+ *
+ * Usage: test_folding [SEED [FIRST [COUNT]]]; without arguments seed 1, 400 scenarios. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "plan/memory.h"
+#include "support/random_scenario.h"
+#include "train/step.h"
+
+struct family {
+    uint64_t seed;
+    uint64_t first;
+    uint64_t count;
+};
+
+static struct step_request request_of(const struct scenario *scenario, uint64_t number)
+{
+    struct step_request request = {.folds = true};
+    if (number % 3 == 0) {
+        request.checkpoint_bytes = memory_checkpoint_bytes(scenario);
+        request.is_checkpoint_async = number % 2 == 0;
+    }
+    return request;
+}
+
+static void compare(uint64_t seed, uint64_t number, uint32_t *folded_ranks)
+{
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = random_scenario(arena, seed, number);
+    struct step_request request = request_of(scenario, number);
+    struct step_result folded;
+    struct step_result full;
+    struct step_detail folded_detail;
+    struct step_detail full_detail;
+    step_simulate_detail(arena, scenario, &request, &folded, &folded_detail);
+    request.folds = false;
+    step_simulate_detail(arena, scenario, &request, &full, &full_detail);
+    if (folded.step_ns != full.step_ns ||
+        memcmp(folded.gpu_ns, full.gpu_ns, sizeof full.gpu_ns) != 0) {
+        fprintf(stderr, "seed %llu number %llu\n%s", (unsigned long long)seed,
+                (unsigned long long)number, random_scenario_text(arena, seed, number));
+    }
+    assert_int_equal(folded.step_ns, full.step_ns);
+    assert_memory_equal(folded.gpu_ns, full.gpu_ns, sizeof full.gpu_ns);
+    assert_string_equal(folded.busiest_link, full.busiest_link);
+    assert_int_equal(folded_detail.bytes_sent, full_detail.bytes_sent);
+    for (int64_t rank = 0; rank < scenario->gpus; rank++) {
+        assert_memory_equal(folded_detail.rank_causes[rank], full_detail.rank_causes[rank],
+                            sizeof full_detail.rank_causes[rank]);
+    }
+    *folded_ranks += folded.engine.ranks_simulated < scenario->gpus;
+    arena_free(arena);
+}
+
+static void folded_equals_unfolded_for_every_gpu(void **state)
+{
+    const struct family *family = *state;
+    uint32_t folded_ranks = 0;
+    for (uint64_t i = 0; i < family->count; i++) {
+        compare(family->seed, family->first + i, &folded_ranks);
+    }
+    print_message("seed %llu: %llu scenarios, %u of them folded\n",
+                  (unsigned long long)family->seed, (unsigned long long)family->count,
+                  folded_ranks);
+    assert_true(family->count < 100 || folded_ranks > family->count / 2);
+}
+
+/* A slowed GPU computes longer: its own compute, launch and optimizer time rise. */
+static void slowing_any_gpu_changes_that_gpus_breakdown(void **state)
+{
+    const struct family *family = *state;
+    for (uint64_t i = 0; i < 40 && i < family->count; i++) {
+        struct arena *arena = arena_new();
+        struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
+        scenario->slow_count = 0;
+        const struct step_request request = {.folds = false};
+        struct step_result result;
+        struct step_detail before;
+        struct step_detail after;
+        step_simulate_detail(arena, scenario, &request, &result, &before);
+        const struct rng_key key = {family->seed, rng_stream("slow gpu"), i, 0, 0};
+        struct slow_rank slow = {(int64_t)rng_below(&key, (uint64_t)scenario->gpus), 0.8};
+        scenario->slow = &slow;
+        scenario->slow_count = 1;
+        step_simulate_detail(arena, scenario, &request, &result, &after);
+        assert_true(after.rank_causes[slow.rank][CAUSE_COMPUTE] >
+                    before.rank_causes[slow.rank][CAUSE_COMPUTE]);
+        arena_free(arena);
+    }
+}
+
+/* One slow GPU splits what it touches and no more: never more classes than GPUs,
+ * and the fast scenario's classes are fewer. */
+static void one_slow_gpu_splits_only_what_it_touches(void **state)
+{
+    const struct family *family = *state;
+    for (uint64_t i = 0; i < 40 && i < family->count; i++) {
+        struct arena *arena = arena_new();
+        struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
+        scenario->slow_count = 0;
+        struct step_result fast;
+        struct step_result slowed;
+        const struct step_request request = {.folds = true};
+        step_simulate(arena, scenario, &request, &fast);
+        struct slow_rank slow = {scenario->gpus - 1, 0.8};
+        scenario->slow = &slow;
+        scenario->slow_count = 1;
+        step_simulate(arena, scenario, &request, &slowed);
+        assert_true(fast.engine.ranks_simulated <= slowed.engine.ranks_simulated);
+        assert_true(slowed.engine.ranks_simulated <= scenario->gpus);
+        arena_free(arena);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
+                            argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : 400};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(folded_equals_unfolded_for_every_gpu, &family),
+        cmocka_unit_test_prestate(slowing_any_gpu_changes_that_gpus_breakdown, &family),
+        cmocka_unit_test_prestate(one_slow_gpu_splits_only_what_it_touches, &family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

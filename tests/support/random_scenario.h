@@ -1,0 +1,19 @@
+/* Random valid scenarios, written as a user would write them.
+ *
+ * Sizes are round on purpose (equal durations, equal bytes): real, odd ones hide
+ * the faults that folding could have. Up to 256 GPUs; slow GPUs, uneven
+ * stages, oversubscribed leaves, shared NICs, checkpoints, all schedules and
+ * ZeRO stages among them.
+ */
+#ifndef TESTS_SUPPORT_RANDOM_SCENARIO_H
+#define TESTS_SUPPORT_RANDOM_SCENARIO_H
+
+#include "spec/scenario.h"
+
+/* Scenario number `number` of the family `seed`; always the same for the same two. */
+struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t number);
+
+/* Its YAML text, to show when a test fails. */
+char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number);
+
+#endif
