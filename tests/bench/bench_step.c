@@ -1,0 +1,87 @@
+/* Speed of a training step: every GPU simulated, and folded.
+ *
+ * Each case runs in a process of its own, so that peak memory is its own. The
+ * targets are those of the design: the 4,096-GPU step of GPT-3 175B with every
+ * GPU simulated, 16,384 GPUs of Llama-3 405B, and folded evaluations a second.
+ */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/host.h"
+#include "spec/catalogue.h"
+#include "spec/scenario.h"
+#include "train/run.h"
+#include "train/step.h"
+
+static struct scenario *load(struct arena *arena, const char *path)
+{
+    struct diag *diag = diag_new(arena);
+    const struct catalogue catalogue = {{"."}, 1};
+    const struct doc_node *document = scenario_load_document(arena, path, diag);
+    struct scenario *scenario =
+        document != NULL ? scenario_resolve(arena, document, &catalogue, NULL, 0, diag) : NULL;
+    if (scenario == NULL) {
+        diag_print(diag, stderr);
+        _exit(1);
+    }
+    return scenario;
+}
+
+static void run_unfolded(const char *path)
+{
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = load(arena, path);
+    struct step_result result;
+    const double begin_s = host_cpu_s();
+    step_simulate(arena, scenario, &(struct step_request){.folds = false}, &result);
+    const double cpu_s = host_cpu_s() - begin_s;
+    printf("%-34s every GPU: %5lld GPUs %8.2f M tasks %8.2f M events %6.2f CPU-s "
+           "%6.2f M events/s %6.2f M tasks/s %5lld MB\n",
+           path, (long long)result.engine.ranks, (double)result.engine.tasks / 1e6,
+           (double)result.engine.events / 1e6, cpu_s, (double)result.engine.events / cpu_s / 1e6,
+           (double)result.engine.tasks / cpu_s / 1e6, (long long)(host_peak_bytes() / 1000000));
+    fflush(stdout);
+}
+
+static void run_folded(const char *path)
+{
+    struct arena *scenario_arena = arena_new();
+    const struct scenario *scenario = load(scenario_arena, path);
+    struct arena *arena = arena_new();
+    struct step_result result;
+    int count = 0;
+    const double begin_s = host_cpu_s();
+    while (host_cpu_s() - begin_s < 1.0) {
+        arena_reset(arena);
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
+        count++;
+    }
+    const double cpu_s = host_cpu_s() - begin_s;
+    printf("%-34s folded: %lld of %lld GPUs, %.1f evaluations a CPU-second\n", path,
+           (long long)result.engine.ranks_simulated, (long long)result.engine.ranks, count / cpu_s);
+    fflush(stdout);
+}
+
+static void in_own_process(void (*run)(const char *), const char *path)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        run(path);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+}
+
+int main(void)
+{
+    in_own_process(run_unfolded, "scenarios/gpt3-175b-4096.yaml");
+    in_own_process(run_unfolded, "scenarios/llama3-405b-16k.yaml");
+    in_own_process(run_folded, "scenarios/gpt3-175b-1024.yaml");
+    in_own_process(run_folded, "scenarios/gpt3-175b-4096.yaml");
+    in_own_process(run_folded, "scenarios/llama3-405b-16k.yaml");
+    return 0;
+}
