@@ -1,0 +1,11 @@
+/* Paths of files that we write. */
+#ifndef OUT_PATH_H
+#define OUT_PATH_H
+
+#include "base/diag.h"
+
+/* Makes the directories that `path`'s file lies in, as `mkdir -p` would.
+ * False with a DIAG_FAILURE when one cannot be made. */
+MUST_USE bool path_make_directories(struct arena *arena, const char *path, struct diag *diag);
+
+#endif

@@ -1,0 +1,125 @@
+#include "out/screen.h"
+
+#include "out/version.h"
+
+static void put_memory(struct json *json, const struct step_result *step)
+{
+    const struct memory_use *use = &step->memory.worst;
+    json_object_open(json, "memory");
+    json_number(json, "peak_bytes", use->total_bytes);
+    json_number(json, "limit_bytes", step->memory.limit_bytes);
+    json_number(json, "weights", use->weights_bytes);
+    json_number(json, "gradients", use->gradients_bytes);
+    json_number(json, "optimizer", use->optimizer_bytes);
+    json_number(json, "activations", use->activations_bytes);
+    json_number(json, "logits", use->logits_bytes);
+    json_number(json, "buffers", use->buffers_bytes);
+    json_number(json, "overhead", use->overhead_bytes);
+    json_bool(json, "fits", step->memory.fits);
+    json_integer(json, "worst_stage", step->memory.worst_stage);
+    json_text(json, "advice", step->memory_advice);
+    json_object_close(json);
+}
+
+static void put_breakdown(struct json *json, const struct result *result)
+{
+    json_object_open(json, "breakdown");
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        const double gpu_s = (double)result->step.gpu_ns[cause] * 1e-9;
+        json_number(json, cause_names[cause], gpu_s / (double)result->scenario->gpus);
+    }
+    json_object_close(json);
+}
+
+static void put_run(struct json *json, const struct run_result *run)
+{
+    json_object_open(json, "run");
+    json_bool(json, "is_asked", run->is_asked);
+    json_number(json, "days", run->days);
+    json_number(json, "gpu_hours", run->gpu_hours);
+    json_number(json, "goodput", run->goodput);
+    json_number(json, "cost_usd", run->cost_usd);
+    json_number(json, "energy_kwh", run->energy_kwh);
+    json_number(json, "tokens", run->tokens);
+    json_integer(json, "steps", run->steps);
+    json_integer(json, "checkpoints", run->checkpoints);
+    json_number(json, "checkpoint_bytes", run->checkpoint_bytes);
+    json_number(json, "checkpoint_s", run->checkpoint_s);
+    json_number(json, "data_stall_s", run->data_stall_s);
+    json_object_close(json);
+}
+
+static void put_assumptions(struct json *json, const struct assumptions *assumptions)
+{
+    json_array_open(json, "assumptions");
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *item = &assumptions->items[i];
+        json_object_open(json, NULL);
+        json_text(json, "name", item->name);
+        json_text(json, "value", item->value);
+        json_text(json, "reason", item->reason != NULL ? item->reason : "");
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
+static void put_engine(struct json *json, const struct engine_use *use)
+{
+    json_object_open(json, "engine");
+    json_integer(json, "ranks", use->ranks);
+    json_integer(json, "ranks_simulated", use->ranks_simulated);
+    json_integer(json, "links_simulated", use->links_simulated);
+    json_integer(json, "tasks", use->tasks);
+    json_integer(json, "events", use->events);
+    json_integer(json, "solves", use->solves);
+    json_number(json, "host_s", use->host_s);
+    json_integer(json, "host_peak_bytes", use->host_peak_bytes);
+    json_object_close(json);
+}
+
+static void put_members(struct json *json, const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    json_text(json, "scenario", result->scenario->title);
+    json_text(json, "version", STOKER_VERSION);
+    json_integer(json, "seed", result->scenario->seed);
+    json_text(json, "key", result->key);
+    json_integer(json, "gpus", result->scenario->gpus);
+    json_number(json, "step_time_s", (double)step->step_ns * 1e-9);
+    json_number(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);
+    json_number(json, "tflops_per_gpu", step->tflops_per_gpu);
+    json_number(json, "mfu", step->mfu);
+    json_number(json, "mfu_full_attention", step->mfu_full_attention);
+    json_number(json, "hfu", step->hfu);
+    json_integer(json, "tokens_per_step", step->model_flop_tokens);
+    json_number(json, "flop_per_token_causal", step->flop_per_token_causal);
+    json_number(json, "flop_per_token_full", step->flop_per_token_full);
+    json_number(json, "hardware_flop_per_token", step->hardware_flop_per_token);
+    json_number(json, "peak_flop_per_s", step->peak_flop_per_s);
+    put_memory(json, step);
+    put_breakdown(json, result);
+    put_run(json, &result->run);
+    json_text(json, "bound_by", step->bound_by);
+    json_text(json, "busiest_link", step->busiest_link);
+    json_number(json, "busiest_link_utilisation", step->busiest_link_utilisation);
+    put_assumptions(json, &result->scenario->assumptions);
+    put_engine(json, &step->engine);
+}
+
+void result_json(struct json *json, const char *key, const struct result *result)
+{
+    json_object_open(json, key);
+    put_members(json, result);
+    json_object_close(json);
+}
+
+void screen_json(const struct result *result, FILE *out)
+{
+    struct json json;
+    json_begin(&json, out);
+    json_object_open(&json, NULL);
+    json_text(&json, "schema", RUN_SCHEMA);
+    put_members(&json, result);
+    json_object_close(&json);
+    json_end(&json);
+}

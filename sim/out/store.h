@@ -1,0 +1,118 @@
+/* The results file: SQLite, the only module that knows it.
+ *
+ * Tables (STRICT, NOT NULL, units in column names, user_version = schema):
+ *   run          one prediction; key = hash of (resolved scenario, version, seed)
+ *   breakdown    (run_key, cause, gpu_ns)
+ *   assumption   (run_key, name, value, reason)
+ *   study        one sweep or comparison: (key, title, kind)
+ *   point        (study_key, number, label, axes as JSON, run_key or '', status, message)
+ *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
+ *
+ * Storing is idempotent: the same key again is compared with what is there, and
+ * a difference is an error that names the columns (titles and what the engine
+ * took aside). Only a point that failed may be stored again with another
+ * outcome. Each run or point is one transaction with the journal on disk, so
+ * what was reported as done survives kill -9. A file of another schema version,
+ * another application or a corrupt one is refused with a message that names the
+ * remedy; nothing is ever dropped.
+ * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
+ *
+ * Errors while reading go to the diag that was given to store_open; a reader
+ * then gives what it gives when there is nothing.
+ */
+#ifndef OUT_STORE_H
+#define OUT_STORE_H
+
+#include "base/diag.h"
+#include "train/metrics.h"
+
+struct store;
+
+#define STORE_AXES_MAX 8
+
+enum point_status { POINT_OK, POINT_INFEASIBLE, POINT_FAILED };
+extern const char *const point_status_names[3];
+
+/* Opens or creates; makes missing directories of the path. NULL on error.
+ * `arena` and `diag` outlive the store. */
+MUST_USE struct store *store_open(struct arena *arena, const char *path, struct diag *diag);
+
+/* The same for commands that only read: a file that is missing is an error. */
+MUST_USE struct store *store_open_existing(struct arena *arena, const char *path,
+                                           struct diag *diag);
+void store_close(struct store *store); /* NULL is allowed */
+
+/* Stores a result (run, breakdown, assumptions). */
+MUST_USE bool store_run(struct store *store, const struct result *result, struct diag *diag);
+
+/* One point of a study. */
+struct store_point {
+    int64_t number;    /* from 0 */
+    const char *label; /* "50 Gbps" or "batch 512, micro 2" */
+    uint32_t axis_count;
+    const char *axes[STORE_AXES_MAX]; /* "cluster.nics.bandwidth" */
+    const char *value_texts[STORE_AXES_MAX];
+    double values[STORE_AXES_MAX]; /* SI; 0 when the value is text */
+    enum point_status status;
+    const char *message;         /* why not, "" if ok */
+    const struct result *result; /* NULL unless ok or infeasible with a prediction */
+};
+
+MUST_USE bool store_study(struct store *store, const char *study_key, const char *title,
+                          const char *kind, struct diag *diag);
+MUST_USE bool store_point(struct store *store, const char *study_key,
+                          const struct store_point *point, struct diag *diag);
+
+/* True when the point is there already (with any status but failed); then *status is set. */
+bool store_has_point(struct store *store, const char *study_key, int64_t number,
+                     enum point_status *status);
+
+/* Adds all that `from` holds and `store` does not, in one transaction; what
+ * both hold must be equal. A point that failed in one gives way to the other's. */
+MUST_USE bool store_merge(struct store *store, struct store *from, struct diag *diag);
+
+/* ---- reading back, for plots, tables and list -------------------------- */
+
+struct store_row {
+    int64_t number;
+    char label[160];
+    uint32_t axis_count;
+    char axes[STORE_AXES_MAX][64];
+    char value_texts[STORE_AXES_MAX][64];
+    double values[STORE_AXES_MAX];
+    enum point_status status;
+    char message[256];
+    bool has_run;
+    char run_key[17];
+    char title[160];
+    char cluster[64];
+    char gpu[64];
+    int64_t gpus;
+    double step_s, mfu, hfu, tokens_per_s_per_gpu, tflops_per_gpu;
+    double memory_peak_bytes, memory_limit_bytes;
+    bool fits;
+    double days, gpu_hours, cost_usd, energy_kwh, goodput;
+    char bound_by[160];
+    double breakdown_s[CAUSE_COUNT_]; /* per GPU */
+};
+
+/* All points of a study in order; NULL and *count 0 when it is unknown. */
+struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
+                               uint32_t *count);
+
+/* All runs by key, whether of a study or by themselves; without breakdowns. */
+struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count);
+
+struct store_study_row {
+    char key[17];
+    char title[160];
+    char kind[32];
+    int64_t points;
+};
+struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count);
+
+/* A stored run's resolved scenario text, by key (a unique prefix of at least 4
+ * letters is enough); NULL when there is none or several. */
+const char *store_scenario_text(struct store *store, struct arena *arena, const char *key);
+
+#endif
