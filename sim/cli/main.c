@@ -1,15 +1,129 @@
-/* The program: for now it knows its version. */
+/* Finds the command, runs it, prints its messages, and sees that all output arrived. */
+#include "base/arena.h"
+#include "cli/commands.h"
 #include "cli/version.h"
 
+#include <gsl/gsl_errno.h>
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { EXIT_GOOD = 0, EXIT_BAD_OUTPUT = 1, EXIT_USAGE = 2 };
+
+/* A standard stream that is closed must not become the results file: its number
+ * is taken by something on which writing (or, for 0, reading) fails. */
+static void keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: stoker COMMAND [OPTION...] [FILE...]\n"
+          "How fast a large model trains on a cluster, why not faster, and what would change "
+          "that.\n\n",
+          out);
+    for (uint32_t i = 0; i < command_count; i++) {
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    }
+    fputs("\n  stoker COMMAND --help    the options of a command\n"
+          "  stoker --version         the version\n\n"
+          "Begin with: stoker run scenarios/quickstart.yaml\n"
+          "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
+          "5 a study with failed points.\n",
+          out);
+}
+
+static int unknown_command(const char *name, struct diag *diag)
+{
+    diag_add(diag, DIAG_USAGE, NULL, "unknown %s '%s'", name[0] == '-' ? "option" : "command",
+             name);
+    const char *nearest = command_nearest(name);
+    if (nearest != NULL) {
+        diag_help(diag, "did you mean '%s'?", nearest);
+    } else {
+        diag_help(diag, "`stoker --help` lists the commands");
+    }
+    return EXIT_USAGE;
+}
+
+/* `stoker help [COMMAND]` is `stoker [COMMAND] --help`. */
+static int dispatch(struct cli *cli, int argc, char **argv)
+{
+    char help_option[] = "--help";
+    const bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("stoker %s\n", stoker_version());
+        return EXIT_GOOD;
+    }
+    if ((asks_help && argc == 2) || (argc > 1 && strcmp(argv[1], "--help") == 0)) {
+        print_help(stdout);
+        return EXIT_GOOD;
+    }
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    argv += asks_help;
+    argc -= asks_help;
+    const struct command *command = command_find(argv[1]);
+    if (command == NULL) {
+        return unknown_command(argv[1], cli->diag);
+    }
+    char *name = arena_printf(cli->arena, "stoker %s", command->name);
+    if (asks_help) {
+        char *help_argv[] = {name, help_option, NULL};
+        return command->function(cli, 2, help_argv);
+    }
+    argv[1] = name;
+    return command->function(cli, argc - 1, argv + 1);
+}
+
+/* A reader that went away (`| head`) is no error worth a message. */
+static int finish_output(int status)
+{
+    const bool had_error = ferror(stdout) != 0;
+    errno = 0;
+    if (had_error) {
+        fputc('\n', stdout); /* fails again, and so says why */
+    }
+    if (fclose(stdout) == 0 && !had_error) {
+        return status;
+    }
+    if (errno != EPIPE) {
+        fprintf(stderr, "stoker: cannot write to standard output%s%s\n", errno != 0 ? ": " : "",
+                errno != 0 ? strerror(errno) : "");
+    }
+    return EXIT_BAD_OUTPUT;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        printf("stoker %s\n", stoker_version());
-        return 0;
+    keep_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a study goes on when nobody reads its table */
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is reported like a full disk */
+    argp_err_exit_status = EXIT_USAGE;
+    gsl_set_error_handler_off();
+    struct cli cli = {.arena = arena_new()};
+    cli.diag = diag_new(cli.arena);
+    int status = dispatch(&cli, argc, argv);
+    fflush(stdout);
+    if (!cli.is_quiet || diag_has_error(cli.diag)) {
+        diag_print(cli.diag, stderr);
     }
-    fprintf(stderr, "usage: stoker --version\n");
-    return 2;
+    if (diag_has_error(cli.diag)) {
+        status = diag_exit_status(cli.diag);
+    }
+    status = finish_output(status);
+    arena_free(cli.arena);
+    return status;
 }

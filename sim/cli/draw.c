@@ -1,0 +1,117 @@
+#include "cli/draw.h"
+
+#include "base/arena.h"
+#include "out/plot_data.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define METRIC_DEFAULT "mfu"
+
+/* ---- wishes ------------------------------------------------------------------ */
+
+static const char *joined(struct cli *cli, const char *const *names, uint32_t count)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < count; i++) {
+        text = arena_printf(cli->arena, "%s%s%s", text, i > 0 ? ", " : "", names[i]);
+    }
+    return text;
+}
+
+static bool check_name(struct cli *cli, const char *what, const char *name,
+                       const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    diag_add(cli->diag, DIAG_USAGE, NULL, "there is no %s '%s'", what, name);
+    const char *nearest = diag_nearest(name, names, count);
+    if (nearest != NULL) {
+        diag_help(cli->diag, "did you mean '%s'?", nearest);
+    } else {
+        diag_help(cli->diag, "it is one of %s", joined(cli, names, count));
+    }
+    return false;
+}
+
+bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish)
+{
+    const size_t kind_length = strcspn(text, ":");
+    wish->kind = arena_strndup(cli->arena, text, kind_length);
+    if (text[kind_length] == ':') {
+        wish->metric = text + kind_length + 1;
+    }
+    uint32_t kind_count = 0;
+    uint32_t metric_count = 0;
+    const char *const *kinds = plot_kinds(&kind_count);
+    const char *const *metrics = plot_metrics(&metric_count);
+    bool is_good = check_name(cli, "kind of plot", wish->kind, kinds, kind_count);
+    if (wish->metric != NULL) {
+        is_good = check_name(cli, "metric", wish->metric, metrics, metric_count) && is_good;
+    }
+    return is_good;
+}
+
+const char *draw_suffix(struct cli *cli, const struct draw_wish *wish)
+{
+    return wish->metric == NULL ? wish->kind
+                                : arena_printf(cli->arena, "%s-%s", wish->kind, wish->metric);
+}
+
+const char *draw_default_base(struct cli *cli, const char *path_or_key)
+{
+    const char *slash = strrchr(path_or_key, '/');
+    const char *name = slash != NULL ? slash + 1 : path_or_key;
+    const char *dot = strrchr(name, '.');
+    const int length = dot != NULL && dot != name ? (int)(dot - name) : (int)strlen(name);
+    return arena_printf(cli->arena, "results/%.*s", length, name);
+}
+
+/* ---- drawing ------------------------------------------------------------------- */
+
+/* On failure old pictures may lie there: only data and script are told of then. */
+static void add_paths(struct cli *cli, const char *path_base, bool is_good,
+                      struct draw_paths *paths)
+{
+    static const char *const suffixes[] = {".svg", ".png", ".csv", ".gp"};
+    for (size_t i = is_good ? 0 : 2; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const char *path = plot_path(cli->arena, path_base, suffixes[i]);
+        if (access(path, F_OK) == 0) {
+            paths->items = arena_grow(cli->arena, paths->items, &paths->capacity, paths->count + 1,
+                                      sizeof *paths->items);
+            paths->items[paths->count++] = path;
+        }
+    }
+}
+
+bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_series *series,
+          uint32_t series_count, struct draw_paths *paths)
+{
+    sim_assert(series_count > 0);
+    const char *metric = wish->metric != NULL ? wish->metric : METRIC_DEFAULT;
+    /* Several studies are named by the legend. */
+    const char *title = series_count == 1 ? series[0].title : plot_metric_find(metric)->title;
+    const struct plot_request request = {
+        .kind = wish->kind,
+        .metric = metric,
+        .x_axis = wish->x_axis,
+        .y_axis = wish->y_axis,
+        .title = title,
+        .path_base = wish->path_base,
+        .series = series,
+        .series_count = series_count,
+    };
+    const bool is_good = plot_draw(cli->arena, &request, cli->diag);
+    add_paths(cli, wish->path_base, is_good, paths);
+    return is_good;
+}
+
+void draw_print_paths(const struct draw_paths *paths, FILE *out)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        fprintf(out, "%s\n", paths->items[i]);
+    }
+}

@@ -1,0 +1,38 @@
+/* Plots as commands ask for them: "lines:mfu", with names of files that follow from it. */
+#ifndef CLI_DRAW_H
+#define CLI_DRAW_H
+
+#include "cli/commands.h"
+#include "out/plot.h"
+
+struct draw_paths {
+    const char **items; /* pictures, data and scripts that were written */
+    size_t count;
+    size_t capacity;
+};
+
+/* What is wanted; kind and metric as texts of the user's. */
+struct draw_wish {
+    const char *kind;
+    const char *metric; /* NULL: mfu */
+    const char *x_axis; /* NULL: the first */
+    const char *y_axis;
+    const char *path_base;
+};
+
+/* "heatmap:mfu" -> kind and metric. A usage error when there is no such kind or metric. */
+MUST_USE bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish);
+
+/* "lines-mfu": what tells the files of a wish from those of another. */
+const char *draw_suffix(struct cli *cli, const struct draw_wish *wish);
+
+/* "results/study-batch" for "scenarios/study-batch.yaml", "results/3f2a" for the key "3f2a". */
+const char *draw_default_base(struct cli *cli, const char *path_or_key);
+
+/* Draws, and adds what was written to `paths`. False when something is missing. */
+MUST_USE bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_series *series,
+                   uint32_t series_count, struct draw_paths *paths);
+
+void draw_print_paths(const struct draw_paths *paths, FILE *out);
+
+#endif

@@ -1,0 +1,223 @@
+/* Section 6: memory of a GPU of the fullest stage, kind by kind (plan/memory). */
+#include "cli/explain_sections.h"
+#include "cli/explain_text.h"
+
+#include "base/arena.h"
+#include "out/table.h"
+#include "plan/memory.h"
+
+#include <inttypes.h>
+
+/* ---- what the parameters take ---------------------------------------------------- */
+
+/* Weights, gradients and optimizer: bytes a parameter, and the ZeRO stage that shards them. */
+struct state_row {
+    const char *title;
+    double bytes;
+    int64_t sharded_from;
+};
+
+static void add_state(const struct explanation *explanation, const struct state_row *row,
+                      struct sums *sums)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const int64_t stage = explanation->result->step.memory.worst_stage;
+    const double parameters = memory_stage_parameters(scenario, stage);
+    const bool is_sharded = scenario->parallel.zero >= row->sharded_from;
+    const double parts = is_sharded ? (double)scenario->parallel.dp : 1;
+    sums_add(sums, row->title, "parameters x %g B / %g%s", row->bytes * parts / parameters, parts,
+             is_sharded ? ", sharded over dp" : "");
+    sums_is(sums, "GB", "%.6f", row->bytes / 1e9);
+}
+
+static void add_parameters(const struct explanation *explanation, struct sums *sums)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const int64_t stage = explanation->result->step.memory.worst_stage;
+    const struct parallel *parallel = &scenario->parallel;
+    struct arena *arena = explanation->arena;
+    const double all = memory_stage_parameters(scenario, stage);
+    const double layer = program_layer_parameters(scenario);
+    int64_t layers = 0;
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        layers += parallel->layers_per_chunk[chunk * parallel->pp + stage];
+    }
+    sums_add(sums, "parameters of a layer", "matrices / tp %" PRId64 " + norms and biases",
+             parallel->tp);
+    sums_is(sums, "", "%s", number_grouped(arena, layer));
+    const double edge = all - (double)layers * layer;
+    if (edge > 0) {
+        sums_add(
+            sums, "of embedding, head", "tables of %s x %s / tp %" PRId64 "%s, norms",
+            explain_count(explanation->arena, cost_padded_vocab(&scenario->model, parallel->tp)),
+            explain_count(explanation->arena, scenario->model.hidden), parallel->tp,
+            scenario->model.positions == POSITION_LEARNED ? ", positions" : "");
+        sums_is(sums, "", "%s", number_grouped(arena, edge));
+    }
+    sums_add(sums, "parameters", "%" PRId64 " layers x %s%s", layers, number_grouped(arena, layer),
+             edge > 0 ? " + embedding, head" : "");
+    sums_is(sums, "", "%s", number_grouped(arena, all));
+}
+
+/* ---- activations ------------------------------------------------------------------- */
+
+static void print_tensors(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    struct memory_tensor tensors[MEMORY_TENSORS_MAX];
+    const uint32_t count = memory_layer_tensors(scenario, tensors);
+    struct table *table = table_new(explanation->arena);
+    table_column(table, "  what the backward pass of a layer needs", TABLE_LEFT);
+    table_column(table, "count", TABLE_RIGHT);
+    table_column(table, "x B", TABLE_RIGHT);
+    table_column(table, "x width", TABLE_RIGHT);
+    table_column(table, "/ parts", TABLE_RIGHT);
+    table_column(table, "MB", TABLE_RIGHT);
+    table_column(table, "", TABLE_LEFT);
+    for (uint32_t i = 0; i < count; i++) {
+        table_cell(table, "    %s", tensors[i].what);
+        table_cell(table, "%" PRId64, tensors[i].count);
+        table_cell(table, "%g", tensors[i].element_bytes);
+        table_cell(table, "%.0f", tensors[i].width);
+        table_cell(table, "%g", tensors[i].parts);
+        table_cell(table, "%.6f", tensors[i].bytes / 1e6);
+        table_cell(table, "%s", tensors[i].is_kept ? "kept" : "computed again");
+    }
+    table_print(table, out);
+    fprintf(out, "    each x %" PRId64 " x %s tokens; kept of a layer: %.6f MB%s\n\n",
+            scenario->batch.micro,
+            explain_count(explanation->arena, scenario->batch.sequence_length),
+            memory_layer_activation_bytes(scenario) / 1e6,
+            scenario->recompute == RECOMPUTE_FULL ? " (its input)" : "");
+}
+
+static void add_activations(const struct explanation *explanation, struct sums *sums)
+{
+    const struct memory_verdict *verdict = &explanation->result->step.memory;
+    const struct memory_activations of =
+        memory_activations_of_stage(explanation->scenario, verdict->worst_stage);
+    sums_add(sums, "kept layers", "%" PRId64 " in flight x %.6f MB", of.layers_in_flight,
+             of.layer_bytes / 1e6);
+    sums_is(sums, "GB", "%.6f", (double)of.layers_in_flight * of.layer_bytes / 1e9);
+    if (of.recomputed_bytes > 0) {
+        sums_add(sums, "a layer computed again", "everything - kept, one at a time");
+        sums_is(sums, "GB", "%.6f", of.recomputed_bytes / 1e9);
+    }
+    if (of.embedding_bytes > 0) {
+        sums_add(sums, "embedding dropout masks", "microbatches in flight x hidden x 1 B");
+        sums_is(sums, "GB", "%.6f", of.embedding_bytes / 1e9);
+    }
+    if (of.head_bytes > 0) {
+        sums_add(sums, "head", "logits with fp32 copy %.6f GB, norm's input and output",
+                 verdict->worst.logits_bytes / 1e9);
+        sums_is(sums, "GB", "%.6f", of.head_bytes / 1e9);
+    }
+    sums_add(sums, "activations", "the sum of these");
+    sums_is(sums, "GB", "%.6f", verdict->worst.activations_bytes / 1e9);
+}
+
+/* ---- the rest and the sum ------------------------------------------------------------ */
+
+static void add_rest(const struct explanation *explanation, struct sums *sums)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct memory_verdict *verdict = &explanation->result->step.memory;
+    if (scenario->parallel.zero == 2) {
+        sums_add(sums, "buffers", "a bucket of gradients, %g MB at most",
+                 scenario->software.bucket_bytes / 1e6);
+        sums_is(sums, "GB", "%.6f", verdict->worst.buffers_bytes / 1e9);
+    } else if (scenario->parallel.zero == 3) {
+        sums_add(sums, "buffers",
+                 "weights of the largest unit and %" PRId64 " layers ahead, its gradient",
+                 scenario->software.fsdp_prefetch);
+        sums_is(sums, "GB", "%.6f", verdict->worst.buffers_bytes / 1e9);
+    }
+    sums_add(sums, "overhead", "context, NCCL, fragmentation (%s)", scenario->software.name);
+    sums_is(sums, "GB", "%.6f", verdict->worst.overhead_bytes / 1e9);
+    sums_add(sums, "total", "of %.2f GB: %s", verdict->limit_bytes / 1e9,
+             verdict->fits ? "fits" : "DOES NOT FIT");
+    sums_is(sums, "GB", "%.6f", verdict->worst.total_bytes / 1e9);
+}
+
+void explain_memory_print(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct memory_verdict *verdict = &explanation->result->step.memory;
+    const struct memory_use *use = &verdict->worst;
+    const struct state_row rows[] = {
+        {"weights", use->weights_bytes, 3},
+        {"gradients", use->gradients_bytes, 2},
+        {"optimizer", use->optimizer_bytes, 1},
+    };
+    fprintf(out, "  Stage %" PRId64 " of %" PRId64 ", ZeRO %" PRId64 ", recompute %s\n",
+            verdict->worst_stage, scenario->parallel.pp, scenario->parallel.zero,
+            recompute_names[scenario->recompute]);
+    struct sums *sums = sums_new(explanation->arena);
+    add_parameters(explanation, sums);
+    sums_print(sums, out);
+    sums = sums_new(explanation->arena);
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        add_state(explanation, &rows[i], sums);
+    }
+    sums_print(sums, out);
+    print_tensors(explanation, out);
+    sums = sums_new(explanation->arena);
+    add_activations(explanation, sums);
+    add_rest(explanation, sums);
+    sums_print(sums, out);
+}
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+static void put_activations(const struct explanation *explanation, struct json *json)
+{
+    const struct memory_activations of = memory_activations_of_stage(
+        explanation->scenario, explanation->result->step.memory.worst_stage);
+    json_object_open(json, "activations");
+    json_integer(json, "layers_in_flight", of.layers_in_flight);
+    json_number(json, "layer_bytes", of.layer_bytes);
+    json_number(json, "recomputed_bytes", of.recomputed_bytes);
+    json_number(json, "embedding_bytes", of.embedding_bytes);
+    json_number(json, "head_bytes", of.head_bytes);
+    json_number(json, "total_bytes", explanation->result->step.memory.worst.activations_bytes);
+    json_object_close(json);
+}
+
+static void put_tensors(const struct explanation *explanation, struct json *json)
+{
+    struct memory_tensor tensors[MEMORY_TENSORS_MAX];
+    const uint32_t count = memory_layer_tensors(explanation->scenario, tensors);
+    json_array_open(json, "layer_tensors");
+    for (uint32_t i = 0; i < count; i++) {
+        json_object_open(json, NULL);
+        json_text(json, "name", tensors[i].what);
+        json_integer(json, "count", tensors[i].count);
+        json_number(json, "element_bytes", tensors[i].element_bytes);
+        json_number(json, "width", tensors[i].width);
+        json_number(json, "parts", tensors[i].parts);
+        json_number(json, "bytes", tensors[i].bytes);
+        json_bool(json, "is_kept", tensors[i].is_kept);
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
+void explain_memory_json(const struct explanation *explanation, struct json *json)
+{
+    const struct memory_verdict *verdict = &explanation->result->step.memory;
+    const struct memory_use *use = &verdict->worst;
+    json_integer(json, "stage", verdict->worst_stage);
+    json_number(json, "parameters",
+                memory_stage_parameters(explanation->scenario, verdict->worst_stage));
+    json_number(json, "weights_bytes", use->weights_bytes);
+    json_number(json, "gradients_bytes", use->gradients_bytes);
+    json_number(json, "optimizer_bytes", use->optimizer_bytes);
+    put_activations(explanation, json);
+    put_tensors(explanation, json);
+    json_number(json, "logits_bytes", use->logits_bytes);
+    json_number(json, "buffers_bytes", use->buffers_bytes);
+    json_number(json, "overhead_bytes", use->overhead_bytes);
+    json_number(json, "total_bytes", use->total_bytes);
+    json_number(json, "limit_bytes", verdict->limit_bytes);
+    json_bool(json, "fits", verdict->fits);
+}

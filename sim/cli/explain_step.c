@@ -1,0 +1,245 @@
+/* Sections 4 and 5: the bubble, the causes of the step, and what bounds it from below. */
+#include "cli/explain_text.h"
+#include "cli/explain_transfer.h"
+
+#include "base/arena.h"
+#include "out/screen.h"
+#include "plan/schedule.h"
+
+#include <inttypes.h>
+
+/* ---- pipeline ------------------------------------------------------------------ */
+
+struct pipeline {
+    struct schedule_shape shape;
+    double ratio;       /* (p - 1) / (v m) */
+    double work_s;      /* inside microbatches, mean of all GPUs */
+    double bubble_s;    /* simulated */
+    uint32_t in_flight; /* (chunk, microbatch) pairs of the first stage */
+    int64_t layers_in_flight;
+};
+
+static double cause_s(const struct explanation *explanation, enum cause cause)
+{
+    return explain_mean_s(explanation->scenario, explanation->result->step.gpu_ns[cause]);
+}
+
+static struct pipeline pipeline_of(const struct explanation *explanation)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    struct pipeline pipeline = {
+        .shape = {.kind = (enum schedule_kind)parallel->schedule,
+                  .stages = (uint32_t)parallel->pp,
+                  .chunks = (uint32_t)parallel->virtual_stages,
+                  .microbatches = (uint32_t)scenario->batch.microbatches},
+    };
+    const struct schedule_shape *shape = &pipeline.shape;
+    pipeline.ratio = schedule_makespan_formula(shape, 0.5, 0.5) /
+                         ((double)shape->chunks * (double)shape->microbatches) -
+                     1;
+    pipeline.work_s = cause_s(explanation, CAUSE_COMPUTE) + cause_s(explanation, CAUSE_RECOMPUTE) +
+                      cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
+                      cause_s(explanation, CAUSE_INTERFERENCE) +
+                      cause_s(explanation, CAUSE_EXPOSED_TP);
+    pipeline.bubble_s = cause_s(explanation, CAUSE_BUBBLE);
+    pipeline.in_flight = schedule_live_chunks_formula(shape, 0);
+    pipeline.layers_in_flight = schedule_live_layers(shape, 0, parallel->layers_per_chunk);
+    return pipeline;
+}
+
+/* "8", or "7 to 8". */
+static const char *layers_of_chunks(struct arena *arena, const struct parallel *parallel)
+{
+    const int64_t *layers = parallel->layers_per_chunk;
+    int64_t least = layers[0];
+    int64_t most = layers[0];
+    for (int64_t i = 1; i < parallel->pp * parallel->virtual_stages; i++) {
+        least = layers[i] < least ? layers[i] : least;
+        most = layers[i] > most ? layers[i] : most;
+    }
+    return least == most ? arena_printf(arena, "%" PRId64, most)
+                         : arena_printf(arena, "%" PRId64 " to %" PRId64, least, most);
+}
+
+static void print_shape(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    explain_paragraph(
+        out, 2,
+        arena_printf(explanation->arena,
+                     "%s: p = %" PRId64 " stages, v = %" PRId64
+                     " chunks each of %s layers, m = %" PRId64 " microbatches = batch %" PRId64
+                     " / (dp %" PRId64 " x micro %" PRId64 ").",
+                     schedule_names[parallel->schedule], parallel->pp, parallel->virtual_stages,
+                     layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
+                     scenario->batch.global, parallel->dp, scenario->batch.micro));
+}
+
+static void add_bubble(const struct pipeline *pipeline, struct sums *sums)
+{
+    const struct schedule_shape *shape = &pipeline->shape;
+    sums_add(sums, "bubble / work by formula", "(p - 1) / (v m) = (%u - 1) / (%u x %u)",
+             shape->stages, shape->chunks, shape->microbatches);
+    sums_is(sums, "", "%.6f", pipeline->ratio);
+    sums_add(sums, "work in microbatches", "compute, recompute, gaps, interference, exposed tp");
+    sums_is(sums, "s", "%.6f", pipeline->work_s);
+    sums_add(sums, "bubble by formula", "%.6f x %.6f, if all chunks were equal", pipeline->work_s,
+             pipeline->ratio);
+    sums_is(sums, "s", "%.6f", pipeline->work_s * pipeline->ratio);
+    sums_add(sums, "bubble simulated", "mean of all GPUs");
+    sums_is(sums, "s", "%.6f", pipeline->bubble_s);
+}
+
+void explain_pipeline_print(const struct explanation *explanation, FILE *out)
+{
+    const struct pipeline pipeline = pipeline_of(explanation);
+    print_shape(explanation, out);
+    struct sums *sums = sums_new(explanation->arena);
+    if (pipeline.shape.stages > 1) {
+        add_bubble(&pipeline, sums);
+    }
+    sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, backward not");
+    sums_is(sums, "", "%u", pipeline.in_flight);
+    sums_add(sums, "layers in flight", "their layers, at most (activations pay for them)");
+    sums_is(sums, "", "%" PRId64, pipeline.layers_in_flight);
+    sums_print(sums, out);
+}
+
+void explain_pipeline_json(const struct explanation *explanation, struct json *json)
+{
+    const struct pipeline pipeline = pipeline_of(explanation);
+    json_text(json, "schedule", schedule_names[pipeline.shape.kind]);
+    json_integer(json, "stages", pipeline.shape.stages);
+    json_integer(json, "chunks", pipeline.shape.chunks);
+    json_integer(json, "microbatches", pipeline.shape.microbatches);
+    json_number(json, "bubble_over_work", pipeline.ratio);
+    json_number(json, "work_s", pipeline.work_s);
+    json_number(json, "bubble_formula_s", pipeline.work_s * pipeline.ratio);
+    json_number(json, "bubble_simulated_s", pipeline.bubble_s);
+    json_integer(json, "chunks_in_flight", pipeline.in_flight);
+    json_integer(json, "layers_in_flight", pipeline.layers_in_flight);
+}
+
+/* ---- the step ------------------------------------------------------------------- */
+
+struct lower_bounds {
+    double peak_s;   /* model FLOPs at the peak of all GPUs */
+    double kernel_s; /* kernels of the busiest stage, back to back */
+    struct link_load links[LINK_KIND_COUNT_];
+};
+
+static double busiest_program_s(const struct engine_system *engine)
+{
+    int64_t longest_ns = 0;
+    for (uint32_t p = 0; p < engine->program_count; p++) {
+        int64_t work_ns = 0;
+        for (uint32_t i = 0; i < engine->programs[p].counts[STREAM_COMPUTE]; i++) {
+            work_ns += engine->programs[p].tasks[STREAM_COMPUTE][i].work_ns;
+        }
+        longest_ns = work_ns > longest_ns ? work_ns : longest_ns;
+    }
+    return sim_time_to_s(longest_ns);
+}
+
+static struct lower_bounds bounds_of(const struct explanation *explanation)
+{
+    const struct step_result *step = &explanation->result->step;
+    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
+    struct lower_bounds bounds = {
+        .peak_s = flop / ((double)explanation->scenario->gpus * step->peak_flop_per_s),
+        .kernel_s = busiest_program_s(&explanation->system->engine),
+    };
+    system_link_loads(explanation->arena, explanation->system, bounds.links);
+    return bounds;
+}
+
+static void add_links(const struct explanation *explanation, const struct lower_bounds *bounds,
+                      struct sums *sums)
+{
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        const struct link_load *load = &bounds->links[kind];
+        if (load->bytes > 0) {
+            sums_add(sums, link_titles[kind], "busiest: %.3f GB / %s", load->bytes / 1e9,
+                     number_quantity(explanation->arena, (double)load->capacity_bytes_per_s,
+                                     DIM_BYTES_PER_S));
+            sums_is(sums, "s", "%.6f", load->time_s);
+        }
+    }
+}
+
+static void print_bounds(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct step_result *step = &explanation->result->step;
+    const struct lower_bounds bounds = bounds_of(explanation);
+    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
+    const double step_s = sim_time_to_s(step->step_ns);
+    struct arena *arena = explanation->arena;
+    struct sums *sums = sums_new(arena);
+    sums_add(sums, "at the peak", "%.4f PFLOP / (%s GPUs x %s)", flop / 1e15,
+             explain_count(arena, scenario->gpus),
+             number_quantity(arena, step->peak_flop_per_s, DIM_FLOP_PER_S));
+    sums_is(sums, "s", "%.6f", bounds.peak_s);
+    sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
+    sums_is(sums, "s", "%.6f", bounds.kernel_s);
+    add_links(explanation, &bounds, sums);
+    sums_print(sums, out);
+    sums = sums_new(arena);
+    sums_add(sums, "the step", "simulated");
+    sums_is(sums, "s", "%.6f", step_s);
+    sums_add(sums, "MFU", "at the peak / the step = %.6f / %.6f", bounds.peak_s, step_s);
+    sums_is(sums, "%", "%.2f", 100 * step->mfu);
+    sums_add(sums, "tokens/s/GPU", "%s tokens / %s GPUs / %.6f s",
+             explain_count(arena, step->model_flop_tokens), explain_count(arena, scenario->gpus),
+             step_s);
+    sums_is(sums, "", "%.3f", step->tokens_per_s_per_gpu);
+    sums_print(sums, out);
+}
+
+void explain_step_print(const struct explanation *explanation, FILE *out)
+{
+    explain_paragraph(out, 2, "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
+    fputc('\n', out);
+    screen_causes(explanation->result, explanation->arena, out);
+    explain_paragraph(out, 2, "No step can be shorter than any of these:");
+    print_bounds(explanation, out);
+}
+
+static void put_links(struct json *json, const struct lower_bounds *bounds)
+{
+    json_array_open(json, "links");
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        const struct link_load *load = &bounds->links[kind];
+        if (load->bytes > 0) {
+            json_object_open(json, NULL);
+            json_text(json, "link", link_titles[kind]);
+            json_number(json, "bytes", load->bytes);
+            json_integer(json, "capacity_bytes_per_s", load->capacity_bytes_per_s);
+            json_number(json, "time_s", load->time_s);
+            json_object_close(json);
+        }
+    }
+    json_array_close(json);
+}
+
+void explain_step_json(const struct explanation *explanation, struct json *json)
+{
+    const struct step_result *step = &explanation->result->step;
+    const struct lower_bounds bounds = bounds_of(explanation);
+    json_number(json, "step_time_s", sim_time_to_s(step->step_ns));
+    json_object_open(json, "breakdown");
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        json_number(json, cause_names[cause], cause_s(explanation, (enum cause)cause));
+    }
+    json_object_close(json);
+    json_text(json, "bound_by", step->bound_by);
+    json_number(json, "mfu", step->mfu);
+    json_number(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);
+    json_object_open(json, "at_least_s");
+    json_number(json, "peak", bounds.peak_s);
+    json_number(json, "compute", bounds.kernel_s);
+    put_links(json, &bounds);
+    json_object_close(json);
+}

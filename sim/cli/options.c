@@ -1,0 +1,182 @@
+#include "cli/options.h"
+
+#include "base/arena.h"
+#include "cli/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void options_init(struct options *options, struct cli *cli)
+{
+    *options =
+        (struct options){.cli = cli, .db_path = OPTIONS_DB_DEFAULT, .stores = true, .folds = true};
+}
+
+/* ---- general ------------------------------------------------------------- */
+
+enum { KEY_SEED = 0x100, KEY_FOLD, KEY_DB, KEY_CATALOGUE, KEY_JSON, KEY_SET };
+
+static const struct argp_option general_list[] = {
+    {"json", KEY_JSON, NULL, 0, "One JSON document instead of text", 0},
+    {"catalogue", KEY_CATALOGUE, "DIR", 0,
+     "Look for models/ and topologies/ in DIR first, then in $STOKER_PATH, here, and where stoker "
+     "is installed",
+     0},
+    {"quiet", 'q', NULL, 0, "No notes, warnings or progress", 0},
+    {"verbose", 'v', NULL, 0, "Say where things are looked for", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_general(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case KEY_JSON:
+        options->is_json = true;
+        return 0;
+    case KEY_CATALOGUE:
+        options->catalogue_directory = argument;
+        return 0;
+    case 'q':
+        options->cli->is_quiet = true;
+        return 0;
+    case 'v':
+        options->is_verbose = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp options_general = {.options = general_list, .parser = parse_general};
+
+/* ---- prediction ----------------------------------------------------------- */
+
+static const struct argp_option prediction_list[] = {
+    {"set", KEY_SET, "PATH=VALUE", 0,
+     "Set any key, as in the file: --set gpus=512 --set cluster.nics.bandwidth=\"100 Gbps\"; may "
+     "be repeated",
+     0},
+    {"seed", KEY_SEED, "N", 0, "The same as --set seed=N", 0},
+    {"fold", KEY_FOLD, "auto|off", 0,
+     "off: simulate every GPU, also those that cannot be told apart (same result, slower)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void add_set(struct options *options, const char *assignment)
+{
+    options->sets = arena_grow(options->cli->arena, options->sets, &options->set_capacity,
+                               options->set_count + 1, sizeof *options->sets);
+    options->sets[options->set_count++] = assignment;
+}
+
+static error_t parse_prediction(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case KEY_SET:
+        if (strchr(argument, '=') == NULL) {
+            argp_error(state, "--set needs PATH=VALUE, not '%s'", argument);
+        }
+        add_set(options, argument);
+        return 0;
+    case KEY_SEED:
+        add_set(options, arena_printf(options->cli->arena, "seed=%s", argument));
+        return 0;
+    case KEY_FOLD:
+        options->folds = strcmp(argument, "auto") == 0;
+        if (!options->folds && strcmp(argument, "off") != 0) {
+            argp_error(state, "--fold is auto or off, not '%s'", argument);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp options_prediction = {.options = prediction_list, .parser = parse_prediction};
+
+/* ---- store ------------------------------------------------------------------ */
+
+static const struct argp_option store_list[] = {
+    {"db", KEY_DB, "FILE", 0, "Results file (default " OPTIONS_DB_DEFAULT ")", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_store(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    if (key != KEY_DB) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    options->db_path = argument;
+    options->stores = true;
+    return 0;
+}
+
+const struct argp options_store = {.options = store_list, .parser = parse_store};
+
+/* ---- all commands ------------------------------------------------------------ */
+
+static void add_argument(struct options *options, const char *argument)
+{
+    options->arguments =
+        arena_grow(options->cli->arena, options->arguments, &options->argument_capacity,
+                   options->argument_count + 1, sizeof *options->arguments);
+    options->arguments[options->argument_count++] = argument;
+}
+
+error_t options_parse_common(int key, char *argument, struct argp_state *state,
+                             const struct options_rule *rule)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        for (uint32_t i = 0; i < rule->children; i++) {
+            state->child_inputs[i] = state->input;
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->argument_count == rule->arguments_max) {
+            argp_error(state, "too many arguments: '%s'", argument);
+        }
+        add_argument(options, argument);
+        return 0;
+    case ARGP_KEY_END:
+        if (options->argument_count < rule->arguments_min) {
+            argp_error(state, "%s is needed", rule->wanted);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void note_directory(const struct options *options, struct catalogue *catalogue,
+                           const char *directory)
+{
+    if (directory == NULL || directory[0] == '\0') {
+        return;
+    }
+    catalogue->directories[catalogue->count++] = directory;
+    if (options->is_verbose) {
+        diag_add(options->cli->diag, DIAG_NOTE, NULL, "models and topologies are looked for in %s",
+                 directory);
+    }
+}
+
+struct catalogue options_catalogue(const struct options *options)
+{
+    struct catalogue catalogue = {.count = 0};
+    note_directory(options, &catalogue, options->catalogue_directory);
+    note_directory(options, &catalogue, getenv("STOKER_PATH"));
+    note_directory(options, &catalogue, ".");
+    note_directory(options, &catalogue, stoker_data_dir());
+    return catalogue;
+}
+
+struct study_base options_study_base(const struct options *options,
+                                     const struct catalogue *catalogue)
+{
+    return (struct study_base){catalogue, options->sets, options->set_count, stoker_version()};
+}

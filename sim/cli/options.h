@@ -1,0 +1,68 @@
+/* Options that commands share, as argp parsers to be hung into a command's own.
+ *
+ * A command's input begins with a struct options; its parser passes it on to
+ * its children and takes positional arguments:
+ *
+ *     static error_t parse(int key, char *argument, struct argp_state *state)
+ *     {
+ *         static const struct options_rule rule = {2, 1, 1, "a file"};
+ *         return options_parse_common(key, argument, state, &rule);
+ *     }
+ *
+ * argp itself prints --help and wrong usage, and ends the program (status 0 and 2).
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli/commands.h"
+#include "spec/catalogue.h"
+#include "study/study.h"
+
+#include <argp.h>
+#include <stddef.h>
+
+#define OPTIONS_DB_DEFAULT "results/stoker.db"
+
+struct options {
+    struct cli *cli;
+    const char **arguments; /* positional */
+    uint32_t argument_count;
+    size_t argument_capacity;
+    const char **sets; /* --set and --seed: "path=value" */
+    uint32_t set_count;
+    size_t set_capacity;
+    const char *db_path;
+    const char *catalogue_directory; /* NULL: not given */
+    bool stores;                     /* false: --no-db */
+    bool folds;
+    bool is_json;
+    bool is_verbose;
+};
+
+void options_init(struct options *options, struct cli *cli);
+
+/* --json -q -v --catalogue */
+extern const struct argp options_general;
+/* --set --seed --fold */
+extern const struct argp options_prediction;
+/* --db */
+extern const struct argp options_store;
+
+struct options_rule {
+    uint32_t children; /* of the command's parser; all share its input */
+    uint32_t arguments_min;
+    uint32_t arguments_max; /* UINT32_MAX: any number */
+    const char *wanted;     /* "a scenario file" */
+};
+
+/* What every command's parser does with arguments and children. */
+error_t options_parse_common(int key, char *argument, struct argp_state *state,
+                             const struct options_rule *rule);
+
+/* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, as installed. */
+struct catalogue options_catalogue(const struct options *options);
+
+struct study_base options_study_base(const struct options *options,
+                                     const struct catalogue *catalogue);
+
+#endif

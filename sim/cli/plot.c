@@ -1,0 +1,217 @@
+/* stoker plot: pictures of studies that are in the store. */
+#include "cli/draw.h"
+#include "cli/options.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+enum { KEY_KIND = 0x500, KEY_METRIC, EXIT_FAILURE_ = 1, KEY_PREFIX_MIN = 4 };
+
+struct plot_input {
+    struct options options; /* first: shared parsers look here */
+    const char *kind;
+    const char *metric;
+    const char *x_axis;
+    const char *y_axis;
+    const char *path_base;
+};
+
+static const struct argp_option option_list[] = {
+    {"kind", KEY_KIND, "KIND", 0, "lines (the default), causes, dollars or heatmap", 0},
+    {"metric", KEY_METRIC, "NAME", 0, "What lines and heatmap show (default mfu)", 0},
+    {"x", 'x', "AXIS", 0, "The axis to the right, e.g. batch.micro (default: the first)", 0},
+    {"y", 'y', "AXIS", 0, "The heatmap's other axis (default: the second)", 0},
+    {"output", 'o', "BASE", 0, "Write BASE.svg, .png, .csv and .gp", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {3, 0, UINT32_MAX, "a study"};
+    struct plot_input *input = state->input;
+    switch (key) {
+    case KEY_KIND:
+        input->kind = argument;
+        return 0;
+    case KEY_METRIC:
+        input->metric = argument;
+        return 0;
+    case 'x':
+        input->x_axis = argument;
+        return 0;
+    case 'y':
+        input->y_axis = argument;
+        return 0;
+    case 'o':
+        input->path_base = argument;
+        return 0;
+    default:
+        return options_parse_common(key, argument, state, &rule);
+    }
+}
+
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0},
+    {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "[STUDY_KEY | FILE | last]...",
+    .doc = "Draws studies that sweep or compare have stored: by the beginning of their key "
+           "(`stoker list studies`), by their file, or the last one. Several studies are "
+           "several lines of one picture. Prints the paths that were written."
+           "\vExample: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu",
+    .children = children,
+};
+
+/* ---- which study -------------------------------------------------------------------- */
+
+struct study_list {
+    const struct store_study_row *rows; /* oldest first */
+    uint32_t count;
+};
+
+static bool is_file(const char *name)
+{
+    const size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
+}
+
+static const struct store_study_row *find_key(const struct study_list *studies, const char *prefix,
+                                              uint32_t *matches)
+{
+    const struct store_study_row *found = NULL;
+    for (uint32_t i = 0; i < studies->count; i++) {
+        if (strncmp(studies->rows[i].key, prefix, strlen(prefix)) == 0) {
+            found = &studies->rows[i];
+            (*matches)++;
+        }
+    }
+    return found;
+}
+
+/* The key that the study of a file has now, with the same --set. */
+static const char *key_of_file(const struct options *options, const char *path)
+{
+    struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct study_base base = options_study_base(options, &catalogue);
+    const struct doc_node *document = scenario_load_document(cli->arena, path, cli->diag);
+    if (document == NULL) {
+        return NULL;
+    }
+    if (!study_is_asked(document)) {
+        diag_add(cli->diag, DIAG_INPUT, &document->place, "there is no sweep: and no variants:");
+        return NULL;
+    }
+    struct study study;
+    if (!study_expand(cli->arena, document, &base, &study, cli->diag)) {
+        return NULL;
+    }
+    return arena_strdup(cli->arena, study.key);
+}
+
+static const struct store_study_row *find_study(const struct options *options,
+                                                const struct study_list *studies, const char *name)
+{
+    struct cli *cli = options->cli;
+    if (strcmp(name, "last") == 0 && studies->count > 0) {
+        return &studies->rows[studies->count - 1];
+    }
+    const char *key = is_file(name) ? key_of_file(options, name) : name;
+    if (key == NULL) {
+        return NULL;
+    }
+    uint32_t matches = 0;
+    const struct store_study_row *found =
+        strlen(key) >= KEY_PREFIX_MIN ? find_key(studies, key, &matches) : NULL;
+    if (matches > 1) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "several studies begin with '%s'", name);
+        return NULL;
+    }
+    if (found == NULL) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "%s holds no study '%s'", options->db_path, name);
+        if (is_file(name)) {
+            diag_help(cli->diag, "run `stoker sweep %s` first", name);
+        } else {
+            diag_help(cli->diag,
+                      "`stoker list studies` shows them; a key needs 4 letters at least");
+        }
+    }
+    return found;
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static bool read_series(const struct options *options, struct store *store,
+                        struct plot_series *series, uint32_t count)
+{
+    static const char *const last = "last";
+    struct cli *cli = options->cli;
+    struct study_list studies = {NULL, 0};
+    studies.rows = store_studies(store, cli->arena, &studies.count);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = options->argument_count > 0 ? options->arguments[i] : last;
+        const struct store_study_row *study = find_study(options, &studies, name);
+        if (study == NULL) {
+            return false;
+        }
+        series[i].title = study->title;
+        series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);
+    }
+    return !diag_has_error(cli->diag);
+}
+
+static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
+{
+    struct cli *cli = input->options.cli;
+    const char *text = input->metric == NULL
+                           ? input->kind
+                           : arena_printf(cli->arena, "%s:%s", input->kind, input->metric);
+    *wish = (struct draw_wish){.x_axis = input->x_axis, .y_axis = input->y_axis};
+    if (!draw_parse(cli, text, wish)) {
+        return false;
+    }
+    const char *first = input->options.argument_count > 0 ? input->options.arguments[0] : "last";
+    const char *base = draw_default_base(cli, first);
+    wish->path_base = input->path_base != NULL
+                          ? input->path_base
+                          : arena_printf(cli->arena, "%s-%s", base, draw_suffix(cli, wish));
+    return true;
+}
+
+static bool draw_studies(const struct plot_input *input, const struct draw_wish *wish,
+                         struct draw_paths *paths)
+{
+    const struct options *options = &input->options;
+    struct cli *cli = options->cli;
+    const uint32_t count = options->argument_count > 0 ? options->argument_count : 1;
+    struct plot_series *series = arena_array(cli->arena, count, sizeof *series);
+    struct store *store = store_open_existing(cli->arena, options->db_path, cli->diag);
+    if (store == NULL) {
+        return false;
+    }
+    const bool is_read = read_series(options, store, series, count);
+    store_close(store);
+    return is_read && draw(cli, wish, series, count, paths);
+}
+
+int command_plot(struct cli *cli, int argc, char **argv)
+{
+    struct plot_input input = {.kind = "lines"};
+    options_init(&input.options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, &input);
+    struct draw_wish wish;
+    if (!make_wish(&input, &wish)) {
+        return EXIT_FAILURE_;
+    }
+    struct draw_paths paths = {.items = NULL};
+    const bool is_good = draw_studies(&input, &wish, &paths);
+    draw_print_paths(&paths, stdout);
+    return is_good ? 0 : EXIT_FAILURE_;
+}

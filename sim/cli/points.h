@@ -1,0 +1,29 @@
+/* The points of a study as people and programs read them: what sweep and compare share. */
+#ifndef CLI_POINTS_H
+#define CLI_POINTS_H
+
+#include "out/json.h"
+#include "out/plot_data.h"
+#include "out/table.h"
+
+/* Why a point has no result worth a line: "OOM: needs 123 GB of 80", or the
+ * message. "" when it is good. */
+const char *points_reason(struct arena *arena, const struct store_row *row);
+
+/* The point is good: it was predicted and it fits. */
+bool points_is_good(const struct store_row *row);
+
+/* At least one good point has a run, so that days and money are worth a column. */
+bool points_have_runs(const struct store_row *rows, uint32_t count);
+
+/* The members of one point: label, axes, status, message, and what was predicted. */
+void points_json_members(struct json *json, const struct store_row *row);
+
+/* A metric of a row as its table has it: "41.3". */
+const char *points_metric(struct arena *arena, const struct plot_metric *metric,
+                          const struct store_row *row);
+
+/* The head of its column. */
+const char *points_metric_head(const struct plot_metric *metric);
+
+#endif

@@ -1,0 +1,55 @@
+#include "cli/predict.h"
+
+#include "base/host.h"
+#include "cli/version.h"
+#include "train/run.h"
+
+/* A scenario that holds a study is predicted as it stands; says how to get the rest. */
+static void note_study(const struct options *options, const struct doc_node *document,
+                       const char *path, const struct study_base *base)
+{
+    struct arena *arena = options->cli->arena;
+    struct study study = {.count = 0};
+    if (!study_is_asked(document) ||
+        !study_expand(arena, document, base, &study, diag_new(arena))) {
+        return;
+    }
+    diag_add(options->cli->diag, DIAG_NOTE, NULL,
+             "this is the scenario by itself; `stoker sweep %s` runs its %u points", path,
+             study.count);
+}
+
+struct scenario *predict_load(const struct options *options, const char *path)
+{
+    struct cli *cli = options->cli;
+    const struct doc_node *document = scenario_load_document(cli->arena, path, cli->diag);
+    if (document == NULL) {
+        return NULL;
+    }
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct study_base base = options_study_base(options, &catalogue);
+    struct scenario *scenario = scenario_resolve(cli->arena, document, &catalogue, options->sets,
+                                                 options->set_count, cli->diag);
+    if (scenario != NULL) {
+        note_study(options, document, path, &base);
+    }
+    return scenario;
+}
+
+void predict_result(const struct options *options, const struct scenario *scenario,
+                    struct result *result)
+{
+    const struct run_request request = {options->folds, stoker_version()};
+    const double start_s = host_now_s();
+    run_predict(options->cli->arena, scenario, &request, result);
+    result->step.engine.host_s = host_now_s() - start_s;
+    result->step.engine.host_peak_bytes = host_peak_bytes();
+}
+
+void predict_check_memory(const struct options *options, const struct result *result)
+{
+    if (!result->step.memory.fits) {
+        diag_add(options->cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
+                 result->step.memory_advice);
+    }
+}

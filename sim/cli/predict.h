@@ -1,0 +1,18 @@
+/* One prediction, from a scenario file to a result: what run, explain and show share. */
+#ifndef CLI_PREDICT_H
+#define CLI_PREDICT_H
+
+#include "cli/options.h"
+#include "train/metrics.h"
+
+/* Reads and resolves the scenario at `path`. NULL on error, with the reason in the diag. */
+MUST_USE struct scenario *predict_load(const struct options *options, const char *path);
+
+/* Predicts it, with our own time and memory in result->step.engine. */
+void predict_result(const struct options *options, const struct scenario *scenario,
+                    struct result *result);
+
+/* An infeasible error in the diag when the plan does not fit into memory. */
+void predict_check_memory(const struct options *options, const struct result *result);
+
+#endif

@@ -1,0 +1,181 @@
+#include "cli/session.h"
+
+#include "base/arena.h"
+#include "cli/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { KEY_PLOT = 0x300, EXIT_INFEASIBLE = 4, EXIT_FAILED_POINTS = 5 };
+
+static const struct argp_option option_list[] = {
+    {"plot", KEY_PLOT, "KIND[:METRIC]", 0,
+     "Draw lines, causes, dollars or heatmap, of a metric (default mfu); may be repeated", 0},
+    {"output", 'o', "BASE", 0,
+     "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct session *session = state->input;
+    switch (key) {
+    case KEY_PLOT:
+        session->plots =
+            arena_grow(session->options.cli->arena, session->plots, &session->plot_capacity,
+                       session->plot_count + 1, sizeof *session->plots);
+        session->plots[session->plot_count++] = argument;
+        return 0;
+    case 'o':
+        session->path_base = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp session_options = {.options = option_list, .parser = parse};
+
+void session_init(struct session *session, struct cli *cli)
+{
+    *session = (struct session){.plots = NULL};
+    options_init(&session->options, cli);
+}
+
+void session_add_metric(struct session *session, const char *metric)
+{
+    session->metrics =
+        arena_grow(session->options.cli->arena, session->metrics, &session->metric_capacity,
+                   session->metric_count + 1, sizeof *session->metrics);
+    session->metrics[session->metric_count++] = metric;
+}
+
+/* ---- plots ---------------------------------------------------------------------- */
+
+static bool parse_wishes(struct session *session, struct draw_wish *wishes)
+{
+    struct cli *cli = session->options.cli;
+    bool is_good = true;
+    for (uint32_t i = 0; i < session->plot_count; i++) {
+        is_good = draw_parse(cli, session->plots[i], &wishes[i]) && is_good;
+    }
+    const bool is_alone = session->plot_count == 1 && session->path_base != NULL;
+    const char *base = session->path_base != NULL
+                           ? session->path_base
+                           : draw_default_base(cli, session->options.arguments[0]);
+    for (uint32_t i = 0; is_good && i < session->plot_count; i++) {
+        wishes[i].path_base =
+            is_alone ? base : arena_printf(cli->arena, "%s-%s", base, draw_suffix(cli, &wishes[i]));
+    }
+    return is_good;
+}
+
+static void draw_wishes(struct session *session, const struct draw_wish *wishes)
+{
+    const struct plot_series series = {session->study.title, session->rows, session->row_count};
+    for (uint32_t i = 0; i < session->plot_count; i++) {
+        const bool is_drawn = draw(session->options.cli, &wishes[i], &series, 1, &session->paths);
+        (void)is_drawn; /* the diag holds what is missing */
+    }
+}
+
+/* ---- running ---------------------------------------------------------------------- */
+
+struct progress {
+    uint32_t counts[3]; /* by status */
+};
+
+static void show_progress(void *context, uint32_t done, uint32_t count, const char *label,
+                          enum point_status status, bool was_stored)
+{
+    struct progress *progress = context;
+    (void)label;
+    (void)was_stored;
+    progress->counts[status]++;
+    fprintf(stderr, "\r%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible ", done, count,
+            progress->counts[POINT_INFEASIBLE]);
+    if (done == count) {
+        fprintf(stderr, "\r%60s\r", "");
+    }
+    fflush(stderr);
+}
+
+static bool run_in_store(struct session *session, struct store *store)
+{
+    struct cli *cli = session->options.cli;
+    struct progress progress = {{0}};
+    const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
+    const struct study_request request = {
+        .catalogue = &session->catalogue,
+        .version = stoker_version(),
+        .folds = session->options.folds,
+        .on_point = shows ? show_progress : NULL,
+        .context = &progress,
+    };
+    if (!study_run(&session->study, &request, store, &session->outcome, cli->diag)) {
+        return false;
+    }
+    session->rows = store_points(store, cli->arena, session->study.key, &session->row_count);
+    return !diag_has_error(cli->diag);
+}
+
+bool session_run(struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    struct draw_wish *wishes = arena_array(cli->arena, session->plot_count, sizeof *wishes);
+    if (!parse_wishes(session, wishes)) {
+        return false;
+    }
+    struct store *store = store_open(cli->arena, session->options.db_path, cli->diag);
+    if (store == NULL) {
+        return false;
+    }
+    const bool is_good = run_in_store(session, store);
+    store_close(store);
+    if (is_good) {
+        draw_wishes(session, wishes);
+    }
+    return is_good;
+}
+
+int session_finish(const struct session *session)
+{
+    const struct study_outcome *outcome = &session->outcome;
+    if (!session->options.cli->is_quiet) {
+        fflush(stdout); /* the summary below the table, also where both go to one file */
+        fprintf(stderr,
+                "%" PRIu32 " points: %" PRIu32 " ok, %" PRIu32 " infeasible, %" PRIu32
+                " failed (%" PRIu32 " reused)\n",
+                session->study.count, outcome->ok, outcome->infeasible, outcome->failed,
+                outcome->reused);
+    }
+    if (outcome->failed > 0) {
+        return EXIT_FAILED_POINTS;
+    }
+    return outcome->ok == 0 ? EXIT_INFEASIBLE : 0;
+}
+
+void session_json_members(const struct session *session, const char *schema, struct json *json)
+{
+    const struct study_outcome *outcome = &session->outcome;
+    json_text(json, "schema", schema);
+    json_text(json, "version", stoker_version());
+    json_object_open(json, "study");
+    json_text(json, "key", session->study.key);
+    json_text(json, "title", session->study.title);
+    json_text(json, "kind", session->study.kind);
+    json_object_close(json);
+    json_object_open(json, "counts");
+    json_integer(json, "points", session->study.count);
+    json_integer(json, "ok", outcome->ok);
+    json_integer(json, "infeasible", outcome->infeasible);
+    json_integer(json, "failed", outcome->failed);
+    json_integer(json, "reused", outcome->reused);
+    json_object_close(json);
+    json_array_open(json, "plots");
+    for (size_t i = 0; i < session->paths.count; i++) {
+        json_text(json, NULL, session->paths.items[i]);
+    }
+    json_array_close(json);
+}

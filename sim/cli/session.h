@@ -1,0 +1,49 @@
+/* A study from the command line: its options, running it, and its plots.
+ *
+ * What sweep and compare share. The order of events: the study is expanded,
+ * the wishes for plots are checked, the points are run with progress on
+ * stderr, read back from the store, and drawn; then the command prints them.
+ */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli/draw.h"
+#include "cli/options.h"
+#include "out/json.h"
+
+/* Begins with the options, so that shared parsers find them. */
+struct session {
+    struct options options;
+    const char **plots; /* "KIND[:METRIC]" */
+    uint32_t plot_count;
+    size_t plot_capacity;
+    const char *path_base; /* -o; NULL: from the name of the file */
+    const char **metrics;  /* --metric, in order */
+    uint32_t metric_count;
+    size_t metric_capacity;
+
+    struct catalogue catalogue;
+    struct study study; /* filled by the command, with study_expand or study_of_documents */
+    struct study_outcome outcome;
+    struct store_row *rows;
+    uint32_t row_count;
+    struct draw_paths paths;
+};
+
+/* --plot and -o; --metric is added by those commands that have it. */
+extern const struct argp session_options;
+
+void session_init(struct session *session, struct cli *cli);
+void session_add_metric(struct session *session, const char *metric);
+
+/* Runs session->study. False, with the reason in the diag, when the store fails or a wish is
+ * wrong. A plot that could not be drawn is in the diag, too, but is no reason to stop. */
+MUST_USE bool session_run(struct session *session);
+
+/* "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr; the exit status. */
+int session_finish(const struct session *session);
+
+/* schema, version, study{key, title, kind}, counts and plots: the members before the points. */
+void session_json_members(const struct session *session, const char *schema, struct json *json);
+
+#endif

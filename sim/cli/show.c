@@ -1,0 +1,344 @@
+/* stoker show: a file with everything in it, the defaults that hold, and what follows. */
+#include "cli/predict.h"
+#include "cli/show_figures.h"
+#include "cli/show_name.h"
+#include "cli/show_yaml.h"
+#include "cli/tree.h"
+#include "cli/version.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOW_SCHEMA "stoker.show/1"
+
+enum { KEY_NODES = 0x600, EXIT_USAGE = 2, EXIT_INPUT = 3, NODES_DEFAULT = 128 };
+
+/* Begins with the options, so that shared parsers find them. */
+struct show {
+    struct options options;
+    int64_t nodes; /* --nodes; 0: not given */
+    struct catalogue catalogue;
+    struct show_target target;
+    const struct doc_node *root;     /* what is printed */
+    const char *prefix;              /* of its keys in the defaults' paths: "" or "gpu." */
+    const struct scenario *scenario; /* of a part of the catalogue: that part alone */
+    struct sheet sheet;
+};
+
+/* ---- the command line ----------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"nodes", KEY_NODES, "N", 0,
+     "The size of the cluster that is shown (default: all its nodes, or 128)", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void parse_nodes(struct show *show, const char *argument, struct argp_state *state)
+{
+    char *end = NULL;
+    show->nodes = strtol(argument, &end, 10);
+    if (*end != '\0' || show->nodes < 1 || show->nodes > SCENARIO_GPUS_MAX) {
+        argp_error(state, "--nodes is a count from 1 to %d, not '%s'", SCENARIO_GPUS_MAX, argument);
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {3, 1, 2, "a name or a file"};
+    if (key == KEY_NODES) {
+        parse_nodes(state->input, argument, state);
+        return 0;
+    }
+    return options_parse_common(key, argument, state, &rule);
+}
+
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0},
+    {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "[KIND] NAME|FILE",
+    .doc = "Shows a scenario with the files it names put in, the defaults that hold, and what "
+           "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
+           "gpu, cluster or software of the catalogue; or, with `run KEY`, the scenario of a "
+           "stored run."
+           "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
+           "stoker show h100-roce-24k --nodes 2048\n"
+           "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"",
+    .children = children,
+};
+
+/* ---- a part of the catalogue ------------------------------------------------------------ */
+
+/* The file under its kind's key, so that --set reads as in a scenario. */
+static struct doc_node *open_part(const struct show *show)
+{
+    struct arena *arena = show->options.cli->arena;
+    const enum catalogue_kind kind = (enum catalogue_kind)show->target.kind;
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = show->target.name};
+    struct doc_node *part =
+        catalogue_open(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
+    if (part == NULL) {
+        return NULL;
+    }
+    part->key = catalogue_keys[kind];
+    part->key_place = part->place;
+    struct doc_node *root = arena_alloc(arena, sizeof *root);
+    *root = (struct doc_node){.kind = DOC_MAPPING, .child = part, .place = part->place};
+    return root;
+}
+
+static bool apply_sets(const struct show *show, struct doc_node *root)
+{
+    const struct options *options = &show->options;
+    bool is_good = true;
+    for (uint32_t i = 0; i < options->set_count; i++) {
+        const char *assignment = options->sets[i];
+        if (strncmp(assignment, show->prefix, strlen(show->prefix)) != 0) {
+            diag_add(options->cli->diag, DIAG_USAGE, NULL, "--set %s: this is a %s", assignment,
+                     show_kind_names[show->target.kind]);
+            diag_help(options->cli->diag, "write --set %sKEY=VALUE", show->prefix);
+            is_good = false;
+        } else {
+            is_good = doc_set(options->cli->arena, root, assignment, options->cli->diag) && is_good;
+        }
+    }
+    return is_good;
+}
+
+static int64_t nodes_of(const struct show *show, const struct cluster *cluster)
+{
+    const int64_t most = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
+    int64_t nodes = show->nodes > 0 ? show->nodes : cluster->nodes_max;
+    nodes = nodes > 0 ? nodes : NODES_DEFAULT;
+    return nodes < most ? nodes : most;
+}
+
+static bool check_nodes(const struct show *show, const struct cluster *cluster)
+{
+    const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
+    const bool is_small = cluster->nodes_max > 0 && cluster->nodes_max < simulated;
+    const int64_t most = is_small ? cluster->nodes_max : simulated;
+    return show->nodes <= most ||
+           diag_add(show->options.cli->diag, DIAG_USAGE, NULL, "--nodes %lld: %s has at most %lld",
+                    (long long)show->nodes, cluster->name, (long long)most);
+}
+
+static bool read_model(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    if (!model_read(node, &scenario->model, &scenario->assumptions, show->options.cli->diag)) {
+        return false;
+    }
+    show_figures_model(&show->sheet, &scenario->model);
+    return true;
+}
+
+static bool read_software(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    if (!software_read(node, &scenario->software, &scenario->assumptions,
+                       show->options.cli->diag)) {
+        return false;
+    }
+    show_figures_software(&show->sheet, &scenario->software);
+    return true;
+}
+
+static bool read_gpu(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    if (!gpu_read(node, &scenario->gpu, &scenario->assumptions, show->options.cli->diag)) {
+        return false;
+    }
+    show_figures_gpu(&show->sheet, &scenario->gpu);
+    return true;
+}
+
+/* Its links include those of its GPUs, whose file is read too; their assumptions
+ * are not the cluster's. */
+static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    struct cli *cli = show->options.cli;
+    struct cluster *cluster = &scenario->cluster;
+    if (!cluster_read(node, cluster, &scenario->assumptions, cli->diag) ||
+        !check_nodes(show, cluster)) {
+        return false;
+    }
+    const struct doc_node *reference = doc_find(node, "gpu");
+    struct gpu gpu;
+    struct assumptions of_gpu;
+    assumptions_init(&of_gpu, cli->arena);
+    if (reference != NULL) {
+        const struct doc_node *file =
+            catalogue_open(cli->arena, &show->catalogue, CATALOGUE_GPU, reference, cli->diag);
+        if (file == NULL || !gpu_read(file, &gpu, &of_gpu, cli->diag)) {
+            return false;
+        }
+    }
+    show_figures_cluster(&show->sheet, cluster, reference != NULL ? &gpu : NULL,
+                         nodes_of(show, cluster));
+    return true;
+}
+
+typedef bool part_function(struct show *show, struct scenario *scenario,
+                           const struct doc_node *node);
+
+static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
+    [CATALOGUE_MODEL] = read_model,
+    [CATALOGUE_CLUSTER] = read_cluster,
+    [CATALOGUE_SOFTWARE] = read_software,
+    [CATALOGUE_GPU] = read_gpu,
+};
+
+static bool load_part(struct show *show)
+{
+    struct arena *arena = show->options.cli->arena;
+    const char *key = catalogue_keys[show->target.kind];
+    show->prefix = arena_printf(arena, "%s.", key);
+    struct doc_node *root = open_part(show);
+    if (root == NULL || !apply_sets(show, root)) {
+        return false;
+    }
+    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
+    scenario->document = root;
+    assumptions_init(&scenario->assumptions, arena);
+    show->scenario = scenario;
+    show->root = root->child;
+    return parts[show->target.kind](show, scenario, root->child);
+}
+
+/* ---- scenarios ------------------------------------------------------------------------- */
+
+/* The scenario that a stored run predicted; NULL with a message. */
+static const struct scenario *load_run(const struct show *show)
+{
+    struct cli *cli = show->options.cli;
+    const char *key = show->target.name;
+    struct store *store = store_open_existing(cli->arena, show->options.db_path, cli->diag);
+    if (store == NULL) {
+        return NULL;
+    }
+    const char *text = store_scenario_text(store, cli->arena, key);
+    store_close(store);
+    if (text == NULL) {
+        diag_add(cli->diag, DIAG_INPUT, NULL, "%s holds no run '%s', or several that begin so",
+                 show->options.db_path, key);
+        diag_help(cli->diag, "`stoker list runs` shows them; a key needs 4 letters at least");
+        return NULL;
+    }
+    const struct doc_node *document = doc_parse(cli->arena, key, text, strlen(text), cli->diag);
+    return document == NULL
+               ? NULL
+               : scenario_resolve(cli->arena, document, &show->catalogue, show->options.sets,
+                                  show->options.set_count, cli->diag);
+}
+
+static bool load_scenario(struct show *show)
+{
+    show->scenario = show->target.kind == SHOW_RUN
+                         ? load_run(show)
+                         : predict_load(&show->options, show->target.name);
+    if (show->scenario == NULL) {
+        return false;
+    }
+    show->prefix = "";
+    show->root = show->scenario->document;
+    show_figures_scenario(&show->sheet, show->scenario, stoker_version());
+    return true;
+}
+
+/* ---- printing -------------------------------------------------------------------------- */
+
+/* A name that may hold anything, on one line. */
+static const char *one_line(struct arena *arena, const char *name)
+{
+    char *text = arena_strdup(arena, name);
+    for (char *letter = text; *letter != '\0'; letter++) {
+        if ((unsigned char)*letter < 0x20 || *letter == 0x7f) {
+            *letter = '?';
+        }
+    }
+    return text;
+}
+
+static void print_text(const struct show *show, const struct show_default *defaults, uint32_t count)
+{
+    struct arena *arena = show->options.cli->arena;
+    const bool is_part = show->target.kind < CATALOGUE_KIND_COUNT_;
+    const struct show_yaml yaml = {
+        .arena = arena,
+        .root = show->root,
+        .path = is_part ? catalogue_keys[show->target.kind] : "",
+        .defaults = defaults,
+        .default_count = count,
+    };
+    const char *file = show->root->place.file;
+    printf("# The %s %s%s.\n# Keys in comments are defaults that hold.\n",
+           show_kind_names[show->target.kind],
+           one_line(arena, is_part && file != NULL ? file : show->target.name),
+           is_part ? "" : ", with the files that it names");
+    show_yaml_print(&yaml, stdout);
+    printf("\n# ---- what follows from it: stoker %s ----\n", stoker_version());
+    sheet_print(&show->sheet, stdout);
+}
+
+static void print_json(const struct show *show, const struct show_default *defaults, uint32_t count)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_object_open(&json, NULL);
+    json_text(&json, "schema", SHOW_SCHEMA);
+    json_text(&json, "version", stoker_version());
+    json_text(&json, "kind", show_kind_names[show->target.kind]);
+    json_text(&json, "name", show->target.name);
+    tree_json(show->root, "document", show->options.cli->arena, &json);
+    json_object_open(&json, "defaults");
+    for (uint32_t i = 0; i < count; i++) {
+        if (defaults[i].value != NULL) {
+            json_text(&json, defaults[i].path, defaults[i].value);
+        }
+    }
+    json_object_close(&json);
+    sheet_json(&show->sheet, &json);
+    json_object_close(&json);
+    json_end(&json);
+}
+
+int command_show(struct cli *cli, int argc, char **argv)
+{
+    struct show show = {.nodes = 0};
+    options_init(&show.options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, &show);
+    const bool has_kind = show.options.argument_count == 2;
+    const char *kind = has_kind ? show.options.arguments[0] : NULL;
+    show.catalogue = options_catalogue(&show.options);
+    show.target.name = show.options.arguments[has_kind ? 1 : 0];
+    sheet_init(&show.sheet, cli->arena);
+    if (!show_name_find(cli->arena, &show.catalogue, kind, &show.target, cli->diag)) {
+        return EXIT_INPUT;
+    }
+    if (show.nodes > 0 && show.target.kind != CATALOGUE_CLUSTER) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--nodes is for clusters; this is a %s",
+                 show_kind_names[show.target.kind]);
+        return EXIT_USAGE;
+    }
+    const bool is_part = show.target.kind < CATALOGUE_KIND_COUNT_;
+    if (!(is_part ? load_part(&show) : load_scenario(&show))) {
+        return EXIT_INPUT;
+    }
+    show_figures_assumptions(&show.sheet, &show.scenario->assumptions);
+    uint32_t count = 0;
+    const struct show_default *defaults =
+        show_defaults(cli->arena, show.scenario, show.prefix, &count);
+    if (show.options.is_json) {
+        print_json(&show, defaults, count);
+    } else {
+        print_text(&show, defaults, count);
+    }
+    return 0;
+}

@@ -1,0 +1,277 @@
+/* A row gives a key's place in struct scenario. It yields a default when the
+ * document lacks the key; a row marked `is_adjusted` also when the document has
+ * it and the readers took another value than the one written.
+ */
+#include "cli/show_defaults.h"
+
+#include "base/arena.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+enum value_kind {
+    VALUE_COUNT,
+    VALUE_QUANTITY,
+    VALUE_BOOL,
+    VALUE_CHOICE,
+    VALUE_TEXT,
+    VALUE_FIXED,  /* the text in `names` */
+    VALUE_LAYERS, /* layers of each chunk */
+};
+
+/* When a row counts at all. */
+enum when { ALWAYS, WITH_DATA, WITHOUT_DATA, WITH_CHECKPOINT, WITHOUT_CHECKPOINT, WITHOUT_TOKENS };
+
+struct row {
+    const char *path;
+    const char *const *names;
+    const char *note;
+    size_t offset; /* in struct scenario */
+    enum value_kind kind;
+    enum dimension dimension;
+    enum when when;
+    bool is_adjusted;
+    bool is_optional; /* zero or "" stands for "none" */
+};
+
+/* Spelled as the readers in spec/ spell them, which keep theirs to themselves. */
+static const char *const mlp_names[] = {"gelu", "swiglu"};
+static const char *const norm_names[] = {"layernorm", "rmsnorm"};
+static const char *const position_names[] = {"learned", "rotary", "alibi"};
+static const char *const checkpoint_modes[] = {"blocking", "async"};
+static const char *const off[] = {"off"};
+static const char *const no[] = {"false"};
+static const char *const shared[] = {"shared"};
+static const char *const nobody[] = {"[]"};
+
+#define AT(member) .offset = offsetof(struct scenario, member)
+#define COUNT(path_, member) .path = (path_), .kind = VALUE_COUNT, AT(member)
+#define BOOL(path_, member) .path = (path_), .kind = VALUE_BOOL, AT(member)
+#define TEXT(path_, member) .path = (path_), .kind = VALUE_TEXT, AT(member)
+#define CHOICE(path_, member, names_) \
+    .path = (path_), .kind = VALUE_CHOICE, AT(member), .names = (names_)
+#define FIXED(path_, text) .path = (path_), .kind = VALUE_FIXED, .names = text
+#define QUANTITY(path_, member, dimension_) \
+    .path = (path_), .kind = VALUE_QUANTITY, AT(member), .dimension = (dimension_)
+#define PEAK(name, index)                                                   \
+    QUANTITY("gpu.peak." name, gpu.peak_flop_per_s[index], DIM_FLOP_PER_S), \
+        .is_optional = true, .note = "this GPU does not multiply in it"
+#define ATTENTION(name, index)                                                                \
+    QUANTITY("gpu.attention." name, gpu.attention[index].forward_flop_per_s, DIM_FLOP_PER_S), \
+        .is_optional = true, .note = "this GPU has no such kernel"
+
+static const struct row rows[] = {
+    {TEXT("scenario", title)},
+    {CHOICE("precision", precision, precision_names)},
+    {COUNT("parallel.tp", parallel.tp)},
+    {COUNT("parallel.cp", parallel.cp)},
+    {COUNT("parallel.pp", parallel.pp)},
+    {COUNT("parallel.dp", parallel.dp), .note = "the GPUs that are left", .is_adjusted = true},
+    {COUNT("parallel.ep", parallel.ep)},
+    {COUNT("parallel.zero", parallel.zero)},
+    {CHOICE("parallel.schedule", parallel.schedule, schedule_names), .is_adjusted = true},
+    {COUNT("parallel.virtual_stages", parallel.virtual_stages)},
+    {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel), .is_adjusted = true},
+    {.path = "parallel.layers_per_stage", .kind = VALUE_LAYERS, .note = "spread evenly"},
+    {COUNT("batch.micro", batch.micro)},
+    {COUNT("batch.sequence_length", batch.sequence_length), .note = "the model's longest"},
+    {CHOICE("recompute", recompute, recompute_names)},
+    {QUANTITY("run.tokens", run_tokens, DIM_COUNT), .is_optional = true,
+     .note = "only the step is predicted", .when = WITHOUT_TOKENS},
+    {FIXED("run.checkpoint", off), .when = WITHOUT_CHECKPOINT},
+    {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_modes), .when = WITH_CHECKPOINT},
+    {FIXED("run.checkpoint.to", shared), .when = WITH_CHECKPOINT},
+    {FIXED("run.failures", no)},
+    {FIXED("data", off), .when = WITHOUT_DATA},
+    {COUNT("data.workers_per_gpu", data.workers_per_gpu), .when = WITH_DATA},
+    {COUNT("data.prefetch", data.prefetch), .when = WITH_DATA},
+    {QUANTITY("data.time_per_sample", data.time_per_sample_s, DIM_SECONDS), .when = WITH_DATA},
+    {QUANTITY("data.bytes_per_token", data.bytes_per_token, DIM_BYTES), .when = WITH_DATA},
+    {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD), .note = "the GPU's"},
+    {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH)},
+    {QUANTITY("price.pue", price.pue, DIM_COUNT)},
+    {FIXED("slow", nobody)},
+    {COUNT("seed", seed)},
+
+    {TEXT("model.title", model.title)},
+    {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads"},
+    {COUNT("model.head_dim", model.head_dim), .note = "hidden / heads"},
+    {CHOICE("model.mlp", model.mlp, mlp_names)},
+    {CHOICE("model.norm", model.norm, norm_names)},
+    {CHOICE("model.positions", model.positions, position_names)},
+    {BOOL("model.biases", model.has_biases)},
+    {BOOL("model.tied_embeddings", model.has_tied_embeddings)},
+    {BOOL("model.embedding_norm", model.has_embedding_norm)},
+    {BOOL("model.dropout", model.has_dropout)},
+    {QUANTITY("model.advertised_parameters", model.advertised_parameters, DIM_COUNT),
+     .is_optional = true, .note = "not stated"},
+
+    {TEXT("cluster.title", cluster.title)},
+    {COUNT("cluster.nodes", cluster.nodes_max), .is_optional = true,
+     .note = "as many as a scenario asks for"},
+    {QUANTITY("cluster.fabric.oversubscription", cluster.oversubscription, DIM_COUNT)},
+    {COUNT("cluster.fabric.leaves_per_pod", cluster.leaves_per_pod), .is_optional = true,
+     .note = "no third level"},
+    {QUANTITY("cluster.fabric.pod_oversubscription", cluster.pod_oversubscription, DIM_COUNT)},
+    {QUANTITY("cluster.collectives.launch", cluster.collective_launch_s, DIM_SECONDS)},
+
+    {TEXT("software.title", software.title)},
+    {TEXT("software.framework", software.framework), .is_optional = true, .note = "not stated"},
+    {COUNT("software.year", software.year), .is_optional = true, .note = "not stated"},
+    {CHOICE("software.attention", software.attention, attention_names), .is_adjusted = true},
+    {BOOL("software.overlap.tp_backward", software.overlaps_tp_backward)},
+    {BOOL("software.overlap.dp_gradients", software.overlaps_dp_gradients)},
+    {BOOL("software.overlap.dp_parameters", software.overlaps_dp_parameters)},
+    {BOOL("software.overlap.p2p", software.overlaps_p2p)},
+    {QUANTITY("software.bucket.size", software.bucket_bytes, DIM_BYTES)},
+    {COUNT("software.fsdp.prefetch", software.fsdp_prefetch)},
+    {QUANTITY("software.interference.nvlink", software.nvlink_interference, DIM_FRACTION)},
+    {QUANTITY("software.interference.network", software.network_interference, DIM_FRACTION)},
+    {BOOL("software.fusion.bias_activation", software.fuses_bias_activation)},
+    {BOOL("software.fusion.dropout_add", software.fuses_dropout_add)},
+    {BOOL("software.fusion.norm", software.fuses_norm)},
+    {BOOL("software.fusion.softmax", software.fuses_softmax)},
+    {QUANTITY("software.host.per_kernel", software.host_per_kernel_s, DIM_SECONDS)},
+    {QUANTITY("software.host.per_step", software.host_per_step_s, DIM_SECONDS)},
+    {QUANTITY("software.gemm.derate", software.gemm_derate, DIM_FRACTION)},
+    {QUANTITY("software.memory.overhead", software.memory_overhead_bytes, DIM_BYTES)},
+
+    {TEXT("gpu.title", gpu.title)},
+    {PEAK("fp32", PRECISION_FP32)},
+    {PEAK("tf32", PRECISION_TF32)},
+    {PEAK("fp16", PRECISION_FP16)},
+    {PEAK("bf16", PRECISION_BF16)},
+    {QUANTITY("gpu.price.gpu_hour", gpu.gpu_hour_usd, DIM_USD), .is_optional = true,
+     .note = "not priced"},
+    {QUANTITY("gpu.power.idle_fraction", gpu.idle_power_fraction, DIM_FRACTION)},
+    {QUANTITY("gpu.power.busy_fraction", gpu.busy_power_fraction, DIM_FRACTION)},
+    {ATTENTION("fa1", ATTENTION_FA1)},
+    {ATTENTION("fa2", ATTENTION_FA2)},
+    {ATTENTION("fa3", ATTENTION_FA3)},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* ---- values as YAML ---------------------------------------------------------- */
+
+/* The fewest digits that read back as the same double; 17 always do. */
+static const char *quantity_text(struct arena *arena, double value, enum dimension dimension)
+{
+    char text[64];
+    char message[128];
+    for (int digits = 1; digits <= 17; digits++) {
+        double back = 0;
+        units_format(value, dimension, digits, text, sizeof text);
+        if (units_parse(text, dimension, &back, message, sizeof message) && !(back < value) &&
+            !(back > value)) {
+            break;
+        }
+    }
+    return arena_strdup(arena, text);
+}
+
+/* One count for each chunk, in the order in which layers_per_stage takes them. */
+static const char *layers_text(struct arena *arena, const struct parallel *parallel)
+{
+    const int64_t chunks = parallel->pp * parallel->virtual_stages;
+    struct doc_node *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
+    for (int64_t i = 0; i < chunks; i++) {
+        counts[i].kind = DOC_SCALAR;
+        counts[i].text = arena_printf(arena, "%" PRId64, parallel->layers_per_chunk[i]);
+        counts[i].next = i + 1 < chunks ? &counts[i + 1] : NULL;
+    }
+    const struct doc_node list = {.kind = DOC_SEQUENCE, .child = counts};
+    return doc_to_text(arena, &list);
+}
+
+static const char *plain_text(struct arena *arena, const char *text)
+{
+    const struct doc_node node = {.kind = DOC_SCALAR, .text = text};
+    return doc_to_text(arena, &node);
+}
+
+/* NULL when the value stands for "none". */
+static const char *value_text(struct arena *arena, const struct scenario *scenario,
+                              const struct row *row)
+{
+    const void *member = (const char *)scenario + row->offset;
+    switch (row->kind) {
+    case VALUE_COUNT: {
+        const int64_t count = *(const int64_t *)member;
+        return row->is_optional && count == 0 ? NULL : arena_printf(arena, "%" PRId64, count);
+    }
+    case VALUE_QUANTITY: {
+        const double value = *(const double *)member;
+        return row->is_optional && !(value > 0) ? NULL
+                                                : quantity_text(arena, value, row->dimension);
+    }
+    case VALUE_TEXT: {
+        const char *text = *(const char *const *)member;
+        return row->is_optional && text[0] == '\0' ? NULL : plain_text(arena, text);
+    }
+    case VALUE_BOOL:
+        return *(const bool *)member ? "true" : "false";
+    case VALUE_CHOICE:
+        return row->names[*(const uint32_t *)member];
+    case VALUE_LAYERS:
+        return layers_text(arena, &scenario->parallel);
+    case VALUE_FIXED:
+    default:
+        return row->names[0];
+    }
+}
+
+/* ---- which of them ------------------------------------------------------------- */
+
+static bool is_due(const struct scenario *scenario, enum when when)
+{
+    switch (when) {
+    case WITH_DATA:
+        return scenario->data.is_enabled;
+    case WITHOUT_DATA:
+        return !scenario->data.is_enabled;
+    case WITH_CHECKPOINT:
+        return scenario->checkpoint.is_enabled;
+    case WITHOUT_CHECKPOINT:
+        return !scenario->checkpoint.is_enabled;
+    case WITHOUT_TOKENS:
+        return !(scenario->run_tokens > 0);
+    case ALWAYS:
+    default:
+        return true;
+    }
+}
+
+static bool has_prefix(const struct row *row, const char *prefix)
+{
+    return strncmp(row->path, prefix, strlen(prefix)) == 0;
+}
+
+/* The key is there and means something else than it says. */
+static bool is_overruled(const struct doc_node *written, const char *value)
+{
+    return written->kind != DOC_SCALAR || value == NULL || strcmp(written->text, value) != 0;
+}
+
+struct show_default *show_defaults(struct arena *arena, const struct scenario *scenario,
+                                   const char *prefix, uint32_t *count)
+{
+    struct show_default *defaults = arena_array(arena, ROW_COUNT, sizeof *defaults);
+    *count = 0;
+    for (uint32_t i = 0; i < ROW_COUNT; i++) {
+        const struct row *row = &rows[i];
+        if (!has_prefix(row, prefix) || !is_due(scenario, row->when)) {
+            continue;
+        }
+        const struct doc_node *written = doc_find(scenario->document, row->path);
+        if (written != NULL && !row->is_adjusted) {
+            continue;
+        }
+        const char *value = value_text(arena, scenario, row);
+        if (written == NULL || is_overruled(written, value)) {
+            defaults[(*count)++] = (struct show_default){
+                row->path, value, row->note != NULL ? row->note : "", written != NULL};
+        }
+    }
+    return defaults;
+}

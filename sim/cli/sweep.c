@@ -1,0 +1,220 @@
+/* stoker sweep: every point of a study, in a table. */
+#include "cli/points.h"
+#include "cli/session.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+#define SWEEP_SCHEMA "stoker.sweep/1"
+
+enum { KEY_METRIC = 0x400, EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
+
+static const struct argp_option option_list[] = {
+    {"metric", KEY_METRIC, "NAME", 0,
+     "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
+     "the best point is that of the first",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {4, 1, 1, "a scenario file with sweep: or variants:"};
+    if (key == KEY_METRIC) {
+        if (plot_metric_find(argument) == NULL) {
+            argp_error(state, "there is no metric '%s'; `stoker list metrics` names them",
+                       argument);
+        }
+        session_add_metric(state->input, argument);
+        return 0;
+    }
+    return options_parse_common(key, argument, state, &rule);
+}
+
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
+};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "FILE",
+    .doc = "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
+           "are stored as they are done: a sweep that was stopped goes on where it was."
+           "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
+           "Exit status 4: no point fits; 5: some points failed.",
+    .children = children,
+};
+
+/* ---- columns ----------------------------------------------------------------------- */
+
+static const char *const metrics_usual[] = {"step_s", "mfu", "tokens_per_s_per_gpu",
+                                            "memory_peak_bytes"};
+static const char *const metrics_of_runs[] = {"days", "cost_usd"};
+
+/* The metrics to show: those asked for, or the usual ones. */
+static void choose_metrics(struct session *session)
+{
+    if (session->metric_count > 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof metrics_usual / sizeof *metrics_usual; i++) {
+        session_add_metric(session, metrics_usual[i]);
+    }
+    if (points_have_runs(session->rows, session->row_count)) {
+        for (size_t i = 0; i < sizeof metrics_of_runs / sizeof *metrics_of_runs; i++) {
+            session_add_metric(session, metrics_of_runs[i]);
+        }
+    }
+}
+
+static const char *last_word(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
+/* The last word of an axis' path, or all of it when another axis ends alike. */
+static const char *axis_head(const struct study_point *point, uint32_t axis)
+{
+    const char *word = last_word(point->axes[axis]);
+    for (uint32_t i = 0; i < point->axis_count; i++) {
+        if (i != axis && strcmp(last_word(point->axes[i]), word) == 0) {
+            return point->axes[axis];
+        }
+    }
+    return word;
+}
+
+static void add_heads(const struct session *session, struct table *table)
+{
+    const struct study_point *first = &session->study.points[0];
+    for (uint32_t i = 0; i < first->axis_count; i++) {
+        const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
+        table_column(table, axis_head(first, i), is_text ? TABLE_LEFT : TABLE_RIGHT);
+    }
+    for (uint32_t i = 0; i < session->metric_count; i++) {
+        const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
+        table_column(table, points_metric_head(metric), TABLE_RIGHT);
+    }
+    table_column(table, "bound by", TABLE_LEFT);
+}
+
+static void add_row(const struct session *session, const struct store_row *row, struct table *table)
+{
+    struct arena *arena = session->options.cli->arena;
+    const bool is_good = points_is_good(row);
+    for (uint32_t i = 0; i < row->axis_count; i++) {
+        table_cell(table, "%s", row->value_texts[i]);
+    }
+    for (uint32_t i = 0; i < session->metric_count; i++) {
+        const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
+        table_cell(table, "%s", is_good ? points_metric(arena, metric, row) : "-");
+    }
+    table_cell(table, "%s", is_good ? row->bound_by : points_reason(arena, row));
+}
+
+/* ---- the best ------------------------------------------------------------------------ */
+
+static const struct store_row *best_row(const struct session *session,
+                                        const struct plot_metric *metric)
+{
+    const struct store_row *best = NULL;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        if (!points_is_good(row)) {
+            continue;
+        }
+        const double gain =
+            best == NULL ? 1
+                         : (plot_metric_value(metric, row) - plot_metric_value(metric, best)) *
+                               (metric->is_higher_better ? 1 : -1);
+        best = gain > 0 ? row : best;
+    }
+    return best;
+}
+
+static void print_best(const struct session *session, bool is_asked)
+{
+    const struct plot_metric *metric = plot_metric_find(is_asked ? session->metrics[0] : "mfu");
+    const struct store_row *best = best_row(session, metric);
+    if (best != NULL) {
+        printf("\nbest %s: %s at %s\n", points_metric_head(metric),
+               points_metric(session->options.cli->arena, metric, best), best->label);
+    }
+}
+
+static void print_table(struct session *session)
+{
+    const bool is_asked = session->metric_count > 0;
+    choose_metrics(session);
+    printf("%s\n\n", session->study.title);
+    struct table *table = table_new(session->options.cli->arena);
+    add_heads(session, table);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        add_row(session, &session->rows[i], table);
+    }
+    table_print(table, stdout);
+    print_best(session, is_asked);
+    if (session->paths.count > 0) {
+        putchar('\n');
+        draw_print_paths(&session->paths, stdout);
+    }
+}
+
+static void print_json(const struct session *session)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_object_open(&json, NULL);
+    session_json_members(session, SWEEP_SCHEMA, &json);
+    json_array_open(&json, "points");
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        json_object_open(&json, NULL);
+        points_json_members(&json, &session->rows[i]);
+        json_object_close(&json);
+    }
+    json_array_close(&json);
+    json_object_close(&json);
+    json_end(&json);
+}
+
+static bool expand(struct session *session)
+{
+    const struct options *options = &session->options;
+    struct cli *cli = options->cli;
+    session->catalogue = options_catalogue(options);
+    const struct study_base base = options_study_base(options, &session->catalogue);
+    const struct doc_node *document =
+        scenario_load_document(cli->arena, options->arguments[0], cli->diag);
+    if (document == NULL) {
+        return false;
+    }
+    if (!study_is_asked(document)) {
+        diag_add(cli->diag, DIAG_INPUT, &document->place, "there is no sweep: and no variants:");
+        diag_help(cli->diag, "write one like sweep: {batch.micro: [1, 2, 4]}, or use `stoker run`");
+        return false;
+    }
+    return study_expand(cli->arena, document, &base, &session->study, cli->diag);
+}
+
+int command_sweep(struct cli *cli, int argc, char **argv)
+{
+    struct session session;
+    session_init(&session, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, &session);
+    if (!expand(&session)) {
+        return EXIT_INPUT;
+    }
+    if (!session_run(&session)) {
+        return EXIT_FAILURE_;
+    }
+    if (session.options.is_json) {
+        print_json(&session);
+    } else {
+        print_table(&session);
+    }
+    return session_finish(&session);
+}

@@ -1,0 +1,469 @@
+/* From documents to points. An axis is a list of choices, and a choice is a few
+ * assignments under one name: one assignment for a value of a sweep, many for a
+ * variant. Points are the cross product of the axes, the last one fastest;
+ * point i takes choice i / (product of the later counts) % count of each axis.
+ *
+ * Mappings are walked with a stack in place of recursion. Cost: one resolution
+ * for each point, for the study's key.
+ */
+#include "study/study.h"
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct choice {
+    const char *text; /* "50 Gbps", or a variant's name */
+    const char **sets;
+    uint32_t set_count;
+};
+
+struct axis {
+    const char *name;
+    struct choice *choices;
+    uint32_t count;
+};
+
+struct expansion {
+    struct arena *arena;
+    const struct study_base *base;
+    struct diag *diag;
+    struct axis axes[STORE_AXES_MAX];
+    uint32_t axis_count;
+};
+
+bool study_is_asked(const struct doc_node *document)
+{
+    return doc_find(document, "sweep") != NULL || doc_find(document, "variants") != NULL;
+}
+
+/* ---- leaves of a mapping: paths, dotted or nested, and what they are set to --- */
+
+struct leaf {
+    const char *path;
+    const struct doc_node *node;
+};
+
+struct leaf_list {
+    struct leaf *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* A mapping whose children are being visited. */
+struct open_mapping {
+    const struct doc_node *next;
+    const char *prefix; /* "" or "parallel." */
+};
+
+static void collect_leaves(struct arena *arena, const struct doc_node *mapping,
+                           struct leaf_list *leaves)
+{
+    struct open_mapping *stack = NULL;
+    size_t capacity = 0;
+    size_t depth = 0;
+    stack = arena_grow(arena, stack, &capacity, 1, sizeof *stack);
+    stack[depth++] = (struct open_mapping){mapping->child, ""};
+    while (depth > 0) {
+        const struct open_mapping at = stack[depth - 1];
+        if (at.next == NULL) {
+            depth--;
+            continue;
+        }
+        stack[depth - 1].next = at.next->next;
+        const char *path = arena_printf(arena, "%s%s", at.prefix, at.next->key);
+        if (at.next->kind == DOC_MAPPING && at.next->child != NULL) {
+            stack = arena_grow(arena, stack, &capacity, depth + 1, sizeof *stack);
+            stack[depth++] =
+                (struct open_mapping){at.next->child, arena_printf(arena, "%s.", path)};
+            continue;
+        }
+        leaves->items = arena_grow(arena, leaves->items, &leaves->capacity, leaves->count + 1,
+                                   sizeof *leaves->items);
+        leaves->items[leaves->count++] = (struct leaf){path, at.next};
+    }
+}
+
+static const char *assignment(struct arena *arena, const char *path, const struct doc_node *value)
+{
+    struct doc_node alone = *value;
+    alone.key = NULL;
+    alone.next = NULL;
+    return arena_printf(arena, "%s=%s", path, doc_to_text(arena, &alone));
+}
+
+/* ---- axes ------------------------------------------------------------------- */
+
+static struct axis *add_axis(struct expansion *expansion, const char *name, uint32_t count,
+                             const struct place *place)
+{
+    if (expansion->axis_count == STORE_AXES_MAX) {
+        diag_add(expansion->diag, DIAG_INPUT, place, "more than %d axes", STORE_AXES_MAX);
+        diag_help(expansion->diag, "variants are one axis, and so is each key of sweep");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < expansion->axis_count; i++) {
+        if (strcmp(expansion->axes[i].name, name) == 0) {
+            diag_add(expansion->diag, DIAG_INPUT, place, "'%s' is swept twice", name);
+            return NULL;
+        }
+    }
+    struct axis *axis = &expansion->axes[expansion->axis_count++];
+    axis->name = name;
+    axis->choices = arena_array(expansion->arena, count, sizeof *axis->choices);
+    return axis;
+}
+
+/* True when the command line assigns to the path that the axis sets. */
+static bool is_overridden(const char *set, const char *path)
+{
+    const size_t length = strlen(path);
+    return strncmp(set, path, length) == 0 && set[length] == '=';
+}
+
+static void warn_overridden(const struct expansion *expansion, const struct leaf *leaf)
+{
+    for (uint32_t i = 0; i < expansion->base->set_count; i++) {
+        const char *set = expansion->base->sets[i];
+        if (is_overridden(set, leaf->path)) {
+            diag_add(expansion->diag, DIAG_WARNING, &leaf->node->place,
+                     "--set %s changes nothing: the study itself sets '%s'", set, leaf->path);
+        }
+    }
+}
+
+static bool add_value(struct expansion *expansion, struct axis *axis, const struct doc_node *value)
+{
+    if (value->kind != DOC_SCALAR && value->kind != DOC_SEQUENCE) {
+        diag_add(expansion->diag, DIAG_INPUT, &value->place,
+                 "a value to sweep is a scalar or a list");
+        diag_help(expansion->diag, "whole mappings go into variants: [{name: ..., set: {...}}]");
+        return false;
+    }
+    struct arena *arena = expansion->arena;
+    struct choice *choice = &axis->choices[axis->count++];
+    struct doc_node alone = *value;
+    alone.next = NULL;
+    choice->text = value->kind == DOC_SCALAR ? value->text : doc_to_text(arena, &alone);
+    choice->sets = arena_alloc(arena, sizeof *choice->sets);
+    choice->sets[0] = assignment(arena, axis->name, value);
+    choice->set_count = 1;
+    return true;
+}
+
+static bool read_sweep_axis(struct expansion *expansion, const struct leaf *leaf)
+{
+    const struct doc_node *list = leaf->node;
+    if (list->kind != DOC_SEQUENCE || list->child == NULL) {
+        diag_add(expansion->diag, DIAG_INPUT, &list->place, "'%s' needs a list of values",
+                 leaf->path);
+        diag_help(expansion->diag, "write it like %s: [A, B, C]", leaf->path);
+        return false;
+    }
+    warn_overridden(expansion, leaf);
+    struct axis *axis = add_axis(expansion, leaf->path, doc_child_count(list), &list->key_place);
+    bool is_good = axis != NULL;
+    for (const struct doc_node *value = list->child; is_good && value != NULL;
+         value = value->next) {
+        is_good = add_value(expansion, axis, value);
+    }
+    return is_good;
+}
+
+static bool read_sweep(struct expansion *expansion, const struct doc_node *sweep)
+{
+    if (sweep->kind != DOC_MAPPING || sweep->child == NULL) {
+        diag_add(expansion->diag, DIAG_INPUT, &sweep->place,
+                 "sweep needs keys with lists of values");
+        diag_help(expansion->diag, "write it like sweep: {batch.micro: [1, 2, 4]}");
+        return false;
+    }
+    struct leaf_list leaves = {0};
+    collect_leaves(expansion->arena, sweep, &leaves);
+    bool is_good = true;
+    for (size_t i = 0; i < leaves.count; i++) {
+        is_good = read_sweep_axis(expansion, &leaves.items[i]) && is_good;
+    }
+    return is_good;
+}
+
+static void read_assignments(struct expansion *expansion, const struct doc_node *set,
+                             struct choice *choice)
+{
+    struct leaf_list leaves = {0};
+    collect_leaves(expansion->arena, set, &leaves);
+    choice->sets = arena_array(expansion->arena, leaves.count, sizeof *choice->sets);
+    choice->set_count = (uint32_t)leaves.count;
+    for (size_t i = 0; i < leaves.count; i++) {
+        choice->sets[i] = assignment(expansion->arena, leaves.items[i].path, leaves.items[i].node);
+    }
+}
+
+/* True when an earlier choice of the axis, which is not its last, has this text. */
+static bool is_repeated(const struct axis *axis)
+{
+    const char *text = axis->choices[axis->count - 1].text;
+    for (uint32_t i = 0; i + 1 < axis->count; i++) {
+        if (strcmp(axis->choices[i].text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_variant(struct expansion *expansion, struct axis *axis,
+                         const struct doc_node *item)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, item, expansion->diag)) {
+        return false;
+    }
+    struct choice *choice = &axis->choices[axis->count++];
+    choice->text = "";
+    if (doc_require(&map, "name")) {
+        doc_get_text(&map, "name", &choice->text);
+    }
+    const struct doc_node *set = doc_take(&map, "set");
+    if (set != NULL && set->kind == DOC_MAPPING) {
+        read_assignments(expansion, set, choice);
+    } else if (set != NULL && set->kind != DOC_NULL) {
+        diag_add(expansion->diag, DIAG_INPUT, &set->place, "set needs keys with values");
+        diag_help(expansion->diag, "write it like set: {parallel.pp: 16, gpus: 1024}");
+        map.is_bad = true;
+    }
+    if (is_repeated(axis)) {
+        diag_add(expansion->diag, DIAG_INPUT, &item->place, "variant '%s' is listed twice",
+                 choice->text);
+        map.is_bad = true;
+    }
+    return doc_finish(&map);
+}
+
+static bool read_variants(struct expansion *expansion, const struct doc_node *list)
+{
+    if (list->kind != DOC_SEQUENCE || list->child == NULL) {
+        diag_add(expansion->diag, DIAG_INPUT, &list->place, "variants needs a list");
+        diag_help(expansion->diag, "write it like variants: [{name: ..., set: {gpus: 1024}}]");
+        return false;
+    }
+    struct axis *axis =
+        add_axis(expansion, STUDY_VARIANT_AXIS, doc_child_count(list), &list->key_place);
+    sim_assert(axis != NULL); /* it is the first */
+    bool is_good = true;
+    for (const struct doc_node *item = list->child; item != NULL; item = item->next) {
+        is_good = read_variant(expansion, axis, item) && is_good;
+    }
+    return is_good;
+}
+
+/* ---- points ------------------------------------------------------------------- */
+
+/* The text as a quantity in SI or a number; 0 when it is a word. */
+static double value_of(const char *text)
+{
+    static const enum dimension dimensions[] = {
+        DIM_LINK_BYTES_PER_S, DIM_BYTES, DIM_SECONDS, DIM_FLOP_PER_S,  DIM_COUNT,
+        DIM_FRACTION,         DIM_USD,   DIM_WATT,    DIM_USD_PER_KWH,
+    };
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+        char message[256];
+        double value = 0;
+        if (units_parse(text, dimensions[i], &value, message, sizeof message)) {
+            return value;
+        }
+    }
+    return 0;
+}
+
+/* A quantity with its unit, or the name of a file of the catalogue. */
+static bool says_what_it_is(const char *path, const char *text)
+{
+    for (uint32_t i = 0; i < CATALOGUE_KIND_COUNT_; i++) {
+        if (strcmp(path, catalogue_keys[i]) == 0) {
+            return true;
+        }
+    }
+    const char *unit = text + strspn(text, "0123456789.");
+    return unit != text && isalpha((unsigned char)unit[strspn(unit, " ")]) &&
+           strspn(unit, "kMGTPE") != strlen(unit);
+}
+
+/* "50 Gbps", "micro 2". */
+static const char *value_label(struct arena *arena, const char *path, const char *text)
+{
+    if (strcmp(path, STUDY_VARIANT_AXIS) == 0 || says_what_it_is(path, text)) {
+        return text;
+    }
+    const char *dot = strrchr(path, '.');
+    return arena_printf(arena, "%s %s", dot != NULL ? dot + 1 : path, text);
+}
+
+static void add_sets(struct study_point *point, const char *const *sets, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        point->sets[point->set_count++] = sets[i];
+    }
+}
+
+static void fill_point(const struct expansion *expansion, uint32_t number,
+                       struct study_point *point)
+{
+    struct arena *arena = expansion->arena;
+    const struct choice *choices[STORE_AXES_MAX];
+    uint32_t set_count = expansion->base->set_count;
+    for (uint32_t a = expansion->axis_count; a-- > 0;) {
+        const struct axis *axis = &expansion->axes[a];
+        choices[a] = &axis->choices[number % axis->count];
+        number /= axis->count;
+        set_count += choices[a]->set_count;
+    }
+    point->sets = arena_array(arena, set_count, sizeof *point->sets);
+    add_sets(point, expansion->base->sets, expansion->base->set_count);
+    point->axis_count = expansion->axis_count;
+    point->label = "";
+    for (uint32_t a = 0; a < expansion->axis_count; a++) {
+        const char *name = expansion->axes[a].name;
+        add_sets(point, (const char *const *)choices[a]->sets, choices[a]->set_count);
+        point->axes[a] = name;
+        point->value_texts[a] = choices[a]->text;
+        point->values[a] = strcmp(name, STUDY_VARIANT_AXIS) == 0 ? 0 : value_of(choices[a]->text);
+        point->label = arena_printf(arena, "%s%s%s", point->label, a > 0 ? ", " : "",
+                                    value_label(arena, name, choices[a]->text));
+    }
+    sim_assert(point->set_count == set_count);
+}
+
+static bool fill_points(const struct expansion *expansion, const struct doc_node *document,
+                        struct study *study)
+{
+    uint64_t count = 1;
+    for (uint32_t a = 0; a < expansion->axis_count; a++) {
+        count *= expansion->axes[a].count;
+        if (count > STUDY_POINTS_MAX) {
+            return diag_add(expansion->diag, DIAG_INPUT, &document->place,
+                            "the study has more than %d points", STUDY_POINTS_MAX);
+        }
+    }
+    study->count = (uint32_t)count;
+    study->points = arena_array(expansion->arena, study->count, sizeof *study->points);
+    for (uint32_t i = 0; i < study->count; i++) {
+        study->points[i].document = document;
+        fill_point(expansion, i, &study->points[i]);
+    }
+    return true;
+}
+
+/* ---- the key ------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return rng_hash_bytes(text, strlen(text) + 1, hash);
+}
+
+/* Adds a point to the hash; false when it is malformed rather than impossible. */
+static bool hash_point(struct arena *arena, const struct study_point *point,
+                       const struct catalogue *catalogue, uint64_t *hash)
+{
+    struct diag *diag = diag_new(arena);
+    const struct scenario *scenario =
+        scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, diag);
+    const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(diag);
+    *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
+    return scenario != NULL || diag_exit_status(diag) != 3;
+}
+
+/* Names the study by its points. False when not one of them can be read. */
+static bool seal(struct study *study, const struct study_base *base)
+{
+    uint64_t hash = hash_text(hash_text(0, base->version), study->kind);
+    struct arena *arena = arena_new();
+    uint32_t readable = 0;
+    for (uint32_t i = 0; i < study->count; i++) {
+        readable += hash_point(arena, &study->points[i], base->catalogue, &hash);
+        arena_reset(arena);
+    }
+    arena_free(arena);
+    snprintf(study->key, sizeof study->key, "%016" PRIx64, hash);
+    return readable > 0;
+}
+
+static const char *title_of(const struct doc_node *document)
+{
+    const struct doc_node *title = doc_find(document, "scenario");
+    if (title != NULL && title->kind == DOC_SCALAR && title->text[0] != '\0') {
+        return title->text;
+    }
+    return document->place.file != NULL ? document->place.file : "a study";
+}
+
+/* Resolves a point for its messages alone: false when its input is wrong. */
+static bool check_input(struct arena *arena, const struct study_point *point,
+                        const struct study_base *base, struct diag *diag)
+{
+    struct diag *own = diag_new(arena);
+    const struct scenario *scenario = scenario_resolve(arena, point->document, base->catalogue,
+                                                       point->sets, point->set_count, own);
+    if (scenario != NULL || diag_exit_status(own) != 3) {
+        return true;
+    }
+    return scenario_resolve(arena, point->document, base->catalogue, point->sets, point->set_count,
+                            diag) != NULL;
+}
+
+bool study_expand(struct arena *arena, const struct doc_node *document,
+                  const struct study_base *base, struct study *study, struct diag *diag)
+{
+    struct expansion expansion = {.arena = arena, .base = base, .diag = diag};
+    const struct doc_node *variants = doc_find(document, "variants");
+    const struct doc_node *sweep = doc_find(document, "sweep");
+    bool is_good = variants == NULL || read_variants(&expansion, variants);
+    is_good = (sweep == NULL || read_sweep(&expansion, sweep)) && is_good;
+    if (!is_good || !fill_points(&expansion, document, study)) {
+        return false;
+    }
+    study->title = title_of(document);
+    study->kind = variants != NULL ? "variants" : "sweep";
+    return seal(study, base) || check_input(arena, &study->points[0], base, diag);
+}
+
+/* A title that an earlier point has already is told apart by its file. */
+static const char *label_of(struct arena *arena, const struct study *study, uint32_t number,
+                            const struct doc_node *document)
+{
+    const char *title = title_of(document);
+    for (uint32_t i = 0; i < number; i++) {
+        if (strcmp(study->points[i].label, title) == 0 && document->place.file != NULL) {
+            return arena_printf(arena, "%s (%s)", title, document->place.file);
+        }
+    }
+    return title;
+}
+
+bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,
+                        uint32_t count, const struct study_base *base, struct study *study,
+                        struct diag *diag)
+{
+    sim_assert(count > 0);
+    study->kind = "compare";
+    study->title = title_of(documents[0]);
+    study->count = count;
+    study->points = arena_array(arena, count, sizeof *study->points);
+    bool is_good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        struct study_point *point = &study->points[i];
+        point->document = documents[i];
+        point->label = label_of(arena, study, i, documents[i]);
+        point->sets = arena_array(arena, base->set_count, sizeof *point->sets);
+        add_sets(point, base->sets, base->set_count);
+        if (i > 0) {
+            study->title = arena_printf(arena, "%s | %s", study->title, title_of(documents[i]));
+        }
+        is_good = check_input(arena, point, base, diag) && is_good;
+    }
+    return is_good && seal(study, base);
+}

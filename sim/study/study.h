@@ -1,0 +1,91 @@
+/* Studies: many predictions that belong together.
+ *
+ * A study is a list of points; a point is a document with some keys set. They come from
+ *   - a scenario's `sweep:` mapping: the cross product of its lists, the last
+ *     axis fastest:      sweep: {cluster.nics.bandwidth: [50 Gbps, 100 Gbps], batch.micro: [1, 2]}
+ *   - a scenario's `variants:` list:   variants: [{name: "H100", set: {cluster: h100-3200}}, ...]
+ *     (both keys together: every variant with every sweep point)
+ *   - several scenario files to compare.
+ *
+ * Paths may be dotted (parallel.pp: 16) or nested (parallel: {pp: 16}); a value is a
+ * scalar or a whole list. Variants are an axis named "variant". What the command
+ * line sets holds for all points; what a variant and then the sweep set goes before it.
+ *
+ * Each point is resolved, predicted and stored on its own: one that cannot be
+ * (sizes that do not divide, out of memory) is stored as infeasible with the
+ * reason, and the rest goes on. A study that was stopped goes on where it was:
+ * points already in the store are not computed again. The store is the only
+ * place results live; tables and plots read it back.
+ *
+ * A study's key is the hash of its resolved points, so that editing a file of
+ * the catalogue makes another study and never mixes old with new points.
+ */
+#ifndef STUDY_STUDY_H
+#define STUDY_STUDY_H
+
+#include "out/store.h"
+#include "spec/scenario.h"
+
+#define STUDY_POINTS_MAX 100000
+#define STUDY_VARIANT_AXIS "variant"
+
+struct study_point {
+    const char *label; /* "50 Gbps, micro 1" or the variant's name */
+    const struct doc_node *document;
+    const char **sets; /* "path=value" */
+    uint32_t set_count;
+    uint32_t axis_count;
+    const char *axes[STORE_AXES_MAX];
+    const char *value_texts[STORE_AXES_MAX];
+    double values[STORE_AXES_MAX]; /* SI if the text is a quantity or a number, else 0 */
+};
+
+struct study {
+    char key[17]; /* 16 hex digits */
+    const char *title;
+    const char *kind; /* "sweep", "variants", "compare" */
+    struct study_point *points;
+    uint32_t count;
+};
+
+/* What all points share. */
+struct study_base {
+    const struct catalogue *catalogue;
+    const char *const *sets; /* of the command line */
+    uint32_t set_count;
+    const char *version; /* part of the keys of runs and study */
+};
+
+/* True when the document has sweep: or variants:. */
+bool study_is_asked(const struct doc_node *document);
+
+/* Expands a document. An input error when the study itself is wrong (more than
+ * STUDY_POINTS_MAX points, an axis without values), and when not one of its points can
+ * be read: then the messages are those of the first point. */
+MUST_USE bool study_expand(struct arena *arena, const struct doc_node *document,
+                           const struct study_base *base, struct study *study, struct diag *diag);
+
+/* One point per document, labelled by its title. An input error in any of them ends it. */
+MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,
+                                 uint32_t count, const struct study_base *base, struct study *study,
+                                 struct diag *diag);
+
+struct study_request {
+    const struct catalogue *catalogue;
+    const char *version;
+    bool folds;
+    void (*on_point)(void *context, uint32_t done, uint32_t count, const char *label,
+                     enum point_status status, bool was_stored); /* NULL: nobody looks */
+    void *context;
+};
+
+struct study_outcome {
+    uint32_t ok, infeasible, failed;
+    uint32_t reused; /* of these, found in the store */
+};
+
+/* Runs the points that are not stored yet. False only when the store fails. */
+MUST_USE bool study_run(const struct study *study, const struct study_request *request,
+                        struct store *store, struct study_outcome *outcome, struct diag *diag);
+
+#endif

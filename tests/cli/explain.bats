@@ -1,0 +1,167 @@
+# The arithmetic that `stoker explain` prints adds up to what `stoker run` predicts.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    text=$BATS_TEST_TMPDIR/text
+    json=$BATS_TEST_TMPDIR/json
+}
+
+explain() {
+    "$STOKER" explain -q "$@" > "$text"
+    "$STOKER" explain -q "$@" --json > "$json"
+}
+
+# What `run` says: the first number under a key of its document, in nanoseconds.
+run_ns() {
+    local key=$1
+    shift
+    "$STOKER" run -q --no-db --json "$@" |
+        awk -F': ' -v key="\"$key\"" '$1 ~ key && !seen++ { printf "%.0f\n", $2 * 1e9 }'
+}
+
+# Nanoseconds of all kernels of a phase, added up one by one.
+kernels_ns() {
+    awk -v wanted="$1" '
+        /"(forward|backward|recompute|ends|step_sums_s)": \{/ { gsub(/[ ":{]/, ""); phase = $0 }
+        /"kind":/ { in_kernel = 1 }
+        /"time_ns":/ && in_kernel {
+            gsub(/[^0-9]/, "")
+            if (phase == wanted) sum += $0
+            in_kernel = 0
+        }
+        END { printf "%.0f\n", sum }' "$json"
+}
+
+# A printed sum: the number after "= " in the line that begins with a label.
+value_of() {
+    awk -v label="  $1 " 'index($0, label) == 1 && !seen++ {
+        sub(/.* = /, "")
+        gsub(/,/, "")
+        print $1
+    }' "$text"
+}
+
+@test "kernel times x layers x microbatches add up to compute, with one stage" {
+    # Llama 3 8B: 32 layers, 8 microbatches, one stage. Every kernel is whole nanoseconds,
+    # so the sum is exact: 8 x (32 x (forward + backward) + embedding and head).
+    explain scenarios/quickstart.yaml
+    sum=$((8 * (32 * ($(kernels_ns forward) + $(kernels_ns backward)) + $(kernels_ns ends))))
+    [ "$sum" -gt 0 ]
+    [ "$sum" -eq "$(run_ns compute scenarios/quickstart.yaml)" ]
+}
+
+@test "a recomputed forward pass costs what the forward pass does" {
+    # GPT 22B: 48 layers, one microbatch.
+    explain scenarios/korthikanti-22b-full.yaml
+    [ "$(kernels_ns recompute)" -eq "$(kernels_ns forward)" ]
+    sum=$((48 * $(kernels_ns forward)))
+    [ "$sum" -eq "$(run_ns recompute scenarios/korthikanti-22b-full.yaml)" ]
+}
+
+@test "what kernels add up to is what was simulated, for every scenario" {
+    for file in scenarios/*.yaml; do
+        "$STOKER" explain -q "$file" > "$text"
+        lines=$(grep -Ec '= [0-9.]+  ms; simulated [0-9.]+$' "$text")
+        [ "$lines" -ge 3 ]
+        awk -v file="$file" '/ms; simulated/ && $(NF - 3) != $NF {
+            print file ": " $0
+            bad = 1
+        }
+        END { exit bad }' "$text"
+    done
+}
+
+@test "the kernels of a table add up to its last line" {
+    explain scenarios/quickstart.yaml
+    # us is the only column with three decimals but for the gaps; a kernel's line has no "= ".
+    awk '/^  forward +m n k/ { inside = 1; next }
+         inside && /^= all/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9][0-9][0-9]$/) {
+                                  all = $i; break }
+                              exit }
+         inside && !/^=/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9][0-9][0-9]$/) {
+                               sum += $i; break } }
+         END { if (all == 0 || sprintf("%.3f", sum) != sprintf("%.3f", all)) exit 1 }' "$text"
+}
+
+@test "a transfer is latency + bytes / bandwidth" {
+    # Two GPUs of a node gather 8,192 x 4,096 x 2 B = 67.109 MB: each sends half, 33,554,432 B,
+    # at 450 GB/s x 0.82; 90.9 us, and 8.4 us + one round of 3.4 us.
+    explain scenarios/quickstart.yaml
+    grep -Eq '^  all-gather +67\.109 +1544 +ring 1 \+ 0 +33\.554 +11\.8 +102\.7 ' "$text"
+    # 32 layers x 8 microbatches x (2 forward + 4 backward), and the head's input 8 times.
+    [ $((32 * 8 * 6 + 8)) -eq 1544 ]
+}
+
+@test "parameters and FLOPs are those of the formula" {
+    # 32 x 218,112,000 + 2 x 128,256 x 4,096 + 4,096
+    explain scenarios/quickstart.yaml
+    [ "$(value_of 'N, parameters')" = $((32 * 218112000 + 2 * 128256 * 4096 + 4096)) ]
+    # 3 x (2 x 32 x 218,103,808 + 32 x 2 x 4,096 x 8,192 + 2 x 4,096 x 128,256)
+    flop=$((3 * (2 * 32 * 218103808 + 32 * 2 * 4096 * 8192 + 2 * 4096 * 128256)))
+    grep -q "\"flop_per_token_causal\": $flop,\$" "$json"
+}
+
+@test "memory kinds add up to the total" {
+    for file in scenarios/quickstart.yaml scenarios/study-fabric-70b.yaml \
+        scenarios/gpt3-175b-1024.yaml; do
+        explain "$file"
+        sed -i '/ GB$/!d' "$text"
+        sum=$(for kind in weights gradients optimizer activations buffers overhead; do
+            value_of "$kind"
+        done | awk '{ sum += $1 } END { printf "%.4f", sum }')
+        [ "$sum" = "$(value_of total | awk '{ printf "%.4f", $1 }')" ]
+    done
+}
+
+@test "the bubble is (p - 1) / (v m), and nothing is said of it without a pipeline" {
+    explain scenarios/gpt3-175b-1024.yaml
+    grep -Fq '(p - 1) / (v m) = (8 - 1) / (4 x 48)' "$text"
+    [ "$(value_of 'bubble / work by formula')" = 0.036458 ]
+    explain scenarios/quickstart.yaml
+    ! grep -q 'bubble by formula' "$text"
+}
+
+@test "no step is shorter than its lower bounds" {
+    for file in scenarios/*.yaml; do
+        "$STOKER" explain -q "$file" > "$text"
+        step=$(value_of 'the step')
+        for bound in 'at the peak' 'compute only' 'scale-up port out' 'NIC out' 'leaf up-link'; do
+            awk -v bound="$(value_of "$bound")" -v step="$step" 'BEGIN { exit !(bound <= step) }'
+        done
+    done
+}
+
+@test "all sections are there, and a scenario without tokens has no run" {
+    explain scenarios/korthikanti-22b-full.yaml
+    [ "$(grep -Ec '^[1-8]\. [A-Z]' "$text")" -eq 8 ]
+    grep -q 'names no run.tokens' "$text"
+    ! grep -q 'GPU-hours' "$text"
+    grep -q '"schema": "stoker.explain/1"' "$json"
+    for key in model layer network pipeline step memory run assumptions; do
+        grep -q "^  \"$key\": {" "$json"
+    done
+}
+
+@test "every assumed constant has its file and line" {
+    explain scenarios/quickstart.yaml
+    count=$(grep -c '"reason":' "$json")
+    [ "$count" -gt 8 ] # more than the screen of run shows
+    [ "$(grep -Ec '^  [a-z_.]+ = .* \(.*(:[0-9]+|default)\)$' "$text")" -eq "$count" ]
+}
+
+@test "explain takes --set, and a plan that does not fit is explained and has status 4" {
+    run --separate-stderr "$STOKER" explain scenarios/quickstart.yaml --set parallel.tp=1
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"DOES NOT FIT"* ]]
+    [[ "$stderr" == *"does not fit into memory"* ]]
+}
+
+@test "wrong use and a missing file are told apart" {
+    run "$STOKER" explain
+    [ "$status" -eq 2 ]
+    run "$STOKER" explain nowhere.yaml
+    [ "$status" -eq 3 ]
+}

@@ -1,0 +1,13 @@
+# Every prediction in tests/golden is what it was when it was last argued.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+}
+
+@test "the predictions of the golden scenarios have not changed" {
+    while read -r name; do
+        tests/golden/screen "$STOKER" "scenarios/$name.yaml" > "$BATS_TEST_TMPDIR/$name.txt"
+        diff -u "tests/golden/$name.txt" "$BATS_TEST_TMPDIR/$name.txt"
+    done < tests/golden/scenarios.list
+}

@@ -1,0 +1,54 @@
+# No value of any key, alone or with others, crashes stoker or hangs it: it answers with 0, 2, 3 or 4.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+}
+
+values=(0 -1 1 2 3 7 64 1e30 abc null '[]' '{}' '[1, 2]' true 1000000 0.5 1e-9 '1 B/s' '1 kB/s'
+    '1 EB/s' '1 ns' '10 s' '1e9 s' 15.6T 1B '100 %' 99999999999999999999 '1 TFLOP/s' '1e30 FLOP/s'
+    '1 GB' '1e12 GB' unfused fa3 full interleaved gpipe "\`id\`" '../x' "'" '"')
+
+keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.schedule
+    parallel.virtual_stages parallel.sequence_parallel parallel.layers_per_stage batch.global
+    batch.micro batch.sequence_length recompute run.tokens run.checkpoint.every run.checkpoint.mode
+    data.workers_per_gpu data.prefetch data.time_per_sample data.bytes_per_token price.gpu_hour
+    price.pue seed slow model cluster software model.layers model.hidden model.ffn_hidden model.heads
+    model.kv_heads model.head_dim model.vocab model.mlp cluster.gpus_per_node
+    cluster.scale_up.bandwidth cluster.scale_up.latency cluster.nics.count cluster.nics.bandwidth
+    cluster.nics.latency cluster.fabric.kind cluster.fabric.nodes_per_leaf
+    cluster.fabric.oversubscription cluster.fabric.leaves_per_pod
+    cluster.fabric.pod_oversubscription cluster.host.cores cluster.storage.write
+    cluster.storage.read gpu.sms gpu.memory gpu.memory_bandwidth gpu.host_link gpu.gemm.tile_m
+    gpu.gemm.efficiency gpu.peak.bf16 gpu.attention.fa2.forward gpu.launch.time software.attention
+    software.bucket.size software.fsdp.prefetch software.interference.nvlink
+    software.host.per_kernel software.host.per_step software.memory.overhead)
+
+# Runs stoker with `count` random settings at once.
+try_settings() {
+    local count=$1 arguments=() i
+    for ((i = 0; i < count; i++)); do
+        arguments+=(--set "${keys[RANDOM % ${#keys[@]}]}=${values[RANDOM % ${#values[@]}]}")
+    done
+    local status=0
+    timeout 60 "$STOKER" run scenarios/quickstart.yaml --no-db "${arguments[@]}" \
+        > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" < /dev/null || status=$?
+    case $status in
+    0 | 2 | 3 | 4) ;;
+    *)
+        printf 'status %s: %q ' "$status" "${arguments[@]}"
+        tail -2 "$BATS_TEST_TMPDIR/err"
+        return 1
+        ;;
+    esac
+}
+
+@test "one odd value at a time is answered" {
+    RANDOM=1
+    for ((n = 0; n < 300; n++)); do try_settings 1; done
+}
+
+@test "several odd values at once are answered" {
+    RANDOM=2
+    for ((n = 0; n < 300; n++)); do try_settings 3; done
+}

@@ -1,0 +1,156 @@
+# stoker run: results, exit statuses, and what goes where.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    db=$BATS_TEST_TMPDIR/results.db
+    scenario=scenarios/quickstart.yaml
+}
+
+# One member of the document: number KEY ARGUMENT...
+number() {
+    local key=$1
+    shift
+    "$STOKER" run "$scenario" --no-db --json "$@" | sed -n "s/^ *\"$key\": \([^,]*\),*$/\1/p" | head -1
+}
+
+@test "the document has what design.md promises" {
+    "$STOKER" run "$scenario" --no-db --json > "$BATS_TEST_TMPDIR/json"
+    for key in schema scenario version seed gpus step_time_s tokens_per_s_per_gpu tflops_per_gpu mfu \
+        mfu_full_attention hfu memory peak_bytes weights gradients optimizer activations fits \
+        breakdown run days gpu_hours goodput cost_usd energy_kwh bound_by assumptions engine ranks \
+        ranks_simulated tasks events host_s host_peak_bytes; do
+        grep -q "\"$key\":" "$BATS_TEST_TMPDIR/json"
+    done
+    ! grep -qiE 'nan|inf[^e]' <(grep -E ': -?(nan|inf)' "$BATS_TEST_TMPDIR/json")
+}
+
+@test "the same scenario gives the same bytes, folded or not" {
+    same() { "$STOKER" run "$scenario" --no-db --json "$@" | sed '/"engine": {/,$d'; }
+    [ "$(same)" = "$(same)" ]
+    [ "$(same)" = "$(same --fold off)" ]
+}
+
+@test "--set changes the result, with the units of the file" {
+    full=$(number step_time_s)
+    slow=$(number step_time_s --set 'cluster.nics.bandwidth=10 Gbps')
+    [ -n "$full" ]
+    awk "BEGIN { exit !($slow > $full) }"
+    [ "$(number gpus --set gpus=128)" = 128 ]
+}
+
+@test "--seed is --set seed" {
+    [ "$(number seed)" = 42 ]
+    [ "$(number seed --seed 7)" = 7 ]
+    run "$STOKER" run "$scenario" --no-db --seed 0
+    [ "$status" -eq 3 ]
+}
+
+@test "data goes to stdout, notes to stderr, and -q leaves these out" {
+    run --separate-stderr "$STOKER" run scenarios/study-batch.yaml --no-db
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"stoker sweep scenarios/study-batch.yaml"*"80 points"* ]]
+    [[ "$output" != *"stoker sweep"* ]]
+    run --separate-stderr "$STOKER" run scenarios/study-batch.yaml --no-db -q
+    [ -z "$stderr" ]
+}
+
+@test "bad input is status 3 with the place" {
+    printf 'model: llama3-8b\nclster: h100-3200\n' > "$BATS_TEST_TMPDIR/bad.yaml"
+    run "$STOKER" run "$BATS_TEST_TMPDIR/bad.yaml" --no-db
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"bad.yaml:2:1: error: unknown key 'clster'"* ]]
+    run "$STOKER" run "$BATS_TEST_TMPDIR/missing.yaml" --no-db
+    [ "$status" -eq 3 ]
+    run "$STOKER" run "$scenario" --no-db --set 'cluster.nics.bandwidth=400'
+    [ "$status" -eq 3 ]
+}
+
+@test "a plan that does not fit is status 4, and its result is printed and stored" {
+    run --separate-stderr "$STOKER" run "$scenario" --db "$db" --set parallel.tp=1 \
+        --set parallel.sequence_parallel=false
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"DOES NOT FIT"* ]]
+    [[ "$stderr" == *"does not fit into memory"* ]]
+    [ -f "$db" ]
+}
+
+@test "sizes that do not divide are status 4, with those that do" {
+    run "$STOKER" run "$scenario" --no-db --set parallel.tp=3
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"help:"* ]]
+}
+
+@test "storing twice changes nothing" {
+    "$STOKER" run "$scenario" --db "$db" > /dev/null
+    before=$(cksum < "$db")
+    "$STOKER" run "$scenario" --db "$db" > /dev/null
+    [ "$(cksum < "$db")" = "$before" ]
+}
+
+@test "--no-db writes nothing" {
+    cd "$BATS_TEST_TMPDIR"
+    "$STOKER" run "$OLDPWD/$scenario" --catalogue "$OLDPWD" --no-db > /dev/null
+    [ ! -e results ]
+}
+
+# The number at byte `offset` of an SQLite header is set to 7.
+patch_header() {
+    printf '\007' | dd of="$db" bs=1 seek="$1" conv=notrunc status=none
+}
+
+@test "a results file of another schema is refused and left alone" {
+    "$STOKER" run "$scenario" --db "$db" > /dev/null
+    patch_header 62 # user_version, of which this is the second lowest byte
+    before=$(cksum < "$db")
+    run --separate-stderr "$STOKER" run "$scenario" --db "$db"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"where the step goes"* ]]
+    [[ "$stderr" == *schema*"--db"* ]]
+    [ "$(cksum < "$db")" = "$before" ]
+}
+
+@test "a results file of another program is refused" {
+    "$STOKER" run "$scenario" --db "$db" > /dev/null
+    patch_header 68 # application_id
+    run "$STOKER" run "$scenario" --db "$db"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"another program"* ]]
+}
+
+@test "a corrupt results file is refused and left alone" {
+    yes 'this is no database' | head -c 8192 > "$db"
+    before=$(cksum < "$db")
+    run "$STOKER" run "$scenario" --db "$db"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"results.db"* ]]
+    [ "$(cksum < "$db")" = "$before" ]
+}
+
+@test "a results file in a place that cannot be written is a failure" {
+    run "$STOKER" run "$scenario" --db /proc/nowhere/results.db
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"/proc/nowhere"* ]]
+}
+
+@test "a full disk on stdout is a failure with a message" {
+    run bash -c '"$0" run "$1" --no-db 2>&1 > /dev/full' "$STOKER" "$scenario"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"cannot write to standard output"* ]]
+    run bash -c '"$0" list models --json 2>&1 > /dev/full' "$STOKER"
+    [ "$status" -eq 1 ]
+}
+
+@test "a closed stdout is a failure, and the results file stays whole" {
+    run bash -c '"$0" run "$1" --db "$2" >&-' "$STOKER" "$scenario" "$db"
+    [ "$status" -eq 1 ]
+    "$STOKER" run "$scenario" --db "$db" > /dev/null
+}
+
+@test "a reader that stops early gets no message" {
+    run bash -c '"$0" show "$1" | head -1' "$STOKER" "$scenario"
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 1 ]
+}

@@ -1,0 +1,239 @@
+# sweep, compare and plot: points, tables, going on after a kill, pictures.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    db=$BATS_TEST_TMPDIR/results.db
+    batch=scenarios/study-batch.yaml
+    fabric=scenarios/study-fabric-70b.yaml
+}
+
+# A study in the folder of this test: write NAME, the lines from stdin below those of quickstart.
+write() {
+    cat scenarios/quickstart.yaml - > "$BATS_TEST_TMPDIR/$1.yaml"
+}
+
+sweep() {
+    "$STOKER" sweep "$@" --db "$db"
+}
+
+@test "a sweep has a row for each combination, the last axis fastest" {
+    write study <<< 'sweep: {batch.micro: [1, 2], parallel.tp: [2, 4, 8]}'
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"6 points: 6 ok, 0 infeasible, 0 failed (0 reused)"* ]]
+    [[ "${lines[1]}" == "micro  tp "* ]]
+    [[ "${lines[2]}" =~ ^\ *1\ +2\  ]]
+    [[ "${lines[3]}" =~ ^\ *1\ +4\  ]]
+    [[ "${lines[7]}" =~ ^\ *2\ +8\  ]]
+    [[ "$output" == *"best MFU %:"* ]]
+}
+
+@test "nested paths, lists as values and quantities are swept, too" {
+    write study << 'END'
+sweep:
+  cluster: {nics: {bandwidth: [50 Gbps, 400 Gbps]}}
+  parallel.layers_per_stage: [[32]]
+END
+    run sweep "$BATS_TEST_TMPDIR/study.yaml" --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"value": 6250000000'* ]]
+    [[ "$output" == *'"value": 50000000000'* ]]
+    [[ "$output" == *'"text": "[32]"'* ]]
+}
+
+@test "a point gives what a run with the same --set gives" {
+    sweep "$fabric" --json > "$BATS_TEST_TMPDIR/points"
+    first=$(grep -m1 '"step_time_s"' "$BATS_TEST_TMPDIR/points" | tr -d ' ')
+    run=$("$STOKER" run "$fabric" --no-db -q --json --set 'cluster.nics.bandwidth=50 Gbps' |
+        grep '"step_time_s"' | tr -d ' ')
+    [ "$first" = "$run" ]
+}
+
+@test "points that cannot be say why, and the rest goes on" {
+    write study <<< 'sweep: {parallel.tp: [1, 2, 3]}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"OOM: needs "*" GB of 80"* ]]
+    [[ "$output" == *"sizes: "*"3"* ]]
+    [[ "$output" == *"3 points: 1 ok, 2 infeasible, 0 failed"* ]]
+}
+
+@test "a sweep in which nothing fits is status 4, one with failed points 5" {
+    write none <<< 'sweep: {parallel.tp: [3, 5]}'
+    run sweep "$BATS_TEST_TMPDIR/none.yaml"
+    [ "$status" -eq 4 ]
+    write failed <<< 'sweep: {batch.micro: [1, banana]}'
+    run sweep "$BATS_TEST_TMPDIR/failed.yaml"
+    [ "$status" -eq 5 ]
+    [[ "$output" == *"failed: "*banana* ]]
+    run sweep "$BATS_TEST_TMPDIR/failed.yaml"
+    [ "$status" -eq 5 ]
+    [[ "$output" == *"2 points: 1 ok, 0 infeasible, 1 failed (1 reused)"* ]]
+}
+
+@test "a sweep that is wrong itself is status 3 with the place" {
+    write study <<< 'sweep: {batch.micro: 4}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"study.yaml:"*"'batch.micro' needs a list of values"* ]]
+    write study <<< 'sweep: {batch.mcro: [1, 2]}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"unknown key 'mcro'"*"did you mean 'micro'?"* ]]
+    run sweep scenarios/quickstart.yaml
+    [ "$status" -eq 3 ]
+    write study << 'END'
+sweep:
+  gpus: [64, 128, 192, 256, 320, 384, 448, 512, 576, 640]
+  batch.micro: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  batch.global: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  parallel.tp: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  parallel.pp: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  seed: [1, 2]
+END
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"more than 100000 points"* ]]
+}
+
+@test "a --set that the sweep overrides is warned about" {
+    write study <<< 'sweep: {batch.micro: [1, 2]}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml" --set batch.micro=4
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"warning: --set batch.micro=4 changes nothing"* ]]
+}
+
+@test "--metric shows what it names" {
+    run --separate-stderr sweep "$fabric" --metric tflops_per_gpu --metric days
+    [ "$status" -eq 0 ]
+    [[ "${lines[1]}" == *"TFLOP/s/GPU"*"days"* ]]
+    run sweep "$fabric" --metric banana
+    [ "$status" -eq 2 ]
+}
+
+@test "a sweep that was stored is not computed again, unless something changed" {
+    first=$(sweep "$fabric" 2> /dev/null)
+    run --separate-stderr sweep "$fabric"
+    [[ "$stderr" == *"(4 reused)"* ]]
+    [ "$output" = "$first" ]
+    run --separate-stderr sweep "$fabric" --set batch.micro=1
+    [[ "$stderr" == *"(0 reused)"* ]]
+    # A changed file of the catalogue makes another study.
+    mkdir "$BATS_TEST_TMPDIR/own"
+    cp -r models topologies "$BATS_TEST_TMPDIR/own"
+    sed -i 's/^  efficiency: 0\.9$/  efficiency: 0.5/' "$BATS_TEST_TMPDIR/own/topologies/h100-3200.yaml"
+    ! cmp -s topologies/h100-3200.yaml "$BATS_TEST_TMPDIR/own/topologies/h100-3200.yaml"
+    run --separate-stderr sweep "$fabric" --catalogue "$BATS_TEST_TMPDIR/own"
+    [[ "$stderr" == *"(0 reused)"* ]]
+    [ "$output" != "$first" ]
+}
+
+@test "a sweep that was killed goes on where it stopped, to the same table" {
+    "$STOKER" sweep "$batch" --db "$BATS_TEST_TMPDIR/whole.db" > "$BATS_TEST_TMPDIR/whole" 2> /dev/null
+    "$STOKER" sweep "$batch" --db "$db" > /dev/null 2>&1 &
+    sweeper=$!
+    for _ in $(seq 400); do
+        points=$("$STOKER" list studies --db "$db" 2> /dev/null | awk 'NR == 2 { print $3 }')
+        [ "${points:-0}" -ge 3 ] && break
+        sleep 0.02
+    done
+    kill -9 "$sweeper" 2> /dev/null || true
+    wait "$sweeper" || true
+    run --separate-stderr sweep "$batch"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" =~ \(([0-9]+)\ reused\) ]]
+    [ "${BASH_REMATCH[1]}" -ge 3 ]
+    [ "$output" = "$(cat "$BATS_TEST_TMPDIR/whole")" ]
+}
+
+@test "compare puts variants side by side, and against the first" {
+    run "$STOKER" compare scenarios/study-gpus.yaml --db "$db"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"against 1,024 H100"*"4,096 V100"* ]]
+    run "$STOKER" compare scenarios/study-gpus.yaml --db "$db" --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"schema": "stoker.compare/1"'*'"speed_up": 1,'* ]]
+    [[ "$output" == *'"reused": '* ]]
+}
+
+@test "compare puts files side by side, and tells equal titles apart" {
+    cp scenarios/quickstart.yaml "$BATS_TEST_TMPDIR/other.yaml"
+    run "$STOKER" compare scenarios/quickstart.yaml "$BATS_TEST_TMPDIR/other.yaml" --db "$db" -q
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"other.yaml)"*"1.00 x"*"nothing"* ]]
+    run "$STOKER" compare scenarios/quickstart.yaml --db "$db"
+    [ "$status" -eq 3 ]
+    run "$STOKER" compare scenarios/quickstart.yaml "$BATS_TEST_TMPDIR/missing.yaml" --db "$db"
+    [ "$status" -eq 3 ]
+}
+
+@test "the variants of a study go with each point of its sweep" {
+    write study << 'END'
+variants: [{name: first, set: {gpus: 64}}, {name: second, set: {parallel: {tp: 4}}}]
+sweep: {batch.micro: [1, 2]}
+END
+    run sweep "$BATS_TEST_TMPDIR/study.yaml" --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"label": "first, micro 1"'*'"label": "second, micro 2"'* ]]
+    write study <<< 'variants: [{name: same}, {name: same}]'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"variant 'same' is listed twice"* ]]
+}
+
+# ---- pictures -----------------------------------------------------------------------
+
+@test "sweep draws what it is asked for, and tells the paths" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    run sweep "$batch" --plot heatmap:mfu --plot lines:step_s -o "$BATS_TEST_TMPDIR/p"
+    [ "$status" -eq 0 ]
+    for suffix in svg png csv gp; do
+        [ -s "$BATS_TEST_TMPDIR/p-heatmap-mfu.$suffix" ]
+        [ -s "$BATS_TEST_TMPDIR/p-lines-step_s.$suffix" ]
+        [[ "$output" == *"/p-heatmap-mfu.$suffix"* ]]
+    done
+}
+
+@test "plot finds a study by key, by file and the last one" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    sweep "$fabric" > /dev/null
+    key=$("$STOKER" list studies --db "$db" | awk 'NR == 2 { print $1 }')
+    for study in "${key:0:6}" "$fabric" last; do
+        rm -f "$BATS_TEST_TMPDIR"/p.*
+        run "$STOKER" plot "$study" --db "$db" -o "$BATS_TEST_TMPDIR/p"
+        [ "$status" -eq 0 ]
+        [ -s "$BATS_TEST_TMPDIR/p.svg" ]
+        [[ "${lines[0]}" == *"/p.svg" ]]
+    done
+}
+
+@test "what cannot be drawn is an error that names what there is" {
+    sweep "$fabric" > /dev/null
+    run "$STOKER" plot last --db "$db" --kind pie
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"lines, causes, dollars, heatmap"* ]]
+    run "$STOKER" plot last --db "$db" --metric mfuu
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"did you mean 'mfu'?"* ]]
+    run "$STOKER" plot ffff --db "$db"
+    [ "$status" -eq 2 ]
+    run "$STOKER" plot "$batch" --db "$db"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"stoker sweep $batch"* ]]
+    run "$STOKER" plot last --db "$BATS_TEST_TMPDIR/none.db"
+    [ "$status" -eq 1 ]
+}
+
+@test "without gnuplot, data and script are written and the message says so" {
+    sweep "$fabric" > /dev/null
+    mkdir "$BATS_TEST_TMPDIR/empty"
+    PATH=$BATS_TEST_TMPDIR/empty run "$STOKER" plot last --db "$db" -o "$BATS_TEST_TMPDIR/p"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *gnuplot* ]]
+    [ -s "$BATS_TEST_TMPDIR/p.csv" ]
+    [ -s "$BATS_TEST_TMPDIR/p.gp" ]
+    [ ! -e "$BATS_TEST_TMPDIR/p.svg" ]
+}
