@@ -73,15 +73,15 @@ static double latency_s(const struct scenario *scenario, const struct extent *ex
     return extent->layer_visits * (ROUNDS_PER_LAYER * per_collective + 100.0 * per_kernel);
 }
 
-static bool too_long(const struct scenario *scenario, double seconds, const char *what,
-                     struct diag *diag)
+static bool is_short(const struct scenario *scenario, double seconds, double limit_s,
+                     const char *what, struct diag *diag)
 {
-    if (seconds <= EXTENT_STEP_S_MAX) {
+    if (seconds <= limit_s) {
         return true;
     }
     diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
-             "one step could need %.3g s for %s; steps up to %.0g s are simulated", seconds, what,
-             EXTENT_STEP_S_MAX);
+             "one step could need %.3g s for %s; up to %.0g s are simulated", seconds, what,
+             limit_s);
     diag_help(diag, "look for a unit or a power of ten that is off, in the batch, the model or "
                     "the cluster");
     return false;
@@ -120,8 +120,10 @@ bool extent_check(const struct scenario *scenario, struct diag *diag)
     }
     const double rate = scenario->gpu.peak_flop_per_s[scenario->precision] *
                         scenario->gpu.gemm_efficiency * scenario->software.gemm_derate;
+    const double moving_s = extent.bytes / slowest_link(scenario);
+    const double waiting_s = latency_s(scenario, &extent);
     return check_loading(scenario, diag) &&
-           too_long(scenario, extent.flop / rate, "arithmetic", diag) &&
-           too_long(scenario, 1e-3 * extent.bytes / slowest_link(scenario), "moving data", diag) &&
-           too_long(scenario, 1e-3 * latency_s(scenario, &extent), "latencies", diag);
+           is_short(scenario, extent.flop / rate, EXTENT_STEP_S_MAX, "arithmetic", diag) &&
+           is_short(scenario, moving_s, EXTENT_MOVE_S_MAX, "moving data", diag) &&
+           is_short(scenario, waiting_s, EXTENT_MOVE_S_MAX, "latencies", diag);
 }

@@ -18,7 +18,8 @@ struct diag;
 struct scenario;
 
 #define EXTENT_TASKS_MAX 5e7  /* of all stages' programs; 32 bytes each */
-#define EXTENT_STEP_S_MAX 1e5 /* of each resource, if it worked at its stated rate */
+#define EXTENT_STEP_S_MAX 1e5 /* of arithmetic, at the stated rate */
+#define EXTENT_MOVE_S_MAX 1e8 /* were every byte to cross the slowest link; and of latencies */
 
 #define EXTENT_LOADING_S_MAX 1e3 /* one worker, one microbatch */
 
