@@ -14,8 +14,8 @@
 #define SECONDS_PER_HOUR 3600.0
 #define SECONDS_PER_DAY 86400.0
 
-/* Enough steps for the loader's buffer to fill or drain: many times what it can hold. */
-#define LOADER_STEPS_PER_BUFFER 64
+/* Batches of a whole loader's round after which it is steady: many times what its buffer holds. */
+#define LOADER_ROUNDS 64
 
 void run_key(const struct scenario *scenario, const char *version, char key[17])
 {
@@ -52,7 +52,8 @@ static double microbatch_load_s(const struct scenario *scenario)
     return (double)scenario->batch.micro * (data->time_per_sample_s + read_s);
 }
 
-/* What each step waits for data once the loader is steady, in ns. */
+/* What each step waits for data once the loader is steady, in ns: the second half of a
+ * run twice as long, so that neither start nor end is in it. */
 static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenario, int64_t step_ns,
                              double *first_s)
 {
@@ -68,33 +69,40 @@ static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenari
         .batch_ns = sim_time_from_s(microbatch_load_s(scenario)),
         .seed = (uint64_t)scenario->seed,
     };
-    const uint32_t microbatches = (uint32_t)scenario->batch.microbatches;
-    const uint32_t buffer = (options.workers + 1) * (options.prefetch + 1);
-    const uint32_t count = LOADER_STEPS_PER_BUFFER * buffer + microbatches;
-    struct dataloader_outcome outcome;
-    dataloader_run(arena, &options, step_ns / microbatches, count, &outcome);
-    *first_s = sim_time_to_s(outcome.first_stall_ns);
-    return (outcome.stall_ns - outcome.first_stall_ns) / (count - 1) * microbatches;
+    const int64_t microbatches = scenario->batch.microbatches;
+    const uint32_t count = LOADER_ROUNDS * options.workers * (options.prefetch + 1);
+    struct dataloader_outcome once;
+    struct dataloader_outcome twice;
+    dataloader_run(arena, &options, step_ns / microbatches, count, &once);
+    dataloader_run(arena, &options, step_ns / microbatches, 2 * count, &twice);
+    *first_s = sim_time_to_s(once.first_stall_ns);
+    return (twice.stall_ns - once.stall_ns) / count * microbatches;
 }
 
 /* ---- checkpoints -------------------------------------------------------------------- */
 
+/* A step that was simulated, and what the run adds to it. */
+struct run_basis {
+    const struct scenario *scenario;
+    const struct step_result *step; /* with the data stall */
+    int64_t simulated_ns;           /* without it */
+    double first_batch_s;
+    bool folds;
+};
+
 /* How much longer a step is that ends with a checkpoint. */
-static double checkpoint_blocking_s(struct arena *arena, const struct scenario *scenario,
-                                    bool folds, double bytes)
+static double checkpoint_blocking_s(struct arena *arena, const struct run_basis *basis,
+                                    double bytes)
 {
-    const struct step_request plain = {.folds = folds};
-    const struct step_request writing = {
-        .folds = folds,
+    const struct step_request request = {
+        .folds = basis->folds,
         .checkpoint_bytes = bytes,
-        .is_checkpoint_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC,
+        .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
     };
-    struct step_result without;
-    struct step_result with;
-    step_simulate(arena, scenario, &plain, &without);
-    step_simulate(arena, scenario, &writing, &with);
-    sim_assert(with.step_ns >= without.step_ns);
-    return sim_time_to_s(with.step_ns - without.step_ns);
+    struct step_result writing;
+    step_simulate(arena, basis->scenario, &request, &writing);
+    sim_assert(writing.step_ns >= basis->simulated_ns);
+    return sim_time_to_s(writing.step_ns - basis->simulated_ns);
 }
 
 /* Seconds until a checkpoint of `bytes` is in the file system. */
@@ -116,17 +124,19 @@ int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s)
     return every < 1 ? 1 : every;
 }
 
-static void add_checkpoints(struct arena *arena, const struct scenario *scenario, bool folds,
-                            double step_s, struct run_result *run)
+static void add_checkpoints(struct arena *arena, const struct run_basis *basis,
+                            struct run_result *run)
 {
+    const struct scenario *scenario = basis->scenario;
     const struct checkpoint *plan = &scenario->checkpoint;
     if (!plan->is_enabled) {
         return;
     }
+    const double step_s = sim_time_to_s(basis->step->step_ns);
     const int64_t every = run_checkpoint_interval(plan, step_s);
     run->checkpoints = run->steps / every;
     run->checkpoint_bytes = memory_checkpoint_bytes(scenario);
-    run->checkpoint_s = checkpoint_blocking_s(arena, scenario, folds, run->checkpoint_bytes);
+    run->checkpoint_s = checkpoint_blocking_s(arena, basis, run->checkpoint_bytes);
     if (plan->mode == CHECKPOINT_ASYNC) {
         const double late_s =
             run_persist_s(scenario, run->checkpoint_bytes) - (double)every * step_s;
@@ -150,16 +160,17 @@ double run_power_w(const struct scenario *scenario, const struct step_result *st
                                   (double)scenario->nodes * scenario->cluster.host_power_w);
 }
 
-static void add_run(struct arena *arena, const struct scenario *scenario, bool folds,
-                    double first_batch_s, const struct step_result *step, struct run_result *run)
+static void add_run(struct arena *arena, const struct run_basis *basis, struct run_result *run)
 {
+    const struct scenario *scenario = basis->scenario;
+    const struct step_result *step = basis->step;
     const double step_s = sim_time_to_s(step->step_ns);
     run->is_asked = true;
     run->tokens = scenario->run_tokens;
     run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens);
-    add_checkpoints(arena, scenario, folds, step_s, run);
-    const double wall_s =
-        (double)run->steps * step_s + (double)run->checkpoints * run->checkpoint_s + first_batch_s;
+    add_checkpoints(arena, basis, run);
+    const double wall_s = (double)run->steps * step_s +
+                          (double)run->checkpoints * run->checkpoint_s + basis->first_batch_s;
     run->days = wall_s / SECONDS_PER_DAY;
     run->gpu_hours = wall_s / SECONDS_PER_HOUR * (double)scenario->gpus;
     run->goodput = (double)run->steps * (step_s - run->data_stall_s) / wall_s;
@@ -178,14 +189,14 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     run_key(scenario, request->version, result->key);
     struct step_result *step = &result->step;
     step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
-    double first_batch_s = 0;
-    const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &first_batch_s);
+    struct run_basis basis = {
+        .scenario = scenario, .step = step, .simulated_ns = step->step_ns, .folds = request->folds};
+    const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &basis.first_batch_s);
     if (stall_ns > 0) {
-        step_add_stall(step, scenario->gpus, CAUSE_DATA_STALL, stall_ns);
-        step_derive(scenario, step);
+        step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);
     }
     result->run.data_stall_s = sim_time_to_s(stall_ns);
     if (scenario->run_tokens > 0) {
-        add_run(arena, scenario, request->folds, first_batch_s, step, &result->run);
+        add_run(arena, &basis, &result->run);
     }
 }

@@ -52,7 +52,7 @@ static const char *bound_by(struct arena *arena, const struct step_result *resul
                         100.0 * (double)result->gpu_ns[largest_loss] / whole);
 }
 
-void step_derive(const struct scenario *scenario, struct step_result *result)
+static void derive(struct arena *arena, const struct scenario *scenario, struct step_result *result)
 {
     const struct token_flop flop =
         cost_token_flop(&scenario->model, scenario->batch.sequence_length);
@@ -72,6 +72,7 @@ void step_derive(const struct scenario *scenario, struct step_result *result)
     sim_assert(result->mfu > 0);
     sim_assert(result->hfu >= result->mfu);
     sim_assert(result->mfu <= 1);
+    result->bound_by = bound_by(arena, result, scenario->gpus);
 }
 
 static void check_sums(const struct step_result *result, int64_t gpus)
@@ -84,12 +85,14 @@ static void check_sums(const struct step_result *result, int64_t gpus)
     sim_assert(sum == gpus * result->step_ns);
 }
 
-void step_add_stall(struct step_result *result, int64_t gpus, enum cause cause, int64_t stall_ns)
+void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
+                    int64_t stall_ns, struct step_result *result)
 {
     sim_assert(stall_ns >= 0);
     result->step_ns += stall_ns;
-    result->gpu_ns[cause] += gpus * stall_ns;
-    check_sums(result, gpus);
+    result->gpu_ns[cause] += scenario->gpus * stall_ns;
+    check_sums(result, scenario->gpus);
+    derive(arena, scenario, result);
 }
 
 /* ---- simulation ------------------------------------------------------------------------ */
@@ -157,8 +160,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     check_sums(result, scenario->gpus);
     find_busiest_link(arena, system, result);
     note_engine_use(run, &outcome, scenario->gpus, &result->engine);
-    step_derive(scenario, result);
-    result->bound_by = bound_by(arena, result, scenario->gpus);
+    derive(arena, scenario, result);
     result->memory = memory_check(scenario);
     if (!result->memory.fits) {
         memory_explain(scenario, &result->memory, result->memory_advice,

@@ -34,10 +34,9 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
                           const struct step_request *request, struct step_result *result,
                           struct step_detail *detail);
 
-/* Adds `stall_ns` to the step of every GPU, booked on `cause`. */
-void step_add_stall(struct step_result *result, int64_t gpus, enum cause cause, int64_t stall_ns);
-
-/* Rates and MFU, again, from step_ns (after a stall was added). */
-void step_derive(const struct scenario *scenario, struct step_result *result);
+/* Adds `stall_ns` to the step of every GPU, booked on `cause`, and works out rates, MFU
+ * and what the step is bound by again. */
+void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
+                    int64_t stall_ns, struct step_result *result);
 
 #endif
