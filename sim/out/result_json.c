@@ -106,13 +106,6 @@ static void put_members(struct json *json, const struct result *result)
     put_engine(json, &step->engine);
 }
 
-void result_json(struct json *json, const char *key, const struct result *result)
-{
-    json_object_open(json, key);
-    put_members(json, result);
-    json_object_close(json);
-}
-
 void screen_json(const struct result *result, FILE *out)
 {
     struct json json;

@@ -27,11 +27,8 @@ void screen_causes(const struct result *result, struct arena *arena, FILE *out);
 /* 16384 -> "16,384", without decimals. */
 const char *screen_grouped(struct arena *arena, double value);
 
-/* One document on `out`: result_json's keys and "schema". */
+/* The result as one JSON document on `out`. */
 void screen_json(const struct result *result, FILE *out);
-
-/* A result as an object inside a document; key NULL in an array. */
-void result_json(struct json *json, const char *key, const struct result *result);
 
 /* Splits `total` units among `count` parts (sum above 0) in proportion, in whole units that
  * add up to it: each part gets its share rounded down, then the largest

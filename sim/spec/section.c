@@ -39,11 +39,6 @@ static bool has_key(struct doc_map *map, const char *key)
     return map->node != NULL && doc_require(map, key);
 }
 
-bool section_need_text(struct doc_map *map, const char *key, const char **value)
-{
-    return has_key(map, key) && doc_get_text(map, key, value);
-}
-
 bool section_need_count(struct doc_map *map, const char *key, int64_t min, int64_t max,
                         int64_t *value)
 {

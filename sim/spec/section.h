@@ -23,7 +23,6 @@ bool section_need(struct doc_map *section, struct doc_map *map, const char *key,
 void section_close(struct doc_map *section, struct doc_map *map);
 
 /* Like doc_get_*, and an error when the key is absent. */
-bool section_need_text(struct doc_map *map, const char *key, const char **value);
 bool section_need_count(struct doc_map *map, const char *key, int64_t min, int64_t max,
                         int64_t *value);
 bool section_need_quantity(struct doc_map *map, const char *key, enum dimension dimension,
