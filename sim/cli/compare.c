@@ -10,19 +10,12 @@
 
 #define COMPARE_SCHEMA "stoker.compare/1"
 
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     static const struct options_rule rule = {4, 1, UINT32_MAX,
                                              "two scenario files, or one with variants:"};
     return options_parse_common(key, argument, state, &rule);
 }
-
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
-};
 
 static const struct argp parser = {
     .parser = parse,
@@ -31,7 +24,7 @@ static const struct argp parser = {
            "which cause changed most, what it costs."
            "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
            "Exit status 4: none of them fits; 5: some failed.",
-    .children = children,
+    .children = session_children,
 };
 
 /* ---- each by itself -------------------------------------------------------------------- */
@@ -238,7 +231,7 @@ static bool expand(struct session *session)
     return study_expand(cli->arena, documents[0], &base, &session->study, cli->diag);
 }
 
-static void print_tables(const struct session *session)
+static void print_tables(struct session *session)
 {
     printf("%s\n\n", session->study.title);
     print_absolute(session);
@@ -251,19 +244,6 @@ static void print_tables(const struct session *session)
 
 int command_compare(struct cli *cli, int argc, char **argv)
 {
-    struct session session;
-    session_init(&session, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &session);
-    if (!expand(&session)) {
-        return EXIT_INPUT;
-    }
-    if (!session_run(&session)) {
-        return EXIT_FAILURE_;
-    }
-    if (session.options.is_json) {
-        print_json(&session);
-    } else {
-        print_tables(&session);
-    }
-    return session_finish(&session);
+    static const struct session_command command = {&parser, expand, print_json, print_tables};
+    return session_main(cli, argc, argv, &command);
 }

@@ -116,6 +116,13 @@ static error_t parse_store(int key, char *argument, struct argp_state *state)
 
 const struct argp options_store = {.options = store_list, .parser = parse_store};
 
+const struct argp_child options_all[] = {
+    {&options_prediction, 0, NULL, 0},
+    {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
 /* ---- all commands ------------------------------------------------------------ */
 
 static void add_argument(struct options *options, const char *argument)

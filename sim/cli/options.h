@@ -47,6 +47,8 @@ extern const struct argp options_general;
 extern const struct argp options_prediction;
 /* --db */
 extern const struct argp options_store;
+/* All three, as the children of a command's parser. */
+extern const struct argp_child options_all[];
 
 struct options_rule {
     uint32_t children; /* of the command's parser; all share its input */

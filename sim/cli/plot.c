@@ -51,13 +51,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
@@ -66,7 +59,7 @@ static const struct argp parser = {
            "(`stoker list studies`), by their file, or the last one. Several studies are "
            "several lines of one picture. Prints the paths that were written."
            "\vExample: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu",
-    .children = children,
+    .children = options_all,
 };
 
 /* ---- which study -------------------------------------------------------------------- */

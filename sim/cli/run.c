@@ -22,13 +22,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return options_parse_common(key, argument, state, &rule);
 }
 
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
@@ -36,7 +29,7 @@ static const struct argp parser = {
     .doc = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
            "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
            "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
-    .children = children,
+    .children = options_all,
 };
 
 static void store_result(const struct options *options, const struct result *result)

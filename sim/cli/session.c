@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { KEY_PLOT = 0x300, EXIT_INFEASIBLE = 4, EXIT_FAILED_POINTS = 5 };
+enum { KEY_PLOT = 0x300 };
+enum { EXIT_FAILED = 1, EXIT_INPUT = 3, EXIT_INFEASIBLE = 4, EXIT_FAILED_POINTS = 5 };
 
 static const struct argp_option option_list[] = {
     {"plot", KEY_PLOT, "KIND[:METRIC]", 0,
@@ -37,7 +38,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp session_options = {.options = option_list, .parser = parse};
 
-void session_init(struct session *session, struct cli *cli)
+const struct argp_child session_children[] = {
+    {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
+};
+
+static void init(struct session *session, struct cli *cli)
 {
     *session = (struct session){.plots = NULL};
     options_init(&session->options, cli);
@@ -120,7 +126,8 @@ static bool run_in_store(struct session *session, struct store *store)
     return !diag_has_error(cli->diag);
 }
 
-bool session_run(struct session *session)
+/* False, with the reason in the diag, when the store fails or a wish is wrong. */
+static bool run_study(struct session *session)
 {
     struct cli *cli = session->options.cli;
     struct draw_wish *wishes = arena_array(cli->arena, session->plot_count, sizeof *wishes);
@@ -139,7 +146,8 @@ bool session_run(struct session *session)
     return is_good;
 }
 
-int session_finish(const struct session *session)
+/* The summary, and the exit status. */
+static int finish(const struct session *session)
 {
     const struct study_outcome *outcome = &session->outcome;
     if (!session->options.cli->is_quiet) {
@@ -154,6 +162,25 @@ int session_finish(const struct session *session)
         return EXIT_FAILED_POINTS;
     }
     return outcome->ok == 0 ? EXIT_INFEASIBLE : 0;
+}
+
+int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command)
+{
+    struct session session;
+    init(&session, cli);
+    argp_parse(command->parser, argc, argv, 0, NULL, &session);
+    if (!command->expand(&session)) {
+        return EXIT_INPUT;
+    }
+    if (!run_study(&session)) {
+        return EXIT_FAILED;
+    }
+    if (session.options.is_json) {
+        command->print_json(&session);
+    } else {
+        command->print_text(&session);
+    }
+    return finish(&session);
 }
 
 void session_json_members(const struct session *session, const char *schema, struct json *json)

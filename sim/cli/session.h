@@ -32,16 +32,24 @@ struct session {
 
 /* --plot and -o; --metric is added by those commands that have it. */
 extern const struct argp session_options;
+/* With it and all shared options, as the children of a command's parser. */
+extern const struct argp_child session_children[];
 
-void session_init(struct session *session, struct cli *cli);
 void session_add_metric(struct session *session, const char *metric);
 
-/* Runs session->study. False, with the reason in the diag, when the store fails or a wish is
- * wrong. A plot that could not be drawn is in the diag, too, but is no reason to stop. */
-MUST_USE bool session_run(struct session *session);
+/* What a command adds to a session: its parser, where its points come from, and how they are
+ * printed. */
+struct session_command {
+    const struct argp *parser;
+    bool (*expand)(struct session *session);
+    void (*print_json)(const struct session *session);
+    void (*print_text)(struct session *session); /* may choose metrics */
+};
 
-/* "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr; the exit status. */
-int session_finish(const struct session *session);
+/* The whole command, with "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr at the
+ * end; returns its exit status. A plot that could not be drawn is in the diag, but is no reason to
+ * stop. */
+int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command);
 
 /* schema, version, study{key, title, kind}, counts and plots: the members before the points. */
 void session_json_members(const struct session *session, const char *schema, struct json *json);

@@ -54,13 +54,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return options_parse_common(key, argument, state, &rule);
 }
 
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
@@ -72,7 +65,7 @@ static const struct argp parser = {
            "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
            "stoker show h100-roce-24k --nodes 2048\n"
            "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"",
-    .children = children,
+    .children = options_all,
 };
 
 /* ---- a part of the catalogue ------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
 
-enum { KEY_METRIC = 0x400, EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
+enum { KEY_METRIC = 0x400 };
 
 static const struct argp_option option_list[] = {
     {"metric", KEY_METRIC, "NAME", 0,
@@ -32,11 +32,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return options_parse_common(key, argument, state, &rule);
 }
 
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
-};
-
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
@@ -45,7 +40,7 @@ static const struct argp parser = {
            "are stored as they are done: a sweep that was stopped goes on where it was."
            "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
            "Exit status 4: no point fits; 5: some points failed.",
-    .children = children,
+    .children = session_children,
 };
 
 /* ---- columns ----------------------------------------------------------------------- */
@@ -202,19 +197,6 @@ static bool expand(struct session *session)
 
 int command_sweep(struct cli *cli, int argc, char **argv)
 {
-    struct session session;
-    session_init(&session, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &session);
-    if (!expand(&session)) {
-        return EXIT_INPUT;
-    }
-    if (!session_run(&session)) {
-        return EXIT_FAILURE_;
-    }
-    if (session.options.is_json) {
-        print_json(&session);
-    } else {
-        print_table(&session);
-    }
-    return session_finish(&session);
+    static const struct session_command command = {&parser, expand, print_json, print_table};
+    return session_main(cli, argc, argv, &command);
 }

@@ -9,6 +9,9 @@
 #include "des/fluid.h"
 #include "train/metrics.h"
 
+/* Of a group that crosses no link: its messages are a few bytes, their latency is all. */
+#define UNLINKED_BYTES_PER_S 1000000000
+
 struct system_builder {
     struct arena *arena;
     const struct scenario *scenario;
@@ -58,7 +61,7 @@ static void add_channel(struct system_builder *builder, enum channel_kind kind,
         .crossing_first = (uint32_t)builder->crossing_count,
         .crossing_count = crossings,
         .latency_ns = latency_ns,
-        .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : 1000000000,
+        .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : UNLINKED_BYTES_PER_S,
         .multiplicity = 1,
     };
     builder->crossing_count += crossings;
@@ -77,7 +80,7 @@ static struct group_shape add_tensor_groups(struct system_builder *builder)
 {
     struct step_system *system = builder->system;
     const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = 1000000000};
+    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
     for (uint32_t pp = 0; mesh->tp > 1 && pp < mesh->pp; pp++) {
         for (uint32_t dp = 0; dp < mesh->dp; dp++) {
             struct fabric_route route;
@@ -96,7 +99,7 @@ static struct group_shape add_data_groups(struct system_builder *builder)
 {
     struct step_system *system = builder->system;
     const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = 1000000000};
+    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
     for (uint32_t pp = 0; mesh->dp > 1 && pp < mesh->pp; pp++) {
         for (uint32_t tp = 0; tp < mesh->tp; tp++) {
             struct fabric_route route;
@@ -152,7 +155,7 @@ static struct group_shape add_embedding_groups(struct system_builder *builder)
 {
     struct step_system *system = builder->system;
     const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = 1000000000};
+    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
     if (mesh->pp == 1 || !builder->scenario->model.has_tied_embeddings) {
         return shape;
     }
@@ -177,7 +180,7 @@ static struct group_shape add_world(struct system_builder *builder)
     }
     add_group(builder, count, STREAM_WORLD, NULL);
     return (struct group_shape){count, system->fabric.nodes, system->fabric.pods > 1 ? 5 : 3,
-                                1000000000};
+                                UNLINKED_BYTES_PER_S};
 }
 
 static void add_storage(struct system_builder *builder)
