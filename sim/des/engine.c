@@ -529,8 +529,10 @@ static void build_fluid(struct arena *arena, struct engine *engine)
                 &system->crossings[channel->crossing_first + k];
             route[k] = (struct fluid_crossing){crossing->link, crossing->usage};
         }
-        const struct fluid_flow_options options = {route, channel->crossing_count, 1,
-                                                   channel->cap_bytes_per_s};
+        const struct fluid_flow_options options = {.route = route,
+                                                   .route_count = channel->crossing_count,
+                                                   .weight = 1,
+                                                   .cap_bytes_per_s_max = channel->cap_bytes_per_s};
         fluid_add_flow(engine->fluid, &options);
     }
     fluid_seal(engine->fluid);

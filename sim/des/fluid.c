@@ -1,29 +1,14 @@
-/* Flows that come and go, and which of them share a fate.
+/* Flows that are declared, start and end.
  *
- * The rates of a set of connected flows are fluid_fill.c's business; here
- * is when which set is filled.
- *
- * Components. fluid_start and an ending mark links as dirty. fluid_solve
- * gathers, by breadth-first search from the dirty links over active flows,
- * each component anew; the components that its flows were in are dissolved
- * as a whole, when they meet the search (a start) or when one of their flows
- * ends. An untouched component keeps its rates: it shares no link with the
- * others, so filling it alone or with them gives the same rates. A component
- * is named by one of its flows and has one pending event, valid while
- * both version and time agree. A flow that needs no solving is a component of
- * its own.
- *
- * What remains of a flow is brought up to date when its component is
- * dissolved: remaining -= rate * elapsed, exact, so it does not matter how
- * often. The end is the first nanosecond at which nothing remains.
+ * fluid_start and an ending take note of what changed; the rates are computed
+ * by fluid_solve.c, with the filling in fluid_fill.c; fluid_due.c knows when
+ * flows end. A flow that crosses only slack links has its cap as rate at once.
  */
 #include "des/fluid_state.h"
 
 #include "base/arena.h"
 
-#define NONE UINT32_MAX
 #define NANOSECONDS_PER_S 1000000000u
-#define VERSION_MASK 0xffffffu
 
 /* ---- declaring -------------------------------------------------------- */
 
@@ -34,6 +19,7 @@ struct fluid *fluid_new(struct arena *arena, struct event_queue *queue, uint32_t
     fluid->arena = arena;
     fluid->queue = queue;
     fluid->stamp_kind = stamp_kind;
+    fluid->posted_time = -1;
     return fluid;
 }
 
@@ -42,9 +28,9 @@ link_id fluid_add_link(struct fluid *fluid, int64_t capacity_bytes_per_s)
     sim_assert(!fluid->is_sealed);
     sim_assert(capacity_bytes_per_s >= 1);
     sim_assert(fluid->link_count < NONE / 2);
-    fluid->links = arena_grow(fluid->arena, fluid->links, &fluid->link_capacity,
-                              fluid->link_count + 1, sizeof *fluid->links);
-    fluid->links[fluid->link_count] = (struct link){.capacity = capacity_bytes_per_s};
+    fluid->capacities = arena_grow(fluid->arena, fluid->capacities, &fluid->link_capacity,
+                                   fluid->link_count + 1, sizeof *fluid->capacities);
+    fluid->capacities[fluid->link_count] = capacity_bytes_per_s;
     return (link_id)fluid->link_count++;
 }
 
@@ -59,7 +45,6 @@ static void add_crossings(struct fluid *fluid, const struct fluid_flow_options *
         sim_assert(route->usage > 0);
         fluid->crossings[first + i] = (struct crossing){
             .usage = route->usage, .link = route->link, .flow = (flow_id)fluid->flow_count};
-        fluid->links[route->link].declared_count++;
     }
     fluid->crossing_count += options->route_count;
     sim_assert(fluid->crossing_count < NONE);
@@ -71,29 +56,49 @@ flow_id fluid_add_flow(struct fluid *fluid, const struct fluid_flow_options *opt
     sim_assert(options->weight >= 1);
     sim_assert(options->cap_bytes_per_s_max >= 1);
     sim_assert(fluid->flow_count < NONE / 2);
-    const size_t count = fluid->flow_count + 1;
-    fluid->flows =
-        arena_grow(fluid->arena, fluid->flows, &fluid->flow_capacity, count, sizeof *fluid->flows);
-    fluid->records = arena_grow(fluid->arena, fluid->records, &fluid->record_capacity, count,
-                                sizeof *fluid->records);
-    fluid->flows[fluid->flow_count] =
-        (struct flow){.weight = options->weight,
-                      .first_crossing = (uint32_t)fluid->crossing_count,
-                      .component = NONE,
-                      .next = NONE,
-                      .state = FLOW_IDLE};
-    fluid->records[fluid->flow_count] = (struct flow_record){
-        .cap_max = options->cap_bytes_per_s_max, .route_count = options->route_count};
+    fluid->records = arena_grow(fluid->arena, fluid->records, &fluid->record_capacity,
+                                fluid->flow_count + 1, sizeof *fluid->records);
+    fluid->records[fluid->flow_count] =
+        (struct flow_record){.cap_max = options->cap_bytes_per_s_max,
+                             .weight = options->weight,
+                             .first_crossing = (uint32_t)fluid->crossing_count,
+                             .route_count = options->route_count,
+                             .alternative = options->alternative};
     add_crossings(fluid, options);
     return (flow_id)fluid->flow_count++;
 }
 
 /* ---- sealing ---------------------------------------------------------- */
 
+static void build_links(struct fluid *fluid)
+{
+    fluid->links = arena_array(fluid->arena, fluid->link_count, sizeof *fluid->links);
+    for (size_t i = 0; i < fluid->link_count; i++) {
+        struct link *link = &fluid->links[i];
+        link->left = capacity_scaled(fluid, (link_id)i);
+        link->level = level_infinite();
+    }
+}
+
+static void build_flows(struct fluid *fluid)
+{
+    fluid->flows = arena_array(fluid->arena, fluid->flow_count, sizeof *fluid->flows);
+    for (size_t i = 0; i < fluid->flow_count; i++) {
+        const struct flow_record *record = &fluid->records[i];
+        fluid->flows[i] = (struct flow){.weight = record->weight,
+                                        .first_crossing = record->first_crossing,
+                                        .bound = NONE,
+                                        .state = FLOW_IDLE};
+    }
+}
+
 /* Gives each link its segment and fills it, by link and then by flow. */
 static void build_segments(struct fluid *fluid)
 {
     fluid->segments = arena_array(fluid->arena, fluid->crossing_count, sizeof *fluid->segments);
+    for (size_t i = 0; i < fluid->crossing_count; i++) {
+        fluid->links[fluid->crossings[i].link].declared_count++;
+    }
     uint32_t first = 0;
     for (size_t i = 0; i < fluid->link_count; i++) {
         fluid->links[i].first = first;
@@ -113,23 +118,33 @@ static void build_segments(struct fluid *fluid)
 static void assert_routes_are_simple(const struct fluid *fluid, const struct link *link)
 {
     for (uint32_t i = 1; i < link->declared_count; i++) {
-        const uint32_t *segment = &fluid->segments[link->first];
-        sim_assert(fluid->crossings[segment[i - 1]].flow != fluid->crossings[segment[i]].flow);
+        sim_assert(fluid_flow_at(fluid, link, i - 1) != fluid_flow_at(fluid, link, i));
     }
 }
 
-/* Slack: capacity >= sum of usage * cap. Stops at the first excess, so the
- * sum stays below 2^79 + 2^127. The load of all must fit 64 bits. */
-static bool can_be_tight(const struct fluid *fluid, const struct link *link)
+/* Slack: capacity >= sum of usage * cap, of alternatives only the largest. Stops at the first
+ * excess, so the sum stays below 2^87 + 2^127. The load of all must fit 64 bits. Alternatives
+ * follow one another in a link's segment, as flows do. */
+static bool can_be_tight(const struct fluid *fluid, link_id id)
 {
-    const uint128 capacity = capacity_scaled(link);
+    const struct link *link = &fluid->links[id];
+    const uint128 capacity = capacity_scaled(fluid, id);
     uint128 demand = 0;
     uint128 load = 0;
+    uint128 largest = 0; /* of the alternatives under way, in `demand` already */
+    uint32_t alternative = 0;
     for (uint32_t i = 0; i < link->declared_count; i++) {
         const struct crossing *crossing = &fluid->crossings[fluid->segments[link->first + i]];
-        load += (uint128)crossing->usage * fluid->flows[crossing->flow].weight;
-        if (demand <= capacity) {
-            demand += (uint128)crossing->usage * (uint64_t)fluid->records[crossing->flow].cap_max;
+        const struct flow_record *record = &fluid->records[crossing->flow];
+        const uint128 wanted = (uint128)crossing->usage * (uint64_t)record->cap_max;
+        load += (uint128)crossing->usage * record->weight;
+        if (record->alternative == 0 || record->alternative != alternative) {
+            alternative = record->alternative;
+            largest = 0;
+        }
+        if (demand <= capacity && wanted > largest) {
+            demand += wanted - largest;
+            largest = wanted;
         }
     }
     const bool is_tight = demand > capacity;
@@ -155,12 +170,12 @@ static void seal_flow(struct fluid *fluid, flow_id id)
     record->cap_useless = INT64_MAX;
     for (uint32_t i = 0; i < record->route_count; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        const struct link *link = &fluid->links[crossing->link];
-        if (link->is_slack) {
+        if (fluid->links[crossing->link].is_slack) {
             continue;
         }
-        const uint128 alone = (capacity_scaled(link) + crossing->usage - 1) / crossing->usage;
-        if (alone < (uint128)record->cap_useless) {
+        const uint128 capacity = capacity_scaled(fluid, crossing->link);
+        if (capacity < (uint128)record->cap_useless * crossing->usage) { /* else not the least */
+            const uint128 alone = (capacity + crossing->usage - 1) / crossing->usage;
             record->cap_useless = (int64_t)alone;
         }
         crossing_swap(fluid, flow->first_crossing + flow->contended, flow->first_crossing + i);
@@ -173,26 +188,29 @@ static void allocate_work(struct fluid *fluid)
     struct arena *arena = fluid->arena;
     const size_t links = fluid->link_count;
     const size_t flows = fluid->flow_count;
-    fluid->components = arena_array(arena, flows, sizeof *fluid->components);
-    for (size_t i = 0; i < flows; i++) {
-        fluid->components[i] = (struct component){.completion = -1, .head = NONE};
-    }
     fluid->dirty = arena_array(arena, links, sizeof *fluid->dirty);
+    fluid->started = arena_array(arena, flows, sizeof *fluid->started);
     fluid->region_links = arena_array(arena, links, sizeof *fluid->region_links);
     fluid->region_flows = arena_array(arena, flows, sizeof *fluid->region_flows);
-    fluid->ended = arena_array(arena, flows, sizeof *fluid->ended);
     fluid->heap = arena_array(arena, links + flows, sizeof *fluid->heap);
+    fluid->heap_places = arena_array(arena, links + flows, sizeof *fluid->heap_places);
     fluid->tight = arena_array(arena, links + flows, sizeof *fluid->tight);
+    fluid->touched = arena_array(arena, links, sizeof *fluid->touched);
+    fluid->due = arena_array(arena, flows, sizeof *fluid->due);
+    fluid->due_places = arena_array(arena, flows, sizeof *fluid->due_places);
+    fluid->ended = arena_array(arena, flows, sizeof *fluid->ended);
 }
 
 void fluid_seal(struct fluid *fluid)
 {
     sim_assert(!fluid->is_sealed);
+    build_links(fluid);
+    build_flows(fluid);
     build_segments(fluid);
     for (size_t i = 0; i < fluid->link_count; i++) {
         struct link *link = &fluid->links[i];
         assert_routes_are_simple(fluid, link);
-        link->is_slack = !can_be_tight(fluid, link);
+        link->is_slack = !can_be_tight(fluid, (link_id)i);
     }
     for (size_t i = 0; i < fluid->flow_count; i++) {
         seal_flow(fluid, (flow_id)i);
@@ -211,109 +229,41 @@ static void mark_dirty(struct fluid *fluid, link_id id)
     }
 }
 
-static void segment_swap(struct fluid *fluid, uint32_t a, uint32_t b)
-{
-    const uint32_t at_a = fluid->segments[a];
-    const uint32_t at_b = fluid->segments[b];
-    fluid->segments[a] = at_b;
-    fluid->segments[b] = at_a;
-    fluid->crossings[at_b].position = a;
-    fluid->crossings[at_a].position = b;
-}
-
 static void join_links(struct fluid *fluid, const struct flow *flow)
 {
     for (uint32_t i = 0; i < flow->contended; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         struct link *link = &fluid->links[crossing->link];
-        segment_swap(fluid, crossing->position, link->first + link->active_count);
+        fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
         link->active_count++;
-        link->load += crossing->usage * flow->weight;
         mark_dirty(fluid, crossing->link);
     }
 }
 
 static void leave_links(struct fluid *fluid, const struct flow *flow)
 {
+    const uint64_t charge = fluid_charge(flow);
     for (uint32_t i = 0; i < flow->contended; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         struct link *link = &fluid->links[crossing->link];
         debug_assert(crossing->position < link->first + link->active_count);
         link->active_count--;
-        segment_swap(fluid, crossing->position, link->first + link->active_count);
-        link->load -= crossing->usage * flow->weight;
+        fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
+        link->left += (uint128)crossing->usage * charge;
+        link->rough -= flow->is_rough ? crossing->usage : 0;
         mark_dirty(fluid, crossing->link);
     }
-}
-
-/* ---- components ------------------------------------------------------- */
-
-static uint32_t stamp_of(const struct fluid *fluid, const struct component *component)
-{
-    return component->version << 8 | fluid->stamp_kind;
-}
-
-/* Posts the event of the earliest end among the component's flows, rounded
- * up; none if that is beyond the end of time. */
-static void post_completion(struct fluid *fluid, flow_id id)
-{
-    struct component *component = &fluid->components[id];
-    const sim_time now = event_now(fluid->queue);
-    uint128 wait_ns = (uint128)SIM_TIME_MAX;
-    for (flow_id i = component->head; i != NONE; i = fluid->flows[i].next) {
-        const struct flow *flow = &fluid->flows[i];
-        const uint64_t rate = (uint64_t)flow->rate;
-        if (flow->remaining == 0) {
-            wait_ns = 0;
-        } else if (flow->remaining <= rate * (wait_ns - (wait_ns > 0))) {
-            wait_ns = (flow->remaining + rate - 1) / rate;
-        }
+    if (flow->bound < fluid->link_count) {
+        fluid->links[flow->bound].bound_count--;
     }
-    if (wait_ns < (uint128)(SIM_TIME_MAX - now)) {
-        component->completion = now + (sim_time)wait_ns;
-        event_post(fluid->queue, component->completion, id, stamp_of(fluid, component));
-    }
-}
-
-static void settle(struct flow *flow, sim_time now)
-{
-    const uint128 sent = (uint128)flow->rate * (uint128)(now - flow->settled_at);
-    flow->remaining = sent < flow->remaining ? flow->remaining - sent : 0;
-    flow->settled_at = now;
-}
-
-/* Brings the flows of a component up to date and frees them of it. Its event
- * becomes stale. Returns the head of the list, which stays linked. */
-static flow_id dissolve(struct fluid *fluid, flow_id id)
-{
-    struct component *component = &fluid->components[id];
-    const sim_time now = event_now(fluid->queue);
-    for (flow_id i = component->head; i != NONE; i = fluid->flows[i].next) {
-        settle(&fluid->flows[i], now);
-        fluid->flows[i].component = NONE;
-    }
-    const flow_id head = component->head;
-    component->head = NONE;
-    component->completion = -1;
-    component->version = (component->version + 1) & VERSION_MASK;
-    return head;
-}
-
-static void component_add(struct fluid *fluid, flow_id component, flow_id id)
-{
-    fluid->flows[id].component = component;
-    fluid->flows[id].next = fluid->components[component].head;
-    fluid->components[component].head = id;
 }
 
 /* ---- starting --------------------------------------------------------- */
 
 static void start_direct(struct fluid *fluid, flow_id id)
 {
-    struct flow *flow = &fluid->flows[id];
-    flow->rate = flow->cap;
-    component_add(fluid, id, id);
-    post_completion(fluid, id);
+    fluid->flows[id].rate = fluid->flows[id].cap;
+    fluid_due_set(fluid, id);
     fluid->statistics.direct++;
 }
 
@@ -329,7 +279,6 @@ void fluid_start(struct fluid *fluid, flow_id id, int64_t bytes, int64_t cap_byt
     sim_assert(cap_bytes_per_s <= record->cap_max);
     flow->state = FLOW_ACTIVE;
     flow->remaining = (uint128)bytes * NANOSECONDS_PER_S;
-    flow->rate = 0;
     flow->cap = cap_bytes_per_s;
     flow->settled_at = event_now(fluid->queue);
     flow->has_cap = cap_bytes_per_s < record->cap_useless;
@@ -338,26 +287,11 @@ void fluid_start(struct fluid *fluid, flow_id id, int64_t bytes, int64_t cap_byt
         start_direct(fluid, id);
     } else {
         join_links(fluid, flow);
+        fluid->started[fluid->started_count++] = id;
     }
 }
 
 /* ---- ending ----------------------------------------------------------- */
-
-/* Shell sort with Ciura's gaps: no memory, and fast for the few that end. */
-static void sort_flows(flow_id *flows, uint32_t count)
-{
-    static const uint32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
-        for (uint32_t i = gaps[g]; i < count; i++) {
-            const flow_id moved = flows[i];
-            uint32_t j = i;
-            for (; j >= gaps[g] && flows[j - gaps[g]] > moved; j -= gaps[g]) {
-                flows[j] = flows[j - gaps[g]];
-            }
-            flows[j] = moved;
-        }
-    }
-}
 
 static void end_flow(struct fluid *fluid, flow_id id)
 {
@@ -368,34 +302,23 @@ static void end_flow(struct fluid *fluid, flow_id id)
     }
     flow->state = FLOW_ENDED;
     flow->rate = 0;
+    flow->bound = NONE;
+    flow->is_rough = false;
+    flow->is_starved = false;
     record->done_bytes += (uint64_t)record->transfer_bytes;
     fluid->ended[fluid->ended_count++] = id;
 }
 
-static bool is_fresh(const struct fluid *fluid, const struct event *event)
-{
-    sim_assert((event->stamp & 0xff) == fluid->stamp_kind);
-    sim_assert(event->target < fluid->flow_count);
-    const struct component *component = &fluid->components[event->target];
-    return event->time == component->completion && event->stamp == stamp_of(fluid, component);
-}
-
 static void collect_ended(struct fluid *fluid, const struct event *event)
 {
-    if (!is_fresh(fluid, event)) {
+    if (!fluid_due_is_posted(fluid, event)) {
         fluid->statistics.stale_events++;
         return;
     }
-    sim_assert(event->time == event_now(fluid->queue));
-    flow_id next = NONE;
-    for (flow_id id = dissolve(fluid, event->target); id != NONE; id = next) {
-        next = fluid->flows[id].next;
-        if (fluid->flows[id].remaining == 0) {
-            end_flow(fluid, id);
-        }
+    for (flow_id id; (id = fluid_due_take(fluid, event->time)) != NONE;) {
+        end_flow(fluid, id);
     }
     sim_assert(fluid->ended_count > 0);
-    sort_flows(fluid->ended, fluid->ended_count);
 }
 
 bool fluid_complete(struct fluid *fluid, const struct event *event, flow_id *flow)
@@ -411,93 +334,6 @@ bool fluid_complete(struct fluid *fluid, const struct event *event, flow_id *flo
     *flow = fluid->ended[fluid->ended_next++];
     fluid->flows[*flow].state = FLOW_IDLE;
     return true;
-}
-
-/* ---- solving ------------------------------------------------------------ */
-
-static void gather_link(struct fluid *fluid, link_id id)
-{
-    struct link *link = &fluid->links[id];
-    if (link->is_gathered) {
-        return;
-    }
-    link->is_gathered = true;
-    link->is_dirty = false;
-    link->left = capacity_scaled(link);
-    link->load_left = link->load;
-    fluid->region_links[fluid->region_link_count++] = id;
-}
-
-static void gather_flow(struct fluid *fluid, flow_id id)
-{
-    struct flow *flow = &fluid->flows[id];
-    if (flow->is_gathered) {
-        return;
-    }
-    flow->is_gathered = true;
-    flow->is_frozen = false;
-    fluid->region_flows[fluid->region_flow_count++] = id;
-    if (flow->component != NONE) {
-        dissolve(fluid, flow->component);
-    }
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        gather_link(fluid, fluid->crossings[flow->first_crossing + i].link);
-    }
-}
-
-/* All links and flows connected with the link `seed`. */
-static void gather(struct fluid *fluid, link_id seed)
-{
-    fluid->region_link_count = 0;
-    fluid->region_flow_count = 0;
-    gather_link(fluid, seed);
-    for (uint32_t i = 0; i < fluid->region_link_count; i++) {
-        const struct link *link = &fluid->links[fluid->region_links[i]];
-        for (uint32_t j = 0; j < link->active_count; j++) {
-            const uint32_t crossing = fluid->segments[link->first + j];
-            gather_flow(fluid, fluid->crossings[crossing].flow);
-        }
-    }
-}
-
-/* The region becomes a component, named by its first flow. */
-static void close_region(struct fluid *fluid)
-{
-    const flow_id component = fluid->region_flows[0];
-    for (uint32_t i = fluid->region_flow_count; i-- > 0;) {
-        sim_assert(fluid->flows[fluid->region_flows[i]].is_frozen);
-        component_add(fluid, component, fluid->region_flows[i]);
-    }
-    post_completion(fluid, component);
-    fluid->statistics.solves++;
-    fluid->statistics.flows_solved += fluid->region_flow_count;
-}
-
-static void forget_marks(struct fluid *fluid)
-{
-    for (uint32_t i = 0; i < fluid->region_link_count; i++) {
-        fluid->links[fluid->region_links[i]].is_gathered = false;
-    }
-    for (uint32_t i = 0; i < fluid->region_flow_count; i++) {
-        fluid->flows[fluid->region_flows[i]].is_gathered = false;
-    }
-}
-
-void fluid_solve(struct fluid *fluid)
-{
-    sim_assert(fluid->is_sealed);
-    for (uint32_t i = 0; i < fluid->dirty_count; i++) {
-        if (!fluid->links[fluid->dirty[i]].is_dirty) {
-            continue;
-        }
-        gather(fluid, fluid->dirty[i]);
-        if (fluid->region_flow_count > 0) {
-            fluid_fill(fluid);
-            close_region(fluid);
-        }
-        forget_marks(fluid);
-    }
-    fluid->dirty_count = 0;
 }
 
 /* ---- asking ------------------------------------------------------------ */
@@ -534,7 +370,7 @@ static double sent_bytes(const struct fluid *fluid, flow_id id)
     if (flow.state != FLOW_ACTIVE) {
         return (double)record->done_bytes;
     }
-    settle(&flow, event_now(fluid->queue));
+    fluid_settle(&flow, event_now(fluid->queue));
     const uint128 whole = (uint128)record->transfer_bytes * NANOSECONDS_PER_S;
     return (double)record->done_bytes + (double)(whole - flow.remaining) / 1e9;
 }

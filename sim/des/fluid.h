@@ -16,16 +16,25 @@
  *
  * The instant rule: starts and ends at one time only mark what changed;
  * fluid_solve, called once when the instant has no more events, computes new
- * rates for each component (flows connected through shared links) that
- * changed, and posts one completion event per component.
+ * rates. It looks only at the region whose rates may change: the flows that
+ * started, those that were held back by a link that a flow came to or left, and whomever
+ * these affect in turn. The result is that of solving everything, to the last
+ * byte/s, whatever came before (fluid_solve.c says why). One event is pending for
+ * the earliest end of all.
  *
  * Links that can never be tight (capacity at least the sum of usage * cap of
  * everything declared across them) are left out for good by fluid_seal; a
  * flow whose links are all slack runs at its cap and needs no solving.
  *
- * Cost: a solve is O(rounds * links + flows * route length) of the component;
- * rounds <= distinct bottleneck levels. Reference: Bertsekas, Gallager, Data
- * Networks, 2nd ed., section 6.5.2 (max-min fair flow control).
+ * Cost of a solve: O(F * (R + log F)) with F flows in the region and R links on a
+ * route, times the fillings that it takes (about one; more where shares are
+ * so small that rounding to whole bytes/s decides); and O(log N) for each
+ * rate that changes, of N active flows. A link that is full and whose level
+ * falls is searched for flows that have more than it can still give, O(flows on
+ * it). A link that binds all N flows changes all their rates: then F = N.
+ *
+ * Reference: Bertsekas, Gallager, Data Networks, 2nd ed., section 6.5.2
+ * (max-min fair flow control).
  */
 #ifndef DES_FLUID_H
 #define DES_FLUID_H
@@ -49,6 +58,8 @@ struct fluid_flow_options {
     uint32_t route_count;               /* may be 0: only the cap binds */
     uint32_t weight;                    /* >= 1 */
     int64_t cap_bytes_per_s_max;        /* >= 1; the largest cap it will ever be started with */
+    uint32_t alternative; /* flows of one number, declared one after another, never run at once;
+                           * 0: no such promise */
 };
 
 struct fluid *fluid_new(struct arena *arena, struct event_queue *queue, uint32_t stamp_kind);
@@ -65,11 +76,12 @@ void fluid_seal(struct fluid *fluid);
 void fluid_start(struct fluid *fluid, flow_id flow, int64_t bytes, int64_t cap_bytes_per_s);
 
 /* Handles an event of this fluid: false when stale or nothing (more) ended;
- * else true and the flow that ended, call again until false. Flows that
- * one event ends come out in increasing number. */
+ * else true and the flow that ended, call again until false. Flows that end
+ * at one time come out in increasing number. */
 bool fluid_complete(struct fluid *fluid, const struct event *event, flow_id *flow);
 
-/* Deferred work of the instant; cheap when nothing changed. */
+/* Deferred work of the instant: new rates, and the event of the next end.
+ * Cheap when nothing changed. */
 void fluid_solve(struct fluid *fluid);
 
 bool fluid_is_active(const struct fluid *fluid, flow_id flow);
@@ -77,10 +89,15 @@ int64_t fluid_rate(const struct fluid *fluid, flow_id flow); /* bytes/s, after f
 bool fluid_link_is_slack(const struct fluid *fluid, link_id link);
 
 struct fluid_statistics {
-    uint64_t solves;       /* components solved */
-    uint64_t flows_solved; /* sum of component sizes */
-    uint64_t direct;       /* transfers that needed no solving */
+    uint64_t solves;        /* calls of fluid_solve that had work */
+    uint64_t fills;         /* fillings of a region; more than solves when some were repeated */
+    uint64_t flows_filled;  /* flows in them, summed */
+    uint64_t flows_changed; /* flows whose rate changed */
+    uint64_t region_max;    /* flows in the largest region */
+    uint64_t alone;         /* transfers that shared no link when they started */
+    uint64_t direct;        /* transfers that needed no solving */
     uint64_t stale_events;
+    double solve_s; /* our own time in solves; never part of a prediction */
 };
 struct fluid_statistics fluid_statistics(const struct fluid *fluid);
 

@@ -1,34 +1,50 @@
-/* Weighted max-min fair rates by progressive filling, in integers.
+/* Weighted max-min fair rates of the region by progressive filling, in
+ * integers; and which flows outside have to come in.
  *
  * Raise the level (rate / weight) of all flows together. A link is tight at
- * level left / load, where left is the capacity that frozen flows leave and
- * load the sum of weight * usage of the others; a cap is a link of its own,
+ * level left / load, where left is the capacity that other flows leave and
+ * load the sum of weight * usage of those without a rate; a cap is a link of its own,
  * tight at cap / weight. Each round takes the lowest such level, an exact
  * fraction, and freezes all flows on all links and caps that have exactly
- * this level, at floor(weight * level). For a flow at its cap this is the cap.
+ * this level; each is charged floor(weight * level). For a flow at its cap this
+ * is the cap.
  *
- * Invariants, with exact fractions and rates rounded down:
+ * Invariants, with exact fractions and charges rounded down:
  *   - left >= 0, because each frozen flow takes at most weight * level of a
  *     link whose level is not lower;
- *   - levels never fall from round to round (for the same reason). So a heap
- *     of levels may hold old values: an entry whose link has changed since is
- *     brought up to date when it comes to the top, and only ever sinks.
+ *   - levels never fall from round to round (for the same reason), while no
+ *     flow joins. So the heap may hold old values: an entry whose link has
+ *     changed since is brought up to date when it comes to the top, and only
+ *     ever sinks; when a join lowers the level of a link, its entry rises.
  *   - A round is defined by sets and sums. It does not see the order of flows
  *     nor whether k equal flows are one flow with k-fold usage.
  *
+ * Flows outside keep their charge. Where that is not right any more, they
+ * join, in the middle of the filling if possible:
+ *   - a link is about to become tight, and flows outside may have a higher
+ *     level on it ("wealthy");
+ *   - a flow has frozen at another level than before, and one of its links
+ *     bound flows outside: what they get depends on it.
+ * A join is harmless for the rounds that are over if all links of the flow
+ * stay above their level, even after the rounding of everything that is
+ * charged on them. If they do not, the filling is spoilt and starts again,
+ * with all who have joined. How fluid_solve.c knows that nobody is missing is
+ * explained there.
+ *
  * The heap is ordered by keys in double precision. They only nominate: all
- * entries within rounding of the lowest are compared as fractions, so no
- * result depends on them.
+ * entries within rounding of the lowest are compared as fractions, and a
+ * margin is left where a key decides on a join; so no result depends on them.
  *
  * A flow that is due less than 1 byte/s runs at 1, so that it ends some day;
- * the links are charged the rounded share all the same (the excess is below
- * 1 byte/s a flow, and only where a link has more flows than bytes/s).
+ * the links are charged 0 (the excess is below 1 byte/s a flow, and only
+ * where a link has more flows than bytes/s).
  *
  * Bounds: capacity < 2^63, usage and load < 2^64 (asserted), weight < 2^32:
- * weight * left < 2^111, and fractions are compared by 192-bit products.
+ * weight * left < 2^119, and fractions are compared by 192-bit products.
  *
- * Cost: O(route lengths + entries * log entries), entries counted again each
- * time one is brought up to date.
+ * Cost: O(route lengths + entries * log entries) of the region, entries
+ * counted again each time one is brought up to date, and the flows on links
+ * where somebody wealthy may be.
  *
  * Reference: Bertsekas, Gallager, Data Networks, 2nd ed., section 6.5.2.
  */
@@ -38,61 +54,89 @@
  * keys: a key has three roundings of 2^-53, two keys and this product seven. */
 #define KEY_TOLERANCE (1.0 + 0x1p-49)
 
-/* ---- a heap of levels --------------------------------------------------- */
+/* A generous one, for sums and quotients of a few keys. */
+#define MARGIN (1.0 + 0x1p-40)
+
+/* ---- levels ------------------------------------------------------------- */
 
 static struct level level_of(const struct fluid *fluid, uint32_t which)
 {
     if (which >= fluid->link_count) {
-        const struct flow *flow = &fluid->flows[which - fluid->link_count];
-        return (struct level){.numerator = (uint128)flow->cap, .denominator = flow->weight};
+        return fluid_cap_level(&fluid->flows[which - fluid->link_count]);
     }
     const struct link *link = &fluid->links[which];
-    return (struct level){.numerator = link->left, .denominator = link->load_left};
+    return level_new(link->left, link->load_left);
 }
 
-static struct entry entry_of(struct fluid *fluid, uint32_t which)
+/* The same where the key is known: a division less. */
+static struct level level_at(const struct fluid *fluid, const struct entry *entry)
 {
-    const struct level level = level_of(fluid, which);
-    if (which < fluid->link_count) {
-        fluid->links[which].load_entered = level.denominator;
+    if (entry->which >= fluid->link_count) {
+        const struct flow *flow = &fluid->flows[entry->which - fluid->link_count];
+        return (struct level){(uint128)flow->cap, flow->weight, entry->key};
     }
-    return (struct entry){.key = (double)level.numerator / (double)level.denominator,
-                          .which = which};
+    const struct link *link = &fluid->links[entry->which];
+    return (struct level){link->left, link->load_left, entry->key};
 }
 
-static void heap_sink(struct fluid *fluid, uint32_t hole)
+/* The level of a flow in the last solution, bound by a link or its cap. */
+static struct level level_before(const struct fluid *fluid, const struct flow *flow, uint32_t bound)
 {
-    struct entry *heap = fluid->heap;
-    const struct entry moved = heap[hole];
+    debug_assert(bound != NONE);
+    return bound == BOUND_BY_CAP ? fluid_cap_level(flow) : fluid->links[bound].level;
+}
+
+/* ---- a heap of levels --------------------------------------------------- */
+
+static void place(struct fluid *fluid, uint32_t position, const struct entry *entry)
+{
+    fluid->heap[position] = *entry;
+    fluid->heap_places[entry->which] = position + 1;
+}
+
+static void heap_sink(struct fluid *fluid, uint32_t hole, struct entry moved)
+{
+    const struct entry *heap = fluid->heap;
     const uint32_t count = fluid->heap_count;
     for (uint32_t child = 2 * hole + 1; child < count; child = 2 * hole + 1) {
         child += child + 1 < count && heap[child + 1].key < heap[child].key;
         if (moved.key <= heap[child].key) {
             break;
         }
-        heap[hole] = heap[child];
+        place(fluid, hole, &heap[child]);
         hole = child;
     }
-    heap[hole] = moved;
+    place(fluid, hole, &moved);
 }
 
-static void heap_push(struct fluid *fluid, const struct entry *entry)
+static void heap_rise(struct fluid *fluid, uint32_t hole, struct entry moved)
 {
-    struct entry *heap = fluid->heap;
-    uint32_t hole = fluid->heap_count++;
-    while (hole > 0 && entry->key < heap[(hole - 1) / 2].key) {
-        heap[hole] = heap[(hole - 1) / 2];
+    const struct entry *heap = fluid->heap;
+    while (hole > 0 && moved.key < heap[(hole - 1) / 2].key) {
+        place(fluid, hole, &heap[(hole - 1) / 2]);
         hole = (hole - 1) / 2;
     }
-    heap[hole] = *entry;
+    place(fluid, hole, &moved);
+}
+
+/* Enters a link or cap; if it is there, only moves it up. */
+static void heap_enter(struct fluid *fluid, uint32_t which)
+{
+    const struct entry entry = {.key = level_of(fluid, which).key, .which = which};
+    const uint32_t place_of = fluid->heap_places[which];
+    if (place_of == 0) {
+        heap_rise(fluid, fluid->heap_count++, entry);
+    } else if (entry.key < fluid->heap[place_of - 1].key) {
+        heap_rise(fluid, place_of - 1, entry);
+    }
 }
 
 static void heap_drop_top(struct fluid *fluid)
 {
+    fluid->heap_places[fluid->heap[0].which] = 0;
     fluid->heap_count--;
     if (fluid->heap_count > 0) {
-        fluid->heap[0] = fluid->heap[fluid->heap_count];
-        heap_sink(fluid, 0);
+        heap_sink(fluid, 0, fluid->heap[fluid->heap_count]);
     }
 }
 
@@ -100,71 +144,180 @@ static void heap_build(struct fluid *fluid)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < fluid->region_link_count; i++) {
-        if (fluid->links[fluid->region_links[i]].load_left > 0) {
-            fluid->heap[count++] = entry_of(fluid, fluid->region_links[i]);
+        const uint32_t which = fluid->region_links[i];
+        if (fluid->links[which].load_left > 0) {
+            place(fluid, count++, &(struct entry){level_of(fluid, which).key, which});
         }
     }
     for (uint32_t i = 0; i < fluid->region_flow_count; i++) {
-        const flow_id flow = fluid->region_flows[i];
-        if (fluid->flows[flow].has_cap) {
-            fluid->heap[count++] = entry_of(fluid, (uint32_t)fluid->link_count + flow);
+        const uint32_t which = (uint32_t)fluid->link_count + fluid->region_flows[i];
+        if (fluid->flows[fluid->region_flows[i]].has_cap) {
+            place(fluid, count++, &(struct entry){level_of(fluid, which).key, which});
         }
     }
     fluid->heap_count = count;
     for (uint32_t i = count / 2; i-- > 0;) {
-        heap_sink(fluid, i);
+        heap_sink(fluid, i, fluid->heap[i]);
     }
+}
+
+static void heap_clear(struct fluid *fluid)
+{
+    for (uint32_t i = 0; i < fluid->heap_count; i++) {
+        fluid->heap_places[fluid->heap[i].which] = 0;
+    }
+    fluid->heap_count = 0;
 }
 
 /* Brings the top of the heap up to date: drops links and caps that bind
- * nobody any more, and sinks links that have changed (their load tells).
- * Ends, because each turn drops an entry or refreshes one. */
+ * nobody any more, and sinks links whose level has risen. Ends, because each
+ * turn drops an entry or refreshes one. */
 static void heap_refresh(struct fluid *fluid)
 {
     while (fluid->heap_count > 0) {
-        const uint32_t which = fluid->heap[0].which;
-        bool is_over = false;
-        if (which >= fluid->link_count) {
-            is_over = fluid->flows[which - fluid->link_count].is_frozen;
-        } else {
-            is_over = fluid->links[which].load_left == 0;
-        }
-        if (is_over) {
+        const struct entry top = fluid->heap[0];
+        if (top.which >= fluid->link_count) {
+            if (!fluid->flows[top.which - fluid->link_count].is_frozen) {
+                return;
+            }
             heap_drop_top(fluid);
-        } else if (which < fluid->link_count &&
-                   fluid->links[which].load_entered != fluid->links[which].load_left) {
-            fluid->heap[0] = entry_of(fluid, which);
-            heap_sink(fluid, 0);
-        } else {
+            continue;
+        }
+        if (fluid->links[top.which].load_left == 0) {
+            heap_drop_top(fluid);
+            continue;
+        }
+        const double key = level_of(fluid, top.which).key;
+        if (key <= top.key) {
+            fluid->heap[0].key = key;
             return;
         }
+        heap_sink(fluid, 0, (struct entry){.key = key, .which = top.which});
     }
+}
+
+/* ---- joining ------------------------------------------------------------ */
+
+/* With the flow on it, is the link above the rounds that are over, whatever
+ * was lost by rounding? */
+static bool stays_above(const struct fluid *fluid, const struct link *link)
+{
+    const double load = (double)link->load_left;
+    const double low = fluid->level.key * MARGIN + (double)link->rough / load;
+    return link->tight.denominator == 0 && (double)link->left / load > low;
+}
+
+/* The flow has joined: enters its links and cap. */
+static void enter_flow(struct fluid *fluid, flow_id id)
+{
+    const struct flow *flow = &fluid->flows[id];
+    const bool is_first_round = !(fluid->level.key > 0.0);
+    for (uint32_t i = 0; i < flow->contended; i++) {
+        const link_id link = fluid->crossings[flow->first_crossing + i].link;
+        heap_enter(fluid, link);
+        if (!is_first_round && !stays_above(fluid, &fluid->links[link])) {
+            fluid->is_spoilt = true;
+        }
+    }
+    if (flow->has_cap) {
+        const uint32_t which = (uint32_t)fluid->link_count + id;
+        heap_enter(fluid, which);
+        if (level_of(fluid, which).key <= fluid->level.key * MARGIN) {
+            fluid->is_spoilt = true;
+        }
+    }
+    fluid->unfrozen_count++;
+}
+
+void fluid_reset_link(struct link *link)
+{
+    link->tight = level_infinite();
+    link->is_touched = link->is_dirty;
+    link->is_checked = false;
+}
+
+void fluid_gather_link(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    if (!link->is_gathered) {
+        link->is_gathered = true;
+        fluid_reset_link(link);
+        fluid->region_links[fluid->region_link_count++] = id;
+    }
+}
+
+void fluid_join(struct fluid *fluid, flow_id id)
+{
+    struct flow *flow = &fluid->flows[id];
+    const uint64_t charge = fluid_charge(flow);
+    for (uint32_t i = 0; i < flow->contended; i++) {
+        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+        struct link *link = &fluid->links[crossing->link];
+        fluid_gather_link(fluid, crossing->link);
+        debug_assert(crossing->position >= link->first + link->region_count);
+        fluid_segment_swap(fluid, crossing->position, link->first + link->region_count);
+        link->region_count++;
+        link->left += (uint128)crossing->usage * charge;
+        link->rough -= flow->is_rough ? crossing->usage : 0;
+        link->load_left += crossing->usage * flow->weight;
+    }
+    if (flow->bound < fluid->link_count) {
+        fluid->links[flow->bound].bound_count--;
+    }
+    flow->bound_before = flow->bound;
+    flow->is_frozen = false;
+    fluid->region_flows[fluid->region_flow_count++] = id;
+    if (fluid->is_filling) {
+        enter_flow(fluid, id);
+    }
+}
+
+void fluid_join_bound(struct fluid *fluid, link_id id)
+{
+    /* A join swaps the flow with one that this loop has passed. */
+    const struct link *link = &fluid->links[id];
+    for (uint32_t i = link->region_count; link->bound_count > 0; i++) {
+        debug_assert(i < link->active_count);
+        const flow_id flow = fluid_flow_at(fluid, link, i);
+        if (fluid->flows[flow].bound == id) {
+            fluid_join(fluid, flow);
+        }
+    }
+}
+
+/* May `level`, of a flow outside, be above that of the tight link? With
+ * rounded charges on the link, also if it is below it by less than what all of
+ * them lost, spread over the flows that the link binds. */
+static bool is_wealthy(const struct level *level, const struct level *tight, double rounding)
+{
+    if (rounding > 0.0) {
+        return level->key * MARGIN >= tight->key - rounding * MARGIN;
+    }
+    return level->key * MARGIN >= tight->key && level_compare(level, tight) > 0;
+}
+
+bool fluid_join_wealthy(struct fluid *fluid, link_id id, const struct level *tight)
+{
+    struct link *link = &fluid->links[id];
+    const double rounding = (double)link->rough / (double)tight->denominator;
+    /* While a link binds somebody, nobody on it has a higher level. */
+    if (link->bound_count == 0 && link->level.denominator > 0 &&
+        !is_wealthy(&link->level, tight, rounding)) {
+        return false;
+    }
+    const uint32_t count = fluid->region_flow_count;
+    for (uint32_t i = link->region_count; i < link->active_count; i++) {
+        const flow_id id_outside = fluid_flow_at(fluid, link, i);
+        const struct flow *flow = &fluid->flows[id_outside];
+        const struct level level = level_before(fluid, flow, flow->bound);
+        if (is_wealthy(&level, tight, rounding)) {
+            fluid_join(fluid, id_outside);
+        }
+    }
+    return fluid->region_flow_count > count;
 }
 
 /* ---- rounds -------------------------------------------------------------- */
-
-struct product {
-    uint128 high; /* bits 64 and up */
-    uint64_t low;
-};
-
-static struct product multiply(uint128 a, uint64_t b)
-{
-    const uint128 low = (uint128)(uint64_t)a * b;
-    const uint128 high = (a >> 64) * b + (low >> 64);
-    return (struct product){.high = high, .low = (uint64_t)low};
-}
-
-/* -1, 0, 1 as level a is below, equal to, above b; exact. */
-static int level_compare(const struct level *a, const struct level *b)
-{
-    const struct product left = multiply(a->numerator, b->denominator);
-    const struct product right = multiply(b->numerator, a->denominator);
-    if (left.high != right.high) {
-        return left.high < right.high ? -1 : 1;
-    }
-    return (left.low > right.low) - (left.low < right.low);
-}
 
 /* Moves from the heap to `tight` all entries whose level may be the lowest. */
 static void take_candidates(struct fluid *fluid)
@@ -179,92 +332,191 @@ static void take_candidates(struct fluid *fluid)
     }
 }
 
-/* The lowest level, to fluid->level, and all links and caps that have exactly
- * it, to fluid->tight; candidates that do not go back. False: nothing left. */
-static bool take_tight(struct fluid *fluid)
+/* The lowest level, and all links and caps that have exactly it, to
+ * fluid->tight; candidates that do not go back. Infinite: nothing left. */
+static struct level take_tight(struct fluid *fluid)
 {
     take_candidates(fluid);
+    struct level lowest = level_infinite();
     const uint32_t candidate_count = fluid->tight_count;
-    if (candidate_count == 0) {
-        return false;
-    }
-    fluid->level = level_of(fluid, fluid->tight[0].which);
-    for (uint32_t i = 1; i < candidate_count; i++) {
-        const struct level level = level_of(fluid, fluid->tight[i].which);
-        if (level_compare(&level, &fluid->level) < 0) {
-            fluid->level = level;
+    for (uint32_t i = 0; i < candidate_count; i++) {
+        const struct level level = level_at(fluid, &fluid->tight[i]);
+        if (level_compare(&level, &lowest) < 0) {
+            lowest = level;
         }
+    }
+    if (candidate_count == 1) {
+        return lowest;
     }
     fluid->tight_count = 0;
     for (uint32_t i = 0; i < candidate_count; i++) {
         const struct entry entry = fluid->tight[i];
-        const struct level level = level_of(fluid, entry.which);
-        if (level_compare(&level, &fluid->level) == 0) {
+        const struct level level = level_at(fluid, &entry);
+        if (level_compare(&level, &lowest) == 0) {
             fluid->tight[fluid->tight_count++] = entry;
         } else {
-            heap_push(fluid, &entry);
+            heap_enter(fluid, entry.which);
         }
+    }
+    return lowest;
+}
+
+/* The link is about to be tight. As long as it is not touched and has the
+ * level that it had, it owes nobody anything. */
+static bool recruit(struct fluid *fluid, const struct entry *entry)
+{
+    const link_id id = entry->which;
+    struct link *link = &fluid->links[id];
+    link->is_checked = false;
+    if (link->region_count == link->active_count) {
+        link->is_checked = true;
+        return false;
+    }
+    const struct level level = level_at(fluid, entry);
+    if (!link->is_touched && level_compare(&level, &link->level) == 0) {
+        return false;
+    }
+    const uint32_t count = fluid->region_flow_count;
+    fluid_join_bound(fluid, id);
+    if (fluid->region_flow_count > count) {
+        return true;
+    }
+    link->is_checked = true;
+    return fluid_join_wealthy(fluid, id, &level);
+}
+
+/* Calls in whom the tight links want. If there were any, the links go back to
+ * the heap. */
+static bool recruit_tight(struct fluid *fluid)
+{
+    const uint32_t count = fluid->region_flow_count;
+    for (uint32_t i = 0; i < fluid->tight_count; i++) {
+        const struct entry *entry = &fluid->tight[i];
+        /* A link that an earlier one's join has changed comes up again. */
+        if (entry->which < fluid->link_count && recruit(fluid, entry)) {
+            break;
+        }
+    }
+    if (fluid->region_flow_count == count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < fluid->tight_count; i++) {
+        heap_enter(fluid, fluid->tight[i].which);
     }
     return true;
 }
 
-static void freeze(struct fluid *fluid, flow_id id, uint64_t rate)
+static void touch(struct fluid *fluid, link_id id)
 {
-    struct flow *flow = &fluid->flows[id];
-    flow->is_frozen = true;
-    flow->rate = rate > 0 ? (int64_t)rate : 1;
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        struct link *link = &fluid->links[crossing->link];
-        const uint128 taken = (uint128)crossing->usage * rate;
-        debug_assert(taken <= link->left);
-        link->left -= taken;
-        link->load_left -= crossing->usage * flow->weight;
+    struct link *link = &fluid->links[id];
+    if (!link->is_touched) {
+        link->is_touched = true;
+        fluid->touched[fluid->touched_count++] = id;
     }
 }
 
-/* floor(weight * level), remembered for the next flow of the same weight. */
-struct share {
-    uint32_t weight;
-    uint64_t rate;
-};
+static bool has_changed(const struct fluid *fluid, const struct flow *flow)
+{
+    if (flow->bound_before == NONE || flow->rate != flow->rate_next) {
+        return true;
+    }
+    const struct level before = level_before(fluid, flow, flow->bound_before);
+    return level_compare(&before, &fluid->level) != 0;
+}
 
-static void freeze_share(struct fluid *fluid, flow_id id, struct share *share)
+static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct share *share)
+{
+    struct flow *flow = &fluid->flows[id];
+    flow->is_frozen = true;
+    flow->bound = bound;
+    flow->rate_next = share->rate > 0 ? (int64_t)share->rate : 1;
+    flow->is_starved = share->rate == 0;
+    flow->is_rough = share->is_rough;
+    fluid->unfrozen_count--;
+    const bool is_changed = has_changed(fluid, flow);
+    for (uint32_t i = 0; i < flow->contended; i++) {
+        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+        struct link *link = &fluid->links[crossing->link];
+        const uint128 taken = (uint128)crossing->usage * share->rate;
+        debug_assert(taken <= link->left);
+        link->left -= taken;
+        link->load_left -= crossing->usage * flow->weight;
+        link->rough += share->is_rough ? crossing->usage : 0;
+        if (is_changed) {
+            touch(fluid, crossing->link);
+        }
+    }
+}
+
+static void freeze_share(struct fluid *fluid, flow_id id, uint32_t bound, struct share *share)
 {
     const struct flow *flow = &fluid->flows[id];
     if (flow->is_frozen) {
         return;
     }
     if (flow->weight != share->weight) {
-        const struct level *level = &fluid->level;
-        share->weight = flow->weight;
-        share->rate = (uint64_t)(level->numerator * flow->weight / level->denominator);
+        *share = share_at(&fluid->level, flow->weight);
     }
     sim_assert(share->rate <= (uint64_t)flow->cap);
-    freeze(fluid, id, share->rate);
+    freeze(fluid, id, bound, share);
 }
 
 static void freeze_tight(struct fluid *fluid)
 {
     struct share share = {0};
+    /* Each with the load that it binds itself, so before any flow freezes. */
+    for (uint32_t i = 0; i < fluid->tight_count; i++) {
+        const struct entry *entry = &fluid->tight[i];
+        if (entry->which < fluid->link_count) {
+            fluid->links[entry->which].tight = level_at(fluid, entry);
+        }
+    }
     for (uint32_t i = 0; i < fluid->tight_count; i++) {
         const uint32_t which = fluid->tight[i].which;
         if (which >= fluid->link_count) {
-            freeze_share(fluid, which - (uint32_t)fluid->link_count, &share);
+            freeze_share(fluid, which - (uint32_t)fluid->link_count, BOUND_BY_CAP, &share);
             continue;
         }
         const struct link *link = &fluid->links[which];
-        for (uint32_t j = 0; j < link->active_count; j++) {
-            const uint32_t crossing = fluid->segments[link->first + j];
-            freeze_share(fluid, fluid->crossings[crossing].flow, &share);
+        for (uint32_t j = 0; j < link->region_count; j++) {
+            freeze_share(fluid, fluid_flow_at(fluid, link, j), which, &share);
         }
     }
 }
 
-void fluid_fill(struct fluid *fluid)
+/* Calls in whom the links bound that were touched in this round. */
+static void recruit_touched(struct fluid *fluid)
 {
-    heap_build(fluid);
-    while (take_tight(fluid)) {
-        freeze_tight(fluid);
+    for (; fluid->touched_count > 0; fluid->touched_count--) {
+        fluid_join_bound(fluid, fluid->touched[fluid->touched_count - 1]);
     }
+}
+
+static void fill_rounds(struct fluid *fluid)
+{
+    while (fluid->unfrozen_count > 0 && !fluid->is_spoilt) {
+        const struct level level = take_tight(fluid);
+        if (recruit_tight(fluid)) {
+            continue;
+        }
+        sim_assert(level.denominator > 0);
+        sim_assert(level.key * KEY_TOLERANCE >= fluid->level.key);
+        fluid->level = level;
+        freeze_tight(fluid);
+        recruit_touched(fluid);
+    }
+}
+
+bool fluid_fill(struct fluid *fluid)
+{
+    fluid->unfrozen_count = fluid->region_flow_count;
+    fluid->touched_count = 0;
+    fluid->level = (struct level){.denominator = 1};
+    heap_build(fluid);
+    fluid->is_spoilt = false;
+    fluid->is_filling = true;
+    fill_rounds(fluid);
+    fluid->is_filling = false;
+    heap_clear(fluid);
+    return !fluid->is_spoilt;
 }

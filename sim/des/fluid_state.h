@@ -1,17 +1,35 @@
-/* The inside of des/fluid.h, shared by fluid.c and fluid_fill.c and included
- * nowhere else.
+/* The inside of des/fluid.h, shared by fluid*.c and included nowhere else.
  *
  * Memory. Each link has a segment of crossing numbers, one for each route
- * that was declared across it, with those of active flows in front; each
- * crossing knows its place there. A flow's crossings are contiguous, those of
- * links that are not slack first.
+ * that was declared across it; each crossing knows its place there:
+ *
+ *     | flows of the region | other active flows | idle flows |
+ *     first                 + region_count       + active_count
+ *
+ * A flow's crossings are contiguous, those of links that are not slack first.
+ * The region is empty but while fluid_solve runs.
+ *
+ * Of a flow that has a rate, each of its links is charged usage * charge,
+ * where charge = floor(weight * level). The rate is the charge, but at least 1.
  */
 #ifndef DES_FLUID_STATE_H
 #define DES_FLUID_STATE_H
 
 #include "des/fluid.h"
 
+#include <math.h>
+
+#define NONE UINT32_MAX
+#define BOUND_BY_CAP (UINT32_MAX - 1)
+
 __extension__ typedef unsigned __int128 uint128;
+
+/* A rate per weight; denominator 0: infinite. */
+struct level {
+    uint128 numerator;
+    uint64_t denominator;
+    double key; /* the quotient, to 3 roundings: it nominates, the fraction decides */
+};
 
 struct crossing {
     uint64_t usage;
@@ -20,18 +38,23 @@ struct crossing {
     uint32_t position; /* in the link's segment */
 };
 
+/* The first half is one cache line, which a join and a freezing need. */
 struct link {
-    uint128 left;          /* while solving: capacity not yet given away, in usage units */
-    uint64_t load_left;    /* while solving: weight * usage of flows not yet frozen */
-    uint64_t load_entered; /* while solving: load_left when its key was taken */
-    uint64_t load;         /* weight * usage of active flows */
-    int64_t capacity;      /* bytes/s */
-    uint32_t first;        /* its segment */
-    uint32_t active_count;
+    uint128 left;       /* capacity that is charged to no flow, in usage units */
+    uint64_t load_left; /* while solving: weight * usage of the region's flows without a rate */
+    uint64_t rough;     /* usage of the flows that are charged less than weight * level */
+    uint32_t first;     /* its segment */
     uint32_t declared_count;
+    uint32_t active_count;
+    uint32_t region_count;
+    uint32_t bound_count; /* flows outside the region that are bound by this link */
     bool is_slack;
-    bool is_dirty;
-    bool is_gathered;
+    bool is_dirty;      /* a flow came or went since the last solve */
+    bool is_gathered;   /* it is in region_links */
+    bool is_touched;    /* while solving: the level of a flow on it is not what it was */
+    bool is_checked;    /* while solving: no flow outside the region is due less than before */
+    struct level level; /* at which it binds; infinite when it binds nobody */
+    struct level tight; /* while solving: the same in this filling */
 };
 
 enum flow_state { FLOW_IDLE, FLOW_ACTIVE, FLOW_ENDED };
@@ -39,43 +62,42 @@ enum flow_state { FLOW_IDLE, FLOW_ACTIVE, FLOW_ENDED };
 struct flow {
     uint128 remaining; /* bytes * 1e9 at settled_at */
     int64_t rate;      /* bytes/s */
+    int64_t rate_next; /* while solving */
     int64_t cap;       /* bytes/s */
     sim_time settled_at;
     uint32_t weight;
     uint32_t first_crossing;
-    uint32_t contended; /* crossings of links that are not slack: the first ones */
-    flow_id component;  /* NONE until solved */
-    flow_id next;       /* in its component's list */
-    uint8_t state;      /* enum flow_state */
-    bool is_gathered;
-    bool is_frozen; /* while solving */
-    bool has_cap;   /* false when a link always binds before the cap */
+    uint32_t contended;    /* crossings of links that are not slack: the first ones */
+    uint32_t bound;        /* the link that gives its level, BOUND_BY_CAP, NONE: no level yet */
+    uint32_t bound_before; /* while solving: the same of the last solution */
+    uint8_t state;         /* enum flow_state */
+    bool has_cap;          /* false when a link always binds before the cap */
+    bool is_rough;         /* charged less than weight * level */
+    bool is_starved;       /* charged 0, runs at 1 */
+    bool is_frozen;        /* while solving: has its new rate */
 };
 
-/* What the solver does not touch. */
+/* What the solver does not touch, and what was declared. */
 struct flow_record {
     int64_t cap_max;
     int64_t cap_useless;    /* a cap of this or more never binds first */
     int64_t transfer_bytes; /* of the running transfer */
     uint64_t done_bytes;    /* of all ended transfers */
+    uint32_t weight;
+    uint32_t first_crossing;
     uint32_t route_count;
-};
-
-struct component {
-    sim_time completion; /* of its pending event; -1 if it has none */
-    uint32_t version;    /* 24 bits */
-    flow_id head;
-};
-
-struct level {
-    uint128 numerator;
-    uint64_t denominator;
+    uint32_t alternative;
 };
 
 /* which: a link, or link_count + flow for a flow's cap */
 struct entry {
-    double key; /* its level when it was entered, to 3 roundings */
+    double key; /* its level when it was entered, or when it fell since */
     uint32_t which;
+};
+
+struct due {
+    sim_time time; /* SIM_TIME_MAX: beyond the end of time */
+    flow_id flow;
 };
 
 struct fluid {
@@ -84,29 +106,47 @@ struct fluid {
     uint32_t stamp_kind;
     bool is_sealed;
 
-    struct link *links;
+    int64_t *capacities; /* bytes/s, by link */
+    struct link *links;  /* from fluid_seal on, like the flows */
     struct flow *flows;
     struct flow_record *records;
     struct crossing *crossings;
     size_t link_count, link_capacity;
-    size_t flow_count, flow_capacity, record_capacity;
+    size_t flow_count, record_capacity;
     size_t crossing_count, crossing_capacity;
+    uint32_t *segments; /* crossing numbers, by link */
 
-    uint32_t *segments;           /* crossing numbers, by link */
-    struct component *components; /* by the flow that names it */
-
+    /* what changed since the last solve */
     link_id *dirty;
     uint32_t dirty_count;
-    link_id *region_links; /* the component being solved */
+    flow_id *started;
+    uint32_t started_count;
+
+    /* the region: see fluid_solve.c */
+    link_id *region_links;
     uint32_t region_link_count;
     flow_id *region_flows;
     uint32_t region_flow_count;
+
+    /* one filling of the region: see fluid_fill.c */
     struct entry *heap;
+    uint32_t *heap_places; /* by `which`: position + 1; 0: not in the heap */
     uint32_t heap_count;
     struct entry *tight; /* this round's */
     uint32_t tight_count;
-    struct level level; /* this round's */
+    link_id *touched; /* links whose is_touched this filling has set */
+    uint32_t touched_count;
+    uint32_t unfrozen_count;
+    struct level level; /* this round's, or of the last round between rounds */
+    bool is_filling;
+    bool is_spoilt; /* a flow joined that should have been there from the start */
 
+    /* ends: see fluid_due.c */
+    struct due *due;      /* 4-ary heap by (time, flow) */
+    uint32_t *due_places; /* by flow: position + 1; 0: not in the heap */
+    uint32_t due_count;
+    sim_time posted_time; /* of the valid event; -1: there is none */
+    uint32_t posted_version;
     flow_id *ended; /* in increasing number, not yet reported from ended_next on */
     uint32_t ended_count;
     uint32_t ended_next;
@@ -114,14 +154,122 @@ struct fluid {
     struct fluid_statistics statistics;
 };
 
-static inline uint128 capacity_scaled(const struct link *link)
+static inline uint128 capacity_scaled(const struct fluid *fluid, link_id link)
 {
-    return (uint128)link->capacity * FLUID_USAGE_ONE;
+    return (uint128)fluid->capacities[link] * FLUID_USAGE_ONE;
 }
 
-/* Progressive filling of the region: gives a rate to each of region_flows,
- * which are all active flows on region_links. Uses, of each link, `left` and
- * `load_left`, and of each flow `is_frozen`, set before by the caller. */
-void fluid_fill(struct fluid *fluid);
+static inline struct level level_infinite(void)
+{
+    return (struct level){.numerator = 1, .key = (double)INFINITY};
+}
+
+static inline struct level level_new(uint128 numerator, uint64_t denominator)
+{
+    return (struct level){numerator, denominator, (double)numerator / (double)denominator};
+}
+
+struct product {
+    uint128 high; /* bits 64 and up */
+    uint64_t low;
+};
+
+static inline struct product multiply(uint128 a, uint64_t b)
+{
+    const uint128 low = (uint128)(uint64_t)a * b;
+    const uint128 high = (a >> 64) * b + (low >> 64);
+    return (struct product){.high = high, .low = (uint64_t)low};
+}
+
+/* -1, 0, 1 as level a is below, equal to, above b; exact. Infinite: 1 / 0. */
+static inline int level_compare(const struct level *a, const struct level *b)
+{
+    const struct product left = multiply(a->numerator, b->denominator);
+    const struct product right = multiply(b->numerator, a->denominator);
+    if (left.high != right.high) {
+        return left.high < right.high ? -1 : 1;
+    }
+    return (left.low > right.low) - (left.low < right.low);
+}
+
+static inline struct level fluid_cap_level(const struct flow *flow)
+{
+    return level_new((uint128)flow->cap, flow->weight);
+}
+
+/* What a flow of this weight gets at a level. */
+struct share {
+    uint32_t weight;
+    uint64_t rate; /* rounded down */
+    bool is_rough; /* something was lost by that */
+};
+
+static inline struct share share_at(const struct level *level, uint32_t weight)
+{
+    const uint128 product = level->numerator * weight;
+    const uint64_t rate = (uint64_t)(product / level->denominator);
+    return (struct share){weight, rate, (uint128)rate * level->denominator != product};
+}
+
+/* What its links are charged, per usage, for a flow that has a rate; else 0. */
+static inline uint64_t fluid_charge(const struct flow *flow)
+{
+    return flow->is_starved ? 0 : (uint64_t)flow->rate;
+}
+
+static inline void fluid_segment_swap(struct fluid *fluid, uint32_t a, uint32_t b)
+{
+    const uint32_t at_a = fluid->segments[a];
+    const uint32_t at_b = fluid->segments[b];
+    fluid->segments[a] = at_b;
+    fluid->segments[b] = at_a;
+    fluid->crossings[at_b].position = a;
+    fluid->crossings[at_a].position = b;
+}
+
+/* The flow at place i of the link's segment. */
+static inline flow_id fluid_flow_at(const struct fluid *fluid, const struct link *link, uint32_t i)
+{
+    return fluid->crossings[fluid->segments[link->first + i]].flow;
+}
+
+/* ---- fluid_due.c: when flows end ------------------------------------------ */
+
+/* remaining -= rate * elapsed, exact */
+void fluid_settle(struct flow *flow, sim_time now);
+
+/* (Re-)enters the end of a flow that is settled now and has its rate. */
+void fluid_due_set(struct fluid *fluid, flow_id flow);
+
+/* Posts an event for the earliest end unless the valid one is for that time. */
+void fluid_due_post(struct fluid *fluid);
+
+/* Is this the valid event? Then none is posted any more. */
+bool fluid_due_is_posted(struct fluid *fluid, const struct event *event);
+
+/* Takes out the next flow that ends at this time; NONE if there is none. */
+flow_id fluid_due_take(struct fluid *fluid, sim_time time);
+
+/* ---- fluid_fill.c: rates of the region ------------------------------------ */
+
+/* The state of a region's link before a filling. */
+void fluid_reset_link(struct link *link);
+
+/* Adds a link to region_links. */
+void fluid_gather_link(struct fluid *fluid, link_id link);
+
+/* Puts an active flow into the region and takes its rate away. */
+void fluid_join(struct fluid *fluid, flow_id flow);
+
+/* Puts all flows that are bound by the link into the region. */
+void fluid_join_bound(struct fluid *fluid, link_id link);
+
+/* Puts flows outside into the region to whom the link, tight at `tight` in
+ * this filling, may owe less than they have. True if there were any. */
+bool fluid_join_wealthy(struct fluid *fluid, link_id link, const struct level *tight);
+
+/* Progressive filling of the region, of whose flows none has a rate; others
+ * may join. False when it has to be repeated from the start. */
+bool fluid_fill(struct fluid *fluid);
 
 #endif

@@ -1,5 +1,5 @@
-/* Fluid sharing: small cases by hand, instants, events, components. The laws
- * on random systems are in test_fluid_laws.c. */
+/* Fluid sharing: small cases by hand, instants, events. The laws on random
+ * systems are in test_fluid_laws.c, what is solved anew in test_fluid_region.c. */
 #include "des/fluid.h"
 
 #include "base/arena.h"
@@ -70,9 +70,9 @@ static void usage_two_halves_the_rate(void **state)
     const struct fluid_crossing twice = {link, 2 * ONE};
     const struct fluid_crossing half = {link, ONE / 2};
     const flow_id a =
-        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&twice, 1, 1, NO_CAP});
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&twice, 1, 1, NO_CAP, 0});
     const flow_id b =
-        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&half, 1, 1, NO_CAP});
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&half, 1, 1, NO_CAP, 0});
     fluid_seal(world.fluid);
     fluid_start(world.fluid, a, 50, NO_CAP);
     fluid_solve(world.fluid);
@@ -114,9 +114,12 @@ static void a_flow_on_slack_links_runs_at_its_cap_without_solving(void **state)
     /* Caps 30 + 70 on a link of 100: it can never be tight. 60 bytes at 30. */
     struct fluid_world world = fluid_world_new(*state);
     const struct fluid_crossing route = {fluid_add_link(world.fluid, 100), ONE};
-    const flow_id a = fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, 30});
-    const flow_id b = fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, 70});
-    const flow_id alone = fluid_add_flow(world.fluid, &(struct fluid_flow_options){NULL, 0, 1, 6});
+    const flow_id a =
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, 30, 0});
+    const flow_id b =
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, 70, 0});
+    const flow_id alone =
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){NULL, 0, 1, 6, 0});
     fluid_seal(world.fluid);
     assert_true(fluid_link_is_slack(world.fluid, route.link));
     fluid_start(world.fluid, a, 60, 30);
@@ -140,9 +143,9 @@ static void a_link_that_caps_can_fill_is_not_slack(void **state)
     const link_id second = fluid_add_link(world.fluid, 100);
     const struct fluid_crossing once = {first, ONE};
     const struct fluid_crossing twice = {second, 2 * ONE};
-    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&once, 1, 1, 30});
-    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&once, 1, 1, 71});
-    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&twice, 1, 1, 51});
+    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&once, 1, 1, 30, 0});
+    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&once, 1, 1, 71, 0});
+    fluid_add_flow(world.fluid, &(struct fluid_flow_options){&twice, 1, 1, 51, 0});
     fluid_seal(world.fluid);
     assert_false(fluid_link_is_slack(world.fluid, first));
     assert_false(fluid_link_is_slack(world.fluid, second));
@@ -175,9 +178,9 @@ static void weights_share_a_link_in_proportion(void **state)
     struct fluid_world world = fluid_world_new(*state);
     const struct fluid_crossing route = {fluid_add_link(world.fluid, 100), ONE};
     const flow_id light =
-        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, NO_CAP});
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 1, NO_CAP, 0});
     const flow_id heavy =
-        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 3, NO_CAP});
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){&route, 1, 3, NO_CAP, 0});
     fluid_seal(world.fluid);
     fluid_start(world.fluid, light, 100, NO_CAP);
     fluid_start(world.fluid, heavy, 100, NO_CAP);
@@ -253,7 +256,7 @@ static void levels_closer_than_a_double_can_tell_are_told_apart(void **state)
     assert_true(fluid_rate(world.fluid, 2) == 1);
 }
 
-/* ---- instants, events, components -------------------------------------- */
+/* ---- instants, events, regions ------------------------------------------ */
 
 static void a_route_may_start_again_in_the_instant_it_ended(void **state)
 {
@@ -335,10 +338,10 @@ static void a_change_makes_the_pending_completion_stale(void **state)
     assert_int_equal(fluid_statistics(world.fluid).stale_events, 1);
 }
 
-static void components_that_share_no_link_are_solved_apart(void **state)
+static void flows_that_share_no_link_with_a_change_are_left_alone(void **state)
 {
-    /* Pairs (0, 1) on one link, (2, 3) on another. The first solve sees two
-     * components of two. When flow 0 ends, only flow 1 is solved again. */
+    /* Pairs (0, 1) on one link, (2, 3) on another. All four are solved at first,
+     * by one call; when flow 0 ends, only flow 1 again. */
     struct fluid_world world = fluid_world_new(*state);
     const link_id left = fluid_add_link(world.fluid, 10);
     const link_id right = fluid_add_link(world.fluid, 10);
@@ -352,20 +355,21 @@ static void components_that_share_no_link_are_solved_apart(void **state)
         fluid_start(world.fluid, i, 100, NO_CAP);
     }
     fluid_solve(world.fluid);
-    assert_int_equal(fluid_statistics(world.fluid).solves, 2);
-    assert_int_equal(fluid_statistics(world.fluid).flows_solved, 4);
-    assert_int_equal(event_pending(world.queue), 2);
+    assert_int_equal(fluid_statistics(world.fluid).solves, 1);
+    assert_int_equal(fluid_statistics(world.fluid).flows_filled, 4);
     assert_true(fluid_world_step(&world, NULL));
-    assert_int_equal(fluid_statistics(world.fluid).solves, 3);
-    assert_int_equal(fluid_statistics(world.fluid).flows_solved, 5);
+    assert_int_equal(fluid_statistics(world.fluid).solves, 2);
+    assert_int_equal(fluid_statistics(world.fluid).flows_filled, 5);
+    assert_int_equal(fluid_statistics(world.fluid).flows_changed, 5);
+    assert_int_equal(fluid_statistics(world.fluid).region_max, 4);
     assert_int_equal(fluid_rate(world.fluid, 1), 10);
     assert_int_equal(fluid_rate(world.fluid, 2), 5);
 }
 
-static void a_component_splits_when_the_flow_that_joined_it_ends(void **state)
+static void links_come_apart_when_the_flow_that_joined_them_ends(void **state)
 {
     /* Flow 2 crosses both links of 10: all get 5. When it ends (5 bytes, 1 s),
-     * flows 0 and 1 are components of their own, at 10: 45 left, 5.5 s. */
+     * flows 0 and 1 are at 10: 45 left, 5.5 s. */
     struct fluid_world world = fluid_world_new(*state);
     const link_id left = fluid_add_link(world.fluid, 10);
     const link_id right = fluid_add_link(world.fluid, 10);
@@ -376,11 +380,7 @@ static void a_component_splits_when_the_flow_that_joined_it_ends(void **state)
     fluid_start(world.fluid, 0, 50, NO_CAP);
     fluid_start(world.fluid, 1, 50, NO_CAP);
     fluid_start(world.fluid, 2, 5, NO_CAP);
-    fluid_solve(world.fluid);
-    assert_int_equal(fluid_statistics(world.fluid).solves, 1);
     sim_time ended[3];
-    assert_true(fluid_world_step(&world, ended));
-    assert_int_equal(fluid_statistics(world.fluid).solves, 3);
     fluid_world_run(&world, ended);
     assert_true(ended[2] == SECOND);
     assert_true(ended[0] == 5 * SECOND + SECOND / 2);
@@ -395,7 +395,7 @@ static void bytes_on_a_link_are_counted_while_flows_run(void **state)
     const struct fluid_crossing route[] = {{fluid_add_link(world.fluid, 10), ONE},
                                            {fluid_add_link(world.fluid, 1000), 2 * ONE}};
     const flow_id flow =
-        fluid_add_flow(world.fluid, &(struct fluid_flow_options){route, 2, 1, NO_CAP});
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){route, 2, 1, NO_CAP, 0});
     const flow_id clock = fluid_add_flow(
         world.fluid, &(struct fluid_flow_options){.weight = 1, .cap_bytes_per_s_max = 1});
     fluid_seal(world.fluid);
@@ -428,8 +428,8 @@ int main(void)
         TEST(a_route_may_start_again_in_the_instant_it_ended),
         TEST(flows_that_end_together_come_out_in_increasing_number),
         TEST(a_change_makes_the_pending_completion_stale),
-        TEST(components_that_share_no_link_are_solved_apart),
-        TEST(a_component_splits_when_the_flow_that_joined_it_ends),
+        TEST(flows_that_share_no_link_with_a_change_are_left_alone),
+        TEST(links_come_apart_when_the_flow_that_joined_them_ends),
         TEST(bytes_on_a_link_are_counted_while_flows_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
