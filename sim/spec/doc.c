@@ -14,14 +14,12 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
+#include "spec/text_file.h"
 
 #include <yaml.h>
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const size_t FILE_BYTES_MAX = (size_t)4 << 20;
 
@@ -469,52 +467,13 @@ struct doc_node *doc_parse(struct arena *arena, const char *name, const char *te
 
 /* ---- files ------------------------------------------------------------- */
 
-/* The size of a regular file that is not too large. */
-static bool check_file(const char *path, const struct place *place, struct diag *diag, size_t *size)
-{
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return errno == ENOENT ? diag_add(diag, DIAG_INPUT, place, "no such file")
-                               : diag_add(diag, DIAG_INPUT, place, "this file cannot be read: %s",
-                                          strerror(errno));
-    }
-    if (S_ISDIR(status.st_mode)) {
-        return diag_add(diag, DIAG_INPUT, place, "this is a directory, not a file");
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return diag_add(diag, DIAG_INPUT, place, "this is not a regular file");
-    }
-    if (status.st_size > (off_t)FILE_BYTES_MAX) {
-        return diag_add(diag, DIAG_INPUT, place,
-                        "this file has %jd bytes; at most %zu (4 MiB) are read",
-                        (intmax_t)status.st_size, FILE_BYTES_MAX);
-    }
-    *size = (size_t)status.st_size;
-    return true;
-}
-
 struct doc_node *doc_load(struct arena *arena, const char *path, struct diag *diag)
 {
-    const struct place place = {.file = arena_strdup(arena, path)};
-    size_t size_bytes = 0;
-    if (!check_file(path, &place, diag, &size_bytes)) {
-        return NULL;
-    }
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        diag_add(diag, DIAG_INPUT, &place, "this file cannot be read: %s", strerror(errno));
-        return NULL;
-    }
     struct arena *scratch = arena_new(); /* doc_parse keeps a copy of its own */
-    char *text = arena_alloc(scratch, size_bytes);
-    const size_t length = fread(text, 1, size_bytes, file);
-    struct doc_node *root = NULL;
-    if (ferror(file) != 0) {
-        diag_add(diag, DIAG_FAILURE, &place, "this file cannot be read to its end");
-    } else {
-        root = doc_parse(arena, path, text, length, diag);
-    }
-    fclose(file);
+    struct text_file file;
+    const bool is_read =
+        text_file_load(scratch, arena_strdup(arena, path), FILE_BYTES_MAX, &file, diag);
+    struct doc_node *root = is_read ? doc_parse(arena, path, file.text, file.length, diag) : NULL;
     arena_free(scratch);
     return root;
 }
@@ -578,6 +537,12 @@ struct doc_node *doc_find(const struct doc_node *node, const char *path)
         node = found;
     }
     return NULL;
+}
+
+const char *doc_find_text(const struct doc_node *node, const char *path)
+{
+    const struct doc_node *found = doc_find(node, path);
+    return found != NULL && found->kind == DOC_SCALAR ? found->text : NULL;
 }
 
 uint32_t doc_child_count(const struct doc_node *node)

@@ -64,6 +64,9 @@ MUST_USE bool doc_set(struct arena *arena, struct doc_node *root, const char *as
 /* The node at a dotted path, or NULL. */
 struct doc_node *doc_find(const struct doc_node *node, const char *path);
 
+/* The text of the scalar there, or NULL. */
+const char *doc_find_text(const struct doc_node *node, const char *path);
+
 uint32_t doc_child_count(const struct doc_node *node);
 
 /* Deep copy (for sweeps, which set keys in copies of a base document). */
