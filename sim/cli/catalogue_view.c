@@ -135,7 +135,7 @@ static void add_cluster(struct listing *listing, const char *name, const struct 
     add_gbps(listing, node_bytes_per_s / (double)cluster->gpus_per_node);
     add_gbps(listing, node_bytes_per_s);
     add_quantity(listing, cluster->scale_up_bytes_per_s, DIM_BYTES_PER_S);
-    listing_text(listing, cluster->fabric_kind == FABRIC_RAIL ? "rail" : "tree");
+    listing_text(listing, fabric_kind_names[cluster->fabric_kind]);
     add_ratio(listing, cluster->oversubscription);
     add_ratio(listing, cluster->pod_oversubscription);
     add_quantity(listing, cluster->storage_write_bytes_per_s, DIM_BYTES_PER_S);
@@ -215,6 +215,39 @@ void catalogue_view_software(const struct parts *parts, struct listing *listing)
         listing_text(listing, attention_names[software.attention]);
         listing_text(listing, overlaps_text(parts->arena, &software));
         listing_text(listing, software.title);
+    }
+}
+
+/* ---- collective libraries ---------------------------------------------------------------- */
+
+/* "ampere, hopper": those with constants of measured curves. */
+static const char *fitted_text(struct arena *arena, const struct library *library)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        if (library->architectures[i].fitted_to_bytes > 0.0) {
+            text = arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
+                                gpu_architecture_names[i]);
+        }
+    }
+    return text[0] != '\0' ? text : "nothing";
+}
+
+void catalogue_view_libraries(const struct parts *parts, struct listing *listing)
+{
+    static const struct head heads[] = {
+        {"name", "library", false}, {"fitted", "fitted for", false}, {"title", "title", false}};
+    add_columns(listing, heads, sizeof heads / sizeof *heads);
+    uint32_t count = 0;
+    const char **names = names_of(parts, CATALOGUE_LIBRARY, &count);
+    struct library *library = arena_alloc(parts->arena, sizeof *library);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!parts_library(parts, names[i], library)) {
+            continue;
+        }
+        listing_text(listing, names[i]);
+        listing_text(listing, fitted_text(parts->arena, library));
+        listing_text(listing, library->title);
     }
 }
 

@@ -6,6 +6,8 @@ const struct command commands[] = {
     {"run", "predict one scenario: step, MFU, days, money, energy", command_run},
     {"compare", "several scenarios or variants side by side, and what changed", command_compare},
     {"sweep", "every combination of a scenario's sweep, stored as it goes", command_sweep},
+    {"collective", "one collective over a range of sizes, as nccl-tests prints it",
+     command_collective},
     {"plot", "draw a stored study with gnuplot", command_plot},
     {"list", "models, GPUs, clusters, scenarios, studies and what else there is", command_list},
     {"show", "one of them with everything it says and what follows from it", command_show},

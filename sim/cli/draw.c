@@ -72,9 +72,7 @@ const char *draw_default_base(struct cli *cli, const char *path_or_key)
 
 /* ---- drawing ------------------------------------------------------------------- */
 
-/* On failure old pictures may lie there: only data and script are told of then. */
-static void add_paths(struct cli *cli, const char *path_base, bool is_good,
-                      struct draw_paths *paths)
+void draw_add_paths(struct cli *cli, const char *path_base, bool is_good, struct draw_paths *paths)
 {
     static const char *const suffixes[] = {".svg", ".png", ".csv", ".gp"};
     for (size_t i = is_good ? 0 : 2; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -105,7 +103,7 @@ bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_serie
         .series_count = series_count,
     };
     const bool is_good = plot_draw(cli->arena, &request, cli->diag);
-    add_paths(cli, wish->path_base, is_good, paths);
+    draw_add_paths(cli, wish->path_base, is_good, paths);
     return is_good;
 }
 

@@ -33,6 +33,10 @@ const char *draw_default_base(struct cli *cli, const char *path_or_key);
 MUST_USE bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_series *series,
                    uint32_t series_count, struct draw_paths *paths);
 
+/* Adds the files of a plot. On failure old pictures may lie there: only data and script are told
+ * of then. */
+void draw_add_paths(struct cli *cli, const char *path_base, bool is_good, struct draw_paths *paths);
+
 void draw_print_paths(const struct draw_paths *paths, FILE *out);
 
 #endif

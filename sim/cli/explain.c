@@ -4,6 +4,7 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
+#include "train/step.h"
 #include "out/screen.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
@@ -95,7 +96,7 @@ int command_explain(struct cli *cli, int argc, char **argv)
         .arena = cli->arena,
         .scenario = scenario,
         .result = &result,
-        .system = system_build(cli->arena, scenario, &(struct step_options){0}),
+        .system = step_system_of(cli->arena, scenario),
     };
     if (options.is_json) {
         print_json(&explanation, stdout);

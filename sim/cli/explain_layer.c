@@ -185,6 +185,12 @@ static double us(int64_t ns)
     return (double)ns / 1e3;
 }
 
+/* Only the last layer's kernels are shown. */
+static const char *dense_text(const struct model *model)
+{
+    return model->experts > 0 && model->dense_layers > 0 ? ", the dense ones with their own" : "";
+}
+
 static void add_compute(const struct explanation *explanation, struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
@@ -194,9 +200,11 @@ static void add_compute(const struct explanation *explanation, struct sums *sums
     explain_time_phase(explanation, PHASE_FORWARD, &forward);
     explain_time_phase(explanation, PHASE_BACKWARD, &backward);
     explain_time_phase(explanation, PHASE_ENDS, &ends);
-    sums_add(sums, "compute", "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64,
+    sums_add(sums, "compute",
+             "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64 "%s",
              scenario->batch.microbatches, scenario->model.layers, us(forward.work.busy_ns),
-             us(backward.work.busy_ns), us(ends.work.busy_ns), scenario->parallel.pp);
+             us(backward.work.busy_ns), us(ends.work.busy_ns), scenario->parallel.pp,
+             dense_text(&scenario->model));
 }
 
 static void add_recompute(const struct explanation *explanation, struct sums *sums)
@@ -204,9 +212,9 @@ static void add_recompute(const struct explanation *explanation, struct sums *su
     const struct scenario *scenario = explanation->scenario;
     struct timed_phase recompute;
     explain_time_phase(explanation, PHASE_RECOMPUTE, &recompute);
-    sums_add(sums, "recompute", "%" PRId64 " x %" PRId64 " x %.3f us / pp %" PRId64,
+    sums_add(sums, "recompute", "%" PRId64 " x %" PRId64 " x %.3f us / pp %" PRId64 "%s",
              scenario->batch.microbatches, scenario->model.layers, us(recompute.work.busy_ns),
-             scenario->parallel.pp);
+             scenario->parallel.pp, dense_text(&scenario->model));
 }
 
 static void add_optimizer(const struct explanation *explanation, struct sums *sums)
@@ -262,18 +270,32 @@ static void print_sums(const struct explanation *explanation, FILE *out)
     sums_print(sums, out);
 }
 
+/* ", cp 2, 2 of 8 experts": what else divides a layer. */
+static const char *shares_text(const struct explanation *explanation)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    struct arena *arena = explanation->arena;
+    const char *cp = parallel->cp > 1 ? arena_printf(arena, ", cp %" PRId64, parallel->cp) : "";
+    if (scenario->model.experts == 0) {
+        return cp;
+    }
+    return arena_printf(arena, "%s, %" PRId64 " of %" PRId64 " experts a GPU", cp,
+                        scenario->model.experts / parallel->ep, scenario->model.experts);
+}
+
 void explain_layer_print(const struct explanation *explanation, FILE *out)
 {
     const struct scenario *scenario = explanation->scenario;
     explain_paragraph(
         out, 2,
         arena_printf(explanation->arena,
-                     "%s, %s: tp %" PRId64 "%s, a microbatch of %" PRId64
+                     "%s, %s: tp %" PRId64 "%s%s, a microbatch of %" PRId64
                      " x %s tokens. A product of m x k by k x n is 2 m n k FLOP.",
                      scenario->gpu.title, precision_names[scenario->precision],
                      scenario->parallel.tp,
                      scenario->parallel.is_sequence_parallel ? " with sequence parallelism" : "",
-                     scenario->batch.micro,
+                     shares_text(explanation), scenario->batch.micro,
                      explain_count(explanation->arena, scenario->batch.sequence_length)));
     print_rules(explanation, out);
     print_example(explanation, out);

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "out/table.h"
 #include "plan/memory.h"
+#include "spec/layout.h"
 
 #include <inttypes.h>
 
@@ -17,45 +18,113 @@ struct state_row {
     int64_t sharded_from;
 };
 
+/* Of parameters that `ranks` share, if the ZeRO stage shards this. */
+static const char *share_text(const struct explanation *explanation, const struct state_row *row,
+                              int64_t ranks)
+{
+    const bool is_sharded = explanation->scenario->parallel.zero >= row->sharded_from;
+    return arena_printf(explanation->arena, "%" PRId64, is_sharded ? ranks : 1);
+}
+
 static void add_state(const struct explanation *explanation, const struct state_row *row,
                       struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
     const int64_t stage = explanation->result->step.memory.worst_stage;
-    const double parameters = memory_stage_parameters(scenario, stage);
-    const bool is_sharded = scenario->parallel.zero >= row->sharded_from;
-    const double parts = is_sharded ? (double)scenario->parallel.dp : 1;
-    sums_add(sums, row->title, "parameters x %g B / %g%s", row->bytes * parts / parameters, parts,
-             is_sharded ? ", sharded over dp" : "");
+    const bool is_sharded = parallel->zero >= row->sharded_from;
+    const double dense_parts = is_sharded ? (double)memory_dense_ranks(parallel) : 1;
+    const double expert_parts = is_sharded ? (double)memory_expert_ranks(parallel) : 1;
+    const double experts = memory_stage_expert_parameters(scenario, stage);
+    const double dense = memory_stage_parameters(scenario, stage) - experts;
+    const double each = row->bytes / (dense / dense_parts + experts / expert_parts);
+    const char *over = parallel->cp > 1 ? ", sharded over cp x dp" : ", sharded over dp";
+    if (experts > 0) {
+        sums_add(sums, row->title, "(dense / %s + experts / %s) x %g B%s",
+                 share_text(explanation, row, memory_dense_ranks(parallel)),
+                 share_text(explanation, row, memory_expert_ranks(parallel)), each,
+                 is_sharded ? over : "");
+    } else {
+        sums_add(sums, row->title, "parameters x %g B / %g%s", each, dense_parts,
+                 is_sharded ? over : "");
+    }
     sums_is(sums, "GB", "%.6f", row->bytes / 1e9);
+}
+
+static void add_edge(const struct explanation *explanation, double edge, struct sums *sums)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    struct arena *arena = explanation->arena;
+    sums_add(sums, "of embedding, head", "tables of %s x %s / tp %" PRId64 "%s, norms",
+             explain_count(arena, cost_padded_vocab(&scenario->model, parallel->tp)),
+             explain_count(arena, scenario->model.hidden), parallel->tp,
+             scenario->model.positions == POSITION_LEARNED ? ", positions" : "");
+    sums_is(sums, "", "%s", number_grouped(arena, edge));
+}
+
+/* Dense layers of a stage, and those with experts. */
+struct stage_layers {
+    int64_t dense, experts;
+};
+
+static struct stage_layers layers_of(const struct scenario *scenario, int64_t stage)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    struct stage_layers layers = {0, 0};
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = chunk * parallel->pp + stage;
+        const int64_t all = parallel->layers_per_chunk[piece];
+        const int64_t experts =
+            model_expert_layers(&scenario->model, layout_first_layer(parallel, piece), all);
+        layers.dense += all - experts;
+        layers.experts += experts;
+    }
+    return layers;
+}
+
+/* A line for a kind of layer; returns what all of them have. */
+static double add_layers(const struct explanation *explanation, bool has_experts, int64_t layers,
+                         struct sums *sums)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct memory_layer_parameters of = memory_layer_parameters(scenario, has_experts);
+    if (!has_experts) {
+        sums_add(sums, "parameters of a layer", "matrices / tp %" PRId64 " + norms and biases",
+                 scenario->parallel.tp);
+    } else {
+        sums_add(sums, "of a layer with experts",
+                 "the same, router; %s in %" PRId64 " / ep %" PRId64 " experts",
+                 number_grouped(explanation->arena, of.experts), scenario->model.experts,
+                 scenario->parallel.ep);
+    }
+    sums_is(sums, "", "%s", number_grouped(explanation->arena, of.dense + of.experts));
+    return (double)layers * (of.dense + of.experts);
 }
 
 static void add_parameters(const struct explanation *explanation, struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
     const int64_t stage = explanation->result->step.memory.worst_stage;
-    const struct parallel *parallel = &scenario->parallel;
     struct arena *arena = explanation->arena;
     const double all = memory_stage_parameters(scenario, stage);
-    const double layer = program_layer_parameters(scenario);
-    int64_t layers = 0;
-    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
-        layers += parallel->layers_per_chunk[chunk * parallel->pp + stage];
+    const struct stage_layers layers = layers_of(scenario, stage);
+    const char *count =
+        arena_printf(arena, "%" PRId64 " layers x %s", layers.dense,
+                     number_grouped(arena, memory_layer_parameters(scenario, false).dense));
+    double edge = all;
+    if (layers.dense > 0 || layers.experts == 0) {
+        edge -= add_layers(explanation, false, layers.dense, sums);
     }
-    sums_add(sums, "parameters of a layer", "matrices / tp %" PRId64 " + norms and biases",
-             parallel->tp);
-    sums_is(sums, "", "%s", number_grouped(arena, layer));
-    const double edge = all - (double)layers * layer;
-    if (edge > 0) {
-        sums_add(
-            sums, "of embedding, head", "tables of %s x %s / tp %" PRId64 "%s, norms",
-            explain_count(explanation->arena, cost_padded_vocab(&scenario->model, parallel->tp)),
-            explain_count(explanation->arena, scenario->model.hidden), parallel->tp,
-            scenario->model.positions == POSITION_LEARNED ? ", positions" : "");
-        sums_is(sums, "", "%s", number_grouped(arena, edge));
+    if (layers.experts > 0) {
+        edge -= add_layers(explanation, true, layers.experts, sums);
+        count = arena_printf(arena, "%" PRId64 " dense layers, %" PRId64 " with experts",
+                             layers.dense, layers.experts);
     }
-    sums_add(sums, "parameters", "%" PRId64 " layers x %s%s", layers, number_grouped(arena, layer),
-             edge > 0 ? " + embedding, head" : "");
+    if (edge >= 1) {
+        add_edge(explanation, edge, sums);
+    }
+    sums_add(sums, "parameters", "%s%s", count, edge >= 1 ? " + embedding, head" : "");
     sums_is(sums, "", "%s", number_grouped(arena, all));
 }
 
@@ -84,9 +153,9 @@ static void print_tensors(const struct explanation *explanation, FILE *out)
         table_cell(table, "%s", tensors[i].is_kept ? "kept" : "computed again");
     }
     table_print(table, out);
+    const int64_t length = scenario->batch.sequence_length / scenario->parallel.cp;
     fprintf(out, "    each x %" PRId64 " x %s tokens; kept of a layer: %.6f MB%s\n\n",
-            scenario->batch.micro,
-            explain_count(explanation->arena, scenario->batch.sequence_length),
+            scenario->batch.micro, explain_count(explanation->arena, length),
             memory_layer_activation_bytes(scenario) / 1e6,
             scenario->recompute == RECOMPUTE_FULL ? " (its input)" : "");
 }
@@ -96,9 +165,11 @@ static void add_activations(const struct explanation *explanation, struct sums *
     const struct memory_verdict *verdict = &explanation->result->step.memory;
     const struct memory_activations of =
         memory_activations_of_stage(explanation->scenario, verdict->worst_stage);
-    sums_add(sums, "kept layers", "%" PRId64 " in flight x %.6f MB", of.layers_in_flight,
-             of.layer_bytes / 1e6);
-    sums_is(sums, "GB", "%.6f", (double)of.layers_in_flight * of.layer_bytes / 1e9);
+    const struct model *model = &explanation->scenario->model;
+    sums_add(sums, "kept layers", "%" PRId64 " in flight x %.6f MB%s", of.layers_in_flight,
+             of.layer_bytes / 1e6,
+             model->experts > 0 && model->dense_layers > 0 ? ", dense ones less or more" : "");
+    sums_is(sums, "GB", "%.6f", of.kept_bytes / 1e9);
     if (of.recomputed_bytes > 0) {
         sums_add(sums, "a layer computed again", "everything - kept, one at a time");
         sums_is(sums, "GB", "%.6f", of.recomputed_bytes / 1e9);
@@ -176,6 +247,7 @@ static void put_activations(const struct explanation *explanation, struct json *
     json_object_open(json, "activations");
     json_integer(json, "layers_in_flight", of.layers_in_flight);
     json_number(json, "layer_bytes", of.layer_bytes);
+    json_number(json, "kept_bytes", of.kept_bytes);
     json_number(json, "recomputed_bytes", of.recomputed_bytes);
     json_number(json, "embedding_bytes", of.embedding_bytes);
     json_number(json, "head_bytes", of.head_bytes);
@@ -209,6 +281,8 @@ void explain_memory_json(const struct explanation *explanation, struct json *jso
     json_integer(json, "stage", verdict->worst_stage);
     json_number(json, "parameters",
                 memory_stage_parameters(explanation->scenario, verdict->worst_stage));
+    json_number(json, "expert_parameters",
+                memory_stage_expert_parameters(explanation->scenario, verdict->worst_stage));
     json_number(json, "weights_bytes", use->weights_bytes);
     json_number(json, "gradients_bytes", use->gradients_bytes);
     json_number(json, "optimizer_bytes", use->optimizer_bytes);

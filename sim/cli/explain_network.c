@@ -6,6 +6,7 @@
 #include "out/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- the model with this cluster's constants ---------------------------------- */
 
@@ -14,16 +15,17 @@ static void print_rules(const struct explanation *explanation, FILE *out)
     const struct cluster *cluster = &explanation->scenario->cluster;
     const struct fabric *fabric = &explanation->system->fabric;
     struct arena *arena = explanation->arena;
-    fprintf(out,
-            "  time      latency + bytes a rank sends / bandwidth\n"
-            "  latency   of a collective: %g us + rounds inside a node x %g us\n"
-            "            + rounds between nodes x (%g us + switches x %g us), given as inside + "
-            "between;\n"
-            "            a send is one round\n",
-            cluster->collective_launch_s * 1e6, fabric_intra_round_s(fabric) * 1e6,
-            fabric_inter_round_s(fabric, 0) * 1e6, cluster->hop_latency_s * 1e6);
-    fprintf(out, "  bytes     a rank of N sends of S: all-gather, reduce-scatter (N - 1) / N S; "
-                 "all-reduce\n            twice that as a ring, 2 S as a tree; send S\n");
+    fprintf(
+        out,
+        "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
+        "  latency   of a collective: %s's base and rounds (models/libraries), + %g us a round\n"
+        "            between nodes + switches x %g us; of a send: %g us in a node, %g us + "
+        "switches between\n",
+        explanation->scenario->library.name, cluster->round_latency_s * 1e6,
+        cluster->hop_latency_s * 1e6, cluster->scale_up_latency_s * 1e6,
+        cluster->nic_latency_s * 1e6);
+    fprintf(out, "  choice    the algorithm and protocol of least time on an idle fabric, unless "
+                 "`collectives` says so\n");
     fprintf(out, "  scale-up  %s x %g = %s a GPU, each way\n",
             number_quantity(arena, cluster->scale_up_bytes_per_s, DIM_BYTES_PER_S),
             cluster->scale_up_efficiency,
@@ -33,87 +35,80 @@ static void print_rules(const struct explanation *explanation, FILE *out)
             number_quantity(arena, cluster->nic_bytes_per_s, DIM_BYTES_PER_S),
             cluster->nic_efficiency, cluster->nics_per_node, fabric->ports_per_node,
             number_quantity(arena, (double)fabric->capacity[LINK_NIC_OUT], DIM_BYTES_PER_S));
-    fprintf(out,
-            "  fabric    %s: %" PRId64 " nodes a leaf, %g:1; up-link of a leaf %s, of a pod %s\n\n",
-            cluster->fabric_kind == FABRIC_RAIL ? "rail" : "tree", cluster->nodes_per_leaf,
-            cluster->oversubscription,
-            number_quantity(arena, (double)fabric->capacity[LINK_LEAF_UP], DIM_BYTES_PER_S),
-            number_quantity(arena, (double)fabric->capacity[LINK_POD_UP], DIM_BYTES_PER_S));
+    fprintf(out, "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
+            fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
+            cluster->name);
 }
 
-/* ---- groups ---------------------------------------------------------------------- */
+/* ---- transfers ------------------------------------------------------------------- */
+
+/* "multi-rail-ring, Simple", or "direct" for a plain send. */
+static const char *algorithm_text(struct arena *arena, const struct transfer_origin *origin)
+{
+    if (!origin->has_quote) {
+        return "direct";
+    }
+    return arena_printf(arena, "%s, %s%s", collective_algorithm_names[origin->algorithm],
+                        collective_protocol_names[origin->protocol],
+                        origin->is_extrapolated ? " (extrapolated)" : "");
+}
 
 static void add_limit(struct table *table, const struct link_limit *limit)
 {
-    if (!limit->is_link) {
+    if (limit->link[0] == '\0') {
         table_cell(table, "latency only");
         table_cell(table, "%s", "");
         return;
     }
-    table_cell(table, "%s x %.4g", link_titles[limit->kind], limit->usage);
+    table_cell(table, "%s", limit->link);
     table_cell(table, "%.2f", limit->bytes_per_s / 1e9);
 }
 
-static void print_groups(const struct explanation *explanation, const struct stream_use *uses,
+static void print_limits(const struct explanation *explanation, const struct stream_use *uses,
                          uint32_t count, FILE *out)
 {
     struct table *table = table_new(explanation->arena);
     table_column(table, "  group", TABLE_LEFT);
     table_column(table, "ranks", TABLE_RIGHT);
     table_column(table, "nodes", TABLE_RIGHT);
-    table_column(table, "switches", TABLE_RIGHT);
-    table_column(table, "alone, capped by", TABLE_LEFT);
+    table_column(table, "MB", TABLE_RIGHT);
+    table_column(table, "alone, bound by", TABLE_LEFT);
     table_column(table, "GB/s", TABLE_RIGHT);
     table_column(table, "all at once, by", TABLE_LEFT);
     table_column(table, "GB/s", TABLE_RIGHT);
     for (uint32_t i = 0; i < count; i++) {
-        table_cell(table, "  %s", uses[i].name);
-        table_cell(table, "%u", uses[i].group.ranks);
-        table_cell(table, "%u", uses[i].group.nodes);
-        table_cell(table, "%u", uses[i].group.hops_max);
-        add_limit(table, &uses[i].alone);
-        add_limit(table, &uses[i].together);
+        for (uint32_t j = 0; j < uses[i].transfer_count; j++) {
+            const struct transfer_use *transfer = &uses[i].transfers[j];
+            table_cell(table, "  %s", uses[i].name);
+            table_cell(table, "%u", uses[i].ranks);
+            table_cell(table, "%u", uses[i].nodes);
+            table_cell(table, "%.3f", transfer->origin->bytes / 1e6);
+            add_limit(table, &transfer->alone);
+            add_limit(table, &transfer->together);
+            table_row_end(table);
+        }
     }
     table_print(table, out);
     fputc('\n', out);
     explain_paragraph(out, 2,
-                      "GB/s = capacity of the link / how often the bytes of a rank cross it: alone "
-                      "by this group, and by all groups of its kind that share it.");
+                      "GB/s = capacity of the link / how often the bytes of a rank cross it, times "
+                      "what the library reaches of it: alone by this group, and by all groups of "
+                      "its kind that share it. Nodes are NVLink domains.");
     fputc('\n', out);
-}
-
-/* ---- transfers ------------------------------------------------------------------- */
-
-/* "ring 7 + 0": algorithm, rounds inside a node and between nodes. */
-static const char *algorithm_text(struct arena *arena, const struct transfer_use *transfer)
-{
-    const struct transfer_choice *choice = &transfer->choice;
-    if (!transfer->has_choice) {
-        return "direct";
-    }
-    return arena_printf(arena, "%s %" PRId64 " + %" PRId64,
-                        collective_algorithm_names[choice->algorithm], choice->rounds.intra,
-                        choice->rounds.inter);
 }
 
 static void add_transfer(struct arena *arena, struct table *table,
                          const struct transfer_use *transfer)
 {
-    table_cell(table, "  %s", collective_operation_names[transfer->operation]);
-    table_cell(table, "%.3f", transfer->bytes / 1e6);
-    if (transfer->count > 0) {
-        table_cell(table, "%" PRId64, transfer->count);
-    } else {
-        table_cell(table, "if one");
-    }
-    table_cell(table, "%s", algorithm_text(arena, transfer));
-    table_cell(table, "%.3f", (double)transfer->rank_bytes / 1e6);
+    table_cell(table, "  %s", collective_operation_names[transfer->origin->operation]);
+    table_cell(table, "%.3f", transfer->origin->bytes / 1e6);
+    table_cell(table, "%" PRId64, transfer->count);
+    table_cell(table, "%s", algorithm_text(arena, transfer->origin));
+    table_cell(table, "%.3f", transfer->rank_bytes / 1e6);
     table_cell(table, "%.1f", transfer->latency_s * 1e6);
     table_cell(table, "%.1f", transfer->alone_s * 1e6);
     table_cell(table, "%.1f", transfer->together_s * 1e6);
-    if (transfer->count > 0) {
-        table_cell(table, "%.3f", (double)transfer->count * transfer->together_s * 1e3);
-    }
+    table_cell(table, "%.3f", (double)transfer->count * transfer->together_s * 1e3);
     table_row_end(table);
 }
 
@@ -140,7 +135,7 @@ static void print_transfers(const struct explanation *explanation, const struct 
     table_column(table, "  transfer", TABLE_LEFT);
     table_column(table, "MB", TABLE_RIGHT);
     table_column(table, "a step", TABLE_RIGHT);
-    table_column(table, "how, rounds", TABLE_LEFT);
+    table_column(table, "how", TABLE_LEFT);
     table_column(table, "MB a rank", TABLE_RIGHT);
     table_column(table, "latency", TABLE_RIGHT);
     table_column(table, "alone us", TABLE_RIGHT);
@@ -151,6 +146,39 @@ static void print_transfers(const struct explanation *explanation, const struct 
     }
     table_print(table, out);
     fputc('\n', out);
+}
+
+/* What the simulation made of it: streams wait for links that others use. */
+static void print_simulated(const struct explanation *explanation, FILE *out)
+{
+    const struct step_result *step = &explanation->result->step;
+    struct table *table = table_new(explanation->arena);
+    table_column(table, "  links", TABLE_LEFT);
+    table_column(table, "count", TABLE_RIGHT);
+    table_column(table, "busiest", TABLE_LEFT);
+    table_column(table, "GB", TABLE_RIGHT);
+    table_column(table, "used %", TABLE_RIGHT);
+    table_column(table, "mean %", TABLE_RIGHT);
+    for (uint32_t i = 0; i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        table_cell(table, "  %s", use->kind);
+        table_cell(table, "%u", use->count);
+        table_cell(table, "%s", use->busiest);
+        table_cell(table, "%.3f", use->bytes / 1e9);
+        table_cell(table, "%.1f", 100 * use->utilisation_max);
+        table_cell(table, "%.1f", 100 * use->utilisation_mean);
+    }
+    table_print(table, out);
+    fputs("\n  simulated, each stream's transfers took, of their time alone on the fabric:\n ",
+          out);
+    const char *before = "";
+    for (uint32_t i = 0; i < step->traffic_count; i++) {
+        if (strcmp(step->traffic[i].stream, before) != 0) {
+            fprintf(out, " %s %.3f", step->traffic[i].stream, step->traffic[i].slowdown);
+            before = step->traffic[i].stream;
+        }
+    }
+    fputs("\n\n", out);
 }
 
 static const char *yes_no(bool is_so)
@@ -185,8 +213,9 @@ void explain_network_print(const struct explanation *explanation, FILE *out)
         fputs("  One GPU: nothing is sent.\n\n", out);
         return;
     }
-    print_groups(explanation, uses, count, out);
+    print_limits(explanation, uses, count, out);
     print_transfers(explanation, uses, count, out);
+    print_simulated(explanation, out);
     print_overlap(explanation->scenario, out);
 }
 
@@ -195,28 +224,30 @@ void explain_network_print(const struct explanation *explanation, FILE *out)
 static void put_limit(struct json *json, const char *key, const struct link_limit *limit)
 {
     json_object_open(json, key);
-    json_text(json, "link", limit->is_link ? link_titles[limit->kind] : "");
-    json_integer(json, "capacity_bytes_per_s", limit->capacity_bytes_per_s);
-    json_number(json, "usage", limit->usage);
+    json_text(json, "link", limit->link);
     json_number(json, "bytes_per_s", limit->bytes_per_s);
     json_object_close(json);
 }
 
 static void put_transfer(struct json *json, const struct transfer_use *transfer)
 {
-    const struct transfer_choice *choice = &transfer->choice;
+    const struct transfer_origin *origin = transfer->origin;
     json_object_open(json, NULL);
-    json_text(json, "operation", collective_operation_names[transfer->operation]);
-    json_number(json, "bytes", transfer->bytes);
+    json_text(json, "operation", collective_operation_names[origin->operation]);
+    json_number(json, "bytes", origin->bytes);
     json_integer(json, "count", transfer->count);
     json_text(json, "algorithm",
-              transfer->has_choice ? collective_algorithm_names[choice->algorithm] : "direct");
-    json_integer(json, "rounds_intra", choice->rounds.intra);
-    json_integer(json, "rounds_inter", choice->rounds.inter);
-    json_integer(json, "rank_bytes", transfer->rank_bytes);
+              origin->has_quote ? collective_algorithm_names[origin->algorithm] : "direct");
+    json_text(json, "protocol",
+              origin->has_quote ? collective_protocol_names[origin->protocol] : "");
+    json_integer(json, "phases", transfer->phases);
+    json_number(json, "rank_bytes", transfer->rank_bytes);
     json_number(json, "latency_s", transfer->latency_s);
     json_number(json, "time_alone_s", transfer->alone_s);
     json_number(json, "time_together_s", transfer->together_s);
+    put_limit(json, "alone", &transfer->alone);
+    put_limit(json, "together", &transfer->together);
+    json_bool(json, "extrapolated", origin->is_extrapolated);
     json_object_close(json);
 }
 
@@ -229,11 +260,8 @@ void explain_network_json(const struct explanation *explanation, struct json *js
         const struct stream_use *use = &uses[i];
         json_object_open(json, NULL);
         json_text(json, "name", use->name);
-        json_integer(json, "ranks", use->group.ranks);
-        json_integer(json, "nodes", use->group.nodes);
-        json_integer(json, "switches", use->group.hops_max);
-        put_limit(json, "alone", &use->alone);
-        put_limit(json, "together", &use->together);
+        json_integer(json, "ranks", use->ranks);
+        json_integer(json, "nodes", use->nodes);
         json_integer(json, "count", use->count);
         json_number(json, "rank_bytes", use->sent_bytes);
         json_number(json, "time_together_s", use->together_s);

@@ -127,7 +127,6 @@ void explain_pipeline_json(const struct explanation *explanation, struct json *j
 struct lower_bounds {
     double peak_s;   /* model FLOPs at the peak of all GPUs */
     double kernel_s; /* kernels of the busiest stage, back to back */
-    struct link_load links[LINK_KIND_COUNT_];
 };
 
 static double busiest_program_s(const struct engine_system *engine)
@@ -151,21 +150,18 @@ static struct lower_bounds bounds_of(const struct explanation *explanation)
         .peak_s = flop / ((double)explanation->scenario->gpus * step->peak_flop_per_s),
         .kernel_s = busiest_program_s(&explanation->system->engine),
     };
-    system_link_loads(explanation->arena, explanation->system, bounds.links);
     return bounds;
 }
 
-static void add_links(const struct explanation *explanation, const struct lower_bounds *bounds,
-                      struct sums *sums)
+static void add_links(const struct explanation *explanation, struct sums *sums)
 {
-    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        const struct link_load *load = &bounds->links[kind];
-        if (load->bytes > 0) {
-            sums_add(sums, link_titles[kind], "busiest: %.3f GB / %s", load->bytes / 1e9,
-                     number_quantity(explanation->arena, (double)load->capacity_bytes_per_s,
-                                     DIM_BYTES_PER_S));
-            sums_is(sums, "s", "%.6f", load->time_s);
-        }
+    const struct step_result *step = &explanation->result->step;
+    for (uint32_t i = 0; i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        sums_add(sums, use->kind, "busiest: %.3f GB / %s", use->bytes / 1e9,
+                 number_quantity(explanation->arena, (double)use->capacity_bytes_per_s,
+                                 DIM_BYTES_PER_S));
+        sums_is(sums, "s", "%.6f", use->bytes / (double)use->capacity_bytes_per_s);
     }
 }
 
@@ -184,7 +180,7 @@ static void print_bounds(const struct explanation *explanation, FILE *out)
     sums_is(sums, "s", "%.6f", bounds.peak_s);
     sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
     sums_is(sums, "s", "%.6f", bounds.kernel_s);
-    add_links(explanation, &bounds, sums);
+    add_links(explanation, sums);
     sums_print(sums, out);
     sums = sums_new(arena);
     sums_add(sums, "the step", "simulated");
@@ -207,19 +203,17 @@ void explain_step_print(const struct explanation *explanation, FILE *out)
     print_bounds(explanation, out);
 }
 
-static void put_links(struct json *json, const struct lower_bounds *bounds)
+static void put_links(struct json *json, const struct step_result *step)
 {
     json_array_open(json, "links");
-    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        const struct link_load *load = &bounds->links[kind];
-        if (load->bytes > 0) {
-            json_object_open(json, NULL);
-            json_text(json, "link", link_titles[kind]);
-            json_number(json, "bytes", load->bytes);
-            json_integer(json, "capacity_bytes_per_s", load->capacity_bytes_per_s);
-            json_number(json, "time_s", load->time_s);
-            json_object_close(json);
-        }
+    for (uint32_t i = 0; i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        json_object_open(json, NULL);
+        json_text(json, "link", use->kind);
+        json_number(json, "bytes", use->bytes);
+        json_integer(json, "capacity_bytes_per_s", use->capacity_bytes_per_s);
+        json_number(json, "time_s", use->bytes / (double)use->capacity_bytes_per_s);
+        json_object_close(json);
     }
     json_array_close(json);
 }
@@ -240,6 +234,6 @@ void explain_step_json(const struct explanation *explanation, struct json *json)
     json_object_open(json, "at_least_s");
     json_number(json, "peak", bounds.peak_s);
     json_number(json, "compute", bounds.kernel_s);
-    put_links(json, &bounds);
+    put_links(json, step);
     json_object_close(json);
 }

@@ -7,39 +7,67 @@
 
 struct part {
     enum segment_kind kind;
+    unsigned needs; /* 0: every layer has it */
     const char *title;
 };
 
+/* Which scenarios have a part. */
+enum {
+    DENSE = 1 << 0,  /* the layer that is shown has an MLP */
+    MOE = 1 << 1,    /* ... or experts */
+    SHARED = 1 << 2, /* ... and shared ones */
+    WHOLE = 1 << 3,  /* attention in one piece */
+    SPLIT = 1 << 4,  /* in two, by context parallelism */
+};
+
 static const struct part forward_parts[] = {
-    {SEGMENT_ATTENTION_PRE, "before attention"},
-    {SEGMENT_ATTENTION, "attention"},
-    {SEGMENT_ATTENTION_POST, "after attention"},
-    {SEGMENT_MLP_PRE, "before MLP"},
-    {SEGMENT_MLP, "MLP"},
-    {SEGMENT_MLP_POST, "after MLP"},
+    {SEGMENT_ATTENTION_PRE, 0, "before attention"},
+    {SEGMENT_ATTENTION, WHOLE, "attention"},
+    {SEGMENT_ATTENTION_QKV, SPLIT, "attention, before the gather"},
+    {SEGMENT_ATTENTION_CORE, SPLIT, "attention, after the gather"},
+    {SEGMENT_ATTENTION_POST, 0, "after attention"},
+    {SEGMENT_MLP_PRE, 0, "before MLP"},
+    {SEGMENT_MLP, DENSE, "MLP"},
+    {SEGMENT_ROUTER, MOE, "to the experts"},
+    {SEGMENT_EXPERTS, MOE, "experts"},
+    {SEGMENT_EXPERTS_POST, MOE, "from the experts"},
+    {SEGMENT_SHARED, SHARED, "shared experts"},
+    {SEGMENT_MLP_POST, 0, "after MLP"},
 };
 
 static const struct part backward_parts[] = {
-    {SEGMENT_MLP_POST_BACKWARD, "after MLP"},
-    {SEGMENT_MLP_INNER_BACKWARD, "inside MLP"},
-    {SEGMENT_MLP_DGRAD, "fc1, input gradient"},
-    {SEGMENT_MLP_WGRAD, "fc1, weight gradient"},
-    {SEGMENT_MLP_PRE_BACKWARD, "before MLP"},
-    {SEGMENT_ATTENTION_POST_BACKWARD, "after attention"},
-    {SEGMENT_ATTENTION_INNER_BACKWARD, "inside attention"},
-    {SEGMENT_ATTENTION_DGRAD, "qkv, input gradient"},
-    {SEGMENT_ATTENTION_WGRAD, "qkv, weight gradient"},
-    {SEGMENT_ATTENTION_PRE_BACKWARD, "before attention"},
+    {SEGMENT_MLP_POST_BACKWARD, 0, "after MLP"},
+    {SEGMENT_MLP_INNER_BACKWARD, DENSE, "inside MLP"},
+    {SEGMENT_MLP_DGRAD, DENSE, "fc1, input gradient"},
+    {SEGMENT_MLP_WGRAD, DENSE, "fc1, weight gradient"},
+    {SEGMENT_SHARED_INNER_BACKWARD, SHARED, "inside shared experts"},
+    {SEGMENT_SHARED_DGRAD, SHARED, "shared fc1, input gradient"},
+    {SEGMENT_SHARED_WGRAD, SHARED, "shared fc1, weight gradient"},
+    {SEGMENT_EXPERTS_POST_BACKWARD, MOE, "from the experts"},
+    {SEGMENT_EXPERTS_BACKWARD, MOE, "experts"},
+    {SEGMENT_ROUTER_BACKWARD, MOE, "to the experts"},
+    {SEGMENT_MLP_PRE_BACKWARD, 0, "before MLP"},
+    {SEGMENT_ATTENTION_POST_BACKWARD, 0, "after attention"},
+    {SEGMENT_ATTENTION_INNER_BACKWARD, WHOLE, "inside attention"},
+    {SEGMENT_ATTENTION_CORE_BACKWARD, SPLIT, "inside attention, before the sum"},
+    {SEGMENT_ATTENTION_QKV_BACKWARD, SPLIT, "inside attention, after the sum"},
+    {SEGMENT_ATTENTION_DGRAD, 0, "qkv, input gradient"},
+    {SEGMENT_ATTENTION_WGRAD, 0, "qkv, weight gradient"},
+    {SEGMENT_ATTENTION_PRE_BACKWARD, 0, "before attention"},
 };
 
 static const struct part selective_parts[] = {
-    {SEGMENT_SELECTIVE_RECOMPUTE, "recomputed"},
+    {SEGMENT_SELECTIVE_RECOMPUTE, DENSE, "recomputed"},
+    {SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS, MOE, "recomputed"},
 };
 
 static const struct part end_parts[] = {
-    {SEGMENT_EMBEDDING, "embedding"},         {SEGMENT_EMBEDDING_BACKWARD, "embedding backward"},
-    {SEGMENT_HEAD_PRE, "before head"},        {SEGMENT_HEAD, "head"},
-    {SEGMENT_HEAD_BACKWARD, "head backward"}, {SEGMENT_HEAD_PRE_BACKWARD, "before head backward"},
+    {SEGMENT_EMBEDDING, 0, "embedding"},
+    {SEGMENT_EMBEDDING_BACKWARD, 0, "embedding backward"},
+    {SEGMENT_HEAD_PRE, 0, "before head"},
+    {SEGMENT_HEAD, 0, "head"},
+    {SEGMENT_HEAD_BACKWARD, 0, "head backward"},
+    {SEGMENT_HEAD_PRE_BACKWARD, 0, "before head backward"},
 };
 
 struct part_list {
@@ -118,21 +146,41 @@ static void time_segment(const struct scenario *scenario, const struct part *par
     }
 }
 
-void explain_time_phase(const struct explanation *explanation, enum phase phase,
-                        struct timed_phase *timed)
+static unsigned parts_had(const struct scenario *scenario, bool has_experts)
+{
+    const unsigned attention = scenario->parallel.cp > 1 ? SPLIT : WHOLE;
+    if (!has_experts) {
+        return attention | DENSE;
+    }
+    return attention | MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
+}
+
+/* A layer with experts or without; it makes no difference to the ends. */
+static void time_phase(const struct explanation *explanation, enum phase phase, bool has_experts,
+                       struct timed_phase *timed)
 {
     const struct part_list list = parts_of(explanation->scenario, phase);
+    const unsigned had = parts_had(explanation->scenario, has_experts);
     *timed = (struct timed_phase){.key = phases[phase].key, .title = phases[phase].title};
-    timed->count = list.count;
     timed->segments = arena_array(explanation->arena, list.count, sizeof *timed->segments);
     for (uint32_t i = 0; i < list.count; i++) {
-        struct timed_segment *segment = &timed->segments[i];
+        if ((list.parts[i].needs & had) != list.parts[i].needs) {
+            continue;
+        }
+        struct timed_segment *segment = &timed->segments[timed->count++];
         time_segment(explanation->scenario, &list.parts[i], segment);
         timed->work.busy_ns += segment->work.busy_ns;
         timed->work.launch_ns += segment->work.launch_ns;
         timed->flop += segment->flop;
         timed->bytes += segment->bytes;
     }
+}
+
+void explain_time_phase(const struct explanation *explanation, enum phase phase,
+                        struct timed_phase *timed)
+{
+    const struct model *model = &explanation->scenario->model;
+    time_phase(explanation, phase, model_has_experts(model, model->layers - 1), timed);
 }
 
 const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forward)
@@ -167,28 +215,49 @@ static struct work optimizer_work(const struct scenario *scenario)
     return all;
 }
 
+/* What layers of one kind take, forward and backward, per microbatch. */
+struct layers_work {
+    int64_t busy_ns, recompute_ns, gap_ns;
+};
+
+static struct layers_work time_layers(const struct explanation *explanation, bool has_experts,
+                                      int64_t layers)
+{
+    struct layers_work all = {0, 0, 0};
+    if (layers == 0) {
+        return all;
+    }
+    struct timed_phase forward;
+    struct timed_phase backward;
+    struct timed_phase recompute;
+    time_phase(explanation, PHASE_FORWARD, has_experts, &forward);
+    time_phase(explanation, PHASE_BACKWARD, has_experts, &backward);
+    time_phase(explanation, PHASE_RECOMPUTE, has_experts, &recompute);
+    all.busy_ns = layers * (forward.work.busy_ns + backward.work.busy_ns);
+    all.recompute_ns = layers * recompute.work.busy_ns;
+    all.gap_ns =
+        layers * (forward.work.launch_ns + backward.work.launch_ns + recompute.work.launch_ns);
+    return all;
+}
+
 struct timed_step explain_time_step(const struct explanation *explanation)
 {
     const struct scenario *scenario = explanation->scenario;
-    struct timed_phase phase[PHASE_COUNT_];
-    for (uint32_t i = 0; i < PHASE_COUNT_; i++) {
-        explain_time_phase(explanation, (enum phase)i, &phase[i]);
-    }
-    const struct work *forward = &phase[PHASE_FORWARD].work;
-    const struct work *backward = &phase[PHASE_BACKWARD].work;
-    const struct work *recompute = &phase[PHASE_RECOMPUTE].work;
-    const struct work *ends = &phase[PHASE_ENDS].work;
-    const struct work optimizer = optimizer_work(scenario);
     const int64_t layers = scenario->model.layers;
+    const int64_t with_experts = model_expert_layers(&scenario->model, 0, layers);
+    const struct layers_work dense = time_layers(explanation, false, layers - with_experts);
+    const struct layers_work experts = time_layers(explanation, true, with_experts);
+    struct timed_phase ends;
+    explain_time_phase(explanation, PHASE_ENDS, &ends);
+    const struct work optimizer = optimizer_work(scenario);
     const int64_t microbatches = scenario->batch.microbatches;
-    const int64_t busy_ns = layers * (forward->busy_ns + backward->busy_ns) + ends->busy_ns;
-    const int64_t gap_ns =
-        layers * (forward->launch_ns + backward->launch_ns + recompute->launch_ns) +
-        ends->launch_ns;
+    const int64_t busy_ns = dense.busy_ns + experts.busy_ns + ends.work.busy_ns;
+    const int64_t recompute_ns = dense.recompute_ns + experts.recompute_ns;
+    const int64_t gap_ns = dense.gap_ns + experts.gap_ns + ends.work.launch_ns;
     const double stages_ns = (double)scenario->parallel.pp * 1e9;
     return (struct timed_step){
         .compute_s = (double)(microbatches * busy_ns) / stages_ns,
-        .recompute_s = (double)(microbatches * layers * recompute->busy_ns) / stages_ns,
+        .recompute_s = (double)(microbatches * recompute_ns) / stages_ns,
         .optimizer_s = (double)optimizer.busy_ns / stages_ns,
         .launch_s = (double)(microbatches * gap_ns + optimizer.launch_ns) / stages_ns +
                     scenario->software.host_per_step_s,

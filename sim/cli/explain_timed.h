@@ -48,6 +48,7 @@ struct timed_phase {
     double bytes;
 };
 
+/* Of the model's last layer: one with experts, if it has any. */
 void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed);
 

@@ -10,33 +10,29 @@
 
 #include "cli/explain_sections.h"
 
-/* What limits the rate of a group; no link is crossed: is_link false. */
+/* What limits the rate of a transfer's slowest phase. */
 struct link_limit {
-    bool is_link;
-    enum link_kind kind;
-    int64_t capacity_bytes_per_s;
-    double usage; /* of the capacity per byte that a rank sends, of all that share it */
-    double bytes_per_s;
+    const char *link;   /* its name; "" when none is crossed */
+    double bytes_per_s; /* of the phase's bytes, the library's share of the link included */
 };
 
 struct transfer_use {
-    enum collective_operation operation;
-    double bytes;    /* the whole buffer */
-    int64_t count;   /* in a step; 0: for comparison only */
-    bool has_choice; /* false: a plain send */
-    struct transfer_choice choice;
-    int64_t rank_bytes;
+    const struct transfer_origin *origin;
+    int64_t count; /* in a step */
+    uint32_t phases;
+    double rank_bytes; /* of all phases */
     double latency_s;
     double alone_s;
     double together_s;
+    struct link_limit alone;
+    struct link_limit together;
 };
 
 struct stream_use {
     const char *name; /* static text: "tp", "dp reduce" */
     enum stream stream;
-    struct group_shape group;
-    struct link_limit alone;
-    struct link_limit together;
+    uint32_t ranks;
+    uint32_t nodes;                 /* NVLink domains */
     struct transfer_use *transfers; /* in the order of their first use */
     uint32_t transfer_count;
     int64_t count;     /* of a step */

@@ -61,6 +61,12 @@ static bool list_software(struct lister *lister)
     return true;
 }
 
+static bool list_libraries(struct lister *lister)
+{
+    catalogue_view_libraries(&lister->parts, &lister->listing);
+    return true;
+}
+
 static bool list_scenarios(struct lister *lister)
 {
     catalogue_view_scenarios(&lister->parts, &lister->listing);
@@ -92,6 +98,11 @@ static uint32_t count_clusters(struct lister *lister)
 static uint32_t count_software(struct lister *lister)
 {
     return count_files(lister, catalogue_folders[CATALOGUE_SOFTWARE]);
+}
+
+static uint32_t count_libraries(struct lister *lister)
+{
+    return count_files(lister, catalogue_folders[CATALOGUE_LIBRARY]);
 }
 
 static uint32_t count_scenarios(struct lister *lister)
@@ -295,6 +306,7 @@ static const struct list_kind kinds[] = {
     {"gpus", "models/gpus", list_gpus, count_gpus},
     {"clusters", "nodes, network, storage: topologies", list_clusters, count_clusters},
     {"software", "frameworks and their year: models/software", list_software, count_software},
+    {"libraries", "what collectives cost: models/libraries", list_libraries, count_libraries},
     {"scenarios", "files to run: scenarios", list_scenarios, count_scenarios},
     {"runs", "predictions in the results file", list_runs, count_runs},
     {"studies", "sweeps and comparisons in the results file", list_studies, count_studies},
@@ -335,10 +347,11 @@ static const struct argp_child children[] = {
 static const struct argp parser = {
     .parser = parse,
     .args_doc = "[KIND]",
-    .doc = "Lists what there is: models, gpus, clusters, software, scenarios, runs, studies, "
-           "commands, causes, metrics, plots. Without KIND, the kinds and how many of each."
-           "\vExample: stoker list clusters\n"
-           "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
+    .doc =
+        "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
+        "studies, commands, causes, metrics, plots. Without KIND, the kinds and how many of each."
+        "\vExample: stoker list clusters\n"
+        "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
     .children = children,
 };
 

@@ -1,9 +1,11 @@
-/* Files of the catalogue by name: a model, a GPU, a cluster, a software profile by itself. */
+/* Files of the catalogue by name: a model, a GPU, a cluster, a software
+ * profile, a collective library by itself. */
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 
 #include "spec/catalogue.h"
 #include "spec/cluster.h"
+#include "spec/library.h"
 #include "spec/model.h"
 #include "spec/software.h"
 
@@ -13,16 +15,13 @@ struct parts {
     struct diag *diag; /* errors of the files */
 };
 
-/* The file's tree, or NULL with a message. */
-const struct doc_node *parts_open(const struct parts *parts, enum catalogue_kind kind,
-                                  const char *name);
-
 /* False, with a message, when there is no such file or it is wrong. */
 MUST_USE bool parts_model(const struct parts *parts, const char *name, struct model *model);
 MUST_USE bool parts_gpu(const struct parts *parts, const char *name, struct gpu *gpu);
 MUST_USE bool parts_cluster(const struct parts *parts, const char *name, struct cluster *cluster);
 MUST_USE bool parts_software(const struct parts *parts, const char *name,
                              struct software *software);
+MUST_USE bool parts_library(const struct parts *parts, const char *name, struct library *library);
 
 /* NICs of a node together, one way. */
 double parts_node_bytes_per_s(const struct cluster *cluster);

@@ -1,12 +1,15 @@
-/* stoker plot: pictures of studies that are in the store. */
+/* stoker plot: pictures of studies that are in the store, and of clusters. */
 #include "cli/draw.h"
 #include "cli/options.h"
+#include "cli/plot_topology.h"
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEY_KIND = 0x500, KEY_METRIC, EXIT_FAILURE_ = 1, KEY_PREFIX_MIN = 4 };
+enum { KEY_KIND = 0x500, KEY_METRIC, KEY_NODES, EXIT_FAILURE_ = 1, KEY_PREFIX_MIN = 4 };
+enum { NODES_MAX = 1 << 20 };
 
 struct plot_input {
     struct options options; /* first: shared parsers look here */
@@ -15,6 +18,7 @@ struct plot_input {
     const char *x_axis;
     const char *y_axis;
     const char *path_base;
+    int64_t nodes; /* of a cluster; 0: not given */
 };
 
 static const struct argp_option option_list[] = {
@@ -22,6 +26,7 @@ static const struct argp_option option_list[] = {
     {"metric", KEY_METRIC, "NAME", 0, "What lines and heatmap show (default mfu)", 0},
     {"x", 'x', "AXIS", 0, "The axis to the right, e.g. batch.micro (default: the first)", 0},
     {"y", 'y', "AXIS", 0, "The heatmap's other axis (default: the second)", 0},
+    {"nodes", KEY_NODES, "N", 0, "The size of the cluster (default: all its nodes, or 128)", 0},
     {"output", 'o', "BASE", 0, "Write BASE.svg, .png, .csv and .gp", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -46,6 +51,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o':
         input->path_base = argument;
         return 0;
+    case KEY_NODES: {
+        char *end = argument;
+        input->nodes = strtol(argument, &end, 10);
+        if (*end != '\0' || input->nodes < 1 || input->nodes > NODES_MAX) {
+            argp_error(state, "--nodes is a count from 1, not '%s'", argument);
+        }
+        return 0;
+    }
     default:
         return options_parse_common(key, argument, state, &rule);
     }
@@ -54,11 +67,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
-    .args_doc = "[STUDY_KEY | FILE | last]...",
+    .args_doc = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER",
     .doc = "Draws studies that sweep or compare have stored: by the beginning of their key "
            "(`stoker list studies`), by their file, or the last one. Several studies are "
-           "several lines of one picture. Prints the paths that were written."
-           "\vExample: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu",
+           "several lines of one picture. Or draws the fabric of a cluster. Prints the paths that "
+           "were written."
+           "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
+           "stoker plot topology h100-roce-24k",
     .children = options_all,
 };
 
@@ -194,11 +209,23 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
     return is_read && draw(cli, wish, series, count, paths);
 }
 
+/* "topology" is no key of a study, which has digits and a to f. */
+static bool asks_for_topology(const struct plot_input *input)
+{
+    return input->options.argument_count == 2 &&
+           strcmp(input->options.arguments[0], "topology") == 0;
+}
+
 int command_plot(struct cli *cli, int argc, char **argv)
 {
     struct plot_input input = {.kind = "lines"};
     options_init(&input.options, cli);
     argp_parse(&parser, argc, argv, 0, NULL, &input);
+    if (asks_for_topology(&input)) {
+        const struct plot_topology_wish topology = {input.options.arguments[1], input.nodes,
+                                                    input.path_base};
+        return plot_topology_command(&input.options, &topology);
+    }
     struct draw_wish wish;
     if (!make_wish(&input, &wish)) {
         return EXIT_FAILURE_;

@@ -36,6 +36,18 @@ struct scenario *predict_load(const struct options *options, const char *path)
     return scenario;
 }
 
+/* What the fluid solver did: how often, over how much. */
+static void note_solver(const struct options *options, const struct engine_use *use)
+{
+    diag_add(
+        options->cli->diag, DIAG_NOTE, NULL,
+        "fluid solver: %.1f ms for %lld instants in %lld fills of %.1f flows on average, %lld at "
+        "most; %lld events, %lld links",
+        use->solve_s * 1e3, (long long)use->solves, (long long)use->fills,
+        use->fills > 0 ? (double)use->flows_filled / (double)use->fills : 0.0,
+        (long long)use->region_max, (long long)use->events, (long long)use->links_simulated);
+}
+
 void predict_result(const struct options *options, const struct scenario *scenario,
                     struct result *result)
 {
@@ -44,6 +56,9 @@ void predict_result(const struct options *options, const struct scenario *scenar
     run_predict(options->cli->arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
     result->step.engine.host_peak_bytes = host_peak_bytes();
+    if (options->is_verbose) {
+        note_solver(options, &result->step.engine);
+    }
 }
 
 void predict_check_memory(const struct options *options, const struct result *result)

@@ -36,7 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-const struct argp session_options = {.options = option_list, .parser = parse};
+static const struct argp session_options = {.options = option_list, .parser = parse};
 
 const struct argp_child session_children[] = {
     {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},

@@ -30,9 +30,8 @@ struct session {
     struct draw_paths paths;
 };
 
-/* --plot and -o; --metric is added by those commands that have it. */
-extern const struct argp session_options;
-/* With it and all shared options, as the children of a command's parser. */
+/* --plot, -o and all shared options, as the children of a command's parser; --metric is added
+ * by those commands that have it. */
 extern const struct argp_child session_children[];
 
 void session_add_metric(struct session *session, const char *metric);

@@ -58,13 +58,14 @@ static const struct argp parser = {
     .options = option_list,
     .parser = parse,
     .args_doc = "[KIND] NAME|FILE",
-    .doc = "Shows a scenario with the files it names put in, the defaults that hold, and what "
-           "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
-           "gpu, cluster or software of the catalogue; or, with `run KEY`, the scenario of a "
-           "stored run."
-           "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
-           "stoker show h100-roce-24k --nodes 2048\n"
-           "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"",
+    .doc =
+        "Shows a scenario with the files it names put in, the defaults that hold, and what "
+        "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
+        "gpu, cluster, library or software of the catalogue; or, with `run KEY`, the scenario of a "
+        "stored run."
+        "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
+        "stoker show h100-roce-24k --nodes 2048\n"
+        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"",
     .children = options_all,
 };
 
@@ -77,7 +78,9 @@ static struct doc_node *open_part(const struct show *show)
     const enum catalogue_kind kind = (enum catalogue_kind)show->target.kind;
     const struct doc_node reference = {.kind = DOC_SCALAR, .text = show->target.name};
     struct doc_node *part =
-        catalogue_open(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
+        kind == CATALOGUE_LIBRARY
+            ? library_open(arena, &show->catalogue, &reference, show->options.cli->diag)
+            : catalogue_open(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
     if (part == NULL) {
         return NULL;
     }
@@ -109,7 +112,7 @@ static bool apply_sets(const struct show *show, struct doc_node *root)
 static int64_t nodes_of(const struct show *show, const struct cluster *cluster)
 {
     const int64_t most = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
-    int64_t nodes = show->nodes > 0 ? show->nodes : cluster->nodes_max;
+    int64_t nodes = show->nodes > 0 ? show->nodes : cluster_nodes_max(cluster);
     nodes = nodes > 0 ? nodes : NODES_DEFAULT;
     return nodes < most ? nodes : most;
 }
@@ -117,8 +120,9 @@ static int64_t nodes_of(const struct show *show, const struct cluster *cluster)
 static bool check_nodes(const struct show *show, const struct cluster *cluster)
 {
     const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
-    const bool is_small = cluster->nodes_max > 0 && cluster->nodes_max < simulated;
-    const int64_t most = is_small ? cluster->nodes_max : simulated;
+    const int64_t own = cluster_nodes_max(cluster);
+    const bool is_small = own > 0 && own < simulated;
+    const int64_t most = is_small ? own : simulated;
     return show->nodes <= most ||
            diag_add(show->options.cli->diag, DIAG_USAGE, NULL, "--nodes %lld: %s has at most %lld",
                     (long long)show->nodes, cluster->name, (long long)most);
@@ -140,6 +144,16 @@ static bool read_software(struct show *show, struct scenario *scenario, const st
         return false;
     }
     show_figures_software(&show->sheet, &scenario->software);
+    return true;
+}
+
+static bool read_library(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    struct library *library = arena_alloc(show->options.cli->arena, sizeof *library);
+    if (!library_read(node, library, &scenario->assumptions, show->options.cli->diag)) {
+        return false;
+    }
+    show_figures_library(&show->sheet, library);
     return true;
 }
 
@@ -182,10 +196,9 @@ typedef bool part_function(struct show *show, struct scenario *scenario,
                            const struct doc_node *node);
 
 static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = read_model,
-    [CATALOGUE_CLUSTER] = read_cluster,
-    [CATALOGUE_SOFTWARE] = read_software,
-    [CATALOGUE_GPU] = read_gpu,
+    [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
+    [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
+    [CATALOGUE_LIBRARY] = read_library,
 };
 
 static bool load_part(struct show *show)

@@ -21,7 +21,19 @@ enum value_kind {
 };
 
 /* When a row counts at all. */
-enum when { ALWAYS, WITH_DATA, WITHOUT_DATA, WITH_CHECKPOINT, WITHOUT_CHECKPOINT, WITHOUT_TOKENS };
+enum when {
+    ALWAYS,
+    WITH_DATA,
+    WITHOUT_DATA,
+    WITH_CHECKPOINT,
+    WITHOUT_CHECKPOINT,
+    WITHOUT_TOKENS,
+    WITH_EXPERTS,
+    WITH_LEAVES, /* of fabrics */
+    WITH_PODS,
+    WITH_GROUPS,
+    WITH_SWITCHES,
+};
 
 struct row {
     const char *path;
@@ -44,6 +56,7 @@ static const char *const off[] = {"off"};
 static const char *const no[] = {"false"};
 static const char *const shared[] = {"shared"};
 static const char *const nobody[] = {"[]"};
+static const char *const tuned[] = {"{}"};
 
 #define AT(member) .offset = offsetof(struct scenario, member)
 #define COUNT(path_, member) .path = (path_), .kind = VALUE_COUNT, AT(member)
@@ -92,6 +105,9 @@ static const struct row rows[] = {
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH)},
     {QUANTITY("price.pue", price.pue, DIM_COUNT)},
     {FIXED("slow", nobody)},
+    {FIXED("collectives", tuned)},
+    {CHOICE("placement", placement, placement_names)},
+    {FIXED("jobs", nobody)},
     {COUNT("seed", seed)},
 
     {TEXT("model.title", model.title)},
@@ -104,17 +120,36 @@ static const struct row rows[] = {
     {BOOL("model.tied_embeddings", model.has_tied_embeddings)},
     {BOOL("model.embedding_norm", model.has_embedding_norm)},
     {BOOL("model.dropout", model.has_dropout)},
+    {COUNT("model.experts", model.experts), .is_optional = true, .note = "every layer is dense"},
+    {COUNT("model.expert_hidden", model.expert_hidden), .note = "ffn_hidden", .when = WITH_EXPERTS},
+    {COUNT("model.shared_experts", model.shared_experts), .when = WITH_EXPERTS},
+    {COUNT("model.dense_layers", model.dense_layers), .when = WITH_EXPERTS},
     {QUANTITY("model.advertised_parameters", model.advertised_parameters, DIM_COUNT),
      .is_optional = true, .note = "not stated"},
 
     {TEXT("cluster.title", cluster.title)},
     {COUNT("cluster.nodes", cluster.nodes_max), .is_optional = true,
      .note = "as many as a scenario asks for"},
-    {QUANTITY("cluster.fabric.oversubscription", cluster.oversubscription, DIM_COUNT)},
+    {BOOL("cluster.scale_up.multicast", cluster.has_multicast)},
+    {COUNT("cluster.scale_up.domain_nodes", cluster.domain_nodes)},
+    {QUANTITY("cluster.nics.round_latency", cluster.round_latency_s, DIM_SECONDS)},
+    {CHOICE("cluster.fabric.routing", cluster.routing, routing_names)},
+    {COUNT("cluster.fabric.ecmp_paths", cluster.ecmp_paths)},
+    {BOOL("cluster.fabric.pxn", cluster.has_pxn)},
+    {BOOL("cluster.fabric.in_network_reduction", cluster.has_in_network_reduction)},
+    {QUANTITY("cluster.fabric.oversubscription", cluster.oversubscription, DIM_COUNT),
+     .when = WITH_LEAVES},
+    {QUANTITY("cluster.fabric.uplink", cluster.uplink_bytes_per_s, DIM_LINK_BYTES_PER_S),
+     .note = "a NIC's", .when = WITH_LEAVES},
     {COUNT("cluster.fabric.leaves_per_pod", cluster.leaves_per_pod), .is_optional = true,
-     .note = "no third level"},
-    {QUANTITY("cluster.fabric.pod_oversubscription", cluster.pod_oversubscription, DIM_COUNT)},
-    {QUANTITY("cluster.collectives.launch", cluster.collective_launch_s, DIM_SECONDS)},
+     .note = "no third level", .when = WITH_PODS},
+    {QUANTITY("cluster.fabric.pod_oversubscription", cluster.pod_oversubscription, DIM_COUNT),
+     .when = WITH_PODS},
+    {QUANTITY("cluster.fabric.global_oversubscription", cluster.global_oversubscription, DIM_COUNT),
+     .when = WITH_GROUPS},
+    {FIXED("cluster.fabric.links", nobody), .when = WITH_SWITCHES},
+    {FIXED("cluster.fabric.routes", nobody), .when = WITH_SWITCHES},
+    {TEXT("cluster.collectives.library", cluster.library_name)},
 
     {TEXT("software.title", software.title)},
     {TEXT("software.framework", software.framework), .is_optional = true, .note = "not stated"},
@@ -225,6 +260,7 @@ static const char *value_text(struct arena *arena, const struct scenario *scenar
 
 static bool is_due(const struct scenario *scenario, enum when when)
 {
+    const uint32_t kind = scenario->cluster.fabric_kind;
     switch (when) {
     case WITH_DATA:
         return scenario->data.is_enabled;
@@ -234,8 +270,18 @@ static bool is_due(const struct scenario *scenario, enum when when)
         return scenario->checkpoint.is_enabled;
     case WITHOUT_CHECKPOINT:
         return !scenario->checkpoint.is_enabled;
+    case WITH_EXPERTS:
+        return scenario->model.experts > 0;
     case WITHOUT_TOKENS:
         return !(scenario->run_tokens > 0);
+    case WITH_LEAVES:
+        return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
+    case WITH_PODS:
+        return kind == FABRIC_RAIL || kind == FABRIC_TREE;
+    case WITH_GROUPS:
+        return kind == FABRIC_DRAGONFLY;
+    case WITH_SWITCHES:
+        return kind == FABRIC_EXPLICIT;
     case ALWAYS:
     default:
         return true;

@@ -28,16 +28,34 @@ static void add_parameter_table(struct sheet *sheet, const struct model *model,
     listing_column(table, "part", "part", false);
     listing_column(table, "parameters", "parameters", true);
     listing_column(table, "share", "%", true);
-    const int64_t in_layers = model->layers * count->layer;
-    sim_assert(count->embedding + in_layers + count->final_norm + count->head == count->total);
+    const int64_t with_experts = model_expert_layers(model, 0, model->layers);
+    const int64_t in_dense = (model->layers - with_experts) * count->layer;
+    const int64_t in_moe = with_experts * count->moe_layer;
+    sim_assert(count->embedding + in_dense + in_moe + count->final_norm + count->head ==
+               count->total);
     add_part(table, "embedding", count->embedding, count->total);
-    add_part(table, arena_printf(sheet->arena, "%" PRId64 " layers", model->layers), in_layers,
-             count->total);
-    add_part(table, "each layer", count->layer, count->total);
-    add_part(table, "matrices of a layer", count->layer_matrix, count->total);
+    if (in_dense > 0) {
+        const char *kind = with_experts > 0 ? "dense layers" : "layers";
+        add_part(table,
+                 arena_printf(sheet->arena, "%" PRId64 " %s", model->layers - with_experts, kind),
+                 in_dense, count->total);
+        add_part(table, with_experts > 0 ? "each dense layer" : "each layer", count->layer,
+                 count->total);
+        add_part(table, "matrices of a layer", count->layer_matrix, count->total);
+    }
+    if (in_moe > 0) {
+        add_part(table, arena_printf(sheet->arena, "%" PRId64 " layers with experts", with_experts),
+                 in_moe, count->total);
+        add_part(table, "each layer with experts", count->moe_layer, count->total);
+        add_part(table, "each expert", count->expert, count->total);
+        add_part(table, "each router", count->router, count->total);
+    }
     add_part(table, "final norm", count->final_norm, count->total);
     add_part(table, "output matrix", count->head, count->total);
     add_part(table, "total", count->total, count->total);
+    if (in_moe > 0) {
+        add_part(table, "active", count->active, count->total);
+    }
 }
 
 /* A training step spends three times the forward pass: once forward, twice backward. */
@@ -77,6 +95,9 @@ void show_figures_model(struct sheet *sheet, const struct model *model)
 {
     const struct parameter_count count = cost_parameters(model);
     sheet_count(sheet, "parameters", count.total);
+    if (model->experts > 0) {
+        sheet_count(sheet, "active_parameters", count.active);
+    }
     if (model->advertised_parameters > 0) {
         const double excess = (double)count.total / model->advertised_parameters - 1;
         sheet_number(sheet, "advertised_parameters", model->advertised_parameters,
@@ -150,6 +171,40 @@ void show_figures_software(struct sheet *sheet, const struct software *software)
         text = overlaps[i].is_true ? and_also(sheet->arena, text, overlaps[i].name) : text;
     }
     sheet_text(sheet, "overlaps_with_compute", text != NULL ? text : "nothing");
+}
+
+/* ---- collective library --------------------------------------------------------------- */
+
+/* What each architecture pays for an algorithm's protocols before the first round. */
+static void add_library_row(struct listing *table, const struct library *library,
+                            uint32_t architecture, uint32_t algorithm)
+{
+    const struct library_architecture *costs = &library->architectures[architecture];
+    listing_text(table, gpu_architecture_names[architecture]);
+    listing_text(table, library_algorithm_names[algorithm]);
+    listing_text(table, library->shapes[algorithm].is_automatic ? "yes" : "no");
+    for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+        const struct library_cost *cost = &costs->costs[algorithm][p];
+        const double base_s = cost->launch_s + cost->base_s;
+        listing_number(table, cost->is_offered ? base_s : 0.0,
+                       cost->is_offered ? arena_printf(table->arena, "%.1f", base_s * 1e6) : "-");
+    }
+}
+
+void show_figures_library(struct sheet *sheet, const struct library *library)
+{
+    struct listing *table = sheet_table(sheet, "start_of_a_collective");
+    listing_column(table, "architecture", "architecture", false);
+    listing_column(table, "algorithm", "algorithm", false);
+    listing_column(table, "automatic", "automatic", false);
+    listing_column(table, "ll_s", "LL us", true);
+    listing_column(table, "ll128_s", "LL128 us", true);
+    listing_column(table, "simple_s", "Simple us", true);
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+            add_library_row(table, library, i, a);
+        }
+    }
 }
 
 /* ---- assumptions ------------------------------------------------------------------------ */

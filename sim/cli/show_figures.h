@@ -1,4 +1,4 @@
-/* What follows from a model, GPU, cluster, software profile or scenario by itself,
+/* What follows from a model, GPU, cluster, library, software profile or scenario by itself,
  * before anything is simulated: counts, rates and sizes, with the formula in the .c. */
 #ifndef CLI_SHOW_FIGURES_H
 #define CLI_SHOW_FIGURES_H
@@ -8,6 +8,7 @@
 
 void show_figures_model(struct sheet *sheet, const struct model *model);
 void show_figures_gpu(struct sheet *sheet, const struct gpu *gpu);
+void show_figures_library(struct sheet *sheet, const struct library *library);
 void show_figures_software(struct sheet *sheet, const struct software *software);
 
 /* A cluster of `nodes` nodes (nodes * gpus_per_node <= SCENARIO_GPUS_MAX) with its GPU, NULL

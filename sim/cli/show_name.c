@@ -6,7 +6,8 @@
 
 const char *const show_kind_names[SHOW_KIND_COUNT_] = {
     [CATALOGUE_MODEL] = "model", [CATALOGUE_CLUSTER] = "cluster", [CATALOGUE_SOFTWARE] = "software",
-    [CATALOGUE_GPU] = "gpu",     [SHOW_SCENARIO] = "scenario",    [SHOW_RUN] = "run",
+    [CATALOGUE_GPU] = "gpu",     [CATALOGUE_LIBRARY] = "library", [SHOW_SCENARIO] = "scenario",
+    [SHOW_RUN] = "run",
 };
 
 enum { SHOWN_MAX = 60 };
@@ -34,6 +35,9 @@ static bool is_path(const char *name)
 static bool is_kind(const char *word, const char *kind)
 {
     const size_t length = strlen(kind);
+    if (strcmp(kind, "library") == 0 && strcmp(word, "libraries") == 0) {
+        return true;
+    }
     return strncmp(word, kind, length) == 0 &&
            (word[length] == '\0' || strcmp(word + length, "s") == 0);
 }

@@ -131,6 +131,21 @@ static void add_limit(struct sheet *sheet, const struct scenario *scenario)
                  number_quantity(arena, verdict.limit_bytes, DIM_BYTES));
 }
 
+/* Who holds an expert, and where a microbatch's tokens go. */
+static void add_experts(struct sheet *sheet, const struct scenario *scenario)
+{
+    const struct model *model = &scenario->model;
+    const struct parallel *parallel = &scenario->parallel;
+    if (model->experts == 0) {
+        return;
+    }
+    const int64_t tokens = scenario->batch.micro * scenario->batch.sequence_length / parallel->cp;
+    const int64_t local = model->experts / parallel->ep;
+    sheet_count(sheet, "experts_per_gpu", local);
+    sheet_count(sheet, "copies_of_each_expert", memory_expert_ranks(parallel));
+    sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / local);
+}
+
 void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario,
                            const char *version)
 {
@@ -143,6 +158,7 @@ void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario,
     sheet_rate(sheet, "node_bytes_per_s", node_bytes_per_s);
     sheet_rate(sheet, "gpu_bytes_per_s", node_bytes_per_s / (double)cluster->gpus_per_node);
     sheet_count(sheet, "data_parallel", scenario->parallel.dp);
+    add_experts(sheet, scenario);
     sheet_text(sheet, "layers_of_stages", layers_text(sheet->arena, &scenario->parallel));
     add_batch(sheet, scenario);
     sheet_count(sheet, "parameters", cost_parameters(&scenario->model).total);

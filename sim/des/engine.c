@@ -17,7 +17,6 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "des/fluid.h"
 
 #include <string.h>
 
@@ -25,7 +24,7 @@ __extension__ typedef unsigned __int128 uint128;
 
 #define COMPUTE 0u
 
-enum event_kind { EVENT_COMPUTE_END = 1, EVENT_LATENCY_END, EVENT_TRANSFER_END, EVENT_FLUID };
+enum event_kind { EVENT_COMPUTE_END = 1, EVENT_LATENCY_END, EVENT_PHASE_END, EVENT_FLUID };
 
 /* What one stream of an actor did so far, for the accounting of waits. */
 struct stream_ledger {
@@ -62,12 +61,16 @@ struct channel {
     uint32_t delivered;     /* pair: messages that arrived */
     uint32_t received;      /* pair: messages that were taken */
     bool is_moving;         /* latency or transfer under way */
-    bool is_direct;         /* all links slack: no solver */
     bool has_receiver;      /* pair: a receive is waiting */
+    uint32_t phase;         /* of the transfer under way: an index into transfers */
     sim_time started;       /* of the transfer under way or the last one */
-    int64_t bytes;          /* of the transfer under way */
     int64_t bytes_total;    /* sent */
     int64_t bytes_received; /* pair: as the receive tasks expected them */
+};
+
+struct path {
+    uint32_t channel;
+    bool is_direct; /* all links slack: no solver */
 };
 
 struct engine {
@@ -77,9 +80,11 @@ struct engine {
     struct fluid *fluid;
     struct actor *actors;
     struct channel *channels;
+    struct path *paths;
+    struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
-    sim_time last_end;                       /* of any task; stale events may lie later */
+    struct engine_job *jobs;                 /* end: of any task; stale events may lie later */
     uint64_t events;
     uint64_t tasks;
 };
@@ -273,26 +278,49 @@ static sim_time undisturbed_ns(int64_t bytes, int64_t bytes_per_s)
     return (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
 }
 
+static uint32_t path_of(const struct engine *engine, uint32_t number)
+{
+    const struct engine_transfer *phase =
+        &engine->system->transfers[engine->channels[number].phase];
+    debug_assert(phase->path < engine->system->channels[number].path_count);
+    return engine->system->channels[number].path_first + phase->path;
+}
+
+/* What a phase may use of its path on idle links, bytes/s. */
+static int64_t phase_cap(const struct engine_transfer *phase, const struct engine_path *path)
+{
+    const uint128 cap = phase->share == 0
+                            ? (uint128)path->cap_bytes_per_s
+                            : (uint128)path->cap_bytes_per_s * phase->share / ENGINE_FULL_SPEED;
+    return cap > 0 ? (int64_t)cap : 1;
+}
+
+/* A phase of a channel's transfer begins, after `latency_ns` more than its own. */
+static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, sim_time latency_ns)
+{
+    const struct engine_transfer *phase = &engine->system->transfers[index];
+    struct channel *channel = &engine->channels[number];
+    channel->phase = index;
+    channel->bytes_total += phase->bytes;
+    const uint32_t path = path_of(engine, number);
+    const sim_time starts = event_now(engine->queue) + latency_ns + phase->latency_ns;
+    if (engine->paths[path].is_direct) {
+        const int64_t cap = phase_cap(phase, &engine->system->paths[path]);
+        event_post(engine->queue, starts + undisturbed_ns(phase->bytes, cap), number,
+                   EVENT_PHASE_END);
+    } else {
+        event_post(engine->queue, starts, number, EVENT_LATENCY_END);
+    }
+}
+
 /* The transfer of a channel begins: its members are there. */
 static void begin_transfer(struct engine *engine, uint32_t number, uint32_t transfer)
 {
-    const struct engine_channel *plan = &engine->system->channels[number];
-    const struct engine_transfer *what = &engine->system->transfers[transfer];
     struct channel *channel = &engine->channels[number];
-    const sim_time now = event_now(engine->queue);
     sim_assert(!channel->is_moving);
     channel->is_moving = true;
-    channel->started = now;
-    channel->bytes = what->bytes;
-    channel->bytes_total += what->bytes;
-    const sim_time latency = plan->latency_ns + what->latency_ns;
-    if (channel->is_direct) {
-        event_post(engine->queue,
-                   now + latency + undisturbed_ns(what->bytes, plan->cap_bytes_per_s), number,
-                   EVENT_TRANSFER_END);
-    } else {
-        event_post(engine->queue, now + latency, number, EVENT_LATENCY_END);
-    }
+    channel->started = event_now(engine->queue);
+    begin_phase(engine, number, transfer, engine->system->channels[number].latency_ns);
 }
 
 static void take_message(struct engine *engine, struct channel *channel, const struct task *task)
@@ -332,12 +360,27 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
     return false;
 }
 
+/* The last actor to finish a step's compute ends the step. */
+static void note_step(struct engine *engine, uint32_t index)
+{
+    const struct engine_actor *actor = &engine->system->actors[index];
+    const uint32_t step_tasks = engine->system->programs[actor->program].step_tasks;
+    if (step_tasks != 0 && engine->actors[index].ended[COMPUTE] % step_tasks == 0) {
+        const uint32_t step = engine->actors[index].ended[COMPUTE] / step_tasks - 1;
+        sim_assert(step < ENGINE_STEPS_MAX);
+        engine->jobs[actor->job].step_ends[step] = event_now(engine->queue);
+    }
+}
+
 static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, sim_time start)
 {
     struct actor *actor = &engine->actors[index];
     const uint32_t number = actor->ended[stream]++;
     engine->tasks++;
-    engine->last_end = event_now(engine->queue);
+    if (stream == COMPUTE) {
+        note_step(engine, index);
+    }
+    engine->jobs[engine->system->actors[index].job].end = event_now(engine->queue);
     if (engine->options.on_task != NULL) {
         engine->options.on_task(engine->options.context, index, stream, number, start,
                                 event_now(engine->queue));
@@ -450,7 +493,8 @@ static void end_transfer(struct engine *engine, uint32_t number)
     const struct engine_channel *plan = &engine->system->channels[number];
     struct channel *channel = &engine->channels[number];
     const struct engine_member *members = &engine->system->members[plan->member_first];
-    sim_assert(channel->is_moving);
+    engine->traffic[number].transfers++;
+    engine->traffic[number].moving_ns += event_now(engine->queue) - channel->started;
     if (plan->kind == CHANNEL_PAIR) {
         end_pair(engine, channel, &members[0], &members[1]);
         return;
@@ -465,6 +509,27 @@ static void end_transfer(struct engine *engine, uint32_t number)
     }
 }
 
+static void end_phase(struct engine *engine, uint32_t number)
+{
+    const struct channel *channel = &engine->channels[number];
+    sim_assert(channel->is_moving);
+    const uint32_t next = engine->system->transfers[channel->phase].next;
+    if (next != 0) {
+        begin_phase(engine, number, next - 1, 0);
+    } else {
+        end_transfer(engine, number);
+    }
+}
+
+/* The latency of a phase is over: its bytes flow. */
+static void start_flow(struct engine *engine, uint32_t number)
+{
+    const struct engine_transfer *phase =
+        &engine->system->transfers[engine->channels[number].phase];
+    const uint32_t path = path_of(engine, number);
+    fluid_start(engine->fluid, path, phase->bytes, phase_cap(phase, &engine->system->paths[path]));
+}
+
 /* ---- events ----------------------------------------------------------------- */
 
 static void handle(struct engine *engine, const struct event *event)
@@ -477,15 +542,14 @@ static void handle(struct engine *engine, const struct event *event)
         }
         break;
     case EVENT_LATENCY_END:
-        fluid_start(engine->fluid, event->target, engine->channels[event->target].bytes,
-                    engine->system->channels[event->target].cap_bytes_per_s);
+        start_flow(engine, event->target);
         break;
-    case EVENT_TRANSFER_END:
-        end_transfer(engine, event->target);
+    case EVENT_PHASE_END:
+        end_phase(engine, event->target);
         break;
     case EVENT_FLUID:
         while (fluid_complete(engine->fluid, event, &flow)) {
-            end_transfer(engine, flow);
+            end_phase(engine, engine->paths[flow].channel);
         }
         break;
     default:
@@ -508,7 +572,37 @@ static void run_to_the_end(struct engine *engine)
 
 /* ---- set-up and outcome ------------------------------------------------------ */
 
-/* Links and flows of the fluid; flow i is channel i. */
+/* A channel runs one transfer at a time, so its paths are alternatives. */
+static void add_flow(struct engine *engine, uint32_t number, struct fluid_crossing *route)
+{
+    const struct engine_path *path = &engine->system->paths[number];
+    for (uint32_t k = 0; k < path->crossing_count; k++) {
+        const struct engine_crossing *crossing =
+            &engine->system->crossings[path->crossing_first + k];
+        route[k] = (struct fluid_crossing){crossing->link, crossing->usage};
+    }
+    const struct fluid_flow_options options = {
+        .route = route,
+        .route_count = path->crossing_count,
+        .weight = 1,
+        .cap_bytes_per_s_max = path->cap_bytes_per_s,
+        .alternative = engine->paths[number].channel + 1,
+    };
+    fluid_add_flow(engine->fluid, &options);
+}
+
+static bool is_direct(const struct engine *engine, const struct engine_path *path)
+{
+    for (uint32_t k = 0; k < path->crossing_count; k++) {
+        const uint32_t link = engine->system->crossings[path->crossing_first + k].link;
+        if (!fluid_link_is_slack(engine->fluid, link)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Links and flows of the fluid; flow i is path i. */
 static void build_fluid(struct arena *arena, struct engine *engine)
 {
     const struct engine_system *system = engine->system;
@@ -517,33 +611,23 @@ static void build_fluid(struct arena *arena, struct engine *engine)
         fluid_add_link(engine->fluid, system->link_capacities[i]);
     }
     uint32_t longest = 1;
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        const uint32_t count = system->channels[i].crossing_count;
+    for (uint32_t i = 0; i < system->path_count; i++) {
+        const uint32_t count = system->paths[i].crossing_count;
         longest = count > longest ? count : longest;
     }
     struct fluid_crossing *route = arena_array(arena, longest, sizeof *route);
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct engine_channel *channel = &system->channels[i];
-        for (uint32_t k = 0; k < channel->crossing_count; k++) {
-            const struct engine_crossing *crossing =
-                &system->crossings[channel->crossing_first + k];
-            route[k] = (struct fluid_crossing){crossing->link, crossing->usage};
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            engine->paths[channel->path_first + k].channel = i;
         }
-        const struct fluid_flow_options options = {.route = route,
-                                                   .route_count = channel->crossing_count,
-                                                   .weight = 1,
-                                                   .cap_bytes_per_s_max = channel->cap_bytes_per_s};
-        fluid_add_flow(engine->fluid, &options);
+    }
+    for (uint32_t i = 0; i < system->path_count; i++) {
+        add_flow(engine, i, route);
     }
     fluid_seal(engine->fluid);
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        const struct engine_channel *channel = &system->channels[i];
-        bool is_direct = true;
-        for (uint32_t k = 0; k < channel->crossing_count && is_direct; k++) {
-            is_direct = fluid_link_is_slack(engine->fluid,
-                                            system->crossings[channel->crossing_first + k].link);
-        }
-        engine->channels[i].is_direct = is_direct;
+    for (uint32_t i = 0; i < system->path_count; i++) {
+        engine->paths[i].is_direct = is_direct(engine, &system->paths[i]);
     }
 }
 
@@ -553,6 +637,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     struct engine *engine = arena_alloc(arena, sizeof *engine);
     sim_assert(system->stream_count <= ENGINE_STREAMS_MAX);
     sim_assert(system->cause_count <= ENGINE_CAUSES_MAX);
+    sim_assert(system->job_count >= 1);
     engine->system = system;
     if (options != NULL) {
         engine->options = *options;
@@ -560,6 +645,9 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->queue = event_queue_new(arena);
     engine->actors = arena_array(arena, system->actor_count, sizeof *engine->actors);
     engine->channels = arena_array(arena, system->channel_count, sizeof *engine->channels);
+    engine->traffic = arena_array(arena, system->channel_count, sizeof *engine->traffic);
+    engine->paths = arena_array(arena, system->path_count, sizeof *engine->paths);
+    engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
     engine->weights = arena_array(arena, system->actor_count, sizeof *engine->weights);
     for (uint32_t i = 0; i < system->member_count; i++) {
@@ -577,20 +665,21 @@ static void check_finished(const struct engine *engine, uint32_t index)
     }
 }
 
-/* Books the time after each actor's last task and sums up. */
-static void close_books(struct engine *engine, sim_time end, struct engine_outcome *outcome)
+/* Books the time after each actor's last task, up to its job's end, and sums up. */
+static void close_books(struct engine *engine)
 {
     const struct engine_system *system = engine->system;
     for (uint32_t i = 0; i < system->actor_count; i++) {
         check_finished(engine, i);
+        struct engine_job *job = &engine->jobs[system->actors[i].job];
         int64_t sum = 0;
         for (uint32_t c = 0; c < system->cause_count; c++) {
             sum += engine->causes[i][c];
         }
-        sim_assert(sum <= end);
-        book(engine, i, system->end_cause, end - sum);
+        sim_assert(sum <= job->end);
+        book(engine, i, system->end_cause, job->end - sum);
         for (uint32_t c = 0; c < system->cause_count; c++) {
-            outcome->total_causes[c] += engine->causes[i][c] * system->actors[i].multiplicity;
+            job->total_causes[c] += engine->causes[i][c] * system->actors[i].multiplicity;
         }
     }
 }
@@ -621,11 +710,12 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     fluid_solve(engine->fluid);
     run_to_the_end(engine);
     memset(outcome, 0, sizeof *outcome);
-    outcome->end = engine->last_end;
-    close_books(engine, outcome->end, outcome);
+    close_books(engine);
     sum_traffic(engine, outcome);
+    outcome->jobs = engine->jobs;
     outcome->actor_causes = engine->causes;
+    outcome->traffic = engine->traffic;
     outcome->tasks = engine->tasks;
     outcome->events = engine->events;
-    outcome->solves = fluid_statistics(engine->fluid).solves;
+    outcome->fluid = fluid_statistics(engine->fluid);
 }

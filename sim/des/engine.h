@@ -17,8 +17,9 @@
  *   pair        a sender and a receiver; sends start when they are ready, in order;
  *               a receive ends when its message has arrived (eager, buffered)
  *
- * A transfer is a latency (holding no bandwidth) and then bytes through the
- * channel's links by des/fluid.
+ * A transfer is a chain of phases; each is a latency (holding no bandwidth) and
+ * then bytes through one of the channel's paths by des/fluid. A pipelined collective has one
+ * phase; one in rounds has several, which add up and do not overlap.
  *
  * Accounting: each nanosecond of stream 0, from 0 to the end of the whole
  * simulation, is booked on one cause. Work books on the task's cause, on
@@ -27,6 +28,9 @@
  * stream's task was waiting for its partners on the stream's wait cause, the
  * rest on its exposed cause. Per actor the causes sum to the end time exactly;
  * this is asserted.
+ *
+ * Jobs: actors belong to jobs, which share nothing but links. Each job ends with its own last
+ * task; its actors' books close then.
  *
  * Multiplicity: an actor may stand for many identical ones, a channel for many
  * identical channels. A member's weight is how many of the real channel's
@@ -40,13 +44,14 @@
 #define DES_ENGINE_H
 
 #include "des/event.h"
+#include "des/fluid.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
 
-#define ENGINE_STREAMS_MAX 12
+#define ENGINE_STREAMS_MAX 16
 #define ENGINE_CAUSES_MAX 16
 #define ENGINE_WAITS_MAX 3
 #define ENGINE_NONE UINT32_MAX
@@ -70,18 +75,24 @@ struct task {
     int64_t work_ns;    /* compute: at full speed, launch_ns included */
 };
 
+/* One phase of a transfer, and what follows it. */
 struct engine_transfer {
     sim_time latency_ns;
     int64_t bytes;
+    uint32_t path;  /* of the channel */
+    uint32_t share; /* millionths of the path's cap that it may use; 0: all */
+    uint32_t next;  /* the phase that follows: its index + 1; 0: none */
 };
 
 struct engine_program {
     const struct task *tasks[ENGINE_STREAMS_MAX];
     uint32_t counts[ENGINE_STREAMS_MAX];
+    uint32_t step_tasks; /* of stream 0 in one step, when steps are repeated; else 0 */
 };
 
 struct engine_actor {
     uint32_t program;
+    uint32_t job;                          /* 0 .. job_count - 1 */
     uint32_t speed;                        /* 1 .. ENGINE_FULL_SPEED */
     int64_t multiplicity;                  /* >= 1 */
     uint32_t channels[ENGINE_STREAMS_MAX]; /* by stream, ENGINE_NONE if unused; [0] unused */
@@ -100,15 +111,21 @@ struct engine_crossing {
     uint64_t usage; /* FLUID_USAGE_ONE = once; multiplied by multiplicity on that link */
 };
 
+/* One way of a channel through the links. */
+struct engine_path {
+    uint32_t crossing_first;
+    uint32_t crossing_count;
+    int64_t cap_bytes_per_s; /* on idle links */
+};
+
 struct engine_channel {
     uint8_t kind;          /* enum channel_kind */
     uint32_t needed;       /* collective: sum of weights */
     uint32_t member_first; /* pair: sender, then receiver */
     uint32_t member_count;
-    uint32_t crossing_first;
-    uint32_t crossing_count;
+    uint32_t path_first;
+    uint32_t path_count;
     sim_time latency_ns; /* added to each transfer's */
-    int64_t cap_bytes_per_s;
     int64_t multiplicity;
 };
 
@@ -123,13 +140,15 @@ struct engine_system {
     const struct engine_program *programs;
     const struct engine_actor *actors;
     const struct engine_channel *channels;
+    const struct engine_path *paths; /* each of one channel */
     const struct engine_member *members;
     const struct engine_crossing *crossings;
     const int64_t *link_capacities; /* bytes/s */
     const struct engine_transfer *transfers;
     struct engine_stream streams[ENGINE_STREAMS_MAX];
     uint32_t program_count, actor_count, channel_count, member_count, crossing_count, link_count;
-    uint32_t transfer_count, stream_count, cause_count;
+    uint32_t path_count, transfer_count, stream_count, cause_count;
+    uint32_t job_count;                                  /* >= 1 */
     uint8_t launch_cause, interference_cause, end_cause; /* end: after an actor's last task */
 };
 
@@ -142,14 +161,28 @@ struct engine_options {
     void *context;
 };
 
-struct engine_outcome {
+#define ENGINE_STEPS_MAX 64
+
+struct engine_job {
     sim_time end;
+    sim_time step_ends[ENGINE_STEPS_MAX];    /* of stream 0, where programs have step_tasks */
+    int64_t total_causes[ENGINE_CAUSES_MAX]; /* ns, times multiplicity */
+};
+
+/* What one channel did. */
+struct engine_traffic {
+    uint64_t transfers;
+    sim_time moving_ns; /* latency and transfer, over all of them */
+};
+
+struct engine_outcome {
+    struct engine_job *jobs;
     int64_t (*actor_causes)[ENGINE_CAUSES_MAX]; /* ns, per simulated actor, times 1 */
-    int64_t total_causes[ENGINE_CAUSES_MAX];    /* times multiplicity */
+    struct engine_traffic *traffic;             /* per channel */
     int64_t bytes_sent, bytes_received;         /* over pairs, times multiplicity; equal */
     uint64_t tasks;                             /* executed by simulated actors */
     uint64_t events;
-    uint64_t solves;
+    struct fluid_statistics fluid;
 };
 
 /* Runs the system to its end. All memory is the arena's. */

@@ -46,7 +46,7 @@ struct fluid;
 typedef uint32_t link_id;
 typedef uint32_t flow_id;
 
-#define FLUID_USAGE_ONE 65536u
+#define FLUID_USAGE_ONE 16777216u
 
 struct fluid_crossing {
     link_id link;

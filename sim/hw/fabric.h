@@ -1,65 +1,88 @@
 /* The fabric: every link of a cluster, and which links a transfer crosses.
  *
- * Links are one way. A GPU has a scale-up port (NVLink or PCIe) out and in,
- * and a host link; a node has NICs, each out and in; NICs hang on leaves, leaves
- * on the spine, groups of leaves (pods) on a core:
+ * Links are one way. A GPU has a scale-up port (NVLink or PCIe) out and in, and a host
+ * link; a node has NIC ports, each out and in; ports hang on switches, switches on one
+ * another. What lies between the switches is hw/topology's: a table of kinds (rail,
+ * rail-only, tree, dragonfly, torus, explicit), each a function that builds switches and
+ * links from the cluster file.
  *
- *      GPU --scale-up-- node switch          rail fabric: NIC i of each node of a
- *       |                                    leaf group is on leaf i of the group
- *      NIC ==> leaf ==> (spine) ==> leaf     tree fabric: all NICs of a node are
- *                 \==> pod up ==> core       on the group's one leaf
+ *      GPU --scale-up-- switch of its NVLink domain (a node, or a rack of trays)
+ *       |
+ *      NIC port ==> switch ==> ... ==> switch ==> NIC port
  *
- * The spine inside a pod and the core are not links of their own: what can be
- * scarce there is the up-links that lead into them (capacity down / oversubscription).
  * Capacities are what transfers achieve: advertised bandwidth times the measured
- * efficiency in the cluster file.
+ * efficiency in the cluster file. GPU g of a node uses port g * ports / gpus (more NICs
+ * than GPUs: its share of them is one port of that many times the bandwidth).
  *
- * GPU g of a node uses NIC g * nics / gpus (more NICs than GPUs: its share of
- * them is one port of that many times the bandwidth).
+ * Routing between switches follows shortest paths.
+ *   adaptive   parallel links of equal ends are one link of their sum, and where several
+ *              next hops lie on shortest paths the traffic spreads evenly over them
+ *   ecmp       each connection takes, hop by hop, one of the links that lie on shortest
+ *              paths, by a hash of (seed, connection, hop); collisions are real. A
+ *              connection is (from port, to port, path), `ecmp_paths` of them share a transfer
+ * With rail-local routing (PXN) a transfer between different ports of two nodes goes by NVLink
+ * to the GPU on the destination's port first, so that it stays on its rail.
  *
- * A ring over ranks sorted by node crosses a node boundary once per node; its
- * traffic spreads over the NICs of its members there (rails), so each carries
- * 1/rails of the ring's bytes.
+ * Two GPUs of one NVLink domain talk by scale-up links, others by NICs.
  *
- * ASSUMES: a tree collective loads the same links as a ring with the tree's bytes.
- * ASSUMES: NVLink usage of a ring is one on each member's port, though the member
- * before a node boundary sends by NIC (at most 1/members too much).
- * ASSUMES: no ECMP collisions; adaptive routing spreads a leaf's traffic evenly.
+ * A transfer's links are traced send by send: fabric_trace_begin, any number of
+ * fabric_trace_*, fabric_trace_end. Usages add up per link; FLUID_USAGE_ONE is the
+ * transfer's bytes once. What a collective sends where is plan/collective's business;
+ * train/transfer joins the two.
+ *
+ * ASSUMES: adaptive routing is perfect: it spreads evenly and loses nothing to reordering.
+ * ASSUMES: only shortest paths are taken (dragonfly: minimal routing, no Valiant detours).
  */
 #ifndef HW_FABRIC_H
 #define HW_FABRIC_H
 
 #include "des/event.h"
+#include "hw/topology.h"
 #include "spec/cluster.h"
 
 struct arena;
 
+/* Kinds of links; those from LINK_SWITCH_FIRST_ on lie between switches. */
 enum link_kind {
     LINK_SCALE_UP_OUT,
     LINK_SCALE_UP_IN,
     LINK_HOST,
     LINK_NIC_OUT,
     LINK_NIC_IN,
-    LINK_LEAF_UP,
-    LINK_LEAF_DOWN,
-    LINK_POD_UP,
-    LINK_POD_DOWN,
     LINK_STORAGE_NODE, /* one node's share of the storage network */
-    LINK_STORAGE,      /* the file system's aggregate */
+    LINK_STORAGE,      /* the file system's aggregate, writing */
+    LINK_STORAGE_READ,
+    LINK_SWITCH_FIRST_,
+    LINK_LEAF_UP = LINK_SWITCH_FIRST_,
+    LINK_LEAF_DOWN,
+    LINK_POD_UP, /* spine of a pod to core */
+    LINK_POD_DOWN,
+    LINK_GLOBAL, /* dragonfly: between groups */
+    LINK_TORUS,  /* between neighbours */
+    LINK_TRUNK,  /* explicit: as the file names it */
     LINK_KIND_COUNT_
 };
 
-/* "NVLink out", "NIC in", "leaf up-link": for people. */
+/* "scale-up port out", "NIC in", "leaf up-link": for people. */
 extern const char *const link_titles[LINK_KIND_COUNT_];
+
+struct fabric_spread;
 
 struct fabric {
     const struct cluster *cluster;
-    uint32_t gpus, nodes, leaf_groups, pods;
+    uint32_t gpus, nodes, domains;
     uint32_t ports_per_node; /* NICs, or GPUs if there are more NICs than GPUs */
-    uint32_t leaves_per_group;
-    uint32_t first[LINK_KIND_COUNT_ + 1]; /* number of the first link of each kind */
-    int64_t capacity[LINK_KIND_COUNT_];   /* bytes/s */
-    uint64_t *scratch_usage;              /* per link, for building routes */
+    struct topology topology;
+    uint32_t first[LINK_SWITCH_FIRST_ + 1]; /* first link of each kind; then the switches' */
+    uint32_t link_count;
+    int64_t capacity[LINK_SWITCH_FIRST_]; /* bytes/s, of the kinds above the switches */
+    uint64_t ecmp_seed;
+    uint64_t *scratch_usage; /* per link, for tracing */
+    uint32_t *scratch_links; /* links touched so far */
+    uint32_t scratch_count;
+    uint32_t hops_max;            /* of the trace under way */
+    uint32_t *scratch_next;       /* next hops of a switch */
+    struct fabric_spread *spread; /* per switch, while traffic spreads over several ways */
     struct arena *arena;
 };
 
@@ -72,29 +95,67 @@ struct fabric_crossing {
 struct fabric_route {
     struct fabric_crossing *crossings; /* each link once; by link number */
     uint32_t count;
-    uint32_t nodes;          /* distinct nodes touched */
-    uint32_t hops_max;       /* switches on the longest leg between nodes */
-    int64_t cap_bytes_per_s; /* rate on an idle fabric */
+    uint32_t hops_max;       /* switches on the longest leg between NICs; 0: no NIC is used */
+    uint32_t bottleneck;     /* link that binds on an idle fabric (the first such) */
+    int64_t cap_bytes_per_s; /* rate on an idle fabric; INT64_MAX for an empty route */
 };
 
+/* `seed` picks the ECMP hash. All GPUs 0 .. gpus - 1 of the cluster's nodes in order. */
 void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluster *cluster,
-                 const struct gpu *gpu, uint32_t gpus);
+                 const struct gpu *gpu, uint32_t gpus, uint64_t seed);
 
-uint32_t fabric_link_count(const struct fabric *fabric);
 enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
+int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);
+/* "NIC out, node 3 port 5", "leaf 2 -> spine 7": for people. */
+const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, uint32_t link);
 
-/* A ring through `count` >= 2 ranks, given in increasing order. */
-void fabric_ring(struct fabric *fabric, const uint32_t *ranks, uint32_t count,
-                 struct fabric_route *route);
-void fabric_pair(struct fabric *fabric, uint32_t from, uint32_t to, struct fabric_route *route);
-/* From a GPU into its host's memory, and on to the file system unless `stops_at_host`. */
-void fabric_to_storage(struct fabric *fabric, uint32_t rank, bool stops_at_host,
-                       struct fabric_route *route);
+/* "leaf 2", or its name in the file. */
+const char *fabric_switch_name(struct arena *arena, const struct fabric *fabric, uint32_t number);
 
-/* Latency of one round of a collective inside a node, and of one between
- * nodes over that many switches; of one message of a pair. */
-double fabric_intra_round_s(const struct fabric *fabric);
-double fabric_inter_round_s(const struct fabric *fabric, uint32_t hops);
+/* Places. */
+uint32_t fabric_node_of(const struct fabric *fabric, uint32_t gpu);
+uint32_t fabric_domain_of(const struct fabric *fabric, uint32_t gpu); /* NVLink domain */
+uint32_t fabric_port_of(const struct fabric *fabric, uint32_t gpu);   /* within its node */
+
+/* ---- tracing ------------------------------------------------------------------- */
+
+void fabric_trace_begin(struct fabric *fabric);
+/* From one GPU to another, by the scale-up links or by NICs. */
+void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage);
+/* Through the switch of the GPU's own NVLink domain (NVLS: multicast and reduction there). */
+void fabric_trace_scale_up(struct fabric *fabric, uint32_t gpu, uint64_t out, uint64_t in);
+/* Reduction inside the network (SHARP) over the NIC ports of these GPUs: each port sends and
+ * receives `usage`, and each link between switches on the tree that joins their leaves
+ * carries it once, however many ports lie below. */
+void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_t count,
+                            uint64_t usage);
+
+/* Ways between a GPU's node and the file system, which hangs above the leaves. When it has no
+ * network of its own, they cross the GPU's NIC port and its leaf's up-links, spread evenly. */
+enum storage_way {
+    STORAGE_COPY,  /* GPU to its host's memory */
+    STORAGE_WRITE, /* GPU to the file system */
+    STORAGE_FLUSH, /* host's memory to the file system */
+    STORAGE_READ,  /* file system to host's memory */
+};
+void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way);
+
+/* The route is the arena's. */
+void fabric_trace_end(struct fabric *fabric, struct fabric_route *route);
+
+/* One message between two GPUs: both ends, the software and the switches between. */
 double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route);
+/* What the switches of the longest leg add to a round between nodes. */
+double fabric_hops_s(const struct fabric *fabric, uint32_t hops);
+
+/* ---- describing ------------------------------------------------------------------ */
+
+/* The links of one send in order, for `show`; at most `max`. With ECMP, of path 0. */
+uint32_t fabric_path(const struct fabric *fabric, uint32_t from, uint32_t to, uint32_t *links,
+                     uint32_t max);
+/* What one half of the nodes can send to the other, one way, bytes/s: nodes 0 .. n/2 - 1
+ * to node + n/2, port to port, all at once and all at one rate; the sum of rates. With ECMP it
+ * has the collisions of these flows in it. */
+double fabric_bisection(struct fabric *fabric);
 
 #endif

@@ -176,12 +176,12 @@ static bool close_file(struct plot_page *page, FILE *file, const char *suffix)
                     plot_path(page->arena, page->request->path_base, suffix), strerror(errno));
 }
 
-static bool write_files(struct plot_page *page, const struct plot_kind *kind)
+static bool write_files(struct plot_page *page, bool (*write)(struct plot_page *page))
 {
     page->csv = (struct csv){.out = open_file(page, ".csv")};
     page->script = open_file(page, ".gp");
     bool is_good = page->csv.out != NULL && page->script != NULL;
-    is_good = is_good && kind->write(page);
+    is_good = is_good && write(page);
     const bool is_data_good = close_file(page, page->csv.out, ".csv");
     const bool is_script_good = close_file(page, page->script, ".gp");
     return is_good && is_data_good && is_script_good;
@@ -210,18 +210,19 @@ static const struct plot_kind *find_kind(const char *name, struct diag *diag)
     return NULL;
 }
 
+bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page))
+{
+    const char *path_base = page->request->path_base;
+    page->name = name_of(page->arena, path_base);
+    return path_make_directories(page->arena, path_base, page->diag) && write_files(page, write) &&
+           gnuplot_run(page->arena, directory_of(page->arena, path_base), page->name, page->diag) &&
+           check_picture(page, ".svg") && check_picture(page, ".png");
+}
+
 bool plot_draw(struct arena *arena, const struct plot_request *request, struct diag *diag)
 {
     sim_assert(request->title != NULL);
     const struct plot_kind *kind = find_kind(request->kind, diag);
-    struct plot_page page = {.arena = arena,
-                             .request = request,
-                             .name = name_of(arena, request->path_base),
-                             .diag = diag};
-    if (kind == NULL || !collect_items(&page) ||
-        !path_make_directories(arena, request->path_base, diag) || !write_files(&page, kind)) {
-        return false;
-    }
-    return gnuplot_run(arena, directory_of(arena, request->path_base), page.name, diag) &&
-           check_picture(&page, ".svg") && check_picture(&page, ".png");
+    struct plot_page page = {.arena = arena, .request = request, .diag = diag};
+    return kind != NULL && collect_items(&page) && plot_page_draw(&page, kind->write);
 }

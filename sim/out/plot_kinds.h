@@ -11,6 +11,7 @@ struct plot_page {
     const char *name;        /* of the files, without suffix: safe in a script */
     struct plot_item *items; /* all rows of all series; at least one */
     uint32_t item_count;
+    const void *subject; /* what is drawn instead, of plots that are no study's */
     struct csv csv;
     FILE *script;
     struct diag *diag;
@@ -22,6 +23,10 @@ struct plot_kind {
      * is nothing to draw; the CSV is whole then all the same. */
     bool (*write)(struct plot_page *page);
 };
+
+/* Makes the files and runs gnuplot; `write` fills CSV and script as a kind's does. The page needs
+ * arena, request (title and path_base) and diag. */
+MUST_USE bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page));
 
 /* The beginning of every script. Each of the text columns, which are the last
  * ones of the CSV, in its order, becomes an array of that name with an element

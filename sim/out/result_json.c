@@ -49,6 +49,75 @@ static void put_run(struct json *json, const struct run_result *run)
     json_object_close(json);
 }
 
+static void put_links(struct json *json, const struct step_result *step)
+{
+    json_array_open(json, "links");
+    for (uint32_t i = 0; i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        json_object_open(json, NULL);
+        json_text(json, "kind", use->kind);
+        json_integer(json, "count", use->count);
+        json_text(json, "busiest", use->busiest);
+        json_number(json, "bytes", use->bytes);
+        json_integer(json, "capacity_bytes_per_s", use->capacity_bytes_per_s);
+        json_number(json, "utilisation_max", use->utilisation_max);
+        json_number(json, "utilisation_mean", use->utilisation_mean);
+        json_object_close(json);
+    }
+    json_array_close(json);
+    json_array_open(json, "busiest_links");
+    for (uint32_t i = 0; i < step->link_load_count; i++) {
+        const struct link_load *load = &step->link_loads[i];
+        json_object_open(json, NULL);
+        json_text(json, "link", load->name);
+        json_text(json, "kind", load->kind);
+        json_number(json, "bytes", load->bytes);
+        json_integer(json, "capacity_bytes_per_s", load->capacity_bytes_per_s);
+        json_number(json, "utilisation", load->utilisation);
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
+static void put_transfers(struct json *json, const struct step_result *step)
+{
+    json_array_open(json, "transfers");
+    for (uint32_t i = 0; i < step->traffic_count; i++) {
+        const struct traffic_use *use = &step->traffic[i];
+        json_object_open(json, NULL);
+        json_text(json, "stream", use->stream);
+        json_text(json, "operation", use->operation);
+        json_text(json, "algorithm", use->algorithm);
+        json_text(json, "protocol", use->protocol);
+        json_number(json, "bytes", use->bytes);
+        json_number(json, "rank_bytes", use->rank_bytes);
+        json_integer(json, "count", use->count);
+        json_number(json, "latency_s", use->latency_s);
+        json_number(json, "alone_s", use->alone_s);
+        json_number(json, "slowdown", use->slowdown);
+        json_text(json, "bottleneck", use->bottleneck);
+        json_bool(json, "extrapolated", use->is_extrapolated);
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
+static void put_jobs(struct json *json, const struct step_result *step)
+{
+    json_array_open(json, "jobs");
+    for (uint32_t i = 0; i < step->job_count; i++) {
+        const struct job_use *use = &step->jobs[i];
+        json_object_open(json, NULL);
+        json_text(json, "scenario", use->title);
+        json_integer(json, "gpus", use->gpus);
+        json_integer(json, "steps", use->steps);
+        json_number(json, "step_alone_s", use->step_alone_s);
+        json_number(json, "step_s", use->step_s);
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
 static void put_assumptions(struct json *json, const struct assumptions *assumptions)
 {
     json_array_open(json, "assumptions");
@@ -72,6 +141,10 @@ static void put_engine(struct json *json, const struct engine_use *use)
     json_integer(json, "tasks", use->tasks);
     json_integer(json, "events", use->events);
     json_integer(json, "solves", use->solves);
+    json_integer(json, "fills", use->fills);
+    json_integer(json, "flows_filled", use->flows_filled);
+    json_integer(json, "region_max", use->region_max);
+    json_number(json, "solve_s", use->solve_s);
     json_number(json, "host_s", use->host_s);
     json_integer(json, "host_peak_bytes", use->host_peak_bytes);
     json_object_close(json);
@@ -102,6 +175,9 @@ static void put_members(struct json *json, const struct result *result)
     json_text(json, "bound_by", step->bound_by);
     json_text(json, "busiest_link", step->busiest_link);
     json_number(json, "busiest_link_utilisation", step->busiest_link_utilisation);
+    put_links(json, step);
+    put_transfers(json, step);
+    put_jobs(json, step);
     put_assumptions(json, &result->scenario->assumptions);
     put_engine(json, &step->engine);
 }

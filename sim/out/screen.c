@@ -130,6 +130,7 @@ static void print_title(const struct scenario *scenario, struct arena *arena, FI
 {
     const struct parallel *parallel = &scenario->parallel;
     const struct batch *batch = &scenario->batch;
+    const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
     struct table *lines = table_new(arena);
     table_column(lines, "", TABLE_LEFT);
     table_cell(lines, "%s", scenario->title);
@@ -137,9 +138,9 @@ static void print_title(const struct scenario *scenario, struct arena *arena, FI
                count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
                scenario->software.name, precision_names[scenario->precision]);
     table_cell(lines,
-               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", zero %" PRId64
+               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
                ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
-               parallel->tp, parallel->cp, parallel->pp, parallel->dp, parallel->zero,
+               parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
                schedule_names[parallel->schedule], count_text(arena, batch->global),
                count_text(arena, batch->sequence_length), batch->micro,
                recompute_names[scenario->recompute]);
@@ -219,6 +220,29 @@ void screen_causes(const struct result *result, struct arena *arena, FILE *out)
                 100 * step->busiest_link_utilisation);
     }
     fputs("\n\n", out);
+}
+
+static void print_jobs(const struct step_result *step, struct arena *arena, FILE *out)
+{
+    if (step->job_count == 0) {
+        return;
+    }
+    struct table *table = table_new(arena);
+    table_column(table, "jobs on the fabric", TABLE_LEFT);
+    table_column(table, "GPUs", TABLE_RIGHT);
+    table_column(table, "step alone s", TABLE_RIGHT);
+    table_column(table, "together s", TABLE_RIGHT);
+    table_column(table, "slower by", TABLE_RIGHT);
+    for (uint32_t i = 0; i < step->job_count; i++) {
+        const struct job_use *job = &step->jobs[i];
+        table_cell(table, "  %s", job->title);
+        table_cell(table, "%s", count_text(arena, job->gpus));
+        table_cell(table, "%.4f", job->step_alone_s);
+        table_cell(table, "%.4f", job->step_s);
+        table_cell(table, "%.1f %%", 100 * (job->step_s / job->step_alone_s - 1));
+    }
+    table_print(table, out);
+    fputc('\n', out);
 }
 
 static void print_memory(const struct step_result *step, struct arena *arena, FILE *out)
@@ -328,6 +352,7 @@ void screen_run(const struct result *result, struct arena *arena, FILE *out)
     print_title(result->scenario, arena, out);
     print_headline(result, arena, out);
     screen_causes(result, arena, out);
+    print_jobs(&result->step, arena, out);
     print_memory(&result->step, arena, out);
     print_conventions(result, arena, out);
     print_assumptions(&result->scenario->assumptions, arena, out);

@@ -186,17 +186,19 @@ static bool put_part(struct store *store, enum relation_id id, const struct valu
     return is_good_put(put);
 }
 
-static bool count_assumptions(struct store *store, const char *run_key, int64_t *count,
-                              struct diag *diag)
+static bool count_parts(struct store *store, enum relation_id id, const char *run_key,
+                        int64_t *count, struct diag *diag)
 {
-    sqlite3_stmt *statement =
-        sql_prepare(store, "SELECT count(*) FROM assumption WHERE run_key = ?1", diag);
+    const char *name = store_relations[id].name;
+    sqlite3_stmt *statement = sql_prepare(
+        store, arena_printf(store->arena, "SELECT count(*) FROM %s WHERE run_key = ?1", name),
+        diag);
     if (statement == NULL) {
         return false;
     }
     sqlite3_bind_text(statement, 1, run_key, -1, SQLITE_TRANSIENT);
     const bool is_good =
-        sqlite3_step(statement) == SQLITE_ROW || sql_fail(store, diag, "read its assumptions");
+        sqlite3_step(statement) == SQLITE_ROW || sql_fail(store, diag, "read what a run leaned on");
     if (is_good) {
         *count = sqlite3_column_int64(statement, 0);
     }
@@ -204,25 +206,28 @@ static bool count_assumptions(struct store *store, const char *run_key, int64_t 
     return is_good;
 }
 
-static bool put_assumptions(struct store *store, const struct result *result, bool was_there,
-                            struct diag *diag)
+/* All rows of one table that belong to a run: `count` of them, made by `fill`. */
+static bool put_parts(struct store *store, enum relation_id id, const struct result *result,
+                      size_t count,
+                      void (*fill)(const struct result *result, size_t index, struct value *values),
+                      bool was_there, struct diag *diag)
 {
     struct value values[STORE_COLUMNS_MAX];
-    const size_t count = result->scenario->assumptions.count;
     for (size_t i = 0; i < count; i++) {
-        rows_assumption(result, i, values);
-        if (!put_part(store, RELATION_ASSUMPTION, values, was_there, diag)) {
+        fill(result, i, values);
+        if (!put_part(store, id, values, was_there, diag)) {
             return false;
         }
     }
     int64_t stored = 0;
-    if (!count_assumptions(store, result->key, &stored, diag)) {
+    if (!count_parts(store, id, result->key, &stored, diag)) {
         return false;
     }
     if (stored != (int64_t)count) {
         return diag_add(diag, DIAG_FAILURE, NULL,
-                        "%s: run %s is stored already, with %lld assumptions instead of %zu",
-                        store->path, result->key, (long long)stored, count);
+                        "%s: run %s is stored already, with %lld rows of %s instead of %zu",
+                        store->path, result->key, (long long)stored, store_relations[id].name,
+                        count);
     }
     return true;
 }
@@ -241,7 +246,17 @@ static bool put_result(struct store *store, const struct result *result, struct 
             return false;
         }
     }
-    return put_assumptions(store, result, put == PUT_SAME, diag);
+    const struct step_result *step = &result->step;
+    const bool was_there = put == PUT_SAME;
+    return put_parts(store, RELATION_ASSUMPTION, result, result->scenario->assumptions.count,
+                     rows_assumption, was_there, diag) &&
+           put_parts(store, RELATION_LINK_USE, result, step->link_use_count, rows_link_use,
+                     was_there, diag) &&
+           put_parts(store, RELATION_LINK_LOAD, result, step->link_load_count, rows_link_load,
+                     was_there, diag) &&
+           put_parts(store, RELATION_TRAFFIC, result, step->traffic_count, rows_traffic, was_there,
+                     diag) &&
+           put_parts(store, RELATION_JOB, result, step->job_count, rows_job, was_there, diag);
 }
 
 bool store_run(struct store *store, const struct result *result, struct diag *diag)

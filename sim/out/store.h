@@ -4,6 +4,10 @@
  *   run          one prediction; key = hash of (resolved scenario, version, seed)
  *   breakdown    (run_key, cause, gpu_ns)
  *   assumption   (run_key, name, value, reason)
+ *   link_use     (run_key, kind of link): the busiest one and how much it was used
+ *   link_load    (run_key, link): the busiest links of each kind
+ *   traffic      (run_key, stream, number): each kind of transfer, how it was done
+ *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
  *   study        one sweep or comparison: (key, title, kind)
  *   point        (study_key, number, label, axes as JSON, run_key or '', status, message)
  *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots

@@ -106,6 +106,49 @@
     X(TEXT, true, value, item->value)   \
     X(TEXT, true, reason, item->reason != NULL ? item->reason : "")
 
+#define LINK_USE_COLUMNS(X)                                           \
+    X(TEXT, true, run_key, result->key)                               \
+    X(TEXT, true, kind, use->kind)                                    \
+    X(INTEGER, true, links, use->count)                               \
+    X(TEXT, true, busiest, use->busiest)                              \
+    X(REAL, true, busiest_bytes, use->bytes)                          \
+    X(INTEGER, true, capacity_bytes_per_s, use->capacity_bytes_per_s) \
+    X(REAL, true, utilisation_max, use->utilisation_max)              \
+    X(REAL, true, utilisation_mean, use->utilisation_mean)
+
+#define LINK_LOAD_COLUMNS(X)                                           \
+    X(TEXT, true, run_key, result->key)                                \
+    X(TEXT, true, link, load->name)                                    \
+    X(TEXT, true, kind, load->kind)                                    \
+    X(REAL, true, bytes, load->bytes)                                  \
+    X(INTEGER, true, capacity_bytes_per_s, load->capacity_bytes_per_s) \
+    X(REAL, true, utilisation, load->utilisation)
+
+#define TRAFFIC_COLUMNS(X)                       \
+    X(TEXT, true, run_key, result->key)          \
+    X(TEXT, true, stream, use->stream)           \
+    X(INTEGER, true, number, (int64_t)index)     \
+    X(TEXT, true, operation, use->operation)     \
+    X(TEXT, true, algorithm, use->algorithm)     \
+    X(TEXT, true, protocol, use->protocol)       \
+    X(REAL, true, buffer_bytes, use->bytes)      \
+    X(REAL, true, rank_bytes, use->rank_bytes)   \
+    X(INTEGER, true, count_per_step, use->count) \
+    X(REAL, true, latency_s, use->latency_s)     \
+    X(REAL, true, alone_s, use->alone_s)         \
+    X(REAL, true, slowdown, use->slowdown)       \
+    X(TEXT, true, bottleneck, use->bottleneck)   \
+    X(INTEGER, true, is_extrapolated, use->is_extrapolated)
+
+#define JOB_COLUMNS(X)                             \
+    X(TEXT, true, run_key, result->key)            \
+    X(TEXT, true, scenario, use->title)            \
+    X(INTEGER, true, number, (int64_t)index)       \
+    X(INTEGER, true, gpus, use->gpus)              \
+    X(INTEGER, true, steps, use->steps)            \
+    X(REAL, true, step_alone_s, use->step_alone_s) \
+    X(REAL, true, step_s, use->step_s)
+
 #define STUDY_COLUMNS(X)        \
     X(TEXT, true, key, key)     \
     X(TEXT, true, title, title) \
@@ -132,6 +175,10 @@
 static const struct column run_columns[] = {RUN_COLUMNS(DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
 static const struct column assumption_columns[] = {ASSUMPTION_COLUMNS(DESCRIBE)};
+static const struct column link_use_columns[] = {LINK_USE_COLUMNS(DESCRIBE)};
+static const struct column link_load_columns[] = {LINK_LOAD_COLUMNS(DESCRIBE)};
+static const struct column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
+static const struct column job_columns[] = {JOB_COLUMNS(DESCRIBE)};
 static const struct column study_columns[] = {STUDY_COLUMNS(DESCRIBE)};
 static const struct column point_columns[] = {POINT_COLUMNS(DESCRIBE)};
 static const struct column point_axis_columns[] = {POINT_AXIS_COLUMNS(DESCRIBE)};
@@ -145,6 +192,10 @@ const struct relation store_relations[RELATION_COUNT_] = {
     [RELATION_RUN] = RELATION("run", run_columns, 1),
     [RELATION_BREAKDOWN] = RELATION("breakdown", breakdown_columns, 2),
     [RELATION_ASSUMPTION] = RELATION("assumption", assumption_columns, 2),
+    [RELATION_LINK_USE] = RELATION("link_use", link_use_columns, 2),
+    [RELATION_LINK_LOAD] = RELATION("link_load", link_load_columns, 2),
+    [RELATION_TRAFFIC] = RELATION("traffic", traffic_columns, 3),
+    [RELATION_JOB] = RELATION("job", job_columns, 3),
     [RELATION_STUDY] = RELATION("study", study_columns, 1),
     [RELATION_POINT] = RELATION("point", point_columns, 2),
     [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),
@@ -174,6 +225,34 @@ void rows_assumption(const struct result *result, size_t index, struct value *va
 {
     const struct assumption *item = &result->scenario->assumptions.items[index];
     const struct value row[] = {ASSUMPTION_COLUMNS(FILL)};
+    memcpy(values, row, sizeof row);
+}
+
+void rows_link_use(const struct result *result, size_t index, struct value *values)
+{
+    const struct link_use *use = &result->step.link_uses[index];
+    const struct value row[] = {LINK_USE_COLUMNS(FILL)};
+    memcpy(values, row, sizeof row);
+}
+
+void rows_link_load(const struct result *result, size_t index, struct value *values)
+{
+    const struct link_load *load = &result->step.link_loads[index];
+    const struct value row[] = {LINK_LOAD_COLUMNS(FILL)};
+    memcpy(values, row, sizeof row);
+}
+
+void rows_traffic(const struct result *result, size_t index, struct value *values)
+{
+    const struct traffic_use *use = &result->step.traffic[index];
+    const struct value row[] = {TRAFFIC_COLUMNS(FILL)};
+    memcpy(values, row, sizeof row);
+}
+
+void rows_job(const struct result *result, size_t index, struct value *values)
+{
+    const struct job_use *use = &result->step.jobs[index];
+    const struct value row[] = {JOB_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 

@@ -9,6 +9,10 @@ void rows_run(const struct result *result, struct value *values);
 
 void rows_breakdown(const struct result *result, enum cause cause, struct value *values);
 void rows_assumption(const struct result *result, size_t index, struct value *values);
+void rows_link_use(const struct result *result, size_t index, struct value *values);
+void rows_link_load(const struct result *result, size_t index, struct value *values);
+void rows_traffic(const struct result *result, size_t index, struct value *values);
+void rows_job(const struct result *result, size_t index, struct value *values);
 void rows_study(const char *key, const char *title, const char *kind, struct value *values);
 void rows_point(const char *study_key, const struct store_point *point, struct value *values,
                 struct arena *arena);

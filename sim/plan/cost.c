@@ -1,4 +1,4 @@
-/* Parameters and FLOPs of a dense decoder, in closed form.
+/* Parameters and FLOPs of a decoder, dense or with experts, in closed form.
  *
  * Parameters: GPT-2 and Llama layer layouts, as their public checkpoints have
  * them; the counts are exact integers and tests compare them with the
@@ -22,23 +22,62 @@ static int64_t qkv_width(const struct model *model)
     return (model->heads + 2 * model->kv_heads) * model->head_dim;
 }
 
-/* First matrix of the MLP: gate and up projection count as one. */
-static int64_t fc1_width(const struct model *model)
+/* Rows and columns of an MLP of a width: of its first matrix (gate and up projection count as
+ * one) and of the second. */
+static int64_t mlp_rows(const struct model *model, int64_t width)
 {
-    return model->mlp == MLP_SWIGLU ? 2 * model->ffn_hidden : model->ffn_hidden;
+    return model->mlp == MLP_SWIGLU ? 3 * width : 2 * width;
+}
+
+static int64_t mlp_bias_parameters(const struct model *model, int64_t width)
+{
+    const int64_t first = model->mlp == MLP_SWIGLU ? 2 * width : width;
+    return model->has_biases ? first + model->hidden : 0;
+}
+
+/* Weights of QKV and of the projection. */
+static int64_t attention_matrix_parameters(const struct model *model)
+{
+    return model->hidden * (qkv_width(model) + model->heads * model->head_dim);
+}
+
+static int64_t attention_bias_parameters(const struct model *model)
+{
+    return model->has_biases ? qkv_width(model) + model->hidden : 0;
 }
 
 /* Weights of the four matrices of a layer; 12 h^2 in GPT-3's shape. */
 static int64_t layer_matrix_parameters(const struct model *model)
 {
-    const int64_t attention_width = model->heads * model->head_dim;
-    const int64_t rows = qkv_width(model) + attention_width + fc1_width(model) + model->ffn_hidden;
-    return model->hidden * rows;
+    return attention_matrix_parameters(model) + model->hidden * mlp_rows(model, model->ffn_hidden);
 }
 
-static int64_t layer_bias_parameters(const struct model *model)
+static int64_t expert_matrix_parameters(const struct model *model)
 {
-    return qkv_width(model) + model->hidden + fc1_width(model) + model->hidden;
+    return model->hidden * mlp_rows(model, model->expert_hidden);
+}
+
+static int64_t moe_matrix_parameters(const struct model *model)
+{
+    return attention_matrix_parameters(model) +
+           model->shared_experts * expert_matrix_parameters(model);
+}
+
+static int64_t moe_layers(const struct model *model)
+{
+    return model_expert_layers(model, 0, model->layers);
+}
+
+static void count_moe_layer(const struct model *model, struct parameter_count *count)
+{
+    const int64_t biases = mlp_bias_parameters(model, model->expert_hidden);
+    sim_assert(model->experts_per_token > 0 && model->experts_per_token <= model->experts);
+    count->expert = expert_matrix_parameters(model) + biases;
+    count->router = model->hidden * model->experts;
+    count->moe_matrix = moe_matrix_parameters(model);
+    count->moe_layer = count->moe_matrix + 2 * norm_parameters(model) +
+                       attention_bias_parameters(model) + model->shared_experts * biases +
+                       count->router + model->experts * count->expert;
 }
 
 struct parameter_count cost_parameters(const struct model *model)
@@ -53,13 +92,23 @@ struct parameter_count cost_parameters(const struct model *model)
     }
     count.head = model->has_tied_embeddings ? 0 : table;
     count.layer_matrix = layer_matrix_parameters(model);
-    count.layer = count.layer_matrix + 2 * norm_parameters(model);
-    if (model->has_biases) {
-        count.layer += layer_bias_parameters(model);
+    count.layer = count.layer_matrix + 2 * norm_parameters(model) +
+                  attention_bias_parameters(model) + mlp_bias_parameters(model, model->ffn_hidden);
+    if (model->experts > 0) {
+        count_moe_layer(model, &count);
     }
     count.final_norm = norm_parameters(model) * (model->has_embedding_norm ? 2 : 1);
-    count.total = count.embedding + model->layers * count.layer + count.final_norm + count.head;
+    const int64_t with_experts = moe_layers(model);
+    count.total = count.embedding + (model->layers - with_experts) * count.layer +
+                  with_experts * count.moe_layer + count.final_norm + count.head;
+    count.active =
+        count.total - with_experts * (model->experts - model->experts_per_token) * count.expert;
     return count;
+}
+
+int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count)
+{
+    return count->moe_layer - model->experts * count->expert;
 }
 
 int64_t cost_padded_vocab(const struct model *model, int64_t tp)
@@ -75,7 +124,12 @@ struct token_flop cost_token_flop(const struct model *model, int64_t sequence_le
     const double layers = (double)model->layers;
     const double attention_width = (double)(model->heads * model->head_dim);
     struct token_flop flop;
-    flop.linear = layers * 2.0 * (double)layer_matrix_parameters(model);
+    const double with_experts = (double)moe_layers(model);
+    const int64_t sparse =
+        moe_matrix_parameters(model) + model->experts_per_token * expert_matrix_parameters(model);
+    flop.linear = (layers - with_experts) * 2.0 * (double)layer_matrix_parameters(model) +
+                  with_experts * 2.0 * (double)sparse;
+    flop.router = with_experts * 2.0 * (double)(model->hidden * model->experts);
     flop.core_full = layers * 4.0 * attention_width * (double)sequence_length;
     flop.core_causal = flop.core_full / 2.0;
     flop.logits = 2.0 * (double)model->hidden * (double)model->vocab;

@@ -9,7 +9,16 @@
  *   backward   POST_BACKWARD |AG| INNER_BACKWARD  DGRAD |RS|  WGRAD  PRE_BACKWARD
  *
  * (AG/RS with sequence parallelism; without it the RS is an all-reduce and the
- * AG nothing.) INNER_BACKWARD of the MLP is the second matrix's two gradients
+ * AG nothing.) A layer with experts has, instead of the MLP,
+ *
+ *   forward    PRE ROUTER |A2A| |AG| EXPERTS |RS| |A2A| EXPERTS_POST  [shared experts]  POST
+ *   backward   POST_BACKWARD  [shared experts]  EXPERTS_POST_BACKWARD |A2A| |AG|
+ *              EXPERTS_BACKWARD |RS| |A2A| ROUTER_BACKWARD PRE_BACKWARD
+ *
+ * where the all-to-alls are those of the expert-parallel group, and shared experts an MLP
+ * with its own AG and RS. With context parallelism the attention is cut in two where the keys
+ * and values of the other ranks are gathered (QKV |AG| CORE) and their gradients added up
+ * (CORE_BACKWARD |RS| QKV_BACKWARD). INNER_BACKWARD of the MLP is the second matrix's two gradients
  * and the activation's; DGRAD and WGRAD are those of the first matrix (or of
  * QKV), kept apart because communication may run beside them.
  *
@@ -21,6 +30,10 @@
  *
  * cost.c holds parameters and FLOPs, kernels.c the segments.
  *
+ * ASSUMES: tokens are spread evenly over the experts, none is dropped, and the experts' products
+ * are one grouped GEMM, each expert's rows padded to a multiple of 8; the matrices of an expert
+ * are cut by tp like an MLP's.
+ * ASSUMES: causal attention is balanced over context parallelism (2 cp pieces, dealt in pairs).
  * ASSUMES: rotary embedding, residual additions and bias additions are
  * memory-bound kernels of their bytes; index arithmetic is free.
  */
@@ -35,13 +48,21 @@
 struct parameter_count {
     int64_t embedding;    /* token and learned position tables */
     int64_t head;         /* output matrix; 0 when tied */
-    int64_t layer;        /* one transformer layer, norms and biases included */
+    int64_t layer;        /* one dense transformer layer, norms and biases included */
     int64_t layer_matrix; /* of which in weight matrices that tp shards */
+    int64_t moe_layer;    /* one layer with experts, all of them; 0: there is none */
+    int64_t moe_matrix;   /* of which in attention and shared experts, which tp shards */
+    int64_t router;       /* of which in the router, that every rank holds */
+    int64_t expert;       /* one routed expert */
     int64_t final_norm;   /* with BLOOM's embedding norm, if any */
     int64_t total;
+    int64_t active; /* that a token meets: total without the experts that it is not sent to */
 };
 
 struct parameter_count cost_parameters(const struct model *model);
+
+/* Parameters of a layer with experts but those of its routed experts. */
+int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count);
 
 /* Vocabulary padded to a multiple of 128 * tp, as Megatron pads it. */
 int64_t cost_padded_vocab(const struct model *model, int64_t tp);
@@ -50,10 +71,11 @@ int64_t cost_padded_vocab(const struct model *model, int64_t tp);
 
 /* Model FLOPs of one token, forward only, whole model, unpadded vocabulary. */
 struct token_flop {
-    double linear;      /* all layers' matrices */
+    double linear;      /* all layers' matrices; of experts those that a token is sent to */
     double core_full;   /* attention scores and values, full mask */
     double core_causal; /* half of it */
     double logits;
+    double router; /* not among the model FLOPs: Megatron-LM and most papers leave it out */
 };
 
 struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length);
@@ -110,6 +132,21 @@ enum segment_kind {
     SEGMENT_ATTENTION_WGRAD,
     SEGMENT_ATTENTION_PRE_BACKWARD,
     SEGMENT_SELECTIVE_RECOMPUTE, /* unfused: scores, softmax, values; fused: norms, activation */
+    SEGMENT_ATTENTION_QKV,       /* first part of SEGMENT_ATTENTION: qkv, rotary */
+    SEGMENT_ATTENTION_CORE,      /* the rest: core, projection */
+    SEGMENT_ATTENTION_CORE_BACKWARD, /* INNER_BACKWARD in two: projection's gradients, core */
+    SEGMENT_ATTENTION_QKV_BACKWARD,  /* rotary, joining of the gradients of Q, K, V */
+    SEGMENT_ROUTER,                  /* choice of experts, copies of tokens for them */
+    SEGMENT_EXPERTS,
+    SEGMENT_EXPERTS_POST, /* weighted sum of the experts' results */
+    SEGMENT_EXPERTS_POST_BACKWARD,
+    SEGMENT_EXPERTS_BACKWARD,
+    SEGMENT_ROUTER_BACKWARD,
+    SEGMENT_SHARED, /* the shared experts as one MLP; empty: there are none */
+    SEGMENT_SHARED_INNER_BACKWARD,
+    SEGMENT_SHARED_DGRAD,
+    SEGMENT_SHARED_WGRAD,
+    SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS, /* of a layer with experts */
     SEGMENT_EMBEDDING,
     SEGMENT_EMBEDDING_BACKWARD,
     SEGMENT_HEAD_PRE,      /* final norm */
@@ -119,9 +156,9 @@ enum segment_kind {
     SEGMENT_COUNT_
 };
 
-/* What the kernels of a segment depend on. The scenario has checked that tp divides heads
- * and ffn_hidden, divides kv_heads or exceeds them, and, with sequence parallelism, divides
- * micro * sequence_length. */
+/* What the kernels of a segment depend on. The scenario has checked that tp divides heads,
+ * ffn_hidden and expert_hidden, cp sequence_length and ep experts; that tp divides kv_heads or
+ * exceeds them, and, with sequence parallelism, divides micro * sequence_length / cp. */
 struct cost_shape {
     const struct model *model;
     const struct software *software;
@@ -130,10 +167,12 @@ struct cost_shape {
     bool is_sequence_parallel;
     int64_t micro;           /* sequences */
     int64_t sequence_length; /* tokens */
+    int64_t cp;              /* ranks that share each sequence */
+    int64_t ep;              /* ranks that share the experts of a layer */
 };
 
 /* Fills *segment. Backward segments hold backward kernels only. It may be empty (nothing
- * to recompute, no dropout or bias to undo). */
+ * to recompute, no dropout or bias to undo, no experts). */
 void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct segment *segment);
 
 /* Optimizer update of `parameters` parameters kept on this rank, with fp32

@@ -3,10 +3,10 @@
 
 #include "base/check.h"
 
-static int64_t share(int64_t whole, int64_t tp)
+static int64_t share(int64_t whole, int64_t ranks)
 {
-    sim_assert(whole % tp == 0);
-    return whole / tp;
+    sim_assert(whole % ranks == 0);
+    return whole / ranks;
 }
 
 static struct shard make_shard(const struct model *model, int64_t tp)
@@ -16,7 +16,6 @@ static struct shard make_shard(const struct model *model, int64_t tp)
     shard.kv_heads = model->kv_heads < tp ? 1 : share(model->kv_heads, tp);
     shard.attention_width = shard.heads * model->head_dim;
     shard.qkv_width = (shard.heads + 2 * shard.kv_heads) * model->head_dim;
-    shard.ffn = share(model->ffn_hidden, tp);
     shard.vocab = share(cost_padded_vocab(model, tp), tp);
     return shard;
 }
@@ -26,17 +25,20 @@ void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,
 {
     sim_assert(shape->tp > 0);
     sim_assert(shape->micro > 0 && shape->sequence_length > 0);
+    sim_assert(shape->cp > 0 && shape->ep > 0);
     *segment = (struct segment){0};
     *list = (struct kernel_list){.shape = shape, .segment = segment};
     list->shard = make_shard(shape->model, shape->tp);
     const uint32_t gradient_precision = shape->software->gradient_precision;
     list->element_bytes = (double)precision_bytes(shape->precision);
     list->gradient_bytes = (double)precision_bytes((enum precision)gradient_precision);
-    list->tokens = shape->micro * shape->sequence_length;
+    list->length = share(shape->sequence_length, shape->cp);
+    list->tokens = shape->micro * list->length;
     list->tokens_outside = list->tokens;
     if (shape->is_sequence_parallel) {
         list->tokens_outside = share(list->tokens, shape->tp);
     }
+    list->mlp = (struct mlp_part){list->tokens, share(shape->model->ffn_hidden, shape->tp)};
 }
 
 struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum kernel_kind kind)

@@ -28,8 +28,14 @@ struct shard {
     int64_t kv_heads;        /* copied when there are fewer than ranks, as Megatron does */
     int64_t attention_width; /* heads * head_dim */
     int64_t qkv_width;       /* (heads + 2 * kv_heads) * head_dim */
-    int64_t ffn;
-    int64_t vocab; /* padded */
+    int64_t vocab;           /* padded */
+};
+
+/* The MLP that is worked on: of a dense layer, the experts that a rank holds, or the shared
+ * ones together. */
+struct mlp_part {
+    int64_t tokens; /* that go through it on one rank */
+    int64_t width;  /* f/t */
 };
 
 struct kernel_list {
@@ -38,8 +44,10 @@ struct kernel_list {
     struct shard shard;
     double element_bytes;   /* e: of one value in the training precision */
     double gradient_bytes;  /* of one element of a weight's main gradient */
-    int64_t tokens;         /* of the microbatch */
+    int64_t length;         /* of a sequence: a cp-th of it */
+    int64_t tokens;         /* of the microbatch: micro * length */
     int64_t tokens_outside; /* in norms, dropout, residual: a t-th with sequence parallelism */
+    struct mlp_part mlp;    /* of a dense layer, at first */
 };
 
 /* An elementwise kernel moves values * (elements * e + bytes). */

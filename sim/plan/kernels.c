@@ -6,9 +6,10 @@
  *     matrix       rows out (n)                       in (k)
  *     qkv          (heads/t + 2*ceil(kv/t))*head_dim  h
  *     projection   h                                  heads/t*head_dim
- *     fc1          f/t, or 2f/t: gate and up fused    h
- *     fc2          h                                  f/t
  *     head         padded vocabulary/t                h
+ *
+ * Those of the MLP and of experts are in kernels_mlp.c. With context parallelism a rank has the
+ * queries of s/c tokens of each sequence, and all keys and values.
  *
  * Elementwise kernels are passes: bytes moved per value, counted from the eager
  * or fused implementation that the comments name. `e` is the bytes of one value.
@@ -19,6 +20,7 @@
  * Left out: zeroing of buffers, type conversions of weights, embedding sort.
  */
 #include "plan/kernel_list.h"
+#include "plan/kernels_mlp.h"
 
 #include "base/check.h"
 
@@ -42,11 +44,6 @@ static double hidden_outside(const struct kernel_list *list)
     return values(list->tokens_outside, model_of(list)->hidden);
 }
 
-static double activation_values(const struct kernel_list *list)
-{
-    return values(list->tokens, list->shard.ffn);
-}
-
 /* ---- weight matrices of this rank --------------------------------------- */
 
 static struct weight_matrix qkv(const struct kernel_list *list)
@@ -59,19 +56,6 @@ static struct weight_matrix projection(const struct kernel_list *list)
 {
     return (struct weight_matrix){model_of(list)->hidden, list->shard.attention_width, "projection",
                                   "projection dgrad", "projection wgrad"};
-}
-
-static struct weight_matrix fc1(const struct kernel_list *list)
-{
-    const struct model *model = model_of(list);
-    const int64_t out = (model->mlp == MLP_SWIGLU ? 2 : 1) * list->shard.ffn;
-    return (struct weight_matrix){out, model->hidden, "fc1", "fc1 dgrad", "fc1 wgrad"};
-}
-
-static struct weight_matrix fc2(const struct kernel_list *list)
-{
-    const int64_t hidden = model_of(list)->hidden;
-    return (struct weight_matrix){hidden, list->shard.ffn, "fc2", "fc2 dgrad", "fc2 wgrad"};
 }
 
 static struct weight_matrix head(const struct kernel_list *list)
@@ -170,23 +154,29 @@ static bool is_fused_attention(const struct kernel_list *list)
 
 static double score_values(const struct kernel_list *list)
 {
-    const int64_t length = list->shape->sequence_length;
-    return (double)(list->shape->micro * list->shard.heads) * values(length, length);
+    return (double)(list->shape->micro * list->shard.heads) *
+           values(list->length, list->shape->sequence_length);
 }
 
-/* s x s by s x head_dim, one per sequence and head: values, and all gradients but one. */
+/* s/c x s by s x head_dim, one per sequence and head: values, and the gradient of Q. */
 static struct product from_scores(const struct kernel_list *list)
 {
-    const int64_t length = list->shape->sequence_length;
-    return (struct product){length, model_of(list)->head_dim, length,
+    return (struct product){list->length, model_of(list)->head_dim, list->shape->sequence_length,
                             list->shape->micro * list->shard.heads};
 }
 
-/* s x head_dim by head_dim x s: scores, and the gradient of the probabilities. */
+/* s/c x head_dim by head_dim x s: scores, and the gradient of the probabilities. */
 static struct product to_scores(const struct kernel_list *list)
 {
     const struct product size = from_scores(list);
     return (struct product){size.m, size.k, size.n, size.count};
+}
+
+/* s x s/c by s/c x head_dim: the gradients of K and V, of all tokens. */
+static struct product from_scores_across(const struct kernel_list *list)
+{
+    const struct product size = from_scores(list);
+    return (struct product){size.k, size.n, size.m, size.count};
 }
 
 /* Eager: scale, mask (with its byte), softmax that reads e and writes fp32, conversion. */
@@ -235,13 +225,13 @@ static void unfused_core_forward(struct kernel_list *list)
 static void unfused_core_backward(struct kernel_list *list)
 {
     kernel_list_product(list, "values dgrad", GEMM_DGRAD, to_scores(list));
-    kernel_list_product(list, "values wgrad", GEMM_WGRAD, from_scores(list));
+    kernel_list_product(list, "values wgrad", GEMM_WGRAD, from_scores_across(list));
     if (model_of(list)->has_dropout) {
         kernel_list_pass(list, score_values(list), (struct pass){"score dropout backward", 2, 1});
     }
     softmax_backward(list);
     kernel_list_product(list, "scores dgrad", GEMM_DGRAD, from_scores(list));
-    kernel_list_product(list, "scores wgrad", GEMM_WGRAD, from_scores(list));
+    kernel_list_product(list, "scores wgrad", GEMM_WGRAD, from_scores_across(list));
 }
 
 /* FLOP: two products of s x s x head_dim, half of which the causal mask skips; the
@@ -254,11 +244,12 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     struct kernel *kernel = kernel_list_add(list, name, KERNEL_ATTENTION);
     const double head_dim = (double)model_of(list)->head_dim;
     const double q_values = values(list->tokens, list->shard.attention_width);
-    const double kv_values = values(list->tokens, list->shard.kv_heads) * head_dim;
+    const double kv_values =
+        values(list->shape->micro * list->shape->sequence_length, list->shard.kv_heads) * head_dim;
     const double products = is_backward ? 5.0 : 2.0;
     const double operands = is_backward ? 4.0 : 2.0;
     kernel->is_backward = is_backward;
-    kernel->length = list->shape->sequence_length;
+    kernel->length = list->length;
     kernel->flop = products * score_values(list) * head_dim;
     kernel->bytes = operands * (q_values + kv_values) * list->element_bytes;
 }
@@ -271,7 +262,7 @@ static void rotary(struct kernel_list *list, const char *name)
     }
 }
 
-static void attention_forward(struct kernel_list *list)
+static void attention_qkv(struct kernel_list *list)
 {
     kernel_list_forward(list, qkv(list));
     if (model_of(list)->has_biases) {
@@ -279,6 +270,10 @@ static void attention_forward(struct kernel_list *list)
                          (struct pass){"qkv bias", 2, 0});
     }
     rotary(list, "rotary");
+}
+
+static void attention_core(struct kernel_list *list)
+{
     if (is_fused_attention(list)) {
         fused_core(list, false);
     } else {
@@ -287,10 +282,14 @@ static void attention_forward(struct kernel_list *list)
     kernel_list_forward(list, projection(list));
 }
 
-/* "qkv layout": the gradients of Q, K and V are joined for QKV's dgrad. */
-static void attention_inner_backward(struct kernel_list *list)
+static void attention_forward(struct kernel_list *list)
 {
-    const double qkv_values = values(list->tokens, list->shard.qkv_width);
+    attention_qkv(list);
+    attention_core(list);
+}
+
+static void attention_core_backward(struct kernel_list *list)
+{
     kernel_list_dgrad(list, projection(list));
     kernel_list_wgrad(list, projection(list));
     if (is_fused_attention(list)) {
@@ -298,11 +297,23 @@ static void attention_inner_backward(struct kernel_list *list)
     } else {
         unfused_core_backward(list);
     }
+}
+
+/* "qkv layout": the gradients of Q, K and V are joined for QKV's dgrad. */
+static void attention_qkv_backward(struct kernel_list *list)
+{
+    const double qkv_values = values(list->tokens, list->shard.qkv_width);
     rotary(list, "rotary backward");
     kernel_list_pass(list, qkv_values, (struct pass){"qkv layout", 2, 0});
     if (model_of(list)->has_biases) {
         kernel_list_pass(list, qkv_values, (struct pass){"qkv bias gradient", 1, 0});
     }
+}
+
+static void attention_inner_backward(struct kernel_list *list)
+{
+    attention_core_backward(list);
+    attention_qkv_backward(list);
 }
 
 static void attention_dgrad(struct kernel_list *list)
@@ -315,52 +326,7 @@ static void attention_wgrad(struct kernel_list *list)
     kernel_list_wgrad(list, qkv(list));
 }
 
-/* ---- MLP ------------------------------------------------------------------ */
-
-/* Fused: GELU reads and writes f; SwiGLU reads gate and up, writes their product. */
-static void activation_forward(struct kernel_list *list)
-{
-    const struct model *model = model_of(list);
-    const bool is_gated = model->mlp == MLP_SWIGLU;
-    const double f = activation_values(list);
-    if (list->shape->software->fuses_bias_activation) {
-        kernel_list_pass(list, f,
-                         (struct pass){is_gated ? "swiglu" : "bias gelu", is_gated ? 3 : 2, 0});
-        return;
-    }
-    if (model->has_biases) {
-        kernel_list_pass(list, f, (struct pass){"fc1 bias", is_gated ? 4 : 2, 0});
-    }
-    kernel_list_pass(list, f, (struct pass){is_gated ? "silu" : "gelu", 2, 0});
-    if (is_gated) {
-        kernel_list_pass(list, f, (struct pass){"gate product", 3, 0});
-    }
-}
-
-/* Eager SwiGLU: two products, silu's gradient, and joining both halves. */
-static void activation_backward(struct kernel_list *list)
-{
-    static const struct pass eager_swiglu[] = {
-        {"gate product backward", 3, 0},
-        {"up product backward", 3, 0},
-        {"silu backward", 3, 0},
-        {"fc1 layout", 4, 0},
-        {NULL, 0, 0},
-    };
-    const struct model *model = model_of(list);
-    const bool is_gated = model->mlp == MLP_SWIGLU;
-    const double f = activation_values(list);
-    if (is_gated && list->shape->software->fuses_bias_activation) {
-        kernel_list_pass(list, f, (struct pass){"swiglu backward", 5, 0});
-    } else if (is_gated) {
-        kernel_list_passes(list, f, eager_swiglu);
-    } else {
-        kernel_list_pass(list, f, (struct pass){"gelu backward", 3, 0});
-    }
-    if (model->has_biases) {
-        kernel_list_pass(list, f, (struct pass){"fc1 bias gradient", is_gated ? 2 : 1, 0});
-    }
-}
+/* ---- what is computed again ------------------------------------------------ */
 
 /* Without fused attention the core is what is large and cheap (Korthikanti et al. 2022,
  * section 5); with it, the norms' outputs and the activation's. */
@@ -369,34 +335,21 @@ static void selective_recompute(struct kernel_list *list)
     if (is_fused_attention(list)) {
         norm_forward(list);
         norm_forward(list);
-        activation_forward(list);
+        mlp_activation(list);
     } else {
         unfused_core_forward(list);
     }
 }
 
-static void mlp_forward(struct kernel_list *list)
+static void selective_recompute_experts(struct kernel_list *list)
 {
-    kernel_list_forward(list, fc1(list));
-    activation_forward(list);
-    kernel_list_forward(list, fc2(list));
-}
-
-static void mlp_inner_backward(struct kernel_list *list)
-{
-    kernel_list_dgrad(list, fc2(list));
-    kernel_list_wgrad(list, fc2(list));
-    activation_backward(list);
-}
-
-static void mlp_dgrad(struct kernel_list *list)
-{
-    kernel_list_dgrad(list, fc1(list));
-}
-
-static void mlp_wgrad(struct kernel_list *list)
-{
-    kernel_list_wgrad(list, fc1(list));
+    if (is_fused_attention(list)) {
+        norm_forward(list);
+        norm_forward(list);
+        experts_activation(list);
+    } else {
+        unfused_core_forward(list);
+    }
 }
 
 /* ---- embedding and head ---------------------------------------------------- */
@@ -496,6 +449,21 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_ATTENTION_WGRAD] = attention_wgrad,
     [SEGMENT_ATTENTION_PRE_BACKWARD] = norm_backward_and_residual,
     [SEGMENT_SELECTIVE_RECOMPUTE] = selective_recompute,
+    [SEGMENT_ATTENTION_QKV] = attention_qkv,
+    [SEGMENT_ATTENTION_CORE] = attention_core,
+    [SEGMENT_ATTENTION_CORE_BACKWARD] = attention_core_backward,
+    [SEGMENT_ATTENTION_QKV_BACKWARD] = attention_qkv_backward,
+    [SEGMENT_ROUTER] = experts_router,
+    [SEGMENT_EXPERTS] = experts_forward,
+    [SEGMENT_EXPERTS_POST] = experts_post,
+    [SEGMENT_EXPERTS_POST_BACKWARD] = experts_post_backward,
+    [SEGMENT_EXPERTS_BACKWARD] = experts_backward,
+    [SEGMENT_ROUTER_BACKWARD] = experts_router_backward,
+    [SEGMENT_SHARED] = shared_forward,
+    [SEGMENT_SHARED_INNER_BACKWARD] = shared_inner_backward,
+    [SEGMENT_SHARED_DGRAD] = shared_dgrad,
+    [SEGMENT_SHARED_WGRAD] = shared_wgrad,
+    [SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS] = selective_recompute_experts,
     [SEGMENT_EMBEDDING] = embedding_forward,
     [SEGMENT_EMBEDDING_BACKWARD] = embedding_backward,
     [SEGMENT_HEAD_PRE] = norm_forward,
@@ -504,11 +472,19 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_HEAD_PRE_BACKWARD] = norm_backward,
 };
 
+static bool is_of_experts(enum segment_kind kind)
+{
+    return kind >= SEGMENT_ROUTER && kind <= SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS;
+}
+
 void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct segment *segment)
 {
     sim_assert(kind < SEGMENT_COUNT_);
     struct kernel_list list;
     kernel_list_init(&list, shape, segment);
+    if (is_of_experts(kind) && shape->model->experts == 0) {
+        return;
+    }
     builders[kind](&list);
 }
 

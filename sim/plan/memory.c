@@ -1,24 +1,19 @@
 /* Three sums: bytes per parameter times parameters, bytes per token and layer
  * times what is in flight, and the buffers of sharding.
  *
- * What a layer keeps for its backward is a table with a row per tensor; the
- * formulas of the literature are sums over rows (tests hold them against it):
- *
- *   GPT with dropout, attention not fused   sbh(34 + 5ns/h)
- *   the same, core attention recomputed     34sbh
- *   Llama, fused attention                  sb(8h + 4nd + 4*kv*d + 6f + 4n)
- *
+ * What a layer keeps for its backward is in memory_layer.c.
  * A stage keeps that for each layer in flight (the exact peak over its order,
  * plan/schedule). Recomputation keeps less, but while a layer goes backward its
  * recomputed part is there, once. Hence
  *
  *   layers in flight * kept + (everything - kept)
  *
- * which without recomputation is layers in flight * everything.
+ * which without recomputation is layers in flight * everything. Where dense layers and
+ * layers with experts are mixed, the peak is over the sum of what each keeps.
  *
  * Leaves out: the inputs of pipeline sends in transit, rotary tables, statistics
- * of norms (8 bytes a token), gathered sequence-parallel inputs (one tensor at a
- * time). All err low, by a per cent or less.
+ * of norms (8 bytes a token), gathered sequence-parallel inputs, keys and values gathered over
+ * context parallelism (one tensor at a time). All err low, by a per cent or less.
  *
  * Cost: O(stages * chunks) per stage.
  */
@@ -26,7 +21,9 @@
 
 #include "base/check.h"
 #include "plan/cost.h"
+#include "plan/memory_layer.h"
 #include "plan/schedule.h"
+#include "spec/layout.h"
 
 #include <math.h>
 
@@ -120,11 +117,64 @@ static int64_t stage_layers(const struct scenario *scenario, int64_t stage)
     return layers;
 }
 
-static double layer_parameters(const struct scenario *scenario)
+/* Of the layers of a stage those that have experts. */
+static int64_t stage_expert_layers(const struct scenario *scenario, int64_t stage)
 {
-    const struct parameter_count count = cost_parameters(&scenario->model);
-    return (double)count.layer_matrix / (double)scenario->parallel.tp +
-           (double)(count.layer - count.layer_matrix);
+    const struct parallel *parallel = &scenario->parallel;
+    if (scenario->model.experts == 0 || scenario->model.dense_layers == 0) {
+        return scenario->model.experts == 0 ? 0 : stage_layers(scenario, stage);
+    }
+    int64_t layers = 0;
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = chunk * parallel->pp + stage;
+        layers += model_expert_layers(&scenario->model, layout_first_layer(parallel, piece),
+                                      parallel->layers_per_chunk[piece]);
+    }
+    return layers;
+}
+
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       bool has_experts)
+{
+    const struct model *model = &scenario->model;
+    const struct parameter_count count = cost_parameters(model);
+    const double tp = (double)scenario->parallel.tp;
+    if (!has_experts) {
+        return (struct memory_layer_parameters){
+            .dense = (double)count.layer_matrix / tp + (double)(count.layer - count.layer_matrix)};
+    }
+    const int64_t dense = cost_moe_dense_parameters(model, &count);
+    const double local = (double)model->experts / (double)scenario->parallel.ep;
+    return (struct memory_layer_parameters){
+        .dense = (double)count.moe_matrix / tp + (double)(dense - count.moe_matrix),
+        .experts = local * (double)count.expert / tp,
+    };
+}
+
+/* Of the largest kind of layer that a stage has; 0 without layers. */
+static double largest_layer_parameters(const struct scenario *scenario, int64_t stage)
+{
+    const int64_t with_experts = stage_expert_layers(scenario, stage);
+    double largest = 0;
+    if (with_experts > 0) {
+        const struct memory_layer_parameters of = memory_layer_parameters(scenario, true);
+        largest = of.dense + of.experts;
+    }
+    if (stage_layers(scenario, stage) > with_experts) {
+        largest = larger(largest, memory_layer_parameters(scenario, false).dense);
+    }
+    return largest;
+}
+
+int64_t memory_dense_ranks(const struct parallel *parallel)
+{
+    return parallel->cp * parallel->dp;
+}
+
+int64_t memory_expert_ranks(const struct parallel *parallel)
+{
+    sim_assert(parallel->cp * parallel->dp % parallel->ep == 0);
+    return parallel->cp * parallel->dp / parallel->ep;
 }
 
 /* The padded vocabulary table is cut by tp. */
@@ -164,13 +214,34 @@ static void check_stage(const struct scenario *scenario, int64_t stage)
 {
     sim_assert(stage >= 0 && stage < scenario->parallel.pp);
     sim_assert(scenario->parallel.tp >= 1 && scenario->parallel.dp >= 1);
+    sim_assert(scenario->parallel.cp >= 1 && scenario->parallel.ep >= 1);
     sim_assert(scenario->parallel.virtual_stages >= 1);
+}
+
+double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage)
+{
+    check_stage(scenario, stage);
+    const int64_t layers = stage_expert_layers(scenario, stage);
+    return layers > 0 ? (double)layers * memory_layer_parameters(scenario, true).experts : 0.0;
+}
+
+/* Of the layers of a stage without their routed experts. */
+static double layers_dense_parameters(const struct scenario *scenario, int64_t stage)
+{
+    const int64_t with_experts = stage_expert_layers(scenario, stage);
+    const int64_t dense = stage_layers(scenario, stage) - with_experts;
+    double parameters = (double)dense * memory_layer_parameters(scenario, false).dense;
+    if (with_experts > 0) {
+        parameters += (double)with_experts * memory_layer_parameters(scenario, true).dense;
+    }
+    return parameters;
 }
 
 double memory_stage_parameters(const struct scenario *scenario, int64_t stage)
 {
     check_stage(scenario, stage);
-    double parameters = (double)stage_layers(scenario, stage) * layer_parameters(scenario);
+    double parameters =
+        layers_dense_parameters(scenario, stage) + memory_stage_expert_parameters(scenario, stage);
     if (is_first_stage(stage)) {
         parameters += embedding_parameters(scenario) + edge_norm_parameters(scenario, true);
     }
@@ -178,180 +249,6 @@ double memory_stage_parameters(const struct scenario *scenario, int64_t stage)
         parameters += head_parameters(scenario) + edge_norm_parameters(scenario, false);
     }
     return parameters;
-}
-
-/* ---- activations of a layer -------------------------------------------- */
-
-/* Elements per token. */
-enum width {
-    WIDTH_HIDDEN,
-    WIDTH_QUERY,     /* heads * head_dim */
-    WIDTH_KEY_VALUE, /* kv_heads * head_dim; each tp rank has at least one kv head */
-    WIDTH_FFN,
-    WIDTH_SCORES, /* heads * sequence: a row of the attention matrix of each head */
-    WIDTH_HEADS,
-    WIDTH_COUNT_
-};
-
-/* When a row applies, and how its tensor is treated. */
-enum {
-    FUSED = 1 << 0,   /* only with fused attention */
-    UNFUSED = 1 << 1, /* only without */
-    GELU = 1 << 2,
-    SWIGLU = 1 << 3,
-    DROPOUT = 1 << 4,
-    CONDITIONS = FUSED | UNFUSED | GELU | SWIGLU | DROPOUT,
-    SPLIT = 1 << 5, /* by tp even without sequence parallelism */
-    CORE = 1 << 6,  /* inside core attention: dropped by selective recomputation when unfused */
-    CHEAP = 1 << 7, /* a memory-bound kernel's output: dropped by it when attention is fused */
-};
-
-enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
-
-struct activation_row {
-    const char *what;
-    enum width width;
-    int count;
-    int element_bytes; /* AS_COMPUTED: 2 or 4 with the precision */
-    unsigned flags;
-};
-
-/* Korthikanti et al. 2022, section 4.1: attention 11sbh + 5ns^2b, MLP 19sbh, norms 4sbh. */
-static const struct activation_row activation_rows[] = {
-    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, 0},
-    {"outputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, CHEAP},
-    {"dropout masks after projection and MLP", WIDTH_HIDDEN, 2, MASK, DROPOUT},
-    {"queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT},
-    {"keys and values", WIDTH_KEY_VALUE, 2, AS_COMPUTED, SPLIT},
-    {"softmax output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | CORE | UNFUSED},
-    {"softmax dropout mask", WIDTH_SCORES, 1, MASK, SPLIT | CORE | UNFUSED | DROPOUT},
-    {"softmax dropout output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | CORE | UNFUSED | DROPOUT},
-    {"log-sum-exp", WIDTH_HEADS, 1, SINGLE, SPLIT | FUSED},
-    {"attention output", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT},
-    {"GELU input", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU},
-    {"GELU output", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU | CHEAP},
-    {"SwiGLU gate and up", WIDTH_FFN, 2, AS_COMPUTED, SPLIT | SWIGLU},
-    {"SwiGLU product", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | SWIGLU | CHEAP},
-};
-
-#define ACTIVATION_ROW_COUNT (sizeof activation_rows / sizeof activation_rows[0])
-
-static unsigned conditions_of(const struct scenario *scenario)
-{
-    const bool is_fused = scenario->software.attention != ATTENTION_UNFUSED;
-    const unsigned attention = is_fused ? FUSED : UNFUSED;
-    const unsigned mlp = scenario->model.mlp == MLP_SWIGLU ? SWIGLU : GELU;
-    return attention | mlp | (scenario->model.has_dropout ? (unsigned)DROPOUT : 0u);
-}
-
-static double width_of(const struct scenario *scenario, enum width width)
-{
-    const struct model *model = &scenario->model;
-    const int64_t tp = scenario->parallel.tp;
-    const int64_t kv_heads = model->kv_heads > tp ? model->kv_heads : tp;
-    const double widths[WIDTH_COUNT_] = {
-        [WIDTH_HIDDEN] = (double)model->hidden,
-        [WIDTH_QUERY] = (double)(model->heads * model->head_dim),
-        [WIDTH_KEY_VALUE] = (double)(kv_heads * model->head_dim),
-        [WIDTH_FFN] = (double)model->ffn_hidden,
-        [WIDTH_SCORES] = (double)model->heads * (double)scenario->batch.sequence_length,
-        [WIDTH_HEADS] = (double)model->heads,
-    };
-    return widths[width];
-}
-
-static double microbatch_tokens(const struct scenario *scenario)
-{
-    return (double)scenario->batch.micro * (double)scenario->batch.sequence_length;
-}
-
-static double element_bytes(const struct scenario *scenario)
-{
-    return (double)precision_bytes((enum precision)scenario->precision);
-}
-
-/* How many parts a tensor is cut into that tp does not cut by itself. */
-static double sequence_parts(const struct scenario *scenario)
-{
-    return scenario->parallel.is_sequence_parallel ? (double)scenario->parallel.tp : 1.0;
-}
-
-static struct memory_tensor tensor_of(const struct scenario *scenario,
-                                      const struct activation_row *row)
-{
-    return (struct memory_tensor){
-        .what = row->what,
-        .count = row->count,
-        .element_bytes = row->element_bytes == AS_COMPUTED ? element_bytes(scenario)
-                                                           : (double)row->element_bytes,
-        .width = width_of(scenario, row->width),
-        .parts = row->flags & SPLIT ? (double)scenario->parallel.tp : sequence_parts(scenario),
-    };
-}
-
-static double bytes_per_token(const struct memory_tensor *tensor)
-{
-    return (double)tensor->count * tensor->element_bytes * tensor->width / tensor->parts;
-}
-
-/* Tensors that are computed again have one of these flags: the core of unfused attention;
- * beside a fused one norms and activation (the same as in plan/kernels). */
-static unsigned selected_of(const struct scenario *scenario)
-{
-    return scenario->software.attention != ATTENTION_UNFUSED ? (unsigned)CHEAP : (unsigned)CORE;
-}
-
-uint32_t memory_layer_tensors(const struct scenario *scenario, struct memory_tensor *tensors)
-{
-    _Static_assert(ACTIVATION_ROW_COUNT <= MEMORY_TENSORS_MAX, "a row more");
-    const unsigned conditions = conditions_of(scenario);
-    const bool is_selective = scenario->recompute == RECOMPUTE_SELECTIVE;
-    const unsigned dropped = is_selective ? selected_of(scenario) : 0u;
-    uint32_t count = 0;
-    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
-        const unsigned needed = activation_rows[i].flags & CONDITIONS;
-        if ((needed & conditions) == needed) {
-            struct memory_tensor *tensor = &tensors[count++];
-            *tensor = tensor_of(scenario, &activation_rows[i]);
-            tensor->bytes = bytes_per_token(tensor) * microbatch_tokens(scenario);
-            tensor->is_kept =
-                scenario->recompute != RECOMPUTE_FULL && (activation_rows[i].flags & dropped) == 0;
-        }
-    }
-    return count;
-}
-
-/* What a layer keeps when it recomputes what is selected, or nothing. */
-static double tabled_bytes(const struct scenario *scenario, bool keeps_all)
-{
-    const unsigned conditions = conditions_of(scenario);
-    const unsigned selected = keeps_all ? 0u : selected_of(scenario);
-    double bytes = 0;
-    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
-        const unsigned needed = activation_rows[i].flags & CONDITIONS;
-        const bool is_kept = (activation_rows[i].flags & selected) == 0;
-        if ((needed & conditions) == needed && is_kept) {
-            const struct memory_tensor tensor = tensor_of(scenario, &activation_rows[i]);
-            bytes += bytes_per_token(&tensor);
-        }
-    }
-    return bytes * microbatch_tokens(scenario);
-}
-
-/* A tensor of one hidden vector per token, such as a layer's input. */
-static double hidden_bytes(const struct scenario *scenario)
-{
-    return microbatch_tokens(scenario) * element_bytes(scenario) * (double)scenario->model.hidden /
-           sequence_parts(scenario);
-}
-
-double memory_layer_activation_bytes(const struct scenario *scenario)
-{
-    sim_assert(scenario->recompute < RECOMPUTE_COUNT_);
-    if (scenario->recompute == RECOMPUTE_FULL) {
-        return hidden_bytes(scenario);
-    }
-    return tabled_bytes(scenario, scenario->recompute == RECOMPUTE_NONE);
 }
 
 /* ---- activations of a stage -------------------------------------------- */
@@ -367,14 +264,55 @@ static struct schedule_shape shape_of(const struct scenario *scenario)
     };
 }
 
+/* The most that dense layers and layers with experts keep together at one time. The schedule
+ * counts whole units, so bytes become parts of the largest chunk's. */
+static double mixed_kept_bytes(const struct scenario *scenario, int64_t stage)
+{
+    enum { PIECES_MAX = 10 * 1000 + 2 };  /* spec/feasible: at most two more than layers */
+    const double units = 1099511627776.0; /* 2^40 */
+    const struct parallel *parallel = &scenario->parallel;
+    const struct schedule_shape shape = shape_of(scenario);
+    int64_t weights[PIECES_MAX] = {0};
+    double bytes[2] = {memory_kept_bytes(scenario, false), memory_kept_bytes(scenario, true)};
+    const double largest = larger(bytes[0], bytes[1]) * (double)scenario->model.layers;
+    sim_assert(parallel->pp * parallel->virtual_stages <= PIECES_MAX);
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = chunk * parallel->pp + stage;
+        const int64_t layers = parallel->layers_per_chunk[piece];
+        const int64_t with_experts =
+            model_expert_layers(&scenario->model, layout_first_layer(parallel, piece), layers);
+        const double kept =
+            (double)(layers - with_experts) * bytes[0] + (double)with_experts * bytes[1];
+        weights[piece] = llround(kept / largest * units);
+    }
+    return (double)schedule_live_layers(&shape, (uint32_t)stage, weights) * largest / units;
+}
+
+/* What is computed again of the kind of layer of which that is most. */
+static double recomputed_bytes(const struct scenario *scenario, int64_t stage)
+{
+    const int64_t with_experts = stage_expert_layers(scenario, stage);
+    double most = 0;
+    if (with_experts > 0) {
+        most = memory_tabled_bytes(scenario, true, true) - memory_kept_bytes(scenario, true);
+    }
+    if (stage_layers(scenario, stage) > with_experts) {
+        most = larger(most, memory_tabled_bytes(scenario, false, true) -
+                                memory_kept_bytes(scenario, false));
+    }
+    return most;
+}
+
 static struct memory_activations layers_activations(const struct scenario *scenario, int64_t stage)
 {
     const struct schedule_shape shape = shape_of(scenario);
-    const double kept = memory_layer_activation_bytes(scenario);
-    struct memory_activations of = {.layer_bytes = kept};
+    struct memory_activations of = {.layer_bytes = memory_layer_activation_bytes(scenario)};
     of.layers_in_flight =
         schedule_live_layers(&shape, (uint32_t)stage, scenario->parallel.layers_per_chunk);
-    of.recomputed_bytes = of.layers_in_flight > 0 ? tabled_bytes(scenario, true) - kept : 0.0;
+    const bool is_mixed = scenario->model.experts > 0 && scenario->model.dense_layers > 0;
+    of.kept_bytes =
+        is_mixed ? mixed_kept_bytes(scenario, stage) : (double)of.layers_in_flight * of.layer_bytes;
+    of.recomputed_bytes = of.layers_in_flight > 0 ? recomputed_bytes(scenario, stage) : 0.0;
     sim_assert(of.recomputed_bytes >= 0);
     return of;
 }
@@ -388,8 +326,8 @@ static double embedding_activation_bytes(const struct scenario *scenario)
     }
     const struct schedule_shape shape = shape_of(scenario);
     const double alive = (double)schedule_live_microbatches(&shape, 0, 0);
-    return alive * microbatch_tokens(scenario) * (double)scenario->model.hidden /
-           sequence_parts(scenario);
+    return alive * memory_microbatch_tokens(scenario) * (double)scenario->model.hidden /
+           memory_sequence_parts(scenario);
 }
 
 /* Microbatches whose head has gone forward and not yet backward: one, but for
@@ -405,14 +343,15 @@ static double logits_bytes(const struct scenario *scenario)
 {
     const int64_t tp = scenario->parallel.tp;
     const double vocab = (double)cost_padded_vocab(&scenario->model, tp) / (double)tp;
-    const double element = element_bytes(scenario) + 4.0;
-    return head_microbatches(scenario) * microbatch_tokens(scenario) * vocab * element;
+    const double element = memory_element_bytes(scenario) + 4.0;
+    return head_microbatches(scenario) * memory_microbatch_tokens(scenario) * vocab * element;
 }
 
 /* Logits, and what goes into and comes out of the final norm. */
 static double head_activation_bytes(const struct scenario *scenario)
 {
-    return logits_bytes(scenario) + 2.0 * head_microbatches(scenario) * hidden_bytes(scenario);
+    return logits_bytes(scenario) +
+           2.0 * head_microbatches(scenario) * memory_hidden_bytes(scenario);
 }
 
 /* ---- buffers of sharding ----------------------------------------------- */
@@ -420,9 +359,19 @@ static double head_activation_bytes(const struct scenario *scenario)
 /* What is gathered at once: a layer, or a vocabulary table if that is larger. */
 static double largest_unit_parameters(const struct scenario *scenario, int64_t stage)
 {
-    const double layer = stage_layers(scenario, stage) > 0 ? layer_parameters(scenario) : 0.0;
+    const double layer = largest_layer_parameters(scenario, stage);
     const bool has_table = is_first_stage(stage) || is_last_stage(scenario, stage);
     return has_table ? larger(layer, table_parameters(scenario)) : layer;
+}
+
+/* Of a stage's parameters those that the other ranks keep when each keeps its share. */
+static double parameters_elsewhere(const struct scenario *scenario, int64_t stage)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const double experts = memory_stage_expert_parameters(scenario, stage);
+    const double dense = memory_stage_parameters(scenario, stage) - experts;
+    return dense * (1.0 - 1.0 / (double)memory_dense_ranks(parallel)) +
+           experts * (1.0 - 1.0 / (double)memory_expert_ranks(parallel));
 }
 
 /* ZeRO 2 holds a bucket of gradients before they are scattered; ZeRO 3 a
@@ -431,10 +380,9 @@ static double largest_unit_parameters(const struct scenario *scenario, int64_t s
 static double buffers_bytes(const struct scenario *scenario, int64_t stage)
 {
     const struct state whole = state_of(scenario);
-    const double parameters = memory_stage_parameters(scenario, stage);
-    const double others = 1.0 - 1.0 / (double)scenario->parallel.dp;
-    const double gradients_max = parameters * whole.gradients * others;
-    const double weights_max = parameters * whole.weights * others;
+    const double elsewhere = parameters_elsewhere(scenario, stage);
+    const double gradients_max = elsewhere * whole.gradients;
+    const double weights_max = elsewhere * whole.weights;
     if (scenario->parallel.zero < 2) {
         return 0.0;
     }
@@ -442,7 +390,8 @@ static double buffers_bytes(const struct scenario *scenario, int64_t stage)
         return smaller(scenario->software.bucket_bytes, gradients_max);
     }
     const double unit = largest_unit_parameters(scenario, stage);
-    const double ahead = (double)scenario->software.fsdp_prefetch * layer_parameters(scenario);
+    const double ahead =
+        (double)scenario->software.fsdp_prefetch * largest_layer_parameters(scenario, stage);
     return smaller((unit + ahead) * whole.weights, weights_max) +
            smaller(unit * whole.gradients, gradients_max);
 }
@@ -466,21 +415,24 @@ struct memory_activations memory_activations_of_stage(const struct scenario *sce
 static double activations_bytes(const struct scenario *scenario, int64_t stage)
 {
     const struct memory_activations of = memory_activations_of_stage(scenario, stage);
-    return (double)of.layers_in_flight * of.layer_bytes + of.recomputed_bytes + of.embedding_bytes +
-           of.head_bytes;
+    return of.kept_bytes + of.recomputed_bytes + of.embedding_bytes + of.head_bytes;
 }
 
 struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage)
 {
     check_stage(scenario, stage);
-    const double parameters = memory_stage_parameters(scenario, stage);
+    const struct parallel *parallel = &scenario->parallel;
+    const double experts = memory_stage_expert_parameters(scenario, stage);
+    const double dense = memory_stage_parameters(scenario, stage) - experts;
     const struct state whole = state_of(scenario);
-    const struct state state =
-        sharded_state(&whole, scenario->parallel.zero, scenario->parallel.dp);
+    const struct state of_dense =
+        sharded_state(&whole, parallel->zero, memory_dense_ranks(parallel));
+    const struct state of_experts =
+        sharded_state(&whole, parallel->zero, memory_expert_ranks(parallel));
     struct memory_use use = {
-        .weights_bytes = parameters * state.weights,
-        .gradients_bytes = parameters * state.gradients,
-        .optimizer_bytes = parameters * state.optimizer,
+        .weights_bytes = dense * of_dense.weights + experts * of_experts.weights,
+        .gradients_bytes = dense * of_dense.gradients + experts * of_experts.gradients,
+        .optimizer_bytes = dense * of_dense.optimizer + experts * of_experts.optimizer,
         .activations_bytes = activations_bytes(scenario, stage),
         .logits_bytes = is_last_stage(scenario, stage) ? logits_bytes(scenario) : 0.0,
         .buffers_bytes = buffers_bytes(scenario, stage),

@@ -10,8 +10,13 @@
  * table 2 and equations 1-6 for GPT-like models, and for Llama-like models
  * 8h + 4nd + 4*kv*d + 6f + 4n bytes a token (norm inputs and outputs, Q and
  * attention output, K and V, gate/up/product, log-sum-exp of flash attention).
- * A stage holds as many microbatches as its schedule keeps in flight, and with
- * recomputation what one layer recomputes during its backward.
+ * In a layer with experts k * (4h + 6f_e) + 6f_shared + 4E take the place of 6f: copies of the
+ * tokens, gate/up/product, results, and the router's probabilities in fp32.
+ * Context parallelism divides all of it. A stage holds as many microbatches as its schedule
+ * keeps in flight, and with recomputation what one layer recomputes during its backward.
+ *
+ * Dense parameters are sharded over cp * dp ranks, those of routed experts, of which a GPU has
+ * one of ep parts, over the cp * dp / ep that hold the same ones.
  *
  * ASSUMES: no CPU offload; temporary workspace is in software.memory.overhead.
  * ASSUMES: biases and norms are on every GPU of a tensor-parallel group (the biases of
@@ -47,13 +52,15 @@ double memory_state_bytes_per_parameter(enum precision precision, enum precision
 struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage);
 
 /* Activation bytes that one layer and one microbatch keep on one GPU between
- * forward and backward, under the scenario's recomputation. */
+ * forward and backward, under the scenario's recomputation. Of the last layer: one with experts,
+ * if the model has any. */
 double memory_layer_activation_bytes(const struct scenario *scenario);
 
-/* Of what activations_bytes of a stage is the sum, with layers_in_flight * layer_bytes. */
+/* Of what activations_bytes of a stage is the sum. */
 struct memory_activations {
     int64_t layers_in_flight; /* sum over the microbatches that are */
     double layer_bytes;       /* memory_layer_activation_bytes */
+    double kept_bytes;        /* layers_in_flight * layer_bytes, if all layers are alike */
     double recomputed_bytes;  /* of the one layer that goes backward */
     double embedding_bytes;
     double head_bytes; /* logits included */
@@ -73,13 +80,30 @@ struct memory_tensor {
     bool is_kept; /* false: computed again */
 };
 
-/* Those of this scenario, with whole layers' recomputation none of them kept (but the layer's
- * input). At most MEMORY_TENSORS_MAX; returns how many. */
-#define MEMORY_TENSORS_MAX 16
+/* Those of this scenario's last layer, with whole layers' recomputation none of them kept (but
+ * the layer's input). At most MEMORY_TENSORS_MAX; returns how many. */
+#define MEMORY_TENSORS_MAX 32
 uint32_t memory_layer_tensors(const struct scenario *scenario, struct memory_tensor *tensors);
 
 /* Parameters of one GPU of a stage before sharding over data parallelism. */
 double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
+
+/* Of these, of routed experts. */
+double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage);
+
+/* Parameters of one layer on one GPU before sharding over data parallelism: those that every
+ * expert rank holds, and those of its experts. */
+struct memory_layer_parameters {
+    double dense;
+    double experts; /* 0: of a dense layer */
+};
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       bool has_experts);
+
+/* How many ranks share one parameter under data parallelism: cp * dp of dense ones, of
+ * experts cp * dp / ep. */
+int64_t memory_dense_ranks(const struct parallel *parallel);
+int64_t memory_expert_ranks(const struct parallel *parallel);
 
 /* Bytes that all ranks together write into a checkpoint (weights, master
  * weights and moments once each). */
@@ -97,7 +121,7 @@ struct memory_verdict memory_check(const struct scenario *scenario);
 
 /* "stage 0 needs 92.1 GB of 80 GB, the largest part activations (61.2 GB); fits with
  * micro 1 or recompute full": what is largest, and the single changes (micro, recompute,
- * zero, tp, pp; GPUs and global batch kept) that would fit. Written to `text`;
+ * zero, tp, pp, cp, ep; GPUs and global batch kept) that would fit. Written to `text`;
  * "" when the verdict is that it fits. */
 void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
                     char *text, size_t text_bytes);

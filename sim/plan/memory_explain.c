@@ -70,9 +70,17 @@ static bool tp_fits(const struct scenario *scenario, int64_t tp)
 {
     const struct model *model = &scenario->model;
     const bool shares_kv = model->kv_heads % tp == 0 || tp % model->kv_heads == 0;
-    const bool cuts_sequence =
-        !scenario->parallel.is_sequence_parallel || scenario->batch.sequence_length % tp == 0;
-    return model->heads % tp == 0 && shares_kv && model->ffn_hidden % tp == 0 && cuts_sequence;
+    const int64_t length = scenario->batch.sequence_length / scenario->parallel.cp;
+    const bool cuts_sequence = !scenario->parallel.is_sequence_parallel || length % tp == 0;
+    const bool cuts_experts = model->experts == 0 || model->expert_hidden % tp == 0;
+    return model->heads % tp == 0 && shares_kv && model->ffn_hidden % tp == 0 && cuts_experts &&
+           cuts_sequence;
+}
+
+/* Half of dp is left, and the expert groups still find their ranks. */
+static bool dp_halves(const struct parallel *parallel)
+{
+    return parallel->dp % 2 == 0 && parallel->cp * (parallel->dp / 2) % parallel->ep == 0;
 }
 
 static bool double_tp(struct variant *variant)
@@ -80,8 +88,9 @@ static bool double_tp(struct variant *variant)
     struct scenario *scenario = &variant->scenario;
     struct parallel *parallel = &scenario->parallel;
     const int64_t tp = 2 * parallel->tp;
-    const bool stays_in_node = tp <= scenario->cluster.gpus_per_node;
-    if (parallel->dp % 2 != 0 || !stays_in_node || !tp_fits(scenario, tp)) {
+    const struct cluster *cluster = &scenario->cluster;
+    const bool stays_in_domain = tp <= cluster->gpus_per_node * cluster->domain_nodes;
+    if (!dp_halves(parallel) || !stays_in_domain || !tp_fits(scenario, tp)) {
         return false;
     }
     parallel->tp = tp;
@@ -110,7 +119,7 @@ static bool double_pp(struct variant *variant)
     struct parallel *parallel = &scenario->parallel;
     const int64_t chunks = 2 * parallel->pp * parallel->virtual_stages;
     const bool has_layers = chunks <= CHUNKS_MAX && chunks <= scenario->model.layers + 2;
-    if (parallel->dp % 2 != 0 || parallel->zero == 3 || !has_layers) {
+    if (!dp_halves(parallel) || parallel->zero == 3 || !has_layers) {
         return false;
     }
     parallel->pp *= 2;
@@ -118,6 +127,36 @@ static bool double_pp(struct variant *variant)
     parallel->layers_per_chunk = variant->layers;
     distribute_layers(scenario->model.layers, chunks, variant->layers);
     update_microbatches(scenario);
+    return true;
+}
+
+/* Only who splits sequences already is told to split them further. */
+static bool double_cp(struct variant *variant)
+{
+    struct scenario *scenario = &variant->scenario;
+    struct parallel *parallel = &scenario->parallel;
+    const int64_t cp = 2 * parallel->cp;
+    const int64_t tp = parallel->is_sequence_parallel ? parallel->tp : 1;
+    const int64_t length = scenario->batch.sequence_length;
+    if (parallel->cp == 1 || parallel->dp % 2 != 0 || length % (2 * cp) != 0 ||
+        length / cp % tp != 0) {
+        return false;
+    }
+    parallel->cp = cp;
+    parallel->dp /= 2;
+    update_microbatches(scenario);
+    return true;
+}
+
+static bool double_ep(struct variant *variant)
+{
+    struct parallel *parallel = &variant->scenario.parallel;
+    const int64_t experts = variant->scenario.model.experts;
+    const int64_t ep = 2 * parallel->ep;
+    if (experts == 0 || experts % ep != 0 || parallel->cp * parallel->dp % ep != 0) {
+        return false;
+    }
+    parallel->ep = ep;
     return true;
 }
 
@@ -141,6 +180,16 @@ static int64_t pp_of(const struct scenario *scenario)
     return scenario->parallel.pp;
 }
 
+static int64_t cp_of(const struct scenario *scenario)
+{
+    return scenario->parallel.cp;
+}
+
+static int64_t ep_of(const struct scenario *scenario)
+{
+    return scenario->parallel.ep;
+}
+
 struct change_row {
     const char *name;
     bool (*advance)(struct variant *variant);          /* false: no further value */
@@ -150,7 +199,8 @@ struct change_row {
 static const struct change_row changes[] = {
     {"micro", lower_micro, micro_of}, {"recompute", recompute_more, NULL},
     {"zero", raise_zero, zero_of},    {"tp", double_tp, tp_of},
-    {"pp", double_pp, pp_of},
+    {"pp", double_pp, pp_of},         {"cp", double_cp, cp_of},
+    {"ep", double_ep, ep_of},
 };
 
 #define CHANGE_COUNT (sizeof changes / sizeof changes[0])
@@ -214,7 +264,9 @@ static void write_changes(struct writer *writer, const struct scenario *scenario
         }
     }
     if (count == 0) {
-        write_text(writer, "; no single change of micro, recompute, zero, tp or pp makes it fit");
+        const bool is_dense = scenario->model.experts == 0;
+        write_text(writer, "; no single change of micro, recompute, zero, tp%s makes it fit",
+                   is_dense ? " or pp" : ", pp or ep");
     }
     for (size_t i = 0; i < count; i++) {
         const char *const between = i + 1 == count ? " or " : ", ";

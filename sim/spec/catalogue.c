@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {"model", "cluster", "software", "gpu"};
-const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {"models/llms", "topologies",
-                                                              "models/software", "models/gpus"};
+const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {"model", "cluster", "software", "gpu",
+                                                           "library"};
+const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {
+    "models/llms", "topologies", "models/software", "models/gpus", "models/libraries"};
 
 static const char SUFFIX[] = ".yaml";
 enum { SUFFIX_LENGTH = sizeof SUFFIX - 1, NAMES_SHOWN_MAX = 20, SOURCE_SHOWN_MAX = 60 };
@@ -160,18 +161,23 @@ static void help_with_names(const struct reference *reference, const char *rule)
 
 /* Beside the file that holds the reference, then in the current directory.
  * A reference from the command line (line 0) has only the latter. */
-static const char *find_path(const struct reference *reference)
+const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path)
 {
-    const struct place *place = &reference->node->place;
-    const char *path = reference->node->text;
     const char *slash = place->file != NULL && place->line > 0 ? strrchr(place->file, '/') : NULL;
     if (slash != NULL && path[0] != '/') {
-        const char *beside = arena_printf(reference->arena, "%.*s/%s", (int)(slash - place->file),
-                                          place->file, path);
+        const char *beside =
+            arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
         if (file_exists(beside)) {
             return beside;
         }
     }
+    return path;
+}
+
+static const char *find_path(const struct reference *reference)
+{
+    const char *path =
+        catalogue_path_beside(reference->arena, &reference->node->place, reference->node->text);
     return file_exists(path) ? path : NULL;
 }
 

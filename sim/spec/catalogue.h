@@ -1,7 +1,7 @@
 /* The catalogue: files that are referred to by name.
  *
- * A catalogue directory holds models/llms, models/gpus, models/software and
- * topologies; a name is the base name of a file in one of them. Names have
+ * A catalogue directory holds models/llms, models/gpus, models/software,
+ * models/libraries and topologies; a name is the base name of a file in one of them. Names have
  * letters, digits, '.', '_' and '-' only, so that nothing in a scenario can
  * reach another file by a name. A path, which the user writes on purpose,
  * holds a '/' or ends in .yaml, and must end in .yaml.
@@ -23,14 +23,18 @@ enum catalogue_kind {
     CATALOGUE_CLUSTER,
     CATALOGUE_SOFTWARE,
     CATALOGUE_GPU,
+    CATALOGUE_LIBRARY,
     CATALOGUE_KIND_COUNT_
 };
 extern const char *const catalogue_keys[CATALOGUE_KIND_COUNT_];    /* "model", ... */
 extern const char *const catalogue_folders[CATALOGUE_KIND_COUNT_]; /* "models/llms", ... */
 
-/* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software" or
- * "topologies"; `name` is a bare name (letters, digits, . _ -) or a path ending in
- * .yaml. NULL when there is none. */
+/* What a path in a file stands for: beside that file if there is such a one, else as it is. */
+const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path);
+
+/* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
+ * "models/libraries" or "topologies"; `name` is a bare name (letters, digits, . _ -) or a path
+ * ending in .yaml. NULL when there is none. */
 const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
                            const char *name);
 

@@ -6,11 +6,15 @@
 
 #include "spec/scenario.h"
 
+#include <math.h>
+
 #define TASKS_PER_LAYER 40.0     /* forward and backward, with communication */
+#define TASKS_MORE 24.0          /* with experts, and again with context parallelism */
 #define VALUES_PER_LAYER 64.0    /* hidden vectors moved per token and layer, both passes */
 #define SCORES_PASSES 24.0       /* passes over unfused attention scores */
 #define BYTES_PER_PARAMETER 64.0 /* optimizer, gradients, buckets */
 #define ROUNDS_PER_LAYER 24.0
+#define ROUNDS_MORE 16.0
 
 struct extent {
     double layer_visits; /* layers times microbatches, of one stage */
@@ -18,6 +22,7 @@ struct extent {
     double parameters;   /* of one stage, before tp */
     double flop;         /* of one rank and step */
     double bytes;        /* that one rank moves in a step, by whatever link */
+    double extras;       /* how many of experts and context parallelism there are */
 };
 
 static double smaller(double a, double b)
@@ -25,19 +30,38 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* Width of the MLPs that a token goes through, and of those that a rank holds: a dense layer's
+ * and one with experts, added up. */
+static double active_mlp_width(const struct model *m)
+{
+    return (double)m->ffn_hidden +
+           (double)(m->experts_per_token + m->shared_experts) * (double)m->expert_hidden;
+}
+
+static double held_mlp_width(const struct scenario *scenario)
+{
+    const struct model *m = &scenario->model;
+    return (double)m->ffn_hidden +
+           ((double)m->experts / (double)scenario->parallel.ep + (double)m->shared_experts) *
+               (double)m->expert_hidden;
+}
+
 static struct extent measure(const struct scenario *scenario)
 {
     const struct model *m = &scenario->model;
     const struct parallel *p = &scenario->parallel;
     const double tokens = (double)scenario->batch.micro * (double)scenario->batch.sequence_length;
-    const double width = (double)m->hidden + 2.0 * (double)m->heads * (double)m->head_dim +
-                         3.0 * (double)m->ffn_hidden;
+    const double attention = (double)m->hidden + 2.0 * (double)m->heads * (double)m->head_dim;
+    const double copies = (double)m->experts_per_token * (double)m->hidden + (double)m->experts;
+    const double width = attention + copies + 3.0 * active_mlp_width(m);
+    const double held = attention + (double)m->experts + 3.0 * held_mlp_width(scenario);
     const double layers = (double)m->layers / (double)p->pp + (double)p->virtual_stages;
     const double vocab = (double)m->vocab + 128.0 * (double)p->tp;
     const double scores = (double)m->heads * (double)scenario->batch.sequence_length;
     struct extent extent = {.tokens = tokens};
     extent.layer_visits = layers * (double)scenario->batch.microbatches;
-    extent.parameters = (double)m->hidden * (2.0 * layers * width + 2.0 * vocab);
+    extent.parameters = (double)m->hidden * (2.0 * layers * held + 2.0 * vocab);
+    extent.extras = (m->experts > 0 ? 1.0 : 0.0) + (p->cp > 1 ? 1.0 : 0.0);
     extent.flop = 8.0 * tokens *
                   (extent.layer_visits *
                        ((double)m->hidden * 2.0 * width + 2.0 * scores * (double)m->head_dim) +
@@ -50,27 +74,61 @@ static struct extent measure(const struct scenario *scenario)
     return extent;
 }
 
+/* A torus and a listed fabric may have links of any bandwidth, which all GPUs may cross. */
+static double listed_link(const struct scenario *scenario)
+{
+    const struct cluster *c = &scenario->cluster;
+    double slowest = HUGE_VAL;
+    if (c->fabric_kind == FABRIC_TORUS) {
+        slowest = c->torus_link_bytes_per_s;
+    }
+    for (uint32_t i = 0; c->fabric_kind == FABRIC_EXPLICIT && i < c->link_count; i++) {
+        slowest = smaller(slowest, c->links[i].bytes_per_s);
+    }
+    return slowest * c->nic_efficiency / (double)scenario->gpus;
+}
+
 static double slowest_link(const struct scenario *scenario)
 {
     const struct cluster *c = &scenario->cluster;
     const double nic = c->nic_bytes_per_s * c->nic_efficiency / (double)c->gpus_per_node /
-                       (c->oversubscription * c->pod_oversubscription);
+                       (c->oversubscription * c->pod_oversubscription * c->global_oversubscription);
     const double scale_up = c->scale_up_bytes_per_s * c->scale_up_efficiency;
     const double storage = smaller(c->storage_write_bytes_per_s / (double)scenario->gpus,
                                    c->storage_node_bytes_per_s / (double)c->gpus_per_node);
     const double memory =
         scenario->gpu.memory_bandwidth_bytes_per_s * scenario->gpu.memory_kernel_efficiency;
-    return smaller(smaller(nic, scale_up),
+    return smaller(smaller(smaller(nic, listed_link(scenario)), scale_up),
                    smaller(smaller(storage, memory), scenario->gpu.host_link_bytes_per_s));
+}
+
+/* Of any algorithm that the library runs on this GPU; its base is no more than a few rounds. */
+static double slowest_round(const struct scenario *scenario)
+{
+    const struct library_architecture *on =
+        &scenario->library.architectures[scenario->gpu.architecture];
+    double slowest = 0;
+    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+            const struct library_cost *cost = &on->costs[a][p];
+            for (uint32_t k = 0; cost->is_offered && k < LIBRARY_LINK_COUNT_; k++) {
+                const double round = cost->base_s + cost->round_s[k] + cost->fill_s[k];
+                slowest = round > slowest ? round : slowest;
+            }
+        }
+    }
+    return slowest;
 }
 
 static double latency_s(const struct scenario *scenario, const struct extent *extent)
 {
     const struct cluster *c = &scenario->cluster;
-    const double round = c->scale_up_latency_s + c->nic_latency_s + 5.0 * c->hop_latency_s;
-    const double per_collective = c->collective_launch_s + 2.0 * (double)scenario->gpus * round;
+    const double round = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
+                         c->round_latency_s + 5.0 * c->hop_latency_s;
+    const double per_collective = 2.0 * (double)scenario->gpus * round;
     const double per_kernel = scenario->gpu.launch_s + scenario->software.host_per_kernel_s;
-    return extent->layer_visits * (ROUNDS_PER_LAYER * per_collective + 100.0 * per_kernel);
+    const double rounds = ROUNDS_PER_LAYER + ROUNDS_MORE * extent->extras;
+    return extent->layer_visits * (rounds * per_collective + 100.0 * per_kernel);
 }
 
 static bool is_short(const struct scenario *scenario, double seconds, double limit_s,
@@ -110,11 +168,12 @@ static bool check_loading(const struct scenario *scenario, struct diag *diag)
 bool extent_check(const struct scenario *scenario, struct diag *diag)
 {
     const struct extent extent = measure(scenario);
-    const double tasks = extent.layer_visits * (double)scenario->parallel.pp * TASKS_PER_LAYER;
+    const double per_layer = TASKS_PER_LAYER + TASKS_MORE * extent.extras;
+    const double tasks = extent.layer_visits * (double)scenario->parallel.pp * per_layer;
     if (tasks > EXTENT_TASKS_MAX) {
         diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
                  "%.3g microbatches times layers are too many to simulate (at most %.3g)",
-                 tasks / TASKS_PER_LAYER, EXTENT_TASKS_MAX / TASKS_PER_LAYER);
+                 tasks / per_layer, EXTENT_TASKS_MAX / per_layer);
         diag_help(diag, "a smaller global batch, or a larger micro, has fewer");
         return false;
     }

@@ -4,7 +4,7 @@
  * second formula has to agree with them.
  *
  * Products cannot overflow: each factor is at most 10^6, and at most three
- * are multiplied (cp and ep are 1 in this version).
+ * are multiplied; a fourth only after the three were found to divide the GPUs.
  */
 #include "spec/feasible.h"
 
@@ -42,23 +42,56 @@ static const struct place *place_of(const struct layout *layout, const char *sec
 
 typedef bool fits_function(const struct scenario *scenario, int64_t candidate);
 
+/* GPUs of one copy of the model: its data-parallel replicas are whole ones. */
+static int64_t replica_gpus(const struct parallel *parallel)
+{
+    return parallel->tp * parallel->cp * parallel->pp;
+}
+
 static bool tp_fits(const struct scenario *scenario, int64_t tp)
 {
     const struct model *model = &scenario->model;
     const bool shares_kv = model->kv_heads % tp == 0 || tp % model->kv_heads == 0;
-    return model->heads % tp == 0 && shares_kv && model->ffn_hidden % tp == 0;
+    const bool cuts_experts = model->experts == 0 || model->expert_hidden % tp == 0;
+    return model->heads % tp == 0 && shares_kv && model->ffn_hidden % tp == 0 && cuts_experts;
+}
+
+/* Each sequence is cut into 2 cp pieces, dealt in pairs so that causal attention is balanced;
+ * sequence parallelism cuts what a rank has once more. */
+static bool length_fits(const struct scenario *scenario, int64_t length)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const int64_t pieces = parallel->cp > 1 ? 2 * parallel->cp : 1;
+    const int64_t tp = parallel->is_sequence_parallel ? parallel->tp : 1;
+    return length % pieces == 0 && length / parallel->cp % tp == 0;
+}
+
+static bool cp_fits(const struct scenario *scenario, int64_t cp)
+{
+    struct scenario changed = *scenario;
+    changed.parallel.cp = cp;
+    return length_fits(&changed, scenario->batch.sequence_length) &&
+           scenario->gpus % replica_gpus(&changed.parallel) == 0;
+}
+
+/* dp is known. */
+static bool ep_fits(const struct scenario *scenario, int64_t ep)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const int64_t experts = scenario->model.experts;
+    return ep == 1 || (experts > 0 && experts % ep == 0 && parallel->dp * parallel->cp % ep == 0);
 }
 
 static bool gpus_fill_nodes(const struct scenario *scenario, int64_t gpus)
 {
     const int64_t node = scenario->cluster.gpus_per_node;
-    const int64_t nodes_max = scenario->cluster.nodes_max;
+    const int64_t nodes_max = cluster_nodes_max(&scenario->cluster);
     return (gpus < node || gpus % node == 0) && (nodes_max == 0 || gpus <= nodes_max * node);
 }
 
 static bool gpus_fit(const struct scenario *scenario, int64_t gpus)
 {
-    const int64_t replica = scenario->parallel.tp * scenario->parallel.pp;
+    const int64_t replica = replica_gpus(&scenario->parallel);
     return gpus % replica == 0 && gpus <= SCENARIO_GPUS_MAX && gpus_fill_nodes(scenario, gpus);
 }
 
@@ -72,7 +105,7 @@ static bool pp_fits(const struct scenario *scenario, int64_t pp)
 {
     const struct parallel *parallel = &scenario->parallel;
     const bool is_scheduled = parallel->schedule != SCHEDULE_INTERLEAVED || pp >= 2;
-    return is_scheduled && scenario->gpus % (parallel->tp * pp) == 0 &&
+    return is_scheduled && scenario->gpus % (parallel->tp * parallel->cp * pp) == 0 &&
            chunks_fit(scenario, pp * parallel->virtual_stages);
 }
 
@@ -124,23 +157,6 @@ static void help_with_choices(const struct layout *layout, const char *key, int6
 
 /* ---- checks ---- */
 
-static bool check_version(const struct layout *layout)
-{
-    const struct parallel *parallel = &layout->scenario->parallel;
-    bool is_good = true;
-    if (parallel->cp != 1) {
-        is_good = diag_add(layout->diag, DIAG_INPUT, place_of(layout, "parallel", "cp"),
-                           "context parallelism (cp %lld) comes in a later version",
-                           (long long)parallel->cp);
-    }
-    if (parallel->ep != 1) {
-        is_good = diag_add(layout->diag, DIAG_INPUT, place_of(layout, "parallel", "ep"),
-                           "expert parallelism (ep %lld) comes in a later version",
-                           (long long)parallel->ep);
-    }
-    return is_good;
-}
-
 static bool check_tp(const struct layout *layout)
 {
     const struct model *model = &layout->scenario->model;
@@ -156,12 +172,36 @@ static bool check_tp(const struct layout *layout)
     } else if (model->kv_heads % tp != 0 && tp % model->kv_heads != 0) {
         what = "kv_heads";
         size = model->kv_heads;
+    } else if (model->ffn_hidden % tp == 0) {
+        what = "expert_hidden";
+        size = model->expert_hidden;
     }
     diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, "parallel", "tp"),
              "tp %lld does not divide %s %lld of model %s", (long long)tp, what, (long long)size,
              model->name);
     help_with_choices(layout, "tp", tp, tp_fits);
     return false;
+}
+
+/* More GPUs than the cluster has nodes for; of a rail-only fabric, than a rail joins. */
+static void report_few_nodes(const struct layout *layout)
+{
+    const struct cluster *cluster = &layout->scenario->cluster;
+    const long long gpus = (long long)layout->scenario->gpus;
+    const int64_t nodes = cluster_nodes_max(cluster);
+    const long long most = (long long)(nodes * cluster->gpus_per_node);
+    if (cluster->fabric_kind == FABRIC_RAIL_ONLY && nodes == cluster->nodes_per_leaf) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, NULL, "gpus"),
+                 "gpus %lld cannot all reach each other: a rail of cluster %s joins %lld nodes",
+                 gpus, cluster->name, (long long)nodes);
+        diag_help(layout->diag,
+                  "gpus may be at most %lld; or raise nodes_per_leaf, or use kind rail", most);
+        return;
+    }
+    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, NULL, "gpus"),
+             "gpus %lld needs more than the %lld nodes of cluster %s", gpus, (long long)nodes,
+             cluster->name);
+    diag_help(layout->diag, "gpus may be at most %lld", most);
 }
 
 static bool check_nodes(const struct layout *layout)
@@ -177,11 +217,7 @@ static bool check_nodes(const struct layout *layout)
         return false;
     }
     if (!gpus_fill_nodes(scenario, scenario->gpus)) {
-        diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, NULL, "gpus"),
-                 "gpus %lld needs more than the %lld nodes of cluster %s", gpus,
-                 (long long)cluster->nodes_max, cluster->name);
-        diag_help(layout->diag, "gpus may be at most %lld",
-                  (long long)(cluster->nodes_max * cluster->gpus_per_node));
+        report_few_nodes(layout);
         return false;
     }
     scenario->nodes = (scenario->gpus + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
@@ -238,21 +274,49 @@ static bool check_schedule(const struct layout *layout)
     return check_chunks(layout);
 }
 
+/* "tp 8 x pp 4": with cp between them where there is one. */
+static const char *replica_text(const struct layout *layout)
+{
+    const struct parallel *parallel = &layout->scenario->parallel;
+    const char *cp =
+        parallel->cp > 1 ? arena_printf(layout->arena, "cp %lld x ", (long long)parallel->cp) : "";
+    return arena_printf(layout->arena, "tp %lld x %spp %lld", (long long)parallel->tp, cp,
+                        (long long)parallel->pp);
+}
+
 /* dp was given, and the product is another number of GPUs. */
 static bool report_given_dp(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;
     const struct parallel *parallel = &scenario->parallel;
-    const int64_t replica = parallel->tp * parallel->pp;
+    const int64_t replica = replica_gpus(parallel);
     const int64_t product = replica * parallel->dp;
     diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, "parallel", "dp"),
-             "tp %lld x pp %lld x dp %lld = %lld, but gpus is %lld", (long long)parallel->tp,
-             (long long)parallel->pp, (long long)parallel->dp, (long long)product,
-             (long long)scenario->gpus);
+             "%s x dp %lld = %lld, but gpus is %lld", replica_text(layout), (long long)parallel->dp,
+             (long long)product, (long long)scenario->gpus);
     if (scenario->gpus % replica == 0) {
         diag_help(layout->diag, "dp may be %lld (or auto)", (long long)(scenario->gpus / replica));
     } else if (product <= SCENARIO_GPUS_MAX && gpus_fill_nodes(scenario, product)) {
         diag_help(layout->diag, "gpus may be %lld", (long long)product);
+    }
+    return false;
+}
+
+/* dp is auto, or no dp would do. */
+static bool report_replica(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    const char *key = parallel->pp > 1 ? "pp" : parallel->cp > 1 ? "cp" : "tp";
+    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, "parallel", key),
+             "%s = %lld does not divide gpus %lld", replica_text(layout),
+             (long long)replica_gpus(parallel), (long long)scenario->gpus);
+    if (nearest_text(layout, parallel->pp, pp_fits) != NULL) {
+        help_with_choices(layout, "pp", parallel->pp, pp_fits);
+    } else if (parallel->cp > 1 && nearest_text(layout, parallel->cp, cp_fits) != NULL) {
+        help_with_choices(layout, "cp", parallel->cp, cp_fits);
+    } else {
+        help_with_choices(layout, "gpus", scenario->gpus, gpus_fit);
     }
     return false;
 }
@@ -262,23 +326,44 @@ static bool check_dp(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;
     struct parallel *parallel = &layout->scenario->parallel;
-    const int64_t replica = parallel->tp * parallel->pp;
-    if (parallel->dp > 0) {
+    const int64_t replica = replica_gpus(parallel);
+    if (parallel->dp > 0 && replica <= SCENARIO_GPUS_MAX) {
         return parallel->dp * replica == scenario->gpus || report_given_dp(layout);
     }
-    if (scenario->gpus % replica == 0) {
-        parallel->dp = scenario->gpus / replica;
+    if (scenario->gpus % replica != 0) {
+        return report_replica(layout);
+    }
+    parallel->dp = scenario->gpus / replica;
+    return true;
+}
+
+/* Expert parallelism takes its ranks from the plane of context and data parallelism. */
+static bool check_ep(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    const struct model *model = &scenario->model;
+    if (ep_fits(scenario, parallel->ep)) {
         return true;
     }
-    const char *key = parallel->pp > 1 ? "pp" : "tp";
-    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, "parallel", key),
-             "tp %lld x pp %lld = %lld does not divide gpus %lld", (long long)parallel->tp,
-             (long long)parallel->pp, (long long)replica, (long long)scenario->gpus);
-    if (nearest_text(layout, parallel->pp, pp_fits) != NULL) {
-        help_with_choices(layout, "pp", parallel->pp, pp_fits);
+    const struct place *place = place_of(layout, "parallel", "ep");
+    const long long ep = (long long)parallel->ep;
+    const long long experts = (long long)model->experts;
+    if (model->experts == 0) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, place, "ep %lld, but model %s has no experts", ep,
+                 model->name);
+    } else if (parallel->ep > model->experts) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, place,
+                 "ep %lld is more than the %lld experts of model %s", ep, experts, model->name);
+    } else if (model->experts % parallel->ep != 0) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, place,
+                 "ep %lld does not divide the %lld experts of model %s", ep, experts, model->name);
     } else {
-        help_with_choices(layout, "gpus", scenario->gpus, gpus_fit);
+        diag_add(layout->diag, DIAG_INFEASIBLE, place,
+                 "ep %lld does not divide cp %lld x dp %lld = %lld", ep, (long long)parallel->cp,
+                 (long long)parallel->dp, (long long)(parallel->cp * parallel->dp));
     }
+    help_with_choices(layout, "ep", parallel->ep, ep_fits);
     return false;
 }
 
@@ -311,6 +396,22 @@ static bool check_batch(const struct layout *layout)
     return false;
 }
 
+/* What is wrong is the length, or the ranks it is split over: choices of both. */
+static bool report_split(const struct layout *layout, const struct place *place)
+{
+    const struct parallel *parallel = &layout->scenario->parallel;
+    const int64_t length = layout->scenario->batch.sequence_length;
+    const bool is_cut = parallel->is_sequence_parallel && length % (2 * parallel->cp) == 0;
+    diag_add(
+        layout->diag, DIAG_INFEASIBLE, place, "cp %lld does not split sequence_length %lld into %s",
+        (long long)parallel->cp, (long long)length,
+        is_cut ? arena_printf(layout->arena, "parts that tp %lld divides", (long long)parallel->tp)
+               : arena_printf(layout->arena, "2 x %lld equal pieces", (long long)parallel->cp));
+    help_with_choices(layout, "sequence_length", length, length_fits);
+    help_with_choices(layout, "cp", parallel->cp, cp_fits);
+    return false;
+}
+
 static bool check_sequence(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;
@@ -319,7 +420,9 @@ static bool check_sequence(const struct layout *layout)
     const int64_t length = scenario->batch.sequence_length;
     const struct place *place = place_of(layout, "batch", "sequence_length");
     bool is_good = true;
-    if (parallel->is_sequence_parallel && length % parallel->tp != 0) {
+    if (parallel->cp > 1 && !length_fits(scenario, length)) {
+        is_good = report_split(layout, place);
+    } else if (parallel->is_sequence_parallel && length % parallel->tp != 0) {
         is_good = diag_add(layout->diag, DIAG_INFEASIBLE, place,
                            "sequence_parallel: tp %lld does not divide sequence_length %lld",
                            (long long)parallel->tp, (long long)length);
@@ -343,20 +446,20 @@ static bool check_sequence(const struct layout *layout)
 bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     const struct layout layout = {arena, scenario, diag};
-    if (!check_version(&layout)) {
-        return false;
-    }
     bool is_good = check_tp(&layout);
     is_good = check_nodes(&layout) && is_good;
     is_good = check_schedule(&layout) && is_good;
-    const bool has_replicas = is_good && check_dp(&layout) && check_batch(&layout);
+    const bool has_replicas = is_good && check_dp(&layout);
+    is_good = (!has_replicas || check_ep(&layout)) && is_good;
+    is_good = (!has_replicas || check_batch(&layout)) && is_good;
     is_good = check_sequence(&layout) && is_good;
     is_good = is_good && layout_place_layers(arena, scenario, diag);
     if (!is_good || !has_replicas) {
         return false;
     }
     const struct parallel *parallel = &scenario->parallel;
-    sim_assert(parallel->tp * parallel->pp * parallel->dp == scenario->gpus);
+    sim_assert(replica_gpus(parallel) * parallel->dp == scenario->gpus);
+    sim_assert(parallel->cp * parallel->dp % parallel->ep == 0);
     sim_assert(scenario->batch.microbatches * scenario->batch.micro * parallel->dp ==
                scenario->batch.global);
     return true;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "ampere", "hopper",
+                                                                     "blackwell"};
 const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32", "fp16", "bf16"};
 const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3"};
 
@@ -151,6 +153,8 @@ bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *
     gpu->title = gpu->name;
     doc_get_text(&map, "title", &gpu->title);
     assumptions_take(assumptions, &map, "gpu");
+    section_need_choice(&map, "architecture", gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
+                        &gpu->architecture);
     read_peaks(&map, gpu, assumptions);
     read_chip(&map, gpu);
     read_money_and_power(&map, gpu, assumptions);

@@ -6,6 +6,7 @@
  *
  *     gpu: a100-sxm4-80gb
  *     title: NVIDIA A100 SXM4 80 GB
+ *     architecture: ampere               # volta | ampere | hopper | blackwell
  *     source: https://...
  *     peak: {fp32: 19.5 TFLOP/s, tf32: 156 TFLOP/s, fp16: 312 TFLOP/s, bf16: 312 TFLOP/s}
  *     memory: 80 GB
@@ -40,6 +41,11 @@
 
 enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_FP16, PRECISION_BF16, PRECISION_COUNT_ };
 
+/* What collective libraries tell apart (spec/library). */
+enum gpu_architecture { GPU_VOLTA, GPU_AMPERE, GPU_HOPPER, GPU_BLACKWELL, GPU_ARCHITECTURE_COUNT_ };
+
+extern const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_];
+
 extern const char *const precision_names[PRECISION_COUNT_];
 
 /* Bytes of one element of a tensor kept in this precision (tf32 is stored as fp32). */
@@ -64,6 +70,7 @@ struct attention_rate {
 struct gpu {
     const char *name;
     const char *title;
+    uint32_t architecture;                    /* enum gpu_architecture */
     double peak_flop_per_s[PRECISION_COUNT_]; /* dense; 0 = not supported */
     double memory_bytes;
     double memory_bandwidth_bytes_per_s;

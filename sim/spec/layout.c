@@ -234,3 +234,12 @@ bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct 
         layout_distribute(arena, scenario->model.layers, parallel->pp * parallel->virtual_stages);
     return true;
 }
+
+int64_t layout_first_layer(const struct parallel *parallel, int64_t piece)
+{
+    int64_t layers = 0;
+    for (int64_t i = 0; i < piece; i++) {
+        layers += parallel->layers_per_chunk[i];
+    }
+    return layers;
+}

@@ -23,6 +23,7 @@
 struct arena;
 struct diag;
 struct doc_map;
+struct parallel;
 struct scenario;
 
 /* `chunks` counts that sum to `layers`, as above. */
@@ -38,5 +39,8 @@ MUST_USE bool layout_place_layers(struct arena *arena, struct scenario *scenario
 
 /* "1000 or 2000": the multiples of `unit` around `wanted`, for help texts. */
 const char *layout_multiples(struct arena *arena, int64_t wanted, int64_t unit);
+
+/* Number in the model of the first layer of chunk `piece` (in model order). */
+int64_t layout_first_layer(const struct parallel *parallel, int64_t piece);
 
 #endif

@@ -7,13 +7,17 @@
  */
 #include "spec/resolve.h"
 
+#include "spec/library.h"
+
 #include "base/arena.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
-    "scenario",  "model", "cluster", "software", "gpu",  "gpus", "precision", "parallel",   "batch",
-    "recompute", "run",   "data",    "price",    "slow", "seed", "source",    "provenance",
+    "scenario",  "model",       "cluster",   "software",  "gpu",  "library", "gpus",
+    "precision", "parallel",    "batch",     "recompute", "run",  "data",    "price",
+    "slow",      "collectives", "placement", "jobs",      "seed", "source",  "provenance",
 };
 
 /* Keys that are read elsewhere and change no prediction. */
@@ -28,7 +32,7 @@ struct resolution {
 };
 
 /* Which --set assignments a step applies. */
-enum set_step { SET_TOP, SET_INNER, SET_GPU };
+enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY };
 
 /* The path ends at '='; without one, doc_set reports it in the first step. */
 static enum set_step step_of_set(const char *assignment)
@@ -36,6 +40,9 @@ static enum set_step step_of_set(const char *assignment)
     const size_t path_length = strcspn(assignment, "=");
     if (memchr(assignment, '.', path_length) == NULL || assignment[path_length] == '\0') {
         return SET_TOP;
+    }
+    if (strncmp(assignment, "library.", 8) == 0) {
+        return SET_LIBRARY;
     }
     return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
 }
@@ -123,6 +130,26 @@ static bool put_gpu(const struct resolution *resolution)
     return put_reference(resolution, CATALOGUE_GPU, reference);
 }
 
+/* The scenario's own library goes before the cluster's, and that before the newest. */
+static bool put_library(const struct resolution *resolution)
+{
+    const struct doc_node *cluster = *link_of(resolution->root, "cluster");
+    const struct doc_node *reference = *link_of(resolution->root, "library");
+    const struct doc_node by_default = {.kind = DOC_SCALAR,
+                                        .text = resolution->input->default_library};
+    if (reference == NULL) {
+        reference = doc_find(cluster, "collectives.library");
+    }
+    struct doc_node *mapping =
+        library_open(resolution->arena, resolution->input->catalogue,
+                     reference != NULL ? reference : &by_default, resolution->diag);
+    if (mapping == NULL) {
+        return false;
+    }
+    put_child(resolution->root, catalogue_keys[CATALOGUE_LIBRARY], mapping);
+    return true;
+}
+
 /* Unknown keys are reported even when a file is missing. */
 static bool check_keys(const struct resolution *resolution)
 {
@@ -165,11 +192,13 @@ static bool put_files(const struct resolution *resolution)
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
     return is_good && apply_sets(resolution, SET_INNER) && put_gpu(resolution) &&
-           apply_sets(resolution, SET_GPU);
+           apply_sets(resolution, SET_GPU) && put_library(resolution) &&
+           apply_sets(resolution, SET_LIBRARY);
 }
 
-struct doc_node *resolve_document(struct arena *arena, const struct resolve_input *input,
-                                  struct diag *diag)
+/* Everything but the jobs. */
+static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_input *input,
+                                      struct diag *diag)
 {
     sim_assert(input->document != NULL);
     sim_assert(input->default_software != NULL);
@@ -184,4 +213,90 @@ struct doc_node *resolve_document(struct arena *arena, const struct resolve_inpu
     is_good = put_files(&resolution) && is_good;
     is_good = check_keys(&resolution) && is_good;
     return is_good ? in_order(arena, root) : NULL;
+}
+
+/* ---- jobs that share the fabric ---- */
+
+/* The document that a job's `scenario` stands for: a path beside this file, or a mapping. */
+static struct doc_node *open_job(const struct resolution *resolution,
+                                 const struct doc_node *reference)
+{
+    if (reference->kind == DOC_MAPPING) {
+        return doc_copy(resolution->arena, reference);
+    }
+    if (reference->kind != DOC_SCALAR || reference->text[0] == '\0') {
+        diag_add(resolution->diag, DIAG_INPUT, &reference->place,
+                 "a job's scenario is the path of a file, or a mapping");
+        return NULL;
+    }
+    const char *path = catalogue_path_beside(resolution->arena, &reference->place, reference->text);
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        diag_add(resolution->diag, DIAG_INPUT, &reference->place, "there is no file '%.60s'",
+                 reference->text);
+        diag_help(resolution->diag, "a job's scenario is looked for beside this file, then in "
+                                    "the current directory");
+        return NULL;
+    }
+    return doc_load(resolution->arena, path, resolution->diag);
+}
+
+/* A job runs on this scenario's cluster; all else is its own. */
+static bool put_job(const struct resolution *resolution, struct doc_node *entry)
+{
+    static const char *const shared[] = {"cluster", "gpu", "library"};
+    const struct doc_node *reference =
+        entry->kind == DOC_MAPPING ? doc_find(entry, "scenario") : NULL;
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &entry->place, "a job names its scenario");
+        diag_help(resolution->diag, "write it like [{scenario: other.yaml, placement: spread}]");
+        return false;
+    }
+    struct doc_node *job = open_job(resolution, reference);
+    if (job == NULL) {
+        return false;
+    }
+    const struct doc_node *nested = job->kind == DOC_MAPPING ? doc_find(job, "jobs") : NULL;
+    if (nested != NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &nested->place, "a job has no jobs of its own");
+        diag_help(resolution->diag, "list all jobs in the scenario that is run");
+        return false;
+    }
+    for (uint32_t i = 0; job->kind == DOC_MAPPING && i < 3; i++) {
+        const struct doc_node *own = *link_of(resolution->root, shared[i]);
+        put_child(job, shared[i], doc_copy(resolution->arena, own));
+    }
+    struct resolve_input input = *resolution->input;
+    input.document = job;
+    input.set_count = 0;
+    struct doc_node *resolved = resolve_alone(resolution->arena, &input, resolution->diag);
+    if (resolved == NULL) {
+        return false;
+    }
+    put_child(entry, "scenario", resolved);
+    return true;
+}
+
+static bool put_jobs(const struct resolution *resolution)
+{
+    struct doc_node *jobs = *link_of(resolution->root, "jobs");
+    if (jobs == NULL || jobs->kind != DOC_SEQUENCE) {
+        return true; /* another kind is reported by its reader */
+    }
+    bool is_good = true;
+    for (struct doc_node *entry = jobs->child; entry != NULL; entry = entry->next) {
+        is_good = put_job(resolution, entry) && is_good;
+    }
+    return is_good;
+}
+
+struct doc_node *resolve_document(struct arena *arena, const struct resolve_input *input,
+                                  struct diag *diag)
+{
+    struct doc_node *root = resolve_alone(arena, input, diag);
+    if (root == NULL) {
+        return NULL;
+    }
+    const struct resolution resolution = {arena, input, root, diag};
+    return put_jobs(&resolution) ? root : NULL;
 }

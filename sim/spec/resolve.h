@@ -2,7 +2,8 @@
  *
  * The order is that of spec/scenario.h. The result is a mapping whose keys
  * stand in one fixed order (that of resolve_keys), in which model, cluster,
- * software and gpu are whole mappings, and from which sweep, variants and
+ * software, gpu, library and the scenarios of `jobs` are whole mappings, and from which
+ * sweep, variants and
  * note are gone. Unknown keys of the scenario itself are reported here.
  */
 #ifndef SPEC_RESOLVE_H
@@ -10,7 +11,7 @@
 
 #include "spec/catalogue.h"
 
-#define RESOLVE_KEY_COUNT 17
+#define RESOLVE_KEY_COUNT 21
 extern const char *const resolve_keys[RESOLVE_KEY_COUNT];
 
 struct resolve_input {
@@ -19,6 +20,7 @@ struct resolve_input {
     const char *const *sets; /* "path=value" */
     uint32_t set_count;
     const char *default_software; /* when the document names none */
+    const char *default_library;  /* when neither the document nor its cluster does */
 };
 
 /* NULL on error. `input` is not changed; its document is copied. */

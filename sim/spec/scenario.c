@@ -15,6 +15,7 @@
 #include <string.h>
 
 const char *const recompute_names[RECOMPUTE_COUNT_] = {"none", "selective", "full"};
+const char *const placement_names[PLACEMENT_COUNT_] = {"packed", "spread", "random"};
 static const char *const checkpoint_mode_names[] = {"blocking", "async"};
 static const char *const checkpoint_target_names[] = {"shared"};
 
@@ -263,6 +264,8 @@ static bool read_catalogue_parts(struct doc_map *map, struct scenario *scenario)
     is_good =
         software_read(doc_take(map, "software"), &scenario->software, assumptions, map->diag) &&
         is_good;
+    is_good = library_read(doc_take(map, "library"), &scenario->library, assumptions, map->diag) &&
+              is_good;
     return gpu_read(doc_take(map, "gpu"), &scenario->gpu, assumptions, map->diag) && is_good;
 }
 
@@ -285,6 +288,9 @@ static bool read_scenario(struct arena *arena, struct scenario *scenario, struct
     read_price(&map, scenario);
     doc_get_count(&map, "seed", 1, SEED_MAX, &scenario->seed);
     is_good = read_slow(&map, arena, scenario) && is_good;
+    collectives_read(&map, &scenario->assumptions, scenario->collectives);
+    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &scenario->placement);
+    doc_take(&map, "jobs"); /* read_jobs */
     return doc_finish(&map) && is_good;
 }
 
@@ -346,21 +352,17 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     bool is_good = feasible_check(arena, scenario, diag);
     is_good = check_precision(arena, scenario, diag) && is_good;
     choose_attention(arena, scenario);
+    is_good = is_good && collectives_check(&scenario->library, scenario->gpu.architecture, diag);
     return is_good && extent_check(scenario, diag);
 }
 
-struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
-                                  const struct catalogue *catalogue, const char *const *sets,
-                                  uint32_t set_count, struct diag *diag)
+/* A resolved document's scenario but for its jobs. */
+static struct scenario *read_alone(struct arena *arena, const struct doc_node *root,
+                                   struct diag *diag)
 {
-    const struct resolve_input input = {document, catalogue, sets, set_count, DEFAULT_SOFTWARE};
-    const struct doc_node *root = resolve_document(arena, &input, diag);
-    if (root == NULL) {
-        return NULL;
-    }
     struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
     *scenario = scenario_defaults;
-    scenario->file = document->place.file;
+    scenario->file = root->place.file;
     scenario->document = root;
     assumptions_init(&scenario->assumptions, arena);
     if (!read_scenario(arena, scenario, diag) || !check_scenario(arena, scenario, diag)) {
@@ -368,4 +370,82 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     }
     scenario->resolved_text = doc_to_text(arena, root);
     return scenario;
+}
+
+/* ---- jobs ---- */
+
+enum { JOBS_MAX = 64 };
+
+static bool read_job(struct arena *arena, const struct doc_node *entry, struct scenario *scenario,
+                     struct diag *diag)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, entry, diag)) {
+        return false;
+    }
+    struct scenario *job = read_alone(arena, doc_take(&map, "scenario"), diag);
+    if (job == NULL) {
+        return false;
+    }
+    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &job->placement);
+    scenario->neighbours[scenario->neighbour_count++] = job;
+    return doc_finish(&map);
+}
+
+/* Before: the document has been resolved, with the jobs' own scenarios put in. */
+static bool read_jobs(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    const struct doc_node *list = doc_find(scenario->document, "jobs");
+    if (list == NULL) {
+        return true;
+    }
+    if (list->kind != DOC_SEQUENCE || doc_child_count(list) > JOBS_MAX) {
+        diag_add(diag, DIAG_INPUT, &list->place, "jobs must be a list of at most %d", JOBS_MAX);
+        diag_help(diag, "write it like [{scenario: other.yaml, placement: spread}]");
+        return false;
+    }
+    scenario->neighbours =
+        arena_array(arena, doc_child_count(list) + 1u, sizeof *scenario->neighbours);
+    bool is_good = true;
+    for (const struct doc_node *entry = list->child; entry; entry = entry->next) {
+        is_good = read_job(arena, entry, scenario, diag) && is_good;
+    }
+    return is_good;
+}
+
+/* All jobs must find room on the cluster. */
+static bool check_jobs(const struct scenario *scenario, struct diag *diag)
+{
+    int64_t nodes = scenario->nodes;
+    for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
+        nodes += scenario->neighbours[i]->nodes;
+    }
+    const int64_t per_node = scenario->cluster.gpus_per_node;
+    const int64_t nodes_max = cluster_nodes_max(&scenario->cluster);
+    const bool fits_cluster = nodes_max == 0 || nodes <= nodes_max;
+    if (fits_cluster && nodes * per_node <= SCENARIO_GPUS_MAX) {
+        return true;
+    }
+    const struct doc_node *jobs = doc_find(scenario->document, "jobs");
+    diag_add(diag, DIAG_INFEASIBLE, jobs != NULL ? &jobs->place : &scenario->document->place,
+             "all jobs together need %lld nodes", (long long)nodes);
+    diag_help(diag, "the cluster may have at most %lld",
+              (long long)(fits_cluster ? SCENARIO_GPUS_MAX / per_node : nodes_max));
+    return false;
+}
+
+struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
+                                  const struct catalogue *catalogue, const char *const *sets,
+                                  uint32_t set_count, struct diag *diag)
+{
+    const struct resolve_input input = {document,  catalogue,        sets,
+                                        set_count, DEFAULT_SOFTWARE, SCENARIO_LIBRARY_DEFAULT};
+    const struct doc_node *root = resolve_document(arena, &input, diag);
+    if (root == NULL) {
+        return NULL;
+    }
+    struct scenario *scenario = read_alone(arena, root, diag);
+    const bool is_good =
+        scenario != NULL && read_jobs(arena, scenario, diag) && check_jobs(scenario, diag);
+    return is_good ? scenario : NULL;
 }

@@ -1,12 +1,13 @@
 /* A scenario: everything one prediction depends on, resolved and checked.
  *
- * scenario_load reads a scenario file, the catalogue files it names, and the
+ * scenario_resolve reads a scenario document, the catalogue files it names, and the
  * command line's --set assignments, in this order:
  *   1. the scenario file; --set without a dot in the path (model=..., gpus=...)
  *   2. models/llms/MODEL.yaml, topologies/CLUSTER.yaml, models/software/SOFTWARE.yaml,
  *      each found by name in the catalogue directories or by path
  *   3. --set with a dot (cluster.nics.bandwidth=..., batch.micro=...)
- *   4. models/gpus/GPU.yaml as the cluster names it; --set gpu.x=...
+ *   4. models/gpus/GPU.yaml and models/libraries/LIBRARY.yaml as the cluster names them;
+ *      --set gpu.x=..., --set library.x=...
  * The merged tree is the resolved document: same text, same prediction. It
  * has the keys of the scenario with model, cluster, software and gpu as whole
  * mappings; its canonical text is hashed into the run key.
@@ -31,6 +32,8 @@
  *     precision: bf16                            # fp32 | tf32 | fp16 | bf16
  *     parallel: {tp: 8, cp: 1, pp: 16, dp: auto, ep: 1, zero: 1, schedule: interleaved,
  *                virtual_stages: 8, sequence_parallel: true, layers_per_stage: [..]}
+ *                                                # cp: ranks that share a sequence; ep: ranks
+ *                                                # of the cp x dp plane that share experts
  *     batch: {global: 2048, micro: 1, sequence_length: 8192}   # global counts sequences
  *                                                # or global_tokens: 16M
  *     recompute: none                            # none | selective | full; selective: the
@@ -42,6 +45,11 @@
  *                                                # or off, the default
  *     price: {gpu_hour: 2.00 USD, pue: 1.1}     # electricity: 0.08 USD/kWh where it is paid apart
  *     slow: [{rank: 4711, speed: 0.9}]
+ *     library: nccl-2026                         # default: the cluster's
+ *     collectives: {data: {algorithm: multi-rail-ring, protocol: Simple}}   # spec/collectives.h
+ *     placement: packed                          # packed | spread | random (train/placement.h)
+ *     jobs: [{scenario: other.yaml, placement: spread}]
+ *                                                # others on the same fabric, beside this one
  *     seed: 42
  *     sweep: {...}  variants: [...]              # read by study/, ignored here
  */
@@ -50,10 +58,13 @@
 
 #include "spec/catalogue.h"
 #include "spec/cluster.h"
+#include "spec/collectives.h"
+#include "spec/library.h"
 #include "spec/model.h"
 #include "spec/software.h"
 
 #define SCENARIO_GPUS_MAX 1000000
+#define SCENARIO_LIBRARY_DEFAULT "nccl-2026"
 
 enum schedule_kind { SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_INTERLEAVED, SCHEDULE_COUNT_ };
 extern const char *const schedule_names[SCHEDULE_COUNT_];
@@ -61,13 +72,17 @@ extern const char *const schedule_names[SCHEDULE_COUNT_];
 enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_COUNT_ };
 extern const char *const recompute_names[RECOMPUTE_COUNT_];
 
+enum placement_kind { PLACEMENT_PACKED, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_COUNT_ };
+extern const char *const placement_names[PLACEMENT_COUNT_];
+
 enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC };
 
 struct parallel {
-    int64_t tp, cp, pp, dp, ep; /* tp * cp * pp * dp == gpus; cp and ep are 1 in this version */
-    int64_t zero;               /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
-    uint32_t schedule;          /* enum schedule_kind */
-    int64_t virtual_stages;     /* chunks per stage; 1 unless interleaved */
+    int64_t tp, cp, pp, dp; /* tp * cp * pp * dp == gpus */
+    int64_t ep;             /* divides cp * dp and the experts */
+    int64_t zero;           /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
+    uint32_t schedule;      /* enum schedule_kind */
+    int64_t virtual_stages; /* chunks per stage; 1 unless interleaved */
     bool is_sequence_parallel;
     /* pp * virtual_stages counts, in model order: chunk c of stage s is [c * pp + s] */
     int64_t *layers_per_chunk;
@@ -127,6 +142,11 @@ struct scenario {
     struct price price;
     struct slow_rank *slow; /* by rank, each once */
     int64_t slow_count;
+    struct library library;
+    struct collective_choice collectives[COLLECTIVE_USER_COUNT_];
+    uint32_t placement;           /* enum placement_kind */
+    struct scenario **neighbours; /* jobs on the same fabric; their cluster is this one's */
+    uint32_t neighbour_count;
     int64_t seed;
     struct assumptions assumptions;
     const struct doc_node *document; /* resolved */

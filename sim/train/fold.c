@@ -9,7 +9,7 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-#define LABEL_CROSSING 0x100000000ull /* above every stream number */
+#define LABEL_CROSSING 0x8000000000000000ull /* apart from every stream number */
 
 struct folder {
     struct arena *arena;
@@ -21,25 +21,52 @@ struct folder {
     /* Classes renumbered within each kind of node. */
     uint32_t *number; /* per class: its number among actors, channels or links */
     uint32_t actor_classes, channel_classes, link_classes;
-    uint32_t *link_first; /* per link: where its channels begin in link_channels */
-    struct link_use {
+    uint32_t *link_first; /* per link: where its crossings begin in link_crossings */
+    struct link_crossing {
         uint32_t channel;
+        uint32_t path; /* of the channel */
         uint64_t usage;
-    } * link_uses;
+    } * link_crossings;
 };
 
 /* ---- which links can be tight ------------------------------------------------------- */
 
+/* What is counted while links are looked at channel by channel. */
+struct link_demand {
+    uint128 all;     /* of all channels so far */
+    uint128 largest; /* of the paths of `channel`, in `all` already */
+    uint32_t channel;
+};
+
+/* A channel's paths never carry at once: of those across one link the largest counts. */
+static void add_demand(const struct engine_system *full, uint32_t number,
+                       struct link_demand *demands)
+{
+    const struct engine_channel *channel = &full->channels[number];
+    for (uint32_t k = 0; k < channel->path_count; k++) {
+        const struct engine_path *path = &full->paths[channel->path_first + k];
+        for (uint32_t i = 0; i < path->crossing_count; i++) {
+            const struct engine_crossing *crossing = &full->crossings[path->crossing_first + i];
+            struct link_demand *demand = &demands[crossing->link];
+            const uint128 wanted = (uint128)crossing->usage * (uint128)path->cap_bytes_per_s;
+            if (demand->channel != number + 1) {
+                demand->channel = number + 1;
+                demand->largest = 0;
+            }
+            if (wanted > demand->largest) {
+                demand->all += wanted - demand->largest;
+                demand->largest = wanted;
+            }
+        }
+    }
+}
+
 static void find_tight_links(struct folder *folder)
 {
     const struct engine_system *full = folder->full;
-    uint128 *load = arena_array(folder->arena, full->link_count, sizeof *load);
+    struct link_demand *demands = arena_array(folder->arena, full->link_count, sizeof *demands);
     for (uint32_t c = 0; c < full->channel_count; c++) {
-        const struct engine_channel *channel = &full->channels[c];
-        for (uint32_t i = 0; i < channel->crossing_count; i++) {
-            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
-            load[crossing->link] += (uint128)crossing->usage * (uint128)channel->cap_bytes_per_s;
-        }
+        add_demand(full, c, demands);
     }
     folder->tight_number =
         arena_array(folder->arena, full->link_count, sizeof *folder->tight_number);
@@ -47,7 +74,7 @@ static void find_tight_links(struct folder *folder)
     for (uint32_t l = 0; l < full->link_count; l++) {
         const uint128 capacity = (uint128)full->link_capacities[l] * FLUID_USAGE_ONE;
         folder->tight_number[l] = ENGINE_NONE;
-        if (load[l] > capacity) {
+        if (demands[l].all > capacity) {
             folder->tight_number[l] = folder->tight_count;
             folder->tight_links[folder->tight_count++] = l;
         }
@@ -65,14 +92,20 @@ static void colour_nodes(const struct folder *folder, uint64_t *colours)
 {
     const struct engine_system *full = folder->full;
     for (uint32_t i = 0; i < full->actor_count; i++) {
-        const uint64_t words[] = {1, full->actors[i].program, full->actors[i].speed};
-        *colours++ = hash_words(words, 3);
+        const struct engine_actor *actor = &full->actors[i];
+        const uint64_t words[] = {1, actor->job, actor->program, actor->speed};
+        *colours++ = hash_words(words, 4);
     }
     for (uint32_t i = 0; i < full->channel_count; i++) {
         const struct engine_channel *channel = &full->channels[i];
-        const uint64_t words[] = {2, channel->kind, channel->needed, (uint64_t)channel->latency_ns,
-                                  (uint64_t)channel->cap_bytes_per_s};
-        *colours++ = hash_words(words, 5);
+        uint64_t colour = 2;
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            const uint64_t cap = (uint64_t)full->paths[channel->path_first + k].cap_bytes_per_s;
+            colour = hash_words((const uint64_t[]){colour, cap}, 2);
+        }
+        const uint64_t words[] = {colour, channel->kind, channel->needed,
+                                  (uint64_t)channel->latency_ns};
+        *colours++ = hash_words(words, 4);
     }
     for (uint32_t i = 0; i < folder->tight_count; i++) {
         const uint64_t words[] = {3, (uint64_t)full->link_capacities[folder->tight_links[i]]};
@@ -80,11 +113,30 @@ static void colour_nodes(const struct folder *folder, uint64_t *colours)
     }
 }
 
+/* Edges from a channel to the tight links that one of its paths crosses; their number. */
+static uint32_t connect_path(const struct folder *folder, uint32_t channel, uint32_t path,
+                             struct symmetry_edge *edges)
+{
+    const struct engine_system *full = folder->full;
+    const struct engine_path *is = &full->paths[full->channels[channel].path_first + path];
+    const uint32_t first_link = full->actor_count + full->channel_count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < is->crossing_count; i++) {
+        const struct engine_crossing *crossing = &full->crossings[is->crossing_first + i];
+        const uint32_t tight = folder->tight_number[crossing->link];
+        if (tight != ENGINE_NONE) {
+            const uint64_t label = hash_words((const uint64_t[]){path, crossing->usage}, 2);
+            edges[count++] = (struct symmetry_edge){full->actor_count + channel, first_link + tight,
+                                                    LABEL_CROSSING | label};
+        }
+    }
+    return count;
+}
+
 static uint32_t connect_nodes(const struct folder *folder, struct symmetry_edge *edges)
 {
     const struct engine_system *full = folder->full;
     const uint32_t first_channel = full->actor_count;
-    const uint32_t first_link = first_channel + full->channel_count;
     uint32_t count = 0;
     for (uint32_t c = 0; c < full->channel_count; c++) {
         const struct engine_channel *channel = &full->channels[c];
@@ -93,13 +145,8 @@ static uint32_t connect_nodes(const struct folder *folder, struct symmetry_edge 
             edges[count++] =
                 (struct symmetry_edge){member->actor, first_channel + c, member->stream};
         }
-        for (uint32_t i = 0; i < channel->crossing_count; i++) {
-            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
-            const uint32_t tight = folder->tight_number[crossing->link];
-            if (tight != ENGINE_NONE) {
-                edges[count++] = (struct symmetry_edge){first_channel + c, first_link + tight,
-                                                        LABEL_CROSSING + crossing->usage};
-            }
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            count += connect_path(folder, c, k, edges + count);
         }
     }
     return count;
@@ -144,13 +191,14 @@ static uint32_t class_of_link(const struct folder *folder, uint32_t tight)
 
 /* ---- the quotient ----------------------------------------------------------------------- */
 
-/* For each tight link, the channels that cross it. */
-static void index_link_uses(struct folder *folder)
+/* For each tight link, the paths that cross it. */
+static void index_link_crossings(struct folder *folder)
 {
     const struct engine_system *full = folder->full;
     folder->link_first =
         arena_array(folder->arena, folder->tight_count + 2u, sizeof *folder->link_first);
-    folder->link_uses = arena_array(folder->arena, full->crossing_count, sizeof *folder->link_uses);
+    folder->link_crossings =
+        arena_array(folder->arena, full->crossing_count, sizeof *folder->link_crossings);
     uint32_t *cursor = folder->link_first + 1;
     for (uint32_t i = 0; i < full->crossing_count; i++) {
         const uint32_t tight = folder->tight_number[full->crossings[i].link];
@@ -163,11 +211,15 @@ static void index_link_uses(struct folder *folder)
     }
     for (uint32_t c = 0; c < full->channel_count; c++) {
         const struct engine_channel *channel = &full->channels[c];
-        for (uint32_t i = 0; i < channel->crossing_count; i++) {
-            const struct engine_crossing *crossing = &full->crossings[channel->crossing_first + i];
-            const uint32_t tight = folder->tight_number[crossing->link];
-            if (tight != ENGINE_NONE) {
-                folder->link_uses[cursor[tight]++] = (struct link_use){c, crossing->usage};
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            const struct engine_path *path = &full->paths[channel->path_first + k];
+            for (uint32_t i = 0; i < path->crossing_count; i++) {
+                const struct engine_crossing *crossing = &full->crossings[path->crossing_first + i];
+                const uint32_t tight = folder->tight_number[crossing->link];
+                if (tight != ENGINE_NONE) {
+                    folder->link_crossings[cursor[tight]++] =
+                        (struct link_crossing){c, k, crossing->usage};
+                }
             }
         }
     }
@@ -227,24 +279,27 @@ static uint32_t fold_members(const struct folder *folder, const struct engine_ch
     return count;
 }
 
-/* What all channels of class `number` use of one link that channel crosses. */
-static uint64_t folded_usage(const struct folder *folder, uint32_t tight, uint32_t number)
+/* What the paths number `path` of all channels of class `number` use of one link. */
+static uint64_t folded_usage(const struct folder *folder, uint32_t tight, uint32_t number,
+                             uint32_t path)
 {
     uint64_t usage = 0;
     for (uint32_t i = folder->link_first[tight]; i < folder->link_first[tight + 1]; i++) {
-        if (class_of_channel(folder, folder->link_uses[i].channel) == number) {
-            usage += folder->link_uses[i].usage;
+        const struct link_crossing *crossing = &folder->link_crossings[i];
+        if (crossing->path == path && class_of_channel(folder, crossing->channel) == number) {
+            usage += crossing->usage;
         }
     }
     return usage;
 }
 
-static uint32_t fold_crossings(const struct folder *folder, const struct engine_channel *channel,
-                               uint32_t number, struct engine_crossing *crossings)
+static uint32_t fold_crossings(const struct folder *folder, const struct engine_path *path,
+                               uint32_t number, uint32_t path_number,
+                               struct engine_crossing *crossings)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < channel->crossing_count; i++) {
-        const uint32_t link = folder->full->crossings[channel->crossing_first + i].link;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const uint32_t link = folder->full->crossings[path->crossing_first + i].link;
         const uint32_t tight = folder->tight_number[link];
         if (tight == ENGINE_NONE) {
             continue;
@@ -255,55 +310,95 @@ static uint32_t fold_crossings(const struct folder *folder, const struct engine_
             at++;
         }
         if (at == count) {
-            crossings[count++] =
-                (struct engine_crossing){link_class, folded_usage(folder, tight, number)};
+            crossings[count++] = (struct engine_crossing){
+                link_class, folded_usage(folder, tight, number, path_number)};
         }
     }
     return count;
 }
 
+/* Arrays of the quotient under construction, large enough for the first channel of each class. */
+struct quotient {
+    struct engine_channel *channels;
+    struct engine_path *paths;
+    struct engine_member *members;
+    struct engine_crossing *crossings;
+    uint32_t path_count, member_count, crossing_count;
+};
+
+static bool is_channel(const struct engine_system *full, uint32_t node)
+{
+    return node >= full->actor_count && node < full->actor_count + full->channel_count;
+}
+
+static void allocate_quotient(const struct folder *folder, struct quotient *quotient)
+{
+    const struct engine_system *full = folder->full;
+    uint32_t members = 0;
+    uint32_t paths = 0;
+    uint32_t crossings = 0;
+    for (uint32_t k = 0; k < folder->classes.count; k++) {
+        const uint32_t node = folder->classes.first[k];
+        if (is_channel(full, node)) {
+            const struct engine_channel *channel = &full->channels[node - full->actor_count];
+            members += channel->member_count;
+            paths += channel->path_count;
+            for (uint32_t i = 0; i < channel->path_count; i++) {
+                crossings += full->paths[channel->path_first + i].crossing_count;
+            }
+        }
+    }
+    *quotient = (struct quotient){
+        .channels = arena_array(folder->arena, folder->channel_classes, sizeof *quotient->channels),
+        .paths = arena_array(folder->arena, paths, sizeof *quotient->paths),
+        .members = arena_array(folder->arena, members, sizeof *quotient->members),
+        .crossings = arena_array(folder->arena, crossings, sizeof *quotient->crossings)};
+}
+
+static void fold_channel(const struct folder *folder, const struct engine_channel *original,
+                         uint32_t number, struct quotient *quotient)
+{
+    struct engine_channel *channel = &quotient->channels[number];
+    channel->member_first = quotient->member_count;
+    channel->member_count =
+        fold_members(folder, original, quotient->members + quotient->member_count);
+    quotient->member_count += channel->member_count;
+    channel->path_first = quotient->path_count;
+    for (uint32_t i = 0; i < original->path_count; i++) {
+        const struct engine_path *from = &folder->full->paths[original->path_first + i];
+        struct engine_path *path = &quotient->paths[quotient->path_count++];
+        *path = *from;
+        path->crossing_first = quotient->crossing_count;
+        path->crossing_count =
+            fold_crossings(folder, from, number, i, quotient->crossings + quotient->crossing_count);
+        quotient->crossing_count += path->crossing_count;
+    }
+}
+
 static void fold_channels(const struct folder *folder, struct engine_system *out)
 {
     const struct engine_system *full = folder->full;
-    struct engine_channel *channels =
-        arena_array(folder->arena, folder->channel_classes, sizeof *channels);
-    uint32_t member_total = 0;
-    uint32_t crossing_total = 0;
+    struct quotient quotient;
+    allocate_quotient(folder, &quotient);
     for (uint32_t k = 0; k < folder->classes.count; k++) {
         const uint32_t node = folder->classes.first[k];
-        if (node >= full->actor_count && node < full->actor_count + full->channel_count) {
-            member_total += full->channels[node - full->actor_count].member_count;
-            crossing_total += full->channels[node - full->actor_count].crossing_count;
-        }
-    }
-    struct engine_member *members = arena_array(folder->arena, member_total, sizeof *members);
-    struct engine_crossing *crossings =
-        arena_array(folder->arena, crossing_total, sizeof *crossings);
-    uint32_t member_count = 0;
-    uint32_t crossing_count = 0;
-    for (uint32_t k = 0; k < folder->classes.count; k++) {
-        const uint32_t node = folder->classes.first[k];
-        if (node < full->actor_count || node >= full->actor_count + full->channel_count) {
+        if (!is_channel(full, node)) {
             continue;
         }
         const struct engine_channel *original = &full->channels[node - full->actor_count];
-        struct engine_channel *channel = &channels[folder->number[k]];
-        *channel = *original;
-        channel->multiplicity = folder->classes.sizes[k];
-        channel->member_first = member_count;
-        channel->member_count = fold_members(folder, original, members + member_count);
-        channel->crossing_first = crossing_count;
-        channel->crossing_count =
-            fold_crossings(folder, original, folder->number[k], crossings + crossing_count);
-        member_count += channel->member_count;
-        crossing_count += channel->crossing_count;
+        const uint32_t number = folder->number[k];
+        quotient.channels[number] = *original;
+        quotient.channels[number].multiplicity = folder->classes.sizes[k];
+        fold_channel(folder, original, number, &quotient);
     }
-    out->channels = channels;
+    out->channels = quotient.channels;
     out->channel_count = folder->channel_classes;
-    out->members = members;
-    out->member_count = member_count;
-    out->crossings = crossings;
-    out->crossing_count = crossing_count;
+    out->paths = quotient.paths;
+    out->path_count = quotient.path_count;
+    out->members = quotient.members;
+    out->member_count = quotient.member_count;
+    out->crossings = quotient.crossings;
+    out->crossing_count = quotient.crossing_count;
 }
 
 struct folded_system *fold_system(struct arena *arena, const struct engine_system *full)
@@ -314,7 +409,7 @@ struct folded_system *fold_system(struct arena *arena, const struct engine_syste
     folder->full = full;
     find_tight_links(folder);
     find_classes(folder);
-    index_link_uses(folder);
+    index_link_crossings(folder);
     folded->engine = *full;
     fold_actors(folder, &folded->engine);
     fold_links(folder, &folded->engine);

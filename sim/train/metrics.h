@@ -42,8 +42,57 @@ struct engine_use {
     int64_t tasks; /* executed by the simulated ranks */
     int64_t events;
     int64_t solves; /* of the fluid solver */
-    double host_s;  /* our own time; the only part that is not deterministic */
+    int64_t fills;  /* of regions, in these */
+    int64_t flows_filled;
+    int64_t region_max; /* flows of the largest region */
+    double solve_s;     /* our own time in them */
+    double host_s;      /* our own time; the only part that is not deterministic */
     int64_t host_peak_bytes;
+};
+
+/* Links of one kind, over the step. */
+struct link_use {
+    const char *kind;    /* "leaf up-link" */
+    const char *busiest; /* its name */
+    uint32_t count;
+    int64_t capacity_bytes_per_s; /* of the busiest */
+    double bytes;                 /* that cross the busiest */
+    double utilisation_max;       /* 0..1 */
+    double utilisation_mean;
+};
+
+/* One of the busiest links of its kind. */
+struct link_load {
+    const char *kind;
+    const char *name;
+    int64_t capacity_bytes_per_s;
+    double bytes;
+    double utilisation;
+};
+
+/* One kind of transfer of a step. */
+struct traffic_use {
+    const char *stream;
+    const char *operation;
+    const char *algorithm;
+    const char *protocol; /* "" where there is none */
+    double bytes;         /* the whole buffer */
+    double rank_bytes;    /* that a rank sends */
+    int64_t count;        /* a step, on the stage that has most */
+    double latency_s;
+    double alone_s;         /* on an idle fabric */
+    double slowdown;        /* of its stream: simulated / alone */
+    const char *bottleneck; /* the link that binds it on an idle fabric, or "" */
+    bool is_extrapolated;   /* size outside what the library's constants were fitted to */
+};
+
+/* A job that shares the fabric, or (first) the one that was asked about. */
+struct job_use {
+    const char *title;
+    int64_t gpus;
+    int64_t steps;       /* simulated */
+    double step_alone_s; /* with the fabric for itself */
+    double step_s;
 };
 
 struct step_result {
@@ -60,7 +109,12 @@ struct step_result {
     double mfu_full_attention;
     double hfu;
     double busiest_link_utilisation; /* 0..1, over the step */
-    const char *busiest_link;        /* "NIC", "leaf up-link"; "" if none */
+    const char *busiest_link;        /* "NIC out", "leaf up-link"; "" if none */
+    struct link_use *link_uses;      /* by kind */
+    struct link_load *link_loads;    /* the busiest of each kind */
+    struct traffic_use *traffic;
+    struct job_use *jobs; /* empty when there is one job */
+    uint32_t link_use_count, link_load_count, traffic_count, job_count;
     struct memory_verdict memory;
     char memory_advice[512]; /* what is too large and what would fit; "" if it fits */
     const char *bound_by;    /* one phrase: "compute (72 % of the step)" */

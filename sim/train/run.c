@@ -105,6 +105,23 @@ static double checkpoint_blocking_s(struct arena *arena, const struct run_basis 
     return sim_time_to_s(writing.step_ns - basis->simulated_ns);
 }
 
+/* What the flush of an asynchronous checkpoint costs the steps beside it, when it crosses the
+ * same NICs: so many steps, each with its part of the bytes. */
+static double flush_s(struct arena *arena, const struct run_basis *basis, double bytes)
+{
+    const struct scenario *scenario = basis->scenario;
+    if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
+        return 0;
+    }
+    const double steps = ceil(run_persist_s(scenario, bytes) / sim_time_to_s(basis->simulated_ns));
+    const struct step_request request = {
+        .folds = basis->folds, .is_checkpoint_async = true, .flush_bytes = bytes / steps};
+    struct step_result beside;
+    step_simulate(arena, scenario, &request, &beside);
+    const int64_t longer_ns = beside.step_ns - basis->simulated_ns;
+    return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
+}
+
 /* Seconds until a checkpoint of `bytes` is in the file system. */
 double run_persist_s(const struct scenario *scenario, double bytes)
 {
@@ -141,6 +158,7 @@ static void add_checkpoints(struct arena *arena, const struct run_basis *basis,
         const double late_s =
             run_persist_s(scenario, run->checkpoint_bytes) - (double)every * step_s;
         run->checkpoint_s += late_s > 0 ? late_s : 0;
+        run->checkpoint_s += flush_s(arena, basis, run->checkpoint_bytes);
     }
 }
 

@@ -4,8 +4,11 @@
 #include "base/check.h"
 #include "plan/cost.h"
 #include "train/fold.h"
+#include "train/loads.h"
+#include "train/placement.h"
 #include "train/system.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,22 +98,7 @@ void step_add_stall(struct arena *arena, const struct scenario *scenario, enum c
     derive(arena, scenario, result);
 }
 
-/* ---- simulation ------------------------------------------------------------------------ */
-
-static void find_busiest_link(struct arena *arena, const struct step_system *system,
-                              struct step_result *result)
-{
-    struct link_load loads[LINK_KIND_COUNT_];
-    system_link_loads(arena, system, loads);
-    result->busiest_link = "";
-    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        const double used = loads[kind].time_s / sim_time_to_s(result->step_ns);
-        if (used > result->busiest_link_utilisation) {
-            result->busiest_link_utilisation = used;
-            result->busiest_link = link_titles[kind];
-        }
-    }
-}
+/* ---- outcomes -------------------------------------------------------------------------- */
 
 static void note_engine_use(const struct engine_system *run, const struct engine_outcome *outcome,
                             int64_t gpus, struct engine_use *use)
@@ -120,15 +108,19 @@ static void note_engine_use(const struct engine_system *run, const struct engine
     use->links_simulated = run->link_count;
     use->tasks = (int64_t)outcome->tasks;
     use->events = (int64_t)outcome->events;
-    use->solves = (int64_t)outcome->solves;
+    use->solves = (int64_t)outcome->fluid.solves;
+    use->fills = (int64_t)outcome->fluid.fills;
+    use->flows_filled = (int64_t)outcome->fluid.flows_filled;
+    use->region_max = (int64_t)outcome->fluid.region_max;
+    use->solve_s = outcome->fluid.solve_s;
 }
 
+/* Of job 0, whose actors come first. */
 static void spread_to_ranks(struct arena *arena, const struct step_system *system,
                             const uint32_t *actor_class, const struct engine_outcome *outcome,
                             struct step_detail *detail)
 {
-    const uint32_t gpus = system->engine.actor_count;
-    detail->end_ns = outcome->end;
+    const uint32_t gpus = mesh_size(&system->jobs[0].mesh);
     detail->bytes_sent = outcome->bytes_sent;
     detail->bytes_received = outcome->bytes_received;
     detail->rank_causes = arena_array(arena, gpus, sizeof *detail->rank_causes);
@@ -139,27 +131,148 @@ static void spread_to_ranks(struct arena *arena, const struct step_system *syste
     }
 }
 
+/* ---- one simulation ----------------------------------------------------------------------- */
+
+/* Jobs on a fabric, simulated once. */
+struct simulation {
+    const struct step_system *system;
+    const struct folded_system *folded; /* NULL: every GPU was simulated */
+    const struct engine_system *run;    /* the system or its quotient */
+    struct engine_outcome outcome;
+};
+
+static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t job_count,
+                     uint32_t gpus, const struct step_request *request,
+                     struct simulation *simulation)
+{
+    const struct step_options options = {request->checkpoint_bytes, request->is_checkpoint_async,
+                                         request->flush_bytes};
+    struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
+    simulation->system = system;
+    simulation->folded = request->folds ? fold_system(arena, &system->engine) : NULL;
+    simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
+    const struct engine_options engine_options = {request->on_task, request->context};
+    engine_run(arena, simulation->run, &engine_options, &simulation->outcome);
+}
+
+/* ---- jobs that share the fabric ----------------------------------------------------------- */
+
+/* Neighbours run for a quarter longer than the job that was asked about, so that its end
+ * is not less disturbed than its beginning; in whole steps, and not for ever. */
+static const double NEIGHBOUR_OVERRUN = 1.25;
+enum { NEIGHBOUR_STEPS_MAX = 32 };
+
+static double step_alone_s(const struct step_job *job, uint32_t gpus, bool folds)
+{
+    struct arena *arena = arena_new();
+    struct simulation simulation;
+    simulate(arena, job, 1, gpus, &(struct step_request){.folds = folds}, &simulation);
+    const double alone_s = sim_time_to_s(simulation.outcome.jobs[0].end);
+    arena_free(arena);
+    return alone_s;
+}
+
+static uint32_t neighbour_steps(double asked_s, double neighbour_s)
+{
+    const double steps = ceil(NEIGHBOUR_OVERRUN * asked_s / neighbour_s);
+    return steps < 1 ? 1 : steps > NEIGHBOUR_STEPS_MAX ? NEIGHBOUR_STEPS_MAX : (uint32_t)steps;
+}
+
+/* A neighbour's mean step over those that it finished beside the job that was asked about, or
+ * its first if none. Its last ones run on an emptier fabric. */
+static double neighbour_step_s(const struct engine_job *asked, const struct engine_job *job,
+                               uint32_t steps)
+{
+    if (steps == 1) {
+        return sim_time_to_s(job->end);
+    }
+    uint32_t beside = 1;
+    while (beside < steps && job->step_ends[beside] <= asked->end) {
+        beside++;
+    }
+    return sim_time_to_s(job->step_ends[beside - 1]) / (double)beside;
+}
+
+static void note_jobs(struct arena *arena, const struct scenario *scenario,
+                      const struct step_job *jobs, const double *alone_s,
+                      const struct engine_outcome *outcome, struct step_result *result)
+{
+    result->job_count = scenario->neighbour_count > 0 ? scenario->neighbour_count + 1 : 0;
+    result->jobs = arena_array(arena, result->job_count + 1u, sizeof *result->jobs);
+    for (uint32_t i = 0; i < result->job_count; i++) {
+        result->jobs[i] = (struct job_use){
+            .title = jobs[i].scenario->title,
+            .gpus = jobs[i].scenario->gpus,
+            .steps = jobs[i].steps,
+            .step_alone_s = alone_s[i],
+            .step_s = neighbour_step_s(&outcome->jobs[0], &outcome->jobs[i], jobs[i].steps),
+        };
+    }
+}
+
+/* The scenario and its neighbours, with how often each repeats its step. */
+static struct step_job *gather_jobs(struct arena *arena, const struct scenario *scenario,
+                                    bool folds, double **alone_s, uint32_t *gpus)
+{
+    const uint32_t count = scenario->neighbour_count + 1;
+    struct step_job *jobs = arena_array(arena, count, sizeof *jobs);
+    *alone_s = arena_array(arena, count, sizeof **alone_s);
+    struct placement placement;
+    placement_choose(arena, scenario, &placement);
+    *gpus = placement.gpus;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct scenario *job = i == 0 ? scenario : scenario->neighbours[i - 1];
+        jobs[i] = (struct step_job){job, placement.gpu_of_rank[i], 1};
+        if (count > 1) {
+            (*alone_s)[i] = step_alone_s(&jobs[i], *gpus, folds);
+            jobs[i].steps = i == 0 ? 1 : neighbour_steps((*alone_s)[0], (*alone_s)[i]);
+        }
+    }
+    return jobs;
+}
+
+struct step_system *step_system_of(struct arena *arena, const struct scenario *scenario)
+{
+    struct placement placement;
+    placement_choose(arena, scenario, &placement);
+    const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
+    return system_build(arena, &job, 1, placement.gpus, &(struct step_options){0});
+}
+
+/* ---- the step --------------------------------------------------------------------------- */
+
+static sim_time last_end(const struct engine_outcome *outcome, uint32_t job_count)
+{
+    sim_time last = 0;
+    for (uint32_t i = 0; i < job_count; i++) {
+        last = outcome->jobs[i].end > last ? outcome->jobs[i].end : last;
+    }
+    return last;
+}
+
 void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
                           const struct step_request *request, struct step_result *result,
                           struct step_detail *detail)
 {
-    const struct step_options options = {request->checkpoint_bytes, request->is_checkpoint_async};
-    const struct step_system *system = system_build(arena, scenario, &options);
-    const struct folded_system *folded =
-        request->folds ? fold_system(arena, &system->engine) : NULL;
-    const struct engine_system *run = folded != NULL ? &folded->engine : &system->engine;
-    const struct engine_options engine_options = {request->on_task, request->context};
-    struct engine_outcome outcome;
-    engine_run(arena, run, &engine_options, &outcome);
+    const uint32_t job_count = scenario->neighbour_count + 1;
+    double *alone_s = NULL;
+    uint32_t gpus = 0;
+    const struct step_job *jobs = gather_jobs(arena, scenario, request->folds, &alone_s, &gpus);
+    struct simulation simulation;
+    simulate(arena, jobs, job_count, gpus, request, &simulation);
+    const struct step_system *system = simulation.system;
+    const struct engine_outcome *outcome = &simulation.outcome;
 
     memset(result, 0, sizeof *result);
-    result->step_ns = outcome.end;
+    result->step_ns = outcome->jobs[0].end;
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
-        result->gpu_ns[c] = outcome.total_causes[c];
+        result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }
     check_sums(result, scenario->gpus);
-    find_busiest_link(arena, system, result);
-    note_engine_use(run, &outcome, scenario->gpus, &result->engine);
+    loads_of_links(arena, system, last_end(outcome, job_count), result);
+    loads_of_traffic(arena, system, simulation.run, outcome, result);
+    note_jobs(arena, scenario, jobs, alone_s, outcome, result);
+    note_engine_use(simulation.run, outcome, system->engine.actor_count, &result->engine);
     derive(arena, scenario, result);
     result->memory = memory_check(scenario);
     if (!result->memory.fits) {
@@ -167,7 +280,8 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
                        sizeof result->memory_advice);
     }
     if (detail != NULL) {
-        spread_to_ranks(arena, system, folded != NULL ? folded->actor_class : NULL, &outcome,
+        const struct folded_system *folded = simulation.folded;
+        spread_to_ranks(arena, system, folded != NULL ? folded->actor_class : NULL, outcome,
                         detail);
     }
 }

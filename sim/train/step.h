@@ -3,6 +3,9 @@
  *     struct step_result result;
  *     step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
  *
+ * Jobs that share the fabric (scenario.jobs) are simulated beside it, each repeating its own
+ * step; the result is of the scenario's own job, with how fast all were alone and together.
+ *
  * The result's causes sum to gpus * step_ns exactly; asserted here.
  */
 #ifndef TRAIN_STEP_H
@@ -10,11 +13,13 @@
 
 #include "des/engine.h"
 #include "train/metrics.h"
+#include "train/system.h"
 
 struct step_request {
     bool folds;              /* false: every GPU is simulated */
     double checkpoint_bytes; /* written at the end of this step; 0: none */
     bool is_checkpoint_async;
+    double flush_bytes;        /* of an earlier checkpoint, written beside this step; 0: none */
     engine_task_hook *on_task; /* NULL: none; sees simulated actors */
     void *context;
 };
@@ -25,7 +30,6 @@ void step_simulate(struct arena *arena, const struct scenario *scenario,
 
 /* Causes of each of the scenario's GPUs, by rank, in ns (folded or not). */
 struct step_detail {
-    sim_time end_ns;
     int64_t (*rank_causes)[ENGINE_CAUSES_MAX];
     int64_t bytes_sent; /* between stages, all GPUs */
     int64_t bytes_received;
@@ -33,6 +37,9 @@ struct step_detail {
 void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
                           const struct step_request *request, struct step_result *result,
                           struct step_detail *detail);
+
+/* The scenario's system without neighbours, as `explain` shows it. */
+struct step_system *step_system_of(struct arena *arena, const struct scenario *scenario);
 
 /* Adds `stall_ns` to the step of every GPU, booked on `cause`, and works out rates, MFU
  * and what the step is bound by again. */

@@ -2,6 +2,8 @@
 
 #include "train/metrics.h"
 
+_Static_assert(STREAM_COUNT_ <= ENGINE_STREAMS_MAX, "an actor has room for every stream");
+
 static uint32_t millionths(double fraction)
 {
     return (uint32_t)(fraction * ENGINE_FULL_SPEED + 0.5);
@@ -14,6 +16,8 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
     static const struct engine_stream rows[STREAM_COUNT_] = {
         [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
         [STREAM_TENSOR] = {"tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_CONTEXT] = {"cp", CAUSE_EXPOSED_CP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_EXPERT] = {"ep", CAUSE_EXPOSED_EP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_SEND_FORWARD] = {"send forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_RECEIVE_FORWARD] = {"receive forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_SEND_BACKWARD] = {"send backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
@@ -21,8 +25,11 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
         [STREAM_EMBEDDING] = {"embedding", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_DATA_GATHER] = {"dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_DATA_REDUCE] = {"dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_EXPERT_GATHER] = {"expert dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_EXPERT_REDUCE] = {"expert dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_WORLD] = {"gradient norm", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_STORAGE] = {"checkpoint", CAUSE_CHECKPOINT_STALL, CAUSE_CHECKPOINT_STALL, 0},
+        [STREAM_READ] = {"data", CAUSE_DATA_STALL, CAUSE_DATA_STALL, 0},
     };
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         system->streams[s] = rows[s];
@@ -32,6 +39,8 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
         millionths(scenario->software.nvlink_interference);
     system->streams[STREAM_DATA_GATHER].interference = network;
     system->streams[STREAM_DATA_REDUCE].interference = network;
+    system->streams[STREAM_EXPERT_GATHER].interference = network;
+    system->streams[STREAM_EXPERT_REDUCE].interference = network;
     if (scenario->parallel.pp > 1) {
         system->streams[STREAM_WORLD].wait_cause = CAUSE_BUBBLE;
     }

@@ -1,6 +1,9 @@
 /* Channels are appended group by group; each records its members (actor and the
- * stream that is bound to it) and its crossings, and is entered in the members' channel
- * tables. All arrays grow in the arena and are handed to the engine at the end.
+ * stream that is bound to it), its paths and their crossings, and is entered in the members'
+ * channel tables. All arrays grow in the arena and are handed to the engine at the end.
+ *
+ * Programs are built before channels: they decide which algorithms a stream uses, and a
+ * channel has one path for each phase of these.
  */
 #include "train/system.h"
 
@@ -9,28 +12,35 @@
 #include "des/fluid.h"
 #include "train/metrics.h"
 
-/* Of a group that crosses no link: its messages are a few bytes, their latency is all. */
-#define UNLINKED_BYTES_PER_S 1000000000
-
 struct system_builder {
     struct arena *arena;
-    const struct scenario *scenario;
     const struct step_options *options;
     struct step_system *system;
     struct engine_actor *actors;
+    struct engine_program *programs;
     struct engine_channel *channels;
+    struct engine_path *paths;
     struct engine_member *members;
     struct engine_crossing *crossings;
     size_t channel_count, channel_capacity;
+    size_t path_count, path_capacity;
     size_t member_count, member_capacity;
     size_t crossing_count, crossing_capacity;
+    uint32_t actor_count, program_count;
     uint32_t *ranks; /* scratch: one group */
 };
 
+uint32_t system_gpu_of(const struct system_job *job, uint32_t rank)
+{
+    return job->is.gpu_of_rank != NULL ? job->is.gpu_of_rank[rank] : rank;
+}
+
 /* ---- channels ------------------------------------------------------------------- */
 
-static void add_member(struct system_builder *builder, uint32_t actor, enum stream stream)
+static void add_member(struct system_builder *builder, const struct system_job *job, uint32_t rank,
+                       enum stream stream)
 {
+    const uint32_t actor = job->actor_first + rank;
     builder->members = arena_grow(builder->arena, builder->members, &builder->member_capacity,
                                   builder->member_count + 1, sizeof *builder->members);
     builder->members[builder->member_count++] = (struct engine_member){actor, stream, 1};
@@ -38,19 +48,30 @@ static void add_member(struct system_builder *builder, uint32_t actor, enum stre
     builder->actors[actor].channels[stream] = (uint32_t)builder->channel_count;
 }
 
-/* Appends a channel whose members are the last `member_count` added. */
-static void add_channel(struct system_builder *builder, enum channel_kind kind,
-                        uint32_t member_count, sim_time latency_ns,
-                        const struct fabric_route *route)
+/* Adds a path of the channel that comes next. */
+static void add_path(struct system_builder *builder, const struct fabric_route *route)
 {
-    const uint32_t crossings = route != NULL ? route->count : 0;
+    const uint32_t count = route != NULL ? route->count : 0;
     builder->crossings =
         arena_grow(builder->arena, builder->crossings, &builder->crossing_capacity,
-                   builder->crossing_count + crossings + 1, sizeof *builder->crossings);
-    for (uint32_t i = 0; i < crossings; i++) {
+                   builder->crossing_count + count + 1, sizeof *builder->crossings);
+    for (uint32_t i = 0; i < count; i++) {
         builder->crossings[builder->crossing_count + i] =
             (struct engine_crossing){route->crossings[i].link, route->crossings[i].usage};
     }
+    builder->paths = arena_grow(builder->arena, builder->paths, &builder->path_capacity,
+                                builder->path_count + 1, sizeof *builder->paths);
+    builder->paths[builder->path_count++] = (struct engine_path){
+        .crossing_first = (uint32_t)builder->crossing_count,
+        .crossing_count = count,
+        .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : UNLINKED_BYTES_PER_S};
+    builder->crossing_count += count;
+}
+
+/* A channel of the members and paths that were added last. */
+static void add_channel(struct system_builder *builder, enum channel_kind kind,
+                        uint32_t member_count, uint32_t path_count, sim_time latency_ns)
+{
     builder->channels = arena_grow(builder->arena, builder->channels, &builder->channel_capacity,
                                    builder->channel_count + 1, sizeof *builder->channels);
     builder->channels[builder->channel_count++] = (struct engine_channel){
@@ -58,139 +79,218 @@ static void add_channel(struct system_builder *builder, enum channel_kind kind,
         .needed = member_count,
         .member_first = (uint32_t)(builder->member_count - member_count),
         .member_count = member_count,
-        .crossing_first = (uint32_t)builder->crossing_count,
-        .crossing_count = crossings,
+        .path_first = (uint32_t)(builder->path_count - path_count),
+        .path_count = path_count,
         .latency_ns = latency_ns,
-        .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : UNLINKED_BYTES_PER_S,
         .multiplicity = 1,
     };
-    builder->crossing_count += crossings;
 }
 
-static void add_group(struct system_builder *builder, uint32_t count, enum stream stream,
-                      const struct fabric_route *route)
+/* ---- groups ------------------------------------------------------------------------ */
+
+/* The GPUs of a group, in order of domain; the list is new. */
+static uint32_t *gpus_of(struct system_builder *builder, const struct system_job *job,
+                         enum group_kind kind, uint32_t number)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        add_member(builder, builder->ranks[i], stream);
+    const uint32_t size = group_rows[kind].size(&job->mesh);
+    uint32_t *gpus = arena_array(builder->arena, size, sizeof *gpus);
+    group_rows[kind].members(&job->mesh, number, gpus);
+    for (uint32_t i = 0; i < size; i++) {
+        gpus[i] = system_gpu_of(job, gpus[i]);
     }
-    add_channel(builder, CHANNEL_COLLECTIVE, count, 0, route);
+    return gpus;
 }
 
-static struct group_shape add_tensor_groups(struct system_builder *builder)
+/* How far apart a group lies: NVLink domains, then GPUs between the first and the last. */
+struct extent_of_group {
+    uint32_t domains, span;
+};
+
+static struct extent_of_group measure_group(struct system_builder *builder,
+                                            const struct system_job *job, enum group_kind kind,
+                                            uint32_t number)
 {
-    struct step_system *system = builder->system;
-    const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
-    for (uint32_t pp = 0; mesh->tp > 1 && pp < mesh->pp; pp++) {
-        for (uint32_t dp = 0; dp < mesh->dp; dp++) {
-            struct fabric_route route;
-            mesh_tensor_group(mesh, dp, pp, builder->ranks);
-            fabric_ring(&system->fabric, builder->ranks, mesh->tp, &route);
-            add_group(builder, mesh->tp, STREAM_TENSOR, &route);
-            if (shape.ranks == 1 || route.nodes > shape.nodes) { /* the widest sets the latency */
-                shape = group_shape_of(&route, mesh->tp);
+    const struct fabric *fabric = &builder->system->fabric;
+    const uint32_t size = group_rows[kind].size(&job->mesh);
+    group_rows[kind].members(&job->mesh, number, builder->ranks);
+    struct extent_of_group extent = {0, 0};
+    uint32_t lowest = UINT32_MAX;
+    uint32_t highest = 0;
+    uint32_t before = UINT32_MAX;
+    for (uint32_t i = 0; i < size; i++) {
+        const uint32_t gpu = system_gpu_of(job, builder->ranks[i]);
+        const uint32_t domain = fabric_domain_of(fabric, gpu);
+        extent.domains += domain != before;
+        before = domain;
+        lowest = gpu < lowest ? gpu : lowest;
+        highest = gpu > highest ? gpu : highest;
+    }
+    extent.span = highest - lowest;
+    return extent;
+}
+
+/* Switches between a group's first and last GPU. */
+static uint32_t hops_across(struct system_builder *builder, const struct group_shape *shape)
+{
+    struct fabric *fabric = &builder->system->fabric;
+    struct fabric_route route = {.hops_max = 0};
+    if (shape->ranks > 1) {
+        fabric_trace_begin(fabric);
+        fabric_trace_send(fabric, shape->gpus[0], shape->gpus[shape->ranks - 1], FLUID_USAGE_ONE);
+        fabric_trace_end(fabric, &route);
+    }
+    return route.hops_max;
+}
+
+static void choose_groups(struct system_builder *builder, struct system_job *job)
+{
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        const struct group_row *row = &group_rows[kind];
+        const uint32_t count = groups_count((enum group_kind)kind, job->is.scenario, &job->mesh);
+        struct group_shape *shape = &job->groups[kind];
+        *shape = (struct group_shape){.ranks = 1, .nodes = 1};
+        struct extent_of_group widest = {0, 0};
+        uint32_t chosen = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const struct extent_of_group extent =
+                measure_group(builder, job, (enum group_kind)kind, i);
+            if (extent.domains > widest.domains ||
+                (extent.domains == widest.domains && extent.span > widest.span)) {
+                widest = extent;
+                chosen = i;
+            }
+        }
+        if (count > 0) {
+            group_shape_init(&builder->system->setting,
+                             gpus_of(builder, job, (enum group_kind)kind, chosen),
+                             row->size(&job->mesh), shape);
+            shape->forced = job->is.scenario->collectives[row->choice];
+            shape->is_latency_only = row->is_latency_only;
+            shape->hops_max = hops_across(builder, shape);
+        }
+    }
+}
+
+static void add_group(struct system_builder *builder, const struct system_job *job,
+                      enum group_kind kind, uint32_t number, enum stream stream)
+{
+    const struct step_system *system = builder->system;
+    const struct group_row *row = &group_rows[kind];
+    const struct transfer_patterns *patterns = &job->patterns[stream];
+    const uint32_t size = row->size(&job->mesh);
+    row->members(&job->mesh, number, builder->ranks);
+    for (uint32_t i = 0; i < size; i++) {
+        add_member(builder, job, builder->ranks[i], stream);
+    }
+    struct group_shape shape;
+    if (!row->is_latency_only) {
+        group_shape_init(&system->setting, gpus_of(builder, job, kind, number), size, &shape);
+    }
+    for (uint32_t i = 0; i < patterns->count; i++) {
+        const struct transfer_pattern *pattern = &patterns->items[i];
+        struct fabric_route route;
+        if (!row->is_latency_only) {
+            group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
+                        pattern->phase, &route);
+        }
+        add_path(builder, row->is_latency_only ? NULL : &route);
+    }
+    add_channel(builder, CHANNEL_COLLECTIVE, size, (uint32_t)patterns->count, 0);
+}
+
+static void add_groups(struct system_builder *builder, const struct system_job *job)
+{
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        const struct group_row *row = &group_rows[kind];
+        const uint32_t count = groups_count((enum group_kind)kind, job->is.scenario, &job->mesh);
+        for (uint32_t i = 0; i < count; i++) {
+            for (uint32_t s = 0; s < row->stream_count; s++) {
+                if (job->patterns[row->streams[s]].count > 0) {
+                    add_group(builder, job, (enum group_kind)kind, i, row->streams[s]);
+                }
             }
         }
     }
-    return shape;
-}
-
-static struct group_shape add_data_groups(struct system_builder *builder)
-{
-    struct step_system *system = builder->system;
-    const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
-    for (uint32_t pp = 0; mesh->dp > 1 && pp < mesh->pp; pp++) {
-        for (uint32_t tp = 0; tp < mesh->tp; tp++) {
-            struct fabric_route route;
-            mesh_data_group(mesh, tp, pp, builder->ranks);
-            fabric_ring(&system->fabric, builder->ranks, mesh->dp, &route);
-            add_group(builder, mesh->dp, STREAM_DATA_GATHER, &route);
-            add_group(builder, mesh->dp, STREAM_DATA_REDUCE, &route);
-            if (shape.ranks == 1 || route.nodes > shape.nodes ||
-                (route.nodes == shape.nodes && route.hops_max > shape.hops_max)) {
-                shape = group_shape_of(&route, mesh->dp);
-            }
-        }
-    }
-    return shape;
 }
 
 /* ---- between stages ---------------------------------------------------------------- */
 
-/* A channel each way between a rank and its peer on the next stage. */
-static void add_boundary(struct system_builder *builder, uint32_t from, uint32_t to)
+static void trace_pair(struct system_builder *builder, const struct system_job *job, uint32_t from,
+                       uint32_t to, struct fabric_route *route)
 {
-    struct step_system *system = builder->system;
-    struct fabric_route route;
-    fabric_pair(&system->fabric, from, to, &route);
-    const sim_time latency_ns = sim_time_from_s(fabric_message_s(&system->fabric, &route));
-    add_member(builder, from, STREAM_SEND_FORWARD);
-    add_member(builder, to, STREAM_RECEIVE_FORWARD);
-    add_channel(builder, CHANNEL_PAIR, 2, latency_ns, &route);
-    if (system->pair.ranks == 1) {
-        system->pair = group_shape_of(&route, 2);
-    }
-    fabric_pair(&system->fabric, to, from, &route);
-    add_member(builder, to, STREAM_SEND_BACKWARD);
-    add_member(builder, from, STREAM_RECEIVE_BACKWARD);
-    add_channel(builder, CHANNEL_PAIR, 2, latency_ns, &route);
+    struct fabric *fabric = &builder->system->fabric;
+    fabric_trace_begin(fabric);
+    fabric_trace_send(fabric, system_gpu_of(job, from), system_gpu_of(job, to), FLUID_USAGE_ONE);
+    fabric_trace_end(fabric, route);
 }
 
-static void add_boundaries(struct system_builder *builder)
+static void add_pair(struct system_builder *builder, const struct system_job *job, uint32_t from,
+                     uint32_t to, enum stream send, enum stream receive)
 {
-    const struct mesh *mesh = &builder->system->mesh;
-    const bool wraps = builder->scenario->parallel.virtual_stages > 1;
+    struct fabric_route route;
+    trace_pair(builder, job, from, to, &route);
+    add_member(builder, job, from, send);
+    add_member(builder, job, to, receive);
+    add_path(builder, &route);
+    const double message_s = fabric_message_s(&builder->system->fabric, &route);
+    add_channel(builder, CHANNEL_PAIR, 2, 1, sim_time_from_s(message_s));
+}
+
+/* A channel each way between each rank and its peer on the next stage. */
+static void add_boundaries(struct system_builder *builder, struct system_job *job)
+{
+    const struct mesh *mesh = &job->mesh;
+    const bool wraps = job->is.scenario->parallel.virtual_stages > 1;
     const uint32_t boundaries = mesh->pp == 1 ? 0 : wraps ? mesh->pp : mesh->pp - 1;
-    const uint32_t per_stage = mesh->tp * mesh->dp;
+    const uint32_t per_stage = mesh_size(mesh) / mesh->pp;
+    job->has_pair = boundaries > 0;
+    if (job->has_pair) {
+        trace_pair(builder, job, 0, per_stage, &job->pair);
+    }
     for (uint32_t pp = 0; pp < boundaries; pp++) {
         for (uint32_t i = 0; i < per_stage; i++) {
-            add_boundary(builder, pp * per_stage + i, (pp + 1) % mesh->pp * per_stage + i);
+            const uint32_t from = pp * per_stage + i;
+            const uint32_t to = (pp + 1) % mesh->pp * per_stage + i;
+            add_pair(builder, job, from, to, STREAM_SEND_FORWARD, STREAM_RECEIVE_FORWARD);
+            add_pair(builder, job, to, from, STREAM_SEND_BACKWARD, STREAM_RECEIVE_BACKWARD);
         }
     }
 }
 
-/* Tied embeddings live on the first and the last stage; their gradients are summed. */
-static struct group_shape add_embedding_groups(struct system_builder *builder)
+static void add_storage_path(struct system_builder *builder, const struct system_job *job,
+                             uint32_t rank, enum storage_way way)
 {
-    struct step_system *system = builder->system;
-    const struct mesh *mesh = &system->mesh;
-    struct group_shape shape = {.ranks = 1, .nodes = 1, .cap_bytes_per_s = UNLINKED_BYTES_PER_S};
-    if (mesh->pp == 1 || !builder->scenario->model.has_tied_embeddings) {
-        return shape;
-    }
-    const uint32_t per_stage = mesh->tp * mesh->dp;
-    for (uint32_t i = 0; i < per_stage; i++) {
-        struct fabric_route route;
-        builder->ranks[0] = i;
-        builder->ranks[1] = (mesh->pp - 1) * per_stage + i;
-        fabric_ring(&system->fabric, builder->ranks, 2, &route);
-        add_group(builder, 2, STREAM_EMBEDDING, &route);
-        shape = group_shape_of(&route, 2);
-    }
-    return shape;
+    struct fabric *fabric = &builder->system->fabric;
+    struct fabric_route route;
+    fabric_trace_begin(fabric);
+    fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
+    fabric_trace_end(fabric, &route);
+    add_path(builder, &route);
 }
 
-static struct group_shape add_world(struct system_builder *builder)
+static bool reads_over_fabric(const struct scenario *scenario)
 {
-    struct step_system *system = builder->system;
-    const uint32_t count = mesh_size(&system->mesh);
-    for (uint32_t i = 0; i < count; i++) {
-        builder->ranks[i] = i;
-    }
-    add_group(builder, count, STREAM_WORLD, NULL);
-    return (struct group_shape){count, system->fabric.nodes, system->fabric.pods > 1 ? 5 : 3,
-                                UNLINKED_BYTES_PER_S};
+    return scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
 }
 
-static void add_storage(struct system_builder *builder)
+/* Checkpoints on path 0, an earlier one's flush on path 1; reads on a stream of their own. */
+static void add_storage(struct system_builder *builder, const struct system_job *job,
+                        const struct step_options *options)
 {
-    struct step_system *system = builder->system;
-    for (uint32_t rank = 0; rank < mesh_size(&system->mesh); rank++) {
-        struct fabric_route route;
-        fabric_to_storage(&system->fabric, rank, builder->options->is_checkpoint_async, &route);
-        builder->ranks[0] = rank;
-        add_group(builder, 1, STREAM_STORAGE, &route);
+    const uint32_t ranks = mesh_size(&job->mesh);
+    const bool writes = options->checkpoint_bytes > 0 || options->flush_bytes > 0;
+    for (uint32_t rank = 0; writes && rank < ranks; rank++) {
+        add_member(builder, job, rank, STREAM_STORAGE);
+        add_storage_path(builder, job, rank,
+                         options->is_checkpoint_async ? STORAGE_COPY : STORAGE_WRITE);
+        add_storage_path(builder, job, rank, STORAGE_FLUSH);
+        add_channel(builder, CHANNEL_COLLECTIVE, 1, 2, 0);
+    }
+    const uint32_t readers = reads_over_fabric(job->is.scenario) ? ranks / job->mesh.pp : 0;
+    for (uint32_t rank = 0; rank < readers; rank++) {
+        add_member(builder, job, rank, STREAM_READ);
+        add_storage_path(builder, job, rank, STORAGE_READ);
+        add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
     }
 }
 
@@ -207,15 +307,15 @@ static uint32_t speed_of(const struct scenario *scenario, uint32_t rank)
     return ENGINE_FULL_SPEED;
 }
 
-static void add_actors(struct system_builder *builder)
+static void add_actors(struct system_builder *builder, const struct system_job *job,
+                       uint32_t job_number)
 {
-    const struct mesh *mesh = &builder->system->mesh;
-    const uint32_t count = mesh_size(mesh);
-    builder->actors = arena_array(builder->arena, count, sizeof *builder->actors);
-    for (uint32_t rank = 0; rank < count; rank++) {
-        struct engine_actor *actor = &builder->actors[rank];
-        actor->program = mesh_place_of(mesh, rank).pp;
-        actor->speed = speed_of(builder->scenario, rank);
+    const struct mesh *mesh = &job->mesh;
+    for (uint32_t rank = 0; rank < mesh_size(mesh); rank++) {
+        struct engine_actor *actor = &builder->actors[job->actor_first + rank];
+        actor->program = job->program_first + mesh_place_of(mesh, rank).pp;
+        actor->job = job_number;
+        actor->speed = speed_of(job->is.scenario, rank);
         actor->multiplicity = 1;
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             actor->channels[s] = ENGINE_NONE;
@@ -223,124 +323,130 @@ static void add_actors(struct system_builder *builder)
     }
 }
 
-static void build_programs(struct system_builder *builder)
+/* Only job 0 writes checkpoints. */
+static const struct step_options *options_of(const struct system_builder *builder,
+                                             uint32_t job_number)
 {
-    struct step_system *system = builder->system;
-    struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
-    timing_init(builder->scenario, timing);
-    const struct program_context context = {
-        .arena = builder->arena,
-        .scenario = builder->scenario,
-        .timing = timing,
-        .fabric = &system->fabric,
-        .transfers = &system->transfers,
-        .tensor = system->tensor,
-        .data = system->data,
-        .embedding = system->embedding,
-        .world = system->world,
-        .checkpoint_bytes_per_rank = builder->options->checkpoint_bytes / mesh_size(&system->mesh),
-    };
-    struct engine_program *programs =
-        arena_array(builder->arena, system->mesh.pp, sizeof *programs);
-    for (uint32_t stage = 0; stage < system->mesh.pp; stage++) {
-        programs[stage] = program_build(&context, stage);
-    }
-    system->engine.programs = programs;
-    system->engine.program_count = system->mesh.pp;
+    static const struct step_options none = {0};
+    return job_number == 0 ? builder->options : &none;
 }
 
-static void hand_over(struct system_builder *builder)
+static void build_programs(struct system_builder *builder, struct system_job *job,
+                           uint32_t job_number)
+{
+    struct step_system *system = builder->system;
+    const struct scenario *scenario = job->is.scenario;
+    const struct step_options *options = options_of(builder, job_number);
+    const double ranks = mesh_size(&job->mesh);
+    struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
+    timing_init(scenario, timing);
+    const struct program_context context = {
+        .arena = builder->arena,
+        .scenario = scenario,
+        .timing = timing,
+        .setting = &system->setting,
+        .transfers = &system->transfers,
+        .patterns = job->patterns,
+        .job = job_number,
+        .tensor = job->groups[GROUP_TENSOR],
+        .context = job->groups[GROUP_CONTEXT],
+        .expert = job->groups[GROUP_EXPERT],
+        .data = job->groups[GROUP_DATA],
+        .expert_data = job->groups[GROUP_EXPERT_DATA],
+        .embedding = job->groups[GROUP_EMBEDDING],
+        .world = job->groups[GROUP_WORLD],
+        .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
+        .flush_bytes_per_rank = options->flush_bytes / ranks,
+        .reads_over_fabric = reads_over_fabric(scenario),
+    };
+    for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
+        const struct engine_program once = program_build(&context, stage);
+        builder->programs[job->program_first + stage] =
+            job->is.steps > 1 ? program_repeat(builder->arena, &once, job->is.steps) : once;
+    }
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static void lay_out_jobs(struct system_builder *builder, const struct step_job *jobs,
+                         uint32_t job_count)
+{
+    struct step_system *system = builder->system;
+    system->jobs = arena_array(builder->arena, job_count, sizeof *system->jobs);
+    uint32_t largest = 2;
+    for (uint32_t i = 0; i < job_count; i++) {
+        struct system_job *job = &system->jobs[i];
+        const struct parallel *parallel = &jobs[i].scenario->parallel;
+        *job = (struct system_job){.is = jobs[i],
+                                   .actor_first = builder->actor_count,
+                                   .program_first = builder->program_count};
+        job->mesh = (struct mesh){.tp = (uint32_t)parallel->tp,
+                                  .cp = (uint32_t)parallel->cp,
+                                  .dp = (uint32_t)parallel->dp,
+                                  .pp = (uint32_t)parallel->pp,
+                                  .ep = (uint32_t)parallel->ep};
+        sim_assert(jobs[i].steps >= 1);
+        builder->actor_count += mesh_size(&job->mesh);
+        builder->program_count += job->mesh.pp;
+        largest = mesh_size(&job->mesh) > largest ? mesh_size(&job->mesh) : largest;
+    }
+    builder->ranks = arena_array(builder->arena, largest, sizeof *builder->ranks);
+    builder->actors = arena_array(builder->arena, builder->actor_count, sizeof *builder->actors);
+    builder->programs =
+        arena_array(builder->arena, builder->program_count, sizeof *builder->programs);
+}
+
+static void hand_over(struct system_builder *builder, uint32_t job_count)
 {
     struct step_system *system = builder->system;
     struct engine_system *engine = &system->engine;
-    const uint32_t links = fabric_link_count(&system->fabric);
+    const uint32_t links = system->fabric.link_count;
     int64_t *capacities = arena_array(builder->arena, links, sizeof *capacities);
     for (uint32_t i = 0; i < links; i++) {
-        capacities[i] = system->fabric.capacity[fabric_link_kind(&system->fabric, i)];
+        capacities[i] = fabric_link_capacity(&system->fabric, i);
     }
+    engine->programs = builder->programs;
     engine->actors = builder->actors;
     engine->channels = builder->channels;
+    engine->paths = builder->paths;
     engine->members = builder->members;
     engine->crossings = builder->crossings;
     engine->link_capacities = capacities;
     engine->transfers = system->transfers.items;
-    engine->actor_count = mesh_size(&system->mesh);
+    engine->program_count = builder->program_count;
+    engine->actor_count = builder->actor_count;
     engine->channel_count = (uint32_t)builder->channel_count;
+    engine->path_count = (uint32_t)builder->path_count;
     engine->member_count = (uint32_t)builder->member_count;
     engine->crossing_count = (uint32_t)builder->crossing_count;
     engine->link_count = links;
     engine->transfer_count = (uint32_t)system->transfers.count;
-    streams_describe(builder->scenario, engine);
+    engine->job_count = job_count;
+    streams_describe(system->jobs[0].is.scenario, engine);
 }
 
-struct step_system *system_build(struct arena *arena, const struct scenario *scenario,
+struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
+                                 uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options)
 {
     struct step_system *system = arena_alloc(arena, sizeof *system);
-    const struct parallel *parallel = &scenario->parallel;
-    struct system_builder builder = {
-        .arena = arena, .scenario = scenario, .options = options, .system = system};
-    system->mesh =
-        (struct mesh){(uint32_t)parallel->tp, (uint32_t)parallel->dp, (uint32_t)parallel->pp};
-    system->pair.ranks = 1;
-    const uint32_t gpus = mesh_size(&system->mesh);
-    fabric_init(&system->fabric, arena, &scenario->cluster, &scenario->gpu, gpus);
-    builder.ranks = arena_array(arena, gpus > 2 ? gpus : 2, sizeof *builder.ranks);
-    add_actors(&builder);
-    system->tensor = add_tensor_groups(&builder);
-    system->data = add_data_groups(&builder);
-    add_boundaries(&builder);
-    system->embedding = add_embedding_groups(&builder);
-    system->world = add_world(&builder);
-    if (options->checkpoint_bytes > 0) {
-        add_storage(&builder);
+    const struct scenario *asked = jobs[0].scenario;
+    struct system_builder builder = {.arena = arena, .options = options, .system = system};
+    fabric_init(&system->fabric, arena, &asked->cluster, &asked->gpu, gpus, (uint64_t)asked->seed);
+    system->setting = (struct transfer_setting){.arena = arena,
+                                                .fabric = &system->fabric,
+                                                .library = &asked->library,
+                                                .architecture = asked->gpu.architecture};
+    lay_out_jobs(&builder, jobs, job_count);
+    for (uint32_t i = 0; i < job_count; i++) {
+        struct system_job *job = &system->jobs[i];
+        add_actors(&builder, job, i);
+        choose_groups(&builder, job);
+        build_programs(&builder, job, i);
+        add_groups(&builder, job);
+        add_boundaries(&builder, job);
+        add_storage(&builder, job, options_of(&builder, i));
     }
-    build_programs(&builder);
-    hand_over(&builder);
+    hand_over(&builder, job_count);
     return system;
-}
-
-/* ---- loads of links -------------------------------------------------------------------- */
-
-/* Bytes that each program's tasks move on each stream. */
-static double *program_bytes(struct arena *arena, const struct engine_system *engine)
-{
-    double *bytes =
-        arena_array(arena, (size_t)engine->program_count * STREAM_COUNT_, sizeof *bytes);
-    for (uint32_t p = 0; p < engine->program_count; p++) {
-        for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
-            for (uint32_t i = 0; i < engine->programs[p].counts[s]; i++) {
-                const uint32_t number = engine->programs[p].tasks[s][i].transfer;
-                bytes[p * STREAM_COUNT_ + s] += (double)engine->transfers[number].bytes;
-            }
-        }
-    }
-    return bytes;
-}
-
-void system_link_loads(struct arena *arena, const struct step_system *system,
-                       struct link_load loads[LINK_KIND_COUNT_])
-{
-    const struct engine_system *engine = &system->engine;
-    const double *bytes = program_bytes(arena, engine);
-    double *carried = arena_array(arena, engine->link_count, sizeof *carried);
-    for (uint32_t i = 0; i < engine->channel_count; i++) {
-        const struct engine_channel *channel = &engine->channels[i];
-        const struct engine_member *first = &engine->members[channel->member_first];
-        const uint32_t program = engine->actors[first->actor].program;
-        const double moved = bytes[program * STREAM_COUNT_ + first->stream];
-        for (uint32_t j = 0; j < channel->crossing_count; j++) {
-            const struct engine_crossing *crossing =
-                &engine->crossings[channel->crossing_first + j];
-            carried[crossing->link] += moved * (double)crossing->usage / (double)FLUID_USAGE_ONE;
-        }
-    }
-    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        loads[kind] = (struct link_load){.capacity_bytes_per_s = system->fabric.capacity[kind]};
-    }
-    for (uint32_t link = 0; link < engine->link_count; link++) {
-        struct link_load *load = &loads[fabric_link_kind(&system->fabric, link)];
-        load->bytes = carried[link] > load->bytes ? carried[link] : load->bytes;
-        load->time_s = load->bytes / (double)load->capacity_bytes_per_s;
-    }
 }

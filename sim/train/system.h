@@ -1,5 +1,8 @@
 /* The whole machine of one step, unfolded: every GPU an actor, every group and
- * pair a channel, every port a link.
+ * pair a channel, every port a link. Several jobs may share the fabric.
+ *
+ * ASSUMES: of several jobs only the first one writes checkpoints, and all slow down beside their
+ * collectives as its software says.
  *
  * Folding (train/fold) turns it into a smaller one of the same kind; the
  * engine runs either.
@@ -9,39 +12,48 @@
 
 #include "hw/fabric.h"
 #include "plan/mesh.h"
+#include "train/groups.h"
 #include "train/program.h"
+
+/* One job on the fabric: a scenario, the GPUs it was given, and how often its step is run. */
+struct step_job {
+    const struct scenario *scenario;
+    const uint32_t *gpu_of_rank; /* GPUs of the fabric; NULL: rank r is GPU r */
+    uint32_t steps;              /* >= 1 */
+};
+
+struct system_job {
+    struct step_job is;
+    struct mesh mesh;
+    uint32_t actor_first; /* rank r is actor actor_first + r */
+    uint32_t program_first;
+    struct group_shape groups[GROUP_KIND_COUNT_]; /* the one that speaks for all; ranks 1: none */
+    struct fabric_route pair;                     /* first boundary between stages, forward */
+    bool has_pair;
+    struct transfer_patterns patterns[STREAM_COUNT_];
+};
 
 struct step_system {
     struct engine_system engine;
     struct fabric fabric;
-    struct mesh mesh;
+    struct transfer_setting setting;
     struct transfer_table transfers;
-    struct group_shape tensor; /* of the first stage's groups, for reports */
-    struct group_shape data;
-    struct group_shape pair; /* first boundary between stages; ranks 1: none */
-    struct group_shape embedding;
-    struct group_shape world;
+    struct system_job *jobs; /* [engine.job_count]; 0 is the one that was asked about */
 };
 
 struct step_options {
-    double checkpoint_bytes;  /* written by all ranks together at the end of the step; 0: none */
+    double checkpoint_bytes;  /* written by all ranks of job 0 at the end of its step; 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in the step */
+    double flush_bytes;       /* of an earlier one, written to the file system beside the step */
 };
 
-/* All memory is the arena's. The scenario outlives the system. */
-struct step_system *system_build(struct arena *arena, const struct scenario *scenario,
+/* All memory is the arena's. The scenarios outlive the system. The fabric has the cluster of
+ * job 0 and `gpus` GPUs, at least as many as all jobs use. */
+struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
+                                 uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options);
 
-/* The busiest link of a kind: bytes of a step, and the time they take at least. */
-struct link_load {
-    double bytes;
-    int64_t capacity_bytes_per_s;
-    double time_s;
-};
-
-/* What a step puts on the busiest link of each kind: every task's bytes, whether the
- * link can be tight or not, so it does not depend on folding. */
-void system_link_loads(struct arena *arena, const struct step_system *system,
-                       struct link_load loads[LINK_KIND_COUNT_]);
+/* The GPU of the fabric on which a job's rank runs. */
+uint32_t system_gpu_of(const struct system_job *job, uint32_t rank);
 
 #endif

@@ -52,6 +52,8 @@ struct cost_shape timing_shape(const struct scenario *scenario)
         .is_sequence_parallel = scenario->parallel.is_sequence_parallel,
         .micro = scenario->batch.micro,
         .sequence_length = scenario->batch.sequence_length,
+        .cp = scenario->parallel.cp,
+        .ep = scenario->parallel.ep,
     };
 }
 

@@ -1,51 +1,404 @@
 #include "train/transfer.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 
-struct group_shape group_shape_of(const struct fabric_route *route, uint32_t ranks)
+#include <stdlib.h>
+
+/* ---- groups -------------------------------------------------------------------------- */
+
+/* What a group's routes can carry on an idle fabric, per operation and algorithm, one per
+ * phase; NULL until asked for. */
+struct route_cap {
+    double bytes_per_s;
+    uint32_t bottleneck;
+    uint32_t hops;
+};
+
+struct group_caps {
+    struct route_cap *of[COLLECTIVE_OPERATION_COUNT_][ALGORITHM_COUNT_];
+};
+
+/* Order of a member: the place of its NVLink domain, then its GPU. */
+struct member {
+    uint32_t domain_order;
+    uint32_t gpu;
+};
+
+static int compare_members(const void *left, const void *right)
 {
-    return (struct group_shape){ranks, route->nodes, route->hops_max, route->cap_bytes_per_s};
+    const struct member *a = left;
+    const struct member *b = right;
+    if (a->domain_order != b->domain_order) {
+        return a->domain_order < b->domain_order ? -1 : 1;
+    }
+    return (a->gpu > b->gpu) - (a->gpu < b->gpu);
 }
 
-/* False when the algorithm does not offer the operation. */
-static bool price(const struct fabric *fabric, const struct group_shape *group,
-                  enum collective_operation operation, double bytes, struct transfer_choice *choice)
+/* Domains in the order in which the ranks come to them, as NCCL numbers nodes; GPUs in rising
+ * order in each. Ranks that fill the cluster in order are left as they are. */
+static void order_gpus(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count)
 {
-    struct collective_plan plan;
-    const int64_t per_node = (group->ranks + group->nodes - 1) / group->nodes;
-    if (!collective_plan(operation, choice->algorithm, group->ranks, bytes, &plan) ||
-        !collective_rounds(operation, choice->algorithm, group->nodes, per_node, &choice->rounds)) {
+    uint32_t sorted = 1;
+    while (sorted < count && gpus[sorted - 1] < gpus[sorted]) {
+        sorted++;
+    }
+    if (sorted == count) {
+        return;
+    }
+    struct member *members = arena_array(setting->arena, count, sizeof *members);
+    uint32_t *order = arena_array(setting->arena, setting->fabric->domains, sizeof *order);
+    uint32_t domains = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *place = &order[fabric_domain_of(setting->fabric, gpus[i])];
+        *place = *place == 0 ? ++domains : *place;
+        members[i] = (struct member){*place, gpus[i]};
+    }
+    qsort(members, count, sizeof *members, compare_members);
+    for (uint32_t i = 0; i < count; i++) {
+        gpus[i] = members[i].gpu;
+    }
+}
+
+/* Rails are counted over a whole NVLink domain: a rack of trays has ports in each tray. */
+static uint32_t rail_of(const struct fabric *fabric, uint32_t gpu)
+{
+    const uint32_t node = fabric_node_of(fabric, gpu);
+    const uint32_t in_domain = node % (uint32_t)fabric->cluster->domain_nodes;
+    return in_domain * fabric->ports_per_node + fabric_port_of(fabric, gpu);
+}
+
+void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count,
+                      struct group_shape *shape)
+{
+    const struct fabric *fabric = setting->fabric;
+    sim_assert(count >= 1);
+    order_gpus(setting, gpus, count);
+    uint32_t *first = arena_array(setting->arena, count + 1u, sizeof *first);
+    uint32_t *rails = arena_array(setting->arena, count, sizeof *rails);
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || fabric_domain_of(fabric, gpus[i]) != fabric_domain_of(fabric, gpus[i - 1])) {
+            first[nodes++] = i;
+        }
+        rails[i] = rail_of(fabric, gpus[i]);
+    }
+    first[nodes] = count;
+    *shape = (struct group_shape){.ranks = count, .nodes = nodes, .gpus = gpus};
+    shape->group = (struct collective_group){
+        .ranks = count,
+        .nodes = nodes,
+        .node_first = first,
+        .rails = rails,
+        .has_multicast = fabric->cluster->has_multicast,
+        .has_reduction = fabric->cluster->has_in_network_reduction,
+    };
+    shape->forced = COLLECTIVE_CHOICE_FREE;
+    shape->caps = arena_alloc(setting->arena, sizeof *shape->caps);
+}
+
+/* ---- routes ------------------------------------------------------------------------------ */
+
+struct tracing {
+    struct fabric *fabric;
+    const uint32_t *gpus;
+    uint32_t *scratch; /* GPUs of a reduction */
+};
+
+static uint64_t usage_of(double share)
+{
+    sim_assert(share > 0);
+    const double usage = share * FLUID_USAGE_ONE + 0.5;
+    return usage < 1 ? 1 : (uint64_t)usage;
+}
+
+static void trace_send(void *context, uint32_t from, uint32_t to, double share)
+{
+    const struct tracing *tracing = context;
+    fabric_trace_send(tracing->fabric, tracing->gpus[from], tracing->gpus[to], usage_of(share));
+}
+
+static void trace_port(void *context, uint32_t rank, double out, double in)
+{
+    const struct tracing *tracing = context;
+    fabric_trace_scale_up(tracing->fabric, tracing->gpus[rank], usage_of(out), usage_of(in));
+}
+
+static void trace_reduction(void *context, const uint32_t *ranks, uint32_t count, double share)
+{
+    const struct tracing *tracing = context;
+    for (uint32_t i = 0; i < count; i++) {
+        tracing->scratch[i] = tracing->gpus[ranks[i]];
+    }
+    fabric_trace_reduction(tracing->fabric, tracing->scratch, count, usage_of(share));
+}
+
+void group_route(const struct transfer_setting *setting, const struct group_shape *shape,
+                 enum collective_operation operation, enum collective_algorithm algorithm,
+                 uint32_t phase, struct fabric_route *route)
+{
+    struct tracing tracing = {setting->fabric, shape->gpus, NULL};
+    if (algorithm == ALGORITHM_SHARP) {
+        tracing.scratch = arena_array(setting->arena, shape->ranks, sizeof *tracing.scratch);
+    }
+    const struct collective_visitor visitor = {&tracing, trace_send, trace_port, trace_reduction};
+    fabric_trace_begin(setting->fabric);
+    collective_edges(setting->arena, operation, algorithm, &shape->group, phase, &visitor);
+    fabric_trace_end(setting->fabric, route);
+}
+
+static const struct route_cap *caps_of(const struct transfer_setting *setting,
+                                       const struct group_shape *shape,
+                                       enum collective_operation operation,
+                                       enum collective_algorithm algorithm, uint32_t phases)
+{
+    struct route_cap **cached = &shape->caps->of[operation][algorithm];
+    if (*cached != NULL) {
+        return *cached;
+    }
+    *cached = arena_array(setting->arena, phases, sizeof **cached);
+    for (uint32_t i = 0; i < phases; i++) {
+        struct route_cap *cap = &(*cached)[i];
+        *cap = (struct route_cap){UNLINKED_BYTES_PER_S, ENGINE_NONE, shape->hops_max};
+        if (!shape->is_latency_only) {
+            struct fabric_route route;
+            group_route(setting, shape, operation, algorithm, i, &route);
+            *cap =
+                (struct route_cap){(double)route.cap_bytes_per_s, route.bottleneck, route.hops_max};
+        }
+    }
+    return *cached;
+}
+
+/* ---- prices ------------------------------------------------------------------------------- */
+
+static void fill_quote(const struct tuner_price *price, const struct route_cap *caps,
+                       struct transfer_quote *quote)
+{
+    double slowest_s = -1;
+    quote->latency_s = 0;
+    quote->time_s = price->time_s;
+    quote->is_extrapolated = price->is_extrapolated;
+    quote->bottleneck = ENGINE_NONE;
+    for (uint32_t i = 0; i < quote->phase_count; i++) {
+        quote->latencies_s[i] = price->latency_s[i];
+        quote->caps_bytes_per_s[i] = caps[i].bytes_per_s;
+        quote->rates_bytes_per_s[i] = price->bytes_per_s[i];
+        quote->latency_s += price->latency_s[i];
+        const double time_s = quote->phases[i].bytes / price->bytes_per_s[i];
+        if (time_s > slowest_s) {
+            slowest_s = time_s;
+            quote->bottleneck = caps[i].bottleneck;
+        }
+    }
+}
+
+bool transfer_price(const struct transfer_setting *setting, const struct group_shape *shape,
+                    enum collective_operation operation, double bytes,
+                    enum collective_algorithm algorithm, enum collective_protocol protocol,
+                    struct transfer_quote *quote)
+{
+    const struct cluster *cluster = setting->fabric->cluster;
+    quote->algorithm = algorithm;
+    quote->protocol = protocol;
+    quote->phase_count =
+        collective_phases(operation, algorithm, &shape->group, bytes, quote->phases);
+    if (quote->phase_count == 0) {
         return false;
     }
-    choice->rank_bytes = plan.rank_bytes;
-    choice->latency_s =
-        fabric->cluster->collective_launch_s +
-        (double)choice->rounds.intra * fabric_intra_round_s(fabric) +
-        (double)choice->rounds.inter * fabric_inter_round_s(fabric, group->hops_max);
-    choice->time_s = choice->latency_s + plan.rank_bytes / (double)group->cap_bytes_per_s;
+    const struct route_cap *caps =
+        caps_of(setting, shape, operation, algorithm, quote->phase_count);
+    double rates[COLLECTIVE_PHASES_MAX];
+    uint32_t hops = 0;
+    for (uint32_t i = 0; i < quote->phase_count; i++) {
+        rates[i] = caps[i].bytes_per_s;
+        hops = caps[i].hops > hops ? caps[i].hops : hops;
+    }
+    const struct tuner_setting tuner = {
+        .library = setting->library,
+        .architecture = setting->architecture,
+        .ranks = shape->ranks,
+        .nodes = shape->nodes,
+        .round_latency_s = cluster->round_latency_s + fabric_hops_s(setting->fabric, hops),
+        .is_scale_up_pcie = cluster->scale_up_kind == SCALE_UP_PCIE,
+    };
+    struct tuner_price price;
+    const struct tuner_work work = {.operation = operation,
+                                    .algorithm = algorithm,
+                                    .protocol = protocol,
+                                    .phase_count = quote->phase_count,
+                                    .phases = quote->phases,
+                                    .route_caps = rates,
+                                    .bytes = bytes};
+    if (!tuner_price(&tuner, &work, &price)) {
+        return false;
+    }
+    fill_quote(&price, caps, quote);
     return true;
 }
 
-struct transfer_choice transfer_choose(const struct fabric *fabric, const struct group_shape *group,
-                                       enum collective_operation operation, double bytes)
+static bool is_allowed(uint32_t forced, uint32_t value)
 {
-    struct transfer_choice best = {.time_s = -1};
-    for (uint32_t i = 0; i < ALGORITHM_COUNT_; i++) {
-        struct transfer_choice choice = {.algorithm = (enum collective_algorithm)i};
-        if (price(fabric, group, operation, bytes, &choice) &&
-            (best.time_s < 0 || choice.time_s < best.time_s)) {
-            best = choice;
-        }
-    }
-    sim_assert(best.time_s >= 0);
-    return best;
+    return forced == COLLECTIVE_ANY || forced == value;
 }
 
-struct engine_transfer transfer_of_collective(const struct fabric *fabric,
-                                              const struct group_shape *group,
-                                              enum collective_operation operation, double bytes)
+static bool best_of(const struct transfer_setting *setting, const struct group_shape *shape,
+                    struct collective_choice forced, enum collective_operation operation,
+                    double bytes, struct transfer_quote *quote)
 {
-    const struct transfer_choice choice = transfer_choose(fabric, group, operation, bytes);
-    return (struct engine_transfer){sim_time_from_s(choice.latency_s),
-                                    (int64_t)(choice.rank_bytes + 0.5)};
+    bool has_quote = false;
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        const bool is_automatic =
+            tuner_is_automatic(setting->library, (enum collective_algorithm)a);
+        if (!is_allowed(forced.algorithm, a) ||
+            (forced.algorithm == COLLECTIVE_ANY && !is_automatic)) {
+            continue;
+        }
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
+            struct transfer_quote next;
+            if (is_allowed(forced.protocol, p) &&
+                transfer_price(setting, shape, operation, bytes, (enum collective_algorithm)a,
+                               (enum collective_protocol)p, &next) &&
+                (!has_quote || next.time_s < quote->time_s)) {
+                *quote = next;
+                has_quote = true;
+            }
+        }
+    }
+    return has_quote;
+}
+
+void transfer_quote(const struct transfer_setting *setting, const struct group_shape *shape,
+                    enum collective_operation operation, double bytes, struct transfer_quote *quote)
+{
+    if (!best_of(setting, shape, shape->forced, operation, bytes, quote)) {
+        const bool is_offered =
+            best_of(setting, shape, COLLECTIVE_CHOICE_FREE, operation, bytes, quote);
+        sim_assert(is_offered); /* collectives_check */
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static uint32_t append(struct arena *arena, struct transfer_table *table,
+                       struct engine_transfer item, const struct transfer_origin *origin)
+{
+    table->items =
+        arena_grow(arena, table->items, &table->capacity, table->count + 1, sizeof *table->items);
+    table->origins = arena_grow(arena, table->origins, &table->origin_capacity, table->count + 1,
+                                sizeof *table->origins);
+    table->items[table->count] = item;
+    table->origins[table->count] = *origin;
+    return (uint32_t)table->count++;
+}
+
+static bool is_same(const struct transfer_origin *origin, uint32_t job, enum stream stream,
+                    enum collective_operation operation, double bytes)
+{
+    return origin->is_head && origin->job == job && origin->stream == stream &&
+           origin->operation == operation && !(origin->bytes < bytes) && !(origin->bytes > bytes);
+}
+
+static bool find(const struct transfer_table *table, uint32_t job, enum stream stream,
+                 enum collective_operation operation, double bytes, uint32_t *number)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_same(&table->origins[i], job, stream, operation, bytes)) {
+            *number = (uint32_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t pattern_number(struct arena *arena, struct transfer_patterns *patterns,
+                               struct transfer_pattern wanted)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct transfer_pattern *item = &patterns->items[i];
+        if (item->operation == wanted.operation && item->algorithm == wanted.algorithm &&
+            item->phase == wanted.phase) {
+            return (uint32_t)i;
+        }
+    }
+    patterns->items = arena_grow(arena, patterns->items, &patterns->capacity, patterns->count + 1,
+                                 sizeof *patterns->items);
+    patterns->items[patterns->count] = wanted;
+    return (uint32_t)patterns->count++;
+}
+
+uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase)
+{
+    const double share = quote->rates_bytes_per_s[phase] / quote->caps_bytes_per_s[phase];
+    if (share >= 1.0 - 0.5 / ENGINE_FULL_SPEED) {
+        return 0;
+    }
+    const double millionths = share * ENGINE_FULL_SPEED + 0.5;
+    return millionths < 1 ? 1 : (uint32_t)millionths;
+}
+
+uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
+                             struct transfer_patterns *patterns, uint32_t job, enum stream stream,
+                             const struct group_shape *shape, enum collective_operation operation,
+                             double bytes)
+{
+    uint32_t number = 0;
+    if (find(table, job, stream, operation, bytes, &number)) {
+        return number;
+    }
+    struct transfer_quote quote;
+    transfer_quote(setting, shape, operation, bytes, &quote);
+    struct transfer_origin origin = {
+        .job = job,
+        .stream = stream,
+        .operation = operation,
+        .bytes = bytes,
+        .is_head = true,
+        .has_quote = true,
+        .algorithm = quote.algorithm,
+        .protocol = quote.protocol,
+        .latency_s = quote.latency_s,
+        .time_s = quote.time_s,
+        .bottleneck = quote.bottleneck,
+        .is_extrapolated = quote.is_extrapolated,
+    };
+    for (uint32_t i = 0; i < quote.phase_count; i++) {
+        origin.rank_bytes += quote.phases[i].bytes;
+    }
+    number = (uint32_t)table->count;
+    for (uint32_t i = 0; i < quote.phase_count; i++) {
+        const struct transfer_pattern pattern = {operation, quote.algorithm, i};
+        const bool is_last = i + 1 == quote.phase_count;
+        const struct engine_transfer item = {
+            .latency_ns = sim_time_from_s(quote.latencies_s[i]),
+            .bytes = (int64_t)(quote.phases[i].bytes + 0.5),
+            .path = pattern_number(setting->arena, patterns, pattern),
+            .share = shape->is_latency_only ? 0 : transfer_share(&quote, i),
+            .next = is_last ? 0 : (uint32_t)table->count + 2,
+        };
+        append(setting->arena, table, item, &origin);
+        origin.is_head = false;
+    }
+    return number;
+}
+
+uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint32_t job,
+                        enum stream stream, uint32_t path, enum collective_operation operation,
+                        double bytes)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->items[i].path == path &&
+            is_same(&table->origins[i], job, stream, operation, bytes)) {
+            return (uint32_t)i;
+        }
+    }
+    const struct transfer_origin origin = {.job = job,
+                                           .stream = stream,
+                                           .operation = operation,
+                                           .bytes = bytes,
+                                           .rank_bytes = bytes,
+                                           .is_head = true,
+                                           .bottleneck = ENGINE_NONE};
+    const struct engine_transfer item = {.bytes = (int64_t)(bytes + 0.5), .path = path};
+    return append(arena, table, item, &origin);
 }

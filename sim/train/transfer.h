@@ -1,9 +1,19 @@
-/* Collectives as transfers: which algorithm, how much latency, how many bytes.
+/* Collectives as transfers: which algorithm and protocol, how much latency, how many
+ * bytes over which links.
  *
- * Where plan (what an algorithm sends) meets hw (what the fabric offers). Of the
- * algorithms that offer an operation the one that is fastest on an idle fabric is taken,
- * as a library's tuner does. The transfer's bytes are those each rank sends;
- * the fabric's route says how they load the links.
+ * Where plan meets hw: plan/collective says who sends what to whom, hw/fabric over which
+ * links, plan/tuner how fast the library runs it. Of all algorithms and protocols that
+ * offer an operation the one of least time on an idle fabric is taken, as the library's
+ * own tuner does, unless the scenario names one for the kind of group.
+ *
+ * Programs are shared by all GPUs of a stage, so one group of a kind speaks for all when
+ * the choice is made: the one over most NVLink domains, then the one whose GPUs lie
+ * farthest apart. Each group's links are its own, though: a phase runs at a share of
+ * what its own group's route can carry (engine_transfer.share), so a group whose ECMP
+ * paths collide is slower than the others.
+ *
+ * A stream's transfers use a few patterns (operation, algorithm, phase); every channel of the
+ * stream has one path for each, in the order of the list.
  */
 #ifndef TRAIN_TRANSFER_H
 #define TRAIN_TRANSFER_H
@@ -11,30 +21,124 @@
 #include "des/engine.h"
 #include "hw/fabric.h"
 #include "plan/collective.h"
+#include "plan/tuner.h"
+#include "spec/scenario.h"
+#include "train/streams.h"
 
-/* A group of ranks as the fabric sees it. */
+/* Of a group that crosses no link: its messages are a few bytes, their latency is all. */
+#define UNLINKED_BYTES_PER_S 1000000000
+
+/* What prices depend on beside the group. `fabric` is used as scratch space for traces. */
+struct transfer_setting {
+    struct arena *arena;
+    struct fabric *fabric;
+    const struct library *library;
+    uint32_t architecture; /* enum gpu_architecture */
+};
+
+/* A group of GPUs, in order of domain, and its routes' caps as far as they were asked for;
+ * once it has been priced, `group` must stay as it is. */
 struct group_shape {
     uint32_t ranks;
-    uint32_t nodes;
-    uint32_t hops_max;
-    int64_t cap_bytes_per_s;
+    uint32_t nodes;       /* NVLink domains */
+    uint32_t hops_max;    /* latency only: switches between the first and last GPU */
+    bool is_latency_only; /* messages of a few bytes: bandwidth is not looked at */
+    const uint32_t *gpus;
+    struct collective_group group;
+    struct collective_choice forced; /* by the scenario */
+    struct group_caps *caps;
 };
 
-struct group_shape group_shape_of(const struct fabric_route *route, uint32_t ranks);
+/* `gpus`, in the order of their ranks, is put in order of domain and kept. One GPU: a group to
+ * which nothing is sent. */
+void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count,
+                      struct group_shape *shape);
 
-struct engine_transfer transfer_of_collective(const struct fabric *fabric,
-                                              const struct group_shape *group,
-                                              enum collective_operation operation, double bytes);
+/* How one phase of an algorithm crosses the fabric. */
+void group_route(const struct transfer_setting *setting, const struct group_shape *shape,
+                 enum collective_operation operation, enum collective_algorithm algorithm,
+                 uint32_t phase, struct fabric_route *route);
 
-/* The same with the choice that was made, for `explain`. */
-struct transfer_choice {
+struct transfer_quote {
     enum collective_algorithm algorithm;
-    struct collective_rounds rounds;
-    double rank_bytes;
-    double latency_s;
-    double time_s; /* on an idle fabric */
+    enum collective_protocol protocol;
+    uint32_t phase_count;
+    struct collective_phase phases[COLLECTIVE_PHASES_MAX];
+    double latencies_s[COLLECTIVE_PHASES_MAX];
+    double caps_bytes_per_s[COLLECTIVE_PHASES_MAX];  /* of the group's route, idle */
+    double rates_bytes_per_s[COLLECTIVE_PHASES_MAX]; /* what the library reaches of them */
+    uint32_t bottleneck; /* link of the slowest phase, ENGINE_NONE if none */
+    double latency_s;    /* of all phases */
+    double time_s;       /* on an idle fabric */
+    bool is_extrapolated;
 };
-struct transfer_choice transfer_choose(const struct fabric *fabric, const struct group_shape *group,
-                                       enum collective_operation operation, double bytes);
+
+/* The price of one algorithm with one protocol; false when it is not offered. */
+MUST_USE bool transfer_price(const struct transfer_setting *setting,
+                             const struct group_shape *shape, enum collective_operation operation,
+                             double bytes, enum collective_algorithm algorithm,
+                             enum collective_protocol protocol, struct transfer_quote *quote);
+
+/* The best of all, or of those that `shape->forced` allows; when these do not offer the
+ * operation, the best of all the same (quote->algorithm tells). */
+void transfer_quote(const struct transfer_setting *setting, const struct group_shape *shape,
+                    enum collective_operation operation, double bytes,
+                    struct transfer_quote *quote);
+
+/* A phase's rate as millionths of its route's cap; 0, all, when the library reaches it. */
+uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase);
+
+/* ---- the transfers of a step ------------------------------------------------------- */
+
+/* What a transfer is, for reports: the operation, its whole buffer, and how it is done. */
+struct transfer_origin {
+    uint32_t job;
+    enum stream stream;
+    enum collective_operation operation;
+    double bytes;
+    bool is_head;   /* false: a further phase of the one before */
+    bool has_quote; /* false: sends and writes, which have no algorithm */
+    enum collective_algorithm algorithm;
+    enum collective_protocol protocol;
+    double rank_bytes; /* of all phases */
+    double latency_s;
+    double time_s; /* alone on an idle fabric */
+    uint32_t bottleneck;
+    bool is_extrapolated;
+};
+
+struct transfer_pattern {
+    enum collective_operation operation;
+    enum collective_algorithm algorithm;
+    uint32_t phase;
+};
+
+/* The patterns that one stream of one job uses: its channels' paths. */
+struct transfer_patterns {
+    struct transfer_pattern *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Transfers shared by all programs of a step. */
+struct transfer_table {
+    struct engine_transfer *items;
+    struct transfer_origin *origins; /* of each item */
+    size_t count;
+    size_t capacity;
+    size_t origin_capacity;
+};
+
+/* The transfer's number in the table, entered if it is new. `patterns` is the list of its
+ * stream. A group of one has none: the caller asks shape->ranks > 1 first. */
+uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
+                             struct transfer_patterns *patterns, uint32_t job, enum stream stream,
+                             const struct group_shape *shape, enum collective_operation operation,
+                             double bytes);
+
+/* A message, a write or a read, on that path of its channel, whose latency it has. */
+uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint32_t job,
+                        enum stream stream, uint32_t path, enum collective_operation operation,
+                        double bytes);
 
 #endif

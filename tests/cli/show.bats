@@ -39,6 +39,7 @@ cluster:
   storage: {write: 100 GB/s, read: 100 GB/s, per_node: 5 GB/s, source: made up}
 software: {attention: fa3, gradients: {precision: fp32, source: made up}}
 gpu:
+  architecture: ampere
   peak: {bf16: 300 TFLOP/s}
   memory: 80 GB
   memory_bandwidth: 2 TB/s
@@ -100,6 +101,15 @@ YAML
     done
 }
 
+# They mean nothing in a dense model, which the one below is.
+@test "a model with experts shows the defaults of its experts" {
+    "$STOKER" show mixtral-8x7b -q > "$work/text"
+    grep -Eq '^# expert_hidden: 14336 ' "$work/text"
+    grep -q '^# shared_experts: 0' "$work/text"
+    grep -q '^# dense_layers: 0' "$work/text"
+    grep -Eq 'active_parameters +12,879,925,248' "$work/text"
+}
+
 # The reader of a section names the keys that it knows when it meets an unknown one.
 @test "every key that a reader knows is in the file, or a default that is shown" {
     write_full_scenario
@@ -117,6 +127,7 @@ YAML
             case $key in
             source | note | provenance | "$section") continue ;; # no defaults
             global_tokens | sweep | variants) continue ;;
+            experts_per_token | expert_hidden | shared_experts | dense_layers) continue ;; # below
             esac
             grep -Eq "\\b$key:" "$work/full.yaml" || grep -q "\"$path$key" "$work/json" ||
                 grep -Eq "\(no (${section#*.}\.)?$key[.:]" "$work/text" ||
@@ -188,7 +199,7 @@ YAML
 }
 
 @test "every file of the catalogue is shown, and reads back as itself" {
-    mkdir -p "$work/models/llms" "$work/models/gpus" "$work/models/software" "$work/topologies"
+    mkdir -p "$work"/models/{llms,gpus,software,libraries} "$work/topologies"
     for file in models/*/*.yaml topologies/*.yaml; do
         "$STOKER" show "$file" > "$work/$file"
         diff <(file_part < "$work/$file") <("$STOKER" show "$work/$file" | file_part)

@@ -22,33 +22,44 @@ struct rig {
     struct engine_actor actors[4];
     struct engine_member members[4];
     struct engine_channel channel;
+    struct engine_path path;
     struct engine_transfer transfers[2];
     struct engine_system system;
     struct engine_outcome outcome;
+    /* Of the tests with links: a channel for each actor, with two paths. */
+    struct engine_channel channels[2];
+    struct engine_path paths[4];
+    struct engine_crossing crossings[4];
+    int64_t capacities[3];
 };
 
 static void rig_init(struct rig *rig, uint32_t actors)
 {
     *rig = (struct rig){.arena = arena_new()};
     for (uint32_t i = 0; i < actors; i++) {
-        rig->actors[i] = (struct engine_actor){i, ENGINE_FULL_SPEED, 1, {ENGINE_NONE, 0}};
+        rig->actors[i] = (struct engine_actor){
+            .program = i, .speed = ENGINE_FULL_SPEED, .multiplicity = 1, .channels = {ENGINE_NONE}};
         rig->members[i] = (struct engine_member){i, COMM, 1};
     }
     rig->channel = (struct engine_channel){.kind = CHANNEL_COLLECTIVE,
                                            .needed = actors,
                                            .member_count = actors,
-                                           .cap_bytes_per_s = BYTES_PER_S,
+                                           .path_count = 1,
                                            .multiplicity = 1};
+    rig->path = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S};
     rig->system = (struct engine_system){.programs = rig->programs,
                                          .actors = rig->actors,
                                          .channels = &rig->channel,
+                                         .paths = &rig->path,
                                          .members = rig->members,
                                          .transfers = rig->transfers,
                                          .program_count = actors,
                                          .actor_count = actors,
                                          .channel_count = 1,
                                          .member_count = actors,
+                                         .path_count = 1,
                                          .transfer_count = 2,
+                                         .job_count = 1,
                                          .stream_count = STREAMS,
                                          .cause_count = CAUSES,
                                          .launch_cause = LAUNCH,
@@ -100,14 +111,14 @@ static void a_wait_splits_at_the_last_arrival(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig, 2);
-    rig.transfers[0] = (struct engine_transfer){50, 200};
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 50, .bytes = 200};
     const struct task fast[] = {work(100), after(work(10), COMM, 1)};
     const struct task slow[] = {work(300), after(work(10), COMM, 1)};
     const struct task comm[] = {after(meet(0), COMPUTE, 1)};
     set_program(&rig, 0, fast, 2, comm, 1);
     set_program(&rig, 1, slow, 2, comm, 1);
     rig_run(&rig);
-    assert_int_equal(rig.outcome.end, 560);
+    assert_int_equal(rig.outcome.jobs[0].end, 560);
     assert_int_equal(cause(&rig, 0, WAIT), 200);
     assert_int_equal(cause(&rig, 0, EXPOSED), 250);
     assert_int_equal(cause(&rig, 1, WAIT), 0);
@@ -123,7 +134,7 @@ static int64_t overlapped(int64_t x, int64_t y)
     enum { L = 32 };
     struct rig rig;
     rig_init(&rig, 1);
-    rig.transfers[0] = (struct engine_transfer){0, y};
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 0, .bytes = y};
     struct task compute[L + 1];
     struct task comm[L];
     for (uint32_t i = 0; i < L; i++) {
@@ -133,7 +144,7 @@ static int64_t overlapped(int64_t x, int64_t y)
     compute[L] = after(work(0), COMM, L);
     set_program(&rig, 0, compute, L + 1, comm, L);
     rig_run(&rig);
-    const int64_t end = rig.outcome.end;
+    const int64_t end = rig.outcome.jobs[0].end;
     assert_int_equal(cause(&rig, 0, WORK) + cause(&rig, 0, EXPOSED), end);
     arena_free(rig.arena);
     return end;
@@ -154,12 +165,12 @@ static void an_overlapped_transfer_slows_the_kernel_beside_it(void **state)
     struct rig rig;
     rig_init(&rig, 1);
     rig.system.streams[COMM].interference = 200000;
-    rig.transfers[0] = (struct engine_transfer){0, 400};
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 0, .bytes = 400};
     const struct task compute[] = {work(100), work(900), after(work(0), COMM, 1)};
     const struct task comm[] = {after(meet(0), COMPUTE, 1)};
     set_program(&rig, 0, compute, 3, comm, 1);
     rig_run(&rig);
-    assert_int_equal(rig.outcome.end, 1080);
+    assert_int_equal(rig.outcome.jobs[0].end, 1080);
     assert_int_equal(cause(&rig, 0, INTERFERENCE), 80);
     assert_int_equal(cause(&rig, 0, WORK), 1000);
     arena_free(rig.arena);
@@ -176,7 +187,7 @@ static void a_slow_actor_takes_longer_for_the_same_work(void **state)
     task.launch_ns = 90;
     set_program(&rig, 0, &task, 1, NULL, 0);
     rig_run(&rig);
-    assert_int_equal(rig.outcome.end, 1000);
+    assert_int_equal(rig.outcome.jobs[0].end, 1000);
     assert_int_equal(cause(&rig, 0, LAUNCH), 100);
     assert_int_equal(cause(&rig, 0, WORK), 900);
     arena_free(rig.arena);
@@ -195,7 +206,7 @@ static void the_time_after_the_last_task_is_booked(void **state)
     rig_run(&rig);
     assert_int_equal(cause(&rig, 0, IDLE), 60);
     assert_int_equal(cause(&rig, 1, IDLE), 0);
-    assert_int_equal(rig.outcome.total_causes[WORK], 80);
+    assert_int_equal(rig.outcome.jobs[0].total_causes[WORK], 80);
     arena_free(rig.arena);
 }
 
@@ -209,7 +220,7 @@ static void multiplicity_changes_totals_and_nothing_else(void **state)
     rig_init(&one, 1);
     const struct task compute[] = {work(100), after(work(10), COMM, 1)};
     const struct task comm[] = {after(meet(0), COMPUTE, 1)};
-    many.transfers[0] = one.transfers[0] = (struct engine_transfer){7, 33};
+    many.transfers[0] = one.transfers[0] = (struct engine_transfer){.latency_ns = 7, .bytes = 33};
     for (uint32_t i = 0; i < 4; i++) {
         set_program(&many, i, compute, 2, comm, 1);
     }
@@ -219,12 +230,214 @@ static void multiplicity_changes_totals_and_nothing_else(void **state)
     one.channel.needed = 4;
     rig_run(&many);
     rig_run(&one);
-    assert_int_equal(many.outcome.end, one.outcome.end);
+    assert_int_equal(many.outcome.jobs[0].end, one.outcome.jobs[0].end);
     for (uint32_t c = 0; c < CAUSES; c++) {
-        assert_int_equal(many.outcome.total_causes[c], one.outcome.total_causes[c]);
+        assert_int_equal(many.outcome.jobs[0].total_causes[c], one.outcome.jobs[0].total_causes[c]);
     }
     arena_free(many.arena);
     arena_free(one.arena);
+}
+
+/* ---- phases, shares and links ------------------------------------------------------- */
+
+/* Actor 0 starts a transfer of both phases at once and waits for it: path 0 carries a byte a
+ * nanosecond, path 1 a quarter of that. */
+static const struct task at_once[] = {{.kind = TASK_COLLECTIVE, .transfer = 0}};
+static const struct task until_done[] = {{.kind = TASK_COMPUTE,
+                                          .cause = WORK,
+                                          .wait_count = 1,
+                                          .wait_stream = {COMM},
+                                          .wait_ended = {1}}};
+
+/* 11 of the channel, 50 + 200 of the first phase, 30 + 100 x 4 of the second: 691. The
+ * channel's own latency comes once. */
+static void phases_add_up_each_over_its_own_path(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.paths[0] = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S};
+    rig.paths[1] = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S / 4};
+    rig.system.paths = rig.paths;
+    rig.system.path_count = rig.channel.path_count = 2;
+    rig.channel.latency_ns = 11;
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 50, .bytes = 200, .next = 2};
+    rig.transfers[1] = (struct engine_transfer){.latency_ns = 30, .bytes = 100, .path = 1};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 691);
+    assert_int_equal(cause(&rig, 0, EXPOSED), 691);
+    assert_int_equal(rig.outcome.traffic[0].transfers, 1);
+    assert_int_equal(rig.outcome.traffic[0].moving_ns, 691);
+    arena_free(rig.arena);
+}
+
+/* 200 bytes at two fifths of a byte a nanosecond: 500. */
+static void a_share_slows_a_phase_on_idle_links(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200, .share = 400000};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 500);
+    arena_free(rig.arena);
+}
+
+/* Two actors, each alone in a channel. Both channels' path 0 crosses link 0; path 1 of
+ * channel i crosses link 1 + i. All links and caps: a byte a nanosecond. */
+static void rig_init_links(struct rig *rig)
+{
+    rig_init(rig, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        rig->actors[i].channels[COMM] = i;
+        rig->channels[i] = rig->channel;
+        rig->channels[i].needed = rig->channels[i].member_count = 1;
+        rig->channels[i].member_first = i;
+        rig->channels[i].path_first = 2 * i;
+        rig->channels[i].path_count = 2;
+        for (uint32_t k = 0; k < 2; k++) {
+            rig->paths[2 * i + k] =
+                (struct engine_path){2 * i + k, 1, .cap_bytes_per_s = BYTES_PER_S};
+            rig->crossings[2 * i + k] =
+                (struct engine_crossing){k == 0 ? 0 : 1 + i, FLUID_USAGE_ONE};
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        rig->capacities[i] = BYTES_PER_S;
+    }
+    rig->system.channels = rig->channels;
+    rig->system.paths = rig->paths;
+    rig->system.crossings = rig->crossings;
+    rig->system.link_capacities = rig->capacities;
+    rig->system.channel_count = 2;
+    rig->system.path_count = rig->system.crossing_count = 4;
+    rig->system.link_count = 3;
+}
+
+/* Each transfer: 200 bytes over link 0, then 300 over its own link. Channel 0 begins at 0, alone;
+ * channel 1 at 100, when 100 bytes are left of the other. They share link 0 from 100 on: 0 is
+ * through at 300, when 1 has sent 100 and goes on alone until 400. The second phases do not
+ * meet: 300 + 300 and 400 + 300. On one link throughout it would have been 800 and 1,000. */
+static void channels_contend_only_while_on_the_same_link(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200, .next = 2};
+    rig.transfers[1] = (struct engine_transfer){.bytes = 300, .path = 1};
+    const struct task later[] = {work(100), after(work(0), COMM, 1)};
+    const struct task comm[] = {after(meet(0), COMPUTE, 1)};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    set_program(&rig, 1, later, 2, comm, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.traffic[0].moving_ns, 600);
+    assert_int_equal(rig.outcome.traffic[1].moving_ns, 600);
+    assert_int_equal(rig.outcome.jobs[0].end, 700);
+    assert_int_equal(cause(&rig, 0, EXPOSED), 600);
+    assert_int_equal(cause(&rig, 0, IDLE), 100);
+    arena_free(rig.arena);
+}
+
+/* Both at 0 on link 0. Channel 0 may use a quarter: 200 bytes take 800, no more than alone.
+ * Channel 1 gets the rest, 600 bytes by 800, and the last 300 of its 900 alone: 1,100. */
+static void a_share_leaves_the_rest_of_a_link_to_others(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200, .share = 250000};
+    rig.transfers[1] = (struct engine_transfer){.bytes = 900};
+    const struct task other[] = {meet(1)};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    set_program(&rig, 1, until_done, 1, other, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.traffic[0].moving_ns, 800);
+    assert_int_equal(rig.outcome.traffic[1].moving_ns, 1100);
+    arena_free(rig.arena);
+}
+
+/* ---- jobs and steps ------------------------------------------------------------------- */
+
+static int64_t sum_of_causes(const struct engine_job *job)
+{
+    int64_t sum = 0;
+    for (uint32_t c = 0; c < CAUSES; c++) {
+        sum += job->total_causes[c];
+    }
+    return sum;
+}
+
+/* Job 0 has one actor of 50, job 1 two, of 70 and 90. Job 0 ends at 50 and waits for nobody;
+ * of job 1, 70 is idle for 20. */
+static void each_job_ends_with_its_own_last_task(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 3);
+    const struct task works[] = {work(50), work(70), work(90)};
+    for (uint32_t i = 0; i < 3; i++) {
+        rig.actors[i].job = i == 0 ? 0 : 1;
+        set_program(&rig, i, &works[i], 1, NULL, 0);
+    }
+    rig.system.job_count = 2;
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 50);
+    assert_int_equal(rig.outcome.jobs[1].end, 90);
+    assert_int_equal(cause(&rig, 0, IDLE), 0);
+    assert_int_equal(rig.outcome.jobs[1].total_causes[IDLE], 20);
+    assert_int_equal(sum_of_causes(&rig.outcome.jobs[0]), 50);
+    assert_int_equal(sum_of_causes(&rig.outcome.jobs[1]), 2 * 90);
+    arena_free(rig.arena);
+}
+
+/* Jobs meet on links: both send 200 bytes over link 0 from 0 on, which takes both 400; then job 1
+ * sends 200 more by itself: 600. */
+static void jobs_share_links_and_nothing_else(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.actors[1].job = 1;
+    rig.system.job_count = 2;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200};
+    const struct task twice[] = {meet(0), meet(0)};
+    const struct task until_both[] = {after(work(0), COMM, 2)};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    set_program(&rig, 1, until_both, 1, twice, 2);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 400);
+    assert_int_equal(rig.outcome.jobs[1].end, 600);
+    assert_int_equal(sum_of_causes(&rig.outcome.jobs[0]), 400);
+    assert_int_equal(sum_of_causes(&rig.outcome.jobs[1]), 600);
+    arena_free(rig.arena);
+}
+
+/* Steps of two tasks, three times. Actor 0: 30 + 12; actor 1: 30 + 20, the later one, which
+ * ends the steps of their job: 50, 100, 150. Actor 2 is a job of its own: 7 + 1. */
+static void a_step_ends_with_the_last_actor_of_its_job(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 3);
+    const int64_t second_ns[] = {12, 20, 1};
+    struct task tasks[3][6];
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t k = 0; k < 6; k++) {
+            tasks[i][k] = work(k % 2 == 1 ? second_ns[i] : i == 2 ? 7 : 30);
+        }
+        set_program(&rig, i, tasks[i], 6, NULL, 0);
+        rig.programs[i].step_tasks = 2;
+        rig.actors[i].job = i == 2;
+    }
+    rig.system.job_count = 2;
+    rig_run(&rig);
+    for (uint32_t step = 0; step < 3; step++) {
+        assert_int_equal(rig.outcome.jobs[0].step_ends[step], 50 * (step + 1));
+        assert_int_equal(rig.outcome.jobs[1].step_ends[step], 8 * (step + 1));
+    }
+    arena_free(rig.arena);
 }
 
 int main(void)
@@ -236,6 +449,13 @@ int main(void)
         cmocka_unit_test(a_slow_actor_takes_longer_for_the_same_work),
         cmocka_unit_test(the_time_after_the_last_task_is_booked),
         cmocka_unit_test(multiplicity_changes_totals_and_nothing_else),
+        cmocka_unit_test(phases_add_up_each_over_its_own_path),
+        cmocka_unit_test(a_share_slows_a_phase_on_idle_links),
+        cmocka_unit_test(channels_contend_only_while_on_the_same_link),
+        cmocka_unit_test(a_share_leaves_the_rest_of_a_link_to_others),
+        cmocka_unit_test(each_job_ends_with_its_own_last_task),
+        cmocka_unit_test(jobs_share_links_and_nothing_else),
+        cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static int64_t simulate(struct arena *arena, const struct schedule_shape *shape,
 {
     const struct engine_system system = pipeline_system(arena, shape, costs);
     engine_run(arena, &system, NULL, outcome);
-    return outcome->end;
+    return outcome->jobs[0].end;
 }
 
 /* (m + p - 1)(F + B) for GPipe and 1F1B; v m (f + b) + (p - 1)(f + b) interleaved:

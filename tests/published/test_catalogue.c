@@ -17,16 +17,18 @@
 #include "support/assert_close.h"
 
 /* Checkpoints and model cards: Llama L[hd(n+2kv)+ndh+3hf+2h]+h+2Vh, GPT
- * 12Lh^2+13Lh+(V+s)h+2h, BLOOM with alibi and an embedding norm as its card says. */
+ * 12Lh^2+13Lh+(V+s)h+2h, BLOOM with alibi and an embedding norm as its card says; Mixtral is a
+ * Llama with E(3hf + h) in place of 3hf. */
 static const struct {
     const char *name;
     int64_t parameters;
 } published[] = {
-    {"bloom-176b", 176247271424}, {"gpt-1t", 1008038758400},   {"gpt-22b", 22074273792},
-    {"gpt-530b", 529600819200},   {"gpt3-175b", 174604259328}, {"llama1-13b", 13015864320},
-    {"llama1-65b", 65285660672},  {"llama1-7b", 6738415616},   {"llama2-13b", 13015864320},
-    {"llama2-70b", 68976648192},  {"llama2-7b", 6738415616},   {"llama3-405b", 405853388800},
-    {"llama3-70b", 70553706496},  {"llama3-8b", 8030261248},
+    {"bloom-176b", 176247271424},  {"gpt-1t", 1008038758400},   {"gpt-22b", 22074273792},
+    {"gpt-530b", 529600819200},    {"gpt3-175b", 174604259328}, {"llama1-13b", 13015864320},
+    {"llama1-65b", 65285660672},   {"llama1-7b", 6738415616},   {"llama2-13b", 13015864320},
+    {"llama2-70b", 68976648192},   {"llama2-7b", 6738415616},   {"llama3-405b", 405853388800},
+    {"llama3-70b", 70553706496},   {"llama3-8b", 8030261248},   {"mixtral-8x22b", 140620634112},
+    {"mixtral-8x7b", 46702792704},
 };
 
 #define PUBLISHED (sizeof published / sizeof published[0])

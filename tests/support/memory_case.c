@@ -79,6 +79,7 @@ void memory_case_init(struct memory_case *c, struct model model, int64_t sequenc
     c->scenario.software.fsdp_prefetch = 1;
     c->scenario.gpu.memory_bytes = 80e9;
     c->scenario.cluster.gpus_per_node = 8;
+    c->scenario.cluster.domain_nodes = 1;
     c->scenario.batch.micro = 1;
     c->scenario.batch.sequence_length = sequence_length;
     memory_case_cut(c, (struct memory_cut){1, 1, 1, 0, 1, 1});

@@ -61,7 +61,7 @@ static struct engine_program build_program(struct arena *arena, const struct sch
             }
         }
     }
-    struct engine_program program = {{NULL}, {0}};
+    struct engine_program program = {.step_tasks = 0};
     for (uint32_t s = 0; s < STREAMS; s++) {
         program.tasks[s] = lists.tasks[s];
         program.counts[s] = lists.counts[s];
@@ -86,11 +86,13 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
     struct engine_actor *actors = arena_array(arena, p, sizeof *actors);
     struct engine_channel *channels = arena_array(arena, 2u * p, sizeof *channels);
     struct engine_member *members = arena_array(arena, 4u * p, sizeof *members);
+    struct engine_path *paths = arena_array(arena, 2u * p, sizeof *paths);
     struct engine_transfer *transfer = arena_alloc(arena, sizeof *transfer);
     transfer->latency_ns = costs->latency_ns;
     for (uint32_t s = 0; s < p; s++) {
         programs[s] = build_program(arena, shape, costs, s);
-        actors[s] = (struct engine_actor){s, ENGINE_FULL_SPEED, 1, {0}};
+        actors[s] =
+            (struct engine_actor){.program = s, .speed = ENGINE_FULL_SPEED, .multiplicity = 1};
         for (uint32_t i = 0; i < ENGINE_STREAMS_MAX; i++) {
             actors[s].channels[i] = ENGINE_NONE;
         }
@@ -106,19 +108,24 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
         channels[c] = (struct engine_channel){.kind = CHANNEL_PAIR,
                                               .member_first = 2 * c,
                                               .member_count = 2,
-                                              .cap_bytes_per_s = 1,
+                                              .path_first = c,
+                                              .path_count = 1,
                                               .multiplicity = 1};
+        paths[c] = (struct engine_path){.cap_bytes_per_s = 1};
     }
     struct engine_system system = {.programs = programs,
                                    .actors = actors,
                                    .channels = channels,
+                                   .paths = paths,
                                    .members = members,
                                    .transfers = transfer,
                                    .program_count = p,
                                    .actor_count = p,
                                    .channel_count = p > 1 ? 2 * p : 0,
                                    .member_count = p > 1 ? 4 * p : 0,
+                                   .path_count = p > 1 ? 2 * p : 0,
                                    .transfer_count = 1,
+                                   .job_count = 1,
                                    .stream_count = STREAMS,
                                    .cause_count = 4,
                                    .launch_cause = PIPELINE_CAUSE_OTHER,

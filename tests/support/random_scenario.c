@@ -32,14 +32,18 @@ static int64_t power_of_two(struct dice *dice, uint64_t exponents)
     return (int64_t)1 << roll(dice, exponents);
 }
 
+/* false: dense models without context parallelism only. */
+static const bool draws_all_groups = true;
+
 struct layout {
-    int64_t tp, pp, dp, chunks, microbatches, micro, zero, gpus_per_node;
+    int64_t tp, cp, pp, dp, ep, chunks, microbatches, micro, zero, gpus_per_node;
+    int64_t experts, experts_per_token, shared_experts, dense_layers;
     const char *schedule;
 };
 
 static struct layout choose_layout(struct dice *dice)
 {
-    struct layout l = {.chunks = 1, .schedule = "1f1b"};
+    struct layout l = {.chunks = 1, .schedule = "1f1b", .cp = 1, .ep = 1};
     l.gpus_per_node = 4 * (1 + (int64_t)roll(dice, 2));
     l.tp = power_of_two(dice, 4);
     l.pp = chance(dice, 3) ? 1 : 2 + (int64_t)roll(dice, 3);
@@ -62,6 +66,46 @@ static struct layout choose_layout(struct dice *dice)
     return l;
 }
 
+static bool fills_nodes(const struct layout *l)
+{
+    const int64_t gpus = l->tp * l->cp * l->pp * l->dp;
+    return gpus <= 256 && (gpus <= l->gpus_per_node || gpus % l->gpus_per_node == 0);
+}
+
+/* With dice of its own, so that all else is drawn as without. Two in three have experts or
+ * context parallelism. */
+static void choose_groups(struct dice *dice, struct layout *l)
+{
+    if (chance(dice, 2)) {
+        l->cp = 2 << roll(dice, 2);
+    }
+    while (!fills_nodes(l)) {
+        l->cp /= 2;
+    }
+    if (chance(dice, 3)) {
+        return;
+    }
+    l->experts = 4 << roll(dice, 2);
+    l->experts_per_token = 1 + (int64_t)roll(dice, 3);
+    l->shared_experts = chance(dice, 3) ? 1 : 0;
+    l->dense_layers = l->pp * l->chunks > 1 && chance(dice, 2) ? 1 : 0;
+    l->ep = power_of_two(dice, 4);
+    while (l->experts % l->ep != 0 || l->cp * l->dp % l->ep != 0) {
+        l->ep /= 2;
+    }
+}
+
+static void print_experts(FILE *out, const struct layout *l)
+{
+    if (l->experts > 0) {
+        fprintf(out,
+                "  experts: %lld\n  experts_per_token: %lld\n  expert_hidden: 2048\n"
+                "  shared_experts: %lld\n  dense_layers: %lld\n",
+                (long long)l->experts, (long long)l->experts_per_token,
+                (long long)l->shared_experts, (long long)l->dense_layers);
+    }
+}
+
 static void print_cluster(FILE *out, struct dice *dice, const struct layout *l)
 {
     static const char *const kinds[] = {"rail", "tree"};
@@ -81,7 +125,7 @@ static void print_cluster(FILE *out, struct dice *dice, const struct layout *l)
 
 static void print_gpu(FILE *out)
 {
-    fprintf(out, "gpu:\n  gpu: inline\n  source: made up\n"
+    fprintf(out, "gpu:\n  gpu: inline\n  source: made up\n  architecture: hopper\n"
                  "  peak: {fp32: 10 TFLOP/s, fp16: 100 TFLOP/s, bf16: 100 TFLOP/s}\n"
                  "  memory: 1000 GB\n  memory_bandwidth: 1 TB/s\n  sms: 100\n  tdp: 400 W\n"
                  "  host_link: 20 GB/s\n"
@@ -111,13 +155,14 @@ static void print_software(FILE *out, struct dice *dice)
 
 static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
 {
-    const int64_t gpus = l->tp * l->pp * l->dp;
+    const int64_t gpus = l->tp * l->cp * l->pp * l->dp;
     fprintf(out, "gpus: %lld\nprecision: bf16\n", (long long)gpus);
-    fprintf(out,
-            "parallel: {tp: %lld, pp: %lld, dp: %lld, zero: %lld, schedule: %s, "
-            "virtual_stages: %lld, sequence_parallel: %s}\n",
-            (long long)l->tp, (long long)l->pp, (long long)l->dp, (long long)l->zero, l->schedule,
-            (long long)l->chunks, boolean(dice));
+    fprintf(
+        out,
+        "parallel: {tp: %lld, cp: %lld, pp: %lld, dp: %lld, ep: %lld, zero: %lld, schedule: %s, "
+        "virtual_stages: %lld, sequence_parallel: %s}\n",
+        (long long)l->tp, (long long)l->cp, (long long)l->pp, (long long)l->dp, (long long)l->ep,
+        (long long)l->zero, l->schedule, (long long)l->chunks, boolean(dice));
     fprintf(out, "batch: {global: %lld, micro: %lld, sequence_length: 1024}\n",
             (long long)(l->dp * l->micro * l->microbatches), (long long)l->micro);
     static const char *const recompute[] = {"none", "selective", "full"};
@@ -136,7 +181,11 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
 char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
 {
     struct dice dice = {{seed, rng_stream("random scenario"), number, 0, 0}};
-    const struct layout l = choose_layout(&dice);
+    struct layout l = choose_layout(&dice);
+    if (draws_all_groups) {
+        struct dice more = {{seed, rng_stream("random groups"), number, 0, 0}};
+        choose_groups(&more, &l);
+    }
     char *buffer = arena_alloc(arena, 8192);
     FILE *out = fmemopen(buffer, 8191, "w");
     sim_assert(out != NULL);
@@ -149,6 +198,7 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
             "  tied_embeddings: %s\n",
             (long long)(l.pp * l.chunks + (int64_t)roll(&dice, 5)),
             chance(&dice, 2) ? "gelu" : "swiglu", boolean(&dice));
+    print_experts(out, &l);
     print_cluster(out, &dice, &l);
     print_gpu(out);
     print_software(out, &dice);
@@ -161,10 +211,10 @@ struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t nu
 {
     struct diag *diag = diag_new(arena);
     const char *text = random_scenario_text(arena, seed, number);
-    const struct catalogue nowhere = {{NULL}, 0};
+    const struct catalogue here = {{"."}, 1}; /* for the library; all else is inline */
     struct doc_node *document = doc_parse(arena, "random.yaml", text, strlen(text), diag);
     struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &nowhere, NULL, 0, diag) : NULL;
+        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
     if (scenario == NULL) {
         fputs(text, stderr);
         diag_print(diag, stderr);

@@ -1,7 +1,8 @@
 /* Random valid scenarios, written as a user would write them.
  *
  * Sizes are round on purpose (equal durations, equal bytes): real, odd ones hide
- * the faults that folding could have. Up to 256 GPUs; slow GPUs, uneven
+ * the faults that folding could have. Up to 256 GPUs; all five kinds of groups, dense models
+ * and mixtures of experts, slow GPUs, uneven
  * stages, oversubscribed leaves, shared NICs, checkpoints, all schedules and
  * ZeRO stages among them.
  */

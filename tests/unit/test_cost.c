@@ -263,8 +263,8 @@ static void unfused_segments_have_the_closed_form_flops(void **state)
     const struct software software = megatron(ATTENTION_UNFUSED);
     for (size_t i = 0; i < LENGTH(models); i++) {
         for (int64_t tp = 1; tp <= 8; tp *= 2) {
-            const struct cost_shape shape = {&models[i], &software, PRECISION_BF16, tp, true,
-                                             2,          2048};
+            const struct cost_shape shape = {
+                &models[i], &software, PRECISION_BF16, tp, true, 2, 2048, 1, 1};
             const struct token_flop token = cost_token_flop(&models[i], 2048);
             const double expected = (token.linear + token.core_full) / (double)models[i].layers *
                                     2.0 * 2048.0 / (double)tp;
@@ -280,7 +280,7 @@ static void fused_segments_have_the_closed_form_flops(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192, 1, 1};
     const struct token_flop token = cost_token_flop(&model, 8192);
     const double per_layer = 8192.0 / 8.0 / 126.0;
     assert_close(flop_of(&shape, forward, LENGTH(forward)),
@@ -297,7 +297,7 @@ static void flash_attention_costs_what_its_authors_count(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 8192};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     const struct kernel attention = *find(&segment, "attention");
@@ -327,7 +327,7 @@ static void products_have_the_shapes_of_megatron(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     assert_size(&segment, "qkv", (int64_t[]){8192, 2304, 16384});
@@ -349,7 +349,7 @@ static void kv_heads_are_copied_when_there_are_fewer_than_ranks(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 16, true, 1, 8192};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 16, true, 1, 8192, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     assert_size(&segment, "qkv", (int64_t[]){8192, (8 + 2) * 128, 16384});
@@ -362,7 +362,7 @@ static void wgrad_pays_for_the_main_gradient(void **state)
     (void)state;
     const struct model model = llama3_8b();
     struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024, 1, 1};
     const double operands = 2.0 * (1024.0 * 4096.0 + 1024.0 * 14336.0);
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
@@ -379,7 +379,7 @@ static void sequence_parallelism_splits_norms_and_dropout(void **state)
     (void)state;
     const struct model model = gpt3(51200);
     const struct software software = megatron(ATTENTION_UNFUSED);
-    struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, false, 1, 2048};
+    struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, false, 1, 2048, 1, 1};
     const double hidden = 2048.0 * 12288.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
@@ -401,7 +401,7 @@ static void unfused_attention_streams_the_scores(void **state)
     (void)state;
     const struct model model = gpt3(51200);
     const struct software software = megatron(ATTENTION_UNFUSED);
-    const struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, true, 1, 2048};
+    const struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, true, 1, 2048, 1, 1};
     const double scores = 12.0 * 2048.0 * 2048.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
@@ -418,7 +418,7 @@ static void selective_recompute_beside_fused_attention_is_cheap(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 2048};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 2048, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
     assert_int_equal(segment.count, 3);
@@ -446,7 +446,7 @@ static void fusing_never_adds_traffic(void **state)
                                    .gradient_precision = PRECISION_FP32};
     for (size_t i = 0; i < LENGTH(models); i++) {
         for (uint32_t kind = 0; kind < SEGMENT_COUNT_; kind++) {
-            struct cost_shape shape = {&models[i], &fused, PRECISION_BF16, 2, true, 1, 1024};
+            struct cost_shape shape = {&models[i], &fused, PRECISION_BF16, 2, true, 1, 1024, 1, 1};
             const double fused_bytes = bytes_of(&shape, (enum segment_kind)kind);
             shape.software = &eager;
             assert_true(fused_bytes <= bytes_of(&shape, (enum segment_kind)kind));
@@ -462,7 +462,7 @@ static void every_segment_is_well_formed(void **state)
     const struct software software = {.gradient_precision = PRECISION_FP32};
     for (uint32_t at = 0; at < LENGTH(models) * SEGMENT_COUNT_; at++) {
         const struct model *model = &models[at / SEGMENT_COUNT_];
-        const struct cost_shape shape = {model, &software, PRECISION_BF16, 4, true, 2, 1024};
+        const struct cost_shape shape = {model, &software, PRECISION_BF16, 4, true, 2, 1024, 1, 1};
         struct segment segment;
         cost_segment(&shape, (enum segment_kind)(at % SEGMENT_COUNT_), &segment);
         for (uint32_t i = 0; i < segment.count; i++) {
@@ -482,7 +482,7 @@ static void the_head_has_logits_and_loss(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 2, true, 1, 4096};
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 2, true, 1, 4096, 1, 1};
     const double logits = 4096.0 * 128256.0 / 2.0;
     const double matrix = 2.0 * (4096.0 * 4096.0 + 4096.0 * 128256.0 / 2.0 + logits);
     const double gradient = matrix + 6.0 * 4096.0 * 128256.0 / 2.0;

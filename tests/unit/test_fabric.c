@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/rng.h"
 #include "des/fluid.h"
 #include "hw/fabric.h"
 
@@ -13,20 +14,31 @@
  * efficiencies 1, so capacities are round. */
 static const struct cluster rails = {
     .gpus_per_node = 8,
+    .scale_up_kind = SCALE_UP_NVSWITCH,
     .scale_up_bytes_per_s = 400e9,
     .scale_up_efficiency = 1,
     .scale_up_latency_s = 1e-6,
+    .domain_nodes = 1,
     .nics_per_node = 8,
     .nic_bytes_per_s = 50e9,
     .nic_efficiency = 1,
     .nic_latency_s = 5e-6,
     .fabric_kind = FABRIC_RAIL,
+    .routing = ROUTING_ADAPTIVE,
+    .ecmp_paths = 1,
+    .has_pxn = true,
     .nodes_per_leaf = 4,
     .oversubscription = 2,
+    .uplink_bytes_per_s = 50e9,
     .leaves_per_pod = 2,
     .pod_oversubscription = 4,
+    .leaves_per_group = 2,
+    .global_oversubscription = 1,
+    .dimensions = {4, 4, 4},
+    .torus_link_bytes_per_s = 50e9,
     .hop_latency_s = 1e-6,
     .storage_write_bytes_per_s = 100e9,
+    .storage_read_bytes_per_s = 100e9,
     .storage_node_bytes_per_s = 10e9,
 };
 static const struct gpu gpu = {.host_link_bytes_per_s = 25e9};
@@ -40,7 +52,24 @@ struct rig {
 static void rig_init(struct rig *rig, const struct cluster *cluster, uint32_t gpus)
 {
     rig->arena = arena_new();
-    fabric_init(&rig->fabric, rig->arena, cluster, &gpu, gpus);
+    fabric_init(&rig->fabric, rig->arena, cluster, &gpu, gpus, 1);
+}
+
+static void send(struct rig *rig, uint32_t from, uint32_t to, uint64_t usage)
+{
+    fabric_trace_begin(&rig->fabric);
+    fabric_trace_send(&rig->fabric, from, to, usage);
+    fabric_trace_end(&rig->fabric, &rig->route);
+}
+
+/* Each rank to the next, the last to the first. */
+static void ring(struct rig *rig, const uint32_t *ranks, uint32_t count)
+{
+    fabric_trace_begin(&rig->fabric);
+    for (uint32_t i = 0; i < count; i++) {
+        fabric_trace_send(&rig->fabric, ranks[i], ranks[(i + 1) % count], FLUID_USAGE_ONE);
+    }
+    fabric_trace_end(&rig->fabric, &rig->route);
 }
 
 static uint64_t usage_of(const struct rig *rig, enum link_kind kind, uint32_t number)
@@ -62,6 +91,29 @@ static uint32_t crossings_of(const struct rig *rig, enum link_kind kind)
     return count;
 }
 
+static uint64_t sum_of(const struct rig *rig, enum link_kind kind)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < rig->route.count; i++) {
+        sum += fabric_link_kind(&rig->fabric, rig->route.crossings[i].link) == kind
+                   ? rig->route.crossings[i].usage
+                   : 0;
+    }
+    return sum;
+}
+
+static int64_t capacity_of(const struct rig *rig, enum link_kind kind)
+{
+    for (uint32_t i = 0; i < rig->fabric.link_count; i++) {
+        if (fabric_link_kind(&rig->fabric, i) == kind) {
+            return fabric_link_capacity(&rig->fabric, i);
+        }
+    }
+    return 0;
+}
+
+/* ---- links -------------------------------------------------------------------------- */
+
 /* A leaf serves one rail of 4 nodes: 4 x 50 GB/s down, at 2:1 100 GB/s up. A pod has
  * 2 groups of 8 leaves: 16 x 100 GB/s, at 4:1 400 GB/s. */
 static void capacities_follow_the_oversubscription(void **state)
@@ -69,106 +121,10 @@ static void capacities_follow_the_oversubscription(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig, &rails, 128);
-    assert_int_equal(rig.fabric.capacity[LINK_NIC_OUT], 50000000000);
-    assert_int_equal(rig.fabric.capacity[LINK_LEAF_UP], 100000000000);
-    assert_int_equal(rig.fabric.capacity[LINK_POD_UP], 400000000000);
+    assert_int_equal(capacity_of(&rig, LINK_NIC_OUT), 50000000000);
+    assert_int_equal(capacity_of(&rig, LINK_LEAF_UP), 100000000000);
+    assert_int_equal(capacity_of(&rig, LINK_POD_UP), 400000000000);
     assert_int_equal(rig.fabric.nodes, 16);
-    assert_int_equal(rig.fabric.leaf_groups, 4);
-    assert_int_equal(rig.fabric.pods, 2);
-    arena_free(rig.arena);
-}
-
-static void a_ring_inside_a_node_uses_each_port_once(void **state)
-{
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, &rails, 128);
-    const uint32_t ranks[] = {8, 9, 10, 11, 12, 13, 14, 15};
-    fabric_ring(&rig.fabric, ranks, 8, &rig.route);
-    assert_int_equal(rig.route.nodes, 1);
-    assert_int_equal(rig.route.count, 16);
-    assert_int_equal(usage_of(&rig, LINK_SCALE_UP_OUT, 8), FLUID_USAGE_ONE);
-    assert_int_equal(rig.route.cap_bytes_per_s, 400000000000);
-    arena_free(rig.arena);
-}
-
-/* Two whole nodes: the ring leaves each over its 8 NICs, an eighth of the bytes on
- * each; 8 x 50 = 400 GB/s, as fast as the scale-up ports. */
-static void a_ring_over_whole_nodes_spreads_over_all_rails(void **state)
-{
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, &rails, 128);
-    uint32_t ranks[16];
-    for (uint32_t i = 0; i < 16; i++) {
-        ranks[i] = i;
-    }
-    fabric_ring(&rig.fabric, ranks, 16, &rig.route);
-    assert_int_equal(rig.route.nodes, 2);
-    assert_int_equal(rig.route.hops_max, 1);
-    assert_int_equal(crossings_of(&rig, LINK_NIC_OUT), 16);
-    assert_int_equal(crossings_of(&rig, LINK_NIC_IN), 16);
-    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 0);
-    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 0), FLUID_USAGE_ONE / 8);
-    assert_int_equal(rig.route.cap_bytes_per_s, 400000000000);
-    arena_free(rig.arena);
-}
-
-/* One rank of each of 16 nodes: all on rail 3; the ring crosses leaf groups at 4
- * places (3 -> 4, 7 -> 8, 11 -> 12, 15 -> 0) and pods at 2 (7 -> 8, 15 -> 0). */
-static void a_ring_of_one_rail_stays_on_it_and_crosses_each_boundary_once(void **state)
-{
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, &rails, 128);
-    uint32_t ranks[16];
-    for (uint32_t i = 0; i < 16; i++) {
-        ranks[i] = 8 * i + 3;
-    }
-    fabric_ring(&rig.fabric, ranks, 16, &rig.route);
-    assert_int_equal(crossings_of(&rig, LINK_NIC_OUT), 16);
-    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 4);
-    assert_int_equal(usage_of(&rig, LINK_LEAF_UP, 3), FLUID_USAGE_ONE);
-    assert_int_equal(usage_of(&rig, LINK_LEAF_UP, 8 + 3), FLUID_USAGE_ONE);
-    assert_int_equal(crossings_of(&rig, LINK_POD_UP), 2);
-    assert_int_equal(rig.route.hops_max, 5);
-    assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
-    arena_free(rig.arena);
-}
-
-static void a_pair_takes_the_ports_of_its_two_gpus(void **state)
-{
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, &rails, 128);
-    fabric_pair(&rig.fabric, 2, 34, &rig.route); /* node 0 to node 4: other leaf group */
-    assert_int_equal(rig.route.count, 4);
-    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 2), FLUID_USAGE_ONE);
-    assert_int_equal(usage_of(&rig, LINK_NIC_IN, 34), FLUID_USAGE_ONE);
-    assert_int_equal(usage_of(&rig, LINK_LEAF_UP, 2), FLUID_USAGE_ONE);
-    assert_int_equal(usage_of(&rig, LINK_LEAF_DOWN, 8 + 2), FLUID_USAGE_ONE);
-    assert_int_equal(rig.route.hops_max, 3);
-    fabric_pair(&rig.fabric, 2, 5, &rig.route);
-    assert_int_equal(rig.route.count, 2);
-    assert_int_equal(rig.route.nodes, 1);
-    arena_free(rig.arena);
-}
-
-/* One NIC for 8 GPUs: all share port 0, and a ring over whole nodes has one rail. */
-static void gpus_share_a_single_nic(void **state)
-{
-    (void)state;
-    struct rig rig;
-    struct cluster shared = rails;
-    shared.nics_per_node = 1;
-    rig_init(&rig, &shared, 16);
-    uint32_t ranks[16];
-    for (uint32_t i = 0; i < 16; i++) {
-        ranks[i] = i;
-    }
-    fabric_ring(&rig.fabric, ranks, 16, &rig.route);
-    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 0), FLUID_USAGE_ONE);
-    assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
     arena_free(rig.arena);
 }
 
@@ -182,7 +138,139 @@ static void a_gpu_with_several_nics_has_one_wide_port(void **state)
     many.nic_bytes_per_s = 12.5e9;
     rig_init(&rig, &many, 16);
     assert_int_equal(rig.fabric.ports_per_node, 8);
-    assert_int_equal(rig.fabric.capacity[LINK_NIC_OUT], 50000000000);
+    assert_int_equal(capacity_of(&rig, LINK_NIC_OUT), 50000000000);
+    arena_free(rig.arena);
+}
+
+static void links_have_names_for_people(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    const struct fabric *f = &rig.fabric;
+    assert_string_equal(fabric_link_name(rig.arena, f, 12), "scale-up port out, GPU 12");
+    assert_string_equal(fabric_link_name(rig.arena, f, f->first[LINK_NIC_IN] + 29),
+                        "NIC in, node 3 port 5");
+    assert_string_equal(fabric_link_name(rig.arena, f, f->first[LINK_STORAGE]), "file system");
+    assert_string_equal(fabric_link_name(rig.arena, f, f->first[LINK_STORAGE_READ]),
+                        "file system, reading");
+    assert_string_equal(fabric_link_name(rig.arena, f, f->first[LINK_SWITCH_FIRST_]),
+                        "leaf 0 -> spine 0");
+    arena_free(rig.arena);
+}
+
+/* ---- sends -------------------------------------------------------------------------- */
+
+/* Inside a node 2 links. On a rail: same group 2 NICs, 1 switch; other group also a leaf's
+ * up-link and one's down-link, 3 switches; other pod also two pod links, 5 switches. */
+static void a_send_on_a_rail_crosses_what_lies_between(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    send(&rig, 2, 5, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 2);
+    assert_int_equal(rig.route.hops_max, 0);
+    send(&rig, 2, 26, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 2);
+    assert_int_equal(rig.route.hops_max, 1);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 2), FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_NIC_IN, 26), FLUID_USAGE_ONE);
+    send(&rig, 2, 34, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 4);
+    assert_int_equal(rig.route.hops_max, 3);
+    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 1);
+    assert_int_equal(crossings_of(&rig, LINK_LEAF_DOWN), 1);
+    send(&rig, 2, 66, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 6);
+    assert_int_equal(rig.route.hops_max, 5);
+    assert_int_equal(crossings_of(&rig, LINK_POD_UP), 1);
+    arena_free(rig.arena);
+}
+
+/* From GPU 2 of node 0 to GPU 5 of node 1, which is 13: by NVLink to GPU 5 of node 0, then on
+ * rail 5, one switch. Without PXN from port 2 through the spine to port 5. */
+static void pxn_goes_to_the_right_rail_by_nvlink(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    send(&rig, 2, 13, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 4);
+    assert_int_equal(usage_of(&rig, LINK_SCALE_UP_OUT, 2), FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_SCALE_UP_IN, 5), FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 5), FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.hops_max, 1);
+    arena_free(rig.arena);
+
+    struct cluster without = rails;
+    without.has_pxn = false;
+    rig_init(&rig, &without, 128);
+    send(&rig, 2, 13, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 4);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 2), FLUID_USAGE_ONE);
+    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 1);
+    assert_int_equal(rig.route.hops_max, 3);
+    arena_free(rig.arena);
+}
+
+/* A rail-only fabric has no other way, whatever the file says of PXN. On a tree all ports of a
+ * node hang on one leaf: nothing to gain. */
+static void pxn_depends_on_where_the_ports_hang(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster cluster = rails;
+    cluster.fabric_kind = FABRIC_RAIL_ONLY;
+    cluster.has_pxn = false;
+    rig_init(&rig, &cluster, 32);
+    send(&rig, 2, 13, FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 5), FLUID_USAGE_ONE);
+    arena_free(rig.arena);
+    cluster.fabric_kind = FABRIC_TREE;
+    cluster.has_pxn = true;
+    rig_init(&rig, &cluster, 32);
+    send(&rig, 2, 13, FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 2), FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.count, 2);
+    arena_free(rig.arena);
+}
+
+/* Trays of 4 GPUs, 3 trays in an NVLink domain: GPU 0 and 11 talk by NVLink, 0 and 12 by NICs. */
+static void a_rack_of_trays_is_one_nvlink_domain(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster rack = rails;
+    rack.gpus_per_node = 4;
+    rack.nics_per_node = 4;
+    rack.domain_nodes = 3;
+    rig_init(&rig, &rack, 32);
+    assert_int_equal(rig.fabric.domains, 3);
+    send(&rig, 0, 11, FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_SCALE_UP_IN, 11), FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.hops_max, 0);
+    send(&rig, 0, 12, FLUID_USAGE_ONE);
+    assert_int_equal(crossings_of(&rig, LINK_SCALE_UP_OUT), 0);
+    assert_int_equal(usage_of(&rig, LINK_NIC_IN, 12), FLUID_USAGE_ONE);
+    arena_free(rig.arena);
+}
+
+/* One NIC for 8 GPUs: all share port 0, so two sends at once make its usage two. */
+static void gpus_share_a_single_nic(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster shared = rails;
+    shared.nics_per_node = 1;
+    rig_init(&rig, &shared, 16);
+    fabric_trace_begin(&rig.fabric);
+    fabric_trace_send(&rig.fabric, 0, 8, FLUID_USAGE_ONE);
+    fabric_trace_send(&rig.fabric, 7, 9, FLUID_USAGE_ONE);
+    fabric_trace_end(&rig.fabric, &rig.route);
+    assert_int_equal(usage_of(&rig, LINK_NIC_OUT, 0), 2 * FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.cap_bytes_per_s, 25000000000);
+    assert_int_equal(rig.route.bottleneck, rig.fabric.first[LINK_NIC_OUT]);
     arena_free(rig.arena);
 }
 
@@ -191,26 +279,361 @@ static void a_checkpoint_goes_over_host_and_storage(void **state)
     (void)state;
     struct rig rig;
     rig_init(&rig, &rails, 16);
-    fabric_to_storage(&rig.fabric, 9, false, &rig.route);
+    fabric_trace_begin(&rig.fabric);
+    fabric_trace_storage(&rig.fabric, 9, STORAGE_WRITE);
+    fabric_trace_end(&rig.fabric, &rig.route);
     assert_int_equal(rig.route.count, 3);
     assert_int_equal(rig.route.cap_bytes_per_s, 10000000000);
-    fabric_to_storage(&rig.fabric, 9, true, &rig.route);
+    fabric_trace_begin(&rig.fabric);
+    fabric_trace_storage(&rig.fabric, 9, STORAGE_COPY);
+    fabric_trace_end(&rig.fabric, &rig.route);
     assert_int_equal(rig.route.count, 1);
     assert_int_equal(rig.route.cap_bytes_per_s, 25000000000);
     arena_free(rig.arena);
+}
+
+static void an_empty_trace_has_no_cap(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 16);
+    fabric_trace_begin(&rig.fabric);
+    fabric_trace_end(&rig.fabric, &rig.route);
+    assert_int_equal(rig.route.count, 0);
+    assert_true(rig.route.cap_bytes_per_s == INT64_MAX);
+    arena_free(rig.arena);
+}
+
+/* 1 us by NVLink; 5 us and 3 switches of 1 us between leaf groups. */
+static void a_message_pays_for_its_switches(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    send(&rig, 2, 5, FLUID_USAGE_ONE);
+    assert_true(fabric_message_s(&rig.fabric, &rig.route) * 1e9 == 1000);
+    send(&rig, 2, 34, FLUID_USAGE_ONE);
+    assert_int_equal((int)(fabric_message_s(&rig.fabric, &rig.route) * 1e9 + 0.5), 8000);
+    arena_free(rig.arena);
+}
+
+/* ---- rings -------------------------------------------------------------------------- */
+
+/* One rank of each of 16 nodes: all on rail 3; the ring crosses leaf groups at 4
+ * places (3 -> 4, 7 -> 8, 11 -> 12, 15 -> 0) and pods at 2 (7 -> 8, 15 -> 0). */
+static void a_ring_of_one_rail_stays_on_it_and_crosses_each_boundary_once(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    uint32_t ranks[16];
+    for (uint32_t i = 0; i < 16; i++) {
+        ranks[i] = 8 * i + 3;
+    }
+    ring(&rig, ranks, 16);
+    assert_int_equal(crossings_of(&rig, LINK_NIC_OUT), 16);
+    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 4);
+    assert_int_equal(sum_of(&rig, LINK_LEAF_UP), 4 * FLUID_USAGE_ONE);
+    assert_int_equal(crossings_of(&rig, LINK_POD_UP), 2);
+    assert_int_equal(rig.route.hops_max, 5);
+    assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
+    arena_free(rig.arena);
+}
+
+/* Few links are sorted, many are found by looking at all: both give them by number, each
+ * once, whatever the order of the sends; and nothing stays behind for the next trace. */
+static void crossings_come_by_link_number(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 1024);
+    for (uint32_t count = 3; count <= 1024; count = count * 7 + 2) {
+        struct fabric_route first = {.count = 0};
+        for (uint32_t backwards = 0; backwards < 2; backwards++) {
+            fabric_trace_begin(&rig.fabric);
+            for (uint32_t i = 0; i < count; i++) {
+                const uint32_t rank = backwards == 0 ? i : count - 1 - i;
+                fabric_trace_send(&rig.fabric, rank, (rank + 8) % 1024, 1000 + rank);
+            }
+            fabric_trace_end(&rig.fabric, backwards == 0 ? &first : &rig.route);
+        }
+        assert_int_equal(first.count, rig.route.count);
+        for (uint32_t i = 0; i < first.count; i++) {
+            assert_true(i == 0 || first.crossings[i - 1].link < first.crossings[i].link);
+            assert_int_equal(first.crossings[i].link, rig.route.crossings[i].link);
+            assert_int_equal(first.crossings[i].usage, rig.route.crossings[i].usage);
+        }
+    }
+    arena_free(rig.arena);
+}
+
+/* ---- adaptive routing --------------------------------------------------------------- */
+
+/* A 4 x 4 x 4 torus: from (0,0,0) to (2,1,0) the ways lead through x both ways round (2 is
+ * half of 4) and y. What leaves node 0 and what enters the destination is the whole usage, for a
+ * usage that no way divides; three hops, so links carry three times the usage together. */
+static void spreading_loses_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster torus = rails;
+    torus.fabric_kind = FABRIC_TORUS;
+    rig_init(&rig, &torus, 512);
+    const uint64_t usage = 65537;
+    send(&rig, 0, 8 * (2 + 4), usage);
+    uint64_t out = 0;
+    uint64_t in = 0;
+    for (uint32_t i = 0; i < rig.route.count; i++) {
+        const uint32_t link = rig.route.crossings[i].link;
+        if (fabric_link_kind(&rig.fabric, link) == LINK_TORUS) {
+            const struct topology_link *l =
+                &rig.fabric.topology.links[link - rig.fabric.first[LINK_SWITCH_FIRST_]];
+            out += l->from == 0 ? rig.route.crossings[i].usage : 0;
+            in += l->to == 6 ? rig.route.crossings[i].usage : 0;
+        }
+    }
+    assert_int_equal(out, usage);
+    assert_int_equal(in, usage);
+    assert_int_equal(sum_of(&rig, LINK_TORUS), 3 * usage);
+    assert_int_equal(rig.route.hops_max, 4);
+    assert_true(crossings_of(&rig, LINK_TORUS) > 6);
+    arena_free(rig.arena);
+}
+
+/* ---- ECMP --------------------------------------------------------------------------- */
+
+/* 32 nodes a leaf at 1:1 and 2 groups: 32 spines over each rail's leaves. */
+static struct cluster hashed(void)
+{
+    struct cluster cluster = rails;
+    cluster.routing = ROUTING_ECMP;
+    cluster.nodes_per_leaf = 32;
+    cluster.oversubscription = 1;
+    cluster.leaves_per_pod = 0;
+    return cluster;
+}
+
+/* One rail's 32 nodes all send to the other group, 50 GB/s each over 32 up-links of 50 GB/s.
+ * If each had its own, the rate would be 50 GB/s. A hash gives 32 different ones with
+ * probability 32!/32^32 = 2e-13: some link carries at least two. */
+static void collisions_are_real_and_reproducible(void **state)
+{
+    (void)state;
+    struct cluster cluster = hashed();
+    uint64_t sums[3];
+    for (uint32_t run = 0; run < 3; run++) {
+        struct rig rig;
+        rig.arena = arena_new();
+        fabric_init(&rig.fabric, rig.arena, &cluster, &gpu, 512, run == 2 ? 8 : 7);
+        fabric_trace_begin(&rig.fabric);
+        for (uint32_t node = 0; node < 32; node++) {
+            fabric_trace_send(&rig.fabric, 8 * node, 8 * (node + 32), FLUID_USAGE_ONE);
+        }
+        fabric_trace_end(&rig.fabric, &rig.route);
+        assert_int_equal(sum_of(&rig, LINK_LEAF_UP), 32 * FLUID_USAGE_ONE);
+        assert_true(rig.route.cap_bytes_per_s <= 25000000000);
+        assert_int_equal(fabric_link_kind(&rig.fabric, rig.route.bottleneck), LINK_LEAF_UP);
+        sums[run] = 0;
+        for (uint32_t i = 0; i < rig.route.count; i++) {
+            const struct fabric_crossing *crossing = &rig.route.crossings[i];
+            sums[run] = rng_mix(sums[run] + crossing->link + (crossing->usage << 32));
+        }
+        arena_free(rig.arena);
+    }
+    assert_true(sums[0] == sums[1]);
+    assert_true(sums[0] != sums[2]);
+}
+
+/* 8 rails, 32 x 32 pairs of nodes: 8,192 connections over 8 x 32 up-links are 32 each on average
+ * with a standard deviation of 5.6; all of 256 lie within 5 of these, 4 to 60, unless
+ * something is wrong (one chance in 7,000). */
+static void a_hash_spreads_evenly(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const struct cluster cluster = hashed();
+    rig_init(&rig, &cluster, 512);
+    fabric_trace_begin(&rig.fabric);
+    for (uint32_t from = 0; from < 256; from++) {
+        for (uint32_t node = 32; node < 64; node++) {
+            fabric_trace_send(&rig.fabric, from, 8 * node + from % 8, FLUID_USAGE_ONE);
+        }
+    }
+    fabric_trace_end(&rig.fabric, &rig.route);
+    assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 256);
+    for (uint32_t i = 0; i < rig.route.count; i++) {
+        if (fabric_link_kind(&rig.fabric, rig.route.crossings[i].link) == LINK_LEAF_UP) {
+            assert_in_range(rig.route.crossings[i].usage, 4 * FLUID_USAGE_ONE,
+                            60 * FLUID_USAGE_ONE);
+        }
+    }
+    arena_free(rig.arena);
+}
+
+/* 3 connections share 65,536: 21,846 + 21,845 + 21,845 on the up-links that they take. */
+static void paths_share_a_transfer_exactly(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster cluster = hashed();
+    cluster.ecmp_paths = 3;
+    rig_init(&rig, &cluster, 512);
+    send(&rig, 0, 8 * 32, FLUID_USAGE_ONE);
+    assert_int_equal(sum_of(&rig, LINK_LEAF_UP), FLUID_USAGE_ONE);
+    assert_int_equal(sum_of(&rig, LINK_LEAF_DOWN), FLUID_USAGE_ONE);
+    assert_in_range(crossings_of(&rig, LINK_LEAF_UP), 1, 3);
+    arena_free(rig.arena);
+}
+
+/* ---- reduction in the network ------------------------------------------------------- */
+
+/* One rail of 16 nodes in 4 leaf groups, 2 pods: 16 ports each way; the tree joins 4 leaves, 2
+ * spines and the core by 6 pairs of links, each crossed once each way however many nodes lie
+ * below. */
+static void a_reduction_crosses_each_link_of_its_tree_once(void **state)
+{
+    (void)state;
+    for (uint32_t routing = 0; routing < 2; routing++) {
+        struct rig rig;
+        struct cluster cluster = rails;
+        cluster.routing = routing;
+        uint32_t ranks[16];
+        for (uint32_t i = 0; i < 16; i++) {
+            ranks[i] = 8 * i + 3;
+        }
+        rig_init(&rig, &cluster, 128);
+        fabric_trace_begin(&rig.fabric);
+        fabric_trace_reduction(&rig.fabric, ranks, 16, FLUID_USAGE_ONE);
+        fabric_trace_end(&rig.fabric, &rig.route);
+        assert_int_equal(crossings_of(&rig, LINK_NIC_OUT), 16);
+        assert_int_equal(crossings_of(&rig, LINK_NIC_IN), 16);
+        assert_int_equal(crossings_of(&rig, LINK_LEAF_UP), 4);
+        assert_int_equal(crossings_of(&rig, LINK_LEAF_DOWN), 4);
+        assert_int_equal(crossings_of(&rig, LINK_POD_UP), 2);
+        assert_int_equal(crossings_of(&rig, LINK_POD_DOWN), 2);
+        assert_int_equal(rig.route.count, 44);
+        for (uint32_t i = 0; i < rig.route.count; i++) {
+            assert_int_equal(rig.route.crossings[i].usage, FLUID_USAGE_ONE);
+        }
+        assert_int_equal(rig.route.hops_max, 5);
+        arena_free(rig.arena);
+    }
+}
+
+/* ---- describing --------------------------------------------------------------------- */
+
+/* GPU 2 to GPU 37 (node 4, port 5, another group): NVLink out and in to the relay, NIC out, up,
+ * down, NIC in. */
+static void a_path_lists_its_links_in_order(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rails, 128);
+    static const enum link_kind kinds[] = {LINK_SCALE_UP_OUT, LINK_SCALE_UP_IN, LINK_NIC_OUT,
+                                           LINK_LEAF_UP,      LINK_LEAF_DOWN,   LINK_NIC_IN};
+    uint32_t links[8];
+    assert_int_equal(fabric_path(&rig.fabric, 2, 37, links, 8), 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(fabric_link_kind(&rig.fabric, links[i]), kinds[i]);
+    }
+    assert_int_equal(fabric_path(&rig.fabric, 2, 37, links, 4), 4);
+    arena_free(rig.arena);
+}
+
+/* 16 nodes of 8 x 50 GB/s in leaf groups of 4, one pod: half to half is 8 nodes x 400 GB/s =
+ * 3.2 TB/s at 1:1; the up-links of 2 groups carry 3.2 TB/s / n at n:1. Two pods at 7:1 behind
+ * leaves at 1:1: 3.2 TB/s / 7. */
+static void bisection_is_what_the_up_links_leave(void **state)
+{
+    (void)state;
+    static const double ratios[] = {1, 2, 7};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct rig rig;
+        struct cluster cluster = rails;
+        cluster.leaves_per_pod = 0;
+        cluster.oversubscription = ratios[i];
+        rig_init(&rig, &cluster, 128);
+        assert_int_equal((int64_t)(fabric_bisection(&rig.fabric) / 1e6 + 0.5),
+                         (int64_t)(3.2e6 / ratios[i] + 0.5));
+        arena_free(rig.arena);
+        cluster.leaves_per_pod = 2;
+        cluster.oversubscription = 1;
+        cluster.pod_oversubscription = ratios[i];
+        rig_init(&rig, &cluster, 128);
+        assert_int_equal((int64_t)(fabric_bisection(&rig.fabric) / 1e6 + 0.5),
+                         (int64_t)(3.2e6 / ratios[i] + 0.5));
+        arena_free(rig.arena);
+    }
+}
+
+/* A ring of 8 nodes with links of 50 GB/s each way: node i to i + 4, half each way round, 8 ports
+ * of each of 4 nodes. A link clockwise out of node 3 carries half of the flows of nodes 0 to 3:
+ * 4 x 8 / 2 = 16. So 50/16 GB/s each, 32 flows: 100 GB/s, the two links each way that are cut. */
+static void bisection_of_a_ring_is_its_two_cut_links(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster torus = rails;
+    torus.fabric_kind = FABRIC_TORUS;
+    torus.dimensions[0] = 8;
+    torus.dimensions[1] = 1;
+    torus.dimensions[2] = 1;
+    rig_init(&rig, &torus, 64);
+    assert_int_equal((int64_t)(fabric_bisection(&rig.fabric) / 1e6 + 0.5), 100000);
+    arena_free(rig.arena);
+}
+
+/* Every pair of nodes of every kind has a way, from NIC out to NIC in. */
+static void every_node_reaches_every_other(void **state)
+{
+    (void)state;
+    for (uint32_t kind = FABRIC_RAIL; kind < FABRIC_EXPLICIT; kind++) {
+        for (uint32_t routing = 0; routing < 2; routing++) {
+            struct rig rig;
+            struct cluster cluster = rails;
+            cluster.fabric_kind = kind;
+            cluster.routing = routing;
+            cluster.nodes_per_leaf = kind == FABRIC_RAIL_ONLY ? 20 : 4;
+            rig_init(&rig, &cluster, 160);
+            for (uint32_t pair = 0; pair < 20 * 20; pair++) {
+                if (pair / 20 != pair % 20) {
+                    send(&rig, pair / 20 * 8 + 1, pair % 20 * 8 + 6, FLUID_USAGE_ONE);
+                    assert_int_equal(sum_of(&rig, LINK_NIC_OUT), FLUID_USAGE_ONE);
+                    assert_int_equal(usage_of(&rig, LINK_NIC_IN, pair % 20 * 8 + 6),
+                                     FLUID_USAGE_ONE);
+                    assert_true(rig.route.hops_max >= 1);
+                }
+            }
+            arena_free(rig.arena);
+        }
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capacities_follow_the_oversubscription),
-        cmocka_unit_test(a_ring_inside_a_node_uses_each_port_once),
-        cmocka_unit_test(a_ring_over_whole_nodes_spreads_over_all_rails),
-        cmocka_unit_test(a_ring_of_one_rail_stays_on_it_and_crosses_each_boundary_once),
-        cmocka_unit_test(a_pair_takes_the_ports_of_its_two_gpus),
-        cmocka_unit_test(gpus_share_a_single_nic),
         cmocka_unit_test(a_gpu_with_several_nics_has_one_wide_port),
+        cmocka_unit_test(links_have_names_for_people),
+        cmocka_unit_test(a_send_on_a_rail_crosses_what_lies_between),
+        cmocka_unit_test(pxn_goes_to_the_right_rail_by_nvlink),
+        cmocka_unit_test(pxn_depends_on_where_the_ports_hang),
+        cmocka_unit_test(a_rack_of_trays_is_one_nvlink_domain),
+        cmocka_unit_test(gpus_share_a_single_nic),
         cmocka_unit_test(a_checkpoint_goes_over_host_and_storage),
+        cmocka_unit_test(an_empty_trace_has_no_cap),
+        cmocka_unit_test(a_message_pays_for_its_switches),
+        cmocka_unit_test(a_ring_of_one_rail_stays_on_it_and_crosses_each_boundary_once),
+        cmocka_unit_test(crossings_come_by_link_number),
+        cmocka_unit_test(spreading_loses_nothing),
+        cmocka_unit_test(collisions_are_real_and_reproducible),
+        cmocka_unit_test(a_hash_spreads_evenly),
+        cmocka_unit_test(paths_share_a_transfer_exactly),
+        cmocka_unit_test(a_reduction_crosses_each_link_of_its_tree_once),
+        cmocka_unit_test(a_path_lists_its_links_in_order),
+        cmocka_unit_test(bisection_is_what_the_up_links_leave),
+        cmocka_unit_test(bisection_of_a_ring_is_its_two_cut_links),
+        cmocka_unit_test(every_node_reaches_every_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void catalogue_values_arrive_in_si_units(void **state)
     assert_close(scenario->cluster.nic_bytes_per_s, 25e9, 1e-12);
     assert_close(scenario->cluster.scale_up_bytes_per_s, 300e9, 1e-12);
     assert_close(scenario->cluster.hop_latency_s, 0.5e-6, 1e-12);
-    assert_close(scenario->cluster.collective_launch_s, 10e-6, 1e-12);
+    assert_string_equal(scenario->cluster.library_name, "nccl-2026");
     assert_close(scenario->cluster.oversubscription, 1.0, 1e-12);
     assert_close(scenario->cluster.host_power_w, 3000.0, 1e-12);
     assert_close(scenario->gpu.peak_flop_per_s[PRECISION_BF16], 300e12, 1e-12);
@@ -165,6 +165,45 @@ static void few_key_value_heads_may_be_replicated(void **state)
     const struct scenario *scenario = resolve(*state, tiny_text, sets, 2);
     assert_int_equal(scenario->parallel.tp, 16);
     assert_int_equal(scenario->model.kv_heads, 4);
+}
+
+/* By hand: dp = 128 / (2 x 4 x 2) = 8; 16 microbatches of one sequence; eight expert ranks in the
+ * plane of cp x dp = 32. */
+static void context_and_expert_ranks_are_read(void **state)
+{
+    const char *const sets[] = {"gpus=128", "model.experts=8", "model.experts_per_token=2",
+                                "parallel={tp: 2, cp: 4, pp: 2, ep: 8}", "batch.global=128"};
+    const struct scenario *scenario = resolve(*state, tiny_text, sets, 5);
+    assert_int_equal(scenario->parallel.cp, 4);
+    assert_int_equal(scenario->parallel.ep, 8);
+    assert_int_equal(scenario->parallel.dp, 8);
+    assert_int_equal(scenario->batch.microbatches, 16);
+}
+
+/* Without a width of their own experts are as wide as the MLP; a dense model has none. */
+static void experts_have_defaults(void **state)
+{
+    const char *const sets[] = {"model.experts=4", "model.experts_per_token=1"};
+    const struct model *sparse = &resolve(*state, tiny_text, sets, 2)->model;
+    assert_int_equal(sparse->expert_hidden, sparse->ffn_hidden);
+    assert_int_equal(sparse->shared_experts, 0);
+    assert_int_equal(sparse->dense_layers, 0);
+    const struct model *dense = &resolve(*state, tiny_text, NULL, 0)->model;
+    assert_int_equal(dense->experts, 0);
+    assert_false(model_has_experts(dense, 0));
+}
+
+/* Of 24 layers the first 3 are dense: of layers 2, 3, 4, 5 three have experts. */
+static void the_first_layers_may_be_dense(void **state)
+{
+    const char *const sets[] = {"model.experts=4", "model.experts_per_token=1",
+                                "model.dense_layers=3"};
+    const struct model *model = &resolve(*state, tiny_text, sets, 3)->model;
+    assert_false(model_has_experts(model, 2));
+    assert_true(model_has_experts(model, 3));
+    assert_int_equal(model_expert_layers(model, 2, 4), 3);
+    assert_int_equal(model_expert_layers(model, 0, 24), 21);
+    assert_int_equal(model_expert_layers(model, 0, 3), 0);
 }
 
 static void interleaving_one_chunk_is_plain_1f1b(void **state)
@@ -437,6 +476,9 @@ int main(void)
         TEST(less_than_a_node_is_one_node),
         TEST(a_batch_in_tokens_is_counted_in_sequences),
         TEST(few_key_value_heads_may_be_replicated),
+        TEST(context_and_expert_ranks_are_read),
+        TEST(experts_have_defaults),
+        TEST(the_first_layers_may_be_dense),
         TEST(interleaving_one_chunk_is_plain_1f1b),
         TEST(layers_are_near_even_with_light_ends),
         TEST(every_distribution_sums_and_differs_by_one),

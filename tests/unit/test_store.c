@@ -2,10 +2,8 @@
 #include "out/store.h"
 
 #include "base/arena.h"
-#include "support/sample_result.h"
+#include "support/store_world.h"
 #include "support/temporary.h"
-
-#include <sqlite3.h>
 
 #include <setjmp.h>
 #include <signal.h>
@@ -21,86 +19,6 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
-
-struct world {
-    struct arena *arena;
-    struct diag *diag;
-    const char *directory;
-    const char *path;
-    struct sample sample;
-};
-
-static int make_world(void **state)
-{
-    struct arena *arena = arena_new();
-    struct world *world = arena_alloc(arena, sizeof *world);
-    world->arena = arena;
-    world->diag = diag_new(arena);
-    world->directory = temporary_new(arena);
-    world->path = arena_printf(arena, "%s/stoker.db", world->directory);
-    sample_init(&world->sample);
-    *state = world;
-    return 0;
-}
-
-static int end_world(void **state)
-{
-    struct world *world = *state;
-    temporary_remove(world->directory);
-    arena_free(world->arena);
-    return 0;
-}
-
-static struct store *open_store(struct world *world)
-{
-    struct store *store = store_open(world->arena, world->path, world->diag);
-    if (store == NULL) {
-        diag_print(world->diag, stderr);
-    }
-    assert_non_null(store);
-    return store;
-}
-
-static void must(struct world *world, bool is_good)
-{
-    if (!is_good) {
-        diag_print(world->diag, stderr);
-    }
-    assert_true(is_good);
-}
-
-/* The first error so far holds `part`. */
-static void assert_error(const struct world *world, const char *part)
-{
-    const char *text = diag_first_error(world->diag);
-    assert_non_null(text);
-    if (strstr(text, part) == NULL) {
-        fail_msg("'%s' is not in '%s'", part, text);
-    }
-    assert_int_equal(diag_exit_status(world->diag), 1);
-}
-
-static void assert_refused(struct world *world, const char *part)
-{
-    assert_null(store_open(world->arena, world->path, world->diag));
-    assert_error(world, part);
-}
-
-/* Runs SQL on the file behind the store's back; the first number of the last row. */
-static int64_t sql(const struct world *world, const char *text)
-{
-    sqlite3 *database = NULL;
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_open(world->path, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(database, text, -1, &statement, NULL), SQLITE_OK);
-    int64_t number = 0;
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        number = sqlite3_column_int64(statement, 0);
-    }
-    assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
-    sqlite3_close(database);
-    return number;
-}
 
 static struct store_point point_of(const struct world *world, int64_t number)
 {
@@ -120,92 +38,94 @@ static struct store_point point_of(const struct world *world, int64_t number)
 static void equal_results_under_one_key_are_stored_once(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM run"), 1);
-    assert_int_equal(sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
-    assert_int_equal(sql(world, "SELECT count(*) FROM assumption"), 2);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption"), 2);
     /* All GPU-nanoseconds: 8 GPUs of 6912345678 ns. */
-    assert_int_equal(sql(world, "SELECT sum(gpu_ns) FROM breakdown"), 8 * SAMPLE_STEP_NS);
+    assert_int_equal(world_sql(world, "SELECT sum(gpu_ns) FROM breakdown"), 8 * SAMPLE_STEP_NS);
 }
 
 static void what_the_engine_took_and_the_title_may_differ(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.result.step.engine.host_s = 99;
     world->sample.result.step.engine.ranks_simulated = 8; /* --fold off */
     world->sample.scenario.title = "the same under another name";
-    must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     store_close(store);
 }
 
 static void different_values_under_one_key_are_an_error_that_names_the_columns(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.result.step.mfu = 0.5;
     world->sample.result.run.days = 1;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    assert_error(world, "run " SAMPLE_KEY " is stored already, with other values of "
-                        "mfu, wall_clock_days");
+    world_assert_error(world, "run " SAMPLE_KEY " is stored already, with other values of "
+                              "mfu, wall_clock_days");
     store_close(store);
-    assert_int_equal(sql(world, "SELECT mfu = 0.413 FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT mfu = 0.413 FROM run"), 1);
 }
 
 static void a_breakdown_that_differs_is_an_error(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.result.step.gpu_ns[CAUSE_BUBBLE]--;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    assert_error(world, "breakdown " SAMPLE_KEY ", bubble is stored already, with other values of "
-                        "gpu_ns");
+    world_assert_error(world,
+                       "breakdown " SAMPLE_KEY ", bubble is stored already, with other values of "
+                       "gpu_ns");
     store_close(store);
 }
 
 static void assumptions_that_differ_are_an_error(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.scenario.assumptions.count = 1;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    assert_error(world, "with 2 assumptions instead of 1");
+    world_assert_error(world, "with 2 rows of assumption instead of 1");
     store_close(store);
 }
 
 static void an_assumption_more_than_stored_is_an_error_and_is_not_stored(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.assumptions[2] = (struct assumption){.name = "new", .value = "1", .reason = ""};
     world->sample.scenario.assumptions.count = 3;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    assert_error(world, "without the assumption 'new'");
+    world_assert_error(world, "without the assumption 'new'");
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM assumption"), 2);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption"), 2);
 }
 
 static void every_table_is_strict_and_every_column_not_null(void **state)
 {
     struct world *world = *state;
-    store_close(open_store(world));
-    assert_int_equal(sql(world, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
-                                "AND name NOT LIKE 'sqlite_%' AND strict = 1"),
-                     6);
-    assert_int_equal(sql(world, "SELECT count(*) FROM sqlite_schema AS t, "
-                                "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
-                                "AND NOT c.\"notnull\""),
+    store_close(world_open(world));
+    assert_int_equal(world_sql(world,
+                               "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
+                               "AND name NOT LIKE 'sqlite_%' AND strict = 1"),
+                     10);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM sqlite_schema AS t, "
+                                      "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
+                                      "AND NOT c.\"notnull\""),
                      0);
-    assert_int_equal(sql(world, "PRAGMA user_version"), 1);
-    assert_int_equal(sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 2);
+    assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
 /* ---- studies and points ---------------------------------------------------------- */
@@ -213,10 +133,10 @@ static void every_table_is_strict_and_every_column_not_null(void **state)
 static void a_point_reads_back_as_it_was_stored(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     const struct store_point point = point_of(world, 3);
-    must(world, store_study(store, "feedfacefeedface", "fabric", "sweep", world->diag));
-    must(world, store_point(store, "feedfacefeedface", &point, world->diag));
+    world_must(world, store_study(store, "feedfacefeedface", "fabric", "sweep", world->diag));
+    world_must(world, store_point(store, "feedfacefeedface", &point, world->diag));
     uint32_t count = 0;
     const struct store_row *row = store_points(store, world->arena, "feedfacefeedface", &count);
     assert_int_equal(count, 1);
@@ -248,11 +168,11 @@ static void a_point_reads_back_as_it_was_stored(void **state)
 static void points_come_in_order_of_number(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     const int64_t numbers[] = {2, 0, 1};
     for (uint32_t i = 0; i < 3; i++) {
         const struct store_point point = point_of(world, numbers[i]);
-        must(world, store_point(store, "s", &point, world->diag));
+        world_must(world, store_point(store, "s", &point, world->diag));
     }
     uint32_t count = 0;
     const struct store_row *rows = store_points(store, world->arena, "s", &count);
@@ -267,12 +187,12 @@ static void points_come_in_order_of_number(void **state)
 static void an_infeasible_point_needs_no_run(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     struct store_point point = point_of(world, 0);
     point.status = POINT_INFEASIBLE;
     point.result = NULL;
     point.message = "tp 6 does not divide 64 heads";
-    must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
     uint32_t count = 0;
     const struct store_row *row = store_points(store, world->arena, "s", &count);
     assert_int_equal(row->status, POINT_INFEASIBLE);
@@ -289,38 +209,38 @@ static void an_infeasible_point_needs_no_run(void **state)
 static void a_failed_point_is_tried_again_and_replaced(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     struct store_point point = point_of(world, 0);
     point.status = POINT_FAILED;
     point.result = NULL;
     point.message = "killed";
-    must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
     enum point_status status = POINT_OK;
     assert_false(store_has_point(store, "s", 0, &status));
     const struct store_point good = point_of(world, 0);
-    must(world, store_point(store, "s", &good, world->diag));
+    world_must(world, store_point(store, "s", &good, world->diag));
     assert_true(store_has_point(store, "s", 0, &status));
     assert_int_equal(status, POINT_OK);
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM point"), 1);
-    assert_int_equal(sql(world, "SELECT count(*) FROM point_axis"), 2);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point_axis"), 2);
 }
 
 static void a_point_with_another_outcome_is_an_error_and_leaves_no_run_behind(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     struct store_point point = point_of(world, 0);
     point.status = POINT_INFEASIBLE;
     point.result = NULL;
     point.message = "does not fit";
-    must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
     const struct store_point other = point_of(world, 0);
     assert_false(store_point(store, "s", &other, world->diag));
-    assert_error(world, "point s, 0 is stored already, with other values of run_key, status, "
-                        "message");
+    world_assert_error(world, "point s, 0 is stored already, with other values of run_key, status, "
+                              "message");
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM run"), 0); /* one transaction */
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 0); /* one transaction */
 }
 
 static void long_texts_are_cut_between_characters(void **state)
@@ -328,13 +248,13 @@ static void long_texts_are_cut_between_characters(void **state)
     /* A label of 159 bytes and a NUL fits; 158 'a' and a two-byte 'é' do not:
      * the 'é' goes as a whole. */
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     char label[170];
     memset(label, 'a', 158);
     snprintf(label + 158, sizeof label - 158, "éz");
     struct store_point point = point_of(world, 0);
     point.label = label;
-    must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
     uint32_t count = 0;
     const struct store_row *row = store_points(store, world->arena, "s", &count);
     assert_int_equal(strlen(row->label), 158);
@@ -344,12 +264,12 @@ static void long_texts_are_cut_between_characters(void **state)
 static void studies_are_listed_with_their_points(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_study(store, "one", "first", "sweep", world->diag));
-    must(world, store_study(store, "two", "second", "compare", world->diag));
-    must(world, store_study(store, "one", "first", "sweep", world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_study(store, "one", "first", "sweep", world->diag));
+    world_must(world, store_study(store, "two", "second", "compare", world->diag));
+    world_must(world, store_study(store, "one", "first", "sweep", world->diag));
     const struct store_point point = point_of(world, 0);
-    must(world, store_point(store, "two", &point, world->diag));
+    world_must(world, store_point(store, "two", &point, world->diag));
     uint32_t count = 0;
     const struct store_study_row *rows = store_studies(store, world->arena, &count);
     assert_int_equal(count, 2);
@@ -363,7 +283,7 @@ static void studies_are_listed_with_their_points(void **state)
 static void an_unknown_study_has_no_points_and_is_no_error(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     uint32_t count = 7;
     assert_null(store_points(store, world->arena, "nobody", &count));
     assert_int_equal(count, 0);
@@ -374,8 +294,8 @@ static void an_unknown_study_has_no_points_and_is_no_error(void **state)
 static void a_scenario_is_found_by_a_unique_beginning_of_its_key(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     const char *text = "{model: {model: llama3-70b}, gpus: 8}";
     assert_string_equal(store_scenario_text(store, world->arena, SAMPLE_KEY), text);
     assert_string_equal(store_scenario_text(store, world->arena, "0123"), text);
@@ -383,7 +303,7 @@ static void a_scenario_is_found_by_a_unique_beginning_of_its_key(void **state)
     assert_null(store_scenario_text(store, world->arena, "0124"));
     assert_null(store_scenario_text(store, world->arena, "____")); /* no wildcard */
     snprintf(world->sample.result.key, 17, "0123ffffffffffff");
-    must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     assert_null(store_scenario_text(store, world->arena, "0123")); /* now there are two */
     store_close(store);
 }
@@ -393,39 +313,39 @@ static void a_scenario_is_found_by_a_unique_beginning_of_its_key(void **state)
 static void merging_adds_what_is_missing_and_may_be_repeated(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     const struct store_point first = point_of(world, 0);
-    must(world, store_study(store, "s", "t", "sweep", world->diag));
-    must(world, store_point(store, "s", &first, world->diag));
+    world_must(world, store_study(store, "s", "t", "sweep", world->diag));
+    world_must(world, store_point(store, "s", &first, world->diag));
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     assert_non_null(shard);
     const struct store_point second = point_of(world, 1);
-    must(world, store_study(shard, "s", "t", "sweep", world->diag));
-    must(world, store_point(shard, "s", &second, world->diag));
-    must(world, store_merge(store, shard, world->diag));
-    must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_study(shard, "s", "t", "sweep", world->diag));
+    world_must(world, store_point(shard, "s", &second, world->diag));
+    world_must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_merge(store, shard, world->diag));
     store_close(shard);
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM point"), 2);
-    assert_int_equal(sql(world, "SELECT count(*) FROM point_axis"), 4);
-    assert_int_equal(sql(world, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 2);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point_axis"), 4);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
 }
 
 static void merging_prefers_a_point_that_went_well(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     struct store_point failed = point_of(world, 0);
     failed.status = POINT_FAILED;
     failed.result = NULL;
     failed.message = "killed";
-    must(world, store_point(store, "s", &failed, world->diag));
+    world_must(world, store_point(store, "s", &failed, world->diag));
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     const struct store_point good = point_of(world, 0);
-    must(world, store_point(shard, "s", &good, world->diag));
-    must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_point(shard, "s", &good, world->diag));
+    world_must(world, store_merge(store, shard, world->diag));
     enum point_status status = POINT_FAILED;
     assert_true(store_has_point(store, "s", 0, &status));
     assert_int_equal(status, POINT_OK);
@@ -433,9 +353,9 @@ static void merging_prefers_a_point_that_went_well(void **state)
     struct store_point again = failed;
     again.number = 1;
     const struct store_point other = point_of(world, 1);
-    must(world, store_point(shard, "s", &again, world->diag));
-    must(world, store_point(store, "s", &other, world->diag));
-    must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_point(shard, "s", &again, world->diag));
+    world_must(world, store_point(store, "s", &other, world->diag));
+    world_must(world, store_merge(store, shard, world->diag));
     assert_true(store_has_point(store, "s", 1, &status));
     store_close(shard);
     store_close(store);
@@ -444,18 +364,18 @@ static void merging_prefers_a_point_that_went_well(void **state)
 static void merging_results_that_differ_changes_nothing(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     world->sample.result.step.hfu = 0.9;
-    must(world, store_study(shard, "s", "t", "sweep", world->diag));
-    must(world, store_run(shard, &world->sample.result, world->diag));
+    world_must(world, store_study(shard, "s", "t", "sweep", world->diag));
+    world_must(world, store_run(shard, &world->sample.result, world->diag));
     assert_false(store_merge(store, shard, world->diag));
-    assert_error(world, "with other values of hfu");
+    world_assert_error(world, "with other values of hfu");
     store_close(shard);
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM study"), 0);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM study"), 0);
 }
 
 /* ---- files that are not as they should be -------------------------------------------- */
@@ -464,7 +384,7 @@ static void missing_directories_are_made(void **state)
 {
     struct world *world = *state;
     world->path = arena_printf(world->arena, "%s/a/b//c/stoker.db", world->directory);
-    store_close(open_store(world));
+    store_close(world_open(world));
     struct stat status;
     assert_int_equal(stat(world->path, &status), 0);
 }
@@ -475,14 +395,14 @@ static void a_directory_that_is_a_file_is_reported(void **state)
     const char *file = arena_printf(world->arena, "%s/file", world->directory);
     temporary_write(file, "x");
     world->path = arena_printf(world->arena, "%s/stoker.db", file);
-    assert_refused(world, "cannot make the directory");
+    world_assert_refused(world, "cannot make the directory");
 }
 
 static void a_path_that_is_a_directory_is_reported(void **state)
 {
     struct world *world = *state;
     world->path = world->directory;
-    assert_refused(world, "cannot open it");
+    world_assert_refused(world, "cannot open it");
 }
 
 static void a_directory_without_write_permission_is_reported(void **state)
@@ -494,7 +414,7 @@ static void a_directory_without_write_permission_is_reported(void **state)
     assert_int_equal(chmod(world->directory, 0500), 0);
     assert_null(store_open(world->arena, world->path, world->diag));
     assert_int_equal(chmod(world->directory, 0700), 0);
-    assert_error(world, "unable to open");
+    world_assert_error(world, "unable to open");
 }
 
 static void a_file_that_is_no_database_is_refused_and_kept(void **state)
@@ -502,41 +422,41 @@ static void a_file_that_is_no_database_is_refused_and_kept(void **state)
     struct world *world = *state;
     temporary_write(world->path, "scenario: this is YAML, and longer than the header of SQLite, "
                                  "which has 100 bytes; so it cannot be mistaken\n");
-    assert_refused(world, "file is not a database");
+    world_assert_refused(world, "file is not a database");
     assert_memory_equal(temporary_read(world->arena, world->path), "scenario:", 9);
 }
 
 static void a_database_of_another_program_is_refused(void **state)
 {
     struct world *world = *state;
-    sql(world, "CREATE TABLE bookmarks (url TEXT)");
-    assert_refused(world, "is a SQLite database of another program");
-    assert_int_equal(sql(world, "SELECT count(*) FROM sqlite_schema"), 1);
+    world_sql(world, "CREATE TABLE bookmarks (url TEXT)");
+    world_assert_refused(world, "is a SQLite database of another program");
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM sqlite_schema"), 1);
 }
 
 static void another_application_id_is_refused(void **state)
 {
     struct world *world = *state;
-    sql(world, "PRAGMA application_id = 252006673"); /* Monotone's */
-    assert_refused(world, "is a SQLite database of another program");
+    world_sql(world, "PRAGMA application_id = 252006673"); /* Monotone's */
+    world_assert_refused(world, "is a SQLite database of another program");
 }
 
 static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
-    store_close(open_store(world));
-    sql(world, "PRAGMA user_version = 2");
-    assert_refused(world, "stoker.db has schema 2, this stoker writes 1");
-    sql(world, "PRAGMA user_version = 0");
+    store_close(world_open(world));
+    world_sql(world, "PRAGMA user_version = 3");
+    world_assert_refused(world, "stoker.db has schema 3, this stoker writes 2");
+    world_sql(world, "PRAGMA user_version = 0");
     world->diag = diag_new(world->arena);
-    assert_refused(world, "stoker.db has schema 0, this stoker writes 1");
+    world_assert_refused(world, "stoker.db has schema 0, this stoker writes 2");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)
 {
     struct world *world = *state;
     assert_null(store_open_existing(world->arena, world->path, world->diag));
-    assert_error(world, "there is no results file");
+    world_assert_error(world, "there is no results file");
     struct stat status;
     assert_int_equal(stat(world->path, &status), -1);
 }
@@ -546,7 +466,7 @@ static void an_empty_file_becomes_a_results_file(void **state)
     /* mktemp makes one before stoker sees its name. */
     struct world *world = *state;
     temporary_write(world->path, "");
-    store_close(open_store(world));
+    store_close(world_open(world));
 }
 
 static void overwrite(const struct world *world, long from, long count)
@@ -565,9 +485,9 @@ static void a_damaged_file_is_reported_not_believed(void **state)
     /* Pages have 4096 bytes; everything behind the first, which holds the
      * header and the schema, is overwritten. */
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     const struct store_point point = point_of(world, 0);
-    must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
     store_close(store);
     struct stat status;
     assert_int_equal(stat(world->path, &status), 0);
@@ -578,14 +498,14 @@ static void a_damaged_file_is_reported_not_believed(void **state)
         assert_null(store_points(store, world->arena, "s", &count));
         store_close(store);
     }
-    assert_error(world, "stoker.db");
+    world_assert_error(world, "stoker.db");
 }
 
 static void a_file_that_was_cut_short_is_reported(void **state)
 {
     struct world *world = *state;
-    struct store *store = open_store(world);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     store_close(store);
     assert_int_equal(truncate(world->path, 4096 * 2 + 17), 0);
     store = store_open(world->arena, world->path, world->diag);
@@ -593,17 +513,17 @@ static void a_file_that_was_cut_short_is_reported(void **state)
         assert_false(store_run(store, &world->sample.result, world->diag));
         store_close(store);
     }
-    assert_error(world, "malformed");
+    world_assert_error(world, "malformed");
 }
 
 static void a_table_that_lost_a_column_is_reported(void **state)
 {
     struct world *world = *state;
-    store_close(open_store(world));
-    sql(world, "ALTER TABLE run DROP COLUMN mfu");
-    struct store *store = open_store(world);
+    store_close(world_open(world));
+    world_sql(world, "ALTER TABLE run DROP COLUMN mfu");
+    struct store *store = world_open(world);
     assert_false(store_run(store, &world->sample.result, world->diag));
-    assert_error(world, "no such column: mfu");
+    world_assert_error(world, "no such column: mfu");
     store_close(store);
 }
 
@@ -614,7 +534,7 @@ static void a_full_disk_is_a_failure_and_the_store_goes_on(void **state)
     /* The file may not grow (ulimit -f): a write beyond it fails with EFBIG,
      * as it would with ENOSPC on a full disk. */
     struct world *world = *state;
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     struct stat status;
     assert_int_equal(stat(world->path, &status), 0);
     struct rlimit before;
@@ -631,13 +551,13 @@ static void a_full_disk_is_a_failure_and_the_store_goes_on(void **state)
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, old_handler);
     assert_false(is_good);
-    assert_error(world, "stoker.db: cannot");
+    world_assert_error(world, "stoker.db: cannot");
     world->diag = diag_new(world->arena);
-    must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag));
     store_close(store);
-    assert_int_equal(sql(world, "SELECT count(*) FROM run"), 1);
-    assert_int_equal(sql(world, "SELECT count(*) FROM pragma_integrity_check "
-                                "WHERE integrity_check <> 'ok'"),
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM pragma_integrity_check "
+                                      "WHERE integrity_check <> 'ok'"),
                      0);
 }
 
@@ -675,7 +595,7 @@ static void what_was_reported_survives_a_kill(void **state)
     waitpid(child, NULL, 0);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    struct store *store = open_store(world);
+    struct store *store = world_open(world);
     enum point_status status = POINT_FAILED;
     for (int64_t i = 0; i <= last; i += 2) {
         assert_true(store_has_point(store, "s", i, &status));
@@ -702,11 +622,11 @@ static void two_processes_may_store_at_once(void **state)
     }
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    assert_int_equal(sql(world, "SELECT count(*) FROM point"), 24);
-    assert_int_equal(sql(world, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 24);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_make, world_end)
 
 int main(void)
 {

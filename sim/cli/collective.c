@@ -1,0 +1,473 @@
+/* stoker collective: one collective over a range of sizes, as nccl-tests prints it. */
+#include "cli/fabric_setting.h"
+#include "cli/numbers.h"
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "out/json.h"
+#include "out/table.h"
+#include "train/collective_run.h"
+#include "train/single_sends.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    KEY_CLUSTER = 0x200,
+    KEY_GPUS,
+    KEY_SIZES,
+    KEY_ALGORITHM,
+    KEY_PROTOCOL,
+    KEY_LIBRARY,
+    KEY_SINGLE_SENDS,
+    KEY_HOTTEST,
+    EXIT_USAGE_ = 2,
+    EXIT_INPUT = 3,
+    SIZES_MAX = 512,
+};
+
+struct request {
+    struct options options;
+    struct fabric_request fabric;
+    const char *gpus_text;
+    const char *sizes_text;
+    const char *hottest_text; /* NULL: all alike */
+    double hottest;
+    double sizes[SIZES_MAX];
+    uint32_t size_count;
+    uint32_t operation;
+    bool has_single_sends;
+};
+
+/* A size's prediction, and the same as single messages if that was asked for. */
+struct row {
+    struct collective_outcome outcome;
+    bool has_sends;
+    struct single_sends_result sends;
+};
+
+static const struct argp_option option_list[] = {
+    {"cluster", KEY_CLUSTER, "NAME", 0, "The cluster: a name of topologies/ or a .yaml path", 0},
+    {"gpus", KEY_GPUS, "N", 0, "Ranks, one a GPU, nodes filled in order", 0},
+    {"sizes", KEY_SIZES, "SIZES", 0,
+     "1MiB..16GiB (doubling) or 1MB,64MB; default 1KiB..16GiB. A size is that of the whole "
+     "buffer, as nccl-tests counts",
+     0},
+    {"algorithm", KEY_ALGORITHM, "NAME", 0, "This algorithm instead of the library's choice", 0},
+    {"protocol", KEY_PROTOCOL, "NAME", 0, "This protocol: LL, LL128 or Simple", 0},
+    {"single-sends", KEY_SINGLE_SENDS, NULL, 0,
+     "Simulate each single message, too, with the latency of a message: slow, for comparison", 0},
+    {"hottest", KEY_HOTTEST, "TIMES", 0,
+     "All-to-all of unequal parts: one rank receives so many times the mean (1 to GPUs)", 0},
+    {"library", KEY_LIBRARY, "NAME", 0, "The library: a name of models/libraries/ or a path", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static uint32_t choice_of(struct argp_state *state, const char *what, const char *text,
+                          const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return i;
+        }
+    }
+    const char *nearest = diag_nearest(text, names, count);
+    argp_error(state, "there is no %s '%s'%s%s%s", what, text,
+               nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+               nearest != NULL ? "'?" : "");
+    return 0;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {2, 1, 1, "an operation (all-reduce, all-gather, ...)"};
+    struct request *request = state->input;
+    switch (key) {
+    case KEY_CLUSTER:
+        request->fabric.cluster = argument;
+        return 0;
+    case KEY_GPUS:
+        request->gpus_text = argument;
+        return 0;
+    case KEY_SIZES:
+        request->sizes_text = argument;
+        return 0;
+    case KEY_ALGORITHM:
+        request->fabric.forced.algorithm =
+            choice_of(state, "algorithm", argument, collective_algorithm_names, ALGORITHM_COUNT_);
+        return 0;
+    case KEY_PROTOCOL:
+        request->fabric.forced.protocol =
+            choice_of(state, "protocol", argument, collective_protocol_names, PROTOCOL_COUNT_);
+        return 0;
+    case KEY_HOTTEST:
+        request->hottest_text = argument;
+        return 0;
+    case KEY_SINGLE_SENDS:
+        request->has_single_sends = true;
+        return 0;
+    case KEY_LIBRARY:
+        request->fabric.library = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (request->fabric.cluster == NULL) {
+            argp_error(state, "--cluster is needed");
+        } else if (request->gpus_text == NULL) {
+            argp_error(state, "--gpus is needed");
+        }
+        break;
+    default:
+        break;
+    }
+    return options_parse_common(key, argument, state, &rule);
+}
+
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "OPERATION",
+    .doc = "Predicts a collective alone on a cluster's fabric: time, algbw and busbw as nccl-tests "
+           "prints them, with algorithm, protocol and the link that binds."
+           "\vOperations: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, "
+           "send (from the first GPU to the last), barrier.\nExample: stoker collective all-reduce "
+           "--cluster h100-3200 --gpus 64 "
+           "--sizes 1MiB..16GiB",
+    .children = children,
+};
+
+/* ---- sizes ------------------------------------------------------------------------- */
+
+static const double SIZE_BYTES_MAX = 1e15;
+
+static bool parse_size(const struct request *request, const char *text, double *bytes)
+{
+    char message[160];
+    const char *problem = message;
+    if (units_parse(text, DIM_BYTES, bytes, message, sizeof message)) {
+        if (*bytes >= 0 && *bytes <= SIZE_BYTES_MAX) {
+            return true;
+        }
+        problem = *bytes < 0 ? "a size is not negative" : "a size is at most 1 PB";
+    }
+    diag_add(request->options.cli->diag, DIAG_USAGE, NULL, "--sizes '%s': %s", text, problem);
+    diag_help(request->options.cli->diag, "write it like 1MiB..16GiB or 1MB,64MB");
+    return false;
+}
+
+static bool add_size(struct request *request, double bytes)
+{
+    if (request->size_count == SIZES_MAX) {
+        return diag_add(request->options.cli->diag, DIAG_USAGE, NULL, "--sizes: more than %d sizes",
+                        SIZES_MAX);
+    }
+    request->sizes[request->size_count++] = bytes;
+    return true;
+}
+
+static bool parse_range(struct request *request, const char *text, const char *dots)
+{
+    struct arena *arena = request->options.cli->arena;
+    double first = 0;
+    double last = 0;
+    if (!parse_size(request, arena_printf(arena, "%.*s", (int)(dots - text), text), &first) ||
+        !parse_size(request, dots + 2, &last)) {
+        return false;
+    }
+    if (first < 1 || last < first) {
+        diag_add(request->options.cli->diag, DIAG_USAGE, NULL,
+                 "--sizes '%s': from at least 1 B up to no less", text);
+        return false;
+    }
+    for (int doublings = 0; ldexp(first, doublings) <= last; doublings++) {
+        if (!add_size(request, ldexp(first, doublings))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_sizes(struct request *request)
+{
+    const char *text = request->sizes_text;
+    double none = 0;
+    if (*text == '\0') {
+        return parse_size(request, text, &none);
+    }
+    while (*text != '\0') {
+        const size_t length = strcspn(text, ",");
+        const char *part = arena_printf(request->options.cli->arena, "%.*s", (int)length, text);
+        const char *dots = strstr(part, "..");
+        double bytes = 0;
+        if (dots != NULL ? !parse_range(request, part, dots)
+                         : !parse_size(request, part, &bytes) || !add_size(request, bytes)) {
+            return false;
+        }
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static bool parse_gpus(struct request *request)
+{
+    double gpus = 0;
+    char message[160];
+    const struct cli *cli = request->options.cli;
+    if (!units_parse(request->gpus_text, DIM_COUNT, &gpus, message, sizeof message)) {
+        return diag_add(cli->diag, DIAG_USAGE, NULL, "--gpus '%s': %s", request->gpus_text,
+                        message);
+    }
+    request->fabric.gpus = (int64_t)gpus;
+    if (gpus < 2 || gpus > SCENARIO_GPUS_MAX || (double)request->fabric.gpus < gpus) {
+        return diag_add(cli->diag, DIAG_USAGE, NULL, "--gpus '%s': a whole number from 2 to %d",
+                        request->gpus_text, SCENARIO_GPUS_MAX);
+    }
+    return true;
+}
+
+static bool parse_hottest(struct request *request)
+{
+    char message[160];
+    const struct cli *cli = request->options.cli;
+    if (request->hottest_text == NULL) {
+        return true;
+    }
+    if (request->operation != COLLECTIVE_ALL_TO_ALL) {
+        return diag_add(cli->diag, DIAG_USAGE, NULL, "--hottest is for all-to-all");
+    }
+    if (!units_parse(request->hottest_text, DIM_COUNT, &request->hottest, message,
+                     sizeof message)) {
+        return diag_add(cli->diag, DIAG_USAGE, NULL, "--hottest '%s': %s", request->hottest_text,
+                        message);
+    }
+    if (request->hottest < 1 || request->hottest > (double)request->fabric.gpus) {
+        return diag_add(cli->diag, DIAG_USAGE, NULL, "--hottest '%s': from 1 to the %lld GPUs",
+                        request->hottest_text, (long long)request->fabric.gpus);
+    }
+    return true;
+}
+
+static bool parse_operation(struct request *request)
+{
+    const char *name = request->options.arguments[0];
+    for (uint32_t i = 0; i < COLLECTIVE_OPERATION_COUNT_; i++) {
+        if (strcmp(name, collective_operation_names[i]) == 0) {
+            request->operation = i;
+            return true;
+        }
+    }
+    struct diag *diag = request->options.cli->diag;
+    const char *nearest =
+        diag_nearest(name, collective_operation_names, COLLECTIVE_OPERATION_COUNT_);
+    diag_add(diag, DIAG_USAGE, NULL, "there is no operation '%s'", name);
+    diag_help(diag, "did you mean '%s'?", nearest != NULL ? nearest : "all-reduce");
+    return false;
+}
+
+/* ---- output ------------------------------------------------------------------------- */
+
+static const char *bottleneck_of(const struct fabric_setting *setting,
+                                 const struct transfer_quote *quote)
+{
+    return quote->bottleneck == ENGINE_NONE
+               ? ""
+               : fabric_link_name(setting->transfer.arena, &setting->fabric, quote->bottleneck);
+}
+
+static void print_text(const struct request *request, const struct fabric_setting *setting,
+                       const struct row *rows)
+{
+    struct arena *arena = request->options.cli->arena;
+    struct table *table = table_new(arena);
+    printf("# %s over %lld GPUs on %u NVLink domain(s) of %s, %s\n\n",
+           collective_operation_names[request->operation], (long long)request->fabric.gpus,
+           setting->group.nodes, setting->cluster.name, setting->library.name);
+    table_column(table, "bytes", TABLE_RIGHT);
+    table_column(table, "time us", TABLE_RIGHT);
+    table_column(table, "algbw GB/s", TABLE_RIGHT);
+    table_column(table, "busbw GB/s", TABLE_RIGHT);
+    table_column(table, "algorithm", TABLE_LEFT);
+    table_column(table, "protocol", TABLE_LEFT);
+    if (request->has_single_sends) {
+        table_column(table, "single sends us", TABLE_RIGHT);
+    }
+    table_column(table, "bottleneck", TABLE_LEFT);
+    for (uint32_t i = 0; i < request->size_count; i++) {
+        const struct collective_outcome *outcome = &rows[i].outcome;
+        const struct transfer_quote *quote = &outcome->quote;
+        table_cell(table, "%.0f", request->sizes[i]);
+        table_cell(table, "%.2f", outcome->time_s * 1e6);
+        table_cell(table, "%.2f", outcome->algbw_bytes_per_s / 1e9);
+        table_cell(table, "%.2f", outcome->busbw_bytes_per_s / 1e9);
+        table_cell(table, "%s%s", collective_algorithm_names[quote->algorithm],
+                   quote->is_extrapolated ? " *" : "");
+        table_cell(table, "%s", collective_protocol_names[quote->protocol]);
+        if (request->has_single_sends) {
+            table_cell(table, rows[i].has_sends ? "%.2f" : "none",
+                       sim_time_to_s(rows[i].sends.end) * 1e6);
+        }
+        table_cell(table, "%s", bottleneck_of(setting, quote));
+    }
+    table_print(table, stdout);
+    for (uint32_t i = 0; i < request->size_count; i++) {
+        if (rows[i].outcome.quote.is_extrapolated) {
+            puts("\n* outside the sizes that the library's constants were fitted to");
+            break;
+        }
+    }
+}
+
+static void print_json(const struct request *request, const struct fabric_setting *setting,
+                       const struct row *rows)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_object_open(&json, NULL);
+    json_text(&json, "schema", "stoker.collective/1");
+    json_text(&json, "operation", collective_operation_names[request->operation]);
+    json_text(&json, "cluster", setting->cluster.name);
+    json_text(&json, "library", setting->library.name);
+    json_integer(&json, "gpus", request->fabric.gpus);
+    json_integer(&json, "nvlink_domains", setting->group.nodes);
+    json_array_open(&json, "rows");
+    for (uint32_t i = 0; i < request->size_count; i++) {
+        const struct collective_outcome *outcome = &rows[i].outcome;
+        json_object_open(&json, NULL);
+        json_number(&json, "bytes", request->sizes[i]);
+        json_number(&json, "time_s", outcome->time_s);
+        json_number(&json, "algbw_bytes_per_s", outcome->algbw_bytes_per_s);
+        json_number(&json, "busbw_bytes_per_s", outcome->busbw_bytes_per_s);
+        json_text(&json, "algorithm", collective_algorithm_names[outcome->quote.algorithm]);
+        json_text(&json, "protocol", collective_protocol_names[outcome->quote.protocol]);
+        json_text(&json, "bottleneck", bottleneck_of(setting, &outcome->quote));
+        json_number(&json, "latency_s", outcome->quote.latency_s);
+        json_integer(&json, "phases", outcome->quote.phase_count);
+        json_bool(&json, "extrapolated", outcome->quote.is_extrapolated);
+        if (rows[i].has_sends) {
+            json_number(&json, "single_sends_s", sim_time_to_s(rows[i].sends.end));
+            json_integer(&json, "single_sends", (int64_t)rows[i].sends.messages);
+        }
+        json_object_close(&json);
+    }
+    json_array_close(&json);
+    json_object_close(&json);
+    json_end(&json);
+}
+
+/* ---- the command ---------------------------------------------------------------------- */
+
+enum { PIECES = 64 }; /* of pipelined algorithms, as single messages */
+
+static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
+
+static bool check_times(const struct request *request, const struct fabric_setting *setting)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < request->size_count; i++) {
+        most = request->sizes[i] > most ? request->sizes[i] : most;
+    }
+    struct transfer_quote quote;
+    transfer_quote(&setting->transfer, &setting->group,
+                   (enum collective_operation)request->operation, most, &quote);
+    if (quote.time_s <= TIME_S_MAX) {
+        return true;
+    }
+    diag_add(request->options.cli->diag, DIAG_INFEASIBLE, NULL,
+             "%.3g bytes would take %.3g s; up to %.3g s are simulated", most, quote.time_s,
+             TIME_S_MAX);
+    diag_help(request->options.cli->diag, "look for a unit or a power of ten that is off");
+    return false;
+}
+
+static void predict_row(const struct request *request, const struct fabric_setting *setting,
+                        double bytes, struct row *row)
+{
+    const enum collective_operation operation = (enum collective_operation)request->operation;
+    collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
+    if (request->has_single_sends) {
+        struct arena *arena = arena_new();
+        const struct single_sends_work work = {
+            .group = &setting->group.group,
+            .gpus = setting->group.gpus,
+            .operation = operation,
+            .algorithm = row->outcome.quote.algorithm,
+            .bytes = bytes,
+            .pieces = PIECES,
+        };
+        row->has_sends =
+            single_sends_run(arena, setting->transfer.fabric, &work, NULL, &row->sends);
+        arena_free(arena);
+    }
+}
+
+/* What was forced and is not offered for this operation gave way to the library's choice. */
+static void warn_of_choice(const struct request *request, const struct transfer_quote *quote)
+{
+    const enum collective_algorithm ran = quote->algorithm;
+    const uint32_t forced = request->fabric.forced.algorithm;
+    const uint32_t protocol = request->fabric.forced.protocol;
+    if (forced != COLLECTIVE_ANY && forced != (uint32_t)ran) {
+        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
+                 "%s is not offered for %s over these GPUs; %s ran",
+                 collective_algorithm_names[forced], collective_operation_names[request->operation],
+                 collective_algorithm_names[ran]);
+    } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
+        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
+                 "%s is not offered for %s over these GPUs; %s ran",
+                 collective_protocol_names[protocol],
+                 collective_operation_names[request->operation],
+                 collective_protocol_names[quote->protocol]);
+    }
+}
+
+/* A send is from the first GPU to the last. */
+static void take_ends(struct fabric_setting *setting, int64_t gpus)
+{
+    const struct collective_choice forced = setting->group.forced;
+    uint32_t *ends = arena_array(setting->transfer.arena, 2, sizeof *ends);
+    ends[0] = 0;
+    ends[1] = (uint32_t)gpus - 1;
+    group_shape_init(&setting->transfer, ends, 2, &setting->group);
+    setting->group.forced = forced;
+}
+
+int command_collective(struct cli *cli, int argc, char **argv)
+{
+    struct request request = {.fabric = {.forced = COLLECTIVE_CHOICE_FREE},
+                              .sizes_text = "1KiB..16GiB"};
+    options_init(&request.options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, &request);
+    if (!parse_operation(&request) || !parse_gpus(&request) || !parse_sizes(&request) ||
+        !parse_hottest(&request)) {
+        return EXIT_USAGE_;
+    }
+    struct fabric_setting *setting = arena_alloc(cli->arena, sizeof *setting);
+    if (!fabric_setting_open(&request.options, &request.fabric, setting)) {
+        return EXIT_INPUT;
+    }
+    if (request.operation == COLLECTIVE_SEND) {
+        take_ends(setting, request.fabric.gpus);
+    }
+    setting->group.group.hottest = request.hottest; /* before anything is priced */
+    if (!check_times(&request, setting)) {
+        return EXIT_INPUT; /* the diag's worst is the exit status */
+    }
+    struct row *rows = arena_array(cli->arena, request.size_count + 1u, sizeof *rows);
+    for (uint32_t i = 0; i < request.size_count; i++) {
+        predict_row(&request, setting, request.sizes[i], &rows[i]);
+    }
+    if (request.size_count > 0) {
+        warn_of_choice(&request, &rows[0].outcome.quote);
+    }
+    if (request.options.is_json) {
+        print_json(&request, setting, rows);
+    } else {
+        print_text(&request, setting, rows);
+    }
+    return 0;
+}

@@ -1,0 +1,76 @@
+#include "cli/plot_topology.h"
+
+#include "base/arena.h"
+#include "cli/draw.h"
+#include "out/plot_topology.h"
+#include "spec/scenario.h"
+
+#include <string.h>
+
+enum { NODES_DEFAULT = 128, EXIT_FAILURE_ = 1, EXIT_USAGE_ = 2, EXIT_INPUT_ = 3, SEED = 1 };
+
+/* The file with --set cluster.KEY=VALUE applied. */
+static bool read_cluster(const struct options *options, const char *name, struct cluster *cluster)
+{
+    struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    struct doc_node *part =
+        catalogue_open(cli->arena, &catalogue, CATALOGUE_CLUSTER, &reference, cli->diag);
+    if (part == NULL) {
+        return false;
+    }
+    part->key = catalogue_keys[CATALOGUE_CLUSTER];
+    struct doc_node root = {.kind = DOC_MAPPING, .child = part, .place = part->place};
+    for (uint32_t i = 0; i < options->set_count; i++) {
+        if (strncmp(options->sets[i], "cluster.", strlen("cluster.")) == 0 &&
+            !doc_set(cli->arena, &root, options->sets[i], cli->diag)) {
+            return false;
+        }
+    }
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, cli->arena);
+    return cluster_read(root.child, cluster, &assumptions, cli->diag);
+}
+
+/* 0 and a message when the cluster has not that many. */
+static uint32_t nodes_of(const struct options *options, const struct cluster *cluster,
+                         int64_t wanted)
+{
+    const int64_t own = cluster_nodes_max(cluster);
+    const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
+    const int64_t most = own > 0 && own < simulated ? own : simulated;
+    if (wanted > most) {
+        diag_add(options->cli->diag, DIAG_USAGE, NULL, "--nodes %lld: %s has at most %lld",
+                 (long long)wanted, cluster->name, (long long)most);
+        return 0;
+    }
+    const int64_t by_default = own > 0 ? most : NODES_DEFAULT;
+    return (uint32_t)(wanted > 0 ? wanted : by_default < most ? by_default : most);
+}
+
+int plot_topology_command(const struct options *options, const struct plot_topology_wish *wish)
+{
+    static const struct gpu no_gpu = {.host_link_bytes_per_s = 1}; /* host links are not drawn */
+    struct cli *cli = options->cli;
+    struct cluster cluster;
+    if (!read_cluster(options, wish->name, &cluster)) {
+        return EXIT_INPUT_;
+    }
+    const uint32_t nodes = nodes_of(options, &cluster, wish->nodes);
+    if (nodes == 0) {
+        return EXIT_USAGE_;
+    }
+    const char *path_base =
+        wish->path_base != NULL
+            ? wish->path_base
+            : arena_printf(cli->arena, "%s-topology", draw_default_base(cli, wish->name));
+    struct fabric fabric;
+    struct draw_paths paths = {.items = NULL};
+    fabric_init(&fabric, cli->arena, &cluster, &no_gpu, nodes * (uint32_t)cluster.gpus_per_node,
+                SEED);
+    const bool is_good = plot_topology(cli->arena, &fabric, cluster.title, path_base, cli->diag);
+    draw_add_paths(cli, path_base, is_good, &paths);
+    draw_print_paths(&paths, stdout);
+    return is_good ? 0 : EXIT_FAILURE_;
+}

@@ -1,0 +1,475 @@
+/* Which links a transfer crosses. Usages are added into a scratch array with one cell per
+ * link; the links touched are collected and at the end put in the order of their numbers.
+ *
+ * Splitting never loses a unit: the parts of n over k ways are n / k, and one more for the
+ * first n % k, so what leaves a switch is what came in.
+ */
+#include "hw/fabric.h"
+
+#include "hw/fabric_spread.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "des/fluid.h"
+
+#include <stdlib.h>
+
+/* ---- touching ----------------------------------------------------------------------- */
+
+static void touch_link(struct fabric *fabric, uint32_t link, uint64_t usage)
+{
+    debug_assert(link < fabric->link_count);
+    if (usage == 0) {
+        return;
+    }
+    if (fabric->scratch_usage[link] == 0) {
+        fabric->scratch_links[fabric->scratch_count++] = link;
+    }
+    fabric->scratch_usage[link] += usage;
+}
+
+static void touch(struct fabric *fabric, enum link_kind kind, uint32_t number, uint64_t usage)
+{
+    sim_assert(fabric->first[kind] + number < fabric->first[kind + 1]);
+    touch_link(fabric, fabric->first[kind] + number, usage);
+}
+
+static void touch_between(struct fabric *fabric, uint32_t number, uint64_t usage)
+{
+    touch_link(fabric, fabric->first[LINK_SWITCH_FIRST_] + number, usage);
+}
+
+static void see_hops(struct fabric *fabric, uint32_t hops)
+{
+    fabric->hops_max = hops > fabric->hops_max ? hops : fabric->hops_max;
+}
+
+void fabric_trace_begin(struct fabric *fabric)
+{
+    sim_assert(fabric->scratch_count == 0);
+    fabric->hops_max = 0;
+}
+
+/* ---- between switches: ECMP --------------------------------------------------------- */
+
+/* A connection between two NIC ports of the cluster. */
+struct connection {
+    uint32_t from_port, to_port; /* node * ports + port */
+    uint32_t path;
+};
+
+static uint32_t pick(const struct fabric *fabric, const struct connection *connection, uint32_t hop,
+                     uint32_t count)
+{
+    if (count == 1) {
+        return 0;
+    }
+    const struct rng_key key = {
+        .seed = fabric->ecmp_seed,
+        .rank = connection->from_port,
+        .step = connection->to_port,
+        .operation = (uint64_t)connection->path << 32 | hop,
+    };
+    return (uint32_t)rng_below(&key, count);
+}
+
+/* The link that a connection takes out of `at`; without ECMP the first that is open. */
+static uint32_t step(const struct fabric *fabric, const struct connection *connection, uint32_t at,
+                     uint32_t to, uint32_t hop)
+{
+    const bool is_hashed = fabric->cluster->routing == ROUTING_ECMP;
+    const uint32_t count = topology_next(&fabric->topology, at, to, fabric->scratch_next);
+    sim_assert(count > 0);
+    sim_assert(hop < fabric->topology.switch_count); /* else it goes in a loop */
+    return fabric->scratch_next[is_hashed ? pick(fabric, connection, hop, count) : 0];
+}
+
+static void send_by_hash(struct fabric *fabric, struct connection connection, uint64_t usage)
+{
+    const struct topology *topology = &fabric->topology;
+    const uint32_t paths = (uint32_t)fabric->cluster->ecmp_paths;
+    const uint32_t to = topology->port_switch[connection.to_port];
+    for (connection.path = 0; connection.path < paths; connection.path++) {
+        const uint64_t part = usage / paths + (connection.path < usage % paths);
+        uint32_t at = topology->port_switch[connection.from_port];
+        uint32_t hop = 0;
+        for (; at != to; hop++) {
+            const uint32_t link = step(fabric, &connection, at, to, hop);
+            touch_between(fabric, link, part);
+            at = topology->links[link].to;
+        }
+        see_hops(fabric, hop + 1);
+    }
+}
+
+/* ---- between switches: adaptive ----------------------------------------------------- */
+
+/* Finds what can be reached from `at` on ways to `to`, and over how many links each is. */
+static void count_ways(struct fabric *fabric, uint32_t at, uint32_t to)
+{
+    const struct topology *topology = &fabric->topology;
+    struct fabric_spread *spread = fabric->spread;
+    uint32_t reached = 1;
+    spread->queue[0] = at;
+    for (uint32_t i = 0; i < reached; i++) {
+        const uint32_t from = spread->queue[i];
+        const uint32_t count =
+            from == to ? 0 : topology_next(topology, from, to, fabric->scratch_next);
+        sim_assert(from == to || count > 0);
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t next = topology->links[fabric->scratch_next[k]].to;
+            if (spread->ways_in[next]++ == 0) {
+                sim_assert(next != at);
+                spread->queue[reached++] = next;
+            }
+        }
+    }
+}
+
+/* Splits what a switch holds over its next hops; appends those that then wait for nothing. */
+static uint32_t pass_on(struct fabric *fabric, uint32_t from, uint32_t to, uint32_t waiting)
+{
+    const struct topology *topology = &fabric->topology;
+    struct fabric_spread *spread = fabric->spread;
+    const uint32_t count = topology_next(topology, from, to, fabric->scratch_next);
+    const uint64_t usage = spread->usage[from];
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t link = fabric->scratch_next[k];
+        const uint32_t next = topology->links[link].to;
+        const uint64_t part = usage / count + (k < usage % count);
+        touch_between(fabric, link, part);
+        spread->usage[next] += part;
+        if (spread->depth[next] < spread->depth[from] + 1) {
+            spread->depth[next] = spread->depth[from] + 1;
+        }
+        if (--spread->ways_in[next] == 0) {
+            spread->queue[waiting++] = next;
+        }
+    }
+    spread->usage[from] = 0;
+    spread->depth[from] = 0;
+    return waiting;
+}
+
+/* From where the ways part: each switch after all that lead to it. `depth` switches lie
+ * behind, `at` included. */
+static void spread_from(struct fabric *fabric, uint32_t at, uint32_t to, uint64_t usage,
+                        uint32_t depth)
+{
+    struct fabric_spread *spread = fabric->spread;
+    count_ways(fabric, at, to);
+    spread->usage[at] = usage;
+    spread->depth[at] = depth;
+    spread->queue[0] = at;
+    uint32_t waiting = 1;
+    for (uint32_t i = 0; spread->queue[i] != to; i++) {
+        sim_assert(i < waiting);
+        waiting = pass_on(fabric, spread->queue[i], to, waiting);
+    }
+    sim_assert(spread->usage[to] == usage);
+    see_hops(fabric, spread->depth[to]);
+    spread->usage[to] = 0;
+    spread->depth[to] = 0;
+}
+
+static void send_adaptively(struct fabric *fabric, uint32_t at, uint32_t to, uint64_t usage)
+{
+    const struct topology *topology = &fabric->topology;
+    uint32_t depth = 1;
+    while (at != to) {
+        const uint32_t count = topology_next(topology, at, to, fabric->scratch_next);
+        sim_assert(count > 0);
+        if (count > 1) {
+            spread_from(fabric, at, to, usage, depth);
+            return;
+        }
+        touch_between(fabric, fabric->scratch_next[0], usage);
+        at = topology->links[fabric->scratch_next[0]].to;
+        depth++;
+    }
+    see_hops(fabric, depth);
+}
+
+/* ---- sends -------------------------------------------------------------------------- */
+
+/* Between ports of the cluster (node * ports + port). */
+static void send_by_ports(struct fabric *fabric, uint32_t from_port, uint32_t to_port,
+                          uint64_t usage)
+{
+    const uint32_t from = fabric->topology.port_switch[from_port];
+    const uint32_t to = fabric->topology.port_switch[to_port];
+    touch(fabric, LINK_NIC_OUT, from_port, usage);
+    touch(fabric, LINK_NIC_IN, to_port, usage);
+    if (from == to) {
+        see_hops(fabric, 1);
+    } else if (fabric->cluster->routing == ROUTING_ECMP) {
+        send_by_hash(fabric, (struct connection){from_port, to_port, 0}, usage);
+    } else {
+        send_adaptively(fabric, from, to, usage);
+    }
+}
+
+static uint32_t port_number(const struct fabric *fabric, uint32_t gpu)
+{
+    return fabric_node_of(fabric, gpu) * fabric->ports_per_node + fabric_port_of(fabric, gpu);
+}
+
+/* The GPU of the sender's node through which a message for `to` leaves: with PXN the one
+ * whose port is on the same switch as the destination's port would be, else the sender. */
+static uint32_t relay_of(const struct fabric *fabric, uint32_t from, uint32_t to)
+{
+    const struct cluster *cluster = fabric->cluster;
+    const uint32_t node_first = fabric_node_of(fabric, from) * fabric->ports_per_node;
+    const uint32_t *port_switch = fabric->topology.port_switch + node_first;
+    const uint32_t own = fabric_port_of(fabric, from);
+    const uint32_t wanted = fabric_port_of(fabric, to);
+    if (port_switch[own] == port_switch[wanted] || !cluster_uses_pxn(cluster)) {
+        return from;
+    }
+    const uint32_t per_node = (uint32_t)cluster->gpus_per_node;
+    const uint32_t sharing = per_node / fabric->ports_per_node;
+    const uint32_t relay =
+        from / per_node * per_node + wanted * sharing + from % per_node % sharing;
+    return relay < fabric->gpus ? relay : from;
+}
+
+void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage)
+{
+    sim_assert(from != to);
+    sim_assert(from < fabric->gpus);
+    sim_assert(to < fabric->gpus);
+    if (fabric_domain_of(fabric, from) == fabric_domain_of(fabric, to)) {
+        touch(fabric, LINK_SCALE_UP_OUT, from, usage);
+        touch(fabric, LINK_SCALE_UP_IN, to, usage);
+        return;
+    }
+    const uint32_t relay = relay_of(fabric, from, to);
+    if (relay != from) {
+        touch(fabric, LINK_SCALE_UP_OUT, from, usage);
+        touch(fabric, LINK_SCALE_UP_IN, relay, usage);
+    }
+    send_by_ports(fabric, port_number(fabric, relay), port_number(fabric, to), usage);
+}
+
+void fabric_trace_scale_up(struct fabric *fabric, uint32_t gpu, uint64_t out, uint64_t in)
+{
+    touch(fabric, LINK_SCALE_UP_OUT, gpu, out);
+    touch(fabric, LINK_SCALE_UP_IN, gpu, in);
+}
+
+/* Up or down between a leaf and what hangs above it, over all its links of that kind alike. */
+static void touch_leaf(struct fabric *fabric, uint32_t leaf, bool is_up)
+{
+    const struct topology *topology = &fabric->topology;
+    const uint32_t first = topology->out_first[leaf];
+    const uint32_t end = topology->out_first[leaf + 1];
+    uint32_t count = 0;
+    for (uint32_t i = first; i < end; i++) {
+        count += topology->links[topology->out_links[i]].kind == LINK_LEAF_UP;
+    }
+    uint64_t left = FLUID_USAGE_ONE;
+    for (uint32_t i = first; i < end; i++) {
+        const uint32_t link = topology->out_links[i];
+        if (topology->links[link].kind == LINK_LEAF_UP) {
+            const uint32_t way = is_up ? link : link ^ 1u; /* links are made in pairs */
+            touch_between(fabric, way, left / count);
+            left -= left / count--;
+        }
+    }
+}
+
+void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way)
+{
+    if (way == STORAGE_COPY || way == STORAGE_WRITE) {
+        touch(fabric, LINK_HOST, gpu, FLUID_USAGE_ONE);
+    }
+    if (way == STORAGE_COPY) {
+        return;
+    }
+    const bool is_read = way == STORAGE_READ;
+    touch(fabric, LINK_STORAGE_NODE, fabric_node_of(fabric, gpu), FLUID_USAGE_ONE);
+    touch(fabric, is_read ? LINK_STORAGE_READ : LINK_STORAGE, 0, FLUID_USAGE_ONE);
+    if (fabric->cluster->storage_network == STORAGE_ON_FABRIC) {
+        const uint32_t port = port_number(fabric, gpu);
+        touch(fabric, is_read ? LINK_NIC_IN : LINK_NIC_OUT, port, FLUID_USAGE_ONE);
+        touch_leaf(fabric, fabric->topology.port_switch[port], !is_read);
+    }
+}
+
+/* ---- reduction in the network ------------------------------------------------------- */
+
+/* Joins a leaf to the tree that grows around `root`: along its way to the root until the
+ * way meets the tree, whose switches have a depth. Where several ways are open all leaves of a root
+ * take the same one, by its hash, so that they meet early and trees of different roots part. */
+static void join_tree(struct fabric *fabric, uint32_t leaf, uint32_t root, uint64_t usage)
+{
+    const struct topology *topology = &fabric->topology;
+    struct fabric_spread *spread = fabric->spread;
+    const struct connection tree = {.from_port = root, .to_port = root};
+    uint32_t at = leaf;
+    uint32_t hop = 0;
+    while (spread->depth[at] == 0) {
+        const uint32_t count = topology_next(topology, at, root, fabric->scratch_next);
+        sim_assert(count > 0);
+        const uint32_t link = fabric->scratch_next[pick(fabric, &tree, hop, count)];
+        touch_between(fabric, link, usage);
+        touch_between(fabric, link ^ 1u, usage);
+        spread->depth[at] = 1;
+        spread->queue[spread->waiting++] = at;
+        at = topology->links[link].to;
+        hop++;
+    }
+}
+
+void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_t count,
+                            uint64_t usage)
+{
+    struct fabric_spread *spread = fabric->spread;
+    sim_assert(count > 0);
+    const uint32_t root = fabric->topology.port_switch[port_number(fabric, gpus[0])];
+    uint32_t last_port = UINT32_MAX;
+    spread->waiting = 0;
+    spread->depth[root] = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t port = port_number(fabric, gpus[i]);
+        if (port == last_port) {
+            continue; /* neighbours that share a NIC */
+        }
+        const uint32_t leaf = fabric->topology.port_switch[port];
+        touch(fabric, LINK_NIC_OUT, port, usage);
+        touch(fabric, LINK_NIC_IN, port, usage);
+        see_hops(fabric, topology_distance(&fabric->topology, leaf, root) + 1u);
+        join_tree(fabric, leaf, root, usage);
+        last_port = port;
+    }
+    spread->depth[root] = 0;
+    for (uint32_t i = 0; i < spread->waiting; i++) {
+        spread->depth[spread->queue[i]] = 0;
+    }
+}
+
+/* ---- the finished route ------------------------------------------------------------- */
+
+static int compare_links(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Sorting many links costs more than looking at all there are. */
+enum { SCAN_FACTOR = 32 };
+
+static void order_links(struct fabric *fabric)
+{
+    if ((uint64_t)fabric->scratch_count * SCAN_FACTOR < fabric->link_count) {
+        qsort(fabric->scratch_links, fabric->scratch_count, sizeof *fabric->scratch_links,
+              compare_links);
+        return;
+    }
+    uint32_t count = 0;
+    for (uint32_t link = 0; link < fabric->link_count; link++) {
+        if (fabric->scratch_usage[link] > 0) {
+            fabric->scratch_links[count++] = link;
+        }
+    }
+    sim_assert(count == fabric->scratch_count);
+}
+
+/* Bytes/s of a transfer that has the link for itself. */
+static double rate_on(const struct fabric *fabric, uint32_t link, uint64_t usage)
+{
+    return (double)fabric_link_capacity(fabric, link) * (double)FLUID_USAGE_ONE / (double)usage;
+}
+
+void fabric_trace_end(struct fabric *fabric, struct fabric_route *route)
+{
+    order_links(fabric);
+    *route = (struct fabric_route){
+        .count = fabric->scratch_count, .hops_max = fabric->hops_max, .cap_bytes_per_s = INT64_MAX};
+    route->crossings = arena_array(fabric->arena, route->count, sizeof *route->crossings);
+    double least = 0;
+    for (uint32_t i = 0; i < route->count; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        const uint64_t usage = fabric->scratch_usage[link];
+        const double rate = rate_on(fabric, link, usage);
+        route->crossings[i] = (struct fabric_crossing){link, usage};
+        fabric->scratch_usage[link] = 0;
+        if (i == 0 || rate < least) {
+            least = rate;
+            route->bottleneck = link;
+        }
+    }
+    if (route->count > 0) {
+        route->cap_bytes_per_s = topology_capacity(least);
+    }
+    fabric->scratch_count = 0;
+}
+
+/* ---- describing --------------------------------------------------------------------- */
+
+struct path {
+    uint32_t *links;
+    uint32_t count, max;
+};
+
+static void path_add(struct path *path, uint32_t link)
+{
+    if (path->count < path->max) {
+        path->links[path->count++] = link;
+    }
+}
+
+uint32_t fabric_path(const struct fabric *fabric, uint32_t from, uint32_t to, uint32_t *links,
+                     uint32_t max)
+{
+    struct path path = {.links = links, .max = max};
+    const bool is_near = fabric_domain_of(fabric, from) == fabric_domain_of(fabric, to);
+    const uint32_t relay = is_near ? to : relay_of(fabric, from, to);
+    if (relay != from) {
+        path_add(&path, fabric->first[LINK_SCALE_UP_OUT] + from);
+        path_add(&path, fabric->first[LINK_SCALE_UP_IN] + relay);
+    }
+    if (is_near) {
+        return path.count;
+    }
+    const struct connection connection = {.from_port = port_number(fabric, relay),
+                                          .to_port = port_number(fabric, to)};
+    path_add(&path, fabric->first[LINK_NIC_OUT] + connection.from_port);
+    const struct topology *topology = &fabric->topology;
+    const uint32_t end = topology->port_switch[connection.to_port];
+    uint32_t at = topology->port_switch[connection.from_port];
+    for (uint32_t hop = 0; at != end; hop++) {
+        const uint32_t link = step(fabric, &connection, at, end, hop);
+        path_add(&path, fabric->first[LINK_SWITCH_FIRST_] + link);
+        at = topology->links[link].to;
+    }
+    path_add(&path, fabric->first[LINK_NIC_IN] + connection.to_port);
+    return path.count;
+}
+
+/* All flows at one rate, which is what the fullest link allows: max-min fair rates have the
+ * same smallest one. In fabrics of equal nodes it is the rate of all. */
+double fabric_bisection(struct fabric *fabric)
+{
+    const uint32_t half = fabric->nodes / 2;
+    const uint32_t flows = half * fabric->ports_per_node;
+    if (flows == 0) {
+        return 0;
+    }
+    fabric_trace_begin(fabric);
+    for (uint32_t port = 0; port < flows; port++) {
+        send_by_ports(fabric, port, port + flows, FLUID_USAGE_ONE);
+    }
+    double least =
+        rate_on(fabric, fabric->scratch_links[0], fabric->scratch_usage[fabric->scratch_links[0]]);
+    for (uint32_t i = 0; i < fabric->scratch_count; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        const double rate = rate_on(fabric, link, fabric->scratch_usage[link]);
+        least = rate < least ? rate : least;
+        fabric->scratch_usage[link] = 0;
+    }
+    fabric->scratch_count = 0;
+    return least * flows;
+}

@@ -1,0 +1,250 @@
+#include "train/loads.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "des/fluid.h"
+
+#include <string.h>
+
+/* ---- links ------------------------------------------------------------------------------ */
+
+/* Adds the bytes that a program moves on a stream, by path of the stream's channels. */
+static void add_program_bytes(const struct engine_system *engine,
+                              const struct engine_program *program, uint32_t stream, double *bytes)
+{
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        for (uint32_t next = program->tasks[stream][i].transfer + 1; next != 0;) {
+            const struct engine_transfer *phase = &engine->transfers[next - 1];
+            bytes[phase->path] += (double)phase->bytes;
+            next = phase->next;
+        }
+    }
+}
+
+static uint32_t paths_max(const struct engine_system *engine)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < engine->channel_count; i++) {
+        most = engine->channels[i].path_count > most ? engine->channels[i].path_count : most;
+    }
+    return most;
+}
+
+/* Bytes that cross each link in all steps. */
+static double *carried_by_links(struct arena *arena, const struct engine_system *engine)
+{
+    const uint32_t most = paths_max(engine);
+    const size_t streams = (size_t)engine->program_count * STREAM_COUNT_;
+    double *bytes = arena_array(arena, streams * most, sizeof *bytes);
+    for (uint32_t p = 0; p < engine->program_count; p++) {
+        for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
+            add_program_bytes(engine, &engine->programs[p], s,
+                              bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
+        }
+    }
+    double *carried = arena_array(arena, engine->link_count, sizeof *carried);
+    for (uint32_t i = 0; i < engine->channel_count; i++) {
+        const struct engine_channel *channel = &engine->channels[i];
+        const struct engine_member *first = &engine->members[channel->member_first];
+        const size_t program = engine->actors[first->actor].program;
+        const double *moved = bytes + (program * STREAM_COUNT_ + first->stream) * most;
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            const struct engine_path *path = &engine->paths[channel->path_first + k];
+            for (uint32_t j = 0; j < path->crossing_count; j++) {
+                const struct engine_crossing *crossing =
+                    &engine->crossings[path->crossing_first + j];
+                carried[crossing->link] +=
+                    moved[k] * (double)crossing->usage / (double)FLUID_USAGE_ONE;
+            }
+        }
+    }
+    return carried;
+}
+
+/* The busiest links of one kind, in falling order; of equals the first. */
+enum { BUSIEST_MAX = 4 };
+
+struct busiest {
+    uint32_t links[BUSIEST_MAX];
+    uint32_t count;
+};
+
+static void rank_link(struct busiest *busiest, uint32_t link, const double *used)
+{
+    uint32_t at = busiest->count < BUSIEST_MAX ? busiest->count++ : BUSIEST_MAX;
+    while (at > 0 && used[busiest->links[at - 1]] < used[link]) {
+        if (at < BUSIEST_MAX) {
+            busiest->links[at] = busiest->links[at - 1];
+        }
+        at--;
+    }
+    if (at < BUSIEST_MAX) {
+        busiest->links[at] = link;
+    }
+}
+
+static void add_kind(struct arena *arena, const struct step_system *system,
+                     const struct busiest *busiest, struct link_use use, const double *carried,
+                     const double *used, struct step_result *result)
+{
+    const struct fabric *fabric = &system->fabric;
+    for (uint32_t i = 0; i < busiest->count && used[busiest->links[i]] > 0; i++) {
+        const uint32_t link = busiest->links[i];
+        result->link_loads[result->link_load_count++] = (struct link_load){
+            .kind = use.kind,
+            .name = fabric_link_name(arena, fabric, link),
+            .capacity_bytes_per_s = fabric_link_capacity(fabric, link),
+            .bytes = carried[link],
+            .utilisation = used[link],
+        };
+    }
+    const uint32_t first = busiest->links[0];
+    use.busiest = fabric_link_name(arena, fabric, first);
+    use.capacity_bytes_per_s = fabric_link_capacity(fabric, first);
+    use.bytes = carried[first];
+    use.utilisation_max = used[first];
+    use.utilisation_mean /= (double)use.count;
+    result->link_uses[result->link_use_count++] = use;
+    if (use.utilisation_max > result->busiest_link_utilisation) {
+        result->busiest_link_utilisation = use.utilisation_max;
+        result->busiest_link = use.kind;
+    }
+}
+
+void loads_of_links(struct arena *arena, const struct step_system *system, sim_time end,
+                    struct step_result *result)
+{
+    const struct engine_system *engine = &system->engine;
+    const double *carried = carried_by_links(arena, engine);
+    double *used = arena_array(arena, engine->link_count, sizeof *used);
+    struct link_use uses[LINK_KIND_COUNT_];
+    struct busiest busiest[LINK_KIND_COUNT_];
+    memset(uses, 0, sizeof uses);
+    memset(busiest, 0, sizeof busiest);
+    for (uint32_t link = 0; link < engine->link_count; link++) {
+        const enum link_kind kind = fabric_link_kind(&system->fabric, link);
+        used[link] = carried[link] / (double)engine->link_capacities[link] / sim_time_to_s(end);
+        uses[kind].count++;
+        uses[kind].utilisation_mean += used[link];
+        rank_link(&busiest[kind], link, used);
+    }
+    result->link_uses = arena_array(arena, LINK_KIND_COUNT_, sizeof *result->link_uses);
+    result->link_loads =
+        arena_array(arena, (size_t)LINK_KIND_COUNT_ * BUSIEST_MAX, sizeof *result->link_loads);
+    result->link_use_count = 0;
+    result->link_load_count = 0;
+    result->busiest_link = "";
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        uses[kind].kind = link_titles[kind];
+        if (uses[kind].utilisation_mean > 0) {
+            add_kind(arena, system, &busiest[kind], uses[kind], carried, used, result);
+        }
+    }
+}
+
+/* ---- transfers ------------------------------------------------------------------------------ */
+
+/* What a channel's transfers would take on idle links. Nanoseconds: folded and unfolded sums
+ * must be equal. */
+static int64_t alone_ns(const struct engine_system *engine, const struct engine_channel *channel)
+{
+    const struct engine_member *first = &engine->members[channel->member_first];
+    const struct engine_program *program = &engine->programs[engine->actors[first->actor].program];
+    int64_t sum_ns = 0;
+    for (uint32_t i = 0; i < program->counts[first->stream]; i++) {
+        sum_ns += channel->latency_ns;
+        for (uint32_t next = program->tasks[first->stream][i].transfer + 1; next != 0;) {
+            const struct engine_transfer *phase = &engine->transfers[next - 1];
+            const struct engine_path *path = &engine->paths[channel->path_first + phase->path];
+            const double share =
+                phase->share == 0 ? 1.0 : (double)phase->share / (double)ENGINE_FULL_SPEED;
+            sum_ns += phase->latency_ns + sim_time_from_s((double)phase->bytes /
+                                                          ((double)path->cap_bytes_per_s * share));
+            next = phase->next;
+        }
+    }
+    return sum_ns;
+}
+
+struct stream_times {
+    int64_t alone_ns, moving_ns; /* over all channels */
+};
+
+static void time_streams(const struct engine_system *run, const struct engine_outcome *outcome,
+                         struct stream_times times[STREAM_COUNT_])
+{
+    memset(times, 0, STREAM_COUNT_ * sizeof *times);
+    for (uint32_t i = 0; i < run->channel_count; i++) {
+        const struct engine_channel *channel = &run->channels[i];
+        const struct engine_member *first = &run->members[channel->member_first];
+        if (run->actors[first->actor].job != 0) {
+            continue;
+        }
+        times[first->stream].alone_ns += channel->multiplicity * alone_ns(run, channel);
+        times[first->stream].moving_ns += channel->multiplicity * outcome->traffic[i].moving_ns;
+    }
+}
+
+/* How often the programs of job 0 start each transfer: the most of any stage. */
+static int64_t *count_starts(struct arena *arena, const struct step_system *system)
+{
+    const struct engine_system *engine = &system->engine;
+    const struct system_job *job = &system->jobs[0];
+    int64_t *most = arena_array(arena, engine->transfer_count + 1u, sizeof *most);
+    int64_t *starts = arena_array(arena, engine->transfer_count + 1u, sizeof *starts);
+    for (uint32_t p = 0; p < job->mesh.pp; p++) {
+        const struct engine_program *program = &engine->programs[job->program_first + p];
+        memset(starts, 0, engine->transfer_count * sizeof *starts);
+        for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
+            for (uint32_t i = 0; i < program->counts[s]; i++) {
+                const struct task *task = &program->tasks[s][i];
+                starts[task->transfer] += task->kind != TASK_RECEIVE;
+            }
+        }
+        for (uint32_t i = 0; i < engine->transfer_count; i++) {
+            most[i] = starts[i] > most[i] ? starts[i] : most[i];
+        }
+    }
+    return most;
+}
+
+static double slowdown_of(const struct stream_times *times)
+{
+    return times->alone_ns > 0 ? (double)times->moving_ns / (double)times->alone_ns : 1.0;
+}
+
+void loads_of_traffic(struct arena *arena, const struct step_system *system,
+                      const struct engine_system *run, const struct engine_outcome *outcome,
+                      struct step_result *result)
+{
+    struct stream_times times[STREAM_COUNT_];
+    time_streams(run, outcome, times);
+    const int64_t *starts = count_starts(arena, system);
+    const struct transfer_table *table = &system->transfers;
+    result->traffic = arena_array(arena, table->count + 1, sizeof *result->traffic);
+    result->traffic_count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct transfer_origin *origin = &table->origins[i];
+        if (origin->job != 0 || !origin->is_head || starts[i] == 0) {
+            continue;
+        }
+        struct traffic_use *use = &result->traffic[result->traffic_count++];
+        *use = (struct traffic_use){
+            .stream = system->engine.streams[origin->stream].name,
+            .operation = collective_operation_names[origin->operation],
+            .algorithm = origin->has_quote ? collective_algorithm_names[origin->algorithm]
+                                           : collective_algorithm_names[ALGORITHM_DIRECT],
+            .protocol = origin->has_quote ? collective_protocol_names[origin->protocol] : "",
+            .bytes = origin->bytes,
+            .rank_bytes = origin->rank_bytes,
+            .count = starts[i],
+            .latency_s = origin->latency_s,
+            .alone_s = origin->time_s,
+            .slowdown = slowdown_of(&times[origin->stream]),
+            .bottleneck = origin->bottleneck == ENGINE_NONE
+                              ? ""
+                              : fabric_link_name(arena, &system->fabric, origin->bottleneck),
+            .is_extrapolated = origin->is_extrapolated,
+        };
+    }
+}

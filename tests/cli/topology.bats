@@ -1,0 +1,84 @@
+# stoker show and plot of fabrics: distances, routes, bisection, pictures.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+}
+
+# Racks of 2 nodes, pods of 384, 3,072 in all. Of the 3,071 others of a node 1 is in its rack
+# (0.03 %), 382 in its pod (12.44 %), 2,688 elsewhere (87.53 %).
+@test "hops count the switches between nodes" {
+    "$STOKER" show h100-roce-24k > "$work/shown"
+    grep -Eq '^# +1 +0.03 %$' "$work/shown"
+    grep -Eq '^# +3 +12.44 %$' "$work/shown"
+    grep -Eq '^# +5 +87.53 %$' "$work/shown"
+    grep -q 'leaf 0 -> spine 0 -> core 0 -> spine 1 -> leaf 192 -> node 384 port 0$' "$work/shown"
+}
+
+# A ring of 8 routers is cut twice; 8 x 8 such rings of 90 GB/s links: 128 x 90 GB/s = 11.52 TB/s.
+# The farthest node is 4 + 4 + 4 hops away, 13 routers: one of 511, 0.20 %.
+@test "a torus has distances along its dimensions, and its cut as bisection" {
+    "$STOKER" show h100-torus-3200 > "$work/shown"
+    grep -Eq '^# +nodes +512$' "$work/shown"
+    grep -Eq '^# +bisection_bytes_per_s .* = 11.52 TB/s$' "$work/shown"
+    grep -Eq '^# +13 +0.20 %$' "$work/shown"
+    grep -Eq '^# +torus link +3,072 +90 GB/s ' "$work/shown"
+}
+
+# 16 cables of 45 GB/s between a leaf and the spine.
+@test "a listed fabric shows its switches by their names" {
+    "$STOKER" show explicit-two-leaves > "$work/shown"
+    grep -Eq '^# +bisection_bytes_per_s .* = 720 GB/s$' "$work/shown"
+    grep -q 'leaf0 -> spine0 -> leaf1 -> node 4 port 0$' "$work/shown"
+    "$STOKER" show explicit-two-leaves --set cluster.fabric.routing=ecmp |
+        grep -Eq '^# +trunk +64 +45 GB/s '
+}
+
+@test "rails that never meet are joined by NVLink, as are the trays of a rack" {
+    "$STOKER" show h100-rail-only-3200 |
+        grep -q 'NVLink to GPU 7, node 0 port 7 -> leaf 7 -> node 1 port 7$'
+    "$STOKER" show cluster gb200-nvl72 --nodes 36 > "$work/shown"
+    grep -Eq '^# +nvlink_domains +2$' "$work/shown"
+    grep -Eq '^# +NVLink only +48.57 %$' "$work/shown" # 17 of 35
+}
+
+# 64 leaf up-links of a rail's two groups carry 23.04 TB/s in all if every connection finds its own.
+@test "hashing leaves less than adaptive routing" {
+    "$STOKER" show h100-3200 --set cluster.fabric.routing=ecmp --json > "$work/json"
+    even=$(sed -nE 's/^ *"bisection_bytes_per_s": ([0-9.e+]+),?$/\1/p' "$work/json")
+    hashed=$(sed -nE 's/^ *"bisection_with_collisions_bytes_per_s": ([0-9.e+]+),?$/\1/p' "$work/json")
+    awk -v even="$even" -v hashed="$hashed" \
+        'BEGIN { exit !(even == 23040000000000 && hashed < 0.6 * even && hashed > 0.1 * even) }'
+}
+
+@test "plot topology draws each kind of fabric" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    for cluster in h100-roce-24k h100-rail-only-3200 h100-dragonfly-3200 h100-torus-3200 \
+        explicit-two-leaves; do
+        run "$STOKER" plot topology "$cluster" --nodes 8 -o "$work/$cluster"
+        [ "$status" -eq 0 ]
+        for suffix in svg png csv gp; do
+            [ -s "$work/$cluster.$suffix" ]
+            [[ "$output" == *"/$cluster.$suffix"* ]]
+        done
+        grep -q '"node 7"\|"7"' "$work/$cluster.csv"
+    done
+    run "$STOKER" plot topology h100-3200 --set cluster.fabric.routing=ecmp --nodes 64 -o "$work/e"
+    [ "$status" -eq 0 ]
+    grep -q '"spine 31"' "$work/e.csv"
+}
+
+@test "plot topology of what is no cluster, or has not so many nodes" {
+    run "$STOKER" plot topology h100-3201 -o "$work/p"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"did you mean 'h100-3200'?"* ]]
+    run "$STOKER" plot topology explicit-two-leaves --nodes 9 -o "$work/p"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"has at most 8"* ]]
+    run "$STOKER" plot topology explicit-two-leaves --set cluster.fabric.link=1 -o "$work/p"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"'link' is for fabric kind torus, not explicit"* ]]
+}

@@ -1,0 +1,368 @@
+/* Mixtures of experts and context parallelism in plan/cost: parameters, FLOPs, kernels. */
+#include "plan/cost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct model mixtral(void)
+{
+    return (struct model){
+        .layers = 32,
+        .hidden = 4096,
+        .ffn_hidden = 14336,
+        .heads = 32,
+        .kv_heads = 8,
+        .head_dim = 128,
+        .vocab = 32000,
+        .max_positions = 32768,
+        .mlp = MLP_SWIGLU,
+        .norm = NORM_RMSNORM,
+        .positions = POSITION_ROTARY,
+        .experts = 8,
+        .experts_per_token = 2,
+        .expert_hidden = 14336,
+    };
+}
+
+/* A small one with everything: a dense layer of three, narrow experts, two shared. */
+static struct model mixed(void)
+{
+    struct model model = mixtral();
+    model.layers = 3;
+    model.dense_layers = 1;
+    model.experts = 16;
+    model.experts_per_token = 4;
+    model.expert_hidden = 1024;
+    model.shared_experts = 2;
+    return model;
+}
+
+static struct software fused(void)
+{
+    return (struct software){
+        .attention = ATTENTION_FA2,
+        .gradient_precision = PRECISION_FP32,
+        .fuses_bias_activation = true,
+        .fuses_dropout_add = true,
+        .fuses_norm = true,
+        .fuses_softmax = true,
+    };
+}
+
+/* ---- parameters and FLOPs -------------------------------------------------- */
+
+/* oracles.md 2.1; an expert has 3 x 4096 x 14336 = 176,160,768, a router 4096 x 8. */
+static void mixtral_has_its_published_parameters(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    const struct parameter_count count = cost_parameters(&model);
+    assert_true(count.expert == 176160768);
+    assert_true(count.router == 32768);
+    assert_true(count.moe_layer == 41943040 + 2 * 4096 + 32768 + 8 * INT64_C(176160768));
+    assert_true(count.total == 46702792704);
+    assert_true(count.active == 12879925248);
+}
+
+/* h = 4096, attention 41,943,040, expert 3 h 1024 = 12,582,912. A dense layer has 3 h 14336 =
+ * 176,160,768 beside attention and norms; one with experts 18 of them and h x 16 of router. Of
+ * 16 a token misses 12, in two layers. */
+static void shared_experts_and_dense_layers_are_counted(void **state)
+{
+    (void)state;
+    const struct model model = mixed();
+    const struct parameter_count count = cost_parameters(&model);
+    const int64_t dense = 41943040 + 8192 + 176160768;
+    const int64_t sparse = 41943040 + 8192 + 65536 + 18 * INT64_C(12582912);
+    assert_true(count.layer == dense);
+    assert_true(count.moe_layer == sparse);
+    assert_true(count.moe_matrix == 41943040 + 2 * 12582912);
+    assert_true(count.total == 2 * INT64_C(131072000) + 4096 + dense + 2 * sparse);
+    assert_true(count.active == count.total - 2 * 12 * INT64_C(12582912));
+}
+
+/* A dense model is all active, and has none of the parts of experts. */
+static void a_dense_model_has_no_experts(void **state)
+{
+    (void)state;
+    struct model model = mixtral();
+    model.experts = model.experts_per_token = 0;
+    const struct parameter_count count = cost_parameters(&model);
+    assert_true(count.active == count.total);
+    assert_true(count.expert == 0 && count.router == 0);
+    const struct token_flop flop = cost_token_flop(&model, 4096);
+    assert_close(flop.router, 0.0, 0.0);
+}
+
+/* oracles.md 1.3, per token at 4096; the router's 32 x 2 x 4096 x 8 are not in the sum. */
+static void mixtrals_flops_agree_to_the_last_digit(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    const struct token_flop flop = cost_token_flop(&model, 4096);
+    assert_close(flop.linear, 25232932864.0, 0.0);
+    assert_close(flop.logits, 262144000.0, 0.0);
+    assert_close(flop.core_full, 2147483648.0, 0.0);
+    assert_close(cost_train_flop_full(&flop), 82927681536.0, 0.0);
+    assert_close(cost_train_flop_causal(&flop), 79706456064.0, 0.0);
+    assert_close(flop.router, 2097152.0, 0.0);
+}
+
+/* ---- segments ---------------------------------------------------------------- */
+
+static const enum segment_kind forward[] = {
+    SEGMENT_ATTENTION_PRE,  SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_CORE,
+    SEGMENT_ATTENTION_POST, SEGMENT_MLP_PRE,       SEGMENT_EXPERTS,
+    SEGMENT_EXPERTS_POST,   SEGMENT_SHARED,        SEGMENT_MLP_POST,
+};
+
+static const enum segment_kind backward[] = {
+    SEGMENT_MLP_POST_BACKWARD,
+    SEGMENT_SHARED_INNER_BACKWARD,
+    SEGMENT_SHARED_DGRAD,
+    SEGMENT_SHARED_WGRAD,
+    SEGMENT_EXPERTS_POST_BACKWARD,
+    SEGMENT_EXPERTS_BACKWARD,
+    SEGMENT_MLP_PRE_BACKWARD,
+    SEGMENT_ATTENTION_POST_BACKWARD,
+    SEGMENT_ATTENTION_CORE_BACKWARD,
+    SEGMENT_ATTENTION_QKV_BACKWARD,
+    SEGMENT_ATTENTION_DGRAD,
+    SEGMENT_ATTENTION_WGRAD,
+    SEGMENT_ATTENTION_PRE_BACKWARD,
+};
+
+static double flop_of(const struct cost_shape *shape, const enum segment_kind *kinds, size_t count)
+{
+    double flop = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        struct segment segment;
+        cost_segment(shape, kinds[i], &segment);
+        flop += cost_segment_flop(&segment);
+    }
+    return flop;
+}
+
+static const struct kernel *find(const struct segment *segment, const char *name)
+{
+    for (uint32_t i = 0; i < segment->count; i++) {
+        if (strcmp(segment->kernels[i].name, name) == 0) {
+            return &segment->kernels[i];
+        }
+    }
+    fail_msg("no kernel %s", name);
+    return NULL;
+}
+
+/* Whatever tp, cp and ep: a GPU executes its share of what tokens cost, forward linear + causal
+ * core, backward 2 linear + 2.5 core. Of a layer with experts of `mixed`: 2 (attention +
+ * (2 + 4) experts) = 2 (41,943,040 + 6 x 12,582,912) a token. */
+static void the_flops_of_a_gpu_are_its_share_whatever_the_layout(void **state)
+{
+    (void)state;
+    const struct model model = mixed();
+    const struct software software = fused();
+    const double linear = 2.0 * (41943040.0 + 6.0 * 12582912.0);
+    const double core = 2.0 * 32.0 * 128.0 * 4096.0;
+    for (int64_t tp = 1; tp <= 4; tp *= 2) {
+        for (int64_t cp = 1; cp <= 8; cp *= 2) {
+            for (int64_t ep = 1; ep <= 16; ep *= 4) {
+                const struct cost_shape shape = {
+                    &model, &software, PRECISION_BF16, tp, true, 2, 4096, cp, ep};
+                const double tokens = 2.0 * 4096.0 / (double)(tp * cp);
+                assert_close(flop_of(&shape, forward, LENGTH(forward)), tokens * (linear + core),
+                             1e-12);
+                assert_close(flop_of(&shape, backward, LENGTH(backward)),
+                             tokens * (2.0 * linear + 2.5 * core), 1e-12);
+            }
+        }
+    }
+}
+
+static void assert_size(const struct kernel *kernel, const int64_t size[4])
+{
+    assert_int_equal(kernel->kind, KERNEL_GEMM);
+    assert_true(kernel->m == size[0]);
+    assert_true(kernel->n == size[1]);
+    assert_true(kernel->k == size[2]);
+    assert_true(kernel->count == size[3]);
+}
+
+/* Mixtral, 4096 tokens a rank, two copies of each: with ep 8 one expert has 8192 rows, with ep 2
+ * four have 2048; tp 2 halves the width. */
+static void experts_are_one_grouped_product(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    const struct software software = fused();
+    struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 8};
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_size(find(&segment, "experts fc1"), (const int64_t[]){8192, 28672, 4096, 1});
+    assert_size(find(&segment, "experts fc2"), (const int64_t[]){8192, 4096, 14336, 1});
+    assert_close(find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
+    shape.ep = 2;
+    shape.tp = 2;
+    cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
+    assert_size(find(&segment, "experts fc1 dgrad"), (const int64_t[]){2048, 4096, 14336, 4});
+    assert_size(find(&segment, "experts fc1 wgrad"), (const int64_t[]){14336, 4096, 2048, 4});
+}
+
+/* fc1 with ep 8: 8192 rows of 4096 in and 28672 out, and one expert's matrix, 2 bytes each; its
+ * weight gradient reads and writes fp32 instead: 8 bytes. */
+static void experts_stream_their_rows_and_their_matrices_once(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    const struct software software = fused();
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 8};
+    const double rows = 8192.0 * (4096.0 + 28672.0);
+    const double matrix = 4096.0 * 28672.0;
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_close(find(&segment, "experts fc1")->bytes, 2.0 * (rows + matrix), 0.0);
+    cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
+    assert_close(find(&segment, "experts fc1 wgrad")->bytes, 2.0 * rows + 8.0 * matrix, 0.0);
+}
+
+/* 100 tokens, 4 copies, 16 experts: 25 rows each, padded to 32 for the tiles; FLOPs and bytes stay
+ * those of 400 rows. */
+static void rows_are_padded_but_not_counted(void **state)
+{
+    (void)state;
+    const struct model model = mixed();
+    const struct software software = fused();
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 100, 1, 1};
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    const struct kernel *kernel = find(&segment, "experts fc2");
+    assert_size(kernel, (const int64_t[]){32, 4096, 1024, 16});
+    assert_close(kernel->flop, 2.0 * 400.0 * 4096.0 * 1024.0, 0.0);
+}
+
+/* Two shared experts of 1024 are an MLP of 2048. */
+static void shared_experts_are_one_mlp(void **state)
+{
+    (void)state;
+    const struct model model = mixed();
+    const struct software software = fused();
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 16};
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_SHARED, &segment);
+    assert_size(find(&segment, "fc1"), (const int64_t[]){4096, 4096, 4096, 1});
+    assert_size(find(&segment, "fc2"), (const int64_t[]){4096, 4096, 2048, 1});
+}
+
+/* A dense model has nothing to route, and a model without shared experts none of those. */
+static void segments_of_experts_are_empty_without_them(void **state)
+{
+    (void)state;
+    struct model model = mixtral();
+    const struct software software = fused();
+    struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 1};
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_SHARED, &segment);
+    assert_int_equal(segment.count, 0);
+    model.experts = model.experts_per_token = 0;
+    for (enum segment_kind kind = SEGMENT_ROUTER; kind <= SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS;
+         kind++) {
+        cost_segment(&shape, kind, &segment);
+        assert_int_equal(segment.count, 0);
+    }
+}
+
+/* ---- context parallelism --------------------------------------------------------- */
+
+/* cp 4 of 8192 tokens: queries of 2048, all keys and values. Q and O have 4096 values a token,
+ * K and V 1024: 2 (2 x 4096 x 2048 + 2 x 1024 x 8192) bytes, a quarter of the FLOPs. */
+static void context_parallelism_splits_queries_but_not_keys(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    const struct software software = fused();
+    const struct cost_shape whole = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 1, 1};
+    const struct cost_shape part = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 4, 1};
+    struct segment segment;
+    cost_segment(&whole, SEGMENT_ATTENTION_CORE, &segment);
+    const double flop = find(&segment, "attention")->flop;
+    cost_segment(&part, SEGMENT_ATTENTION_CORE, &segment);
+    const struct kernel *kernel = find(&segment, "attention");
+    assert_close(kernel->flop, flop / 4.0, 0.0);
+    assert_close(kernel->bytes, 2.0 * (2.0 * 4096.0 * 2048.0 + 2.0 * 1024.0 * 8192.0), 0.0);
+    assert_true(kernel->length == 2048);
+}
+
+/* Not fused, cp 2 of 1024: scores of 512 x 1024; the gradients of K and V sum over 512 rows. */
+static void unfused_products_have_the_shapes_of_context_parallelism(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    struct software software = fused();
+    software.attention = ATTENTION_UNFUSED;
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024, 2, 1};
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    assert_size(find(&segment, "scores"), (const int64_t[]){512, 1024, 128, 32});
+    assert_size(find(&segment, "values"), (const int64_t[]){512, 128, 1024, 32});
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
+    assert_size(find(&segment, "scores dgrad"), (const int64_t[]){512, 128, 1024, 32});
+    assert_size(find(&segment, "scores wgrad"), (const int64_t[]){1024, 128, 512, 32});
+    assert_size(find(&segment, "values dgrad"), (const int64_t[]){512, 1024, 128, 32});
+    assert_size(find(&segment, "values wgrad"), (const int64_t[]){1024, 128, 512, 32});
+}
+
+/* The two pieces of attention are the whole. */
+static void attention_in_two_pieces_is_the_whole(void **state)
+{
+    (void)state;
+    static const enum segment_kind wholes[] = {SEGMENT_ATTENTION, SEGMENT_ATTENTION_INNER_BACKWARD};
+    static const enum segment_kind pieces[][2] = {
+        {SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_CORE},
+        {SEGMENT_ATTENTION_CORE_BACKWARD, SEGMENT_ATTENTION_QKV_BACKWARD},
+    };
+    const struct model model = mixtral();
+    const struct software software = fused();
+    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 2, true, 1, 8192, 4, 1};
+    for (size_t i = 0; i < LENGTH(wholes); i++) {
+        struct segment whole, first, second;
+        cost_segment(&shape, wholes[i], &whole);
+        cost_segment(&shape, pieces[i][0], &first);
+        cost_segment(&shape, pieces[i][1], &second);
+        assert_int_equal(whole.count, first.count + second.count);
+        for (uint32_t k = 0; k < whole.count; k++) {
+            const struct kernel *piece =
+                k < first.count ? &first.kernels[k] : &second.kernels[k - first.count];
+            assert_memory_equal(&whole.kernels[k], piece, sizeof *piece);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixtral_has_its_published_parameters),
+        cmocka_unit_test(shared_experts_and_dense_layers_are_counted),
+        cmocka_unit_test(a_dense_model_has_no_experts),
+        cmocka_unit_test(mixtrals_flops_agree_to_the_last_digit),
+        cmocka_unit_test(the_flops_of_a_gpu_are_its_share_whatever_the_layout),
+        cmocka_unit_test(experts_are_one_grouped_product),
+        cmocka_unit_test(experts_stream_their_rows_and_their_matrices_once),
+        cmocka_unit_test(rows_are_padded_but_not_counted),
+        cmocka_unit_test(shared_experts_are_one_mlp),
+        cmocka_unit_test(segments_of_experts_are_empty_without_them),
+        cmocka_unit_test(context_parallelism_splits_queries_but_not_keys),
+        cmocka_unit_test(unfused_products_have_the_shapes_of_context_parallelism),
+        cmocka_unit_test(attention_in_two_pieces_is_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
