@@ -85,7 +85,7 @@ MODE_FLAGS_asan = -DSTOKER_DEBUG -fsanitize=address,undefined -fno-sanitize-reco
     -fno-omit-frame-pointer
 MODE_FLAGS = $(MODE_FLAGS_$(MODE))
 
-LIBRARIES = gsl sqlite3 yaml-0.1
+LIBRARIES = gsl sqlite3 yaml-0.1 expat
 LIBRARY_FLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 LIBRARY_LIBS := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
 CMOCKA_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)

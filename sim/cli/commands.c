@@ -12,6 +12,7 @@ const struct command commands[] = {
     {"list", "models, GPUs, clusters, scenarios, studies and what else there is", command_list},
     {"show", "one of them with everything it says and what follows from it", command_show},
     {"explain", "the arithmetic of a prediction, number by number", command_explain},
+    {"import", "nccl-tests, NCCL, nvidia-smi and Slurm files as our YAML", command_import},
 };
 const uint32_t command_count = sizeof commands / sizeof *commands;
 

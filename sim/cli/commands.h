@@ -38,5 +38,6 @@ command_function command_plot;
 command_function command_list;
 command_function command_show;
 command_function command_explain;
+command_function command_import;
 
 #endif

@@ -1,0 +1,170 @@
+# stoker import: the field's own files as our YAML.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    data=tests/unit/data/import
+    out=$BATS_TEST_TMPDIR
+    slurm=(--gpu h100-sxm5-80gb --gpus-per-node 8 --nics 8 --nic-bandwidth "400 Gbps")
+}
+
+# import NAME KIND FILE OPTION...: writes $out/NAME.yaml, and `show` must read it.
+import() {
+    "$STOKER" import "${@:2}" --name "$1" > "$out/$1.yaml"
+    "$STOKER" show "$out/$1.yaml" > "$out/$1.show"
+}
+
+has() {
+    grep -qF -- "$2" "$out/$1.yaml" || { cat "$out/$1.yaml"; false; }
+}
+
+# refuse STATUS FILE TEXT: the file, imported as a Slurm topology, is refused.
+refuse() {
+    run "$STOKER" import slurm-topology "$2" "${slurm[@]}" --oversubscription 2
+    [ "$status" -eq "$1" ]
+    [[ "$output" == *"$3"* ]] || { echo "$output"; false; }
+}
+
+@test "a topology of NCCL is a cluster: 18 links of 25 GB/s, the two fast NICs of three" {
+    import ours nccl-topo "$data/h100.xml"
+    has ours 'gpu: h100-sxm5-80gb'
+    has ours 'gpus_per_node: 2'
+    has ours '  bandwidth: 450 GB/s'
+    has ours '  count: 2'
+    has ours '  bandwidth: 400 Gbps'
+    has ours '# 1 slower NICs of the file are left out.'
+}
+
+# 16 GT/s x 16 lanes x 128/130 / 8 bits = 31.508 GB/s; 100000 Mbit/s = 100 Gbps.
+@test "GPUs without NVLink talk over PCIe" {
+    import ours nccl-topo "$data/pcie.xml"
+    has ours '  kind: pcie'
+    has ours '  bandwidth: 31.50769231 GB/s'
+    has ours '  bandwidth: 100 Gbps'
+}
+
+# Behind a switch NV12 is all that a GPU has: 12 x 25 GB/s. Without, 1 + 2 + 3 links of 25 GB/s.
+@test "the matrix of nvidia-smi is a cluster, with a switch and without" {
+    import switched topo-m "$data/a100.topo" --gpu a100-sxm4-80gb --nic-bandwidth "200 Gbps"
+    has switched '  bandwidth: 300 GB/s'
+    has switched '  count: 4'
+    import meshed topo-m "$data/v100_mesh.topo" --gpu v100-sxm2-32gb --nic-bandwidth "100 Gbps"
+    has meshed '  bandwidth: 150 GB/s'
+    has meshed '  count: 1'
+}
+
+# Leaves of 4 nodes x 8 NICs over 16 uplinks are 2:1; the last leaf has 3 nodes.
+@test "a regular tree of Slurm is a tree" {
+    import ours slurm-topology "$data/regular.conf" "${slurm[@]}" --uplinks 16
+    has ours 'nodes: 15'
+    has ours '  kind: tree'
+    has ours '  nodes_per_leaf: 4'
+    has ours '  oversubscription: 2'
+    has ours '  leaves_per_pod: 2'
+}
+
+@test "blocks and a topology.yaml are trees, too" {
+    import blocks slurm-topology "$data/blocks.conf" "${slurm[@]}" --oversubscription 4
+    has blocks '  nodes_per_leaf: 18'
+    has blocks '  oversubscription: 4'
+    import yaml slurm-topology "$data/topology.yaml" "${slurm[@]}" --oversubscription 2
+    has yaml '  nodes_per_leaf: 2'
+    import racks slurm-topology "$data/topology.yaml" "${slurm[@]}" --topology racks
+    has racks '  nodes_per_leaf: 18'
+}
+
+# 9 nodes (m1 m2 m3 m7, each x1 and x2, and login) x 8 NICs over 2 are 36 links, and so above.
+@test "an irregular tree of Slurm is a list of links" {
+    import ours slurm-topology "$data/irregular.conf" "${slurm[@]}" --oversubscription 2
+    has ours '  kind: explicit'
+    has ours "- {name: 'small', nodes: 4-12}"
+    has ours "- {from: 'small', to: 'edge', bandwidth: 400 Gbps, count: 36}"
+    has ours "- {from: 'edge', to: 'spine', bandwidth: 400 Gbps, count: 36}"
+}
+
+@test "nccl-tests' output is measurements, quoted safely" {
+    cp "$data/all_reduce_2node.log" "$out/it's.log"
+    "$STOKER" import nccl-tests "$out/it's.log" --cluster h100-3200 > "$out/m.yaml"
+    has m 'operation: all-reduce'
+    has m "cluster: 'h100-3200'"
+    has m "it''s.log'"
+    has m '- {bytes: 268435456, time: 4321 us}'
+    "$STOKER" import nccl-tests "$data/alltoall.json" > "$out/j.yaml"
+    has j 'operation: all-to-all'
+}
+
+@test "what a file does not say must be said, or it is a usage error" {
+    run "$STOKER" import topo-m "$data/a100.topo" --gpu a100-sxm4-80gb
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--nic-bandwidth RATE is needed"* ]]
+    run "$STOKER" import topo-m "$data/a100.topo" --nic-bandwidth "200 Gbps"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--gpu NAME is needed"* ]]
+    run "$STOKER" import slurm-topology "$data/regular.conf"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--gpus-per-node N"*"--nics N"*"--nic-bandwidth RATE"*"--uplinks N or"* ]]
+}
+
+@test "wrong use names the remedy" {
+    run "$STOKER" import nccl-test "$data/h100.xml"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"did you mean 'nccl-tests'?"* ]]
+    run "$STOKER" import nccl-tests "$data/all_reduce_2node.log" --nics 8
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--nics says nothing to nccl-tests"* ]]
+    run "$STOKER" import nccl-topo "$data/h100.xml" --nic-bandwidth 400
+    [ "$status" -eq 2 ]
+    run "$STOKER" import nccl-topo "$data/h100.xml" --gpu h100-sxm5-80bg
+    [ "$status" -eq 2 ] || [ "$status" -eq 3 ]
+    run "$STOKER" import nccl-topo no-such-file
+    [ "$status" -eq 3 ]
+}
+
+@test "NICs that GPUs cannot share evenly are refused until --nics says how many count" {
+    run "$STOKER" import nccl-topo "$data/h100.xml" --nics 3
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"3 NICs cannot be shared evenly by 2 GPUs"*"--nics N"* ]]
+}
+
+@test "a tree that is none is refused at its place" {
+    f=$out/t.conf
+    printf 'SwitchName=a Switches=b\nSwitchName=b Switches=a\n' > "$f"
+    refuse 3 "$f" "$f:1:12: error: these switches are above each other"
+    printf 'SwitchName=r Nodes=n1\nSwitchName=a Switches=b\nSwitchName=b Switches=a\n' > "$f"
+    refuse 3 "$f" "$f:2:12: error: the way up from 'a' goes in a circle"
+    printf 'SwitchName=a Switches=a\n' > "$f"
+    refuse 3 "$f" "$f:1:23: error: this switch is below itself"
+    printf 'SwitchName=l Nodes=n1\nSwitchName=a Switches=l\nSwitchName=b Switches=l\n' > "$f"
+    refuse 3 "$f" "$f:3:23: error: 'l' is below 'a' already"
+    printf 'SwitchName=l Nodes=n1\nSwitchName=l Nodes=n2\n' > "$f"
+    refuse 3 "$f" "$f:2:12: error: 'l' stands already in line 1"
+    printf 'SwitchName=k Nodes=n[1-3]\nSwitchName=l Nodes=n[3-4]\n' > "$f"
+    refuse 3 "$f" "$f:2:20: error: node 'n3' is on 'k' already"
+    printf 'SwitchName=k Nodes=n1\nSwitchName=l Nodes=n2\n' > "$f"
+    refuse 3 "$f" "$f:2:12: error: nothing joins 'l' with 'k'"
+    printf 'SwitchName=k Nodes=n1\nSwitchName=l Switches=K1\n' > "$f"
+    refuse 3 "$f" "there is no switch 'K1'"
+    printf 'SwitchName=k\n' > "$f"
+    refuse 3 "$f" "$f:1:12: error: nothing hangs on this switch"
+    printf 'SwitchName=k Nodez=n1\n' > "$f"
+    refuse 3 "$f" "did you mean 'Nodes'?"
+    printf 'SwitchName=k Nodes=n[1-\n' > "$f"
+    refuse 3 "$f" "$f:1:24: error: a number is missing here"
+}
+
+@test "XML that is cut off, or something else, is refused at its place" {
+    head -c 700 "$data/h100.xml" > "$out/cut.xml"
+    run "$STOKER" import nccl-topo "$out/cut.xml"
+    [ "$status" -eq 3 ]
+    [[ "$output" =~ cut.xml:[0-9]+:[0-9]+:\ error ]]
+    echo '<graphs version="1"/>' > "$out/graph.xml"
+    run "$STOKER" import nccl-topo "$out/graph.xml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"NCCL_TOPO_DUMP_FILE"* ]]
+    echo '<!DOCTYPE x [<!ENTITY a "b">]><system/>' > "$out/entity.xml"
+    run "$STOKER" import nccl-topo "$out/entity.xml"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"a document type is not read"* ]]
+}
