@@ -10,8 +10,8 @@ VERSION = 0.1.0
 PREFIX = /usr/local
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check lint assumptions asan bench golden-update install uninstall setup clean \
-        help programs benches flags FORCE
+.PHONY: all demo check lint assumptions asan bench validate-collectives golden-update install \
+        uninstall setup clean help programs benches flags FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -40,6 +40,10 @@ asan: ## run every test with the address and undefined-behaviour sanitizers
 bench: benches ## run the speed measurements of tests/bench
 	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
 
+validate-collectives: all ## measured collectives beside predictions; results/collectives.svg
+	@./stoker calibrate collectives tests/published/collectives.yaml --check \
+	    --plot results/collectives
+
 golden-update: all ## rewrite the expected texts of tests/golden; the commit argues the difference
 	@tests/golden/update
 
@@ -60,7 +64,7 @@ clean: ## remove everything that was built
 	rm -rf build stoker
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
 # ---- flags -------------------------------------------------------------------------------------
 

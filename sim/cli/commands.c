@@ -13,6 +13,7 @@ const struct command commands[] = {
     {"show", "one of them with everything it says and what follows from it", command_show},
     {"explain", "the arithmetic of a prediction, number by number", command_explain},
     {"import", "nccl-tests, NCCL, nvidia-smi and Slurm files as our YAML", command_import},
+    {"calibrate", "a collective library's constants from measured curves", command_calibrate},
 };
 const uint32_t command_count = sizeof commands / sizeof *commands;
 

@@ -39,5 +39,6 @@ command_function command_list;
 command_function command_show;
 command_function command_explain;
 command_function command_import;
+command_function command_calibrate;
 
 #endif

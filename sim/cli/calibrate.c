@@ -1,0 +1,194 @@
+/* stoker calibrate: a collective library's constants from measured curves. */
+#include "cli/calibrate.h"
+
+#include "base/arena.h"
+#include "out/path.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { KEY_CLUSTER = 0xb00, KEY_LIBRARY, KEY_NAME, KEY_CHECK, KEY_PLOT };
+enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
+
+/* ---- the command line ----------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"cluster", KEY_CLUSTER, "NAME", 0,
+     "The cluster of topologies/ that measurements ran on which name none", 0},
+    {"library", KEY_LIBRARY, "NAME", 0, "The library to start from (default: nccl-2026)", 0},
+    {"name", KEY_NAME, "NAME", 0,
+     "Name of the new library (default: that of --output, or my-nccl); it goes into NAME.yaml", 0},
+    {"output", 'o', "FILE", 0, "Write the library there, and what was fitted to stdout", 0},
+    {"check", KEY_CHECK, NULL, 0, "Fit nothing: compare the library as it is", 0},
+    {"plot", KEY_PLOT, "BASE", 0,
+     "Draw measured and predicted bandwidth: BASE.svg, .png, .dat, .gp", 0},
+    {NULL, 0, NULL, 0, "General:", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {1, 2, UINT32_MAX, "'collectives' and a file"};
+    struct calibrator *calibrator = state->input;
+    switch (key) {
+    case KEY_CLUSTER:
+        calibrator->cluster = argument;
+        return 0;
+    case KEY_LIBRARY:
+        calibrator->base = argument;
+        return 0;
+    case KEY_NAME:
+        calibrator->name = argument;
+        return 0;
+    case 'o':
+        calibrator->output = argument;
+        return 0;
+    case KEY_CHECK:
+        calibrator->only_checks = true;
+        return 0;
+    case KEY_PLOT:
+        calibrator->plot = argument;
+        return 0;
+    default:
+        return options_parse_common(key, argument, state, &rule);
+    }
+}
+
+static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {NULL, 0, NULL, 0}};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "collectives FILE...",
+    .doc = "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
+           "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
+           "what nccl-tests prints or its JSON, or a YAML file of measurements (stoker import)."
+           "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
+           "-o my-nccl.yaml\n"
+           "stoker calibrate collectives tests/published/collectives.yaml --check\n"
+           "Exit status 3: the files cannot be read, or say too little to fit anything.",
+    .children = children,
+};
+
+/* ---- input ------------------------------------------------------------------------------ */
+
+static bool open_library(struct calibrator *calibrator)
+{
+    struct cli *cli = calibrator->options.cli;
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = calibrator->base};
+    const struct doc_node *plain = catalogue_open(cli->arena, &calibrator->catalogue,
+                                                  CATALOGUE_LIBRARY, &reference, cli->diag);
+    if (plain == NULL) {
+        return false;
+    }
+    if (!calibrator->only_checks && doc_find(plain, "extends") != NULL) {
+        diag_add(cli->diag, DIAG_INPUT, &plain->place, "this library was calibrated itself");
+        diag_help(cli->diag, "start from the one that it extends");
+        return false;
+    }
+    const struct doc_node *node =
+        library_open(cli->arena, &calibrator->catalogue, &reference, cli->diag);
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, cli->arena);
+    calibrator->library = arena_alloc(cli->arena, sizeof *calibrator->library);
+    return node != NULL && library_read(node, calibrator->library, &assumptions, cli->diag);
+}
+
+static bool open_input(struct calibrator *calibrator)
+{
+    struct cli *cli = calibrator->options.cli;
+    bool is_good = open_library(calibrator);
+    for (uint32_t i = 1; i < calibrator->options.argument_count; i++) {
+        is_good = measurement_read_file(cli->arena, calibrator->options.arguments[i],
+                                        &calibrator->list, cli->diag) &&
+                  is_good;
+    }
+    if (!is_good) {
+        return false;
+    }
+    const struct curves_setting setting = {.arena = cli->arena,
+                                           .catalogue = &calibrator->catalogue,
+                                           .library = calibrator->library,
+                                           .default_cluster = calibrator->cluster};
+    calibrator->curves = curves_open(&setting, &calibrator->list, cli->diag);
+    return calibrator->curves != NULL;
+}
+
+/* The last part of the output's path, without .yaml. */
+static const char *default_name(const struct calibrator *calibrator)
+{
+    if (calibrator->output == NULL) {
+        return "my-nccl";
+    }
+    const char *slash = strrchr(calibrator->output, '/');
+    const char *name = slash != NULL ? slash + 1 : calibrator->output;
+    const char *dot = strrchr(name, '.');
+    const size_t length = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+    return arena_strndup(calibrator->options.cli->arena, name, length);
+}
+
+/* ---- output ----------------------------------------------------------------------------- */
+
+static bool write_library(const struct calibrator *calibrator,
+                          const struct calibration *calibration)
+{
+    struct cli *cli = calibrator->options.cli;
+    if (!path_make_directories(cli->arena, calibrator->output, cli->diag)) {
+        return false;
+    }
+    FILE *out = fopen(calibrator->output, "w");
+    if (out == NULL) {
+        return diag_add(cli->diag, DIAG_FAILURE, NULL, "cannot write %s: %s", calibrator->output,
+                        strerror(errno));
+    }
+    calibrate_print_yaml(calibrator, calibration, out);
+    const bool is_written = ferror(out) == 0;
+    if (fclose(out) != 0 || !is_written) {
+        return diag_add(cli->diag, DIAG_FAILURE, NULL, "cannot write %s", calibrator->output);
+    }
+    return true;
+}
+
+static int fit_and_print(struct calibrator *calibrator)
+{
+    struct cli *cli = calibrator->options.cli;
+    struct calibration calibration;
+    if (!calibrate(cli->arena, calibrator->curves, calibrator->list.count, calibrator->library,
+                   &calibration, cli->diag)) {
+        return EXIT_INPUT;
+    }
+    if (calibrator->output != NULL && !write_library(calibrator, &calibration)) {
+        return EXIT_FAILURE_;
+    }
+    if (calibrator->output != NULL || calibrator->options.is_json) {
+        calibrate_print_fit(calibrator, &calibration, calibrator->options.is_json, stdout);
+    } else {
+        calibrate_print_yaml(calibrator, &calibration, stdout);
+    }
+    calibrator->library = calibration.library;
+    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILURE_;
+}
+
+int command_calibrate(struct cli *cli, int argc, char **argv)
+{
+    struct calibrator *calibrator = arena_alloc(cli->arena, sizeof *calibrator);
+    *calibrator = (struct calibrator){.base = "nccl-2026"};
+    options_init(&calibrator->options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, calibrator);
+    if (strcmp(calibrator->options.arguments[0], "collectives") != 0) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
+                 calibrator->options.arguments[0]);
+        diag_help(cli->diag, "stoker calibrate collectives FILE...");
+        return EXIT_USAGE;
+    }
+    calibrator->catalogue = options_catalogue(&calibrator->options);
+    calibrator->name = calibrator->name != NULL ? calibrator->name : default_name(calibrator);
+    if (!open_input(calibrator)) {
+        return EXIT_INPUT;
+    }
+    if (!calibrator->only_checks) {
+        return fit_and_print(calibrator);
+    }
+    calibrate_print_check(calibrator, stdout);
+    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILURE_;
+}

@@ -1,0 +1,33 @@
+/* The inside of `stoker calibrate`: what its parts share. */
+#ifndef CLI_CALIBRATE_H
+#define CLI_CALIBRATE_H
+
+#include "cli/options.h"
+#include "study/calibrate.h"
+
+struct calibrator {
+    struct options options;
+    const char *cluster; /* of measurements that name none; NULL */
+    const char *base;    /* the library that is calibrated */
+    const char *name;    /* of the one that is written */
+    const char *output;  /* file; NULL: stdout */
+    const char *plot;    /* base of the pictures' paths; NULL: none */
+    bool only_checks;
+    struct catalogue catalogue;
+    struct library *library;
+    struct measurement_list list;
+    struct curve *curves;
+};
+
+/* The library as YAML that extends its base. */
+void calibrate_print_yaml(const struct calibrator *calibrator,
+                          const struct calibration *calibration, FILE *out);
+/* What was fitted, how well. */
+void calibrate_print_fit(const struct calibrator *calibrator, const struct calibration *calibration,
+                         bool is_json, FILE *out);
+/* Predictions beside measurements, curve by curve. */
+void calibrate_print_check(const struct calibrator *calibrator, FILE *out);
+/* Measured and predicted bus bandwidth, a picture of all curves. */
+MUST_USE bool calibrate_plot(const struct calibrator *calibrator);
+
+#endif

@@ -1,0 +1,60 @@
+/* Calibration: a collective library's constants from measured curves.
+ *
+ * With algorithm and protocol given, a collective's time is linear in four kinds of
+ * unknowns (plan/tuner):
+ *
+ *     time = stretch * (base + rounds_inside * nvlink + rounds_between * network)
+ *          + bytes / (cap * efficiency)
+ *
+ * so each pair on each GPU architecture is a linear regression for base, nvlink, network and
+ * 1 / efficiency (one on one node, on two, on more), on relative errors: rows are divided by
+ * the measured time. Outliers count less (Tukey's biweight, gsl_multifit_robust). An
+ * unknown that the data cannot tell apart keeps the library's value: rounds, when all
+ * curves have the same; a bandwidth, when all its sizes are the same or its standard error
+ * is a third of it. One that comes out below zero does too, but for a base, which is then
+ * 0. What the library says of filling pipelines stays; the limits on bus bandwidth do not
+ * apply where a bandwidth was fitted.
+ *
+ * Which pair ran at a size is the measurement's word; where it says nothing, the library's
+ * choice, so choosing and fitting alternate until the choice stays.
+ */
+#ifndef STUDY_CALIBRATE_H
+#define STUDY_CALIBRATE_H
+
+#include "study/curves.h"
+
+enum calibration_unknown {
+    UNKNOWN_BASE,
+    UNKNOWN_NVLINK,
+    UNKNOWN_NETWORK,
+    UNKNOWN_SLOWNESS, /* 1 / efficiency on one node; on two and on more follow */
+    UNKNOWN_COUNT_ = UNKNOWN_SLOWNESS + SPAN_COUNT_
+};
+
+/* One pair on one architecture. */
+struct calibration_group {
+    uint32_t architecture;
+    struct collective_choice pair; /* algorithms that are alike count as the one they are like */
+    uint32_t points;
+    double bytes_min, bytes_max;
+    bool is_fitted;     /* false: too few points, or no rank */
+    const char *reason; /* why not */
+    bool is_free[UNKNOWN_COUNT_];
+    double value[UNKNOWN_COUNT_]; /* s; slownesses as efficiencies */
+    double error[UNKNOWN_COUNT_]; /* standard errors, of what was free */
+    double median, p90;           /* relative errors of this pair's points */
+};
+
+struct calibration {
+    struct library *library; /* the fitted one */
+    struct calibration_group *groups;
+    uint32_t group_count;
+    struct curve_errors before, after; /* with the libraries' own choices */
+};
+
+/* False, with the reason, when nothing could be fitted. */
+MUST_USE bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
+                        const struct library *library, struct calibration *calibration,
+                        struct diag *diag);
+
+#endif
