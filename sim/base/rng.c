@@ -28,6 +28,11 @@ static uint64_t absorb(uint64_t hash, uint64_t word)
     return rng_mix((hash ^ word) + GOLDEN_GAMMA);
 }
 
+uint64_t rng_hash_pair(uint64_t first, uint64_t second)
+{
+    return absorb(absorb(0, first), second);
+}
+
 /* Up to eight bytes, lowest first, so that the hash does not depend on the machine. */
 static uint64_t load_word(const unsigned char *bytes, size_t count)
 {

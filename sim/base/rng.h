@@ -40,6 +40,8 @@ double rng_lognormal(const struct rng_key *key, double log_mean, double log_stan
 
 /* A 64-bit hash of bytes, for run keys and colours (not cryptographic). */
 uint64_t rng_hash_bytes(const void *data, size_t size_bytes, uint64_t start);
+/* The same of two words, for inner loops. */
+uint64_t rng_hash_pair(uint64_t first, uint64_t second);
 uint64_t rng_mix(uint64_t word);
 
 #endif

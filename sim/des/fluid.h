@@ -97,7 +97,7 @@ struct fluid_statistics {
     uint64_t alone;         /* transfers that shared no link when they started */
     uint64_t direct;        /* transfers that needed no solving */
     uint64_t stale_events;
-    double solve_s; /* our own time in solves; never part of a prediction */
+    double solve_s; /* our own time in solves, estimated; never part of a prediction */
 };
 struct fluid_statistics fluid_statistics(const struct fluid *fluid);
 

@@ -59,8 +59,7 @@ static uint32_t rename_colours(struct namer *namer, const uint64_t *colours, uin
  * labels, so direction counts. */
 static uint64_t signature(uint64_t label, uint32_t neighbour_class)
 {
-    const uint64_t words[] = {label, neighbour_class};
-    return rng_hash_bytes(words, sizeof words, 0);
+    return rng_hash_pair(label, neighbour_class);
 }
 
 static void one_round(const struct symmetry_graph *graph, const uint32_t *class_of,

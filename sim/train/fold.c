@@ -9,7 +9,10 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-#define LABEL_CROSSING 0x8000000000000000ull /* apart from every stream number */
+/* Labels of crossings lie above every stream number, and room is left for doubling them. */
+#define LABEL_CROSSING 0x4000000000000000ull
+#define LABEL_PATH_SHIFT 48
+#define USAGE_MAX (1ull << LABEL_PATH_SHIFT)
 
 struct folder {
     struct arena *arena;
@@ -125,7 +128,8 @@ static uint32_t connect_path(const struct folder *folder, uint32_t channel, uint
         const struct engine_crossing *crossing = &full->crossings[is->crossing_first + i];
         const uint32_t tight = folder->tight_number[crossing->link];
         if (tight != ENGINE_NONE) {
-            const uint64_t label = hash_words((const uint64_t[]){path, crossing->usage}, 2);
+            const uint64_t label = (uint64_t)path << LABEL_PATH_SHIFT | crossing->usage;
+            sim_assert(crossing->usage < USAGE_MAX && path < (1u << 14));
             edges[count++] = (struct symmetry_edge){full->actor_count + channel, first_link + tight,
                                                     LABEL_CROSSING | label};
         }
