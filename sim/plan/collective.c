@@ -4,6 +4,7 @@
 #include "plan/collective.h"
 
 #include "plan/collective_rows.h"
+#include "spec/measurement.h"
 
 #include <stddef.h>
 
@@ -155,23 +156,11 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
 
 /* ---- what follows from them ----------------------------------------------- */
 
-/* nccl-tests, doc/PERFORMANCE.md: bus bandwidth is what the links carry when the operation is
- * done with the fewest bytes. */
 double collective_busbw_factor(enum collective_operation operation, int64_t ranks)
 {
     sim_assert(operation < COLLECTIVE_OPERATION_COUNT_);
     sim_assert(ranks >= 1);
-    const double scattered = (double)(ranks - 1) / (double)ranks;
-    switch (operation) {
-    case COLLECTIVE_ALL_REDUCE:
-        return 2 * scattered;
-    case COLLECTIVE_ALL_GATHER:
-    case COLLECTIVE_REDUCE_SCATTER:
-    case COLLECTIVE_ALL_TO_ALL:
-        return scattered;
-    default:
-        return 1;
-    }
+    return measurement_bus_factor(collective_operation_names[operation], ranks);
 }
 
 double collective_time_s(const struct collective_phase *phases, uint32_t count,

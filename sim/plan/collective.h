@@ -130,7 +130,7 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
                       enum collective_algorithm algorithm, const struct collective_group *group,
                       uint32_t phase, const struct collective_visitor *visitor);
 
-/* busbw / algbw. */
+/* busbw / algbw, as measurements count it. */
 double collective_busbw_factor(enum collective_operation operation, int64_t ranks);
 
 /* Closed-form time with one latency and one bandwidth per level (oracles: Thakur et al.):

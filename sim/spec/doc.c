@@ -539,6 +539,15 @@ struct doc_node *doc_find(const struct doc_node *node, const char *path)
     return NULL;
 }
 
+struct doc_node **doc_link(struct doc_node *mapping, const char *key)
+{
+    struct doc_node **link = &mapping->child;
+    while (*link != NULL && strcmp((*link)->key, key) != 0) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
 const char *doc_find_text(const struct doc_node *node, const char *path)
 {
     const struct doc_node *found = doc_find(node, path);

@@ -64,6 +64,9 @@ MUST_USE bool doc_set(struct arena *arena, struct doc_node *root, const char *as
 /* The node at a dotted path, or NULL. */
 struct doc_node *doc_find(const struct doc_node *node, const char *path);
 
+/* The link that holds the child under `key`, or the one at the list's end, to put one there. */
+struct doc_node **doc_link(struct doc_node *mapping, const char *key);
+
 /* The text of the scalar there, or NULL. */
 const char *doc_find_text(const struct doc_node *node, const char *path);
 

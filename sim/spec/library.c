@@ -286,15 +286,6 @@ bool library_read(const struct doc_node *node, struct library *library,
 
 /* ---- a file that extends another ---- */
 
-static struct doc_node **link_of(struct doc_node *root, const char *key)
-{
-    struct doc_node **link = &root->child;
-    while (*link != NULL && strcmp((*link)->key, key) != 0) {
-        link = &(*link)->next;
-    }
-    return link;
-}
-
 /* Gives `target` the child `key` of `source`, if it has one, under `name`. */
 static void take_child(struct arena *arena, struct doc_node *target, const struct doc_node *source,
                        const char *key, const char *name)
@@ -303,7 +294,7 @@ static void take_child(struct arena *arena, struct doc_node *target, const struc
     if (child == NULL) {
         return;
     }
-    struct doc_node **link = link_of(target, name);
+    struct doc_node **link = doc_link(target, name);
     struct doc_node *copy = doc_copy(arena, child);
     copy->key = name;
     copy->next = *link != NULL ? (*link)->next : NULL;

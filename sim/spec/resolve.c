@@ -60,20 +60,10 @@ static bool apply_sets(const struct resolution *resolution, enum set_step step)
     return is_good;
 }
 
-/* The link that holds the child under `key`, or the one at the list's end. */
-static struct doc_node **link_of(struct doc_node *root, const char *key)
-{
-    struct doc_node **link = &root->child;
-    while (*link != NULL && strcmp((*link)->key, key) != 0) {
-        link = &(*link)->next;
-    }
-    return link;
-}
-
 /* Puts `value` under `key`, in the place of what was there. */
 static void put_child(struct doc_node *root, const char *key, struct doc_node *value)
 {
-    struct doc_node **link = link_of(root, key);
+    struct doc_node **link = doc_link(root, key);
     const struct doc_node *old = *link;
     value->key = key;
     value->key_place = old != NULL ? old->key_place : value->place;
@@ -97,7 +87,7 @@ static bool put_reference(const struct resolution *resolution, enum catalogue_ki
 static bool put_required(const struct resolution *resolution, enum catalogue_kind kind)
 {
     const char *key = catalogue_keys[kind];
-    const struct doc_node *reference = *link_of(resolution->root, key);
+    const struct doc_node *reference = *doc_link(resolution->root, key);
     if (reference == NULL) {
         diag_add(resolution->diag, DIAG_INPUT, &resolution->root->place, "missing key '%s'", key);
         return false;
@@ -107,7 +97,7 @@ static bool put_required(const struct resolution *resolution, enum catalogue_kin
 
 static bool put_software(const struct resolution *resolution)
 {
-    const struct doc_node *reference = *link_of(resolution->root, "software");
+    const struct doc_node *reference = *doc_link(resolution->root, "software");
     const struct doc_node by_default = {.kind = DOC_SCALAR,
                                         .text = resolution->input->default_software};
     return put_reference(resolution, CATALOGUE_SOFTWARE,
@@ -117,8 +107,8 @@ static bool put_software(const struct resolution *resolution)
 /* The scenario's own gpu goes before the cluster's. */
 static bool put_gpu(const struct resolution *resolution)
 {
-    const struct doc_node *cluster = *link_of(resolution->root, "cluster");
-    const struct doc_node *reference = *link_of(resolution->root, "gpu");
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    const struct doc_node *reference = *doc_link(resolution->root, "gpu");
     if (reference == NULL) {
         reference = doc_find(cluster, "gpu");
     }
@@ -133,8 +123,8 @@ static bool put_gpu(const struct resolution *resolution)
 /* The scenario's own library goes before the cluster's, and that before the newest. */
 static bool put_library(const struct resolution *resolution)
 {
-    const struct doc_node *cluster = *link_of(resolution->root, "cluster");
-    const struct doc_node *reference = *link_of(resolution->root, "library");
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    const struct doc_node *reference = *doc_link(resolution->root, "library");
     const struct doc_node by_default = {.kind = DOC_SCALAR,
                                         .text = resolution->input->default_library};
     if (reference == NULL) {
@@ -263,7 +253,7 @@ static bool put_job(const struct resolution *resolution, struct doc_node *entry)
         return false;
     }
     for (uint32_t i = 0; job->kind == DOC_MAPPING && i < 3; i++) {
-        const struct doc_node *own = *link_of(resolution->root, shared[i]);
+        const struct doc_node *own = *doc_link(resolution->root, shared[i]);
         put_child(job, shared[i], doc_copy(resolution->arena, own));
     }
     struct resolve_input input = *resolution->input;
@@ -279,7 +269,7 @@ static bool put_job(const struct resolution *resolution, struct doc_node *entry)
 
 static bool put_jobs(const struct resolution *resolution)
 {
-    struct doc_node *jobs = *link_of(resolution->root, "jobs");
+    struct doc_node *jobs = *doc_link(resolution->root, "jobs");
     if (jobs == NULL || jobs->kind != DOC_SEQUENCE) {
         return true; /* another kind is reported by its reader */
     }

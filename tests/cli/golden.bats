@@ -11,3 +11,11 @@ setup() {
         diff -u "tests/golden/$name.txt" "$BATS_TEST_TMPDIR/$name.txt"
     done < tests/golden/scenarios.list
 }
+
+@test "the predictions of the golden collectives have not changed" {
+    while read -r name arguments; do
+        # shellcheck disable=SC2086 # the list holds words
+        "$STOKER" collective $arguments > "$BATS_TEST_TMPDIR/$name.txt"
+        diff -u "tests/golden/$name.txt" "$BATS_TEST_TMPDIR/$name.txt"
+    done < tests/golden/collectives.list
+}

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/segments.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -232,28 +233,6 @@ static const enum segment_kind backward[] = {
     SEGMENT_ATTENTION_PRE_BACKWARD,
 };
 
-static double flop_of(const struct cost_shape *shape, const enum segment_kind *kinds, size_t count)
-{
-    double flop = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        struct segment segment;
-        cost_segment(shape, kinds[i], &segment);
-        flop += cost_segment_flop(&segment);
-    }
-    return flop;
-}
-
-static const struct kernel *find(const struct segment *segment, const char *name)
-{
-    for (uint32_t i = 0; i < segment->count; i++) {
-        if (strcmp(segment->kernels[i].name, name) == 0) {
-            return &segment->kernels[i];
-        }
-    }
-    fail_msg("no kernel %s", name);
-    return NULL;
-}
-
 /* Unfused attention executes full s x s products: per layer and GPU
  * tokens * (linear + core_full) / L / t forward and twice that backward. */
 static void unfused_segments_have_the_closed_form_flops(void **state)
@@ -268,8 +247,8 @@ static void unfused_segments_have_the_closed_form_flops(void **state)
             const struct token_flop token = cost_token_flop(&models[i], 2048);
             const double expected = (token.linear + token.core_full) / (double)models[i].layers *
                                     2.0 * 2048.0 / (double)tp;
-            assert_close(flop_of(&shape, forward, LENGTH(forward)), expected, 1e-12);
-            assert_close(flop_of(&shape, backward, LENGTH(backward)), 2.0 * expected, 1e-12);
+            assert_close(segments_flop(&shape, forward, LENGTH(forward)), expected, 1e-12);
+            assert_close(segments_flop(&shape, backward, LENGTH(backward)), 2.0 * expected, 1e-12);
         }
     }
 }
@@ -283,9 +262,9 @@ static void fused_segments_have_the_closed_form_flops(void **state)
     const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192, 1, 1};
     const struct token_flop token = cost_token_flop(&model, 8192);
     const double per_layer = 8192.0 / 8.0 / 126.0;
-    assert_close(flop_of(&shape, forward, LENGTH(forward)),
+    assert_close(segments_flop(&shape, forward, LENGTH(forward)),
                  (token.linear + token.core_causal) * per_layer, 1e-12);
-    assert_close(flop_of(&shape, backward, LENGTH(backward)),
+    assert_close(segments_flop(&shape, backward, LENGTH(backward)),
                  (2.0 * token.linear + 2.5 * token.core_causal) * per_layer, 1e-12);
 }
 
@@ -300,13 +279,13 @@ static void flash_attention_costs_what_its_authors_count(void **state)
     const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
-    const struct kernel attention = *find(&segment, "attention");
+    const struct kernel attention = *segment_find(&segment, "attention");
     assert_close(attention.flop, 549755813888.0, 0.0);
     assert_close(attention.bytes, 2.0 * 10240.0 * 8192.0, 0.0);
     assert_false(attention.is_backward);
     assert_true(attention.length == 8192);
     cost_segment(&shape, SEGMENT_ATTENTION_INNER_BACKWARD, &segment);
-    const struct kernel *gradient = find(&segment, "attention backward");
+    const struct kernel *gradient = segment_find(&segment, "attention backward");
     assert_close(gradient->flop, 2.5 * attention.flop, 0.0);
     assert_close(gradient->bytes, 2.0 * attention.bytes, 0.0);
     assert_true(gradient->is_backward);
@@ -314,7 +293,7 @@ static void flash_attention_costs_what_its_authors_count(void **state)
 
 static void assert_size(const struct segment *segment, const char *name, const int64_t size[3])
 {
-    const struct kernel *kernel = find(segment, name);
+    const struct kernel *kernel = segment_find(segment, name);
     assert_int_equal(kernel->kind, KERNEL_GEMM);
     assert_true(kernel->m == size[0]);
     assert_true(kernel->n == size[1]);
@@ -366,10 +345,12 @@ static void wgrad_pays_for_the_main_gradient(void **state)
     const double operands = 2.0 * (1024.0 * 4096.0 + 1024.0 * 14336.0);
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
-    assert_close(find(&segment, "fc2 wgrad")->bytes, operands + 8.0 * 4096.0 * 14336.0, 0.0);
+    assert_close(segment_find(&segment, "fc2 wgrad")->bytes, operands + 8.0 * 4096.0 * 14336.0,
+                 0.0);
     software.gradient_precision = PRECISION_BF16;
     cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
-    assert_close(find(&segment, "fc2 wgrad")->bytes, operands + 4.0 * 4096.0 * 14336.0, 0.0);
+    assert_close(segment_find(&segment, "fc2 wgrad")->bytes, operands + 4.0 * 4096.0 * 14336.0,
+                 0.0);
 }
 
 /* GPT-3, TP 8, 2048 tokens of 12288: the norm moves 4 bytes a value, dropout-add 7;
@@ -383,16 +364,16 @@ static void sequence_parallelism_splits_norms_and_dropout(void **state)
     const double hidden = 2048.0 * 12288.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
-    assert_close(find(&segment, "norm")->bytes, 4.0 * hidden, 0.0);
+    assert_close(segment_find(&segment, "norm")->bytes, 4.0 * hidden, 0.0);
     cost_segment(&shape, SEGMENT_MLP_POST, &segment);
-    assert_close(find(&segment, "dropout add")->bytes, 7.0 * hidden, 0.0);
+    assert_close(segment_find(&segment, "dropout add")->bytes, 7.0 * hidden, 0.0);
     shape.is_sequence_parallel = true;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
-    assert_close(find(&segment, "norm")->bytes, 4.0 * hidden / 8.0, 0.0);
+    assert_close(segment_find(&segment, "norm")->bytes, 4.0 * hidden / 8.0, 0.0);
     cost_segment(&shape, SEGMENT_MLP_POST, &segment);
-    assert_close(find(&segment, "dropout add")->bytes, 7.0 * hidden / 8.0, 0.0);
+    assert_close(segment_find(&segment, "dropout add")->bytes, 7.0 * hidden / 8.0, 0.0);
     cost_segment(&shape, SEGMENT_MLP, &segment);
-    assert_close(find(&segment, "bias gelu")->bytes, 4.0 * 2048.0 * 49152.0 / 8.0, 0.0);
+    assert_close(segment_find(&segment, "bias gelu")->bytes, 4.0 * 2048.0 * 49152.0 / 8.0, 0.0);
 }
 
 /* Scores of GPT-3, TP 8, b 1: 12 * 2048^2 values; softmax 4 bytes each, dropout 5. */
@@ -405,11 +386,11 @@ static void unfused_attention_streams_the_scores(void **state)
     const double scores = 12.0 * 2048.0 * 2048.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
-    assert_int_equal(find(&segment, "scores")->count, 12);
+    assert_int_equal(segment_find(&segment, "scores")->count, 12);
     assert_size(&segment, "scores", (int64_t[]){2048, 2048, 128});
     assert_size(&segment, "values", (int64_t[]){2048, 128, 2048});
-    assert_close(find(&segment, "softmax")->bytes, 4.0 * scores, 0.0);
-    assert_close(find(&segment, "score dropout")->bytes, 5.0 * scores, 0.0);
+    assert_close(segment_find(&segment, "softmax")->bytes, 4.0 * scores, 0.0);
+    assert_close(segment_find(&segment, "score dropout")->bytes, 5.0 * scores, 0.0);
 }
 
 /* Two norms and the activation: memory-bound, no product is computed again. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/segments.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -142,28 +143,6 @@ static const enum segment_kind backward[] = {
     SEGMENT_ATTENTION_PRE_BACKWARD,
 };
 
-static double flop_of(const struct cost_shape *shape, const enum segment_kind *kinds, size_t count)
-{
-    double flop = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        struct segment segment;
-        cost_segment(shape, kinds[i], &segment);
-        flop += cost_segment_flop(&segment);
-    }
-    return flop;
-}
-
-static const struct kernel *find(const struct segment *segment, const char *name)
-{
-    for (uint32_t i = 0; i < segment->count; i++) {
-        if (strcmp(segment->kernels[i].name, name) == 0) {
-            return &segment->kernels[i];
-        }
-    }
-    fail_msg("no kernel %s", name);
-    return NULL;
-}
-
 /* Whatever tp, cp and ep: a GPU executes its share of what tokens cost, forward linear + causal
  * core, backward 2 linear + 2.5 core. Of a layer with experts of `mixed`: 2 (attention +
  * (2 + 4) experts) = 2 (41,943,040 + 6 x 12,582,912) a token. */
@@ -180,9 +159,9 @@ static void the_flops_of_a_gpu_are_its_share_whatever_the_layout(void **state)
                 const struct cost_shape shape = {
                     &model, &software, PRECISION_BF16, tp, true, 2, 4096, cp, ep};
                 const double tokens = 2.0 * 4096.0 / (double)(tp * cp);
-                assert_close(flop_of(&shape, forward, LENGTH(forward)), tokens * (linear + core),
-                             1e-12);
-                assert_close(flop_of(&shape, backward, LENGTH(backward)),
+                assert_close(segments_flop(&shape, forward, LENGTH(forward)),
+                             tokens * (linear + core), 1e-12);
+                assert_close(segments_flop(&shape, backward, LENGTH(backward)),
                              tokens * (2.0 * linear + 2.5 * core), 1e-12);
             }
         }
@@ -208,14 +187,16 @@ static void experts_are_one_grouped_product(void **state)
     struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 8};
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
-    assert_size(find(&segment, "experts fc1"), (const int64_t[]){8192, 28672, 4096, 1});
-    assert_size(find(&segment, "experts fc2"), (const int64_t[]){8192, 4096, 14336, 1});
-    assert_close(find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
+    assert_size(segment_find(&segment, "experts fc1"), (const int64_t[]){8192, 28672, 4096, 1});
+    assert_size(segment_find(&segment, "experts fc2"), (const int64_t[]){8192, 4096, 14336, 1});
+    assert_close(segment_find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
     shape.ep = 2;
     shape.tp = 2;
     cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
-    assert_size(find(&segment, "experts fc1 dgrad"), (const int64_t[]){2048, 4096, 14336, 4});
-    assert_size(find(&segment, "experts fc1 wgrad"), (const int64_t[]){14336, 4096, 2048, 4});
+    assert_size(segment_find(&segment, "experts fc1 dgrad"),
+                (const int64_t[]){2048, 4096, 14336, 4});
+    assert_size(segment_find(&segment, "experts fc1 wgrad"),
+                (const int64_t[]){14336, 4096, 2048, 4});
 }
 
 /* fc1 with ep 8: 8192 rows of 4096 in and 28672 out, and one expert's matrix, 2 bytes each; its
@@ -230,9 +211,10 @@ static void experts_stream_their_rows_and_their_matrices_once(void **state)
     const double matrix = 4096.0 * 28672.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
-    assert_close(find(&segment, "experts fc1")->bytes, 2.0 * (rows + matrix), 0.0);
+    assert_close(segment_find(&segment, "experts fc1")->bytes, 2.0 * (rows + matrix), 0.0);
     cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
-    assert_close(find(&segment, "experts fc1 wgrad")->bytes, 2.0 * rows + 8.0 * matrix, 0.0);
+    assert_close(segment_find(&segment, "experts fc1 wgrad")->bytes, 2.0 * rows + 8.0 * matrix,
+                 0.0);
 }
 
 /* 100 tokens, 4 copies, 16 experts: 25 rows each, padded to 32 for the tiles; FLOPs and bytes stay
@@ -245,7 +227,7 @@ static void rows_are_padded_but_not_counted(void **state)
     const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 100, 1, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
-    const struct kernel *kernel = find(&segment, "experts fc2");
+    const struct kernel *kernel = segment_find(&segment, "experts fc2");
     assert_size(kernel, (const int64_t[]){32, 4096, 1024, 16});
     assert_close(kernel->flop, 2.0 * 400.0 * 4096.0 * 1024.0, 0.0);
 }
@@ -259,8 +241,8 @@ static void shared_experts_are_one_mlp(void **state)
     const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 16};
     struct segment segment;
     cost_segment(&shape, SEGMENT_SHARED, &segment);
-    assert_size(find(&segment, "fc1"), (const int64_t[]){4096, 4096, 4096, 1});
-    assert_size(find(&segment, "fc2"), (const int64_t[]){4096, 4096, 2048, 1});
+    assert_size(segment_find(&segment, "fc1"), (const int64_t[]){4096, 4096, 4096, 1});
+    assert_size(segment_find(&segment, "fc2"), (const int64_t[]){4096, 4096, 2048, 1});
 }
 
 /* A dense model has nothing to route, and a model without shared experts none of those. */
@@ -294,9 +276,9 @@ static void context_parallelism_splits_queries_but_not_keys(void **state)
     const struct cost_shape part = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 4, 1};
     struct segment segment;
     cost_segment(&whole, SEGMENT_ATTENTION_CORE, &segment);
-    const double flop = find(&segment, "attention")->flop;
+    const double flop = segment_find(&segment, "attention")->flop;
     cost_segment(&part, SEGMENT_ATTENTION_CORE, &segment);
-    const struct kernel *kernel = find(&segment, "attention");
+    const struct kernel *kernel = segment_find(&segment, "attention");
     assert_close(kernel->flop, flop / 4.0, 0.0);
     assert_close(kernel->bytes, 2.0 * (2.0 * 4096.0 * 2048.0 + 2.0 * 1024.0 * 8192.0), 0.0);
     assert_true(kernel->length == 2048);
@@ -312,13 +294,13 @@ static void unfused_products_have_the_shapes_of_context_parallelism(void **state
     const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024, 2, 1};
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
-    assert_size(find(&segment, "scores"), (const int64_t[]){512, 1024, 128, 32});
-    assert_size(find(&segment, "values"), (const int64_t[]){512, 128, 1024, 32});
+    assert_size(segment_find(&segment, "scores"), (const int64_t[]){512, 1024, 128, 32});
+    assert_size(segment_find(&segment, "values"), (const int64_t[]){512, 128, 1024, 32});
     cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
-    assert_size(find(&segment, "scores dgrad"), (const int64_t[]){512, 128, 1024, 32});
-    assert_size(find(&segment, "scores wgrad"), (const int64_t[]){1024, 128, 512, 32});
-    assert_size(find(&segment, "values dgrad"), (const int64_t[]){512, 1024, 128, 32});
-    assert_size(find(&segment, "values wgrad"), (const int64_t[]){1024, 128, 512, 32});
+    assert_size(segment_find(&segment, "scores dgrad"), (const int64_t[]){512, 128, 1024, 32});
+    assert_size(segment_find(&segment, "scores wgrad"), (const int64_t[]){1024, 128, 512, 32});
+    assert_size(segment_find(&segment, "values dgrad"), (const int64_t[]){512, 1024, 128, 32});
+    assert_size(segment_find(&segment, "values wgrad"), (const int64_t[]){1024, 128, 512, 32});
 }
 
 /* The two pieces of attention are the whole. */
