@@ -135,8 +135,8 @@ static const struct argp parser = {
     .doc = "Predicts a collective alone on a cluster's fabric: time, algbw and busbw as nccl-tests "
            "prints them, with algorithm, protocol and the link that binds."
            "\vOperations: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, "
-           "send (from the first GPU to the last), barrier.\nExample: stoker collective all-reduce "
-           "--cluster h100-3200 --gpus 64 "
+           "send (from the first GPU to the last), shift (each to the next), barrier.\n"
+           "Example: stoker collective all-reduce --cluster h100-3200 --gpus 64 "
            "--sizes 1MiB..16GiB",
     .children = children,
 };

@@ -29,12 +29,28 @@ static const struct argp parser = {
 
 /* ---- each by itself -------------------------------------------------------------------- */
 
-static void add_absolute(struct arena *arena, const struct store_row *row, bool has_runs,
+/* What is worth a column. */
+struct columns {
+    bool has_runs;
+    bool has_pipelines; /* a point has a bubble */
+};
+
+static struct columns columns_of(const struct session *session)
+{
+    struct columns columns = {points_have_runs(session->rows, session->row_count), false};
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        columns.has_pipelines |= session->rows[i].breakdown_s[CAUSE_BUBBLE] > 0;
+    }
+    return columns;
+}
+
+static void add_absolute(struct arena *arena, const struct store_row *row, struct columns columns,
                          struct table *table)
 {
     table_cell(table, "%s", row->label);
     if (!points_is_good(row)) {
-        const uint32_t blanks = has_runs ? 8 : 4;
+        const uint32_t blanks =
+            5U + (columns.has_runs ? 4U : 0U) + (columns.has_pipelines ? 1U : 0U);
         for (uint32_t i = 0; i < blanks; i++) {
             table_cell(table, "-");
         }
@@ -45,7 +61,11 @@ static void add_absolute(struct arena *arena, const struct store_row *row, bool 
     table_cell(table, "%.2f", row->step_s);
     table_cell(table, "%.1f", 100 * row->mfu);
     table_cell(table, "%.0f", row->tokens_per_s_per_gpu);
-    if (has_runs) {
+    if (columns.has_pipelines) {
+        table_cell(table, "%.1f", 100 * row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
+    }
+    table_cell(table, "%.1f", row->memory_peak_bytes / 1e9);
+    if (columns.has_runs) {
         table_cell(table, "%.1f", row->days);
         table_cell(table, "%s", number_short(arena, row->gpu_hours));
         table_cell(table, "%s", number_short(arena, row->cost_usd));
@@ -57,14 +77,18 @@ static void add_absolute(struct arena *arena, const struct store_row *row, bool 
 static void print_absolute(const struct session *session)
 {
     struct arena *arena = session->options.cli->arena;
-    const bool has_runs = points_have_runs(session->rows, session->row_count);
+    const struct columns columns = columns_of(session);
     struct table *table = table_new(arena);
     table_column(table, "", TABLE_LEFT);
     table_column(table, "GPUs", TABLE_RIGHT);
     table_column(table, "step s", TABLE_RIGHT);
     table_column(table, "MFU %", TABLE_RIGHT);
     table_column(table, "tokens/s/GPU", TABLE_RIGHT);
-    if (has_runs) {
+    if (columns.has_pipelines) {
+        table_column(table, "bubble %", TABLE_RIGHT);
+    }
+    table_column(table, "memory GB", TABLE_RIGHT);
+    if (columns.has_runs) {
         table_column(table, "days", TABLE_RIGHT);
         table_column(table, "GPU-hours", TABLE_RIGHT);
         table_column(table, "USD", TABLE_RIGHT);
@@ -72,7 +96,7 @@ static void print_absolute(const struct session *session)
     }
     table_column(table, "bound by", TABLE_LEFT);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_absolute(arena, &session->rows[i], has_runs, table);
+        add_absolute(arena, &session->rows[i], columns, table);
     }
     table_print(table, stdout);
 }

@@ -14,20 +14,31 @@ static void print_gemm_rule(const struct explanation *explanation, FILE *out)
     const struct scenario *scenario = explanation->scenario;
     const struct gpu *gpu = &scenario->gpu;
     struct arena *arena = explanation->arena;
-    const double peak = gpu->peak_flop_per_s[scenario->precision];
+    const enum precision precision = (enum precision)scenario->precision;
+    const enum precision outside = precision_outside(precision);
+    const struct gemm_figures figures = gpu_gemm(gpu, precision);
+    const double peak = gpu->peak_flop_per_s[precision];
     fprintf(out,
             "  GEMM      the larger of waves x 2 Tm Tn (k + %g) / rate, and bytes / bandwidth\n",
-            gpu->gemm_k_half);
+            figures.k_half);
     fprintf(out,
             "            rate = %s / %" PRId64 " SMs x %g efficiency x %g derate x tile's share\n",
-            number_quantity(arena, peak, DIM_FLOP_PER_S), gpu->sms, gpu->gemm_efficiency,
+            number_quantity(arena, peak, DIM_FLOP_PER_S), gpu->sms, figures.efficiency,
             scenario->software.gemm_derate);
+    if (outside != precision) {
+        const struct gemm_figures others = gpu_gemm(gpu, outside);
+        fprintf(out, "            products marked %s: k + %g, %s, %g efficiency\n",
+                precision_names[outside], others.k_half,
+                number_quantity(arena, gpu->peak_flop_per_s[outside], DIM_FLOP_PER_S),
+                others.efficiency);
+    }
     fprintf(out,
             "            waves = ceil(ceil(m / Tm) x ceil(n / Tn) x count / %" PRId64
             "); of tiles Tm x Tn the fastest\n"
             "            is taken: share 1 for %" PRId64 "x%" PRId64 " and %" PRId64 "x%" PRId64
             ", less for smaller ones (after @)\n",
-            gpu->sms, gpu->gemm_tile_m, gpu->gemm_tile_n, gpu->gemm_tile_n, gpu->gemm_tile_m);
+            gpu->sms - scenario->software.reserved_sms, gpu->gemm_tile_m, gpu->gemm_tile_n,
+            gpu->gemm_tile_n, gpu->gemm_tile_m);
 }
 
 static void print_attention_rule(const struct explanation *explanation, FILE *out)
@@ -73,12 +84,13 @@ static void print_example(const struct explanation *explanation, FILE *out)
     const struct scenario *scenario = explanation->scenario;
     const struct gpu *gpu = &scenario->gpu;
     const struct gemm_tiling *tiling = &timed->tiling;
+    const struct gemm_figures figures = gpu_gemm(gpu, timed->kernel.precision);
     fprintf(out,
             "  e.g. %s: %" PRId64 " waves x 2 x %" PRId64 " x %" PRId64 " x (%" PRId64
             " + %g) / (%.4g / %" PRId64 " x %g x %g x %g)\n       = %.3f us; %.1f MB / bandwidth "
             "= %.3f us\n\n",
             timed->kernel.name, tiling->waves, tiling->tile_m, tiling->tile_n, timed->kernel.k,
-            gpu->gemm_k_half, tiling->peak_flop_per_s, gpu->sms, gpu->gemm_efficiency,
+            figures.k_half, tiling->peak_flop_per_s, gpu->sms, figures.efficiency,
             scenario->software.gemm_derate, tiling->relative, timed->compute_s * 1e6,
             timed->kernel.bytes / 1e6, timed->memory_s * 1e6);
 }
@@ -112,12 +124,16 @@ static const char *bound_text(const struct explanation *explanation,
     if (timed->kernel.kind != KERNEL_GEMM) {
         return "compute";
     }
-    const double peak = scenario->gpu.peak_flop_per_s[scenario->precision];
+    const enum precision precision = timed->kernel.precision;
+    const double peak = scenario->gpu.peak_flop_per_s[precision];
+    const char *units = precision == scenario->precision
+                            ? ""
+                            : arena_printf(explanation->arena, " %s", precision_names[precision]);
     const char *share =
         tiling->relative < 1 ? arena_printf(explanation->arena, " @%.2f", tiling->relative) : "";
     return arena_printf(explanation->arena, "compute %" PRId64 " x %" PRId64 "x%" PRId64 "%s%s",
                         tiling->waves, tiling->tile_m, tiling->tile_n, share,
-                        tiling->peak_flop_per_s < peak ? " fp32 units" : "");
+                        tiling->peak_flop_per_s < peak ? " fp32 units" : units);
 }
 
 static void add_amounts(struct table *table, double flop, double bytes, int64_t busy_ns)
@@ -186,9 +202,9 @@ static double us(int64_t ns)
 }
 
 /* Only the last layer's kernels are shown. */
-static const char *dense_text(const struct model *model)
+static const char *others_text(const struct model *model)
 {
-    return model->experts > 0 && model->dense_layers > 0 ? ", the dense ones with their own" : "";
+    return model->kind_count > 1 ? ", layers of other kinds with their own" : "";
 }
 
 static void add_compute(const struct explanation *explanation, struct sums *sums)
@@ -204,7 +220,7 @@ static void add_compute(const struct explanation *explanation, struct sums *sums
              "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64 "%s",
              scenario->batch.microbatches, scenario->model.layers, us(forward.work.busy_ns),
              us(backward.work.busy_ns), us(ends.work.busy_ns), scenario->parallel.pp,
-             dense_text(&scenario->model));
+             others_text(&scenario->model));
 }
 
 static void add_recompute(const struct explanation *explanation, struct sums *sums)
@@ -214,19 +230,26 @@ static void add_recompute(const struct explanation *explanation, struct sums *su
     explain_time_phase(explanation, PHASE_RECOMPUTE, &recompute);
     sums_add(sums, "recompute", "%" PRId64 " x %" PRId64 " x %.3f us / pp %" PRId64 "%s",
              scenario->batch.microbatches, scenario->model.layers, us(recompute.work.busy_ns),
-             scenario->parallel.pp, dense_text(&scenario->model));
+             scenario->parallel.pp, others_text(&scenario->model));
 }
 
 static void add_optimizer(const struct explanation *explanation, struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
+    struct arena *arena = explanation->arena;
     const double owned = program_owned_parameters(scenario, 0);
+    const double on_gpu = program_updated_parameters(scenario, 0);
+    const double norm = scenario->optimizer.clips
+                            ? state_bytes((enum state_format)scenario->optimizer.gradients)
+                            : 0.0;
     struct segment adam;
-    cost_optimizer(1, (enum precision)scenario->precision, &adam);
-    sums_add(sums, "optimizer", "%s x (%" PRId64 " B norm + %g B Adam) / bandwidth%s",
-             number_quantity(explanation->arena, owned, DIM_COUNT),
-             precision_bytes((enum precision)scenario->software.gradient_precision),
-             adam.kernels[0].bytes, scenario->parallel.pp > 1 ? ", stage 0" : "");
+    cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
+    const char *on_host = on_gpu < owned ? arena_printf(arena, " (%g of it: the host has the rest)",
+                                                        1.0 - scenario->offload.optimizer)
+                                         : "";
+    sums_add(sums, "optimizer", "%s x (%g B norm + %g B Adam%s) / bandwidth%s",
+             number_quantity(arena, owned, DIM_COUNT), norm, adam.kernels[0].bytes, on_host,
+             scenario->parallel.pp > 1 ? ", stage 0" : "");
 }
 
 static void add_launch(const struct explanation *explanation, struct sums *sums)
@@ -270,7 +293,7 @@ static void print_sums(const struct explanation *explanation, FILE *out)
     sums_print(sums, out);
 }
 
-/* ", cp 2, 2 of 8 experts": what else divides a layer. */
+/* ", cp 2, 2 of 8 experts": what else divides a layer. Redundant experts are copies. */
 static const char *shares_text(const struct explanation *explanation)
 {
     const struct scenario *scenario = explanation->scenario;
@@ -280,8 +303,11 @@ static const char *shares_text(const struct explanation *explanation)
     if (scenario->model.experts == 0) {
         return cp;
     }
-    return arena_printf(arena, "%s, %" PRId64 " of %" PRId64 " experts a GPU", cp,
-                        scenario->model.experts / parallel->ep, scenario->model.experts);
+    const int64_t copies = scenario->routing.redundant_experts;
+    const int64_t experts = scenario->model.experts + copies;
+    return arena_printf(arena, "%s, %" PRId64 " of %" PRId64 " experts a GPU%s", cp,
+                        experts / parallel->ep, experts,
+                        copies > 0 ? arena_printf(arena, " (%" PRId64 " are copies)", copies) : "");
 }
 
 void explain_layer_print(const struct explanation *explanation, FILE *out)
@@ -301,9 +327,9 @@ void explain_layer_print(const struct explanation *explanation, FILE *out)
     print_example(explanation, out);
     print_phase(explanation, PHASE_FORWARD, out);
     print_phase(explanation, PHASE_BACKWARD, out);
-    if (scenario->recompute == RECOMPUTE_SELECTIVE) {
+    if (scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
         print_phase(explanation, PHASE_RECOMPUTE, out);
-    } else if (scenario->recompute == RECOMPUTE_FULL) {
+    } else if (scenario->recompute.kind == RECOMPUTE_FULL) {
         explain_paragraph(out, 2, "recomputed before each backward: the forward pass, again");
         fputc('\n', out);
     }
@@ -370,12 +396,14 @@ static void put_phase(struct json *json, const struct timed_phase *timed)
 static void put_constants(struct json *json, const struct scenario *scenario)
 {
     const struct gpu *gpu = &scenario->gpu;
+    const struct gemm_figures figures = gpu_gemm(gpu, (enum precision)scenario->precision);
     json_object_open(json, "constants");
     json_number(json, "peak_flop_per_s", gpu->peak_flop_per_s[scenario->precision]);
     json_integer(json, "sms", gpu->sms);
-    json_number(json, "gemm_efficiency", gpu->gemm_efficiency);
+    json_integer(json, "communication_sms", scenario->software.reserved_sms);
+    json_number(json, "gemm_efficiency", figures.efficiency);
     json_number(json, "gemm_derate", scenario->software.gemm_derate);
-    json_number(json, "gemm_k_half", gpu->gemm_k_half);
+    json_number(json, "gemm_k_half", figures.k_half);
     json_number(json, "memory_bandwidth_bytes_per_s", gpu->memory_bandwidth_bytes_per_s);
     json_number(json, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
     json_number(json, "launch_s", gpu->launch_s);

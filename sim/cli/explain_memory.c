@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "out/table.h"
 #include "plan/memory.h"
+#include "plan/memory_megatron.h"
 #include "spec/layout.h"
 
 #include <inttypes.h>
@@ -33,16 +34,16 @@ static void add_state(const struct explanation *explanation, const struct state_
     const struct parallel *parallel = &scenario->parallel;
     const int64_t stage = explanation->result->step.memory.worst_stage;
     const bool is_sharded = parallel->zero >= row->sharded_from;
-    const double dense_parts = is_sharded ? (double)memory_dense_ranks(parallel) : 1;
-    const double expert_parts = is_sharded ? (double)memory_expert_ranks(parallel) : 1;
+    const double dense_parts = is_sharded ? (double)memory_dense_shards(parallel) : 1;
+    const double expert_parts = is_sharded ? (double)memory_expert_shards(parallel) : 1;
     const double experts = memory_stage_expert_parameters(scenario, stage);
     const double dense = memory_stage_parameters(scenario, stage) - experts;
     const double each = row->bytes / (dense / dense_parts + experts / expert_parts);
     const char *over = parallel->cp > 1 ? ", sharded over cp x dp" : ", sharded over dp";
     if (experts > 0) {
         sums_add(sums, row->title, "(dense / %s + experts / %s) x %g B%s",
-                 share_text(explanation, row, memory_dense_ranks(parallel)),
-                 share_text(explanation, row, memory_expert_ranks(parallel)), each,
+                 share_text(explanation, row, memory_dense_shards(parallel)),
+                 share_text(explanation, row, memory_expert_shards(parallel)), each,
                  is_sharded ? over : "");
     } else {
         sums_add(sums, row->title, "parameters x %g B / %g%s", each, dense_parts,
@@ -63,42 +64,54 @@ static void add_edge(const struct explanation *explanation, double edge, struct 
     sums_is(sums, "", "%s", number_grouped(arena, edge));
 }
 
-/* Dense layers of a stage, and those with experts. */
+/* Layers of each kind on a stage. */
 struct stage_layers {
-    int64_t dense, experts;
+    int64_t of_kind[LAYER_KINDS_MAX];
+    int64_t all;
 };
 
 static struct stage_layers layers_of(const struct scenario *scenario, int64_t stage)
 {
     const struct parallel *parallel = &scenario->parallel;
-    struct stage_layers layers = {0, 0};
+    const struct model *model = &scenario->model;
+    struct stage_layers layers = {.all = 0};
     for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
-        const int64_t piece = chunk * parallel->pp + stage;
-        const int64_t all = parallel->layers_per_chunk[piece];
-        const int64_t experts =
-            model_expert_layers(&scenario->model, layout_first_layer(parallel, piece), all);
-        layers.dense += all - experts;
-        layers.experts += experts;
+        const int64_t piece = layout_piece(parallel, stage, chunk);
+        const int64_t first = layout_first_layer(parallel, piece);
+        const int64_t count = parallel->layers_per_chunk[piece];
+        layers.all += count;
+        for (int64_t i = 0; i < count; i++) {
+            layers.of_kind[model_kind(model, first + i)]++;
+        }
+        if (model->mtp_layers > 0 && piece == layout_pieces(parallel) - 1) {
+            layers.of_kind[model->mtp_kind] += model->mtp_layers;
+            layers.all += model->mtp_layers;
+        }
     }
     return layers;
 }
 
 /* A line for a kind of layer; returns what all of them have. */
-static double add_layers(const struct explanation *explanation, bool has_experts, int64_t layers,
-                         struct sums *sums)
+static double add_kind(const struct explanation *explanation, uint32_t number, int64_t layers,
+                       struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
-    const struct memory_layer_parameters of = memory_layer_parameters(scenario, has_experts);
-    if (!has_experts) {
-        sums_add(sums, "parameters of a layer", "matrices / tp %" PRId64 " + norms and biases",
-                 scenario->parallel.tp);
-    } else {
-        sums_add(sums, "of a layer with experts",
-                 "the same, router; %s in %" PRId64 " / ep %" PRId64 " experts",
-                 number_grouped(explanation->arena, of.experts), scenario->model.experts,
+    const struct layer_kind *kind = &scenario->model.kinds[number];
+    const struct memory_layer_parameters of = memory_layer_parameters(scenario, kind);
+    struct arena *arena = explanation->arena;
+    const char *title = scenario->model.kind_count > 1
+                            ? arena_printf(arena, "parameters of a layer (%s)", kind->name)
+                            : "parameters of a layer";
+    if (kind->has_experts) {
+        sums_add(sums, title, "the rest + %s in %" PRId64 " / ep %" PRId64 " experts",
+                 number_grouped(arena, of.experts),
+                 scenario->model.experts + scenario->routing.redundant_experts,
                  scenario->parallel.ep);
+    } else {
+        sums_add(sums, title, "matrices / tp %" PRId64 " + norms and biases",
+                 scenario->parallel.tp);
     }
-    sums_is(sums, "", "%s", number_grouped(explanation->arena, of.dense + of.experts));
+    sums_is(sums, "", "%s", number_grouped(arena, of.dense + of.experts));
     return (double)layers * (of.dense + of.experts);
 }
 
@@ -109,17 +122,18 @@ static void add_parameters(const struct explanation *explanation, struct sums *s
     struct arena *arena = explanation->arena;
     const double all = memory_stage_parameters(scenario, stage);
     const struct stage_layers layers = layers_of(scenario, stage);
-    const char *count =
-        arena_printf(arena, "%" PRId64 " layers x %s", layers.dense,
-                     number_grouped(arena, memory_layer_parameters(scenario, false).dense));
+    const char *count = "";
     double edge = all;
-    if (layers.dense > 0 || layers.experts == 0) {
-        edge -= add_layers(explanation, false, layers.dense, sums);
-    }
-    if (layers.experts > 0) {
-        edge -= add_layers(explanation, true, layers.experts, sums);
-        count = arena_printf(arena, "%" PRId64 " dense layers, %" PRId64 " with experts",
-                             layers.dense, layers.experts);
+    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
+        const int64_t number = layers.of_kind[i];
+        if (number > 0) {
+            edge -= add_kind(explanation, i, number, sums);
+            const struct memory_layer_parameters of =
+                memory_layer_parameters(scenario, &scenario->model.kinds[i]);
+            count = arena_printf(arena, "%s%s%" PRId64 " layers x %s", count,
+                                 count[0] == '\0' ? "" : " + ", number,
+                                 number_grouped(arena, of.dense + of.experts));
+        }
     }
     if (edge >= 1) {
         add_edge(explanation, edge, sums);
@@ -134,7 +148,9 @@ static void print_tensors(const struct explanation *explanation, FILE *out)
 {
     const struct scenario *scenario = explanation->scenario;
     struct memory_tensor tensors[MEMORY_TENSORS_MAX];
-    const uint32_t count = memory_layer_tensors(scenario, tensors);
+    const struct model *model = &scenario->model;
+    const uint32_t count =
+        memory_layer_tensors(scenario, model_layer(model, model->layers - 1), tensors);
     struct table *table = table_new(explanation->arena);
     table_column(table, "  what the backward pass of a layer needs", TABLE_LEFT);
     table_column(table, "count", TABLE_RIGHT);
@@ -157,57 +173,107 @@ static void print_tensors(const struct explanation *explanation, FILE *out)
     fprintf(out, "    each x %" PRId64 " x %s tokens; kept of a layer: %.6f MB%s\n\n",
             scenario->batch.micro, explain_count(explanation->arena, length),
             memory_layer_activation_bytes(scenario) / 1e6,
-            scenario->recompute == RECOMPUTE_FULL ? " (its input)" : "");
+            scenario->recompute.kind == RECOMPUTE_FULL ? " (its input)" : "");
 }
 
 static void add_activations(const struct explanation *explanation, struct sums *sums)
 {
     const struct memory_verdict *verdict = &explanation->result->step.memory;
+    const struct memory_use *use = &verdict->worst;
     const struct memory_activations of =
         memory_activations_of_stage(explanation->scenario, verdict->worst_stage);
-    const struct model *model = &explanation->scenario->model;
-    sums_add(sums, "kept layers", "%" PRId64 " in flight x %.6f MB%s", of.layers_in_flight,
-             of.layer_bytes / 1e6,
-             model->experts > 0 && model->dense_layers > 0 ? ", dense ones less or more" : "");
+    const bool is_mixed = explanation->scenario->model.kind_count > 1;
+    sums_add(sums, "kept layers", "at most %" PRId64 " in flight x %.6f MB%s", of.layers_in_flight,
+             of.layer_bytes / 1e6, is_mixed ? " (of the last kind)" : "");
     sums_is(sums, "GB", "%.6f", of.kept_bytes / 1e9);
-    if (of.recomputed_bytes > 0) {
-        sums_add(sums, "a layer computed again", "everything - kept, one at a time");
-        sums_is(sums, "GB", "%.6f", of.recomputed_bytes / 1e9);
-    }
     if (of.embedding_bytes > 0) {
         sums_add(sums, "embedding dropout masks", "microbatches in flight x hidden x 1 B");
         sums_is(sums, "GB", "%.6f", of.embedding_bytes / 1e9);
     }
     if (of.head_bytes > 0) {
         sums_add(sums, "head", "logits with fp32 copy %.6f GB, norm's input and output",
-                 verdict->worst.logits_bytes / 1e9);
+                 use->logits_bytes / 1e9);
         sums_is(sums, "GB", "%.6f", of.head_bytes / 1e9);
     }
     sums_add(sums, "activations", "the sum of these");
-    sums_is(sums, "GB", "%.6f", verdict->worst.activations_bytes / 1e9);
+    sums_is(sums, "GB", "%.6f", use->activations_bytes / 1e9);
+    if (of.recomputed_bytes > 0) {
+        sums_add(sums, "a layer computed again", "everything - kept, one at a time");
+        sums_is(sums, "GB", "%.6f", of.recomputed_bytes / 1e9);
+    }
+    sums_add(sums, "at work",
+             use->moment == MEMORY_AT_LOSS
+                 ? "more copies of the logits, messages between stages"
+                 : "gradients of the running layer, messages between stages");
+    sums_is(sums, "GB", "%.6f", of.working_bytes / 1e9);
+    sums_add(sums, "temporaries", "the sum of these");
+    sums_is(sums, "GB", "%.6f", use->temporary_bytes / 1e9);
 }
 
 /* ---- the rest and the sum ------------------------------------------------------------ */
+
+static const char *buffers_text(const struct explanation *explanation)
+{
+    const struct scenario *scenario = explanation->scenario;
+    if (scenario->parallel.zero < 3) {
+        return arena_printf(explanation->arena, "buckets of %g MB, copies of gradients",
+                            scenario->software.bucket_bytes / 1e6);
+    }
+    return arena_printf(explanation->arena, "gathered %s, gradients of a unit",
+                        scenario->parallel.reshard == RESHARD_FORWARD
+                            ? arena_printf(explanation->arena,
+                                           "weights of the largest unit and %" PRId64
+                                           " layers ahead",
+                                           scenario->software.fsdp_prefetch)
+                            : "weights of all layers");
+}
+
+static void add_overhead(const struct memory_use *use, const char *software, struct sums *sums)
+{
+    const struct {
+        const char *title, *what;
+        double bytes;
+    } rows[] = {
+        {"CUDA context", software, use->context_bytes},
+        {"communication", "buffers of each group of ranks", use->communication_bytes},
+        {"fragmentation", "share of what is allocated", use->fragmentation_bytes},
+        {"a lump", software, use->lump_bytes},
+    };
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].bytes > 0) {
+            sums_add(sums, rows[i].title, "%s", rows[i].what);
+            sums_is(sums, "GB", "%.6f", rows[i].bytes / 1e9);
+        }
+    }
+    sums_add(sums, "overhead", "the sum of these");
+    sums_is(sums, "GB", "%.6f", use->overhead_bytes / 1e9);
+}
 
 static void add_rest(const struct explanation *explanation, struct sums *sums)
 {
     const struct scenario *scenario = explanation->scenario;
     const struct memory_verdict *verdict = &explanation->result->step.memory;
-    if (scenario->parallel.zero == 2) {
-        sums_add(sums, "buffers", "a bucket of gradients, %g MB at most",
-                 scenario->software.bucket_bytes / 1e6);
-        sums_is(sums, "GB", "%.6f", verdict->worst.buffers_bytes / 1e9);
-    } else if (scenario->parallel.zero == 3) {
-        sums_add(sums, "buffers",
-                 "weights of the largest unit and %" PRId64 " layers ahead, its gradient",
-                 scenario->software.fsdp_prefetch);
-        sums_is(sums, "GB", "%.6f", verdict->worst.buffers_bytes / 1e9);
+    const struct memory_use *use = &verdict->worst;
+    if (use->buffers_bytes > 0) {
+        sums_add(sums, "buffers", "%s", buffers_text(explanation));
+        sums_is(sums, "GB", "%.6f", use->buffers_bytes / 1e9);
     }
-    sums_add(sums, "overhead", "context, NCCL, fragmentation (%s)", scenario->software.name);
-    sums_is(sums, "GB", "%.6f", verdict->worst.overhead_bytes / 1e9);
-    sums_add(sums, "total", "of %.2f GB: %s", verdict->limit_bytes / 1e9,
-             verdict->fits ? "fits" : "DOES NOT FIT");
-    sums_is(sums, "GB", "%.6f", verdict->worst.total_bytes / 1e9);
+    add_overhead(use, scenario->software.name, sums);
+    const char *when =
+        arena_printf(explanation->arena, "at %s of microbatch %" PRIu32 ", chunk %" PRIu32,
+                     memory_moment_names[use->moment], use->microbatch, use->chunk);
+    sums_add(sums, "total", "of %.2f GB, %s: %s", verdict->limit_bytes / 1e9, when,
+             verdict->fits_gpu ? "fits" : "DOES NOT FIT");
+    sums_is(sums, "GB", "%.6f", use->total_bytes / 1e9);
+    if (use->host_bytes > 0) {
+        sums_add(sums, "on the host", "offloaded");
+        sums_is(sums, "GB", "%.6f", use->host_bytes / 1e9);
+    }
+    const double theirs = memory_megatron_bytes(scenario);
+    if (theirs > 0) {
+        sums_add(sums, "Megatron-LM's own report", "weights, states and activations");
+        sums_is(sums, "GB", "%.6f", theirs / 1e9);
+    }
 }
 
 void explain_memory_print(const struct explanation *explanation, FILE *out)
@@ -222,7 +288,7 @@ void explain_memory_print(const struct explanation *explanation, FILE *out)
     };
     fprintf(out, "  Stage %" PRId64 " of %" PRId64 ", ZeRO %" PRId64 ", recompute %s\n",
             verdict->worst_stage, scenario->parallel.pp, scenario->parallel.zero,
-            recompute_names[scenario->recompute]);
+            recompute_names[scenario->recompute.kind]);
     struct sums *sums = sums_new(explanation->arena);
     add_parameters(explanation, sums);
     sums_print(sums, out);
@@ -249,6 +315,7 @@ static void put_activations(const struct explanation *explanation, struct json *
     json_number(json, "layer_bytes", of.layer_bytes);
     json_number(json, "kept_bytes", of.kept_bytes);
     json_number(json, "recomputed_bytes", of.recomputed_bytes);
+    json_number(json, "working_bytes", of.working_bytes);
     json_number(json, "embedding_bytes", of.embedding_bytes);
     json_number(json, "head_bytes", of.head_bytes);
     json_number(json, "total_bytes", explanation->result->step.memory.worst.activations_bytes);
@@ -258,7 +325,9 @@ static void put_activations(const struct explanation *explanation, struct json *
 static void put_tensors(const struct explanation *explanation, struct json *json)
 {
     struct memory_tensor tensors[MEMORY_TENSORS_MAX];
-    const uint32_t count = memory_layer_tensors(explanation->scenario, tensors);
+    const struct model *model = &explanation->scenario->model;
+    const uint32_t count =
+        memory_layer_tensors(explanation->scenario, model_layer(model, model->layers - 1), tensors);
     json_array_open(json, "layer_tensors");
     for (uint32_t i = 0; i < count; i++) {
         json_object_open(json, NULL);
@@ -291,6 +360,15 @@ void explain_memory_json(const struct explanation *explanation, struct json *jso
     json_number(json, "logits_bytes", use->logits_bytes);
     json_number(json, "buffers_bytes", use->buffers_bytes);
     json_number(json, "overhead_bytes", use->overhead_bytes);
+    json_number(json, "temporary_bytes", use->temporary_bytes);
+    json_number(json, "context_bytes", use->context_bytes);
+    json_number(json, "communication_bytes", use->communication_bytes);
+    json_number(json, "fragmentation_bytes", use->fragmentation_bytes);
+    json_number(json, "host_bytes", use->host_bytes);
+    json_text(json, "peak_at", memory_moment_names[use->moment]);
+    json_integer(json, "peak_microbatch", use->microbatch);
+    json_integer(json, "peak_chunk", use->chunk);
+    json_number(json, "megatron_report_bytes", memory_megatron_bytes(explanation->scenario));
     json_number(json, "total_bytes", use->total_bytes);
     json_number(json, "limit_bytes", verdict->limit_bytes);
     json_bool(json, "fits", verdict->fits);

@@ -58,7 +58,8 @@ static void add_checkpoints(const struct explanation *explanation, struct sums *
     if (!scenario->checkpoint.is_enabled) {
         return;
     }
-    const double parameters = (double)cost_parameters(&scenario->model).total;
+    const struct parameter_count count = cost_parameters(&scenario->model);
+    const double parameters = (double)(count.total + count.mtp);
     const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
     const int64_t every = run_checkpoint_interval(&scenario->checkpoint,
                                                   sim_time_to_s(explanation->result->step.step_ns));

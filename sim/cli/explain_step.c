@@ -4,18 +4,20 @@
 
 #include "base/arena.h"
 #include "out/screen.h"
-#include "plan/schedule.h"
+#include "plan/schedule_pairs.h"
+#include "spec/layout.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- pipeline ------------------------------------------------------------------ */
 
 struct pipeline {
     struct schedule_shape shape;
-    double ratio;       /* (p - 1) / (v m) */
-    double work_s;      /* inside microbatches, mean of all GPUs */
-    double bubble_s;    /* simulated */
-    uint32_t in_flight; /* (chunk, microbatch) pairs of the first stage */
+    double ratio;      /* bubble / work, with every F, B and W alike */
+    double work_s;     /* inside microbatches, mean of all GPUs */
+    double bubble_s;   /* simulated */
+    int64_t in_flight; /* (chunk, microbatch) pairs of the first stage */
     int64_t layers_in_flight;
 };
 
@@ -24,27 +26,91 @@ static double cause_s(const struct explanation *explanation, enum cause cause)
     return explain_mean_s(explanation->scenario, explanation->result->step.gpu_ns[cause]);
 }
 
+/* How the literature writes the bubble over the work when F = B = W; a pair takes as long as
+ * its two. */
+static const char *const bubble_formulas[SCHEDULE_COUNT_] = {
+    [SCHEDULE_GPIPE] = "(p - 1) / (v m)",
+    [SCHEDULE_1F1B] = "(p - 1) / (v m)",
+    [SCHEDULE_INTERLEAVED] = "(p - 1) / (v m)",
+    [SCHEDULE_ZB_H1] = "(p - 1)(F + B - W) / (m (F + B + W))",
+    [SCHEDULE_ZB_H2] = "longest path of the orders (stages begin and end apart, and meet then)",
+    [SCHEDULE_ZB_V] = "longest path of the orders (stages begin and end apart, and meet then)",
+    [SCHEDULE_DUALPIPE] = "(p/2 - 1)(FB + B - 2W) / (m (F + B + W))",
+    [SCHEDULE_DUALPIPEV] = "(p - 1)(FB + B - 2W) / (2 m (F + B + W))",
+    [SCHEDULE_FILE] = "longest path of the orders",
+};
+
+static const struct schedule_costs even_costs = {
+    .forward = 1, .backward = 1, .weights = 1, .pair = 3};
+
+/* Pairs of a forward and a backward beside the schedule's own: the closed form has none. */
+static bool has_pairs(const struct scenario *scenario)
+{
+    const enum schedule_kind kind = schedule_shape_of(scenario).kind;
+    return scenario->parallel.overlaps_experts &&
+           (kind == SCHEDULE_1F1B || kind == SCHEDULE_INTERLEAVED);
+}
+
+/* The closed form is of the time from a stage's first action to its last; but stages begin one
+ * after the other, and all meet for the gradients' norm. */
+static bool is_of_spans(enum schedule_kind kind)
+{
+    return kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
+}
+
+/* By closed form; where there is none, or not for so few microbatches, by the longest path. */
+static double bubble_ratio(const struct explanation *explanation,
+                           const struct schedule_shape *shape)
+{
+    const double formula = schedule_time_formula(shape, &even_costs);
+    const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1 : shape->chunks;
+    const double work = 3 * chunks * shape->microbatches;
+    if (!isnan(formula) && !is_of_spans(shape->kind) && !has_pairs(explanation->scenario)) {
+        return formula / work - 1;
+    }
+    struct arena *arena = explanation->arena;
+    struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        orders[stage] = schedule_order_of(arena, explanation->scenario, stage);
+    }
+    return schedule_evaluate(arena, shape, orders, &even_costs).idle / work;
+}
+
+/* Of the first stage; `weights` of each of its chunks. */
+static int64_t in_flight(const struct explanation *explanation, const struct schedule_shape *shape,
+                         const int64_t *weights)
+{
+    const struct schedule_order order =
+        schedule_order_of(explanation->arena, explanation->scenario, 0);
+    return schedule_live(shape, &order, weights, true);
+}
+
+static void count_in_flight(const struct explanation *explanation, struct pipeline *pipeline)
+{
+    const struct parallel *parallel = &explanation->scenario->parallel;
+    struct arena *arena = explanation->arena;
+    const uint32_t chunks = pipeline->shape.chunks;
+    int64_t *ones = arena_array(arena, chunks, sizeof *ones);
+    int64_t *layers = arena_array(arena, chunks, sizeof *layers);
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        ones[chunk] = 1;
+        layers[chunk] = parallel->layers_per_chunk[layout_piece(parallel, 0, chunk)];
+    }
+    pipeline->in_flight = in_flight(explanation, &pipeline->shape, ones);
+    pipeline->layers_in_flight = in_flight(explanation, &pipeline->shape, layers);
+}
+
 static struct pipeline pipeline_of(const struct explanation *explanation)
 {
     const struct scenario *scenario = explanation->scenario;
-    const struct parallel *parallel = &scenario->parallel;
-    struct pipeline pipeline = {
-        .shape = {.kind = (enum schedule_kind)parallel->schedule,
-                  .stages = (uint32_t)parallel->pp,
-                  .chunks = (uint32_t)parallel->virtual_stages,
-                  .microbatches = (uint32_t)scenario->batch.microbatches},
-    };
-    const struct schedule_shape *shape = &pipeline.shape;
-    pipeline.ratio = schedule_makespan_formula(shape, 0.5, 0.5) /
-                         ((double)shape->chunks * (double)shape->microbatches) -
-                     1;
+    struct pipeline pipeline = {.shape = schedule_shape_of(scenario)};
+    pipeline.ratio = bubble_ratio(explanation, &pipeline.shape);
     pipeline.work_s = cause_s(explanation, CAUSE_COMPUTE) + cause_s(explanation, CAUSE_RECOMPUTE) +
                       cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
                       cause_s(explanation, CAUSE_INTERFERENCE) +
                       cause_s(explanation, CAUSE_EXPOSED_TP);
     pipeline.bubble_s = cause_s(explanation, CAUSE_BUBBLE);
-    pipeline.in_flight = schedule_live_chunks_formula(shape, 0);
-    pipeline.layers_in_flight = schedule_live_layers(shape, 0, parallel->layers_per_chunk);
+    count_in_flight(explanation, &pipeline);
     return pipeline;
 }
 
@@ -54,7 +120,7 @@ static const char *layers_of_chunks(struct arena *arena, const struct parallel *
     const int64_t *layers = parallel->layers_per_chunk;
     int64_t least = layers[0];
     int64_t most = layers[0];
-    for (int64_t i = 1; i < parallel->pp * parallel->virtual_stages; i++) {
+    for (int64_t i = 1; i < layout_pieces(parallel); i++) {
         least = layers[i] < least ? layers[i] : least;
         most = layers[i] > most ? layers[i] : most;
     }
@@ -72,16 +138,24 @@ static void print_shape(const struct explanation *explanation, FILE *out)
                      "%s: p = %" PRId64 " stages, v = %" PRId64
                      " chunks each of %s layers, m = %" PRId64 " microbatches = batch %" PRId64
                      " / (dp %" PRId64 " x micro %" PRId64 ").",
-                     schedule_names[parallel->schedule], parallel->pp, parallel->virtual_stages,
+                     schedule_name_of(scenario), parallel->pp, parallel->virtual_stages,
                      layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
                      scenario->batch.global, parallel->dp, scenario->batch.micro));
 }
 
-static void add_bubble(const struct pipeline *pipeline, struct sums *sums)
+static void add_bubble(const struct scenario *scenario, const struct pipeline *pipeline,
+                       struct sums *sums)
 {
     const struct schedule_shape *shape = &pipeline->shape;
-    sums_add(sums, "bubble / work by formula", "(p - 1) / (v m) = (%u - 1) / (%u x %u)",
-             shape->stages, shape->chunks, shape->microbatches);
+    const char *formula = bubble_formulas[shape->kind];
+    if (has_pairs(scenario)) {
+        sums_add(sums, "bubble / work by formula", "longest path of the pairs, F = B = W");
+    } else if (schedule_splits_weights(shape->kind)) {
+        sums_add(sums, "bubble / work by formula", "%s, F = B = W", formula);
+    } else {
+        sums_add(sums, "bubble / work by formula", "%s = (%u - 1) / (%u x %u)", formula,
+                 shape->stages, shape->chunks, shape->microbatches);
+    }
     sums_is(sums, "", "%.6f", pipeline->ratio);
     sums_add(sums, "work in microbatches", "compute, recompute, gaps, interference, exposed tp");
     sums_is(sums, "s", "%.6f", pipeline->work_s);
@@ -98,10 +172,11 @@ void explain_pipeline_print(const struct explanation *explanation, FILE *out)
     print_shape(explanation, out);
     struct sums *sums = sums_new(explanation->arena);
     if (pipeline.shape.stages > 1) {
-        add_bubble(&pipeline, sums);
+        add_bubble(explanation->scenario, &pipeline, sums);
     }
-    sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, backward not");
-    sums_is(sums, "", "%u", pipeline.in_flight);
+    sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, %s not",
+             schedule_splits_weights(pipeline.shape.kind) ? "W" : "backward");
+    sums_is(sums, "", "%" PRId64, pipeline.in_flight);
     sums_add(sums, "layers in flight", "their layers, at most (activations pay for them)");
     sums_is(sums, "", "%" PRId64, pipeline.layers_in_flight);
     sums_print(sums, out);
@@ -110,7 +185,7 @@ void explain_pipeline_print(const struct explanation *explanation, FILE *out)
 void explain_pipeline_json(const struct explanation *explanation, struct json *json)
 {
     const struct pipeline pipeline = pipeline_of(explanation);
-    json_text(json, "schedule", schedule_names[pipeline.shape.kind]);
+    json_text(json, "schedule", schedule_name_of(explanation->scenario));
     json_integer(json, "stages", pipeline.shape.stages);
     json_integer(json, "chunks", pipeline.shape.chunks);
     json_integer(json, "microbatches", pipeline.shape.microbatches);

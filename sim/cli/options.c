@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "cli/version.h"
+#include "plan/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ void options_init(struct options *options, struct cli *cli)
 
 /* ---- general ------------------------------------------------------------- */
 
-enum { KEY_SEED = 0x100, KEY_FOLD, KEY_DB, KEY_CATALOGUE, KEY_JSON, KEY_SET };
+enum { KEY_SEED = 0x100, KEY_FOLD, KEY_DB, KEY_CATALOGUE, KEY_JSON, KEY_SET, KEY_CONVENTION };
 
 static const struct argp_option general_list[] = {
     {"json", KEY_JSON, NULL, 0, "One JSON document instead of text", 0},
@@ -95,6 +96,32 @@ static error_t parse_prediction(int key, char *argument, struct argp_state *stat
 }
 
 const struct argp options_prediction = {.options = prediction_list, .parser = parse_prediction};
+
+/* ---- convention ------------------------------------------------------------- */
+
+static const struct argp_option convention_list[] = {
+    {"mfu-convention", KEY_CONVENTION, "NAME", 0,
+     "Give mfu as papers count it, too: causal (ours), megatron, palm, 6nd", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_convention(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    if (key != KEY_CONVENTION) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
+        if (strcmp(argument, flop_convention_names[i]) == 0) {
+            options->mfu_convention = i;
+            return 0;
+        }
+    }
+    argp_error(state, "--mfu-convention is causal, megatron, palm or 6nd, not '%s'", argument);
+    return 0;
+}
+
+const struct argp options_convention = {.options = convention_list, .parser = parse_convention};
 
 /* ---- store ------------------------------------------------------------------ */
 

@@ -33,6 +33,7 @@ struct options {
     size_t set_capacity;
     const char *db_path;
     const char *catalogue_directory; /* NULL: not given */
+    uint32_t mfu_convention;         /* enum flop_convention */
     bool stores;                     /* false: --no-db */
     bool folds;
     bool is_json;
@@ -45,6 +46,8 @@ void options_init(struct options *options, struct cli *cli);
 extern const struct argp options_general;
 /* --set --seed --fold */
 extern const struct argp options_prediction;
+/* --mfu-convention */
+extern const struct argp options_convention;
 /* --db */
 extern const struct argp options_store;
 /* All three, as the children of a command's parser. */

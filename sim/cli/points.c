@@ -40,6 +40,9 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
     if (points_is_good(row)) {
         return "";
     }
+    if (row->has_run && !row->fits && row->memory_peak_bytes <= row->memory_limit_bytes) {
+        return "OOM: the host holds less than is offloaded";
+    }
     if (row->has_run && !row->fits) {
         return arena_printf(arena, "OOM: needs %.1f GB of %.0f", row->memory_peak_bytes / 1e9,
                             row->memory_limit_bytes / 1e9);

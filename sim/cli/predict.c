@@ -54,6 +54,7 @@ void predict_result(const struct options *options, const struct scenario *scenar
     const struct run_request request = {options->folds, stoker_version()};
     const double start_s = host_now_s();
     run_predict(options->cli->arena, scenario, &request, result);
+    result->mfu_convention = options->mfu_convention;
     result->step.engine.host_s = host_now_s() - start_s;
     result->step.engine.host_peak_bytes = host_peak_bytes();
     if (options->is_verbose) {

@@ -13,7 +13,7 @@ static const struct argp_option option_list[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct options_rule rule = {3, 1, 1, "a scenario file"};
+    static const struct options_rule rule = {4, 1, 1, "a scenario file"};
     struct options *options = state->input;
     if (key == KEY_NO_DB) {
         options->stores = false;
@@ -22,6 +22,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return options_parse_common(key, argument, state, &rule);
 }
 
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0},
+    {&options_convention, 0, NULL, 0},
+    {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
@@ -29,7 +37,7 @@ static const struct argp parser = {
     .doc = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
            "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
            "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
-    .children = options_all,
+    .children = children,
 };
 
 static void store_result(const struct options *options, const struct result *result)

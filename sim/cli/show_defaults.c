@@ -5,6 +5,7 @@
 #include "cli/show_defaults.h"
 
 #include "base/arena.h"
+#include "spec/layout.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ enum value_kind {
     VALUE_TEXT,
     VALUE_FIXED,  /* the text in `names` */
     VALUE_LAYERS, /* layers of each chunk */
+    VALUE_NONE,   /* there is no default: the note says why */
 };
 
 /* When a row counts at all. */
@@ -29,6 +31,18 @@ enum when {
     WITHOUT_CHECKPOINT,
     WITHOUT_TOKENS,
     WITH_EXPERTS,
+    WITHOUT_EXPERTS,
+    WITH_LATENT,
+    WITHOUT_LATENT,
+    WITH_WINDOW_EVERY,
+    WITH_FULL_EVERY,
+    WITHOUT_WINDOW,
+    WITH_LAYERNORM,
+    WITH_SHARED,
+    WITHOUT_SHARED,
+    WITH_FP8,
+    WITHOUT_FP8,
+    WITHOUT_LORA,
     WITH_LEAVES, /* of fabrics */
     WITH_PODS,
     WITH_GROUPS,
@@ -53,10 +67,15 @@ static const char *const norm_names[] = {"layernorm", "rmsnorm"};
 static const char *const position_names[] = {"learned", "rotary", "alibi"};
 static const char *const checkpoint_modes[] = {"blocking", "async"};
 static const char *const off[] = {"off"};
+static const char *const yes[] = {"true"};
 static const char *const no[] = {"false"};
 static const char *const shared[] = {"shared"};
 static const char *const nobody[] = {"[]"};
 static const char *const tuned[] = {"{}"};
+static const char *const usual_order[] = {"tp-cp-ep-dp-pp"};
+static const char *const kept[] = {"as-computed"};
+static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
+                                     "fp8",  "mxfp8", "nvfp4", "none"};
 
 #define AT(member) .offset = offsetof(struct scenario, member)
 #define COUNT(path_, member) .path = (path_), .kind = VALUE_COUNT, AT(member)
@@ -65,6 +84,7 @@ static const char *const tuned[] = {"{}"};
 #define CHOICE(path_, member, names_) \
     .path = (path_), .kind = VALUE_CHOICE, AT(member), .names = (names_)
 #define FIXED(path_, text) .path = (path_), .kind = VALUE_FIXED, .names = text
+#define NONE(path_, note_) .path = (path_), .kind = VALUE_NONE, .note = (note_)
 #define QUANTITY(path_, member, dimension_) \
     .path = (path_), .kind = VALUE_QUANTITY, AT(member), .dimension = (dimension_)
 #define PEAK(name, index)                                                   \
@@ -82,14 +102,38 @@ static const struct row rows[] = {
     {COUNT("parallel.pp", parallel.pp)},
     {COUNT("parallel.dp", parallel.dp), .note = "the GPUs that are left", .is_adjusted = true},
     {COUNT("parallel.ep", parallel.ep)},
+    {COUNT("parallel.etp", parallel.etp), .note = "as tp"},
     {COUNT("parallel.zero", parallel.zero)},
+    {COUNT("parallel.zero_group", parallel.zero_group), .note = "cp x dp"},
+    {CHOICE("parallel.reshard", parallel.reshard, reshard_names)},
+    {CHOICE("parallel.cp_type", parallel.context, context_names)},
+    {FIXED("parallel.order", usual_order)},
     {CHOICE("parallel.schedule", parallel.schedule, schedule_names), .is_adjusted = true},
     {COUNT("parallel.virtual_stages", parallel.virtual_stages)},
+    {BOOL("parallel.overlap_experts", parallel.overlaps_experts)},
     {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel), .is_adjusted = true},
     {.path = "parallel.layers_per_stage", .kind = VALUE_LAYERS, .note = "spread evenly"},
+    {NONE("parallel.first_stage_layers", "as layers_per_stage says")},
+    {NONE("parallel.last_stage_layers", "as layers_per_stage says")},
+    {FIXED("parallel.embedding_slot", no)},
+    {FIXED("parallel.loss_slot", no)},
     {COUNT("batch.micro", batch.micro)},
     {COUNT("batch.sequence_length", batch.sequence_length), .note = "the model's longest"},
-    {CHOICE("recompute", recompute, recompute_names)},
+    {CHOICE("recompute", recompute.kind, recompute_names)},
+    {CHOICE("optimizer.gradients", optimizer.gradients, state_names), .note = "the software's"},
+    {CHOICE("optimizer.master", optimizer.master, state_names)},
+    {CHOICE("optimizer.moments", optimizer.moments, state_names)},
+    {BOOL("optimizer.clip", optimizer.clips)},
+    {QUANTITY("offload.optimizer", offload.optimizer, DIM_FRACTION)},
+    {COUNT("offload.activation_layers", offload.activation_layers)},
+    {NONE("routing", "every layer is dense"), .when = WITHOUT_EXPERTS},
+    {CHOICE("routing.distribution", routing.kind, token_routing_names), .when = WITH_EXPERTS},
+    {QUANTITY("routing.spread", routing.spread, DIM_COUNT), .is_optional = true,
+     .note = "tokens spread evenly", .when = WITH_EXPERTS},
+    {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT), .is_optional = true,
+     .note = "no token is dropped", .when = WITH_EXPERTS},
+    {COUNT("routing.redundant_experts", routing.redundant_experts), .when = WITH_EXPERTS},
+    {FIXED("lora", off), .when = WITHOUT_LORA},
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT), .is_optional = true,
      .note = "only the step is predicted", .when = WITHOUT_TOKENS},
     {FIXED("run.checkpoint", off), .when = WITHOUT_CHECKPOINT},
@@ -111,12 +155,30 @@ static const struct row rows[] = {
     {COUNT("seed", seed)},
 
     {TEXT("model.title", model.title)},
-    {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads"},
-    {COUNT("model.head_dim", model.head_dim), .note = "hidden / heads"},
+    {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads", .when = WITHOUT_LATENT},
+    {COUNT("model.head_dim", model.head_dim), .note = "hidden / heads", .when = WITHOUT_LATENT},
+    {NONE("model.latent", "heads are not compressed"), .when = WITHOUT_LATENT},
+    {COUNT("model.latent.q_rank", model.latent.q_rank), .when = WITH_LATENT},
     {CHOICE("model.mlp", model.mlp, mlp_names)},
     {CHOICE("model.norm", model.norm, norm_names)},
+    {FIXED("model.norm_biases", yes), .when = WITH_LAYERNORM},
     {CHOICE("model.positions", model.positions, position_names)},
     {BOOL("model.biases", model.has_biases)},
+    {BOOL("model.qkv_biases", model.has_qkv_biases), .note = "as biases"},
+    {BOOL("model.projection_biases", model.has_projection_biases), .note = "as biases"},
+    {BOOL("model.mlp_biases", model.has_mlp_biases), .note = "as biases"},
+    {BOOL("model.qk_norm", model.has_qk_norm), .when = WITHOUT_LATENT},
+    {FIXED("model.causal", yes)},
+    {BOOL("model.sinks", model.has_sinks)},
+    {COUNT("model.window", model.window), .is_optional = true, .note = "all keys are seen"},
+    {COUNT("model.window_every", model.window_every), .when = WITH_WINDOW_EVERY},
+    {NONE("model.window_every", "full_every says which layers have it"), .when = WITH_FULL_EVERY},
+    {NONE("model.window_every", "all keys are seen"), .when = WITHOUT_WINDOW},
+    {COUNT("model.full_every", model.full_every), .is_optional = true,
+     .note = "window_every says which layers have it", .when = WITH_WINDOW_EVERY},
+    {NONE("model.full_every", "all keys are seen"), .when = WITHOUT_WINDOW},
+    {COUNT("model.mtp_layers", model.mtp_layers)},
+    {FIXED("model.blocks", nobody)},
     {BOOL("model.tied_embeddings", model.has_tied_embeddings)},
     {BOOL("model.embedding_norm", model.has_embedding_norm)},
     {BOOL("model.dropout", model.has_dropout)},
@@ -124,6 +186,15 @@ static const struct row rows[] = {
     {COUNT("model.expert_hidden", model.expert_hidden), .note = "ffn_hidden", .when = WITH_EXPERTS},
     {COUNT("model.shared_experts", model.shared_experts), .when = WITH_EXPERTS},
     {COUNT("model.dense_layers", model.dense_layers), .when = WITH_EXPERTS},
+    {COUNT("model.expert_every", model.expert_every), .when = WITH_EXPERTS},
+    {COUNT("model.shared_hidden", model.shared_hidden), .note = "shared_experts x expert_hidden",
+     .when = WITH_SHARED},
+    {NONE("model.shared_hidden", "no shared experts"), .when = WITHOUT_SHARED},
+    {BOOL("model.router_biases", model.has_router_biases), .when = WITH_EXPERTS},
+    {COUNT("model.expert_groups", model.expert_groups), .is_optional = true,
+     .note = "routing is not limited", .when = WITH_EXPERTS},
+    {COUNT("model.group_limit", model.group_limit), .is_optional = true,
+     .note = "routing is not limited", .when = WITH_EXPERTS},
     {QUANTITY("model.advertised_parameters", model.advertised_parameters, DIM_COUNT),
      .is_optional = true, .note = "not stated"},
 
@@ -163,27 +234,64 @@ static const struct row rows[] = {
     {COUNT("software.fsdp.prefetch", software.fsdp_prefetch)},
     {QUANTITY("software.interference.nvlink", software.nvlink_interference, DIM_FRACTION)},
     {QUANTITY("software.interference.network", software.network_interference, DIM_FRACTION)},
+    {COUNT("software.interference.sms", software.reserved_sms)},
     {BOOL("software.fusion.bias_activation", software.fuses_bias_activation)},
     {BOOL("software.fusion.dropout_add", software.fuses_dropout_add)},
     {BOOL("software.fusion.norm", software.fuses_norm)},
     {BOOL("software.fusion.softmax", software.fuses_softmax)},
     {QUANTITY("software.host.per_kernel", software.host_per_kernel_s, DIM_SECONDS)},
     {QUANTITY("software.host.per_step", software.host_per_step_s, DIM_SECONDS)},
+    {QUANTITY("software.host.update", software.host_update_bytes_per_s, DIM_BYTES_PER_S)},
     {QUANTITY("software.gemm.derate", software.gemm_derate, DIM_FRACTION)},
-    {QUANTITY("software.memory.overhead", software.memory_overhead_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.overhead", software.memory.overhead_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.context", software.memory.context_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.communicator", software.memory.communicator_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.fragmentation", software.memory.fragmentation, DIM_FRACTION)},
+    {QUANTITY("software.memory.loss", software.memory.loss_bytes, DIM_BYTES), .is_optional = true,
+     .note = "logits and their fp32 copy"},
+    {CHOICE("software.memory.backward_gradients", software.memory.backward_gradients, copies)},
+    {CHOICE("software.memory.step_gradients", software.memory.step_gradients, copies)},
+    {BOOL("software.memory.weights_beside_master", software.memory.has_weights_beside_master)},
+    {BOOL("software.memory.keeps_every_second_product",
+          software.memory.keeps_every_second_product)},
+    {BOOL("software.memory.expert_results", software.memory.keeps_expert_results)},
+    {FIXED("software.memory.activation_input", kept)},
+    {COUNT("software.memory.bucket_count", software.memory.bucket_count)},
+    {CHOICE("software.experts.dispatch", software.dispatch, exchange_format_names)},
+    {CHOICE("software.experts.exchange", software.exchange, exchange_kind_names)},
+    {CHOICE("software.experts.combine", software.combine, exchange_format_names)},
+    {NONE("software.fp8", "nothing of fewer than 16 bits"), .when = WITHOUT_FP8},
+    {BOOL("software.fp8.gemms.forward", software.low.in_forward), .when = WITH_FP8},
+    {BOOL("software.fp8.gemms.dgrad", software.low.in_dgrad), .when = WITH_FP8},
+    {BOOL("software.fp8.gemms.wgrad", software.low.in_wgrad), .when = WITH_FP8},
+    {CHOICE("software.fp8.recipe", software.low.recipe, scaling_recipe_names), .when = WITH_FP8},
+    {CHOICE("software.fp8.weights", software.low.weights, weight_conversion_names),
+     .when = WITH_FP8},
+    {BOOL("software.fp8.fuses.norm", software.low.fuses_norm), .when = WITH_FP8},
+    {BOOL("software.fp8.fuses.activation", software.low.fuses_activation), .when = WITH_FP8},
+    {BOOL("software.fp8.keeps_inputs", software.low.keeps_inputs), .when = WITH_FP8},
+    {BOOL("software.fp8.gathers_parameters", software.low.gathers_parameters), .when = WITH_FP8},
+    {BOOL("software.fp8.gathers_activations", software.low.gathers_activations), .when = WITH_FP8},
 
     {TEXT("gpu.title", gpu.title)},
     {PEAK("fp32", PRECISION_FP32)},
     {PEAK("tf32", PRECISION_TF32)},
     {PEAK("fp16", PRECISION_FP16)},
     {PEAK("bf16", PRECISION_BF16)},
+    {PEAK("fp8", PRECISION_FP8)},
+    {PEAK("mxfp8", PRECISION_MXFP8)},
+    {PEAK("nvfp4", PRECISION_NVFP4)},
     {QUANTITY("gpu.price.gpu_hour", gpu.gpu_hour_usd, DIM_USD), .is_optional = true,
      .note = "not priced"},
     {QUANTITY("gpu.power.idle_fraction", gpu.idle_power_fraction, DIM_FRACTION)},
     {QUANTITY("gpu.power.busy_fraction", gpu.busy_power_fraction, DIM_FRACTION)},
+    {NONE("gpu.gemm_fp8", "this GPU does not multiply in it")},
+    {NONE("gpu.gemm_mxfp8", "this GPU does not multiply in it")},
+    {NONE("gpu.gemm_nvfp4", "this GPU does not multiply in it")},
     {ATTENTION("fa1", ATTENTION_FA1)},
     {ATTENTION("fa2", ATTENTION_FA2)},
     {ATTENTION("fa3", ATTENTION_FA3)},
+    {ATTENTION("cudnn", ATTENTION_CUDNN)},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
@@ -208,7 +316,7 @@ static const char *quantity_text(struct arena *arena, double value, enum dimensi
 /* One count for each chunk, in the order in which layers_per_stage takes them. */
 static const char *layers_text(struct arena *arena, const struct parallel *parallel)
 {
-    const int64_t chunks = parallel->pp * parallel->virtual_stages;
+    const int64_t chunks = layout_pieces(parallel);
     struct doc_node *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
     for (int64_t i = 0; i < chunks; i++) {
         counts[i].kind = DOC_SCALAR;
@@ -248,6 +356,8 @@ static const char *value_text(struct arena *arena, const struct scenario *scenar
         return *(const bool *)member ? "true" : "false";
     case VALUE_CHOICE:
         return row->names[*(const uint32_t *)member];
+    case VALUE_NONE:
+        return NULL;
     case VALUE_LAYERS:
         return layers_text(arena, &scenario->parallel);
     case VALUE_FIXED:
@@ -272,6 +382,30 @@ static bool is_due(const struct scenario *scenario, enum when when)
         return !scenario->checkpoint.is_enabled;
     case WITH_EXPERTS:
         return scenario->model.experts > 0;
+    case WITHOUT_EXPERTS:
+        return scenario->model.experts == 0;
+    case WITH_LATENT:
+        return scenario->model.latent.kv_rank > 0;
+    case WITHOUT_LATENT:
+        return scenario->model.latent.kv_rank == 0;
+    case WITH_WINDOW_EVERY:
+        return scenario->model.window > 0 && scenario->model.full_every == 0;
+    case WITH_FULL_EVERY:
+        return scenario->model.full_every > 0;
+    case WITHOUT_WINDOW:
+        return scenario->model.window == 0;
+    case WITH_LAYERNORM:
+        return scenario->model.norm == NORM_LAYERNORM;
+    case WITH_SHARED:
+        return scenario->model.shared_experts > 0;
+    case WITHOUT_SHARED:
+        return scenario->model.experts > 0 && scenario->model.shared_experts == 0;
+    case WITH_FP8:
+        return scenario->software.low.is_known;
+    case WITHOUT_FP8:
+        return !scenario->software.low.is_known;
+    case WITHOUT_LORA:
+        return scenario->lora.rank == 0;
     case WITHOUT_TOKENS:
         return !(scenario->run_tokens > 0);
     case WITH_LEAVES:
@@ -293,10 +427,11 @@ static bool has_prefix(const struct row *row, const char *prefix)
     return strncmp(row->path, prefix, strlen(prefix)) == 0;
 }
 
-/* The key is there and means something else than it says. */
+/* The key is there and means something else than it says. (A schedule may be written as a
+ * mapping, and means that.) */
 static bool is_overruled(const struct doc_node *written, const char *value)
 {
-    return written->kind != DOC_SCALAR || value == NULL || strcmp(written->text, value) != 0;
+    return written->kind == DOC_SCALAR && (value == NULL || strcmp(written->text, value) != 0);
 }
 
 struct show_default *show_defaults(struct arena *arena, const struct scenario *scenario,

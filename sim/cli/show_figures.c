@@ -29,16 +29,23 @@ static void add_parameter_table(struct sheet *sheet, const struct model *model,
     listing_column(table, "parameters", "parameters", true);
     listing_column(table, "share", "%", true);
     const int64_t with_experts = model_expert_layers(model, 0, model->layers);
-    const int64_t in_dense = (model->layers - with_experts) * count->layer;
+    const int64_t dense = model->layers - model->block_layers - with_experts;
+    const int64_t in_dense = dense * count->layer;
     const int64_t in_moe = with_experts * count->moe_layer;
-    sim_assert(count->embedding + in_dense + in_moe + count->final_norm + count->head ==
+    sim_assert(count->embedding + count->blocks + in_dense + in_moe + count->final_norm +
+                   count->head ==
                count->total);
     add_part(table, "embedding", count->embedding, count->total);
+    for (uint32_t i = 0; i < model->block_kinds; i++) {
+        const struct layer_kind *block = &model->kinds[i];
+        add_part(table,
+                 arena_printf(sheet->arena, "%" PRId64 " %s layers", block->layers, block->name),
+                 block->layers * cost_layer(model, block).total, count->total);
+    }
     if (in_dense > 0) {
         const char *kind = with_experts > 0 ? "dense layers" : "layers";
-        add_part(table,
-                 arena_printf(sheet->arena, "%" PRId64 " %s", model->layers - with_experts, kind),
-                 in_dense, count->total);
+        add_part(table, arena_printf(sheet->arena, "%" PRId64 " %s", dense, kind), in_dense,
+                 count->total);
         add_part(table, with_experts > 0 ? "each dense layer" : "each layer", count->layer,
                  count->total);
         add_part(table, "matrices of a layer", count->layer_matrix, count->total);
@@ -55,6 +62,9 @@ static void add_parameter_table(struct sheet *sheet, const struct model *model,
     add_part(table, "total", count->total, count->total);
     if (in_moe > 0) {
         add_part(table, "active", count->active, count->total);
+    }
+    if (count->mtp > 0) {
+        add_part(table, "multi-token prediction, besides", count->mtp, count->total);
     }
 }
 
@@ -115,7 +125,7 @@ static void add_peak(struct listing *table, const struct gpu *gpu, uint32_t prec
 {
     struct arena *arena = table->arena;
     const double peak = gpu->peak_flop_per_s[precision];
-    const double sustained = peak * gpu->gemm_efficiency;
+    const double sustained = peak * gpu_gemm(gpu, (enum precision)precision).efficiency;
     const double bandwidth = gpu->memory_bandwidth_bytes_per_s;
     const double streamed = bandwidth * gpu->memory_kernel_efficiency;
     listing_text(table, precision_names[precision]);

@@ -5,6 +5,7 @@
 #include "cli/numbers.h"
 #include "plan/cost.h"
 #include "plan/memory.h"
+#include "spec/layout.h"
 #include "train/run.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static int64_t layers_of_stage(const struct parallel *parallel, int64_t stage)
 {
     int64_t layers = 0;
     for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
-        layers += parallel->layers_per_chunk[chunk * parallel->pp + stage];
+        layers += parallel->layers_per_chunk[layout_piece(parallel, stage, chunk)];
     }
     return layers;
 }
@@ -69,8 +70,8 @@ static void add_stages(struct listing *table, const struct scenario *scenario, i
     const struct memory_use use = memory_of_stage(scenario, first);
     const double parameters = memory_stage_parameters(scenario, first);
     const double columns[] = {
-        use.weights_bytes, use.gradients_bytes, use.optimizer_bytes, use.activations_bytes,
-        use.buffers_bytes, use.overhead_bytes,  use.total_bytes,
+        use.weights_bytes,   use.gradients_bytes, use.optimizer_bytes, use.activations_bytes,
+        use.temporary_bytes, use.buffers_bytes,   use.overhead_bytes,  use.total_bytes,
     };
     listing_text(table, first == last ? arena_printf(arena, "%" PRId64, first)
                                       : arena_printf(arena, "%" PRId64 "-%" PRId64, first, last));
@@ -91,6 +92,7 @@ static void add_memory(struct sheet *sheet, const struct scenario *scenario)
     listing_column(table, "gradients_bytes", "gradients", true);
     listing_column(table, "optimizer_bytes", "optimizer", true);
     listing_column(table, "activations_bytes", "activations", true);
+    listing_column(table, "temporary_bytes", "temporary", true);
     listing_column(table, "buffers_bytes", "buffers", true);
     listing_column(table, "overhead_bytes", "overhead", true);
     listing_column(table, "total_bytes", "total", true);
@@ -116,7 +118,8 @@ static void add_batch(struct sheet *sheet, const struct scenario *scenario)
         sheet_count(sheet, "steps", run_steps(scenario->run_tokens, tokens));
     }
     const struct token_flop flop = cost_token_flop(&scenario->model, batch->sequence_length);
-    sheet_quantity(sheet, "train_flop_per_token", cost_train_flop_causal(&flop), DIM_FLOP);
+    const double frozen = scenario->lora.rank > 0 ? cost_frozen_flop(&flop) : 0.0;
+    sheet_quantity(sheet, "train_flop_per_token", cost_train_flop_causal(&flop) - frozen, DIM_FLOP);
 }
 
 static void add_limit(struct sheet *sheet, const struct scenario *scenario)
@@ -139,11 +142,13 @@ static void add_experts(struct sheet *sheet, const struct scenario *scenario)
     if (model->experts == 0) {
         return;
     }
-    const int64_t tokens = scenario->batch.micro * scenario->batch.sequence_length / parallel->cp;
-    const int64_t local = model->experts / parallel->ep;
-    sheet_count(sheet, "experts_per_gpu", local);
+    /* An expert's group has ep x etp ranks, of which tp have the same tokens. */
+    const int64_t tokens = scenario->batch.micro * scenario->batch.sequence_length / parallel->cp *
+                           parallel->ep * parallel->etp / parallel->tp;
+    const int64_t places = model->experts + scenario->routing.redundant_experts;
+    sheet_count(sheet, "experts_per_gpu", places / parallel->ep);
     sheet_count(sheet, "copies_of_each_expert", memory_expert_ranks(parallel));
-    sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / local);
+    sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / places);
 }
 
 void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario,

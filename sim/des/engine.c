@@ -40,8 +40,8 @@ struct ledger_snapshot {
 
 struct actor {
     uint32_t ended[ENGINE_STREAMS_MAX];
-    uint16_t busy;
-    uint16_t blocked;
+    uint32_t busy;
+    uint32_t blocked;
     uint8_t pending;
     uint8_t pending_before;
     uint32_t interference;
@@ -255,7 +255,7 @@ static bool compute_may_start(struct engine *engine, uint32_t index, const struc
         return false;
     }
     end_wait(engine, index, task);
-    actor->blocked &= (uint16_t)~1u;
+    actor->blocked &= ~1u;
     return true;
 }
 
@@ -342,7 +342,7 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
         take_message(engine, channel, task);
         return true;
     }
-    actor->busy |= (uint16_t)(1u << stream);
+    actor->busy |= 1u << stream;
     actor->ledgers[stream].arrived = event_now(engine->queue);
     change_interference(engine, index, stream, true);
     if (task->kind == TASK_RECEIVE) {
@@ -408,10 +408,10 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
         return true;
     }
     if (unmet_waits(actor, task) != 0) {
-        actor->blocked |= (uint16_t)(1u << stream);
+        actor->blocked |= 1u << stream;
         return false;
     }
-    actor->blocked &= (uint16_t) ~(1u << stream);
+    actor->blocked &= ~(1u << stream);
     if (!start_meeting(engine, index, stream, task)) {
         return false;
     }
@@ -451,7 +451,7 @@ static void end_compute(struct engine *engine, uint32_t index)
     book(engine, index, engine->system->launch_cause, launch);
     book(engine, index, task->cause, undisturbed - launch);
     book(engine, index, engine->system->interference_cause, took - undisturbed);
-    actor->busy &= (uint16_t)~1u;
+    actor->busy &= ~1u;
     task_ended(engine, index, COMPUTE, actor->compute_start);
     advance(engine, index, actor->blocked | 1u);
 }
@@ -464,7 +464,7 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
     const struct ledger_snapshot sum = ledger_now(engine, index, stream);
     ledger->waited_ns = sum.waited_ns;
     ledger->moved_ns = sum.moved_ns;
-    actor->busy &= (uint16_t) ~(1u << stream);
+    actor->busy &= ~(1u << stream);
     change_interference(engine, index, stream, false);
     task_ended(engine, index, stream, ledger->arrived);
 }

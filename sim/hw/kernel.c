@@ -59,12 +59,12 @@ int64_t kernel_waves(const struct gemm_size *size, int64_t tile_m, int64_t tile_
  * cores. BigScience measured it (chronicles of tr11-176B, A100, heads of 108, 150 and
  * 225 against 144 to 224): steps grew by 30-42 %. The fp32 peak in the formula below gives
  * that extra time within 15 %, with nothing fitted. Single products do not show
- * it (Azure A100: 1024x2145x1024 is as fast as 1024^3). */
+ * it (Azure A100: 1024x2145x1024 is as fast as 1024^3). Operands of 8 and 4 bits are
+ * padded when they are converted. */
 static bool misses_tensor_cores(const struct kernel_gpu *on, const struct gemm_size *size)
 {
-    const int64_t element_bytes = precision_bytes(on->precision);
-    return size->count > 1 && element_bytes == 2 &&
-           (size->n * element_bytes % 16 != 0 || size->k * element_bytes % 16 != 0);
+    const bool is_16_bit = on->precision == PRECISION_FP16 || on->precision == PRECISION_BF16;
+    return size->count > 1 && is_16_bit && (size->n % 8 != 0 || size->k % 8 != 0);
 }
 
 static double gemm_peak(const struct kernel_gpu *on, const struct gemm_size *size)
@@ -79,12 +79,12 @@ static struct gemm_tiling tile_with(const struct kernel_gpu *on, const struct ge
                                     const struct tile *tile)
 {
     const struct gpu *gpu = on->gpu;
+    const struct gemm_figures figures = gpu_gemm(gpu, on->precision);
     const double peak = gemm_peak(on, size);
     const double sm_rate =
-        peak / (double)gpu->sms * gpu->gemm_efficiency * on->gemm_derate * tile->relative;
-    const double tile_flop =
-        2.0 * (double)(tile->m * tile->n) * ((double)size->k + gpu->gemm_k_half);
-    const int64_t waves = kernel_waves(size, tile->m, tile->n, gpu->sms);
+        peak / (double)gpu->sms * figures.efficiency * on->gemm_derate * tile->relative;
+    const double tile_flop = 2.0 * (double)(tile->m * tile->n) * ((double)size->k + figures.k_half);
+    const int64_t waves = kernel_waves(size, tile->m, tile->n, gpu->sms - on->reserved_sms);
     return (struct gemm_tiling){
         .tile_m = tile->m,
         .tile_n = tile->n,
@@ -100,9 +100,10 @@ struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct 
     const struct gpu *gpu = on->gpu;
     sim_assert(size->m > 0 && size->n > 0);
     sim_assert(size->k > 0 && size->count > 0);
-    sim_assert(gpu->peak_flop_per_s[on->precision] > 0.0);
+    sim_assert(gpu_has_precision(gpu, on->precision));
     sim_assert(gpu->gemm_efficiency > 0.0 && gpu->gemm_efficiency <= 1.0);
     sim_assert(on->gemm_derate > 0.0 && on->gemm_derate <= 1.0);
+    sim_assert(on->reserved_sms >= 0 && on->reserved_sms < gpu->sms);
     const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n, 1.0};
     const struct tile transposed = {gpu->gemm_tile_n, gpu->gemm_tile_m, 1.0};
     struct gemm_tiling best = tile_with(on, size, &own);
@@ -153,7 +154,9 @@ struct kernel_time kernel_attention(const struct kernel_gpu *on, enum attention_
     const struct attention_rate *rate = &on->gpu->attention[kind];
     const double rate_max = is_backward ? rate->backward_flop_per_s : rate->forward_flop_per_s;
     sim_assert(rate_max > 0.0 && rate->length_half >= 0.0);
-    const double achieved = rate_max * (double)length / ((double)length + rate->length_half);
+    const double remaining = 1.0 - (double)on->reserved_sms / (double)on->gpu->sms;
+    const double achieved =
+        rate_max * remaining * (double)length / ((double)length + rate->length_half);
     return with_launch(on, max_double(flop / achieved, stream_s(on->gpu, bytes)));
 }
 

@@ -5,10 +5,13 @@
  * GEMM: the matrix is cut into tiles, one per SM at a time (a wave); the last
  * wave counts whole. An inner dimension k pays k_half more for filling and
  * draining the pipeline, so the rate is efficiency * k / (k + k_half). Of a few
- * tile shapes the fastest is taken, as a library's heuristic would. The
+ * tile shapes the fastest is taken, as a library's heuristic would. Efficiency and k_half
+ * belong to the precision of the product (spec/gpu, gpu_gemm). The
  * software profile's derate multiplies the rate of GEMMs only. Batches of 16-bit
  * products whose n or k is not a multiple of 8 run at the fp32 peak
  * (kernel.c has the measurement behind this).
+ * SMs that the software sets aside for communication run no tiles: waves are of those that
+ * remain, and fused attention is slower by their share; memory-bound kernels do not miss them.
  * Fused attention: rate(length) = rate_max * length / (length + length_half).
  * Memory kernels: bytes over bandwidth * efficiency.
  *
@@ -25,8 +28,9 @@
 
 struct kernel_gpu {
     const struct gpu *gpu;
-    enum precision precision;
-    double gemm_derate; /* of the software profile */
+    enum precision precision; /* of the product at hand; the GPU has it (gpu_has_precision) */
+    double gemm_derate;       /* of the software profile */
+    int64_t reserved_sms;     /* that communication keeps to itself; fewer than the GPU has */
 };
 
 /* `count` products of m x k by k x n in one launch. */

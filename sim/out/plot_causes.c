@@ -10,13 +10,14 @@
 /* The same cause has the same colour in every plot. Okabe and Ito's colours for the causes
  * that most plots show, neighbours of them for the others. */
 static const char *const cause_colours[CAUSE_COUNT_] = {
-    [CAUSE_COMPUTE] = "#0072B2",      [CAUSE_RECOMPUTE] = "#004166",
-    [CAUSE_OPTIMIZER] = "#009E73",    [CAUSE_LAUNCH] = "#F0E442",
-    [CAUSE_INTERFERENCE] = "#8C6D31", [CAUSE_EXPOSED_TP] = "#56B4E9",
-    [CAUSE_EXPOSED_CP] = "#9BD3C4",   [CAUSE_EXPOSED_EP] = "#CC79A7",
-    [CAUSE_EXPOSED_PP] = "#7B4FA3",   [CAUSE_EXPOSED_DP] = "#D55E00",
-    [CAUSE_BUBBLE] = "#999999",       [CAUSE_STRAGGLER_WAIT] = "#666666",
-    [CAUSE_DATA_STALL] = "#E69F00",   [CAUSE_CHECKPOINT_STALL] = "#333333",
+    [CAUSE_COMPUTE] = "#0072B2",         [CAUSE_RECOMPUTE] = "#004166",
+    [CAUSE_OPTIMIZER] = "#009E73",       [CAUSE_LAUNCH] = "#F0E442",
+    [CAUSE_INTERFERENCE] = "#8C6D31",    [CAUSE_EXPOSED_TP] = "#56B4E9",
+    [CAUSE_EXPOSED_CP] = "#9BD3C4",      [CAUSE_EXPOSED_EP] = "#CC79A7",
+    [CAUSE_EXPOSED_PP] = "#7B4FA3",      [CAUSE_EXPOSED_DP] = "#D55E00",
+    [CAUSE_BUBBLE] = "#999999",          [CAUSE_STRAGGLER_WAIT] = "#666666",
+    [CAUSE_DATA_STALL] = "#E69F00",      [CAUSE_CHECKPOINT_STALL] = "#333333",
+    [CAUSE_EXPOSED_OFFLOAD] = "#B3A100",
 };
 
 static const char *bar_label(const struct plot_page *page, const struct plot_item *item)

@@ -26,20 +26,21 @@
 #define METRIC_NAME(name, column, title, factor, format, is_higher_better) #name,
 
 /* Seconds of a step by cause, under the cause's own name. */
-#define CAUSE_METRICS(X)                                           \
-    X(CAUSE_COMPUTE, "compute", "compute, s")                      \
-    X(CAUSE_RECOMPUTE, "recompute", "recompute, s")                \
-    X(CAUSE_OPTIMIZER, "optimizer", "optimizer, s")                \
-    X(CAUSE_LAUNCH, "launch", "launch gaps, s")                    \
-    X(CAUSE_INTERFERENCE, "interference", "interference, s")       \
-    X(CAUSE_EXPOSED_TP, "exposed_tp", "exposed TP, s")             \
-    X(CAUSE_EXPOSED_CP, "exposed_cp", "exposed CP, s")             \
-    X(CAUSE_EXPOSED_EP, "exposed_ep", "exposed EP, s")             \
-    X(CAUSE_EXPOSED_PP, "exposed_pp", "exposed PP, s")             \
-    X(CAUSE_EXPOSED_DP, "exposed_dp", "exposed DP, s")             \
-    X(CAUSE_BUBBLE, "bubble", "bubble, s")                         \
-    X(CAUSE_STRAGGLER_WAIT, "straggler_wait", "straggler wait, s") \
-    X(CAUSE_DATA_STALL, "data_stall", "data stall, s")             \
+#define CAUSE_METRICS(X)                                              \
+    X(CAUSE_COMPUTE, "compute", "compute, s")                         \
+    X(CAUSE_RECOMPUTE, "recompute", "recompute, s")                   \
+    X(CAUSE_OPTIMIZER, "optimizer", "optimizer, s")                   \
+    X(CAUSE_LAUNCH, "launch", "launch gaps, s")                       \
+    X(CAUSE_INTERFERENCE, "interference", "interference, s")          \
+    X(CAUSE_EXPOSED_TP, "exposed_tp", "exposed TP, s")                \
+    X(CAUSE_EXPOSED_CP, "exposed_cp", "exposed CP, s")                \
+    X(CAUSE_EXPOSED_EP, "exposed_ep", "exposed EP, s")                \
+    X(CAUSE_EXPOSED_PP, "exposed_pp", "exposed PP, s")                \
+    X(CAUSE_EXPOSED_DP, "exposed_dp", "exposed DP, s")                \
+    X(CAUSE_EXPOSED_OFFLOAD, "exposed_offload", "exposed offload, s") \
+    X(CAUSE_BUBBLE, "bubble", "bubble, s")                            \
+    X(CAUSE_STRAGGLER_WAIT, "straggler_wait", "straggler wait, s")    \
+    X(CAUSE_DATA_STALL, "data_stall", "data stall, s")                \
     X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
 
 #define CAUSE_ROW(cause, name, title) \

@@ -13,8 +13,16 @@ static void put_memory(struct json *json, const struct step_result *step)
     json_number(json, "optimizer", use->optimizer_bytes);
     json_number(json, "activations", use->activations_bytes);
     json_number(json, "logits", use->logits_bytes);
+    json_number(json, "temporaries", use->temporary_bytes);
     json_number(json, "buffers", use->buffers_bytes);
     json_number(json, "overhead", use->overhead_bytes);
+    json_number(json, "context", use->context_bytes);
+    json_number(json, "communication", use->communication_bytes);
+    json_number(json, "fragmentation", use->fragmentation_bytes);
+    json_number(json, "host", use->host_bytes);
+    json_text(json, "peak_at", memory_moment_names[use->moment]);
+    json_integer(json, "peak_microbatch", use->microbatch);
+    json_integer(json, "peak_chunk", use->chunk);
     json_bool(json, "fits", step->memory.fits);
     json_integer(json, "worst_stage", step->memory.worst_stage);
     json_text(json, "advice", step->memory_advice);
@@ -150,6 +158,19 @@ static void put_engine(struct json *json, const struct engine_use *use)
     json_object_close(json);
 }
 
+/* As papers count; beside ours for comparison. */
+static void put_conventions(struct json *json, const struct result *result)
+{
+    const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
+    json_object_open(json, "mfu_by_convention");
+    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
+        json_number(json, flop_convention_names[i],
+                    metrics_mfu_by(result, (enum flop_convention)i));
+    }
+    json_object_close(json);
+    json_text(json, "mfu_convention", flop_convention_names[asked]);
+}
+
 static void put_members(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
@@ -164,6 +185,7 @@ static void put_members(struct json *json, const struct result *result)
     json_number(json, "mfu", step->mfu);
     json_number(json, "mfu_full_attention", step->mfu_full_attention);
     json_number(json, "hfu", step->hfu);
+    put_conventions(json, result);
     json_integer(json, "tokens_per_step", step->model_flop_tokens);
     json_number(json, "flop_per_token_causal", step->flop_per_token_causal);
     json_number(json, "flop_per_token_full", step->flop_per_token_full);

@@ -143,7 +143,7 @@ static void print_title(const struct scenario *scenario, struct arena *arena, FI
                parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
                schedule_names[parallel->schedule], count_text(arena, batch->global),
                count_text(arena, batch->sequence_length), batch->micro,
-               recompute_names[scenario->recompute]);
+               recompute_names[scenario->recompute.kind]);
     print_indented(lines, out);
 }
 
@@ -252,9 +252,10 @@ static void print_memory(const struct step_result *step, struct arena *arena, FI
         const char *title;
         double bytes;
     } kinds[] = {
-        {"weights", use->weights_bytes},     {"gradients", use->gradients_bytes},
-        {"optimizer", use->optimizer_bytes}, {"activations", use->activations_bytes},
-        {"buffers", use->buffers_bytes},     {"overhead", use->overhead_bytes},
+        {"weights", use->weights_bytes},       {"gradients", use->gradients_bytes},
+        {"optimizer", use->optimizer_bytes},   {"activations", use->activations_bytes},
+        {"temporaries", use->temporary_bytes}, {"buffers", use->buffers_bytes},
+        {"overhead", use->overhead_bytes},
     };
     enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
     int64_t bytes[KIND_COUNT];
@@ -281,12 +282,24 @@ static void print_memory(const struct step_result *step, struct arena *arena, FI
     table_cell(table, "  total");
     table_cell(table, "%.2f", (double)total / 100);
     table_cell(table, "of %.2f GB: %s", step->memory.limit_bytes / 1e9,
-               step->memory.fits ? "fits" : "DOES NOT FIT");
+               step->memory.fits_gpu ? "fits" : "DOES NOT FIT");
     table_print(table, out);
     if (step->memory_advice[0] != '\0') {
         fprintf(out, "  %s\n", step->memory_advice);
     }
     fputc('\n', out);
+}
+
+/* As papers count, when it was asked for. */
+static void add_convention(struct table *table, const struct result *result)
+{
+    const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
+    if (asked != FLOP_CAUSAL) {
+        const double flop = metrics_flop_by(result, asked);
+        table_cell(table, "  mfu as %s counts", flop_convention_names[asked]);
+        table_cell(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
+        table_cell(table, "%.1f", 100 * metrics_mfu_by(result, asked));
+    }
 }
 
 static void print_conventions(const struct result *result, struct arena *arena, FILE *out)
@@ -313,6 +326,7 @@ static void print_conventions(const struct result *result, struct arena *arena, 
         table_cell(table, "%.*f", rows[i].flop < 1e11 ? 3 : 1, rows[i].flop / 1e9);
         table_cell(table, "%.1f", 100 * rows[i].share);
     }
+    add_convention(table, result);
     print_indented(table, out);
 }
 

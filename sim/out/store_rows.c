@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "out/json.h"
 #include "out/version.h"
+#include "spec/schedule_file.h"
 
 #include <string.h>
 
@@ -22,6 +23,13 @@
         .real = (expression)   \
     }
 #define FILL(kind, is_compared, column, expression) VALUE_##kind(expression),
+
+/* A schedule that is data has the name of its file. */
+static const char *schedule_text(const struct parallel *parallel)
+{
+    return parallel->schedule_file != NULL ? parallel->schedule_file->name
+                                           : schedule_names[parallel->schedule];
+}
 
 /* The title is a label: two files that differ in nothing else have one key. */
 #define RUN_COLUMNS(X)                                                            \
@@ -41,9 +49,9 @@
     X(INTEGER, true, dp, scenario->parallel.dp)                                   \
     X(INTEGER, true, ep, scenario->parallel.ep)                                   \
     X(INTEGER, true, zero, scenario->parallel.zero)                               \
-    X(TEXT, true, schedule, schedule_names[scenario->parallel.schedule])          \
+    X(TEXT, true, schedule, schedule_text(&scenario->parallel))                   \
     X(INTEGER, true, virtual_stages, scenario->parallel.virtual_stages)           \
-    X(TEXT, true, recompute, recompute_names[scenario->recompute])                \
+    X(TEXT, true, recompute, recompute_names[scenario->recompute.kind])           \
     X(INTEGER, true, batch_global_sequences, scenario->batch.global)              \
     X(INTEGER, true, batch_micro_sequences, scenario->batch.micro)                \
     X(INTEGER, true, sequence_length_tokens, scenario->batch.sequence_length)     \
@@ -71,7 +79,8 @@
     X(REAL, true, memory_optimizer_bytes, step->memory.worst.optimizer_bytes)     \
     X(REAL, true, memory_activations_bytes, step->memory.worst.activations_bytes) \
     X(REAL, true, memory_logits_bytes, step->memory.worst.logits_bytes)           \
-    X(REAL, true, memory_buffers_bytes, step->memory.worst.buffers_bytes)         \
+    X(REAL, true, memory_buffers_bytes,                                           \
+      step->memory.worst.buffers_bytes + step->memory.worst.temporary_bytes)      \
     X(REAL, true, memory_overhead_bytes, step->memory.worst.overhead_bytes)       \
     X(TEXT, true, memory_advice, step->memory_advice)                             \
     X(TEXT, true, bound_by, step->bound_by)                                       \

@@ -16,6 +16,7 @@ const char *const collective_operation_names[COLLECTIVE_OPERATION_COUNT_] = {
     [COLLECTIVE_BROADCAST] = "broadcast",
     [COLLECTIVE_REDUCE] = "reduce",
     [COLLECTIVE_SEND] = "send",
+    [COLLECTIVE_SHIFT] = "shift",
     [COLLECTIVE_BARRIER] = "barrier",
 };
 
@@ -81,6 +82,7 @@ static const struct collective_row rows[] = {
     {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, all_to_all_phases, all_to_all_edges,
      &all_to_all_slow},
     {COLLECTIVE_SEND, ALGORITHM_DIRECT, send_phases, send_edges, &send_slow},
+    {COLLECTIVE_SHIFT, ALGORITHM_DIRECT, shift_phases, shift_edges, &shift_slow},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])

@@ -1,8 +1,8 @@
 /* Collectives: what an algorithm sends, between whom, in how many rounds.
  *
  * Symbols: N ranks on K nodes (a node here is an NVLink domain), S bytes of the full
- * buffer (all-reduce, broadcast, reduce: each rank's; all-gather and reduce-scatter: the
- * whole array; all-to-all: what one rank sends, its own part included), as nccl-tests
+ * buffer (all-reduce, broadcast, reduce, shift: each rank's; all-gather and reduce-scatter:
+ * the whole array; all-to-all: what one rank sends, its own part included), as nccl-tests
  * counts.
  *
  * A row of the table is (operation, algorithm): a list of phases. Phases follow one
@@ -19,7 +19,8 @@
  *   nvls-tree          the same in nodes, double binary tree between them
  *   sharp              the same in nodes, reduced by the network's switches between them
  *   pat                all-gather, reduce-scatter with logarithmic rounds; one rank a node
- *   direct             send; all-to-all as pairwise sends, also of unequal parts (all-to-all-v)
+ *   direct             send; shift; all-to-all as pairwise sends, also of unequal parts
+ *                      (all-to-all-v), or once per node and on from there (node_share)
  *
  * The slow form, for tests and for `collective --single-sends`: the single messages of
  * an algorithm, round by round, each a range of chunks that is copied or reduced
@@ -50,6 +51,8 @@ enum collective_operation {
     COLLECTIVE_BROADCAST,
     COLLECTIVE_REDUCE,
     COLLECTIVE_SEND,
+    COLLECTIVE_SHIFT,   /* each rank sends its buffer to the next, the last to the first: one
+                         * step of a ring, as of ring attention */
     COLLECTIVE_BARRIER, /* an all-reduce of nothing */
     COLLECTIVE_OPERATION_COUNT_
 };
@@ -86,6 +89,10 @@ struct collective_group {
     bool has_reduction;         /* the network reduces: sharp */
     double hottest; /* all-to-all(v): rank 0 gets so many times the mean, the others the rest
                      * alike; 1 .. ranks, 0 as 1 */
+    /* All-to-all of tokens to their experts: what is sent to another node, over what its
+     * members get. Below 1 when a row for several of them is sent once, to the member on the
+     * sender's rail, which hands it on by NVLink (DeepEP). 0 as 1: straight to each. */
+    double node_share;
 };
 
 #define COLLECTIVE_PHASES_MAX 64 /* halving-doubling of 2^32 ranks */
@@ -101,7 +108,7 @@ struct collective_group {
  *     hierarchical            (m-1)/m S inside, 2(K-1)/K S/m between, (m-1)/m S inside
  *     nvls                    (1+1/N) S of all-reduce, S of all-gather and reduce-scatter
  *     nvls-tree, sharp        S
- *     direct                  S of send, (N-1)/N S of all-to-all */
+ *     direct                  S of send and shift, (N-1)/N S of all-to-all */
 struct collective_phase {
     double bytes;
     int64_t rounds_intra;
@@ -141,9 +148,9 @@ double collective_time_s(const struct collective_phase *phases, uint32_t count,
 /* ---- single sends ---------------------------------------------------------------- */
 
 /* The buffer is cut into `chunks` equal chunks; a message carries `count` of them: chunk,
- * chunk + stride, chunk + 2 stride ... modulo chunks. An all-to-all's are those of the sender's
- * buffer. Where the buffer is scattered, rank i's part is the i-th of equal contiguous parts;
- * broadcast and reduce have rank 0 as their root. */
+ * chunk + stride, chunk + 2 stride ... modulo chunks. An all-to-all's and a shift's are those of
+ * the sender's buffer. Where the buffer is scattered, rank i's part is the i-th of equal
+ * contiguous parts; broadcast and reduce have rank 0 as their root. */
 struct collective_send {
     uint32_t from, to;
     uint32_t chunk, stride, count;

@@ -274,6 +274,15 @@ void send_edges(const struct collective_walk *walk, uint32_t phase)
     send(walk, 0, 1, 1);
 }
 
+void shift_edges(const struct collective_walk *walk, uint32_t phase)
+{
+    sim_assert(phase == 0);
+    const uint32_t n = walk->group->ranks;
+    for (uint32_t i = 0; i < n; i++) {
+        send(walk, i, i + 1 < n ? i + 1 : 0, 1);
+    }
+}
+
 /* Pairs grow as N^2. In large groups a rank sends what is for all members of another node to one
  * of them, another one for each distance between the nodes: so every port carries as
  * much, and rails meet as often (exactly if K is a multiple of the ranks on a node). */
@@ -296,6 +305,58 @@ static void send_to_nodes(const struct collective_walk *walk, uint32_t rank)
     }
 }
 
+/* What the ranks of other nodes send to `node`: each once to its peer there, a part of what it
+ * has for all members; the peers hand on to each member all that is meant for it. `most` is what
+ * a share of 1 stands for. */
+static void send_once_to_node(const struct collective_walk *walk, uint32_t node, double most,
+                              uint32_t *sources)
+{
+    const struct collective_group *group = walk->group;
+    const uint32_t first = group->node_first[node];
+    const uint32_t end = group->node_first[node + 1];
+    double part = 0;
+    for (uint32_t i = first; i < end; i++) {
+        part += group_part(group, i);
+        sources[i] = 0;
+    }
+    for (uint32_t i = 0; i < group->ranks; i++) {
+        if (i < first || i >= end) {
+            const uint32_t peer = group_peer(group, node, i);
+            sources[peer]++;
+            send(walk, i, peer, part * group->node_share / most);
+        }
+    }
+    for (uint32_t i = first; i < end; i++) {
+        for (uint32_t k = first; k < end; k++) {
+            if (i != k && sources[i] > 0) {
+                send(walk, i, k, sources[i] * group_part(group, k) / most);
+            }
+        }
+    }
+}
+
+static void send_inside_node(const struct collective_walk *walk, uint32_t node, double most)
+{
+    const struct collective_group *group = walk->group;
+    for (uint32_t i = group->node_first[node]; i < group->node_first[node + 1]; i++) {
+        for (uint32_t k = group->node_first[node]; k < group->node_first[node + 1]; k++) {
+            if (i != k) {
+                send(walk, i, k, group_part(group, k) / most);
+            }
+        }
+    }
+}
+
+static void all_to_all_by_nodes(const struct collective_walk *walk, double most)
+{
+    const struct collective_group *group = walk->group;
+    uint32_t *sources = arena_array(walk->arena, group->ranks, sizeof *sources);
+    for (uint32_t node = 0; node < group->nodes; node++) {
+        send_inside_node(walk, node, most);
+        send_once_to_node(walk, node, most, sources);
+    }
+}
+
 void all_to_all_edges(const struct collective_walk *walk, uint32_t phase)
 {
     sim_assert(phase == 0);
@@ -303,6 +364,10 @@ void all_to_all_edges(const struct collective_walk *walk, uint32_t phase)
     const bool is_aggregated =
         n > ALL_PAIRS_MAX && group_is_even(walk->group) && !(walk->group->hottest > 1);
     const double most = n > 1 ? 1 - group_part(walk->group, 1) : 1; /* that a rank sends */
+    if (group_hands_on(walk->group)) {
+        all_to_all_by_nodes(walk, most);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (is_aggregated) {
             send_to_nodes(walk, i);

@@ -209,6 +209,15 @@ uint32_t send_phases(enum collective_operation operation, const struct collectiv
     return 1;
 }
 
+/* One step of a ring: each rank sends all it has to the next. */
+uint32_t shift_phases(enum collective_operation operation, const struct collective_group *group,
+                      double bytes, struct collective_phase *phases)
+{
+    (void)operation;
+    phases[0] = phase_of(bytes, 1, 1, group->nodes > 1 ? 1 : 0);
+    return 1;
+}
+
 double group_part(const struct collective_group *group, uint32_t to)
 {
     const double n = (double)group->ranks;
@@ -217,7 +226,14 @@ double group_part(const struct collective_group *group, uint32_t to)
     return to == 0 ? hottest / n : (1 - hottest / n) / (n - 1);
 }
 
-/* All pairs at once; a rank keeps its own part, so the busiest is one whose part is small. */
+bool group_hands_on(const struct collective_group *group)
+{
+    return group->nodes > 1 && group->nodes < group->ranks && group->node_share > 0 &&
+           group->node_share < 1;
+}
+
+/* All pairs at once; a rank keeps its own part, so the busiest is one whose part is small. Where
+ * rows are handed on, one round more inside the node. */
 uint32_t all_to_all_phases(enum collective_operation operation,
                            const struct collective_group *group, double bytes,
                            struct collective_phase *phases)
@@ -225,5 +241,6 @@ uint32_t all_to_all_phases(enum collective_operation operation,
     (void)operation;
     const double kept = group->ranks > 1 ? group_part(group, 1) : 1;
     phases[0] = phase_of(bytes * (1 - kept), 1, 1, group->nodes > 1 ? 1 : 0);
+    phases[0].rounds_intra += group_hands_on(group) ? 1 : 0;
     return 1;
 }

@@ -50,6 +50,9 @@ static inline uint32_t group_members(const struct collective_group *group, uint3
 /* Which part of its buffer each rank of an all-to-all sends to rank `to`; they sum to one. */
 double group_part(const struct collective_group *group, uint32_t to);
 
+/* Whether an all-to-all sends a row once to another node, where it is handed on. */
+bool group_hands_on(const struct collective_group *group);
+
 uint32_t group_members_max(const struct collective_group *group);
 /* All nodes have equally many ranks. */
 bool group_is_even(const struct collective_group *group);
@@ -85,13 +88,15 @@ uint32_t tree_depth(uint32_t count);
 /* ---- families ----------------------------------------------------------------------- */
 
 collective_phases_function ring_phases, tree_phases, halving_doubling_phases, hierarchical_phases,
-    nvls_phases, nvls_tree_phases, sharp_phases, pat_phases, send_phases, all_to_all_phases;
+    nvls_phases, nvls_tree_phases, sharp_phases, pat_phases, send_phases, shift_phases,
+    all_to_all_phases;
 collective_edges_function ring_edges, multi_rail_ring_edges, tree_edges, halving_doubling_edges,
     hierarchical_edges, nvls_edges, nvls_tree_edges, sharp_edges, pat_edges, send_edges,
-    all_to_all_edges;
+    shift_edges, all_to_all_edges;
 
 extern const struct collective_slow ring_slow, multi_rail_ring_slow, chain_slow, rail_chains_slow,
-    trees_slow, halving_doubling_slow, hierarchical_slow, pat_slow, send_slow, all_to_all_slow;
+    trees_slow, halving_doubling_slow, hierarchical_slow, pat_slow, send_slow, shift_slow,
+    all_to_all_slow;
 
 /* Of 2^q ranks: the distance between partners in a phase. */
 uint32_t halving_doubling_distance(enum collective_operation operation, uint32_t ranks,

@@ -268,10 +268,29 @@ static uint32_t send_receives(const struct collective_ask *ask, uint32_t rank, u
 
 const struct collective_slow send_slow = {send_script, send_sends, send_receives};
 
+/* The chunk is the sender's whole buffer. */
+static bool shift_script(const struct collective_ask *ask, struct collective_script *script)
+{
+    (void)ask;
+    *script = (struct collective_script){1, 1, 1};
+    return true;
+}
+
+static uint32_t shift_sends(const struct collective_ask *ask, uint32_t rank, uint32_t round,
+                            struct collective_send *sends)
+{
+    (void)round;
+    const uint32_t n = ask->group->ranks;
+    sends[0] = (struct collective_send){rank, rank + 1 < n ? rank + 1 : 0, 0, 1, 1, false};
+    return 1;
+}
+
+const struct collective_slow shift_slow = {shift_script, shift_sends, one_receive};
+
 static bool all_to_all_script(const struct collective_ask *ask, struct collective_script *script)
 {
     *script = (struct collective_script){1, ask->group->ranks, ask->group->ranks - 1};
-    return !(ask->group->hottest > 1); /* chunks are equal */
+    return !(ask->group->hottest > 1) && !group_hands_on(ask->group); /* chunks are equal */
 }
 
 /* To the next rank first, and so on around, as a library orders its peers. */

@@ -6,21 +6,23 @@
  * the order of segments and what communicates between them is train/step's.
  *
  *   forward    PRE  |AG|  ATTENTION  |RS|  POST    PRE  |AG|  MLP  |RS|  POST
- *   backward   POST_BACKWARD |AG| INNER_BACKWARD  DGRAD |RS|  WGRAD  PRE_BACKWARD
+ *   backward   POST_BACKWARD |AG| INNER_BACKWARD  INNER_WGRAD  DGRAD |RS|  WGRAD  PRE_BACKWARD
  *
  * (AG/RS with sequence parallelism; without it the RS is an all-reduce and the
  * AG nothing.) A layer with experts has, instead of the MLP,
  *
  *   forward    PRE ROUTER |A2A| |AG| EXPERTS |RS| |A2A| EXPERTS_POST  [shared experts]  POST
  *   backward   POST_BACKWARD  [shared experts]  EXPERTS_POST_BACKWARD |A2A| |AG|
- *              EXPERTS_BACKWARD |RS| |A2A| ROUTER_BACKWARD PRE_BACKWARD
+ *              EXPERTS_BACKWARD |RS| |A2A| EXPERTS_WGRAD  ROUTER_BACKWARD PRE_BACKWARD
  *
  * where the all-to-alls are those of the expert-parallel group, and shared experts an MLP
- * with its own AG and RS. With context parallelism the attention is cut in two where the keys
- * and values of the other ranks are gathered (QKV |AG| CORE) and their gradients added up
- * (CORE_BACKWARD |RS| QKV_BACKWARD). INNER_BACKWARD of the MLP is the second matrix's two gradients
- * and the activation's; DGRAD and WGRAD are those of the first matrix (or of
- * QKV), kept apart because communication may run beside them.
+ * with its own AG and RS. With context parallelism the attention is cut where the keys and
+ * values of the other ranks are gathered, in pieces or at once (QKV |AG| CORE  PROJECTION) and
+ * their gradients added up (PROJECTION_BACKWARD  CORE_BACKWARD |RS| QKV_BACKWARD).
+ * INNER_BACKWARD of the MLP is the second matrix's input gradient and the activation's; DGRAD
+ * and WGRAD are those of the first matrix (or of QKV). Weight gradients (all segments
+ * ..._WGRAD) stand apart because communication may run beside them and schedules put them off;
+ * the router's, which is small, does not. Of frozen weights (LoRA) there are none.
  *
  * Symbols follow the literature: b microbatch, s sequence, h hidden, t tp.
  * A GEMM of m x k by k x n is 2mkn FLOP. Sources: Narayanan et al. 2021
@@ -28,11 +30,13 @@
  * section 4; causal attention convention as Megatron-LM's
  * num_floating_point_operations (core attention halved).
  *
- * cost.c holds parameters and FLOPs, kernels.c the segments.
+ * cost.c holds parameters and FLOPs; kernels.c, kernels_attention.c and kernels_mlp.c the segments.
  *
- * ASSUMES: tokens are spread evenly over the experts, none is dropped, and the experts' products
- * are one grouped GEMM, each expert's rows padded to a multiple of 8; the matrices of an expert
- * are cut by tp like an MLP's.
+ * ASSUMES: the experts' products are one grouped GEMM, in which all experts of a rank have equally
+ * many rows, padded to what the product wants; how many more the busiest rank has than the mean
+ * says plan/routing.
+ * ASSUMES: a layer of MTP has, besides a layer's own, norms and one projection whose columns tp
+ * cuts; the embedding of the next token is there already.
  * ASSUMES: causal attention is balanced over context parallelism (2 cp pieces, dealt in pairs).
  * ASSUMES: rotary embedding, residual additions and bias additions are
  * memory-bound kernels of their bytes; index arithmetic is free.
@@ -45,6 +49,8 @@
 
 /* ---- parameters -------------------------------------------------------- */
 
+struct optimizer;
+
 struct parameter_count {
     int64_t embedding;    /* token and learned position tables */
     int64_t head;         /* output matrix; 0 when tied */
@@ -55,11 +61,63 @@ struct parameter_count {
     int64_t router;       /* of which in the router, that every rank holds */
     int64_t expert;       /* one routed expert */
     int64_t final_norm;   /* with BLOOM's embedding norm, if any */
-    int64_t total;
-    int64_t active; /* that a token meets: total without the experts that it is not sent to */
+    int64_t blocks;       /* all layers of blocks */
+    int64_t total;        /* without MTP, as models are named by */
+    int64_t active;       /* that a token meets: total without the experts that it is not sent to */
+    int64_t mtp; /* besides: of multi-token prediction, but the shared embedding and head */
 };
 
 struct parameter_count cost_parameters(const struct model *model);
+
+/* Parameters of one layer of a kind, on all ranks together. */
+struct layer_count {
+    int64_t split;      /* in matrices that tp cuts, and their biases: attention, MLP, shared
+                         * experts, the projection of MTP */
+    int64_t replicated; /* on every tp rank: norms, biases of row-parallel matrices, router,
+                         * down-projections of latent attention */
+    int64_t expert;     /* one routed expert; 0: none */
+    int64_t total;      /* split + replicated + experts * expert */
+    int64_t active;     /* that a token meets */
+};
+struct layer_count cost_layer(const struct model *model, const struct layer_kind *kind);
+
+/* Forward FLOPs of one token in one layer, by module; see oracles of the literature. */
+struct layer_flop {
+    double attention_linear; /* QKV and projection, or latent attention's five matrices */
+    double latent_up;        /* of which those that "mla-up" computes again */
+    double core_full;        /* no mask: all keys of the window, or of the sequence */
+    double core_causal;      /* the mask considered: see cost_mean_keys */
+    double mlp;              /* of a dense layer */
+    double experts;          /* those that a token is sent to */
+    double shared;
+    double router;
+    double mtp; /* 2h x h projection of an mtp layer */
+};
+struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
+                                  int64_t sequence_length);
+
+/* The same of one token in all layers; where a block has tokens of its own, per token of the
+ * sequence. */
+struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_length);
+
+/* Tokens of each sequence in a layer; and keys that a query sees, mean of all queries: half of the
+ * tokens by convention when causal, exact with a window. */
+int64_t cost_tokens(const struct layer_kind *kind, int64_t sequence_length);
+double cost_mean_keys(const struct layer_kind *kind, int64_t tokens);
+
+/* The papers' own numerators, FLOPs per token and training step. */
+enum flop_convention {
+    FLOP_CAUSAL,   /* ours: 3x forward products, causal attention halved */
+    FLOP_MEGATRON, /* Megatron-LM's num_floating_point_operations: the same on the padded
+                    * vocabulary, with the norms of latent attention and of MTP */
+    FLOP_PALM,     /* 6N + 12 L H Q T (arXiv 2204.02311, appendix B) */
+    FLOP_6ND,      /* 6N, active parameters */
+    FLOP_CONVENTION_COUNT_
+};
+extern const char
+    *const flop_convention_names[FLOP_CONVENTION_COUNT_]; /* causal megatron palm 6nd */
+double cost_train_flop(const struct model *model, int64_t sequence_length, int64_t tp,
+                       enum flop_convention convention);
 
 /* Parameters of a layer with experts but those of its routed experts. */
 int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count);
@@ -73,9 +131,9 @@ int64_t cost_padded_vocab(const struct model *model, int64_t tp);
 struct token_flop {
     double linear;      /* all layers' matrices; of experts those that a token is sent to */
     double core_full;   /* attention scores and values, full mask */
-    double core_causal; /* half of it */
-    double logits;
-    double router; /* not among the model FLOPs: Megatron-LM and most papers leave it out */
+    double core_causal; /* half of it, but for windows and layers that are not causal */
+    double logits;      /* with MTP once more for each of its layers */
+    double router;      /* not among the model FLOPs: Megatron-LM and most papers leave it out */
 };
 
 struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length);
@@ -84,6 +142,10 @@ struct token_flop cost_token_flop(const struct model *model, int64_t sequence_le
 double cost_train_flop_causal(const struct token_flop *flop);
 /* The same with full attention: the numerator of `mfu_full_attention`. */
 double cost_train_flop_full(const struct token_flop *flop);
+
+/* What LoRA leaves out of either: the weight gradients of frozen matrices. Its adapters' own
+ * products are not among the model FLOPs. */
+double cost_frozen_flop(const struct token_flop *flop);
 
 /* ---- kernels ------------------------------------------------------------ */
 
@@ -99,15 +161,16 @@ struct kernel {
     const char *name; /* static text: "qkv", "softmax" */
     enum kernel_kind kind;
     enum gemm_pass pass;
-    bool is_backward; /* attention: backward kernel */
-    int64_t m, n, k;  /* GEMM */
-    int64_t count;    /* GEMMs in the batch; launches for a memory kernel is always 1 */
-    int64_t length;   /* attention: sequence length */
-    double flop;      /* executed */
-    double bytes;     /* memory traffic, read and written */
+    bool is_backward;         /* attention: backward kernel */
+    int64_t m, n, k;          /* GEMM */
+    int64_t count;            /* GEMMs in the batch; launches for a memory kernel is always 1 */
+    int64_t length;           /* attention: keys that a query sees at most */
+    enum precision precision; /* GEMM: of the product; set by kernel_list */
+    double flop;              /* executed */
+    double bytes;             /* memory traffic, read and written */
 };
 
-#define SEGMENT_KERNELS_MAX 24
+#define SEGMENT_KERNELS_MAX 80
 
 struct segment {
     struct kernel kernels[SEGMENT_KERNELS_MAX];
@@ -127,14 +190,14 @@ enum segment_kind {
     SEGMENT_MLP_WGRAD,
     SEGMENT_MLP_PRE_BACKWARD,
     SEGMENT_ATTENTION_POST_BACKWARD,
-    SEGMENT_ATTENTION_INNER_BACKWARD, /* projection's gradients, core backward, rotary */
+    SEGMENT_ATTENTION_INNER_BACKWARD, /* projection's input gradient, core's, rotary's */
     SEGMENT_ATTENTION_DGRAD,
     SEGMENT_ATTENTION_WGRAD,
     SEGMENT_ATTENTION_PRE_BACKWARD,
-    SEGMENT_SELECTIVE_RECOMPUTE, /* unfused: scores, softmax, values; fused: norms, activation */
-    SEGMENT_ATTENTION_QKV,       /* first part of SEGMENT_ATTENTION: qkv, rotary */
-    SEGMENT_ATTENTION_CORE,      /* the rest: core, projection */
-    SEGMENT_ATTENTION_CORE_BACKWARD, /* INNER_BACKWARD in two: projection's gradients, core */
+    SEGMENT_SELECTIVE_RECOMPUTE,     /* what of a layer recompute_modules say, in part */
+    SEGMENT_ATTENTION_QKV,           /* first part of SEGMENT_ATTENTION: qkv, rotary */
+    SEGMENT_ATTENTION_CORE,          /* the second; the third is SEGMENT_ATTENTION_PROJECTION */
+    SEGMENT_ATTENTION_CORE_BACKWARD, /* the core's part of INNER_BACKWARD */
     SEGMENT_ATTENTION_QKV_BACKWARD,  /* rotary, joining of the gradients of Q, K, V */
     SEGMENT_ROUTER,                  /* choice of experts, copies of tokens for them */
     SEGMENT_EXPERTS,
@@ -151,8 +214,21 @@ enum segment_kind {
     SEGMENT_EMBEDDING_BACKWARD,
     SEGMENT_HEAD_PRE,      /* final norm */
     SEGMENT_HEAD,          /* logits and loss */
-    SEGMENT_HEAD_BACKWARD, /* loss gradient, logits' dgrad and wgrad */
+    SEGMENT_HEAD_BACKWARD, /* loss gradient, logits' dgrad */
+    SEGMENT_HEAD_WGRAD,
     SEGMENT_HEAD_PRE_BACKWARD,
+    /* Weight gradients apart from what the stage before waits for. */
+    SEGMENT_MLP_INNER_WGRAD,       /* of fc2 */
+    SEGMENT_ATTENTION_INNER_WGRAD, /* of the projection */
+    SEGMENT_EXPERTS_WGRAD,         /* of both matrices of the experts */
+    SEGMENT_SHARED_INNER_WGRAD,
+    /* Parts of attention, for context parallelism. */
+    SEGMENT_ATTENTION_PROJECTION,          /* forward */
+    SEGMENT_ATTENTION_PROJECTION_BACKWARD, /* its input gradient */
+    /* Multi-token prediction: norms, joining, projection. */
+    SEGMENT_MTP,
+    SEGMENT_MTP_BACKWARD,
+    SEGMENT_MTP_WGRAD,
     SEGMENT_COUNT_
 };
 
@@ -161,24 +237,39 @@ enum segment_kind {
  * exceeds them, and, with sequence parallelism, divides micro * sequence_length / cp. */
 struct cost_shape {
     const struct model *model;
+    const struct layer_kind *layer; /* of segments outside layers: any */
     const struct software *software;
     enum precision precision;
     int64_t tp;
     bool is_sequence_parallel;
-    int64_t micro;           /* sequences */
-    int64_t sequence_length; /* tokens */
-    int64_t cp;              /* ranks that share each sequence */
-    int64_t ep;              /* ranks that share the experts of a layer */
+    int64_t micro;              /* sequences */
+    int64_t sequence_length;    /* tokens */
+    int64_t cp;                 /* ranks that share each sequence */
+    int64_t ep;                 /* ranks that share the experts of a layer */
+    int64_t etp;                /* ranks that share the matrices of each */
+    double expert_rows;         /* rows of a rank's experts over the mean (plan/routing): >= 1 when
+                              * one is hotter than the others; below 1 when a capacity cuts them */
+    int64_t local_experts;      /* on a rank, copies included */
+    uint32_t recompute_modules; /* bits 1 << enum recompute_module (spec/scenario.h) that
+                                 * SEGMENT_SELECTIVE_RECOMPUTE computes again: core-attention,
+                                 * norm, activation, mla-up; whole modules are the program's */
+    bool is_ulysses;            /* context parallelism by heads: the core sees whole sequences and a
+                              * cp-th of the heads */
+    int64_t lora_rank;          /* 0: all weights are trained */
+    uint32_t lora_targets;      /* bits 1 << enum lora_target */
+    double gradient_bytes;      /* of a weight's main gradient; 0: the software's precision */
 };
 
 /* Fills *segment. Backward segments hold backward kernels only. It may be empty (nothing
  * to recompute, no dropout or bias to undo, no experts). */
 void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct segment *segment);
 
-/* Optimizer update of `parameters` parameters kept on this rank, with fp32
- * master weights and two Adam moments (30 bytes a parameter moved for 16-bit
- * training, 28 for fp32), as fused multi-tensor kernels. */
-void cost_optimizer(double parameters, enum precision precision, struct segment *segment);
+/* Adam's update of `parameters` parameters kept on this rank, as fused multi-tensor kernels: reads
+ * the gradient, reads and writes master weight and both moments in the optimizer's formats, and
+ * writes the copy that products read (30 bytes a parameter with fp32 states and 16-bit weights, 28
+ * in fp32 training). Without a master the weights themselves are updated. */
+void cost_optimizer(double parameters, const struct optimizer *optimizer, enum precision precision,
+                    struct segment *segment);
 
 /* FLOPs a segment executes, in GEMMs and attention. These are hardware FLOPs: unfused
  * attention executes the full mask, and the backward pass of fused attention 2.5 times

@@ -13,6 +13,20 @@
  * gradient precision (Megatron-LM's gradient accumulation fusion). FLOP of a
  * product: 2mnk. Bytes: each operand once.
  *
+ * Training in fp8, mxfp8 or nvfp4: the products with weights run in that precision, as far as
+ * the software says (software.fp8.gemms); products of activations, the router's and, between
+ * kernel_list_outside(list, true) and (list, false), the logits' stay in 16 bits. An operand is
+ * converted once for all products that read it, by a pass that reads 16 bits and writes two
+ * copies, one of them transposed: X in front of the forward product (copies for forward and
+ * wgrad), dY in front of dgrad (dgrad and wgrad), W for forward and dgrad, every microbatch
+ * unless the software keeps or gathers W converted. A scale of the tensor's own values (recipe
+ * current, nvfp4) needs a pass before that finds the largest.
+ *
+ * ASSUMES: both copies are always made. The tensor cores of Hopper multiply fp8 along rows only
+ * and scales of blocks belong to one direction; Blackwell's plain fp8 would do with one copy.
+ * ASSUMES: converting weights once a step is free (four to six bytes a parameter).
+ * ASSUMES: nvfp4's random Hadamard transform and rounding cost nothing beside the conversion.
+ *
  *     struct kernel_list list;
  *     kernel_list_init(&list, shape, segment);
  *     kernel_list_pass(&list, values, (struct pass){"norm", 2, 0});
@@ -22,13 +36,20 @@
 
 #include "plan/cost.h"
 
-/* What one rank of the tensor-parallel group holds. */
+/* What one rank of the tensor-parallel group holds of a layer. */
 struct shard {
     int64_t heads;
     int64_t kv_heads;        /* copied when there are fewer than ranks, as Megatron does */
-    int64_t attention_width; /* heads * head_dim */
-    int64_t qkv_width;       /* (heads + 2 * kv_heads) * head_dim */
+    int64_t attention_width; /* of what the projection reads: heads * value_dim */
+    int64_t qkv_width;       /* (heads + 2 * kv_heads) * head_dim; not of latent attention */
     int64_t vocab;           /* padded */
+};
+
+/* Queries and keys of each sequence that meet in the core of attention, and in how many heads.
+ * With Ulysses a rank has whole sequences of some heads, else a part of the queries. */
+struct core_part {
+    int64_t queries, keys;
+    int64_t heads, kv_heads;
 };
 
 /* The MLP that is worked on: of a dense layer, the experts that a rank holds, or the shared
@@ -44,10 +65,15 @@ struct kernel_list {
     struct shard shard;
     double element_bytes;   /* e: of one value in the training precision */
     double gradient_bytes;  /* of one element of a weight's main gradient */
+    int64_t hidden;         /* of the layer */
+    int64_t sequence;       /* tokens of a sequence in the layer */
     int64_t length;         /* of a sequence: a cp-th of it */
     int64_t tokens;         /* of the microbatch: micro * length */
     int64_t tokens_outside; /* in norms, dropout, residual: a t-th with sequence parallelism */
-    struct mlp_part mlp;    /* of a dense layer, at first */
+    int64_t rows;           /* of products with a weight; tokens, at first */
+    struct core_part core;
+    struct mlp_part mlp; /* of a dense layer, at first */
+    bool is_outside;     /* linear products stay in 16 bits */
 };
 
 /* An elementwise kernel moves values * (elements * e + bytes). */
@@ -61,11 +87,18 @@ struct product {
     int64_t m, n, k, count;
 };
 
+/* The kernel that wrote an operand; some software converts it in there. */
+enum operand_source { OPERAND_FROM_OTHERS, OPERAND_FROM_NORM, OPERAND_FROM_ACTIVATION };
+
 /* The part of a weight matrix that one rank holds, and what its products are called. */
 struct weight_matrix {
     int64_t out, in;
     const char *forward, *dgrad, *wgrad;
+    enum operand_source input;    /* what X comes from */
+    enum operand_source gradient; /* what dY comes from */
 };
+
+enum operand { OPERAND_INPUT, OPERAND_WEIGHTS, OPERAND_GRADIENT, OPERAND_COUNT_ };
 
 /* Empties *segment. */
 void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,
@@ -76,9 +109,34 @@ void kernel_list_pass(struct kernel_list *list, double values, struct pass pass)
 void kernel_list_passes(struct kernel_list *list, double values, const struct pass *passes);
 
 struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum kernel_kind kind);
+/* Of activations only, or of the router: never in fewer than 16 bits. */
 struct kernel *kernel_list_product(struct kernel_list *list, const char *name, enum gemm_pass pass,
                                    struct product size);
 
+/* With a weight, in the training precision; converts nothing. */
+struct kernel *kernel_list_linear(struct kernel_list *list, const char *name, enum gemm_pass pass,
+                                  struct product size);
+
+/* From here on linear products stay in 16 bits, or no longer. */
+void kernel_list_outside(struct kernel_list *list, bool is_outside);
+
+/* Of a linear product here and now: its precision, and bytes of an operand's value. */
+enum precision kernel_list_precision(const struct kernel_list *list, enum gemm_pass pass);
+double kernel_list_operand_bytes(const struct kernel_list *list, enum gemm_pass pass);
+
+/* Rows of a grouped product are padded to a multiple of this: 16 bytes of an operand (8 values
+ * of 16 bits, 16 of fp8), or a block of one scale (mxfp8, nvfp4). */
+int64_t kernel_list_rows_multiple(const struct kernel_list *list);
+
+/* Converts an operand of so many values for all products that read it, if any is in fewer than
+ * 16 bits; in 16 bits it adds nothing. forward and dgrad below do it themselves. */
+void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
+                         enum operand_source source);
+
+/* The same of weights, unless the software keeps or gathers them converted. */
+void kernel_list_convert_weights(struct kernel_list *list, double values);
+
+/* The three products of a weight with the conversions that they need. */
 void kernel_list_forward(struct kernel_list *list, struct weight_matrix weight);
 void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight);
 void kernel_list_wgrad(struct kernel_list *list, struct weight_matrix weight);

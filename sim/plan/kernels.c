@@ -3,24 +3,22 @@
  * One function per kind of segment, listed in `builders` at the end. Sizes are
  * those of one GPU of a tensor-parallel group of t:
  *
- *     matrix       rows out (n)                       in (k)
- *     qkv          (heads/t + 2*ceil(kv/t))*head_dim  h
- *     projection   h                                  heads/t*head_dim
- *     head         padded vocabulary/t                h
+ *     matrix          rows out (n)                       in (k)
+ *     head            padded vocabulary/t                h
+ *     mtp projection  h                                  2h/t
  *
- * Those of the MLP and of experts are in kernels_mlp.c. With context parallelism a rank has the
- * queries of s/c tokens of each sequence, and all keys and values.
+ * Those of attention are in kernels_attention.c, those of the MLP and of experts in
+ * kernels_mlp.c, norms and adapters in kernels_parts.c.
  *
  * Elementwise kernels are passes: bytes moved per value, counted from the eager
  * or fused implementation that the comments name. `e` is the bytes of one value.
  *
- * ASSUMES: the bias of QKV is a pass of its own, as in Megatron's linear layers;
- * causal masks are executed as full s x s products when attention is unfused;
- * traffic of statistics (row maxima, norm scales, dropout seeds) is free.
+ * ASSUMES: traffic of statistics (row maxima, norm scales, dropout seeds) is free.
  * Left out: zeroing of buffers, type conversions of weights, embedding sort.
  */
-#include "plan/kernel_list.h"
+#include "plan/kernels_attention.h"
 #include "plan/kernels_mlp.h"
+#include "plan/kernels_parts.h"
 
 #include "base/check.h"
 
@@ -33,98 +31,36 @@ static const struct model *model_of(const struct kernel_list *list)
     return list->shape->model;
 }
 
-static double values(int64_t rows, int64_t width)
-{
-    return (double)rows * (double)width;
-}
-
-/* Values of a hidden state where sequence parallelism splits it. */
-static double hidden_outside(const struct kernel_list *list)
-{
-    return values(list->tokens_outside, model_of(list)->hidden);
-}
-
-/* ---- weight matrices of this rank --------------------------------------- */
-
-static struct weight_matrix qkv(const struct kernel_list *list)
-{
-    const int64_t hidden = model_of(list)->hidden;
-    return (struct weight_matrix){list->shard.qkv_width, hidden, "qkv", "qkv dgrad", "qkv wgrad"};
-}
-
-static struct weight_matrix projection(const struct kernel_list *list)
-{
-    return (struct weight_matrix){model_of(list)->hidden, list->shard.attention_width, "projection",
-                                  "projection dgrad", "projection wgrad"};
-}
-
-static struct weight_matrix head(const struct kernel_list *list)
-{
-    return (struct weight_matrix){list->shard.vocab, model_of(list)->hidden, "logits",
-                                  "logits dgrad", "logits wgrad"};
-}
-
 /* ---- norm, before attention, MLP and head -------------------------------- */
 
-static bool norm_is_eager_rms(const struct kernel_list *list)
-{
-    return !list->shape->software->fuses_norm && model_of(list)->norm == NORM_RMSNORM;
-}
-
-/* Fused: one pass in, one out. PyTorch's own layer_norm reads its input twice. RMSNorm in
- * eager mode (Llama's reference code): to fp32, square, mean, scale, back, times weight. */
 static void norm_forward(struct kernel_list *list)
 {
-    static const struct pass eager_rms[] = {
-        {"norm to fp32", 1, 4},   {"norm square", 0, 8}, {"norm mean", 0, 4}, {"norm scale", 0, 8},
-        {"norm from fp32", 1, 4}, {"norm weight", 2, 0}, {NULL, 0, 0},
-    };
-    if (norm_is_eager_rms(list)) {
-        kernel_list_passes(list, hidden_outside(list), eager_rms);
-        return;
-    }
-    const double reads = list->shape->software->fuses_norm ? 1 : 2;
-    kernel_list_pass(list, hidden_outside(list), (struct pass){"norm", reads + 1, 0});
+    parts_norm(list, parts_hidden_outside(list));
 }
 
-/* Fused: reads x and dy, writes dx. PyTorch's layer_norm reads both again for
- * the weight's gradient. Eager: each forward pass backwards, with two operands. */
 static void norm_backward(struct kernel_list *list)
 {
-    static const struct pass eager_rms[] = {
-        {"norm weight backward", 3, 0}, {"norm weight gradient", 2, 0},
-        {"norm to fp32", 1, 4},         {"norm scale backward", 0, 12},
-        {"norm mean backward", 0, 8},   {"norm square backward", 0, 12},
-        {"norm from fp32", 1, 4},       {NULL, 0, 0},
-    };
-    if (norm_is_eager_rms(list)) {
-        kernel_list_passes(list, hidden_outside(list), eager_rms);
-        return;
-    }
-    kernel_list_pass(list, hidden_outside(list), (struct pass){"norm backward", 3, 0});
-    if (!list->shape->software->fuses_norm) {
-        kernel_list_pass(list, hidden_outside(list), (struct pass){"norm weight gradient", 2, 0});
-    }
+    parts_norm_backward(list, parts_hidden_outside(list));
 }
 
 /* The gradient that came past this branch on the residual path is added here. */
 static void norm_backward_and_residual(struct kernel_list *list)
 {
     norm_backward(list);
-    kernel_list_pass(list, hidden_outside(list), (struct pass){"residual gradient", 3, 0});
+    kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"residual gradient", 3, 0});
 }
 
 /* ---- bias, dropout and residual, after attention and MLP ------------------ */
 
-static void post_forward(struct kernel_list *list)
+static void post_forward(struct kernel_list *list, bool has_bias)
 {
     const struct model *model = model_of(list);
-    const double hidden = hidden_outside(list);
+    const double hidden = parts_hidden_outside(list);
     if (list->shape->software->fuses_dropout_add) {
         kernel_list_pass(list, hidden, (struct pass){"dropout add", 3, model->has_dropout ? 1 : 0});
         return;
     }
-    if (model->has_biases) {
+    if (has_bias) {
         kernel_list_pass(list, hidden, (struct pass){"bias", 2, 0});
     }
     if (model->has_dropout) {
@@ -134,222 +70,85 @@ static void post_forward(struct kernel_list *list)
 }
 
 /* The residual's gradient is the output's own; only mask and bias cost anything. */
-static void post_backward(struct kernel_list *list)
+static void post_backward(struct kernel_list *list, bool has_bias)
 {
     const struct model *model = model_of(list);
     if (model->has_dropout) {
-        kernel_list_pass(list, hidden_outside(list), (struct pass){"dropout backward", 2, 1});
+        kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"dropout backward", 2, 1});
     }
-    if (model->has_biases) {
-        kernel_list_pass(list, hidden_outside(list), (struct pass){"bias gradient", 1, 0});
-    }
-}
-
-/* ---- attention ------------------------------------------------------------ */
-
-static bool is_fused_attention(const struct kernel_list *list)
-{
-    return list->shape->software->attention != ATTENTION_UNFUSED;
-}
-
-static double score_values(const struct kernel_list *list)
-{
-    return (double)(list->shape->micro * list->shard.heads) *
-           values(list->length, list->shape->sequence_length);
-}
-
-/* s/c x s by s x head_dim, one per sequence and head: values, and the gradient of Q. */
-static struct product from_scores(const struct kernel_list *list)
-{
-    return (struct product){list->length, model_of(list)->head_dim, list->shape->sequence_length,
-                            list->shape->micro * list->shard.heads};
-}
-
-/* s/c x head_dim by head_dim x s: scores, and the gradient of the probabilities. */
-static struct product to_scores(const struct kernel_list *list)
-{
-    const struct product size = from_scores(list);
-    return (struct product){size.m, size.k, size.n, size.count};
-}
-
-/* s x s/c by s/c x head_dim: the gradients of K and V, of all tokens. */
-static struct product from_scores_across(const struct kernel_list *list)
-{
-    const struct product size = from_scores(list);
-    return (struct product){size.k, size.n, size.m, size.count};
-}
-
-/* Eager: scale, mask (with its byte), softmax that reads e and writes fp32, conversion. */
-static void softmax_forward(struct kernel_list *list)
-{
-    static const struct pass eager[] = {
-        {"score scale", 2, 0},       {"score mask", 2, 1}, {"softmax", 1, 4},
-        {"softmax from fp32", 1, 4}, {NULL, 0, 0},
-    };
-    if (list->shape->software->fuses_softmax) {
-        kernel_list_pass(list, score_values(list), (struct pass){"softmax", 2, 0});
-    } else {
-        kernel_list_passes(list, score_values(list), eager);
+    if (has_bias && !parts_is_frozen(list)) {
+        kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"bias gradient", 1, 0});
     }
 }
 
-/* Fused: reads the probabilities and their gradient, writes the scores' gradient. */
-static void softmax_backward(struct kernel_list *list)
+static void attention_post(struct kernel_list *list)
 {
-    static const struct pass eager[] = {
-        {"softmax to fp32", 1, 4},
-        {"softmax backward", 1, 8},
-        {"score mask backward", 2, 1},
-        {"score scale backward", 2, 0},
-        {NULL, 0, 0},
-    };
-    if (list->shape->software->fuses_softmax) {
-        kernel_list_pass(list, score_values(list), (struct pass){"softmax backward", 3, 0});
-    } else {
-        kernel_list_passes(list, score_values(list), eager);
-    }
+    post_forward(list, model_of(list)->has_projection_biases);
 }
 
-static void unfused_core_forward(struct kernel_list *list)
+static void attention_post_backward(struct kernel_list *list)
 {
-    kernel_list_product(list, "scores", GEMM_FORWARD, to_scores(list));
-    softmax_forward(list);
-    if (model_of(list)->has_dropout) {
-        kernel_list_pass(list, score_values(list), (struct pass){"score dropout", 2, 1});
-    }
-    kernel_list_product(list, "values", GEMM_FORWARD, from_scores(list));
-    kernel_list_pass(list, values(list->tokens, list->shard.attention_width),
-                     (struct pass){"context layout", 2, 0});
+    post_backward(list, model_of(list)->has_projection_biases);
 }
 
-static void unfused_core_backward(struct kernel_list *list)
+static void mlp_post(struct kernel_list *list)
 {
-    kernel_list_product(list, "values dgrad", GEMM_DGRAD, to_scores(list));
-    kernel_list_product(list, "values wgrad", GEMM_WGRAD, from_scores_across(list));
-    if (model_of(list)->has_dropout) {
-        kernel_list_pass(list, score_values(list), (struct pass){"score dropout backward", 2, 1});
-    }
-    softmax_backward(list);
-    kernel_list_product(list, "scores dgrad", GEMM_DGRAD, from_scores(list));
-    kernel_list_product(list, "scores wgrad", GEMM_WGRAD, from_scores_across(list));
+    post_forward(list, model_of(list)->has_mlp_biases);
 }
 
-/* FLOP: two products of s x s x head_dim, half of which the causal mask skips; the
- * backward pass has five (it computes the scores again). Bytes forward: Q, K, V,
- * O; backward: those and dO read, dQ, dK, dV written (FlashAttention-2,
- * arXiv 2307.08691). */
-static void fused_core(struct kernel_list *list, bool is_backward)
+static void mlp_post_backward(struct kernel_list *list)
 {
-    const char *name = is_backward ? "attention backward" : "attention";
-    struct kernel *kernel = kernel_list_add(list, name, KERNEL_ATTENTION);
-    const double head_dim = (double)model_of(list)->head_dim;
-    const double q_values = values(list->tokens, list->shard.attention_width);
-    const double kv_values =
-        values(list->shape->micro * list->shape->sequence_length, list->shard.kv_heads) * head_dim;
-    const double products = is_backward ? 5.0 : 2.0;
-    const double operands = is_backward ? 4.0 : 2.0;
-    kernel->is_backward = is_backward;
-    kernel->length = list->length;
-    kernel->flop = products * score_values(list) * head_dim;
-    kernel->bytes = operands * (q_values + kv_values) * list->element_bytes;
+    post_backward(list, model_of(list)->has_mlp_biases);
 }
 
-static void rotary(struct kernel_list *list, const char *name)
-{
-    if (model_of(list)->positions == POSITION_ROTARY) {
-        const int64_t width = (list->shard.heads + list->shard.kv_heads) * model_of(list)->head_dim;
-        kernel_list_pass(list, values(list->tokens, width), (struct pass){name, 2, 0});
-    }
-}
-
-static void attention_qkv(struct kernel_list *list)
-{
-    kernel_list_forward(list, qkv(list));
-    if (model_of(list)->has_biases) {
-        kernel_list_pass(list, values(list->tokens, list->shard.qkv_width),
-                         (struct pass){"qkv bias", 2, 0});
-    }
-    rotary(list, "rotary");
-}
-
-static void attention_core(struct kernel_list *list)
-{
-    if (is_fused_attention(list)) {
-        fused_core(list, false);
-    } else {
-        unfused_core_forward(list);
-    }
-    kernel_list_forward(list, projection(list));
-}
+/* ---- attention in one piece ------------------------------------------------ */
 
 static void attention_forward(struct kernel_list *list)
 {
     attention_qkv(list);
     attention_core(list);
-}
-
-static void attention_core_backward(struct kernel_list *list)
-{
-    kernel_list_dgrad(list, projection(list));
-    kernel_list_wgrad(list, projection(list));
-    if (is_fused_attention(list)) {
-        fused_core(list, true);
-    } else {
-        unfused_core_backward(list);
-    }
-}
-
-/* "qkv layout": the gradients of Q, K and V are joined for QKV's dgrad. */
-static void attention_qkv_backward(struct kernel_list *list)
-{
-    const double qkv_values = values(list->tokens, list->shard.qkv_width);
-    rotary(list, "rotary backward");
-    kernel_list_pass(list, qkv_values, (struct pass){"qkv layout", 2, 0});
-    if (model_of(list)->has_biases) {
-        kernel_list_pass(list, qkv_values, (struct pass){"qkv bias gradient", 1, 0});
-    }
+    attention_projection(list);
 }
 
 static void attention_inner_backward(struct kernel_list *list)
 {
+    attention_projection_backward(list);
     attention_core_backward(list);
     attention_qkv_backward(list);
 }
 
-static void attention_dgrad(struct kernel_list *list)
-{
-    kernel_list_dgrad(list, qkv(list));
-}
-
-static void attention_wgrad(struct kernel_list *list)
-{
-    kernel_list_wgrad(list, qkv(list));
-}
-
 /* ---- what is computed again ------------------------------------------------ */
 
-/* Without fused attention the core is what is large and cheap (Korthikanti et al. 2022,
- * section 5); with it, the norms' outputs and the activation's. */
+static bool recomputes(const struct kernel_list *list, enum recompute_module module)
+{
+    return (list->shape->recompute_modules >> module & 1u) != 0;
+}
+
+static void recompute(struct kernel_list *list, void (*activation)(struct kernel_list *list))
+{
+    if (recomputes(list, RECOMPUTE_MLA_UP)) {
+        attention_up(list);
+    }
+    if (recomputes(list, RECOMPUTE_CORE_ATTENTION)) {
+        attention_core(list);
+    }
+    if (recomputes(list, RECOMPUTE_NORM)) {
+        norm_forward(list);
+        norm_forward(list);
+    }
+    if (recomputes(list, RECOMPUTE_ACTIVATION)) {
+        activation(list);
+    }
+}
+
 static void selective_recompute(struct kernel_list *list)
 {
-    if (is_fused_attention(list)) {
-        norm_forward(list);
-        norm_forward(list);
-        mlp_activation(list);
-    } else {
-        unfused_core_forward(list);
-    }
+    recompute(list, mlp_activation);
 }
 
 static void selective_recompute_experts(struct kernel_list *list)
 {
-    if (is_fused_attention(list)) {
-        norm_forward(list);
-        norm_forward(list);
-        experts_activation(list);
-    } else {
-        unfused_core_forward(list);
-    }
+    recompute(list, experts_activation);
 }
 
 /* ---- embedding and head ---------------------------------------------------- */
@@ -359,7 +158,7 @@ static void selective_recompute_experts(struct kernel_list *list)
 static void embedding_forward(struct kernel_list *list)
 {
     const struct model *model = model_of(list);
-    const double hidden = values(list->tokens, model->hidden);
+    const double hidden = parts_values(list->tokens, list->hidden);
     kernel_list_pass(list, hidden, (struct pass){"embedding lookup", 2, 0});
     if (list->shape->tp > 1) {
         kernel_list_pass(list, hidden, (struct pass){"embedding mask", 1, 0});
@@ -371,7 +170,8 @@ static void embedding_forward(struct kernel_list *list)
         kernel_list_pass(list, hidden, (struct pass){"position add", 3, 0});
     }
     if (model->has_dropout) {
-        kernel_list_pass(list, hidden_outside(list), (struct pass){"embedding dropout", 2, 1});
+        kernel_list_pass(list, parts_hidden_outside(list),
+                         (struct pass){"embedding dropout", 2, 1});
     }
 }
 
@@ -380,10 +180,13 @@ static void embedding_forward(struct kernel_list *list)
 static void embedding_backward(struct kernel_list *list)
 {
     const struct model *model = model_of(list);
-    const double hidden = values(list->tokens, model->hidden);
-    const double table = values(list->shard.vocab, model->hidden);
+    if (parts_is_frozen(list)) {
+        return;
+    }
+    const double hidden = parts_values(list->tokens, list->hidden);
+    const double table = parts_values(list->shard.vocab, list->hidden);
     if (model->has_dropout) {
-        kernel_list_pass(list, hidden_outside(list),
+        kernel_list_pass(list, parts_hidden_outside(list),
                          (struct pass){"embedding dropout backward", 2, 1});
     }
     if (model->positions == POSITION_LEARNED) {
@@ -395,6 +198,15 @@ static void embedding_backward(struct kernel_list *list)
     kernel_list_pass(list, hidden, (struct pass){"embedding scatter", 3, 0});
     kernel_list_pass(list, table,
                      (struct pass){"embedding gradient", 2, 2.0 * list->gradient_bytes});
+}
+
+static struct weight_matrix head(const struct kernel_list *list)
+{
+    return (struct weight_matrix){.out = list->shard.vocab,
+                                  .in = list->hidden,
+                                  .forward = "logits",
+                                  .dgrad = "logits dgrad",
+                                  .wgrad = "logits wgrad"};
 }
 
 /* Loss as Megatron's vocabulary-parallel cross entropy (core/tensor_parallel/
@@ -412,8 +224,9 @@ static void head_forward(struct kernel_list *list)
         {"loss softmax", 0, 8},
         {NULL, 0, 0},
     };
+    kernel_list_outside(list, true);
     kernel_list_forward(list, head(list));
-    kernel_list_passes(list, values(list->tokens, list->shard.vocab), loss);
+    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss);
 }
 
 /* Softmax minus the target (few values) times the loss gradient, then back to e. */
@@ -424,9 +237,54 @@ static void head_backward(struct kernel_list *list)
         {"logits from fp32", 1, 4},
         {NULL, 0, 0},
     };
-    kernel_list_passes(list, values(list->tokens, list->shard.vocab), loss);
+    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss);
+    kernel_list_outside(list, true);
     kernel_list_dgrad(list, head(list));
-    kernel_list_wgrad(list, head(list));
+}
+
+static void head_wgrad(struct kernel_list *list)
+{
+    if (!parts_is_frozen(list)) {
+        kernel_list_outside(list, true);
+        kernel_list_wgrad(list, head(list));
+    }
+}
+
+/* ---- multi-token prediction --------------------------------------------------- */
+
+static struct weight_matrix mtp_projection(const struct kernel_list *list)
+{
+    return (struct weight_matrix){.out = list->hidden,
+                                  .in = (2 * list->hidden + list->shape->tp - 1) / list->shape->tp,
+                                  .forward = "mtp projection",
+                                  .dgrad = "mtp projection dgrad",
+                                  .wgrad = "mtp projection wgrad"};
+}
+
+/* Norms of the hidden state and of the next token's embedding, side by side, and back to h by a
+ * matrix whose columns tensor parallelism cuts. */
+static void mtp_forward(struct kernel_list *list)
+{
+    const double hidden = parts_hidden_outside(list);
+    norm_forward(list);
+    norm_forward(list);
+    kernel_list_pass(list, 2.0 * hidden, (struct pass){"mtp join", 2, 0});
+    kernel_list_forward(list, mtp_projection(list));
+}
+
+static void mtp_backward(struct kernel_list *list)
+{
+    kernel_list_dgrad(list, mtp_projection(list));
+    norm_backward(list);
+    norm_backward(list);
+    kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"mtp gradient add", 3, 0});
+}
+
+static void mtp_wgrad(struct kernel_list *list)
+{
+    if (!parts_is_frozen(list)) {
+        kernel_list_wgrad(list, mtp_projection(list));
+    }
 }
 
 /* ---- the table -------------------------------------------------------------- */
@@ -434,16 +292,16 @@ static void head_backward(struct kernel_list *list)
 static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_ATTENTION_PRE] = norm_forward,
     [SEGMENT_ATTENTION] = attention_forward,
-    [SEGMENT_ATTENTION_POST] = post_forward,
+    [SEGMENT_ATTENTION_POST] = attention_post,
     [SEGMENT_MLP_PRE] = norm_forward,
     [SEGMENT_MLP] = mlp_forward,
-    [SEGMENT_MLP_POST] = post_forward,
-    [SEGMENT_MLP_POST_BACKWARD] = post_backward,
+    [SEGMENT_MLP_POST] = mlp_post,
+    [SEGMENT_MLP_POST_BACKWARD] = mlp_post_backward,
     [SEGMENT_MLP_INNER_BACKWARD] = mlp_inner_backward,
     [SEGMENT_MLP_DGRAD] = mlp_dgrad,
     [SEGMENT_MLP_WGRAD] = mlp_wgrad,
     [SEGMENT_MLP_PRE_BACKWARD] = norm_backward_and_residual,
-    [SEGMENT_ATTENTION_POST_BACKWARD] = post_backward,
+    [SEGMENT_ATTENTION_POST_BACKWARD] = attention_post_backward,
     [SEGMENT_ATTENTION_INNER_BACKWARD] = attention_inner_backward,
     [SEGMENT_ATTENTION_DGRAD] = attention_dgrad,
     [SEGMENT_ATTENTION_WGRAD] = attention_wgrad,
@@ -469,37 +327,74 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_HEAD_PRE] = norm_forward,
     [SEGMENT_HEAD] = head_forward,
     [SEGMENT_HEAD_BACKWARD] = head_backward,
+    [SEGMENT_HEAD_WGRAD] = head_wgrad,
     [SEGMENT_HEAD_PRE_BACKWARD] = norm_backward,
+    [SEGMENT_MLP_INNER_WGRAD] = mlp_inner_wgrad,
+    [SEGMENT_ATTENTION_INNER_WGRAD] = attention_projection_wgrad,
+    [SEGMENT_EXPERTS_WGRAD] = experts_wgrad,
+    [SEGMENT_SHARED_INNER_WGRAD] = shared_inner_wgrad,
+    [SEGMENT_ATTENTION_PROJECTION] = attention_projection,
+    [SEGMENT_ATTENTION_PROJECTION_BACKWARD] = attention_projection_backward,
+    [SEGMENT_MTP] = mtp_forward,
+    [SEGMENT_MTP_BACKWARD] = mtp_backward,
+    [SEGMENT_MTP_WGRAD] = mtp_wgrad,
 };
 
-static bool is_of_experts(enum segment_kind kind)
+static bool is_between(enum segment_kind kind, enum segment_kind first, enum segment_kind last)
 {
-    return kind >= SEGMENT_ROUTER && kind <= SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS;
+    return kind >= first && kind <= last;
+}
+
+/* Segments that a layer of this kind does not have are empty. */
+static bool has_segment(const struct layer_kind *layer, enum segment_kind kind)
+{
+    const bool is_of_experts =
+        kind == SEGMENT_EXPERTS_WGRAD || kind == SEGMENT_SHARED_INNER_WGRAD ||
+        is_between(kind, SEGMENT_ROUTER, SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS);
+    const bool is_of_mlp = kind == SEGMENT_MLP || kind == SEGMENT_MLP_INNER_WGRAD ||
+                           kind == SEGMENT_SELECTIVE_RECOMPUTE ||
+                           is_between(kind, SEGMENT_MLP_INNER_BACKWARD, SEGMENT_MLP_WGRAD);
+    const bool is_of_mtp = is_between(kind, SEGMENT_MTP, SEGMENT_MTP_WGRAD);
+    return (!is_of_experts || layer->has_experts) && (!is_of_mlp || !layer->has_experts) &&
+           (!is_of_mtp || layer->is_mtp);
+}
+
+/* What is around all layers has the decoder's width and length, whatever layer is asked about. */
+static struct cost_shape shape_around(const struct cost_shape *shape)
+{
+    struct cost_shape around = *shape;
+    around.layer = model_layer(shape->model, shape->model->layers - 1);
+    return around;
 }
 
 void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct segment *segment)
 {
     sim_assert(kind < SEGMENT_COUNT_);
+    const bool is_around = is_between(kind, SEGMENT_EMBEDDING, SEGMENT_HEAD_PRE_BACKWARD);
+    const struct cost_shape around = is_around ? shape_around(shape) : *shape;
     struct kernel_list list;
-    kernel_list_init(&list, shape, segment);
-    if (is_of_experts(kind) && shape->model->experts == 0) {
-        return;
+    kernel_list_init(&list, &around, segment);
+    if (has_segment(around.layer, kind)) {
+        builders[kind](&list);
     }
-    builders[kind](&list);
 }
 
-/* Adam, bytes a parameter: gradient, master weight and both moments read (16), the
- * last three written (12), the 16-bit copy written (2). */
-void cost_optimizer(double parameters, enum precision precision, struct segment *segment)
+void cost_optimizer(double parameters, const struct optimizer *optimizer, enum precision precision,
+                    struct segment *segment)
 {
     sim_assert(parameters >= 0.0);
     *segment = (struct segment){0};
-    const double copy_bytes = precision_bytes(precision) == 2 ? 2.0 : 0.0;
+    const double weight = (double)precision_bytes(precision);
+    const bool has_master = optimizer->master != STATE_NONE;
+    const double updated = has_master ? state_bytes((enum state_format)optimizer->master) : weight;
+    const double copy = has_master && weight == 2.0 ? weight : 0.0;
+    const double states = updated + 2.0 * state_bytes((enum state_format)optimizer->moments);
+    const double gradient = state_bytes((enum state_format)optimizer->gradients);
     segment->count = 1;
     segment->kernels[0] = (struct kernel){.name = "adam",
                                           .kind = KERNEL_MEMORY,
                                           .count = 1,
-                                          .bytes = parameters * (28.0 + copy_bytes)};
+                                          .bytes = parameters * (gradient + 2.0 * states + copy)};
 }
 
 double cost_segment_flop(const struct segment *segment)

@@ -3,59 +3,71 @@
  *     matrix       rows out (n)                       in (k)
  *     fc1          f/t, or 2f/t: gate and up fused    h
  *     fc2          h                                  f/t
+ *     of experts   f/etp instead of f/t
  *     router       E                                  h
  *
  * The products of the E/e experts of a rank are one grouped GEMM. Their FLOPs and bytes are
- * those of the rows that arrive; its tiles those of rows padded to a multiple of 8.
+ * those of the rows that arrive; its tiles those of rows padded to what the product wants.
  *
  * Left out: counting and sorting of indices, the auxiliary loss, the sync of the host that
  * waits for the counts.
  */
 #include "plan/kernels_mlp.h"
+#include "plan/kernels_parts.h"
 
 #include "base/check.h"
+
+#include <math.h>
 
 static const struct model *model_of(const struct kernel_list *list)
 {
     return list->shape->model;
 }
 
-static double values(int64_t rows, int64_t width)
-{
-    return (double)rows * (double)width;
-}
-
 /* ---- MLP ------------------------------------------------------------------ */
+
+static bool is_gated(const struct kernel_list *list)
+{
+    return list->shape->layer->mlp == MLP_SWIGLU;
+}
 
 static struct weight_matrix fc1(const struct kernel_list *list)
 {
-    const struct model *model = model_of(list);
-    const int64_t out = (model->mlp == MLP_SWIGLU ? 2 : 1) * list->mlp.width;
-    return (struct weight_matrix){out, model->hidden, "fc1", "fc1 dgrad", "fc1 wgrad"};
+    return (struct weight_matrix){.out = (is_gated(list) ? 2 : 1) * list->mlp.width,
+                                  .in = list->hidden,
+                                  .forward = "fc1",
+                                  .dgrad = "fc1 dgrad",
+                                  .wgrad = "fc1 wgrad",
+                                  .input = OPERAND_FROM_NORM,
+                                  .gradient = OPERAND_FROM_ACTIVATION};
 }
 
 static struct weight_matrix fc2(const struct kernel_list *list)
 {
-    const int64_t hidden = model_of(list)->hidden;
-    return (struct weight_matrix){hidden, list->mlp.width, "fc2", "fc2 dgrad", "fc2 wgrad"};
+    return (struct weight_matrix){.out = list->hidden,
+                                  .in = list->mlp.width,
+                                  .forward = "fc2",
+                                  .dgrad = "fc2 dgrad",
+                                  .wgrad = "fc2 wgrad",
+                                  .input = OPERAND_FROM_ACTIVATION};
 }
 
 /* Fused: GELU reads and writes f; SwiGLU reads gate and up, writes their product. */
 void mlp_activation(struct kernel_list *list)
 {
     const struct model *model = model_of(list);
-    const bool is_gated = model->mlp == MLP_SWIGLU;
-    const double f = values(list->mlp.tokens, list->mlp.width);
+    const bool has_gate = is_gated(list);
+    const double f = parts_values(list->mlp.tokens, list->mlp.width);
     if (list->shape->software->fuses_bias_activation) {
         kernel_list_pass(list, f,
-                         (struct pass){is_gated ? "swiglu" : "bias gelu", is_gated ? 3 : 2, 0});
+                         (struct pass){has_gate ? "swiglu" : "bias gelu", has_gate ? 3 : 2, 0});
         return;
     }
-    if (model->has_biases) {
-        kernel_list_pass(list, f, (struct pass){"fc1 bias", is_gated ? 4 : 2, 0});
+    if (model->has_mlp_biases) {
+        kernel_list_pass(list, f, (struct pass){"fc1 bias", has_gate ? 4 : 2, 0});
     }
-    kernel_list_pass(list, f, (struct pass){is_gated ? "silu" : "gelu", 2, 0});
-    if (is_gated) {
+    kernel_list_pass(list, f, (struct pass){has_gate ? "silu" : "gelu", 2, 0});
+    if (has_gate) {
         kernel_list_pass(list, f, (struct pass){"gate product", 3, 0});
     }
 }
@@ -71,104 +83,173 @@ static void activation_backward(struct kernel_list *list)
         {NULL, 0, 0},
     };
     const struct model *model = model_of(list);
-    const bool is_gated = model->mlp == MLP_SWIGLU;
-    const double f = values(list->mlp.tokens, list->mlp.width);
-    if (is_gated && list->shape->software->fuses_bias_activation) {
+    const bool has_gate = is_gated(list);
+    const double f = parts_values(list->mlp.tokens, list->mlp.width);
+    if (has_gate && list->shape->software->fuses_bias_activation) {
         kernel_list_pass(list, f, (struct pass){"swiglu backward", 5, 0});
-    } else if (is_gated) {
+    } else if (has_gate) {
         kernel_list_passes(list, f, eager_swiglu);
     } else {
         kernel_list_pass(list, f, (struct pass){"gelu backward", 3, 0});
     }
-    if (model->has_biases) {
-        kernel_list_pass(list, f, (struct pass){"fc1 bias gradient", is_gated ? 2 : 1, 0});
+    if (model->has_mlp_biases && !parts_is_frozen(list)) {
+        kernel_list_pass(list, f, (struct pass){"fc1 bias gradient", has_gate ? 2 : 1, 0});
     }
 }
 
 void mlp_forward(struct kernel_list *list)
 {
-    kernel_list_forward(list, fc1(list));
+    parts_forward(list, fc1(list), LORA_FC1);
     mlp_activation(list);
-    kernel_list_forward(list, fc2(list));
+    parts_forward(list, fc2(list), LORA_FC2);
 }
 
 void mlp_inner_backward(struct kernel_list *list)
 {
-    kernel_list_dgrad(list, fc2(list));
-    kernel_list_wgrad(list, fc2(list));
+    parts_dgrad(list, fc2(list), LORA_FC2);
     activation_backward(list);
+}
+
+void mlp_inner_wgrad(struct kernel_list *list)
+{
+    parts_wgrad(list, fc2(list), LORA_FC2);
 }
 
 void mlp_dgrad(struct kernel_list *list)
 {
-    kernel_list_dgrad(list, fc1(list));
+    parts_dgrad(list, fc1(list), LORA_FC1);
 }
 
 void mlp_wgrad(struct kernel_list *list)
 {
-    kernel_list_wgrad(list, fc1(list));
+    parts_wgrad(list, fc1(list), LORA_FC1);
 }
 
 /* ---- experts -------------------------------------------------------------- */
 
-#define ROWS_MULTIPLE 8 /* of an expert's rows, for the tensor cores */
-
+/* A tp-th of the copies of the microbatch's tokens is a rank's own to send, and it computes a
+ * part of each expert for the tokens of etp ranks; of a hotter rank more. */
 static struct mlp_part routed_part(const struct kernel_list *list)
 {
+    const struct cost_shape *shape = list->shape;
+    const double copies = (double)(list->tokens * shape->model->experts_per_token);
+    sim_assert(shape->etp > 0);
+    sim_assert(shape->expert_rows > 0.0);
     return (struct mlp_part){
-        .tokens = list->tokens * model_of(list)->experts_per_token,
-        .width = model_of(list)->expert_hidden / list->shape->tp,
+        .tokens =
+            (int64_t)ceil(copies * (double)shape->etp / (double)shape->tp * shape->expert_rows),
+        .width = (shape->model->expert_hidden + shape->etp - 1) / shape->etp,
     };
 }
 
 static struct mlp_part shared_part(const struct kernel_list *list)
 {
+    const int64_t tp = list->shape->tp;
     return (struct mlp_part){
         .tokens = list->tokens,
-        .width = model_of(list)->shared_experts * (model_of(list)->expert_hidden / list->shape->tp),
+        .width = (model_of(list)->shared_hidden + tp - 1) / tp,
     };
 }
 
 static int64_t local_experts(const struct kernel_list *list)
 {
-    sim_assert(model_of(list)->experts % list->shape->ep == 0);
-    return model_of(list)->experts / list->shape->ep;
+    sim_assert(list->shape->local_experts > 0);
+    return list->shape->local_experts;
 }
 
 /* Rows of the largest expert of a rank when all have equally many. */
 static int64_t padded_rows(const struct kernel_list *list)
 {
     const int64_t local = local_experts(list);
+    const int64_t multiple = kernel_list_rows_multiple(list);
     const int64_t rows = (list->mlp.tokens + local - 1) / local;
-    return (rows + ROWS_MULTIPLE - 1) / ROWS_MULTIPLE * ROWS_MULTIPLE;
+    return (rows + multiple - 1) / multiple * multiple;
+}
+
+struct grouped {
+    const char *name;
+    struct weight_matrix weight;
+    enum lora_target target;
+};
+
+static struct grouped grouped_fc1(const struct kernel_list *list, const char *name)
+{
+    struct grouped grouped = {name, fc1(list), LORA_FC1};
+    grouped.weight.input = OPERAND_FROM_OTHERS; /* tokens come from other ranks */
+    return grouped;
+}
+
+static struct grouped grouped_fc2(const struct kernel_list *list, const char *name)
+{
+    return (struct grouped){name, fc2(list), LORA_FC2};
 }
 
 /* One matrix of each local expert: what is counted are the rows that arrive. */
-static void grouped_product(struct kernel_list *list, const char *name, enum gemm_pass pass,
-                            struct weight_matrix weight)
+static void grouped_linear(struct kernel_list *list, const struct grouped *grouped,
+                           enum gemm_pass pass)
 {
+    const struct weight_matrix *weight = &grouped->weight;
     const int64_t local = local_experts(list);
     const int64_t rows = padded_rows(list);
     const struct product sizes[] = {
-        [GEMM_FORWARD] = {rows, weight.out, weight.in, local},
-        [GEMM_DGRAD] = {rows, weight.in, weight.out, local},
-        [GEMM_WGRAD] = {weight.out, weight.in, rows, local},
+        [GEMM_FORWARD] = {rows, weight->out, weight->in, local},
+        [GEMM_DGRAD] = {rows, weight->in, weight->out, local},
+        [GEMM_WGRAD] = {weight->out, weight->in, rows, local},
     };
-    const double weights = (double)local * values(weight.out, weight.in);
-    const double operands = values(list->mlp.tokens, weight.in + weight.out);
-    struct kernel *kernel = kernel_list_product(list, name, pass, sizes[pass]);
-    kernel->flop = 2.0 * (double)list->mlp.tokens * values(weight.out, weight.in);
-    kernel->bytes = operands * list->element_bytes;
-    kernel->bytes +=
-        weights * (pass == GEMM_WGRAD ? 2.0 * list->gradient_bytes : list->element_bytes);
+    const double weights = (double)local * parts_values(weight->out, weight->in);
+    const double in = parts_values(list->mlp.tokens, weight->in);
+    const double out = parts_values(list->mlp.tokens, weight->out);
+    const double operand = kernel_list_operand_bytes(list, pass);
+    struct kernel *kernel = kernel_list_linear(list, grouped->name, pass, sizes[pass]);
+    kernel->flop = 2.0 * (double)list->mlp.tokens * parts_values(weight->out, weight->in);
+    switch (pass) {
+    case GEMM_FORWARD:
+        kernel->bytes = (in + weights) * operand + out * list->element_bytes;
+        return;
+    case GEMM_DGRAD:
+        kernel->bytes = (out + weights) * operand + in * list->element_bytes;
+        return;
+    case GEMM_WGRAD:
+        kernel->bytes = (in + out) * operand + weights * 2.0 * list->gradient_bytes;
+        return;
+    }
+    sim_assert(false);
+}
+
+static void grouped_convert(struct kernel_list *list, const struct weight_matrix *weight,
+                            enum gemm_pass pass)
+{
+    const double weights = (double)local_experts(list) * parts_values(weight->out, weight->in);
+    if (pass == GEMM_FORWARD) {
+        kernel_list_convert(list, OPERAND_INPUT, parts_values(list->mlp.tokens, weight->in),
+                            weight->input);
+        kernel_list_convert_weights(list, weights);
+    } else if (pass == GEMM_DGRAD) {
+        kernel_list_convert(list, OPERAND_GRADIENT, parts_values(list->mlp.tokens, weight->out),
+                            weight->gradient);
+    }
+}
+
+static void grouped_product(struct kernel_list *list, struct grouped grouped, enum gemm_pass pass)
+{
+    const struct weight_matrix *weight = &grouped.weight;
+    if (pass != GEMM_WGRAD || !parts_is_frozen(list)) {
+        grouped_convert(list, weight, pass);
+        grouped_linear(list, &grouped, pass);
+    }
+    if (parts_has_adapter(list, grouped.target)) {
+        const struct adapter_size size = {padded_rows(list), weight->out, weight->in,
+                                          local_experts(list)};
+        parts_adapter(list, size, pass);
+    }
 }
 
 /* Tokens come ordered by sender and leave so; products want them by expert. */
 static void reorder(struct kernel_list *list, const char *name)
 {
-    const bool has_senders = list->shape->ep > 1 || list->shape->tp > 1;
+    const bool has_senders = list->shape->ep > 1 || list->shape->etp > 1;
     if (has_senders && local_experts(list) > 1) {
-        kernel_list_pass(list, values(list->mlp.tokens, model_of(list)->hidden),
+        kernel_list_pass(list, parts_values(list->mlp.tokens, list->hidden),
                          (struct pass){name, 2, 0});
     }
 }
@@ -177,9 +258,9 @@ void experts_forward(struct kernel_list *list)
 {
     list->mlp = routed_part(list);
     reorder(list, "sort by expert");
-    grouped_product(list, "experts fc1", GEMM_FORWARD, fc1(list));
+    grouped_product(list, grouped_fc1(list, "experts fc1"), GEMM_FORWARD);
     mlp_activation(list);
-    grouped_product(list, "experts fc2", GEMM_FORWARD, fc2(list));
+    grouped_product(list, grouped_fc2(list, "experts fc2"), GEMM_FORWARD);
     reorder(list, "sort by sender");
 }
 
@@ -187,12 +268,17 @@ void experts_backward(struct kernel_list *list)
 {
     list->mlp = routed_part(list);
     reorder(list, "sort by expert");
-    grouped_product(list, "experts fc2 dgrad", GEMM_DGRAD, fc2(list));
-    grouped_product(list, "experts fc2 wgrad", GEMM_WGRAD, fc2(list));
+    grouped_product(list, grouped_fc2(list, "experts fc2 dgrad"), GEMM_DGRAD);
     activation_backward(list);
-    grouped_product(list, "experts fc1 dgrad", GEMM_DGRAD, fc1(list));
-    grouped_product(list, "experts fc1 wgrad", GEMM_WGRAD, fc1(list));
+    grouped_product(list, grouped_fc1(list, "experts fc1 dgrad"), GEMM_DGRAD);
     reorder(list, "sort by sender");
+}
+
+void experts_wgrad(struct kernel_list *list)
+{
+    list->mlp = routed_part(list);
+    grouped_product(list, grouped_fc2(list, "experts fc2 wgrad"), GEMM_WGRAD);
+    grouped_product(list, grouped_fc1(list, "experts fc1 wgrad"), GEMM_WGRAD);
 }
 
 void experts_activation(struct kernel_list *list)
@@ -207,12 +293,6 @@ void experts_activation(struct kernel_list *list)
 
 /* ---- to the experts and back ---------------------------------------------- */
 
-/* Of the tokens that are this rank's outside the tensor-parallel blocks. */
-static double outside_values(const struct kernel_list *list)
-{
-    return values(list->tokens_outside, model_of(list)->hidden);
-}
-
 /* Softmax over the experts in fp32, and the choice of the k largest; then a copy of each token
  * for each of its experts. */
 void experts_router(struct kernel_list *list)
@@ -220,9 +300,9 @@ void experts_router(struct kernel_list *list)
     const struct model *model = model_of(list);
     const struct product size = {list->tokens_outside, model->experts, model->hidden, 1};
     kernel_list_product(list, "router", GEMM_FORWARD, size);
-    kernel_list_pass(list, values(list->tokens_outside, model->experts),
+    kernel_list_pass(list, parts_values(list->tokens_outside, model->experts),
                      (struct pass){"router softmax", 1, 8});
-    kernel_list_pass(list, (double)model->experts_per_token * outside_values(list),
+    kernel_list_pass(list, (double)model->experts_per_token * parts_hidden_outside(list),
                      (struct pass){"permute", 2, 0});
 }
 
@@ -232,28 +312,31 @@ void experts_router_backward(struct kernel_list *list)
     const struct product dgrad = {list->tokens_outside, model->hidden, model->experts, 1};
     const struct product wgrad = {model->experts, model->hidden, list->tokens_outside, 1};
     const double copies = (double)model->experts_per_token;
-    kernel_list_pass(list, outside_values(list), (struct pass){"permute backward", copies + 1, 0});
-    kernel_list_pass(list, values(list->tokens_outside, model->experts),
+    kernel_list_pass(list, parts_hidden_outside(list),
+                     (struct pass){"permute backward", copies + 1, 0});
+    kernel_list_pass(list, parts_values(list->tokens_outside, model->experts),
                      (struct pass){"router softmax backward", 1, 8});
     kernel_list_product(list, "router dgrad", GEMM_DGRAD, dgrad);
-    struct kernel *kernel = kernel_list_product(list, "router wgrad", GEMM_WGRAD, wgrad);
-    kernel->bytes +=
-        values(model->experts, model->hidden) * (2.0 * list->gradient_bytes - list->element_bytes);
-    kernel_list_pass(list, outside_values(list), (struct pass){"router gradient add", 3, 0});
+    if (!parts_is_frozen(list)) {
+        struct kernel *kernel = kernel_list_product(list, "router wgrad", GEMM_WGRAD, wgrad);
+        kernel->bytes += parts_values(model->experts, model->hidden) *
+                         (2.0 * list->gradient_bytes - list->element_bytes);
+    }
+    kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"router gradient add", 3, 0});
 }
 
 /* Reads the k results of a token, writes their weighted sum. */
 void experts_post(struct kernel_list *list)
 {
     const double copies = (double)model_of(list)->experts_per_token;
-    kernel_list_pass(list, outside_values(list), (struct pass){"unpermute", copies + 1, 0});
+    kernel_list_pass(list, parts_hidden_outside(list), (struct pass){"unpermute", copies + 1, 0});
 }
 
 /* The gradient, times each weight, goes to k copies; the weights' gradients want the results. */
 void experts_post_backward(struct kernel_list *list)
 {
     const double copies = (double)model_of(list)->experts_per_token;
-    kernel_list_pass(list, outside_values(list),
+    kernel_list_pass(list, parts_hidden_outside(list),
                      (struct pass){"unpermute backward", 2 * copies + 1, 0});
 }
 
@@ -272,6 +355,14 @@ void shared_inner_backward(struct kernel_list *list)
     list->mlp = shared_part(list);
     if (list->mlp.width > 0) {
         mlp_inner_backward(list);
+    }
+}
+
+void shared_inner_wgrad(struct kernel_list *list)
+{
+    list->mlp = shared_part(list);
+    if (list->mlp.width > 0) {
+        mlp_inner_wgrad(list);
     }
 }
 

@@ -17,6 +17,7 @@
 
 void mlp_forward(struct kernel_list *list);
 void mlp_inner_backward(struct kernel_list *list);
+void mlp_inner_wgrad(struct kernel_list *list); /* of the second matrix */
 void mlp_dgrad(struct kernel_list *list);
 void mlp_wgrad(struct kernel_list *list);
 void mlp_activation(struct kernel_list *list);
@@ -27,6 +28,7 @@ void experts_forward(struct kernel_list *list);
 void experts_post(struct kernel_list *list);
 void experts_post_backward(struct kernel_list *list);
 void experts_backward(struct kernel_list *list);
+void experts_wgrad(struct kernel_list *list);
 void experts_router_backward(struct kernel_list *list);
 /* Of routed and shared ones. */
 void experts_activation(struct kernel_list *list);
@@ -34,6 +36,7 @@ void experts_activation(struct kernel_list *list);
 /* The shared experts side by side are one MLP; nothing is appended when there are none. */
 void shared_forward(struct kernel_list *list);
 void shared_inner_backward(struct kernel_list *list);
+void shared_inner_wgrad(struct kernel_list *list);
 void shared_dgrad(struct kernel_list *list);
 void shared_wgrad(struct kernel_list *list);
 

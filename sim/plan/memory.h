@@ -1,26 +1,25 @@
-/* Memory of one GPU: weights, gradients, optimizer, activations, and whether they fit.
+/* Memory of one GPU: by kind, over the step, and whether it fits.
  *
- * Bytes per parameter follow the recipe of mixed-precision Adam: 16-bit weights,
- * gradients accumulated in the software's gradient precision, fp32 master
- * weights and two moments (12 bytes), sharded over data parallelism by ZeRO
- * stage (Rajbhandari et al. 2020, arXiv 1910.02054, section 5); fp32 training
- * keeps 4 + 4 + 8.
+ * States: bytes per parameter of the recipe (16-bit weights, gradients, fp32 master weights and
+ * two moments: 18 in Megatron, 16 in the ZeRO paper), sharded by ZeRO stage over the ranks of
+ * parallel.zero_group that hold the same parameters (Rajbhandari et al. 2020, arXiv 1910.02054,
+ * section 5). Frozen weights (LoRA) have no gradient and no states.
  *
- * Activations per layer follow Korthikanti et al. 2022 (arXiv 2205.05198)
- * table 2 and equations 1-6 for GPT-like models, and for Llama-like models
- * 8h + 4nd + 4*kv*d + 6f + 4n bytes a token (norm inputs and outputs, Q and
- * attention output, K and V, gate/up/product, log-sum-exp of flash attention).
- * In a layer with experts k * (4h + 6f_e) + 6f_shared + 4E take the place of 6f: copies of the
- * tokens, gate/up/product, results, and the router's probabilities in fp32.
- * Context parallelism divides all of it. A stage holds as many microbatches as its schedule
- * keeps in flight, and with recomputation what one layer recomputes during its backward.
+ * Activations: what a layer keeps is a table of tensors (plan/memory_layer). Over the step they
+ * come and go with the actions of the stage's order: a forward allocates, the backward of input
+ * gradients frees, and what only weight gradients read goes with these. On top lies what the
+ * running action needs: recomputed tensors, gradients of the running layer, logits and their
+ * fp32 copies. The peak is the largest sum over all actions (plan/memory_live); the update, which
+ * has no activations, is not larger.
  *
- * Dense parameters are sharded over cp * dp ranks, those of routed experts, of which a GPU has
- * one of ep parts, over the cp * dp / ep that hold the same ones.
+ * Beside tensors: gathered parameters (FSDP) and buckets, NCCL's buffers of each group, the CUDA
+ * context, and what the caching allocator reserves beyond what is allocated. These are
+ * constants of the software profile, with their sources.
  *
- * ASSUMES: no CPU offload; temporary workspace is in software.memory.overhead.
- * ASSUMES: biases and norms are on every GPU of a tensor-parallel group (the biases of
- * column-parallel matrices are not: less than 0.1 % of a layer too much).
+ * Dense parameters are shared by cp * dp ranks, those of routed experts, of which a GPU has
+ * one of ep parts and a share of etp, by tp * cp * dp / (ep * etp).
+ *
+ * ASSUMES: with DualPipe, where each piece is on two stages, each keeps its own states.
  */
 #ifndef PLAN_MEMORY_H
 #define PLAN_MEMORY_H
@@ -31,39 +30,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* When a GPU is fullest. */
+enum memory_moment {
+    MEMORY_AT_FORWARD,
+    MEMORY_AT_LOSS, /* a microbatch turns round: logits, their gradient */
+    MEMORY_AT_BACKWARD,
+    MEMORY_AT_WEIGHTS, /* weight gradients apart */
+    MEMORY_MOMENT_COUNT_
+};
+extern const char *const memory_moment_names[MEMORY_MOMENT_COUNT_];
+
 struct memory_use {
     double weights_bytes;
     double gradients_bytes;
-    double optimizer_bytes;
-    double activations_bytes; /* at the peak, all microbatches in flight, logits too */
-    double logits_bytes;      /* part of activations_bytes; last stage only */
-    double buffers_bytes;     /* ZeRO 2: a bucket; 3: gathered weights and a gradient */
-    double overhead_bytes;    /* context, communication buffers, fragmentation */
+    double optimizer_bytes;   /* master weights and moments */
+    double activations_bytes; /* kept at the peak, all microbatches in flight, logits too */
+    double logits_bytes;      /* part of activations_bytes */
+    double temporary_bytes;   /* of the running action: recomputed, gradients, sends */
+    double buffers_bytes;     /* gathered weights, buckets, copies of gradients */
+    double overhead_bytes;    /* the sum of: */
+    double context_bytes;
+    double communication_bytes; /* NCCL's buffers */
+    double fragmentation_bytes;
+    double lump_bytes; /* software.memory.overhead */
     double total_bytes;
+    double allocated_bytes; /* what the framework's allocator hands out: total less overhead */
+    double host_bytes;      /* offloaded, in the host's memory */
+    uint32_t moment;        /* enum memory_moment, of the peak */
+    uint32_t microbatch, chunk;
 };
 
-/* Weights, gradients and optimizer together, of one parameter on each of `dp`
- * ranks: 16-bit 2 + gradient + 12, fp32 and tf32 4 + 4 + 8. ZeRO 1 shards the
- * optimizer, 2 the gradients too, 3 everything. */
-double memory_state_bytes_per_parameter(enum precision precision, enum precision gradient,
-                                        int64_t zero, int64_t dp);
+/* What is kept of one parameter. */
+struct memory_state {
+    double weights, gradients, optimizer; /* bytes */
+};
 
-/* Use of a GPU of pipeline stage `stage` (0-based). */
+/* 2 + gradients + master + 2 moments with 16-bit weights; fp32 and tf32 have no master. */
+struct memory_state memory_state_whole(enum precision precision, const struct optimizer *optimizer);
+
+/* The same on each of `ranks`: ZeRO 1 shards the optimizer, 2 the gradients too, 3 everything. */
+struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
+                                         int64_t ranks);
+
+/* Of the scenario: its optimizer and software (FSDP may keep nothing beside the master). */
+struct memory_state memory_state_of(const struct scenario *scenario);
+
+/* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
 struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage);
 
-/* Activation bytes that one layer and one microbatch keep on one GPU between
- * forward and backward, under the scenario's recomputation. Of the last layer: one with experts,
- * if the model has any. */
+/* Activation bytes that one layer and one microbatch keep on one GPU between forward and
+ * backward, under the scenario's recomputation. Of the last layer of the decoder. */
 double memory_layer_activation_bytes(const struct scenario *scenario);
 
-/* Of what activations_bytes of a stage is the sum. */
+/* Of what the activations of a stage are the sum, and what comes on top. */
 struct memory_activations {
-    int64_t layers_in_flight; /* sum over the microbatches that are */
+    int64_t layers_in_flight; /* most at one time, over the microbatches that are */
     double layer_bytes;       /* memory_layer_activation_bytes */
-    double kept_bytes;        /* layers_in_flight * layer_bytes, if all layers are alike */
-    double recomputed_bytes;  /* of the one layer that goes backward */
-    double embedding_bytes;
-    double head_bytes; /* logits included */
+    double kept_bytes;        /* of layers, at the peak */
+    double embedding_bytes;   /* dropout masks */
+    double head_bytes;        /* logits included */
+    double recomputed_bytes;  /* part of temporaries: of the one layer that goes backward */
+    double working_bytes;     /* its gradients and gathered inputs */
 };
 struct memory_activations memory_activations_of_stage(const struct scenario *scenario,
                                                       int64_t stage);
@@ -73,17 +100,19 @@ struct memory_activations memory_activations_of_stage(const struct scenario *sce
 struct memory_tensor {
     const char *what; /* static text */
     int64_t count;
+    int64_t kept; /* of count; the rest is computed again */
     double element_bytes;
     double width;
     double parts; /* tp, or 1 */
     double bytes; /* of a microbatch */
-    bool is_kept; /* false: computed again */
+    bool is_kept;
 };
 
-/* Those of this scenario's last layer, with whole layers' recomputation none of them kept (but
+/* Those of a kind of layer, with whole layers' recomputation none of them kept (but
  * the layer's input). At most MEMORY_TENSORS_MAX; returns how many. */
-#define MEMORY_TENSORS_MAX 32
-uint32_t memory_layer_tensors(const struct scenario *scenario, struct memory_tensor *tensors);
+#define MEMORY_TENSORS_MAX 64
+uint32_t memory_layer_tensors(const struct scenario *scenario, const struct layer_kind *kind,
+                              struct memory_tensor *tensors);
 
 /* Parameters of one GPU of a stage before sharding over data parallelism. */
 double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
@@ -91,38 +120,56 @@ double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
 /* Of these, of routed experts. */
 double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage);
 
-/* Parameters of one layer on one GPU before sharding over data parallelism: those that every
- * expert rank holds, and those of its experts. */
+/* Of the dense ones and of the experts', those that have a gradient: all, or LoRA's matrices,
+ * which come on top of the frozen ones. */
 struct memory_layer_parameters {
     double dense;
     double experts; /* 0: of a dense layer */
 };
-struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
-                                                       bool has_experts);
+struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage);
 
-/* How many ranks share one parameter under data parallelism: cp * dp of dense ones, of
- * experts cp * dp / ep. */
+/* Parameters of one layer on one GPU before sharding over data parallelism: those that every
+ * expert rank holds, and those of its experts. */
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       const struct layer_kind *kind);
+
+/* LoRA's own, of one layer on one GPU; 0 without. */
+struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario,
+                                                 const struct layer_kind *kind);
+
+/* How many ranks hold the same parameter, under data parallelism: cp * dp of dense ones, of
+ * experts tp * cp * dp / (ep * etp). */
 int64_t memory_dense_ranks(const struct parallel *parallel);
 int64_t memory_expert_ranks(const struct parallel *parallel);
+
+/* Over how many of these the states are sharded (parallel.zero_group). */
+int64_t memory_dense_shards(const struct parallel *parallel);
+int64_t memory_expert_shards(const struct parallel *parallel);
+
+/* Groups of more than one rank that a GPU communicates in; each has buffers. */
+int64_t memory_communicators(const struct scenario *scenario);
 
 /* Bytes that all ranks together write into a checkpoint (weights, master
  * weights and moments once each). */
 double memory_checkpoint_bytes(const struct scenario *scenario);
 
 struct memory_verdict {
-    bool fits;
+    bool fits; /* the GPU and the host */
+    bool fits_gpu;
     int64_t worst_stage;
     struct memory_use worst;
     double limit_bytes;
+    double host_bytes;       /* offloaded, of a node of the stage that offloads most */
+    double host_limit_bytes; /* 0: not stated */
 };
 
-/* The stage that needs most, the first of equals. */
+/* The stage that needs most, the first of equals. What is offloaded must fit the host, too. */
 struct memory_verdict memory_check(const struct scenario *scenario);
 
 /* "stage 0 needs 92.1 GB of 80 GB, the largest part activations (61.2 GB); fits with
- * micro 1 or recompute full": what is largest, and the single changes (micro, recompute,
- * zero, tp, pp, cp, ep; GPUs and global batch kept) that would fit. Written to `text`;
- * "" when the verdict is that it fits. */
+ * micro 1 or recompute full": what is largest, and the single changes (GPUs and global batch
+ * kept) that would fit; or how much a host lacks for what is offloaded. Written to `text`; "" when
+ * the verdict is that it fits. */
 void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
                     char *text, size_t text_bytes);
 

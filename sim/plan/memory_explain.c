@@ -10,6 +10,9 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "spec/feasible.h"
+#include "spec/layout.h"
+#include "spec/training.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,58 +48,60 @@ static bool lower_micro(struct variant *variant)
     return true;
 }
 
+/* None, selective by the kind of attention, all of every layer. */
 static bool recompute_more(struct variant *variant)
 {
-    struct scenario *scenario = &variant->scenario;
-    if (scenario->recompute + 1 >= RECOMPUTE_COUNT_) {
+    struct recompute *recompute = &variant->scenario.recompute;
+    if (recompute->kind == RECOMPUTE_FULL && recompute->layers == 0) {
         return false;
     }
-    scenario->recompute++;
+    const uint32_t next = recompute->kind == RECOMPUTE_NONE ? RECOMPUTE_SELECTIVE : RECOMPUTE_FULL;
+    *recompute = (struct recompute){.kind = next};
+    training_settle(&variant->scenario);
     return true;
 }
 
 static bool raise_zero(struct variant *variant)
 {
     struct parallel *parallel = &variant->scenario.parallel;
-    const int64_t zero_max = parallel->pp == 1 ? 3 : 2;
-    if (parallel->zero >= zero_max) {
+    if (parallel->zero >= 3) {
         return false;
     }
     parallel->zero++;
+    return feasible_holds(&variant->scenario);
+}
+
+/* Half of dp gives way to twice `degree`; states that lay over all ranks still do. */
+static bool double_degree(struct scenario *scenario, int64_t *degree)
+{
+    struct parallel *parallel = &scenario->parallel;
+    const bool over_all = parallel->zero_group >= parallel->cp * parallel->dp;
+    if (parallel->dp % 2 != 0) {
+        return false;
+    }
+    *degree *= 2;
+    parallel->dp /= 2;
+    parallel->zero_group = over_all ? 0 : parallel->zero_group;
+    update_microbatches(scenario);
+    if (!feasible_holds(scenario)) {
+        return false;
+    }
+    parallel->zero_group = over_all ? parallel->cp * parallel->dp : parallel->zero_group;
     return true;
-}
-
-static bool tp_fits(const struct scenario *scenario, int64_t tp)
-{
-    const struct model *model = &scenario->model;
-    const bool shares_kv = model->kv_heads % tp == 0 || tp % model->kv_heads == 0;
-    const int64_t length = scenario->batch.sequence_length / scenario->parallel.cp;
-    const bool cuts_sequence = !scenario->parallel.is_sequence_parallel || length % tp == 0;
-    const bool cuts_experts = model->experts == 0 || model->expert_hidden % tp == 0;
-    return model->heads % tp == 0 && shares_kv && model->ffn_hidden % tp == 0 && cuts_experts &&
-           cuts_sequence;
-}
-
-/* Half of dp is left, and the expert groups still find their ranks. */
-static bool dp_halves(const struct parallel *parallel)
-{
-    return parallel->dp % 2 == 0 && parallel->cp * (parallel->dp / 2) % parallel->ep == 0;
 }
 
 static bool double_tp(struct variant *variant)
 {
     struct scenario *scenario = &variant->scenario;
     struct parallel *parallel = &scenario->parallel;
-    const int64_t tp = 2 * parallel->tp;
     const struct cluster *cluster = &scenario->cluster;
-    const bool stays_in_domain = tp <= cluster->gpus_per_node * cluster->domain_nodes;
-    if (!dp_halves(parallel) || !stays_in_domain || !tp_fits(scenario, tp)) {
+    if (2 * parallel->tp > cluster->gpus_per_node * cluster->domain_nodes) {
         return false;
     }
-    parallel->tp = tp;
-    parallel->dp /= 2;
-    update_microbatches(scenario);
-    return true;
+    if (parallel->etp == parallel->tp) {
+        parallel->etp *= 2;
+    }
+    return double_degree(scenario, &parallel->tp);
 }
 
 /* As spec/layout.h distributes them: those that are too many for an even
@@ -117,47 +122,86 @@ static bool double_pp(struct variant *variant)
 {
     struct scenario *scenario = &variant->scenario;
     struct parallel *parallel = &scenario->parallel;
-    const int64_t chunks = 2 * parallel->pp * parallel->virtual_stages;
-    const bool has_layers = chunks <= CHUNKS_MAX && chunks <= scenario->model.layers + 2;
-    if (!dp_halves(parallel) || parallel->zero == 3 || !has_layers) {
+    if (parallel->zero == 3 || 2 * layout_pieces(parallel) > CHUNKS_MAX ||
+        !double_degree(scenario, &parallel->pp)) {
         return false;
     }
-    parallel->pp *= 2;
-    parallel->dp /= 2;
     parallel->layers_per_chunk = variant->layers;
-    distribute_layers(scenario->model.layers, chunks, variant->layers);
-    update_microbatches(scenario);
+    distribute_layers(scenario->model.layers, layout_pieces(parallel), variant->layers);
     return true;
 }
 
 /* Only who splits sequences already is told to split them further. */
 static bool double_cp(struct variant *variant)
 {
-    struct scenario *scenario = &variant->scenario;
-    struct parallel *parallel = &scenario->parallel;
-    const int64_t cp = 2 * parallel->cp;
-    const int64_t tp = parallel->is_sequence_parallel ? parallel->tp : 1;
-    const int64_t length = scenario->batch.sequence_length;
-    if (parallel->cp == 1 || parallel->dp % 2 != 0 || length % (2 * cp) != 0 ||
-        length / cp % tp != 0) {
-        return false;
-    }
-    parallel->cp = cp;
-    parallel->dp /= 2;
-    update_microbatches(scenario);
-    return true;
+    struct parallel *parallel = &variant->scenario.parallel;
+    return parallel->cp > 1 && double_degree(&variant->scenario, &parallel->cp);
 }
 
 static bool double_ep(struct variant *variant)
 {
+    variant->scenario.parallel.ep *= 2;
+    return variant->scenario.model.experts > 0 && feasible_holds(&variant->scenario);
+}
+
+static bool cut_sequence(struct variant *variant)
+{
     struct parallel *parallel = &variant->scenario.parallel;
-    const int64_t experts = variant->scenario.model.experts;
-    const int64_t ep = 2 * parallel->ep;
-    if (experts == 0 || experts % ep != 0 || parallel->cp * parallel->dp % ep != 0) {
+    if (parallel->tp == 1 || parallel->is_sequence_parallel) {
         return false;
     }
-    parallel->ep = ep;
-    return true;
+    parallel->is_sequence_parallel = true;
+    return feasible_holds(&variant->scenario);
+}
+
+/* One forward, one backward keeps least of all schedules with one chunk a stage. */
+static bool choose_1f1b(struct variant *variant)
+{
+    struct parallel *parallel = &variant->scenario.parallel;
+    if (parallel->pp == 1 || parallel->schedule == SCHEDULE_1F1B || parallel->pp > CHUNKS_MAX) {
+        return false;
+    }
+    parallel->schedule = SCHEDULE_1F1B;
+    if (parallel->virtual_stages > 1) {
+        parallel->virtual_stages = 1;
+        parallel->layers_per_chunk = variant->layers;
+        distribute_layers(variant->scenario.model.layers, parallel->pp, variant->layers);
+    }
+    return feasible_holds(&variant->scenario);
+}
+
+static bool gather_again(struct variant *variant)
+{
+    struct parallel *parallel = &variant->scenario.parallel;
+    const bool keeps = parallel->zero == 3 && parallel->reshard != RESHARD_FORWARD;
+    parallel->reshard = RESHARD_FORWARD;
+    return keeps;
+}
+
+static bool shard_over_all(struct variant *variant)
+{
+    struct parallel *parallel = &variant->scenario.parallel;
+    const int64_t all = parallel->cp * parallel->dp;
+    const bool is_part =
+        parallel->zero >= 1 && parallel->zero_group > 0 && parallel->zero_group < all;
+    parallel->zero_group = all;
+    return is_part;
+}
+
+static bool shrink_moments(struct variant *variant)
+{
+    uint32_t *moments = &variant->scenario.optimizer.moments;
+    const bool is_large = *moments == STATE_FP32;
+    *moments = STATE_BF16;
+    return is_large;
+}
+
+static bool offload_optimizer(struct variant *variant)
+{
+    double *share = &variant->scenario.offload.optimizer;
+    const bool is_here = *share < 1.0;
+    *share = 1.0;
+    return is_here;
 }
 
 static int64_t micro_of(const struct scenario *scenario)
@@ -190,17 +234,31 @@ static int64_t ep_of(const struct scenario *scenario)
     return scenario->parallel.ep;
 }
 
+static int64_t zero_group_of(const struct scenario *scenario)
+{
+    return scenario->parallel.zero_group;
+}
+
 struct change_row {
     const char *name;
     bool (*advance)(struct variant *variant);          /* false: no further value */
-    int64_t (*value)(const struct scenario *scenario); /* NULL: recompute's name */
+    int64_t (*value)(const struct scenario *scenario); /* NULL: the name says all */
 };
 
 static const struct change_row changes[] = {
-    {"micro", lower_micro, micro_of}, {"recompute", recompute_more, NULL},
-    {"zero", raise_zero, zero_of},    {"tp", double_tp, tp_of},
-    {"pp", double_pp, pp_of},         {"cp", double_cp, cp_of},
+    {"micro", lower_micro, micro_of},
+    {"recompute", recompute_more, NULL},
+    {"zero", raise_zero, zero_of},
+    {"tp", double_tp, tp_of},
+    {"pp", double_pp, pp_of},
+    {"cp", double_cp, cp_of},
     {"ep", double_ep, ep_of},
+    {"sequence_parallel true", cut_sequence, NULL},
+    {"schedule 1f1b", choose_1f1b, NULL},
+    {"reshard after-forward", gather_again, NULL},
+    {"zero_group", shard_over_all, zero_group_of},
+    {"moments bf16", shrink_moments, NULL},
+    {"the optimizer offloaded", offload_optimizer, NULL},
 };
 
 #define CHANGE_COUNT (sizeof changes / sizeof changes[0])
@@ -243,8 +301,12 @@ static void write_text(struct writer *writer, const char *format, ...)
 static void describe(const struct change_row *change, const struct scenario *scenario,
                      struct writer *writer)
 {
+    if (change->advance == recompute_more) {
+        write_text(writer, "%s %s", change->name, recompute_names[scenario->recompute.kind]);
+        return;
+    }
     if (change->value == NULL) {
-        write_text(writer, "%s %s", change->name, recompute_names[scenario->recompute]);
+        write_text(writer, "%s", change->name);
         return;
     }
     write_text(writer, "%s %lld", change->name, (long long)change->value(scenario));
@@ -282,9 +344,10 @@ struct part {
 static struct part largest_part(const struct memory_use *use)
 {
     const struct part parts[] = {
-        {"weights", use->weights_bytes},     {"gradients", use->gradients_bytes},
-        {"optimizer", use->optimizer_bytes}, {"activations", use->activations_bytes},
-        {"buffers", use->buffers_bytes},     {"overhead", use->overhead_bytes},
+        {"weights", use->weights_bytes},       {"gradients", use->gradients_bytes},
+        {"optimizer", use->optimizer_bytes},   {"activations", use->activations_bytes},
+        {"temporaries", use->temporary_bytes}, {"buffers", use->buffers_bytes},
+        {"overhead", use->overhead_bytes},
     };
     struct part largest = parts[0];
     for (size_t i = 1; i < sizeof parts / sizeof parts[0]; i++) {
@@ -301,12 +364,21 @@ void memory_explain(const struct scenario *scenario, const struct memory_verdict
     if (verdict->fits) {
         return;
     }
+    struct writer writer = {.text = text, .size_bytes = text_bytes};
     char needed[32], limit[32], most[32];
+    if (verdict->fits_gpu) {
+        units_format(verdict->host_bytes, DIM_BYTES, 3, needed, sizeof needed);
+        units_format(verdict->host_limit_bytes, DIM_BYTES, 3, limit, sizeof limit);
+        write_text(&writer,
+                   "the GPUs' memory fits, but the host of a node needs %s of %s for what is "
+                   "offloaded; offload less",
+                   needed, limit);
+        return;
+    }
     const struct part largest = largest_part(&verdict->worst);
     units_format(verdict->worst.total_bytes, DIM_BYTES, 3, needed, sizeof needed);
     units_format(verdict->limit_bytes, DIM_BYTES, 3, limit, sizeof limit);
     units_format(largest.bytes, DIM_BYTES, 3, most, sizeof most);
-    struct writer writer = {.text = text, .size_bytes = text_bytes};
     write_text(&writer, "stage %lld needs %s of %s, the largest part %s (%s)",
                (long long)verdict->worst_stage, needed, limit, largest.name, most);
     write_changes(&writer, scenario);

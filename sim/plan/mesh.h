@@ -1,62 +1,108 @@
 /* The rank mesh: which rank stands where in the parallel layout.
  *
- * Ranks are numbered with tensor parallelism fastest, then context, then data,
- * then pipeline (Megatron's default order tp-cp-ep-dp-pp):
+ * Ranks are numbered by the order of the scenario, the first axis fastest. Megatron's default
+ * tp-cp-ep-dp-pp is
  *
  *     rank = tp + tp_size * (cp + cp_size * (dp + dp_size * pp))
  *
- * Expert parallelism has no coordinate of its own: it folds the *plane* of the
- * cp_size * dp_size ranks that share tp and pp. Places in the plane are counted
- * with cp fastest, plane = cp + cp_size * dp. Every ep consecutive places are an
- * expert group, which holds each routed expert once; the places that are equal
- * modulo ep hold the same experts. With cp = 2, dp = 4, ep = 4:
+ * The ranks of one pipeline stage in rising order are its *places*, 0 .. tp * cp * dp - 1: what a
+ * rank's number is when the stages are left out. Stages are alike: place q of one talks to place
+ * q of the next.
  *
- *     plane          0  1  2  3 | 4  5  6  7
+ * The ranks of a stage with the same tp are a *plane*: cp_size * dp_size ranks that hold the
+ * same dense parameters.
+ *
+ * Experts are folded over the places of a stage with a numbering of their own (Megatron Core's
+ * parallel folding, arXiv 2504.14960): place = etp + etp_size * (ep + ep_size * edp), where
+ * etp_size ranks share the matrices of one expert, ep_size ranks exchange tokens, and the edp
+ * that are left hold the same experts. In the order, tp stands for etp, dp for edp; cp has no
+ * part in it. So ep may exceed dp. With tp = 1, cp = 2, dp = 4, ep = 4:
+ *
+ *     place          0  1  2  3 | 4  5  6  7
  *     cp             0  1  0  1 | 0  1  0  1
  *     dp             0  0  1  1 | 2  2  3  3
- *     expert index   0  1  2  3 | 0  1  2  3      expert-data group of 1: places 1 and 5
+ *     ep             0  1  2  3 | 0  1  2  3      same experts as place 1: place 5
+ *     edp            0  0  0  0 | 1  1  1  1
+ *
+ * Groups are *lines*: ranks of one stage that differ only in some axes. A table has a row for
+ * each kind; the groups of a kind are numbered by stage, then by the other axes in order.
+ *
+ * Sharding within a part of those that hold the same parameters (HSDP): every `shards`
+ * consecutive members of a line hold one copy; those at the same place of each copy are
+ * replicas. With DualPipe each piece of the model lies on stages s and pp - 1 - s (`holders` 2),
+ * so data lines are those of both, one after the other.
  *
  * Ranks fill nodes in order: rank r is GPU r % gpus_per_node of node r / gpus_per_node.
  */
 #ifndef PLAN_MESH_H
 #define PLAN_MESH_H
 
+#include "spec/scenario.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mesh {
-    uint32_t tp, cp, dp, pp; /* sizes */
-    uint32_t ep;             /* divides cp * dp */
+    uint32_t tp, cp, dp, pp;    /* sizes */
+    uint32_t ep, etp;           /* ep * etp divides tp * cp * dp */
+    uint32_t shards;            /* ranks over which dense parameters are sharded: divides those that
+                              * hold them, cp * dp * holders */
+    uint32_t holders;           /* stages that hold each piece of the model: 1; DualPipe 2 */
+    uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */
 };
 
 struct mesh_place {
     uint32_t tp, cp, dp, pp; /* coordinates */
 };
 
+struct mesh mesh_of(const struct parallel *parallel);
+
+uint32_t mesh_size(const struct mesh *mesh);
 uint32_t mesh_rank(const struct mesh *mesh, const struct mesh_place *place);
 struct mesh_place mesh_place_of(const struct mesh *mesh, uint32_t rank);
-uint32_t mesh_size(const struct mesh *mesh);
 
-/* Size of the plane: the ranks that hold the same dense parameters. */
+/* Ranks of a stage; the rank at a place of one; stage and place of a rank. */
+uint32_t mesh_stage_size(const struct mesh *mesh);
+uint32_t mesh_stage_rank(const struct mesh *mesh, uint32_t stage, uint32_t place);
+uint32_t mesh_stage_of(const struct mesh *mesh, uint32_t rank);
+uint32_t mesh_stage_place(const struct mesh *mesh, uint32_t rank);
+
+/* Ranks of a stage with the same dense parameters: cp * dp. */
 uint32_t mesh_plane_size(const struct mesh *mesh);
-/* Place in the plane of a rank, and the rank at a place. */
-uint32_t mesh_plane_of(const struct mesh *mesh, const struct mesh_place *place);
-uint32_t mesh_plane_rank(const struct mesh *mesh, uint32_t tp, uint32_t plane, uint32_t pp);
 
-/* The ranks of one group, in ring order, into `ranks`. */
-/* tp many. */
-void mesh_tensor_group(const struct mesh *mesh, uint32_t cp, uint32_t dp, uint32_t pp,
-                       uint32_t *ranks);
-/* cp many: they hold parts of the same sequences. */
-void mesh_context_group(const struct mesh *mesh, uint32_t tp, uint32_t dp, uint32_t pp,
-                        uint32_t *ranks);
-/* ep many, from place plane_first (a multiple of ep) on: they exchange tokens. */
-void mesh_expert_group(const struct mesh *mesh, uint32_t tp, uint32_t plane_first, uint32_t pp,
-                       uint32_t *ranks);
-/* cp * dp many, the whole plane: they reduce the gradients of dense parameters. */
-void mesh_data_group(const struct mesh *mesh, uint32_t tp, uint32_t pp, uint32_t *ranks);
-/* cp * dp / ep many, with the same expert index (0 .. ep - 1): they reduce the gradients of
- * the same routed experts. */
-void mesh_expert_data_group(const struct mesh *mesh, uint32_t tp, uint32_t expert_index,
-                            uint32_t pp, uint32_t *ranks);
+/* ---- lines --------------------------------------------------------------------------- */
+
+enum mesh_line {
+    MESH_TENSOR,        /* tp ranks */
+    MESH_CONTEXT,       /* cp: they hold parts of the same sequences */
+    MESH_DATA,          /* cp * dp: they reduce the gradients of dense parameters */
+    MESH_EXPERT,        /* ep: they exchange tokens */
+    MESH_EXPERT_TENSOR, /* etp: they share the matrices of each expert */
+    MESH_EXPERT_DATA,   /* edp: they reduce the gradients of the same routed experts */
+    MESH_LINE_COUNT_
+};
+
+uint32_t mesh_line_size(const struct mesh *mesh, enum mesh_line line);
+/* Lines of that kind on one stage. */
+uint32_t mesh_line_count(const struct mesh *mesh, enum mesh_line line);
+/* The ranks of line `number` (0 .. count * pp - 1, a stage after the other), rising. */
+void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t number,
+                     uint32_t *ranks);
+
+/* Whether those that share an expert's matrices are the tensor-parallel groups. */
+bool mesh_experts_use_tensor_lines(const struct mesh *mesh);
+
+/* ---- shards ---------------------------------------------------------------------------- */
+
+/* Ranks that hold the same dense parameters, or (MESH_EXPERT_DATA) routed experts, on all
+ * stages that have them. */
+uint32_t mesh_holders(const struct mesh *mesh, enum mesh_line line);
+/* Over how many of them they are sharded. Of experts as many as there are in the ranks of one
+ * copy of the dense parameters; 1 when these do not hold all experts. */
+uint32_t mesh_shards(const struct mesh *mesh, enum mesh_line line);
+/* Groups of holders in the whole mesh; member `index` of one: by stage, then rising. */
+uint32_t mesh_holder_groups(const struct mesh *mesh, enum mesh_line line);
+uint32_t mesh_holder_rank(const struct mesh *mesh, enum mesh_line line, uint32_t number,
+                          uint32_t index);
 
 #endif

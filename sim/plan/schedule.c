@@ -1,349 +1,286 @@
-/* All three schedules are one order with another warm-up.
- *
- * A stage does n = m * v forwards and as many backwards. It starts with w
- * forwards, goes on with n - w pairs of a forward and a backward, and ends with
- * the w backwards left. The k-th forward of a stage is the same for all:
- * microbatches go in groups of p, and a group passes chunk 0, then chunk 1, ...
- *
- *     p = 2, v = 2:  k           0 1 2 3 4 5 6 7
- *                    chunk       0 0 1 1 0 0 1 1
- *                    microbatch  0 1 0 1 2 3 2 3
- *
- * The k-th backward is the k-th forward with the chunks mirrored. With v = 1
- * the groups leave no trace. A schedule is therefore a row with its w.
- *
- * Narayanan et al. 2021 (arXiv 2104.04473), section 2.2; the warm-up of the
- * interleaved one is that of Megatron-LM, schedules.py,
- * forward_backward_pipelining_with_interleaving.
- */
+/* The table of schedules: a row for each kind, and what follows from it alone. */
 #include "plan/schedule.h"
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "plan/schedule_rows.h"
+#include "spec/layout.h"
 
-/* ---- the order --------------------------------------------------------- */
+#include <math.h>
 
-static uint64_t total_forwards(const struct schedule_shape *shape)
+/* ---- which shapes can be ----------------------------------------------------------------- */
+
+static bool has_one_chunk(const struct schedule_shape *shape)
 {
-    return (uint64_t)shape->microbatches * shape->chunks;
+    return shape->chunks == 1;
 }
 
-static uint64_t gpipe_warm_up(const struct schedule_shape *shape, uint32_t stage)
+static bool has_whole_groups(const struct schedule_shape *shape)
 {
-    (void)stage;
-    return total_forwards(shape);
+    return shape->microbatches % shape->stages == 0;
 }
 
-static uint64_t one_forward_one_backward_warm_up(const struct schedule_shape *shape, uint32_t stage)
+static bool has_two_chunks(const struct schedule_shape *shape)
 {
-    return shape->stages - 1 - stage;
+    return shape->chunks == 2;
 }
 
-static uint64_t interleaved_warm_up(const struct schedule_shape *shape, uint32_t stage)
+static bool has_both_ways_filled(const struct schedule_shape *shape)
 {
-    const uint64_t earlier_chunks = shape->chunks - 1;
-    return 2 * (uint64_t)(shape->stages - 1 - stage) + earlier_chunks * shape->stages;
+    return shape->chunks == 2 && shape->stages % 2 == 0 && shape->microbatches % 2 == 0 &&
+           shape->microbatches >= 2 * shape->stages;
 }
 
-struct schedule_row {
-    uint64_t (*warm_up)(const struct schedule_shape *shape, uint32_t stage);
-    bool has_chunks; /* more than one chunk per stage, in groups of p microbatches */
-};
-
-static const struct schedule_row rows[SCHEDULE_COUNT_] = {
-    [SCHEDULE_GPIPE] = {gpipe_warm_up, false},
-    [SCHEDULE_1F1B] = {one_forward_one_backward_warm_up, false},
-    [SCHEDULE_INTERLEAVED] = {interleaved_warm_up, true},
-};
-
-static void check_shape(const struct schedule_shape *shape)
+static bool has_its_vee_filled(const struct schedule_shape *shape)
 {
-    sim_assert(shape->kind < SCHEDULE_COUNT_);
-    sim_assert(shape->stages > 0 && shape->chunks > 0 && shape->microbatches > 0);
-    sim_assert(shape->chunks <= UINT16_MAX);
-    if (rows[shape->kind].has_chunks) {
-        sim_assert(shape->microbatches % shape->stages == 0);
-    } else {
-        sim_assert(shape->chunks == 1);
-    }
+    return shape->chunks == 2 && shape->microbatches >= 2 * shape->stages;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static bool has_its_file(const struct schedule_shape *shape)
+{
+    const struct schedule_file *file = shape->file;
+    return file != NULL && file->stages == shape->stages && file->chunks == shape->chunks &&
+           file->microbatches == shape->microbatches;
+}
+
+/* ---- live chunks by closed form ------------------------------------------------------------ */
+
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static uint64_t warm_up_of(const struct schedule_shape *shape, uint32_t stage)
+static int64_t live_of_gpipe(const struct schedule_shape *shape, uint32_t stage)
 {
-    return smaller(total_forwards(shape), rows[shape->kind].warm_up(shape, stage));
+    (void)stage;
+    return shape->microbatches;
 }
 
-/* The k-th forward, or the k-th backward, of any stage. */
-static struct schedule_action action_of(const struct schedule_shape *shape, bool is_backward,
-                                        uint64_t k)
+static int64_t live_of_1f1b(const struct schedule_shape *shape, uint32_t stage)
 {
-    const uint64_t per_group = (uint64_t)shape->stages * shape->chunks;
-    const uint64_t group = k / per_group;
-    const uint64_t within = k % per_group;
-    const uint64_t chunk = within / shape->stages;
-    return (struct schedule_action){
-        .is_backward = is_backward,
-        .chunk = (uint16_t)(is_backward ? shape->chunks - 1 - chunk : chunk),
-        .microbatch = (uint32_t)(group * shape->stages + within % shape->stages),
+    return smaller(shape->microbatches, (int64_t)shape->stages - stage);
+}
+
+static int64_t live_of_interleaved(const struct schedule_shape *shape, uint32_t stage)
+{
+    const int64_t p = shape->stages;
+    const int64_t v = shape->chunks;
+    return smaller(v * shape->microbatches, 2 * (p - 1 - stage) + (v - 1) * p + 1);
+}
+
+static int64_t live_of_zb_h1(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return smaller(shape->microbatches, shape->stages);
+}
+
+static int64_t live_of_zb_h2(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return smaller(shape->microbatches, 2 * (int64_t)shape->stages - 1);
+}
+
+static int64_t live_of_zb_v(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    const int64_t p = shape->stages;
+    return shape->microbatches >= 2 * p - 1 ? 2 * p : -1;
+}
+
+static int64_t live_of_dualpipe(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return (int64_t)shape->stages + 1;
+}
+
+static int64_t live_of_dualpipev(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return 2 * (int64_t)shape->stages + 1;
+}
+
+/* ---- times by closed form ------------------------------------------------------------------ */
+
+static double work_of(const struct schedule_costs *costs)
+{
+    return costs->forward + costs->backward + costs->weights;
+}
+
+/* p - 1 chunks' worth is idle (Narayanan et al. 2021, section 2.2: (p-1)(t_f+t_b), by v for
+ * chunks that are v times smaller). */
+static double time_of_loop(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    const double slots = (double)shape->chunks * shape->microbatches + (shape->stages - 1);
+    return slots * work_of(costs);
+}
+
+/* Qi et al. 2023, table 1; with fewer microbatches than stages W fills less. */
+static double time_of_zb_h1(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < shape->stages
+               ? (double)NAN
+               : shape->microbatches * work_of(costs) +
+                     (shape->stages - 1) * (costs->forward + costs->backward - costs->weights);
+}
+
+static double span_of_zb_h2(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < 2 * shape->stages - 1
+               ? (double)NAN
+               : shape->microbatches * work_of(costs) +
+                     (shape->stages - 1) * (costs->forward + costs->backward - 2 * costs->weights);
+}
+
+static double span_of_zb_v(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < 2 * shape->stages - 1 ? (double)NAN
+                                                       : 2.0 * shape->microbatches * work_of(costs);
+}
+
+/* The bubble of a turning point: DualPipe's README, with B the whole backward. */
+static double turn_of(const struct schedule_costs *costs)
+{
+    return costs->pair + (costs->backward + costs->weights) - 3 * costs->weights;
+}
+
+static double time_of_dualpipe(const struct schedule_shape *shape,
+                               const struct schedule_costs *costs)
+{
+    const uint32_t turns = shape->stages / 2 - 1;
+    return shape->microbatches * work_of(costs) + turns * turn_of(costs);
+}
+
+static double time_of_dualpipev(const struct schedule_shape *shape,
+                                const struct schedule_costs *costs)
+{
+    return 2.0 * shape->microbatches * work_of(costs) + (shape->stages - 1) * turn_of(costs);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static const struct schedule_row rows[SCHEDULE_COUNT_] = {
+    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, live_of_gpipe,
+                        time_of_loop},
+    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, live_of_1f1b,
+                       time_of_loop},
+    [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_whole_groups,
+                              live_of_interleaved, time_of_loop},
+    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, live_of_zb_h1,
+                        time_of_zb_h1},
+    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, live_of_zb_h2,
+                        span_of_zb_h2},
+    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, live_of_zb_v,
+                       span_of_zb_v},
+    [SCHEDULE_DUALPIPE] = {schedule_generate_dualpipe, WAY_DUAL, true, has_both_ways_filled,
+                           live_of_dualpipe, time_of_dualpipe},
+    [SCHEDULE_DUALPIPEV] = {schedule_generate_dualpipev, WAY_VEE, true, has_its_vee_filled,
+                            live_of_dualpipev, time_of_dualpipev},
+    [SCHEDULE_FILE] = {NULL, WAY_FILE, true, has_its_file, NULL, NULL},
+};
+
+bool schedule_is_possible(const struct schedule_shape *shape)
+{
+    sim_assert(shape->kind < SCHEDULE_COUNT_);
+    return shape->stages > 0 && shape->chunks > 0 && shape->microbatches > 0 &&
+           shape->chunks <= UINT16_MAX && rows[shape->kind].is_possible(shape);
+}
+
+const struct schedule_row *schedule_row_of(const struct schedule_shape *shape)
+{
+    sim_assert(schedule_is_possible(shape));
+    return &rows[shape->kind];
+}
+
+bool schedule_splits_weights(enum schedule_kind kind)
+{
+    sim_assert(kind < SCHEDULE_COUNT_);
+    return rows[kind].splits_weights;
+}
+
+struct schedule_shape schedule_shape_of(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    return (struct schedule_shape){
+        .kind = (enum schedule_kind)parallel->schedule,
+        .stages = (uint32_t)parallel->pp,
+        .chunks = (uint32_t)parallel->virtual_stages,
+        .microbatches = (uint32_t)scenario->batch.microbatches,
+        .file = parallel->schedule_file,
     };
 }
 
-/* Needs a checked shape. */
-static struct schedule_action action_at(const struct schedule_shape *shape, uint64_t warm_up,
-                                        uint64_t position)
+const char *schedule_name_of(const struct scenario *scenario)
 {
-    const uint64_t pairs = total_forwards(shape) - warm_up;
-    if (position < warm_up) {
-        return action_of(shape, false, position);
-    }
-    const uint64_t after = position - warm_up;
-    if (after < 2 * pairs) {
-        const bool is_backward = after % 2 == 1;
-        return action_of(shape, is_backward, after / 2 + (is_backward ? 0 : warm_up));
-    }
-    return action_of(shape, true, after - pairs);
+    const struct schedule_file *file = scenario->parallel.schedule_file;
+    return file != NULL && file->name[0] != '\0' ? file->name
+                                                 : schedule_names[scenario->parallel.schedule];
 }
 
-struct schedule_action schedule_action_at(const struct schedule_shape *shape, uint32_t stage,
-                                          uint64_t position)
+int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage)
 {
-    check_shape(shape);
+    const struct schedule_row *row = schedule_row_of(shape);
     sim_assert(stage < shape->stages);
-    sim_assert(position < 2 * total_forwards(shape));
-    return action_at(shape, warm_up_of(shape, stage), position);
+    return row->live == NULL ? -1 : row->live(shape, stage);
 }
 
-struct schedule_action *schedule_actions(struct arena *arena, const struct schedule_shape *shape,
-                                         uint32_t stage)
+double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
 {
-    check_shape(shape);
+    const struct schedule_row *row = schedule_row_of(shape);
+    return row->time == NULL ? (double)NAN : row->time(shape, costs);
+}
+
+double schedule_1f1b_latency_formula(const struct schedule_shape *shape,
+                                     const struct schedule_costs *costs)
+{
+    sim_assert(shape->kind == SCHEDULE_1F1B && shape->microbatches % shape->stages == 0);
+    const double p = shape->stages;
+    const double m = shape->microbatches;
+    const double messages = p == 1 ? 0 : 2 * (p - 1) * m / p + 2 * (p - 2);
+    return time_of_loop(shape, costs) + costs->latency * messages;
+}
+
+/* ---- the order ----------------------------------------------------------------------------- */
+
+void schedule_write(struct schedule_writer *writer, enum schedule_operation operation,
+                    uint32_t chunk, uint32_t microbatch)
+{
+    sim_assert(writer->count < writer->capacity);
+    writer->actions[writer->count++] = (struct schedule_action){
+        .operation = (uint8_t)operation, .chunk = (uint16_t)chunk, .microbatch = microbatch};
+}
+
+void schedule_write_pair(struct schedule_writer *writer, uint32_t chunk, uint32_t microbatch,
+                         uint32_t backward_chunk, uint32_t backward_microbatch)
+{
+    schedule_write(writer, SCHEDULE_PAIR, chunk, microbatch);
+    struct schedule_action *action = &writer->actions[writer->count - 1];
+    action->backward_chunk = (uint16_t)backward_chunk;
+    action->backward_microbatch = backward_microbatch;
+}
+
+struct schedule_order schedule_order(struct arena *arena, const struct schedule_shape *shape,
+                                     uint32_t stage)
+{
+    const struct schedule_row *row = schedule_row_of(shape);
     sim_assert(stage < shape->stages);
-    const uint64_t count = 2 * total_forwards(shape);
-    const uint64_t warm_up = warm_up_of(shape, stage);
-    struct schedule_action *actions = arena_array(arena, count, sizeof *actions);
-    for (uint64_t i = 0; i < count; i++) {
-        actions[i] = action_at(shape, warm_up, i);
+    if (row->generate == NULL) {
+        return shape->file->orders[stage];
     }
-    return actions;
-}
-
-/* ---- what is alive at once --------------------------------------------- */
-
-uint32_t schedule_live_chunks(struct arena *arena, const struct schedule_shape *shape,
-                              uint32_t stage)
-{
-    const struct schedule_action *actions = schedule_actions(arena, shape, stage);
-    uint32_t live = 0;
-    uint32_t most = 0;
-    for (uint64_t i = 0; i < 2 * total_forwards(shape); i++) {
-        sim_assert(!actions[i].is_backward || live > 0);
-        live = actions[i].is_backward ? live - 1 : live + 1;
-        most = live > most ? live : most;
-    }
-    sim_assert(live == 0);
-    return most;
-}
-
-uint32_t schedule_live_chunks_formula(const struct schedule_shape *shape, uint32_t stage)
-{
-    check_shape(shape);
-    sim_assert(stage < shape->stages);
-    return (uint32_t)smaller(total_forwards(shape), warm_up_of(shape, stage) + 1);
-}
-
-/* What a live (chunk, microbatch) pair weighs: the layers of its chunk, or,
- * without layers, 1 for one chunk and 0 for the others. */
-struct weigher {
-    const int64_t *layers_per_chunk; /* in model order, or NULL */
-    uint32_t chunk;
-};
-
-static int64_t weight_of(const struct schedule_shape *shape, uint32_t stage,
-                         const struct weigher *weigher, uint32_t chunk)
-{
-    if (weigher->layers_per_chunk == NULL) {
-        return chunk == weigher->chunk ? 1 : 0;
-    }
-    return weigher->layers_per_chunk[(uint64_t)chunk * shape->stages + stage];
-}
-
-/* p * v pairs on, forwards and backwards are in the same chunks again, so what
- * is alive weighs the same: after one such period nothing heavier comes. */
-static int64_t heaviest(const struct schedule_shape *shape, uint32_t stage,
-                        const struct weigher *weigher)
-{
-    if (shape->chunks == 1) {
-        const int64_t live = (int64_t)schedule_live_chunks_formula(shape, stage);
-        return live * weight_of(shape, stage, weigher, 0);
-    }
-    const uint64_t warm_up = warm_up_of(shape, stage);
-    const uint64_t period = 2 * (uint64_t)shape->stages * shape->chunks;
-    const uint64_t count = smaller(2 * total_forwards(shape), warm_up + period);
-    int64_t live = 0;
-    int64_t most = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct schedule_action action = action_at(shape, warm_up, i);
-        const int64_t weight = weight_of(shape, stage, weigher, action.chunk);
-        live += action.is_backward ? -weight : weight;
-        sim_assert(live >= 0);
-        most = live > most ? live : most;
-    }
-    return most;
-}
-
-int64_t schedule_live_layers(const struct schedule_shape *shape, uint32_t stage,
-                             const int64_t *layers_per_chunk)
-{
-    check_shape(shape);
-    sim_assert(stage < shape->stages);
-    sim_assert(layers_per_chunk != NULL);
-    const struct weigher weigher = {.layers_per_chunk = layers_per_chunk};
-    return heaviest(shape, stage, &weigher);
-}
-
-int64_t schedule_live_microbatches(const struct schedule_shape *shape, uint32_t stage,
-                                   uint32_t chunk)
-{
-    check_shape(shape);
-    sim_assert(stage < shape->stages);
-    sim_assert(chunk < shape->chunks);
-    const struct weigher weigher = {.chunk = chunk};
-    return heaviest(shape, stage, &weigher);
-}
-
-/* ---- soundness --------------------------------------------------------- */
-
-/* Each (chunk, microbatch) of a stage: forward once, then backward once. */
-static bool is_complete(struct arena *arena, const struct schedule_shape *shape,
-                        const struct schedule_action *order)
-{
-    enum { NOTHING, FORWARD, BOTH };
-    const uint64_t forwards = total_forwards(shape);
-    uint8_t *done = arena_array(arena, forwards, sizeof *done);
-    for (uint64_t i = 0; i < 2 * forwards; i++) {
-        const struct schedule_action *action = &order[i];
-        if (action->chunk >= shape->chunks || action->microbatch >= shape->microbatches) {
-            return false;
-        }
-        uint8_t *state = &done[(uint64_t)action->chunk * shape->microbatches + action->microbatch];
-        if (*state != (action->is_backward ? FORWARD : NOTHING)) {
-            return false;
-        }
-        ++*state;
-    }
-    /* 2n actions, none twice, of 2n possible ones: all are there. */
-    return true;
-}
-
-/* What has been done so far. When an action becomes possible it stays so: if any
- * durations lead to a deadlock, all do, and time is not needed. */
-struct execution {
-    const struct schedule_shape *shape;
-    const struct schedule_action *const *orders;
-    uint64_t *next;   /* per stage: position in its order */
-    bool *is_forward; /* per (piece, microbatch): went forward */
-    bool *is_backward;
-};
-
-static struct execution execution_start(struct arena *arena, const struct schedule_shape *shape,
-                                        const struct schedule_action *const *orders)
-{
-    const uint64_t count = total_forwards(shape) * shape->stages;
-    return (struct execution){
-        .shape = shape,
-        .orders = orders,
-        .next = arena_array(arena, shape->stages, sizeof(uint64_t)),
-        .is_forward = arena_array(arena, count, sizeof(bool)),
-        .is_backward = arena_array(arena, count, sizeof(bool)),
+    struct schedule_writer writer = {
+        .arena = arena,
+        .capacity = (row->splits_weights ? 3u : 2u) * (uint64_t)shape->chunks * shape->microbatches,
     };
+    writer.actions = arena_array(arena, writer.capacity, sizeof *writer.actions);
+    row->generate(&writer, shape, stage);
+    return (struct schedule_order){writer.actions, writer.count};
 }
 
-static bool is_ready(const struct execution *execution, const struct schedule_action *action,
-                     uint64_t piece)
+const struct schedule_order *schedule_orders(struct arena *arena,
+                                             const struct schedule_shape *shape)
 {
-    const struct schedule_shape *shape = execution->shape;
-    const uint64_t last_piece = (uint64_t)shape->stages * shape->chunks - 1;
-    const uint64_t at = piece * shape->microbatches + action->microbatch;
-    if (action->is_backward) {
-        return piece == last_piece || execution->is_backward[at + shape->microbatches];
-    }
-    return piece == 0 || execution->is_forward[at - shape->microbatches];
-}
-
-/* Does the stage's next action, if it has one that is ready. */
-static bool advance_stage(struct execution *execution, uint32_t stage)
-{
-    const struct schedule_shape *shape = execution->shape;
-    if (execution->next[stage] == 2 * total_forwards(shape)) {
-        return false;
-    }
-    const struct schedule_action *action = &execution->orders[stage][execution->next[stage]];
-    const uint64_t piece = (uint64_t)action->chunk * shape->stages + stage;
-    if (!is_ready(execution, action, piece)) {
-        return false;
-    }
-    bool *is_done = action->is_backward ? execution->is_backward : execution->is_forward;
-    is_done[piece * shape->microbatches + action->microbatch] = true;
-    execution->next[stage]++;
-    return true;
-}
-
-/* Every pass but the last does an action, so there are at most as many as actions. */
-static bool executes(struct arena *arena, const struct schedule_shape *shape,
-                     const struct schedule_action *const *orders)
-{
-    struct execution execution = execution_start(arena, shape, orders);
-    const uint64_t actions = 2 * total_forwards(shape) * shape->stages;
-    uint64_t done = 0;
-    while (done < actions) {
-        const uint64_t done_before = done;
-        for (uint32_t stage = 0; stage < shape->stages; stage++) {
-            done += advance_stage(&execution, stage) ? 1 : 0;
-        }
-        if (done == done_before) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool schedule_orders_are_sound(struct arena *arena, const struct schedule_shape *shape,
-                               const struct schedule_action *const *orders)
-{
-    check_shape(shape);
+    struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        if (!is_complete(arena, shape, orders[stage])) {
-            return false;
-        }
+        orders[stage] = schedule_order(arena, shape, stage);
     }
-    return executes(arena, shape, orders);
-}
-
-bool schedule_is_sound(struct arena *arena, const struct schedule_shape *shape)
-{
-    check_shape(shape);
-    const struct schedule_action **orders =
-        arena_array(arena, shape->stages, sizeof(const struct schedule_action *));
-    for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        orders[stage] = schedule_actions(arena, shape, stage);
-    }
-    return schedule_orders_are_sound(arena, shape, orders);
-}
-
-/* ---- closed form ------------------------------------------------------- */
-
-/* Every schedule here idles p - 1 chunks' worth (Narayanan et al. 2021, section
- * 2.2: t_pb = (p-1)(t_f+t_b), by v for chunks that are v times smaller). */
-double schedule_makespan_formula(const struct schedule_shape *shape, double forward,
-                                 double backward)
-{
-    check_shape(shape);
-    sim_assert(forward >= 0 && backward >= 0);
-    const double slots = (double)total_forwards(shape) + (double)(shape->stages - 1);
-    return slots * (forward + backward);
+    return orders;
 }

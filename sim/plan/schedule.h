@@ -1,83 +1,136 @@
 /* Pipeline schedules: in which order a stage computes its microbatches.
  *
- * A stage holds `chunks` model chunks (virtual stages); chunk c of stage s is
- * piece c*stages + s of the model. An action is the forward or backward of one
- * microbatch through one chunk. The order of actions of a stage is fixed
- * beforehand; when each runs is found by simulation, from what it waits for:
- * F(piece, m) waits for F(piece-1, m), B(piece, m) for B(piece+1, m).
+ * A stage holds `chunks` model chunks (virtual stages); which piece of the model each is says
+ * spec/layout (loop, vee, dual). An action is the forward of one microbatch through one
+ * chunk, its backward (input gradients B, weight gradients W, or both at once BW), or a forward
+ * and a backward that overlap. The order of actions of a stage is fixed beforehand; when each
+ * runs is found by simulation, from what it waits for: F waits for the F of the chunk before it
+ * on the microbatch's way, B and BW for the B of the chunk after it, W for its own B.
  *
- *   GPipe        all forwards, then all backwards (Huang et al. 2019)
- *   1F1B         stage s starts with min(m, p-1-s) forwards, then one forward, one
+ *   gpipe        all forwards, then all backwards (Huang et al. 2019)
+ *   1f1b         stage s starts with min(m, p-1-s) forwards, then one forward, one
  *                backward, then the backwards left (Narayanan et al. 2021, figure 4)
  *   interleaved  warm-up of 2(p-1-s) + (v-1)p forwards; microbatches go in groups
  *                of p through each chunk in turn (same, figure 4 bottom; Megatron-LM
  *                schedules.py); needs m % p == 0
+ *   zb-h1, zb-h2 1F1B with W apart, put where it fills bubbles; as much memory as 1F1B, or
+ *                about twice (Qi et al. 2023, arXiv 2401.10241)
+ *   zb-v         two chunks a stage, forth and back (Qi et al. 2024, arXiv 2405.15362)
+ *   dualpipe     microbatches enter at both ends; forwards overlap backwards (DeepSeek-V3,
+ *                arXiv 2412.19437, section 3.2.1); p even, m even, m >= 2p
+ *   dualpipev    the same folded into a vee (deepseek-ai/DualPipe)
+ *   file         orders are data (spec/schedule_file.h)
  *
- * GPipe and 1F1B have one chunk per stage. Backwards go through the chunks in
- * the opposite order and through the microbatches in the same one. A shape that
- * breaks these rules is a bug of the caller: spec/feasible refuses a user's.
+ * A shape that breaks these rules is a bug of the caller: spec/feasible refuses a user's.
  */
 #ifndef PLAN_SCHEDULE_H
 #define PLAN_SCHEDULE_H
 
 #include "spec/scenario.h"
+#include "spec/schedule_file.h"
+#include "spec/schedule_line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
 
-struct schedule_action {
-    bool is_backward;
-    uint16_t chunk;      /* on this stage */
-    uint32_t microbatch; /* from 0 */
-};
-
 struct schedule_shape {
     enum schedule_kind kind;
-    uint32_t stages;       /* p */
-    uint32_t chunks;       /* v */
-    uint32_t microbatches; /* m */
+    uint32_t stages;                  /* p */
+    uint32_t chunks;                  /* v */
+    uint32_t microbatches;            /* m */
+    const struct schedule_file *file; /* of SCHEDULE_FILE */
 };
 
-/* The action at `position` (0 to 2 * chunks * microbatches - 1) of a stage's order. */
-struct schedule_action schedule_action_at(const struct schedule_shape *shape, uint32_t stage,
-                                          uint64_t position);
+struct schedule_shape schedule_shape_of(const struct scenario *scenario);
 
-/* The 2 * chunks * microbatches actions of `stage`, from the arena. */
-struct schedule_action *schedule_actions(struct arena *arena, const struct schedule_shape *shape,
-                                         uint32_t stage);
+/* "1f1b", or the name that a file gives itself. */
+const char *schedule_name_of(const struct scenario *scenario);
 
-/* Largest number of (chunk, microbatch) forwards alive on `stage` at once
- * (forward begun, backward not ended). Counted from the order itself. */
-uint32_t schedule_live_chunks(struct arena *arena, const struct schedule_shape *shape,
-                              uint32_t stage);
+/* Whether the rules above hold: for tests, and for asserts. */
+bool schedule_is_possible(const struct schedule_shape *shape);
 
-/* The same by closed form (oracle): GPipe m*v; 1F1B min(m, p-s);
- * interleaved min(m*v, 2(p-1-s) + (v-1)p + 1). */
-uint32_t schedule_live_chunks_formula(const struct schedule_shape *shape, uint32_t stage);
+/* Whether the kind keeps weight gradients apart from input gradients anywhere. */
+bool schedule_splits_weights(enum schedule_kind kind);
 
-/* Largest sum of layers over the live (chunk, microbatch) pairs of `stage`, for
- * stages whose chunks differ. `layers_per_chunk` has stages * chunks counts in
- * model order (spec/scenario.h). Exact; costs O(stages * chunks), not O(m). */
-int64_t schedule_live_layers(const struct schedule_shape *shape, uint32_t stage,
-                             const int64_t *layers_per_chunk);
+/* The actions of `stage`, from the arena (of a file: the file's own). */
+struct schedule_order schedule_order(struct arena *arena, const struct schedule_shape *shape,
+                                     uint32_t stage);
 
-/* Largest number of microbatches alive in one chunk of `stage`; same cost. */
-int64_t schedule_live_microbatches(const struct schedule_shape *shape, uint32_t stage,
-                                   uint32_t chunk);
+/* ---- the way of a microbatch --------------------------------------------------------- */
 
-/* True when every order is complete, each backward follows its forward, and
- * the stages together cannot deadlock (executed once). */
-bool schedule_is_sound(struct arena *arena, const struct schedule_shape *shape);
+struct schedule_place {
+    uint32_t stage;
+    uint32_t chunk;
+};
 
-/* The same of orders from elsewhere: orders[stage] has 2 * chunks * microbatches actions. */
-bool schedule_orders_are_sound(struct arena *arena, const struct schedule_shape *shape,
-                               const struct schedule_action *const *orders);
+/* Where a microbatch goes forward after `place`; false: there it meets the loss. */
+bool schedule_next(const struct schedule_shape *shape, struct schedule_place place,
+                   struct schedule_place *next);
+/* Where it comes from; false: there it enters. */
+bool schedule_previous(const struct schedule_shape *shape, struct schedule_place place,
+                       struct schedule_place *previous);
 
-/* Makespan in units of one chunk's forward f and backward b with free sends:
- * GPipe, 1F1B: (m+p-1)(f+b); interleaved: v*m*(f+b) + (p-1)(f+b). */
-double schedule_makespan_formula(const struct schedule_shape *shape, double forward,
-                                 double backward);
+/* ---- what is alive at once ------------------------------------------------------------- */
+
+/* Largest sum of `weights[chunk]` over the live (chunk, microbatch) pairs of a stage: alive from
+ * the forward until the backward of input gradients, and, `until_weights`, until that of
+ * weight gradients. With all weights 1: how many. */
+int64_t schedule_live(const struct schedule_shape *shape, const struct schedule_order *order,
+                      const int64_t *weights, bool until_weights);
+
+/* The same for a pair of weights: `activation` alive until B, of which `kept` stays until W. */
+int64_t schedule_live_split(const struct schedule_shape *shape, const struct schedule_order *order,
+                            const int64_t *activation, const int64_t *kept);
+
+/* By closed form (oracle), in chunks: gpipe m*v; 1f1b min(m, p-s); interleaved
+ * min(m*v, 2(p-1-s) + (v-1)p + 1); zb-h1 p, zb-h2 2p-1, zb-v 2p until W; dualpipe p+1,
+ * dualpipev 2p+1; -1 where there is none (file). */
+int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage);
+
+/* ---- one checker for all ------------------------------------------------------------- */
+
+/* The orders of all stages, as schedule_order gives them. */
+const struct schedule_order *schedule_orders(struct arena *arena,
+                                             const struct schedule_shape *shape);
+
+/* Slots and orders together: the pipeline as checkers see it. */
+struct schedule_line schedule_line_of(struct arena *arena, const struct schedule_shape *shape,
+                                      const struct schedule_order *orders);
+
+/* Each action once, forwards before backwards, W after B, no deadlock. orders[stage].
+ * `fault` may be NULL; its text is the arena's. */
+bool schedule_check(struct arena *arena, const struct schedule_shape *shape,
+                    const struct schedule_order *orders, struct schedule_fault *fault);
+
+/* ---- times with free sends or pure latency: the oracle ---------------------------------- */
+
+struct schedule_costs {
+    double forward, backward, weights; /* of a chunk; BW costs backward + weights */
+    double pair;                       /* of a forward beside a backward */
+    double latency;                    /* of a message between stages; the local hop is free */
+};
+
+struct schedule_times {
+    double makespan;
+    double idle;        /* makespan - work, the same on every stage or the largest */
+    double span;        /* last end - first start on a stage, the largest */
+    double span_bubble; /* span - work, the largest */
+};
+
+/* Longest path over the orders; they must have been checked. */
+struct schedule_times schedule_evaluate(struct arena *arena, const struct schedule_shape *shape,
+                                        const struct schedule_order *orders,
+                                        const struct schedule_costs *costs);
+
+/* Makespan (gpipe, 1f1b, interleaved, zb-h1, dualpipe, dualpipev) or largest span (zb-h2, zb-v)
+ * by the published closed form; NaN outside its range (zb-h2, zb-v: m >= 2p - 1) or without one. */
+double schedule_time_formula(const struct schedule_shape *shape,
+                             const struct schedule_costs *costs);
+
+/* 1F1B with pure latency c, p | m: (m+p-1)(F+B) + c (2(p-1)m/p + 2(p-2)); shared/oracles.md 10. */
+double schedule_1f1b_latency_formula(const struct schedule_shape *shape,
+                                     const struct schedule_costs *costs);
 
 #endif

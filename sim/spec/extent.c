@@ -18,10 +18,12 @@
 
 struct extent {
     double layer_visits; /* layers times microbatches, of one stage */
-    double tokens;       /* of one microbatch */
+    double tokens;       /* of one microbatch, on one rank */
     double parameters;   /* of one stage, before tp */
     double flop;         /* of one rank and step */
-    double bytes;        /* that one rank moves in a step, by whatever link */
+    double bytes;        /* that one rank moves in a step, by whatever link but storage */
+    double scores_bytes; /* of unfused attention: through its own memory only, or the host's */
+    double stored_bytes; /* of a checkpoint */
     double extras;       /* how many of experts and context parallelism there are */
 };
 
@@ -30,47 +32,87 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* The largest of any kind of layer: blocks before the decoder have sizes of their own. */
+static struct layer_kind largest_kind(const struct scenario *scenario)
+{
+    const struct model *m = &scenario->model;
+    struct layer_kind largest = {.tokens = scenario->batch.sequence_length,
+                                 .hidden = m->hidden,
+                                 .heads = m->heads,
+                                 .head_dim = m->head_dim,
+                                 .ffn_hidden = m->ffn_hidden};
+    for (uint32_t i = 0; i < m->kind_count; i++) {
+        const struct layer_kind *kind = &m->kinds[i];
+        largest.tokens = kind->tokens > largest.tokens ? kind->tokens : largest.tokens;
+        largest.hidden = kind->hidden > largest.hidden ? kind->hidden : largest.hidden;
+        largest.heads = kind->heads > largest.heads ? kind->heads : largest.heads;
+        largest.head_dim = kind->head_dim > largest.head_dim ? kind->head_dim : largest.head_dim;
+        largest.ffn_hidden =
+            kind->ffn_hidden > largest.ffn_hidden ? kind->ffn_hidden : largest.ffn_hidden;
+    }
+    return largest;
+}
+
+/* Rows that the experts of the busiest rank compute, over the mean: padded to the capacity, or,
+ * with a router that is not even, in the worst case all. */
+static double expert_rows(const struct scenario *scenario)
+{
+    const struct routing *routing = &scenario->routing;
+    const double padded = routing->capacity_factor > 1.0 ? routing->capacity_factor : 1.0;
+    const bool is_uneven = routing->kind != ROUTING_EVEN || routing->redundant_experts > 0;
+    return is_uneven ? padded * (double)scenario->parallel.ep : padded;
+}
+
 /* Width of the MLPs that a token goes through, and of those that a rank holds: a dense layer's
  * and one with experts, added up. */
-static double active_mlp_width(const struct model *m)
+static double active_mlp_width(const struct scenario *scenario)
 {
-    return (double)m->ffn_hidden +
-           (double)(m->experts_per_token + m->shared_experts) * (double)m->expert_hidden;
+    const struct model *m = &scenario->model;
+    return (double)largest_kind(scenario).ffn_hidden + (double)m->shared_hidden +
+           (double)m->experts_per_token * (double)m->expert_hidden * expert_rows(scenario);
 }
 
 static double held_mlp_width(const struct scenario *scenario)
 {
     const struct model *m = &scenario->model;
-    return (double)m->ffn_hidden +
-           ((double)m->experts / (double)scenario->parallel.ep + (double)m->shared_experts) *
-               (double)m->expert_hidden;
+    return (double)largest_kind(scenario).ffn_hidden +
+           (double)(m->experts + scenario->routing.redundant_experts) /
+               (double)scenario->parallel.ep * (double)m->expert_hidden +
+           (double)m->shared_hidden;
 }
 
 static struct extent measure(const struct scenario *scenario)
 {
     const struct model *m = &scenario->model;
     const struct parallel *p = &scenario->parallel;
-    const double tokens = (double)scenario->batch.micro * (double)scenario->batch.sequence_length;
-    const double attention = (double)m->hidden + 2.0 * (double)m->heads * (double)m->head_dim;
-    const double copies = (double)m->experts_per_token * (double)m->hidden + (double)m->experts;
-    const double width = attention + copies + 3.0 * active_mlp_width(m);
+    const struct layer_kind kind = largest_kind(scenario);
+    const double microbatches = (double)scenario->batch.microbatches;
+    const double tokens = (double)scenario->batch.micro * (double)kind.tokens / (double)p->cp;
+    const double attention = (double)kind.hidden + 2.0 * (double)kind.heads * (double)kind.head_dim;
+    const double copies = (double)m->experts_per_token * (double)kind.hidden + (double)m->experts;
+    const double width = attention + copies + 3.0 * active_mlp_width(scenario);
     const double held = attention + (double)m->experts + 3.0 * held_mlp_width(scenario);
-    const double layers = (double)m->layers / (double)p->pp + (double)p->virtual_stages;
+    const double layers =
+        (double)(m->layers + m->mtp_layers) / (double)p->pp + (double)p->virtual_stages;
     const double vocab = (double)m->vocab + 128.0 * (double)p->tp;
-    const double scores = (double)m->heads * (double)scenario->batch.sequence_length;
+    const double scores = (double)kind.heads * (double)kind.tokens;
+    const double gathers = p->zero >= 2 ? microbatches : 1; /* of the stage's layers, once each */
     struct extent extent = {.tokens = tokens};
-    extent.layer_visits = layers * (double)scenario->batch.microbatches;
-    extent.parameters = (double)m->hidden * (2.0 * layers * held + 2.0 * vocab);
+    extent.layer_visits = layers * microbatches;
+    extent.parameters = (double)kind.hidden * (2.0 * layers * held + 2.0 * vocab);
     extent.extras = (m->experts > 0 ? 1.0 : 0.0) + (p->cp > 1 ? 1.0 : 0.0);
     extent.flop = 8.0 * tokens *
                   (extent.layer_visits *
-                       ((double)m->hidden * 2.0 * width + 2.0 * scores * (double)m->head_dim) +
-                   (double)scenario->batch.microbatches * (double)m->hidden * vocab) /
+                       ((double)kind.hidden * 2.0 * width + 2.0 * scores * (double)kind.head_dim) +
+                   microbatches * (double)kind.hidden * vocab) /
                   (double)p->tp;
-    extent.bytes =
-        4.0 * extent.layer_visits * tokens * (VALUES_PER_LAYER * width + SCORES_PASSES * scores) +
-        8.0 * tokens * (double)scenario->batch.microbatches * vocab +
-        BYTES_PER_PARAMETER * extent.parameters * (p->zero >= 2 ? extent.layer_visits : 1);
+    extent.bytes = 4.0 * extent.layer_visits * tokens * VALUES_PER_LAYER *
+                       (width + attention * (double)(p->cp - 1)) + /* keys of the other ranks */
+                   8.0 * tokens * microbatches * vocab +
+                   BYTES_PER_PARAMETER * extent.parameters * gathers;
+    extent.scores_bytes =
+        4.0 * extent.layer_visits * tokens * SCORES_PASSES * scores / (double)p->tp;
+    extent.stored_bytes = BYTES_PER_PARAMETER * extent.parameters;
     return extent;
 }
 
@@ -88,18 +130,33 @@ static double listed_link(const struct scenario *scenario)
     return slowest * c->nic_efficiency / (double)scenario->gpus;
 }
 
+static double memory_rate(const struct gpu *gpu)
+{
+    return gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency;
+}
+
 static double slowest_link(const struct scenario *scenario)
 {
     const struct cluster *c = &scenario->cluster;
     const double nic = c->nic_bytes_per_s * c->nic_efficiency / (double)c->gpus_per_node /
                        (c->oversubscription * c->pod_oversubscription * c->global_oversubscription);
     const double scale_up = c->scale_up_bytes_per_s * c->scale_up_efficiency;
+    return smaller(smaller(smaller(nic, listed_link(scenario)), scale_up),
+                   smaller(memory_rate(&scenario->gpu), scenario->gpu.host_link_bytes_per_s));
+}
+
+/* One rank's time to move all that it may, link by link. */
+static double moving_s(const struct scenario *scenario, const struct extent *extent)
+{
+    const struct cluster *c = &scenario->cluster;
+    const struct gpu *gpu = &scenario->gpu;
+    const double scores = scenario->offload.activation_layers > 0
+                              ? smaller(memory_rate(gpu), gpu->host_link_bytes_per_s)
+                              : memory_rate(gpu);
     const double storage = smaller(c->storage_write_bytes_per_s / (double)scenario->gpus,
                                    c->storage_node_bytes_per_s / (double)c->gpus_per_node);
-    const double memory =
-        scenario->gpu.memory_bandwidth_bytes_per_s * scenario->gpu.memory_kernel_efficiency;
-    return smaller(smaller(smaller(nic, listed_link(scenario)), scale_up),
-                   smaller(smaller(storage, memory), scenario->gpu.host_link_bytes_per_s));
+    return extent->bytes / slowest_link(scenario) + extent->scores_bytes / scores +
+           extent->stored_bytes / storage;
 }
 
 /* Of any algorithm that the library runs on this GPU; its base is no more than a few rounds. */
@@ -177,12 +234,14 @@ bool extent_check(const struct scenario *scenario, struct diag *diag)
         diag_help(diag, "a smaller global batch, or a larger micro, has fewer");
         return false;
     }
-    const double rate = scenario->gpu.peak_flop_per_s[scenario->precision] *
-                        scenario->gpu.gemm_efficiency * scenario->software.gemm_derate;
-    const double moving_s = extent.bytes / slowest_link(scenario);
+    const enum precision precision = (enum precision)scenario->precision;
+    const double rate = scenario->gpu.peak_flop_per_s[precision] *
+                        gpu_gemm(&scenario->gpu, precision).efficiency *
+                        scenario->software.gemm_derate;
     const double waiting_s = latency_s(scenario, &extent);
     return check_loading(scenario, diag) &&
            is_short(scenario, extent.flop / rate, EXTENT_STEP_S_MAX, "arithmetic", diag) &&
-           is_short(scenario, moving_s, EXTENT_MOVE_S_MAX, "moving data", diag) &&
+           is_short(scenario, moving_s(scenario, &extent), EXTENT_MOVE_S_MAX, "moving data",
+                    diag) &&
            is_short(scenario, waiting_s, EXTENT_MOVE_S_MAX, "latencies", diag);
 }

@@ -11,8 +11,9 @@
 
 const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "ampere", "hopper",
                                                                      "blackwell"};
-const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32", "fp16", "bf16"};
-const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3"};
+const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32",  "fp16", "bf16",
+                                                       "fp8",  "mxfp8", "nvfp4"};
+const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3", "cudnn"};
 
 /* ---- DEFAULTS of a GPU file; the power fractions become assumptions ---- */
 static const struct gpu gpu_defaults = {
@@ -30,7 +31,45 @@ static const double LINK_MAX = 1e15;
 int64_t precision_bytes(enum precision precision)
 {
     sim_assert(precision < PRECISION_COUNT_);
-    return precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 2 : 4;
+    return precision == PRECISION_FP32 || precision == PRECISION_TF32 ? 4 : 2;
+}
+
+double precision_operand_bytes(enum precision precision)
+{
+    switch (precision) {
+    case PRECISION_FP8:
+        return 1.0;
+    case PRECISION_MXFP8:
+        return 1.0 + 1.0 / 32;
+    case PRECISION_NVFP4:
+        return 0.5 + 1.0 / 16;
+    default:
+        return (double)precision_bytes(precision);
+    }
+}
+
+bool precision_is_low(enum precision precision)
+{
+    return precision >= PRECISION_FP8;
+}
+
+enum precision precision_outside(enum precision precision)
+{
+    return precision_is_low(precision) ? PRECISION_BF16 : precision;
+}
+
+bool gpu_has_precision(const struct gpu *gpu, enum precision precision)
+{
+    sim_assert(precision < PRECISION_COUNT_);
+    return gpu->peak_flop_per_s[precision] > 0.0;
+}
+
+struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision)
+{
+    sim_assert(precision < PRECISION_COUNT_);
+    const struct gemm_figures *own = &gpu->gemm_of[precision];
+    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half};
+    return own->efficiency > 0.0 ? *own : common;
 }
 
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
@@ -48,6 +87,21 @@ static void read_peaks(struct doc_map *map, struct gpu *gpu, struct assumptions 
                          &gpu->peak_flop_per_s[i]);
     }
     section_close(&peak, map);
+}
+
+/* What is not multiplied in fewer than 16 bits is multiplied in bf16. */
+static void check_low_peaks(struct doc_map *map, const struct gpu *gpu)
+{
+    bool is_low = false;
+    for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
+        is_low = is_low || gpu_has_precision(gpu, (enum precision)i);
+    }
+    if (is_low && !gpu_has_precision(gpu, PRECISION_BF16)) {
+        diag_add(map->diag, DIAG_INPUT, &map->node->place,
+                 "gpu %s has a peak below 16 bits and none for bf16", gpu->name);
+        diag_help(map->diag, "attention, router and logits multiply in bf16: add peak.bf16");
+        map->is_bad = true;
+    }
 }
 
 static void read_chip(struct doc_map *map, struct gpu *gpu)
@@ -111,6 +165,26 @@ static void read_kernels(struct doc_map *map, struct gpu *gpu, struct assumption
     section_close(&section, map);
 }
 
+/* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
+static void read_gemm_of_precisions(struct doc_map *map, struct gpu *gpu,
+                                    struct assumptions *assumptions)
+{
+    for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
+        const char *key = arena_printf(assumptions->arena, "gemm_%s", precision_names[i]);
+        if (gpu_has_precision(gpu, (enum precision)i)) {
+            doc_require(map, key);
+        }
+        struct doc_map section;
+        if (section_open(&section, map, key, "gpu", assumptions)) {
+            struct gemm_figures *figures = &gpu->gemm_of[i];
+            section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                                  &figures->efficiency);
+            section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &figures->k_half);
+            section_close(&section, map);
+        }
+    }
+}
+
 /* Fused attention multiplies in 16 bits; it cannot be faster than these products. */
 static double half_precision_peak(const struct gpu *gpu)
 {
@@ -156,9 +230,11 @@ bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *
     section_need_choice(&map, "architecture", gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
                         &gpu->architecture);
     read_peaks(&map, gpu, assumptions);
+    check_low_peaks(&map, gpu);
     read_chip(&map, gpu);
     read_money_and_power(&map, gpu, assumptions);
     read_kernels(&map, gpu, assumptions);
+    read_gemm_of_precisions(&map, gpu, assumptions);
     read_attention(&map, gpu, assumptions);
     return doc_finish(&map);
 }

@@ -31,7 +31,10 @@
  *
  * gemm.efficiency is the fraction of the dense peak that a large,
  * well-shaped product sustains; k_half is the inner dimension at which half
- * of it is lost to prologue and epilogue (hw/kernel has the formula).
+ * of it is lost to prologue and epilogue (hw/kernel has the formula). Products of 8 and 4
+ * bits lose more; where `peak` names fp8, mxfp8 or nvfp4 there is a section for it:
+ *
+ *     gemm_fp8: {efficiency: 0.72, k_half: 500, provenance: fitted, source: ...}
  */
 #ifndef SPEC_GPU_H
 #define SPEC_GPU_H
@@ -39,7 +42,17 @@
 #include "spec/doc.h"
 #include "spec/provenance.h"
 
-enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_FP16, PRECISION_BF16, PRECISION_COUNT_ };
+/* What products multiply in. */
+enum precision {
+    PRECISION_FP32,
+    PRECISION_TF32,
+    PRECISION_FP16,
+    PRECISION_BF16,
+    PRECISION_FP8,   /* one scale a tensor or a block of it */
+    PRECISION_MXFP8, /* one scale for each 32 values */
+    PRECISION_NVFP4, /* one fp8 scale for each 16 values, one fp32 scale a tensor */
+    PRECISION_COUNT_
+};
 
 /* What collective libraries tell apart (spec/library). */
 enum gpu_architecture { GPU_VOLTA, GPU_AMPERE, GPU_HOPPER, GPU_BLACKWELL, GPU_ARCHITECTURE_COUNT_ };
@@ -48,14 +61,27 @@ extern const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_];
 
 extern const char *const precision_names[PRECISION_COUNT_];
 
-/* Bytes of one element of a tensor kept in this precision (tf32 is stored as fp32). */
+/* Bytes of one element of a tensor kept between products (tf32 is stored as fp32; what fp8,
+ * mxfp8 and nvfp4 multiply is kept in bf16 and converted before). */
 int64_t precision_bytes(enum precision precision);
 
+/* Bytes of one operand's element in the product, scales included: fp8 1, mxfp8 1 + 1/32,
+ * nvfp4 1/2 + 1/16; else precision_bytes. */
+double precision_operand_bytes(enum precision precision);
+
+/* Fewer than 16 bits: fp8, mxfp8, nvfp4. */
+bool precision_is_low(enum precision precision);
+
+/* Precision of everything that is not a linear layer's product (attention, logits). */
+enum precision precision_outside(enum precision precision);
+
+/* In order of age. */
 enum attention_kind {
     ATTENTION_UNFUSED,
     ATTENTION_FA1,
     ATTENTION_FA2,
     ATTENTION_FA3,
+    ATTENTION_CUDNN,
     ATTENTION_COUNT_
 };
 
@@ -65,6 +91,12 @@ struct attention_rate {
     double forward_flop_per_s; /* 0: this GPU has no such kernel */
     double backward_flop_per_s;
     double length_half; /* sequence length at which half the rate is reached */
+};
+
+/* How near to the peak products come; see above. */
+struct gemm_figures {
+    double efficiency;
+    double k_half;
 };
 
 struct gpu {
@@ -85,9 +117,16 @@ struct gpu {
     int64_t gemm_tile_m, gemm_tile_n;
     double gemm_efficiency;
     double gemm_k_half;
+    struct gemm_figures gemm_of[PRECISION_COUNT_];     /* efficiency 0: as above */
     struct attention_rate attention[ATTENTION_COUNT_]; /* [ATTENTION_UNFUSED] unused */
     struct place place;
 };
+
+/* It multiplies in this precision. */
+bool gpu_has_precision(const struct gpu *gpu, enum precision precision);
+
+/* Of products in this precision. */
+struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);

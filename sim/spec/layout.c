@@ -4,13 +4,18 @@
 #include "spec/layout.h"
 
 #include "spec/scenario.h"
+#include "spec/schedule_file.h"
 #include "spec/section.h"
 
 #include "base/arena.h"
 
 #include <string.h>
 
-const char *const schedule_names[SCHEDULE_COUNT_] = {"gpipe", "1f1b", "interleaved"};
+const char *const schedule_names[SCHEDULE_COUNT_] = {
+    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "file"};
+const char *const context_names[CONTEXT_COUNT_] = {"all-gather", "ring", "ulysses"};
+const char *const reshard_names[RESHARD_COUNT_] = {"after-forward", "after-backward", "after-step"};
+const char *const parallel_axis_names[AXIS_COUNT_] = {"tp", "cp", "ep", "dp", "pp"};
 
 enum {
     DEGREE_MAX = 1000 * 1000,
@@ -32,29 +37,127 @@ static void read_dp(struct doc_map *map, struct parallel *parallel)
     doc_get_count(map, "dp", 1, DEGREE_MAX, &parallel->dp);
 }
 
-static void read_parallel(struct doc_map *scenario_map, struct scenario *scenario)
+/* Two chunks a stage, whatever virtual_stages says. */
+static bool is_two_way(uint32_t schedule)
+{
+    return schedule == SCHEDULE_ZB_V || schedule == SCHEDULE_DUALPIPE ||
+           schedule == SCHEDULE_DUALPIPEV;
+}
+
+/* A name, or what stood in the file of one (spec/resolve put it there). */
+static void read_schedule_name(struct doc_map *map, struct scenario *scenario)
 {
     struct parallel *parallel = &scenario->parallel;
-    struct doc_map map;
-    section_open(&map, scenario_map, "parallel", "scenario", &scenario->assumptions);
-    parallel->place = map.node != NULL ? map.node->place : scenario_map->node->place;
-    doc_get_count(&map, "tp", 1, DEGREE_MAX, &parallel->tp);
-    doc_get_count(&map, "cp", 1, DEGREE_MAX, &parallel->cp);
-    doc_get_count(&map, "pp", 1, DEGREE_MAX, &parallel->pp);
-    doc_get_count(&map, "ep", 1, DEGREE_MAX, &parallel->ep);
-    read_dp(&map, parallel);
-    doc_get_count(&map, "zero", 0, 3, &parallel->zero);
-    doc_get_count(&map, "virtual_stages", 1, LAYERS_MAX, &parallel->virtual_stages);
-    doc_get_choice(&map, "schedule", schedule_names, SCHEDULE_COUNT_, &parallel->schedule);
-    if (doc_take(&map, "schedule") == NULL && parallel->virtual_stages > 1) {
+    const struct doc_node *node = doc_take(map, "schedule");
+    if (node == NULL || node->kind != DOC_MAPPING) {
+        if (!doc_get_choice(map, "schedule", schedule_names, SCHEDULE_FILE, &parallel->schedule) &&
+            node != NULL) {
+            diag_help(map->diag, "or the path of a file of orders, like schedules/mine.yaml");
+        }
+        return;
+    }
+    parallel->schedule = SCHEDULE_FILE;
+    parallel->schedule_file = schedule_file_read(scenario->assumptions.arena, node, map->diag);
+    map->is_bad = map->is_bad || parallel->schedule_file == NULL;
+}
+
+/* Before: the map is open. Chunks that a schedule has by itself need not be said. */
+static void read_schedule(struct doc_map *map, struct scenario *scenario)
+{
+    struct parallel *parallel = &scenario->parallel;
+    read_schedule_name(map, scenario);
+    const bool has_chunks =
+        doc_get_count(map, "virtual_stages", 1, LAYERS_MAX, &parallel->virtual_stages);
+    if (!has_chunks && is_two_way(parallel->schedule)) {
+        parallel->virtual_stages = 2;
+    } else if (!has_chunks && parallel->schedule_file != NULL) {
+        parallel->virtual_stages = parallel->schedule_file->chunks;
+    }
+    if (doc_take(map, "schedule") == NULL && parallel->virtual_stages > 1) {
         parallel->schedule = SCHEDULE_INTERLEAVED;
     }
     if (parallel->schedule == SCHEDULE_INTERLEAVED && parallel->virtual_stages == 1) {
         parallel->schedule = SCHEDULE_1F1B; /* one chunk a stage: the same order */
     }
+}
+
+/* The axis that `text` begins with; AXIS_COUNT_ if none. */
+static uint32_t axis_at(const char *text)
+{
+    uint32_t axis = 0;
+    while (axis < AXIS_COUNT_ && strncmp(text, parallel_axis_names[axis], 2) != 0) {
+        axis++;
+    }
+    return axis;
+}
+
+/* "tp-cp-ep-dp-pp" in any order: each axis once. */
+static bool parse_order(const char *text, uint8_t *order)
+{
+    bool is_seen[AXIS_COUNT_] = {false};
+    for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
+        const uint32_t axis = axis_at(text);
+        const bool is_last = i + 1 == AXIS_COUNT_;
+        if (axis == AXIS_COUNT_ || is_seen[axis] || text[2] != (is_last ? '\0' : '-')) {
+            return false;
+        }
+        is_seen[axis] = true;
+        order[i] = (uint8_t)axis;
+        text += 3;
+    }
+    return true;
+}
+
+static void read_order(struct doc_map *map, struct parallel *parallel)
+{
+    const char *text = NULL;
+    uint8_t order[AXIS_COUNT_];
+    if (!doc_get_text(map, "order", &text)) {
+        return;
+    }
+    if (!parse_order(text, order)) {
+        diag_add(map->diag, DIAG_INPUT, &doc_take(map, "order")->place,
+                 "order '%.40s' does not name each of tp, cp, ep, dp and pp once", text);
+        diag_help(map->diag, "write it like tp-cp-ep-dp-pp, neighbours in a node first");
+        map->is_bad = true;
+        return;
+    }
+    memcpy(parallel->order, order, sizeof order);
+}
+
+/* How large each axis is. */
+static void read_degrees(struct doc_map *map, struct parallel *parallel)
+{
+    doc_get_count(map, "tp", 1, DEGREE_MAX, &parallel->tp);
+    doc_get_count(map, "cp", 1, DEGREE_MAX, &parallel->cp);
+    doc_get_count(map, "pp", 1, DEGREE_MAX, &parallel->pp);
+    doc_get_count(map, "ep", 1, DEGREE_MAX, &parallel->ep);
+    parallel->etp = parallel->tp;
+    doc_get_count(map, "etp", 1, DEGREE_MAX, &parallel->etp);
+    read_dp(map, parallel);
+    doc_get_count(map, "zero_group", 1, DEGREE_MAX, &parallel->zero_group);
+}
+
+static void read_parallel(struct doc_map *scenario_map, struct scenario *scenario)
+{
+    static const char *const of_layers[] = {"layers_per_stage", "first_stage_layers",
+                                            "last_stage_layers", "embedding_slot", "loss_slot"};
+    struct parallel *parallel = &scenario->parallel;
+    struct doc_map map;
+    section_open(&map, scenario_map, "parallel", "scenario", &scenario->assumptions);
+    parallel->place = map.node != NULL ? map.node->place : scenario_map->node->place;
+    read_degrees(&map, parallel);
+    doc_get_count(&map, "zero", 0, 3, &parallel->zero);
+    doc_get_choice(&map, "reshard", reshard_names, RESHARD_COUNT_, &parallel->reshard);
+    doc_get_choice(&map, "cp_type", context_names, CONTEXT_COUNT_, &parallel->context);
+    read_order(&map, parallel);
+    read_schedule(&map, scenario);
+    doc_get_bool(&map, "overlap_experts", &parallel->overlaps_experts);
     doc_get_bool(&map, "sequence_parallel", &parallel->is_sequence_parallel);
     parallel->is_sequence_parallel = parallel->is_sequence_parallel && parallel->tp > 1;
-    doc_take(&map, "layers_per_stage"); /* read_layers_per_stage */
+    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++) {
+        doc_take(&map, of_layers[i]); /* layout_place_layers */
+    }
     section_close(&map, scenario_map);
 }
 
@@ -121,118 +224,45 @@ bool layout_read(struct doc_map *map, struct scenario *scenario)
     return !map->is_bad;
 }
 
-/* ---- layers of each chunk ---- */
+/* ---- which chunk of which stage holds a piece of the model ---- */
 
-/* What is worked on here. */
-struct layout {
-    struct arena *arena;
-    struct scenario *scenario;
-    struct diag *diag;
+static int64_t loop_piece(const struct parallel *parallel, int64_t stage, int64_t chunk)
+{
+    return chunk * parallel->pp + stage;
+}
+
+/* Forth through the stages and back. */
+static int64_t vee_piece(const struct parallel *parallel, int64_t stage, int64_t chunk)
+{
+    return chunk == 0 ? stage : 2 * parallel->pp - 1 - stage;
+}
+
+/* Both ways at once: every piece is on two stages. */
+static int64_t dual_piece(const struct parallel *parallel, int64_t stage, int64_t chunk)
+{
+    return chunk == 0 ? stage : parallel->pp - 1 - stage;
+}
+
+static int64_t (*const piece_rows[SCHEDULE_COUNT_])(const struct parallel *parallel, int64_t stage,
+                                                    int64_t chunk) = {
+    [SCHEDULE_GPIPE] = loop_piece,         [SCHEDULE_1F1B] = loop_piece,
+    [SCHEDULE_INTERLEAVED] = loop_piece,   [SCHEDULE_ZB_H1] = loop_piece,
+    [SCHEDULE_ZB_H2] = loop_piece,         [SCHEDULE_ZB_V] = vee_piece,
+    [SCHEDULE_DUALPIPE] = dual_piece,      [SCHEDULE_DUALPIPEV] = vee_piece,
+    [SCHEDULE_FILE] = schedule_file_piece,
 };
 
-int64_t *layout_distribute(struct arena *arena, int64_t layers, int64_t chunks)
+int64_t layout_piece(const struct parallel *parallel, int64_t stage, int64_t chunk)
 {
-    sim_assert(layers > 0);
-    sim_assert(chunks > 0);
-    int64_t *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
-    const int64_t most = (layers + chunks - 1) / chunks;
-    const int64_t deficit = most * chunks - layers;
-    sim_assert(deficit < chunks); /* so no chunk gives up two */
-    for (int64_t i = 0; i < chunks; i++) {
-        counts[i] = most;
-    }
-    for (int64_t i = 0; i < deficit; i++) {
-        counts[i % 2 == 0 ? i / 2 : chunks - 1 - i / 2] -= 1;
-    }
-    return counts;
+    sim_assert(stage >= 0 && stage < parallel->pp);
+    sim_assert(chunk >= 0 && chunk < parallel->virtual_stages);
+    return piece_rows[parallel->schedule](parallel, stage, chunk);
 }
 
-/* One entry of layers_per_stage: of a stage (split evenly over its chunks) or of a chunk. */
-static bool read_stage_layers(const struct layout *layout, const struct doc_node *entry,
-                              int64_t chunks_per_entry, int64_t *layers)
+int64_t layout_pieces(const struct parallel *parallel)
 {
-    if (!doc_node_count(entry, 0, LAYERS_MAX, layers, layout->diag)) {
-        return false;
-    }
-    if (*layers % chunks_per_entry != 0) {
-        diag_add(layout->diag, DIAG_INFEASIBLE, &entry->place,
-                 "%lld layers do not split evenly over virtual_stages %lld", (long long)*layers,
-                 (long long)chunks_per_entry);
-        diag_help(layout->diag,
-                  "write a multiple of %lld, or one entry per chunk (pp x "
-                  "virtual_stages of them) in model order",
-                  (long long)chunks_per_entry);
-        return false;
-    }
-    return true;
-}
-
-static bool check_list_length(const struct layout *layout, const struct doc_node *list)
-{
-    const struct parallel *parallel = &layout->scenario->parallel;
-    const int64_t entries = doc_child_count(list);
-    const int64_t chunks = parallel->pp * parallel->virtual_stages;
-    if (list->kind != DOC_SEQUENCE) {
-        return diag_add(layout->diag, DIAG_INPUT, &list->place,
-                        "layers_per_stage must be a list of counts");
-    }
-    if (entries == parallel->pp || entries == chunks) {
-        return true;
-    }
-    diag_add(layout->diag, DIAG_INFEASIBLE, &list->place,
-             "layers_per_stage has %lld entries for pp %lld", (long long)entries,
-             (long long)parallel->pp);
-    if (chunks == parallel->pp) {
-        diag_help(layout->diag, "write %lld entries", (long long)chunks);
-    } else {
-        diag_help(layout->diag, "write %lld entries (stages) or %lld (chunks)",
-                  (long long)parallel->pp, (long long)chunks);
-    }
-    return false;
-}
-
-/* `layers_per_stage: [7, 8, ...]` instead of the automatic distribution. */
-static bool read_layers_per_stage(const struct layout *layout, const struct doc_node *list)
-{
-    struct parallel *parallel = &layout->scenario->parallel;
-    if (!check_list_length(layout, list)) {
-        return false;
-    }
-    const int64_t entries = doc_child_count(list);
-    const int64_t chunks = parallel->pp * parallel->virtual_stages;
-    const int64_t chunks_per_entry = chunks / entries;
-    parallel->layers_per_chunk = arena_array(layout->arena, (size_t)chunks, sizeof(int64_t));
-    int64_t sum = 0;
-    int64_t index = 0;
-    bool is_good = true;
-    for (const struct doc_node *entry = list->child; entry; entry = entry->next, index++) {
-        int64_t layers = 0;
-        is_good = read_stage_layers(layout, entry, chunks_per_entry, &layers) && is_good;
-        sum += layers;
-        for (int64_t chunk = index; chunk < chunks; chunk += entries) {
-            parallel->layers_per_chunk[chunk] = layers / chunks_per_entry;
-        }
-    }
-    if (is_good && sum != layout->scenario->model.layers) {
-        diag_add(layout->diag, DIAG_INFEASIBLE, &list->place,
-                 "layers_per_stage sums to %lld, but model %s has %lld layers", (long long)sum,
-                 layout->scenario->model.name, (long long)layout->scenario->model.layers);
-        return false;
-    }
-    return is_good;
-}
-
-bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct diag *diag)
-{
-    const struct layout layout = {arena, scenario, diag};
-    struct parallel *parallel = &scenario->parallel;
-    const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
-    if (list != NULL) {
-        return read_layers_per_stage(&layout, list);
-    }
-    parallel->layers_per_chunk =
-        layout_distribute(arena, scenario->model.layers, parallel->pp * parallel->virtual_stages);
-    return true;
+    const bool is_dual = parallel->schedule == SCHEDULE_DUALPIPE;
+    return is_dual ? parallel->pp : parallel->pp * parallel->virtual_stages;
 }
 
 int64_t layout_first_layer(const struct parallel *parallel, int64_t piece)

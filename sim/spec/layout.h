@@ -11,6 +11,12 @@
  *
  *     126 layers, 16 chunks:   7 8 8 8 8 8 8 8 8 8 8 8 8 8 8 7
  *     126 layers, 128 chunks:  0 1 1 ... 1 1 0
+ *
+ * With `embedding_slot` and `loss_slot` these count as layers of the first chunk and the last,
+ * which then give up others only when no other can. `first_stage_layers` and
+ * `last_stage_layers` say what these stages have, and the rest is distributed over the others.
+ * `layers_per_stage` says all. Layers of multi-token prediction are on the last chunk and are
+ * not counted.
  */
 #ifndef SPEC_LAYOUT_H
 #define SPEC_LAYOUT_H
@@ -39,6 +45,19 @@ MUST_USE bool layout_place_layers(struct arena *arena, struct scenario *scenario
 
 /* "1000 or 2000": the multiples of `unit` around `wanted`, for help texts. */
 const char *layout_multiples(struct arena *arena, int64_t wanted, int64_t unit);
+
+/* How many pieces the model is cut into: pp * virtual_stages; with DualPipe, of which each
+ * stage has two and each piece two stages, pp. */
+int64_t layout_pieces(const struct parallel *parallel);
+
+/* Which piece, in model order, is chunk `chunk` of stage `stage`:
+ *
+ *     loop (gpipe, 1f1b, interleaved, zb-h1, zb-h2)   chunk * pp + stage
+ *     vee (zb-v, dualpipev)                           stage, then 2 pp - 1 - stage
+ *     dual (dualpipe)                                 stage, and pp - 1 - stage
+ *     file                                            as it says
+ */
+int64_t layout_piece(const struct parallel *parallel, int64_t stage, int64_t chunk);
 
 /* Number in the model of the first layer of chunk `piece` (in model order). */
 int64_t layout_first_layer(const struct parallel *parallel, int64_t piece);

@@ -15,9 +15,10 @@
 #include <sys/stat.h>
 
 const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
-    "scenario",  "model",       "cluster",   "software",  "gpu",  "library", "gpus",
-    "precision", "parallel",    "batch",     "recompute", "run",  "data",    "price",
-    "slow",      "collectives", "placement", "jobs",      "seed", "source",  "provenance",
+    "scenario",  "model",    "cluster", "software",   "gpu",       "library",     "gpus",
+    "precision", "parallel", "batch",   "recompute",  "optimizer", "offload",     "routing",
+    "lora",      "run",      "data",    "price",      "slow",      "collectives", "placement",
+    "jobs",      "seed",     "source",  "provenance",
 };
 
 /* Keys that are read elsewhere and change no prediction. */
@@ -140,6 +141,55 @@ static bool put_library(const struct resolution *resolution)
     return true;
 }
 
+/* A regular file that `text` means: beside the file that names it, or as it is. NULL and a
+ * message when there is none. */
+static const char *find_beside(const struct resolution *resolution, const struct doc_node *node,
+                               const char *what)
+{
+    const char *path = catalogue_path_beside(resolution->arena, &node->place, node->text);
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        return path;
+    }
+    diag_add(resolution->diag, DIAG_INPUT, &node->place, "there is no file '%.60s'", node->text);
+    diag_help(resolution->diag,
+              "%s is looked for beside this file, then in "
+              "the current directory",
+              what);
+    return NULL;
+}
+
+static bool is_schedule_path(const struct doc_node *node)
+{
+    static const char suffix[] = ".yaml";
+    const size_t suffix_length = sizeof suffix - 1;
+    const size_t length = node->kind == DOC_SCALAR ? strlen(node->text) : 0;
+    return length > suffix_length && strcmp(node->text + length - suffix_length, suffix) == 0;
+}
+
+/* A schedule that is the path of a file gives way to what the file holds. */
+static bool put_schedule(const struct resolution *resolution)
+{
+    struct doc_node *parallel = *doc_link(resolution->root, "parallel");
+    const struct doc_node *reference =
+        parallel != NULL && parallel->kind == DOC_MAPPING ? doc_find(parallel, "schedule") : NULL;
+    if (reference == NULL || !is_schedule_path(reference)) {
+        return true;
+    }
+    const char *path = find_beside(resolution, reference, "a schedule");
+    struct doc_node *mapping =
+        path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
+    if (mapping == NULL) {
+        return false;
+    }
+    if (mapping->kind != DOC_MAPPING) {
+        return diag_add(resolution->diag, DIAG_INPUT, &mapping->place,
+                        "a schedule file holds keys and values");
+    }
+    put_child(parallel, "schedule", mapping);
+    return true;
+}
+
 /* Unknown keys are reported even when a file is missing. */
 static bool check_keys(const struct resolution *resolution)
 {
@@ -181,8 +231,8 @@ static bool put_files(const struct resolution *resolution)
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
-    return is_good && apply_sets(resolution, SET_INNER) && put_gpu(resolution) &&
-           apply_sets(resolution, SET_GPU) && put_library(resolution) &&
+    return is_good && apply_sets(resolution, SET_INNER) && put_schedule(resolution) &&
+           put_gpu(resolution) && apply_sets(resolution, SET_GPU) && put_library(resolution) &&
            apply_sets(resolution, SET_LIBRARY);
 }
 
@@ -219,16 +269,8 @@ static struct doc_node *open_job(const struct resolution *resolution,
                  "a job's scenario is the path of a file, or a mapping");
         return NULL;
     }
-    const char *path = catalogue_path_beside(resolution->arena, &reference->place, reference->text);
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        diag_add(resolution->diag, DIAG_INPUT, &reference->place, "there is no file '%.60s'",
-                 reference->text);
-        diag_help(resolution->diag, "a job's scenario is looked for beside this file, then in "
-                                    "the current directory");
-        return NULL;
-    }
-    return doc_load(resolution->arena, path, resolution->diag);
+    const char *path = find_beside(resolution, reference, "a job's scenario");
+    return path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
 }
 
 /* A job runs on this scenario's cluster; all else is its own. */

@@ -11,7 +11,7 @@
 
 #include "spec/catalogue.h"
 
-#define RESOLVE_KEY_COUNT 21
+#define RESOLVE_KEY_COUNT 25
 extern const char *const resolve_keys[RESOLVE_KEY_COUNT];
 
 struct resolve_input {

@@ -8,20 +8,23 @@
 #include "spec/layout.h"
 #include "spec/resolve.h"
 #include "spec/section.h"
+#include "spec/training.h"
 
 #include "base/arena.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const recompute_names[RECOMPUTE_COUNT_] = {"none", "selective", "full"};
 const char *const placement_names[PLACEMENT_COUNT_] = {"packed", "spread", "random"};
 static const char *const checkpoint_mode_names[] = {"blocking", "async"};
 static const char *const checkpoint_target_names[] = {"shared"};
 
 /* ---- DEFAULTS of a scenario ---------------------------------------------
  * The one place for them. Elsewhere follow: parallel.dp (the GPUs that are
- * left), parallel.schedule (interleaved with virtual_stages > 1),
+ * left), parallel.etp (tp), parallel.zero_group (cp * dp), parallel.schedule (interleaved with
+ * virtual_stages > 1), optimizer.gradients (the software's), optimizer.master (fp32 unless all
+ * is), recompute's modules (by the attention kernel),
  * batch.sequence_length (the model's max_positions), price.gpu_hour (the
  * GPU's), gpu (the cluster's). Those of catalogue files head their readers.
  */
@@ -36,9 +39,12 @@ static const struct scenario scenario_defaults = {
                  .zero = 1,
                  .schedule = SCHEDULE_1F1B,
                  .virtual_stages = 1,
+                 .order = {AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP},
                  .is_sequence_parallel = false},
     .batch = {.micro = 1},
-    .recompute = RECOMPUTE_NONE,
+    .recompute = {.kind = RECOMPUTE_NONE},
+    .optimizer = {.moments = STATE_FP32, .clips = true},
+    .routing = {.kind = ROUTING_EVEN},
     .run_tokens = 0.0,
     .checkpoint = {.is_enabled = false, .mode = CHECKPOINT_BLOCKING},
     .data = {.is_enabled = false,
@@ -282,7 +288,7 @@ static bool read_scenario(struct arena *arena, struct scenario *scenario, struct
     section_need_count(&map, "gpus", 1, SCENARIO_GPUS_MAX, &scenario->gpus);
     doc_get_choice(&map, "precision", precision_names, PRECISION_COUNT_, &scenario->precision);
     is_good = layout_read(&map, scenario) && is_good;
-    doc_get_choice(&map, "recompute", recompute_names, RECOMPUTE_COUNT_, &scenario->recompute);
+    training_read(&map, scenario);
     read_run(&map, scenario);
     read_data(&map, scenario);
     read_price(&map, scenario);
@@ -318,15 +324,37 @@ static bool check_precision(struct arena *arena, const struct scenario *scenario
     const struct gpu *gpu = &scenario->gpu;
     uint32_t supported = 0;
     for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
-        supported |= gpu->peak_flop_per_s[i] > 0.0 ? 1u << i : 0u;
+        supported |= gpu_has_precision(gpu, i) ? 1u << i : 0u;
     }
-    if ((supported & (1u << scenario->precision)) != 0) {
+    const struct place *place = place_of(scenario->document, "precision");
+    const char *name = precision_names[scenario->precision];
+    if ((supported & (1u << scenario->precision)) == 0) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "gpu %s has no peak for precision %s", gpu->name,
+                 name);
+        diag_help(diag, "it has %s",
+                  names_text(arena, precision_names, PRECISION_COUNT_, supported));
+        return false;
+    }
+    if (!software_has_precision(&scenario->software, scenario->precision)) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "software %s does not train in %s",
+                 scenario->software.name, name);
+        diag_help(diag, "use bf16, or a profile with a section fp8");
+        return false;
+    }
+    return true;
+}
+
+static bool check_sms(const struct scenario *scenario, struct diag *diag)
+{
+    const int64_t reserved = scenario->software.reserved_sms;
+    if (reserved < scenario->gpu.sms) {
         return true;
     }
-    diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, "precision"),
-             "gpu %s has no peak for precision %s", gpu->name,
-             precision_names[scenario->precision]);
-    diag_help(diag, "it has %s", names_text(arena, precision_names, PRECISION_COUNT_, supported));
+    const struct place *place = place_of(scenario->document, "software.interference.sms");
+    diag_add(diag, DIAG_INFEASIBLE, place,
+             "%" PRId64 " SMs set aside for communication leave none of the %" PRId64 " of gpu %s",
+             reserved, scenario->gpu.sms, scenario->gpu.name);
+    diag_help(diag, "set software.interference.sms to fewer");
     return false;
 }
 
@@ -347,11 +375,33 @@ static void choose_attention(struct arena *arena, struct scenario *scenario)
     }
 }
 
+/* Constants of precisions that the run does not multiply in. */
+static void drop_other_precisions(struct arena *arena, struct scenario *scenario)
+{
+    for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
+        if (i != scenario->precision) {
+            assumptions_drop(&scenario->assumptions,
+                             arena_printf(arena, "gpu.gemm_%s", precision_names[i]));
+        }
+    }
+    if (!precision_is_low((enum precision)scenario->precision)) {
+        assumptions_drop(&scenario->assumptions, "software.fp8");
+        assumptions_drop(&scenario->assumptions, "software.experts");
+    }
+}
+
 static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     bool is_good = feasible_check(arena, scenario, diag);
     is_good = check_precision(arena, scenario, diag) && is_good;
+    is_good = check_sms(scenario, diag) && is_good;
     choose_attention(arena, scenario);
+    drop_other_precisions(arena, scenario);
+    training_settle(scenario);
+    if (scenario->offload.optimizer <= 0) {
+        assumptions_drop(&scenario->assumptions, "software.host.update");
+    }
+    is_good = is_good && training_check(scenario, diag);
     is_good = is_good && collectives_check(&scenario->library, scenario->gpu.architecture, diag);
     return is_good && extent_check(scenario, diag);
 }

@@ -29,16 +29,32 @@
  *     gpu: h100-sxm5-80gb                        # default: the cluster's
  *     gpus: 16384
  *     software: megatron-2024
- *     precision: bf16                            # fp32 | tf32 | fp16 | bf16
+ *     precision: bf16                            # fp32 | tf32 | fp16 | bf16 | fp8 | mxfp8 | nvfp4:
+ *                                                # of the products; weights and activations of
+ *                                                # the last three are kept in bf16
  *     parallel: {tp: 8, cp: 1, pp: 16, dp: auto, ep: 1, zero: 1, schedule: interleaved,
  *                virtual_stages: 8, sequence_parallel: true, layers_per_stage: [..]}
  *                                                # cp: ranks that share a sequence; ep: ranks
- *                                                # of the cp x dp plane that share experts
+ *                                                # of a stage that share experts
+ *                                                # and: etp, zero_group, reshard: after-forward,
+ *                                                # cp_type: all-gather | ring | ulysses,
+ *                                                # order: tp-cp-ep-dp-pp, overlap_experts: true,
+ *                                                # first_stage_layers, last_stage_layers,
+ *                                                # embedding_slot, loss_slot: true (count as a
+ *                                                # layer when layers are distributed);
+ *                                                # schedule: 1f1b ... or the path of a file
  *     batch: {global: 2048, micro: 1, sequence_length: 8192}   # global counts sequences
  *                                                # or global_tokens: 16M
  *     recompute: none                            # none | selective | full; selective: the
  *                                                # core of unfused attention, norms and
- *                                                # activation beside a fused one
+ *                                                # activation beside a fused one; or
+ *                                                # {layers: 4} (full, of the first 4 layers of a
+ *                                                # chunk) or {modules: [core-attention, moe]}
+ *     optimizer: {gradients: fp32, master: fp32, moments: fp32, clip: true}
+ *     offload: {optimizer: 100 %, activation_layers: 0}      # to the host
+ *     routing: {distribution: even, spread: 0.5, capacity_factor: 1.25, redundant_experts: 32}
+ *                                                # distribution: even | lognormal
+ *     lora: {rank: 16, targets: [qkv, projection, fc1, fc2]}  # or off, the default
  *     run: {tokens: 15.6T, checkpoint: {every: 30 min, mode: blocking}}
  *                                                # every: or "500 steps"; checkpoint: off
  *     data: {workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B}
@@ -66,11 +82,58 @@
 #define SCENARIO_GPUS_MAX 1000000
 #define SCENARIO_LIBRARY_DEFAULT "nccl-2026"
 
-enum schedule_kind { SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_INTERLEAVED, SCHEDULE_COUNT_ };
+enum schedule_kind {
+    SCHEDULE_GPIPE,
+    SCHEDULE_1F1B,
+    SCHEDULE_INTERLEAVED,
+    SCHEDULE_ZB_H1,
+    SCHEDULE_ZB_H2,
+    SCHEDULE_ZB_V,
+    SCHEDULE_DUALPIPE,
+    SCHEDULE_DUALPIPEV,
+    SCHEDULE_FILE, /* orders are data: spec/schedule_file.h */
+    SCHEDULE_COUNT_
+};
 extern const char *const schedule_names[SCHEDULE_COUNT_];
 
 enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_COUNT_ };
 extern const char *const recompute_names[RECOMPUTE_COUNT_];
+
+/* What `recompute: {modules: [...]}` may name; Megatron-LM's words (--recompute-modules). */
+enum recompute_module {
+    RECOMPUTE_CORE_ATTENTION, /* core-attention: scores, softmax, values; or the fused kernel */
+    RECOMPUTE_NORM,           /* norm: the outputs of both norms */
+    RECOMPUTE_ACTIVATION,     /* activation: of the MLP, of experts, of shared experts */
+    RECOMPUTE_MLA_UP,         /* mla-up: latent queries, keys and values to heads */
+    RECOMPUTE_MLP,            /* mlp: the whole MLP of a dense layer */
+    RECOMPUTE_MOE,            /* moe: router, exchange and experts */
+    RECOMPUTE_SHARED_EXPERTS, /* shared-experts */
+    RECOMPUTE_MODULE_COUNT_
+};
+extern const char *const recompute_module_names[RECOMPUTE_MODULE_COUNT_];
+
+struct recompute {
+    uint32_t kind;    /* enum recompute_kind; SELECTIVE: `modules` say what */
+    uint32_t modules; /* bits 1 << enum recompute_module; of SELECTIVE without a list: the core
+                       * of unfused attention, norms and activation beside a fused one */
+    int64_t layers;   /* FULL: the first so many of each chunk, block-wise; 0: all */
+};
+
+enum context_kind { CONTEXT_ALL_GATHER, CONTEXT_RING, CONTEXT_ULYSSES, CONTEXT_COUNT_ };
+extern const char *const context_names[CONTEXT_COUNT_]; /* all-gather, ring, ulysses */
+
+/* FSDP (zero 3): until when gathered parameters are kept. */
+enum reshard_kind {
+    RESHARD_FORWARD,  /* after-forward: gathered again for the backward pass */
+    RESHARD_BACKWARD, /* after-backward: kept from forward to backward of a microbatch */
+    RESHARD_STEP,     /* after-step: gathered once a step */
+    RESHARD_COUNT_
+};
+extern const char *const reshard_names[RESHARD_COUNT_];
+
+/* Dimensions of the mesh, for `order`. */
+enum parallel_axis { AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP, AXIS_COUNT_ };
+extern const char *const parallel_axis_names[AXIS_COUNT_];
 
 enum placement_kind { PLACEMENT_PACKED, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_COUNT_ };
 extern const char *const placement_names[PLACEMENT_COUNT_];
@@ -78,13 +141,23 @@ extern const char *const placement_names[PLACEMENT_COUNT_];
 enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC };
 
 struct parallel {
-    int64_t tp, cp, pp, dp; /* tp * cp * pp * dp == gpus */
-    int64_t ep;             /* divides cp * dp and the experts */
-    int64_t zero;           /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
-    uint32_t schedule;      /* enum schedule_kind */
-    int64_t virtual_stages; /* chunks per stage; 1 unless interleaved */
+    int64_t tp, cp, pp, dp;     /* tp * cp * pp * dp == gpus */
+    int64_t ep;                 /* ep * etp divides tp * cp * dp; ep divides the experts */
+    int64_t etp;                /* ranks that share each expert's matrices; default tp */
+    int64_t zero;               /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
+    int64_t zero_group;         /* ranks over which states are sharded, of the cp * dp that hold the
+                             * same; divides them; default all. Less: HSDP */
+    uint32_t reshard;           /* enum reshard_kind; zero 3 only */
+    uint32_t context;           /* enum context_kind; cp > 1 only */
+    uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */
+    uint32_t schedule;          /* enum schedule_kind */
+    const struct schedule_file *schedule_file; /* of SCHEDULE_FILE; else NULL */
+    int64_t virtual_stages; /* chunks per stage: interleaved >= 2; zb-v, dualpipe, dualpipev 2 */
     bool is_sequence_parallel;
-    /* pp * virtual_stages counts, in model order: chunk c of stage s is [c * pp + s] */
+    bool overlaps_experts; /* the exchange of one microbatch beside the compute of another:
+                             * forwards are paired with backwards (1f1b, interleaved) */
+    /* layout_pieces() counts, in model order; which chunk of which stage holds a piece says
+     * layout_piece (spec/layout.h) */
     int64_t *layers_per_chunk;
     struct place place;
 };
@@ -95,6 +168,53 @@ struct batch {
     int64_t sequence_length; /* tokens */
     int64_t microbatches;    /* per pipeline and step: global / (dp * micro) */
     struct place place;
+};
+
+/* What is kept of a parameter, and what the optimizer does. */
+enum state_format {
+    STATE_NONE,
+    STATE_FP32,
+    STATE_BF16,
+    STATE_FP16,
+    STATE_FP8,
+    STATE_INT8,
+    STATE_COUNT_
+};
+extern const char *const state_names[STATE_COUNT_];
+/* Bytes of a value; int8 has one fp32 scale for each block of 2048 (bitsandbytes). */
+double state_bytes(enum state_format format);
+
+struct optimizer {
+    uint32_t gradients; /* enum state_format: accumulated and reduced in; default: the software's */
+    uint32_t master;    /* enum state_format; default fp32; none with fp32 training */
+    uint32_t moments;   /* enum state_format, of each of two; default fp32 */
+    bool clips;         /* gradient norm over all ranks, then scaling */
+};
+
+struct offload {
+    double optimizer;          /* share of the optimizer's states, and its update, on the host */
+    int64_t activation_layers; /* of each stage, whose activations go to the host and back */
+};
+
+/* How tokens spread over experts. */
+enum token_routing { ROUTING_EVEN, ROUTING_LOGNORMAL, ROUTING_COUNT_ };
+extern const char *const token_routing_names[ROUTING_COUNT_];
+
+struct routing {
+    uint32_t kind;             /* enum token_routing, of the experts' popularity */
+    double spread;             /* lognormal: its sigma */
+    double capacity_factor;    /* 0: dropless; else rows of each expert are cut and padded to this
+                             * multiple of the mean */
+    int64_t redundant_experts; /* copies of the busiest, as EPLB places them; ep divides the sum */
+};
+
+/* Matrices beside which LoRA puts its two small ones; all others are frozen too. */
+enum lora_target { LORA_QKV, LORA_PROJECTION, LORA_FC1, LORA_FC2, LORA_TARGET_COUNT_ };
+extern const char *const lora_target_names[LORA_TARGET_COUNT_];
+
+struct lora {
+    int64_t rank;     /* 0: every weight is trained */
+    uint32_t targets; /* bits 1 << enum lora_target */
 };
 
 struct checkpoint {
@@ -135,8 +255,12 @@ struct scenario {
     uint32_t precision; /* enum precision */
     struct parallel parallel;
     struct batch batch;
-    uint32_t recompute; /* enum recompute_kind */
-    double run_tokens;  /* 0: no run asked for, only the step */
+    struct recompute recompute;
+    struct optimizer optimizer;
+    struct offload offload;
+    struct routing routing;
+    struct lora lora;
+    double run_tokens; /* 0: no run asked for, only the step */
     struct checkpoint checkpoint;
     struct data_loading data;
     struct price price;

@@ -5,13 +5,97 @@
 
 #include "base/arena.h"
 
+const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise"};
+const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
+                                                             "stored"};
+
+const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
+const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
+
 /* ---- DEFAULTS of a software file: an effect that is not described is absent ---- */
 static const struct software software_defaults = {
     .framework = "",
     .bucket_bytes = 160e6, /* 40 M fp32 gradients, Megatron-LM's default; an assumption */
     .fsdp_prefetch = 1,
+    .host_update_bytes_per_s = 25e9, /* half of a GPU's share of memory bandwidth in a node of
+                                      * two CPUs with eight DDR4-3200 channels; an assumption */
     .gemm_derate = 1.0,
+    .memory = {.backward_gradients = PRECISION_COUNT_,
+               .step_gradients = PRECISION_COUNT_,
+               .has_weights_beside_master = true,
+               .keeps_expert_results = true},
+    .low = {.in_forward = true, .in_dgrad = true, .in_wgrad = true},
 };
+
+/* Converted copies of a tensor: one along rows, one along columns. */
+static const double CONVERTED_COPIES = 2.0;
+
+/* Tokens sent to experts carry an fp32 scale for each 128 values (DeepEP). */
+static const double DISPATCHED_FP8_BYTES = 1.0 + 4.0 / 128.0;
+
+bool software_has_precision(const struct software *software, enum precision precision)
+{
+    return !precision_is_low(precision) || software->low.is_known;
+}
+
+bool software_scales_first(const struct software *software, enum precision precision)
+{
+    return precision == PRECISION_NVFP4 ||
+           (precision == PRECISION_FP8 && software->low.recipe == RECIPE_CURRENT);
+}
+
+static double bytes_if(bool is_converted, enum precision precision)
+{
+    return is_converted ? precision_operand_bytes(precision) : (double)precision_bytes(precision);
+}
+
+double software_kept_bytes(const struct software *software, enum precision precision)
+{
+    return bytes_if(software->low.keeps_inputs && software->low.in_wgrad, precision);
+}
+
+double software_weight_bytes(const struct software *software, enum precision precision)
+{
+    const double plain = (double)precision_bytes(precision);
+    if (!precision_is_low(precision)) {
+        return plain;
+    }
+    const double copies = CONVERTED_COPIES * precision_operand_bytes(precision);
+    switch ((enum weight_conversion)software->low.weights) {
+    case WEIGHTS_EACH_STEP:
+        return plain + copies;
+    case WEIGHTS_STORED:
+        return precision == PRECISION_NVFP4 ? plain + copies : copies;
+    default:
+        return plain;
+    }
+}
+
+double software_gather_bytes(const struct software *software, enum precision precision)
+{
+    return bytes_if(software->low.gathers_parameters && precision == PRECISION_FP8, precision);
+}
+
+double software_activation_gather_bytes(const struct software *software, enum precision precision)
+{
+    return bytes_if(software->low.gathers_activations, precision);
+}
+
+static double expert_bytes(uint32_t format, enum precision precision)
+{
+    const bool is_converted = format == EXCHANGE_FP8 && precision_is_low(precision);
+    return is_converted ? DISPATCHED_FP8_BYTES : (double)precision_bytes(precision);
+}
+
+double software_dispatch_bytes(const struct software *software, enum precision precision)
+{
+    return expert_bytes(software->dispatch, precision);
+}
+
+double software_combine_bytes(const struct software *software, enum precision precision)
+{
+    return expert_bytes(software->combine, precision);
+}
 
 static void read_overlap(struct doc_map *map, struct software *software,
                          struct assumptions *assumptions)
@@ -30,6 +114,7 @@ static void read_overlap(struct doc_map *map, struct software *software,
                      &software->nvlink_interference);
     doc_get_quantity(&interference, "network", DIM_FRACTION, 0.0, 0.9,
                      &software->network_interference);
+    doc_get_count(&interference, "sms", 0, 1000, &software->reserved_sms);
     section_close(&interference, map);
 }
 
@@ -78,6 +163,43 @@ static void read_fusion(struct doc_map *map, struct software *software,
     section_close(&fusion, map);
 }
 
+static void read_low_precision(struct doc_map *map, struct software *software,
+                               struct assumptions *assumptions)
+{
+    struct low_precision *low = &software->low;
+    struct doc_map fp8;
+    low->is_known = section_open(&fp8, map, "fp8", "software", assumptions);
+    struct doc_map inner;
+    section_open(&inner, &fp8, "gemms", "software.fp8", assumptions);
+    doc_get_bool(&inner, "forward", &low->in_forward);
+    doc_get_bool(&inner, "dgrad", &low->in_dgrad);
+    doc_get_bool(&inner, "wgrad", &low->in_wgrad);
+    section_close(&inner, &fp8);
+    doc_get_choice(&fp8, "recipe", scaling_recipe_names, RECIPE_COUNT_, &low->recipe);
+    doc_get_choice(&fp8, "weights", weight_conversion_names, WEIGHTS_COUNT_, &low->weights);
+    section_open(&inner, &fp8, "fuses", "software.fp8", assumptions);
+    doc_get_bool(&inner, "norm", &low->fuses_norm);
+    doc_get_bool(&inner, "activation", &low->fuses_activation);
+    section_close(&inner, &fp8);
+    doc_get_bool(&fp8, "keeps_inputs", &low->keeps_inputs);
+    doc_get_bool(&fp8, "gathers_parameters", &low->gathers_parameters);
+    doc_get_bool(&fp8, "gathers_activations", &low->gathers_activations);
+    section_close(&fp8, map);
+}
+
+static void read_experts(struct doc_map *map, struct software *software,
+                         struct assumptions *assumptions)
+{
+    struct doc_map experts;
+    section_open(&experts, map, "experts", "software", assumptions);
+    doc_get_choice(&experts, "dispatch", exchange_format_names, EXCHANGE_COUNT_,
+                   &software->dispatch);
+    doc_get_choice(&experts, "combine", exchange_format_names, EXCHANGE_COUNT_, &software->combine);
+    doc_get_choice(&experts, "exchange", exchange_kind_names, EXCHANGE_KIND_COUNT_,
+                   &software->exchange);
+    section_close(&experts, map);
+}
+
 static void read_costs(struct doc_map *map, struct software *software,
                        struct assumptions *assumptions)
 {
@@ -85,14 +207,53 @@ static void read_costs(struct doc_map *map, struct software *software,
     section_open(&section, map, "host", "software", assumptions);
     doc_get_quantity(&section, "per_kernel", DIM_SECONDS, 0.0, 0.1, &software->host_per_kernel_s);
     doc_get_quantity(&section, "per_step", DIM_SECONDS, 0.0, 1e4, &software->host_per_step_s);
+    if (doc_take(&section, "update") == NULL) {
+        assumptions_add(assumptions, &(struct assumption){.name = "software.host.update",
+                                                          .value = "25 GB/s",
+                                                          .reason = DEFAULT_REASON});
+    }
+    doc_get_quantity(&section, "update", DIM_BYTES_PER_S, 1e6, 1e15,
+                     &software->host_update_bytes_per_s);
     section_close(&section, map);
 
     section_open(&section, map, "gemm", "software", assumptions);
     doc_get_quantity(&section, "derate", DIM_FRACTION, 0.001, 1.0, &software->gemm_derate);
     section_close(&section, map);
+}
 
+/* "none" or a precision; *precision stays when the key is missing. */
+static void read_copy(struct doc_map *memory, const char *key, uint32_t *precision)
+{
+    static const char *const names[] = {"none", "fp32", "fp16", "bf16"};
+    static const enum precision precisions[] = {PRECISION_COUNT_, PRECISION_FP32, PRECISION_FP16,
+                                                PRECISION_BF16};
+    uint32_t choice = 0;
+    if (doc_get_choice(memory, key, names, 4, &choice)) {
+        *precision = precisions[choice];
+    }
+}
+
+static void read_memory(struct doc_map *map, struct software *software,
+                        struct assumptions *assumptions)
+{
+    struct software_memory *memory = &software->memory;
+    struct doc_map section;
     section_open(&section, map, "memory", "software", assumptions);
-    doc_get_quantity(&section, "overhead", DIM_BYTES, 0.0, 1e15, &software->memory_overhead_bytes);
+    doc_get_quantity(&section, "overhead", DIM_BYTES, 0.0, 1e15, &memory->overhead_bytes);
+    doc_get_quantity(&section, "context", DIM_BYTES, 0.0, 1e12, &memory->context_bytes);
+    doc_get_quantity(&section, "communicator", DIM_BYTES, 0.0, 1e12, &memory->communicator_bytes);
+    doc_get_quantity(&section, "fragmentation", DIM_FRACTION, 0.0, 1.0, &memory->fragmentation);
+    doc_get_quantity(&section, "loss", DIM_BYTES, 0.0, 1000.0, &memory->loss_bytes);
+    doc_get_count(&section, "bucket_count", 0, 100, &memory->bucket_count);
+    doc_get_bool(&section, "weights_beside_master", &memory->has_weights_beside_master);
+    doc_get_bool(&section, "keeps_every_second_product", &memory->keeps_every_second_product);
+    doc_get_bool(&section, "expert_results", &memory->keeps_expert_results);
+    static const char *const inputs[] = {"as-computed", "fp8"};
+    uint32_t input = 0;
+    doc_get_choice(&section, "activation_input", inputs, 2, &input);
+    memory->keeps_activation_input_fp8 = input == 1;
+    read_copy(&section, "backward_gradients", &memory->backward_gradients);
+    read_copy(&section, "step_gradients", &memory->step_gradients);
     section_close(&section, map);
 }
 
@@ -117,6 +278,9 @@ bool software_read(const struct doc_node *node, struct software *software,
     read_overlap(&map, software, assumptions);
     read_data_parallel(&map, software, assumptions);
     read_fusion(&map, software, assumptions);
+    read_low_precision(&map, software, assumptions);
+    read_experts(&map, software, assumptions);
     read_costs(&map, software, assumptions);
+    read_memory(&map, software, assumptions);
     return doc_finish(&map);
 }

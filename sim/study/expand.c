@@ -32,6 +32,7 @@ struct axis {
 struct expansion {
     struct arena *arena;
     const struct study_base *base;
+    const struct doc_node *document;
     struct diag *diag;
     struct axis axes[STORE_AXES_MAX];
     uint32_t axis_count;
@@ -61,9 +62,23 @@ struct open_mapping {
     const char *prefix; /* "" or "parallel." */
 };
 
-static void collect_leaves(struct arena *arena, const struct doc_node *mapping,
+/* Keys inside a mapping are set one by one, unless the document has a word at its place
+ * (recompute: none) that has no keys. What a catalogue's name stands for has. */
+static bool is_set_whole(const struct doc_node *document, const char *path)
+{
+    const struct doc_node *written = doc_find(document, path);
+    for (uint32_t i = 0; i < CATALOGUE_KIND_COUNT_; i++) {
+        if (strcmp(path, catalogue_keys[i]) == 0) {
+            return false;
+        }
+    }
+    return written != NULL && written->kind == DOC_SCALAR;
+}
+
+static void collect_leaves(const struct expansion *expansion, const struct doc_node *mapping,
                            struct leaf_list *leaves)
 {
+    struct arena *arena = expansion->arena;
     struct open_mapping *stack = NULL;
     size_t capacity = 0;
     size_t depth = 0;
@@ -77,7 +92,8 @@ static void collect_leaves(struct arena *arena, const struct doc_node *mapping,
         }
         stack[depth - 1].next = at.next->next;
         const char *path = arena_printf(arena, "%s%s", at.prefix, at.next->key);
-        if (at.next->kind == DOC_MAPPING && at.next->child != NULL) {
+        if (at.next->kind == DOC_MAPPING && at.next->child != NULL &&
+            !is_set_whole(expansion->document, path)) {
             stack = arena_grow(arena, stack, &capacity, depth + 1, sizeof *stack);
             stack[depth++] =
                 (struct open_mapping){at.next->child, arena_printf(arena, "%s.", path)};
@@ -184,7 +200,7 @@ static bool read_sweep(struct expansion *expansion, const struct doc_node *sweep
         return false;
     }
     struct leaf_list leaves = {0};
-    collect_leaves(expansion->arena, sweep, &leaves);
+    collect_leaves(expansion, sweep, &leaves);
     bool is_good = true;
     for (size_t i = 0; i < leaves.count; i++) {
         is_good = read_sweep_axis(expansion, &leaves.items[i]) && is_good;
@@ -196,7 +212,7 @@ static void read_assignments(struct expansion *expansion, const struct doc_node 
                              struct choice *choice)
 {
     struct leaf_list leaves = {0};
-    collect_leaves(expansion->arena, set, &leaves);
+    collect_leaves(expansion, set, &leaves);
     choice->sets = arena_array(expansion->arena, leaves.count, sizeof *choice->sets);
     choice->set_count = (uint32_t)leaves.count;
     for (size_t i = 0; i < leaves.count; i++) {
@@ -418,7 +434,7 @@ static bool check_input(struct arena *arena, const struct study_point *point,
 bool study_expand(struct arena *arena, const struct doc_node *document,
                   const struct study_base *base, struct study *study, struct diag *diag)
 {
-    struct expansion expansion = {.arena = arena, .base = base, .diag = diag};
+    struct expansion expansion = {.arena = arena, .base = base, .document = document, .diag = diag};
     const struct doc_node *variants = doc_find(document, "variants");
     const struct doc_node *sweep = doc_find(document, "sweep");
     bool is_good = variants == NULL || read_variants(&expansion, variants);

@@ -2,6 +2,11 @@
  *
  * One table; a row is how many groups of a kind there are, how large they are, who is in one,
  * and on which streams their collectives run. The scenario's `collectives` names the kinds.
+ *
+ * Gradients of sharded parameters (ZeRO, FSDP) are reduced over a data group, each rank keeping
+ * its shard. When one group does not have all that hold the parameters (`zero_group`, HSDP), the
+ * shards are then summed over the replica groups: those with the same shard. Routed experts have
+ * groups of their own, because others hold the same ones.
  */
 #ifndef TRAIN_GROUPS_H
 #define TRAIN_GROUPS_H
@@ -14,9 +19,12 @@ enum group_kind {
     GROUP_TENSOR,
     GROUP_CONTEXT,
     GROUP_EXPERT,
+    GROUP_EXPERT_TENSOR, /* none when they are the tensor groups */
     GROUP_EMBEDDING,
-    GROUP_DATA,
+    GROUP_DATA, /* over which dense parameters are sharded */
+    GROUP_REPLICA,
     GROUP_EXPERT_DATA,
+    GROUP_EXPERT_REPLICA,
     GROUP_WORLD,
     GROUP_KIND_COUNT_
 };
@@ -28,7 +36,8 @@ struct group_row {
     uint32_t choice; /* enum collective_user: whose forced algorithm holds */
     uint32_t (*count)(const struct scenario *scenario, const struct mesh *mesh);
     uint32_t (*size)(const struct mesh *mesh);
-    void (*members)(const struct mesh *mesh, uint32_t number, uint32_t *ranks);
+    void (*members)(const struct scenario *scenario, const struct mesh *mesh, uint32_t number,
+                    uint32_t *ranks);
     enum stream streams[GROUP_STREAMS_MAX];
     uint32_t stream_count;
     bool is_latency_only; /* a few bytes: nothing but latency */
@@ -39,5 +48,22 @@ extern const struct group_row group_rows[GROUP_KIND_COUNT_];
 /* Groups of the kind; 0 when they would have one member. */
 uint32_t groups_count(enum group_kind kind, const struct scenario *scenario,
                       const struct mesh *mesh);
+
+/* The stages that hold the embedding and the head, between which tied ones are summed; false
+ * when no sum between stages is needed: they are not tied, or the same stages have both (one
+ * stage, zb-v, dualpipe, dualpipev). */
+bool groups_embedding_stages(const struct scenario *scenario, uint32_t *first, uint32_t *last);
+
+/* ---- between stages -------------------------------------------------------------------- */
+
+/* Whether a message from stage `from` to its neighbour `to` goes to the *next* stage, on
+ * STREAM_SEND_FORWARD to STREAM_RECEIVE_FORWARD; else it goes to the previous one, on
+ * STREAM_SEND_BACKWARD to STREAM_RECEIVE_BACKWARD. From the last stage to the first goes forward
+ * as well, but of two stages only with interleaving. The answer to a message takes the other
+ * way: gradients of what went to the next stage come from it. */
+bool groups_is_next_stage(const struct parallel *parallel, uint32_t from, uint32_t to);
+
+/* Whether any message passes between stages `stage` and stage + 1 (modulo pp). */
+bool groups_have_boundary(const struct parallel *parallel, uint32_t stage);
 
 #endif

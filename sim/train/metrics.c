@@ -11,6 +11,7 @@ const char *const cause_names[CAUSE_COUNT_] = {
     [CAUSE_EXPOSED_EP] = "exposed_ep",
     [CAUSE_EXPOSED_PP] = "exposed_pp",
     [CAUSE_EXPOSED_DP] = "exposed_dp",
+    [CAUSE_EXPOSED_OFFLOAD] = "exposed_offload",
     [CAUSE_BUBBLE] = "bubble",
     [CAUSE_STRAGGLER_WAIT] = "straggler_wait",
     [CAUSE_DATA_STALL] = "data_stall",
@@ -28,8 +29,25 @@ const char *const cause_titles[CAUSE_COUNT_] = {
     [CAUSE_EXPOSED_EP] = "exposed EP communication",
     [CAUSE_EXPOSED_PP] = "exposed PP communication",
     [CAUSE_EXPOSED_DP] = "exposed DP communication",
+    [CAUSE_EXPOSED_OFFLOAD] = "exposed offload",
     [CAUSE_BUBBLE] = "pipeline bubble",
     [CAUSE_STRAGGLER_WAIT] = "straggler wait",
     [CAUSE_DATA_STALL] = "data stall",
     [CAUSE_CHECKPOINT_STALL] = "checkpoint stall",
 };
+
+double metrics_flop_by(const struct result *result, enum flop_convention convention)
+{
+    const struct scenario *scenario = result->scenario;
+    if (convention == FLOP_CAUSAL) {
+        return result->step.flop_per_token_causal;
+    }
+    return cost_train_flop(&scenario->model, scenario->batch.sequence_length, scenario->parallel.tp,
+                           convention);
+}
+
+double metrics_mfu_by(const struct result *result, enum flop_convention convention)
+{
+    return result->step.tokens_per_s_per_gpu * metrics_flop_by(result, convention) /
+           result->step.peak_flop_per_s;
+}

@@ -8,6 +8,7 @@
 #ifndef TRAIN_METRICS_H
 #define TRAIN_METRICS_H
 
+#include "plan/cost.h"
 #include "plan/memory.h"
 #include "spec/scenario.h"
 
@@ -23,6 +24,7 @@ enum cause {
     CAUSE_EXPOSED_EP,
     CAUSE_EXPOSED_PP,
     CAUSE_EXPOSED_DP,
+    CAUSE_EXPOSED_OFFLOAD, /* copies to the host and back, and what the CPU computes */
     CAUSE_BUBBLE,
     CAUSE_STRAGGLER_WAIT,
     CAUSE_DATA_STALL,
@@ -141,6 +143,11 @@ struct result {
     char key[17]; /* hash of resolved scenario, version, seed; hex */
     struct step_result step;
     struct run_result run;
+    uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */
 };
+
+/* FLOPs of a token as a paper counts them, and what share of the peak they are. */
+double metrics_flop_by(const struct result *result, enum flop_convention convention);
+double metrics_mfu_by(const struct result *result, enum flop_convention convention);
 
 #endif

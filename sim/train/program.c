@@ -1,123 +1,57 @@
 /* The actions of a stage in order, and what comes before the first and after the last.
  *
- * program_builder writes tasks, program_layer what a layer does, program_shards what data
- * parallelism does.
+ * program_builder writes tasks, program_action what an action does, program_layer,
+ * program_attention and program_ends what is in it, program_shards what data parallelism does.
  */
 #include "train/program.h"
 
+#include "base/arena.h"
 #include "plan/memory.h"
-#include "plan/schedule.h"
-#include "train/program_layer.h"
+#include "plan/routing.h"
+#include "plan/schedule_pairs.h"
+#include "spec/layout.h"
+#include "train/program_action.h"
+#include "train/program_messages.h"
+#include "train/program_offload.h"
 #include "train/program_shards.h"
 
-/* ---- one action -------------------------------------------------------------------------- */
+/* ---- the actions ------------------------------------------------------------------------- */
 
-static bool is_first_piece(const struct builder *builder, uint32_t chunk)
-{
-    return builder_piece(builder, chunk) == 0;
-}
-
-static bool is_last_piece(const struct builder *builder, uint32_t chunk)
+/* The chunks of the stage, and how many microbatches go through each. */
+static void chunks_init(struct builder *builder, const struct schedule_order *order)
 {
     const struct parallel *parallel = &builder->scenario->parallel;
-    return builder_piece(builder, chunk) == (uint32_t)(parallel->pp * parallel->virtual_stages) - 1;
-}
-
-static uint32_t boundary_transfer(struct builder *builder)
-{
-    return builder_plain(builder, STREAM_SEND_FORWARD, 0,
-                         builder_activation_bytes(builder) /
-                             (double)builder->scenario->parallel.tp);
-}
-
-static void send_boundary(struct builder *builder, enum stream stream)
-{
-    builder_emit(builder, stream, TASK_SEND, boundary_transfer(builder));
-    if (!builder->scenario->software.overlaps_p2p) {
-        builder_need(builder, stream);
-    }
-}
-
-/* Tensor-parallel ranks each receive a share; without sequence parallelism they
- * gather the whole over NVLink. */
-static void receive_boundary(struct builder *builder, enum stream stream)
-{
-    builder_emit(builder, stream, TASK_RECEIVE, boundary_transfer(builder));
-    builder_need(builder, stream);
-    if (!builder->scenario->parallel.is_sequence_parallel) {
-        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
-                           builder_activation_bytes(builder));
-        builder_need(builder, STREAM_TENSOR);
-    }
-}
-
-/* The loss needs the maximum and the sum over the vocabulary's shards: fp32, per token. */
-static void reduce_loss(struct builder *builder)
-{
-    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
-                       (double)builder_tokens(builder) * 4.0);
-    builder_need(builder, STREAM_TENSOR);
-}
-
-static void forward_action(struct builder *builder, const struct schedule_action *action)
-{
-    struct layer_walk walk = layer_walk_begin(builder, action->chunk, false);
-    if (is_first_piece(builder, action->chunk)) {
-        builder_segment(builder, CAUSE_COMPUTE, SEGMENT_EMBEDDING);
-        layer_reduce_tensor(builder);
-        builder_need(builder, STREAM_TENSOR);
-    } else {
-        receive_boundary(builder, STREAM_RECEIVE_FORWARD);
-    }
+    const uint32_t count = (uint32_t)parallel->virtual_stages;
+    builder->chunks = arena_array(builder->context->arena, count, sizeof *builder->chunks);
     uint32_t before = 0;
-    for (uint32_t chunk = 0; chunk < action->chunk; chunk++) {
+    for (uint32_t chunk = 0; chunk < count; chunk++) {
+        builder->chunks[chunk] = (struct chunk_state){
+            .piece = (uint32_t)layout_piece(parallel, builder->stage, chunk), .before = before};
         before += builder_layers(builder, chunk);
     }
-    for (uint32_t i = 0; i < walk.count; i++) {
-        layer_walk_gather(builder, &walk, i);
-        if (action->microbatch == 0 && shards_gather_ahead(builder)) {
-            shards_need_layer(builder, before + i);
+    for (uint64_t i = 0; i < order->count; i++) {
+        const struct schedule_action *action = &order->actions[i];
+        const bool is_pair = action->operation == SCHEDULE_PAIR;
+        if (action->operation == SCHEDULE_FORWARD || is_pair) {
+            builder->chunks[action->chunk].microbatches++;
         }
-        layer_forward(builder, CAUSE_COMPUTE, layer_walk_has_experts(builder, &walk, i));
-    }
-    if (is_last_piece(builder, action->chunk)) {
-        builder_segment(builder, CAUSE_COMPUTE, SEGMENT_HEAD_PRE);
-        layer_gather_sequence(builder);
-        builder_need(builder, STREAM_TENSOR);
-        builder_segment(builder, CAUSE_COMPUTE, SEGMENT_HEAD);
-        reduce_loss(builder);
-    } else {
-        send_boundary(builder, STREAM_SEND_FORWARD);
     }
 }
 
-static void backward_head(struct builder *builder)
+static void run_schedule(struct builder *builder, const struct schedule_order *order)
 {
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_HEAD_BACKWARD);
-    layer_reduce_tensor(builder);
-    builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_HEAD_PRE_BACKWARD);
-}
-
-static void backward_action(struct builder *builder, const struct schedule_action *action)
-{
-    struct layer_walk walk = layer_walk_begin(builder, action->chunk, true);
-    if (is_last_piece(builder, action->chunk)) {
-        backward_head(builder);
-    } else {
-        receive_boundary(builder, STREAM_RECEIVE_BACKWARD);
+    const bool notes_actions = builder->context->actions != NULL;
+    for (uint64_t i = 0; i < order->count; i++) {
+        if (notes_actions) {
+            builder_flush(builder);
+        }
+        builder->action = (uint32_t)i;
+        action_emit(builder, &order->actions[i]);
     }
-    for (uint32_t i = 0; i < walk.count; i++) {
-        const bool has_experts = layer_walk_has_experts(builder, &walk, i);
-        layer_walk_gather(builder, &walk, i);
-        layer_backward(builder, has_experts);
-        shards_layer_ready(builder, has_experts, action->microbatch);
+    if (notes_actions) {
+        builder_flush(builder);
     }
-    if (is_first_piece(builder, action->chunk)) {
-        builder_segment(builder, CAUSE_COMPUTE, SEGMENT_EMBEDDING_BACKWARD);
-    } else {
-        send_boundary(builder, STREAM_SEND_BACKWARD);
-    }
+    builder->action = PROGRAM_NO_ACTION;
 }
 
 /* ---- the whole step ------------------------------------------------------------------- */
@@ -132,33 +66,21 @@ static void begin_step(struct builder *builder)
     shards_gather_edge(builder);
 }
 
-static void run_schedule(struct builder *builder)
+static bool has_end(const struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
-    const struct schedule_shape shape = {
-        .kind = (enum schedule_kind)scenario->parallel.schedule,
-        .stages = (uint32_t)scenario->parallel.pp,
-        .chunks = (uint32_t)scenario->parallel.virtual_stages,
-        .microbatches = (uint32_t)scenario->batch.microbatches,
-    };
-    const struct schedule_action *actions =
-        schedule_actions(builder->context->arena, &shape, builder->stage);
-    const size_t count = (size_t)2 * shape.chunks * shape.microbatches;
-    for (size_t i = 0; i < count; i++) {
-        if (actions[i].is_backward) {
-            backward_action(builder, &actions[i]);
-        } else {
-            forward_action(builder, &actions[i]);
+    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+        if (builder_is_first(builder, i) || builder_is_last(builder, i)) {
+            return true;
         }
     }
+    return false;
 }
 
 static void finish_gradients(struct builder *builder)
 {
     const struct scenario *scenario = builder->scenario;
     shards_finish(builder);
-    const uint32_t last = (uint32_t)scenario->parallel.pp - 1;
-    if (builder->stage == 0 || builder->stage == last) {
+    if (has_end(builder) && scenario->lora.rank == 0) {
         const double vocab = (double)cost_padded_vocab(&scenario->model, scenario->parallel.tp);
         builder_collective(builder, STREAM_EMBEDDING, &builder->context->embedding,
                            COLLECTIVE_ALL_REDUCE,
@@ -171,35 +93,56 @@ static void finish_gradients(struct builder *builder)
 double program_owned_parameters(const struct scenario *scenario, uint32_t stage)
 {
     const struct parallel *parallel = &scenario->parallel;
-    const double all = memory_stage_parameters(scenario, stage);
+    const struct memory_layer_parameters trained = memory_stage_trained(scenario, stage);
     if (parallel->zero == 0) {
-        return all;
+        return trained.dense + trained.experts;
     }
-    const double experts = memory_stage_expert_parameters(scenario, stage);
-    return (all - experts) / (double)memory_dense_ranks(parallel) +
-           experts / (double)memory_expert_ranks(parallel);
+    return trained.dense / (double)memory_dense_shards(parallel) +
+           trained.experts / (double)memory_expert_shards(parallel);
 }
 
 struct work program_norm_work(const struct scenario *scenario, uint32_t stage)
 {
-    return timing_memory_pass(
-        scenario,
-        program_owned_parameters(scenario, stage) *
-            (double)precision_bytes((enum precision)scenario->software.gradient_precision));
+    if (!scenario->optimizer.clips) {
+        return (struct work){0, 0};
+    }
+    return timing_memory_pass(scenario,
+                              program_owned_parameters(scenario, stage) *
+                                  state_bytes((enum state_format)scenario->optimizer.gradients));
+}
+
+double program_updated_parameters(const struct scenario *scenario, uint32_t stage)
+{
+    return (1.0 - scenario->offload.optimizer) * program_owned_parameters(scenario, stage);
 }
 
 static void update_parameters(struct builder *builder)
 {
     const struct scenario *scenario = builder->scenario;
-    builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(scenario, builder->stage));
-    builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE, 4);
-    builder_need(builder, STREAM_WORLD);
+    if (scenario->optimizer.clips) {
+        builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(scenario, builder->stage));
+        builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE,
+                           4);
+        builder_need(builder, STREAM_WORLD);
+    }
+    offload_update(builder, program_owned_parameters(scenario, builder->stage));
     builder_work(builder, CAUSE_OPTIMIZER,
-                 timing_optimizer(scenario, program_owned_parameters(scenario, builder->stage)));
+                 timing_optimizer(scenario, program_updated_parameters(scenario, builder->stage)));
+    builder_need(builder, STREAM_FETCH);
     const bool is_sharded = scenario->parallel.zero == 1 || scenario->parallel.zero == 2;
     if (is_sharded && !shards_gather_ahead(builder)) {
         shards_gather_updated(builder);
     }
+}
+
+static uint32_t microbatches_that_enter(const struct builder *builder)
+{
+    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+        if (builder_is_first(builder, i)) {
+            return builder->chunks[i].microbatches;
+        }
+    }
+    return 0;
 }
 
 /* What goes on beside the step from its beginning. */
@@ -211,11 +154,12 @@ static void begin_background(struct builder *builder)
                      builder_plain(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank));
     }
     const struct scenario *scenario = builder->scenario;
-    if (context->reads_over_fabric && builder->stage == 0) {
-        const double bytes = (double)(scenario->batch.micro * scenario->batch.microbatches *
-                                      scenario->batch.sequence_length) *
-                             scenario->data.bytes_per_token /
-                             (double)(scenario->parallel.tp * scenario->parallel.cp);
+    const uint32_t microbatches = microbatches_that_enter(builder);
+    if (context->reads_over_fabric && microbatches > 0) {
+        const double bytes =
+            (double)(scenario->batch.micro * microbatches * scenario->batch.sequence_length) *
+            scenario->data.bytes_per_token /
+            (double)(scenario->parallel.tp * scenario->parallel.cp);
         builder_emit(builder, STREAM_READ, TASK_COLLECTIVE,
                      builder_plain(builder, STREAM_READ, 0, bytes));
     }
@@ -237,20 +181,45 @@ static void write_checkpoint(struct builder *builder)
     }
 }
 
+static void note_actions(const struct builder *builder, const struct schedule_order *order)
+{
+    if (builder->context->actions != NULL) {
+        builder->context->actions[builder->stage] = (struct program_actions){
+            *order, builder->action_of, builder_emitted(builder, STREAM_COMPUTE)};
+    }
+}
+
 struct engine_program program_build(const struct program_context *context, uint32_t stage)
 {
     const struct scenario *scenario = context->scenario;
-    struct builder builder = {.context = context, .scenario = scenario, .stage = stage};
+    const struct schedule_order order = schedule_order_of(context->arena, scenario, stage);
+    const enum precision precision = (enum precision)scenario->precision;
+    const struct software *software = &scenario->software;
+    struct builder builder = {
+        .context = context,
+        .scenario = scenario,
+        .stage = stage,
+        .action = PROGRAM_NO_ACTION,
+        .rows_sent = routing_of(scenario).exchange_rows,
+        .gather_bytes = software_gather_bytes(software, precision),
+        .sequence_bytes = software_activation_gather_bytes(software, precision),
+        .dispatch_bytes = software_dispatch_bytes(software, precision),
+        .combine_bytes = software_combine_bytes(software, precision),
+    };
     builder.next.cause = CAUSE_COMPUTE;
+    chunks_init(&builder, &order);
+    messages_init(&builder);
+    offload_init(&builder);
     shards_init(&builder);
     begin_background(&builder);
     begin_step(&builder);
-    run_schedule(&builder);
+    run_schedule(&builder, &order);
     finish_gradients(&builder);
     update_parameters(&builder);
     write_checkpoint(&builder);
     end_background(&builder);
     builder_flush(&builder);
+    note_actions(&builder, &order);
     struct engine_program program = {.step_tasks = 0};
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         program.tasks[s] = builder.lists[s].tasks;

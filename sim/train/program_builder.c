@@ -5,9 +5,13 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "spec/layout.h"
 
 uint32_t builder_emitted(const struct builder *builder, enum stream stream)
 {
+    if (lanes_record(builder)) {
+        return lanes_emitted(builder, stream);
+    }
     return (uint32_t)builder->lists[stream].count;
 }
 
@@ -19,12 +23,26 @@ static void append(struct builder *builder, enum stream stream, const struct tas
     list->tasks[list->count++] = *task;
 }
 
+/* The compute task that comes next belongs to the action being emitted. */
+static void note_action(struct builder *builder)
+{
+    if (builder->context->actions != NULL) {
+        const size_t index = builder->lists[STREAM_COMPUTE].count;
+        builder->action_of =
+            arena_grow(builder->context->arena, builder->action_of, &builder->action_capacity,
+                       index + 1, sizeof *builder->action_of);
+        builder->action_of[index] = builder->action;
+    }
+}
+
 void builder_flush(struct builder *builder)
 {
+    sim_assert(!lanes_record(builder));
     if (!builder->has_work && builder->next.wait_count == 0) {
         return;
     }
     builder->next.kind = TASK_COMPUTE;
+    note_action(builder);
     append(builder, STREAM_COMPUTE, &builder->next);
     builder->next = (struct task){.cause = CAUSE_COMPUTE};
     builder->has_work = false;
@@ -33,6 +51,10 @@ void builder_flush(struct builder *builder)
 void builder_work(struct builder *builder, enum cause cause, struct work work)
 {
     if (work.busy_ns + work.launch_ns == 0) {
+        return;
+    }
+    if (lanes_record(builder)) {
+        lanes_work(builder, cause, work);
         return;
     }
     if (builder->has_work && builder->next.cause != cause) {
@@ -50,13 +72,30 @@ void builder_work(struct builder *builder, enum cause cause, struct work work)
     builder->has_work = true;
 }
 
-void builder_segment(struct builder *builder, enum cause cause, enum segment_kind kind)
+void builder_segment(struct builder *builder, enum cause cause, uint32_t kind,
+                     enum segment_kind segment)
 {
-    builder_work(builder, cause, builder->context->timing->segments[kind]);
+    builder_work(builder, cause, timing_work(builder->context->timing, kind, segment));
+}
+
+void builder_segment_part(struct builder *builder, enum cause cause, uint32_t kind,
+                          enum segment_kind segment, struct segment_part part)
+{
+    sim_assert(part.number < part.count);
+    const struct work whole = timing_work(builder->context->timing, kind, segment);
+    const int64_t i = part.number;
+    const int64_t n = part.count;
+    builder_work(builder, cause,
+                 (struct work){whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
+                               whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n});
 }
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)
 {
+    if (lanes_record(builder)) {
+        lanes_need(builder, stream, ended);
+        return;
+    }
     if (ended <= builder->needed[stream]) {
         return;
     }
@@ -80,32 +119,67 @@ void builder_need(struct builder *builder, enum stream stream)
     builder_need_at(builder, stream, builder_emitted(builder, stream));
 }
 
+static void emit(struct builder *builder, enum stream stream, const struct lane_op *op)
+{
+    if (lanes_record(builder)) {
+        lanes_emit(builder, op);
+        return;
+    }
+    struct task task = {.kind = op->task_kind, .transfer = op->transfer};
+    if (task.kind != TASK_RECEIVE) {
+        builder_flush(builder);
+        if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
+            task.wait_stream[task.wait_count] = STREAM_COMPUTE;
+            task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
+        }
+    }
+    if (op->after.ended > 0) {
+        task.wait_stream[task.wait_count] = (uint8_t)op->after.stream;
+        task.wait_ended[task.wait_count++] = op->after.ended;
+    }
+    append(builder, stream, &task);
+}
+
 void builder_emit(struct builder *builder, enum stream stream, enum task_kind kind,
                   uint32_t transfer)
 {
-    struct task task = {.kind = (uint8_t)kind, .transfer = transfer};
-    if (kind != TASK_RECEIVE) {
-        builder_flush(builder);
-        if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
-            task.wait_count = 1;
-            task.wait_stream[0] = STREAM_COMPUTE;
-            task.wait_ended[0] = builder_emitted(builder, STREAM_COMPUTE);
-        }
+    const struct lane_op op = {.kind = LANE_EMIT,
+                               .stream = (uint8_t)stream,
+                               .task_kind = (uint8_t)kind,
+                               .transfer = transfer};
+    emit(builder, stream, &op);
+}
+
+void builder_emit_after(struct builder *builder, enum stream stream, uint32_t transfer,
+                        struct task_wait after)
+{
+    const struct lane_op op = {.kind = LANE_EMIT,
+                               .stream = (uint8_t)stream,
+                               .task_kind = TASK_COLLECTIVE,
+                               .transfer = transfer,
+                               .after = after};
+    emit(builder, stream, &op);
+}
+
+void builder_collective_after(struct builder *builder, enum stream stream,
+                              const struct group_shape *group, enum collective_operation operation,
+                              double bytes, struct task_wait after)
+{
+    if (group->ranks > 1) {
+        const struct program_context *context = builder->context;
+        builder_emit_after(builder, stream,
+                           transfer_collective(context->setting, context->transfers,
+                                               &context->patterns[stream], context->job, stream,
+                                               group, operation, bytes),
+                           after);
     }
-    append(builder, stream, &task);
 }
 
 void builder_collective(struct builder *builder, enum stream stream,
                         const struct group_shape *group, enum collective_operation operation,
                         double bytes)
 {
-    if (group->ranks > 1) {
-        const struct program_context *context = builder->context;
-        builder_emit(builder, stream, TASK_COLLECTIVE,
-                     transfer_collective(context->setting, context->transfers,
-                                         &context->patterns[stream], context->job, stream, group,
-                                         operation, bytes));
-    }
+    builder_collective_after(builder, stream, group, operation, bytes, (struct task_wait){0, 0});
 }
 
 uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes)
@@ -124,27 +198,68 @@ double builder_element_bytes(const struct builder *builder)
 
 double builder_gradient_bytes(const struct builder *builder)
 {
-    return (double)precision_bytes((enum precision)builder->scenario->software.gradient_precision);
+    return state_bytes((enum state_format)builder->scenario->optimizer.gradients);
 }
 
-int64_t builder_tokens(const struct builder *builder)
+double builder_tokens(const struct builder *builder, uint32_t kind)
 {
-    const struct batch *batch = &builder->scenario->batch;
-    return batch->micro * batch->sequence_length / builder->scenario->parallel.cp;
+    const struct scenario *scenario = builder->scenario;
+    sim_assert(kind < scenario->model.kind_count);
+    const int64_t own = scenario->model.kinds[kind].tokens;
+    const int64_t tokens = own > 0 ? own : scenario->batch.sequence_length;
+    return (double)(scenario->batch.micro * tokens) / (double)scenario->parallel.cp;
 }
 
-double builder_activation_bytes(const struct builder *builder)
+double builder_activations(const struct builder *builder, uint32_t kind)
 {
-    return (double)(builder_tokens(builder) * builder->scenario->model.hidden) *
-           builder_element_bytes(builder);
+    return builder_tokens(builder, kind) * (double)builder->scenario->model.kinds[kind].hidden;
+}
+
+double builder_activation_bytes(const struct builder *builder, uint32_t kind)
+{
+    return builder_activations(builder, kind) * builder_element_bytes(builder);
 }
 
 uint32_t builder_piece(const struct builder *builder, uint32_t chunk)
 {
-    return chunk * (uint32_t)builder->scenario->parallel.pp + builder->stage;
+    return builder->chunks[chunk].piece;
 }
 
 uint32_t builder_layers(const struct builder *builder, uint32_t chunk)
 {
     return (uint32_t)builder->scenario->parallel.layers_per_chunk[builder_piece(builder, chunk)];
+}
+
+int64_t builder_first_layer(const struct builder *builder, uint32_t chunk)
+{
+    return layout_first_layer(&builder->scenario->parallel, builder_piece(builder, chunk));
+}
+
+uint32_t builder_kind(const struct builder *builder, uint32_t chunk, uint32_t index)
+{
+    sim_assert(index < builder_layers(builder, chunk));
+    return model_kind(&builder->scenario->model, builder_first_layer(builder, chunk) + index);
+}
+
+uint32_t builder_last_kind(const struct builder *builder)
+{
+    const struct model *model = &builder->scenario->model;
+    return model_kind(model, model->layers - 1);
+}
+
+bool builder_is_first(const struct builder *builder, uint32_t chunk)
+{
+    return builder_piece(builder, chunk) == 0;
+}
+
+bool builder_is_last(const struct builder *builder, uint32_t chunk)
+{
+    return builder_piece(builder, chunk) + 1 ==
+           (uint32_t)layout_pieces(&builder->scenario->parallel);
+}
+
+bool builder_ends_gradients(const struct builder *builder, uint32_t chunk)
+{
+    const struct chunk_state *state = &builder->chunks[chunk];
+    return state->weight_grads == state->microbatches;
 }

@@ -1,234 +1,266 @@
 /* Volumes are those of oracles of the literature: per block and microbatch one gather and one
- * reduction of the activations over tensor parallelism; per layer one gather of keys and
- * values over context parallelism (Llama 3, arXiv 2407.21783, section 3.3.2), again backward,
- * and one reduction of their gradients; per layer with experts two all-to-alls forward and
- * two backward.
+ * reduction of the activations over tensor parallelism; per layer with experts two all-to-alls
+ * forward and two backward.
  *
- * ASSUMES: exchanges with experts and gathers of keys and values overlap with nothing.
+ * ASSUMES: exchanges with experts overlap with nothing but the other half of a pair of actions.
+ * ASSUMES: what a module that is recomputed as a whole communicates, it communicates again.
+ * ASSUMES: when weight gradients are computed apart, the gradients that a block gathered are kept
+ * until then, and its inputs are gathered there, beside the second matrix's product.
  */
 #include "train/program_layer.h"
 
+#include "train/program_attention.h"
+
 /* ---- tensor parallelism -------------------------------------------------------------- */
 
-/* `copies` of the activations: each token's for its experts, or one. */
-static void tensor_collective(struct builder *builder, enum collective_operation operation,
-                              int64_t copies)
-{
-    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, operation,
-                       (double)copies * builder_activation_bytes(builder));
-}
-
-static void gather_tensor(struct builder *builder, int64_t copies)
+static void gather(struct builder *builder, uint32_t kind, double element_bytes)
 {
     if (builder->scenario->parallel.is_sequence_parallel) {
-        tensor_collective(builder, COLLECTIVE_ALL_GATHER, copies);
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
+                           builder_activations(builder, kind) * element_bytes);
     }
 }
 
-static void reduce_tensor(struct builder *builder, int64_t copies)
+void layer_gather_sequence(struct builder *builder, uint32_t kind)
 {
-    tensor_collective(builder,
-                      builder->scenario->parallel.is_sequence_parallel ? COLLECTIVE_REDUCE_SCATTER
-                                                                       : COLLECTIVE_ALL_REDUCE,
-                      copies);
+    gather(builder, kind, builder->sequence_bytes);
 }
 
-void layer_gather_sequence(struct builder *builder)
+void layer_gather_plain(struct builder *builder, uint32_t kind)
 {
-    gather_tensor(builder, 1);
+    gather(builder, kind, builder_element_bytes(builder));
 }
 
-void layer_reduce_tensor(struct builder *builder)
+void layer_reduce_tensor(struct builder *builder, uint32_t kind)
 {
-    reduce_tensor(builder, 1);
+    const bool is_scattered = builder->scenario->parallel.is_sequence_parallel;
+    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor,
+                       is_scattered ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
+                       builder_activation_bytes(builder, kind));
 }
 
-static void forward_block(struct builder *builder, enum cause cause, enum segment_kind block)
+void layer_forward_block(struct builder *builder, enum cause cause, uint32_t kind,
+                         enum segment_kind block)
 {
-    layer_gather_sequence(builder);
+    layer_gather_sequence(builder, kind);
     builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, cause, block);
-    layer_reduce_tensor(builder);
+    builder_segment(builder, cause, kind, block);
+    layer_reduce_tensor(builder, kind);
     builder_need(builder, STREAM_TENSOR);
 }
 
-/* The first matrix of a block: its input is gathered again beside the input
- * gradient (sequence parallelism), and the sum of input gradients runs beside the
- * weight gradient, if the software overlaps them. */
-static void backward_first_matrix(struct builder *builder, enum segment_kind dgrad,
-                                  enum segment_kind wgrad)
+void layer_backward_first_matrix(struct builder *builder, uint32_t kind,
+                                 const struct backward_block *block, bool leaves_weights)
 {
+    if (leaves_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, block->dgrad);
+        layer_reduce_tensor(builder, kind);
+        builder_need(builder, STREAM_TENSOR);
+        return;
+    }
     const bool overlaps = builder->scenario->software.overlaps_tp_backward;
-    layer_gather_sequence(builder);
+    layer_gather_sequence(builder, kind);
     const uint32_t gathered = builder_emitted(builder, STREAM_TENSOR);
     if (!overlaps) {
         builder_need(builder, STREAM_TENSOR);
     }
-    builder_segment(builder, CAUSE_COMPUTE, dgrad);
-    layer_reduce_tensor(builder);
+    builder_segment(builder, CAUSE_COMPUTE, kind, block->dgrad);
+    layer_reduce_tensor(builder, kind);
     builder_need_at(builder, STREAM_TENSOR,
                     overlaps ? gathered : builder_emitted(builder, STREAM_TENSOR));
-    builder_segment(builder, CAUSE_COMPUTE, wgrad);
+    builder_segment(builder, CAUSE_COMPUTE, kind, block->weights);
     builder_need(builder, STREAM_TENSOR);
 }
 
-static void backward_block(struct builder *builder, enum segment_kind inner,
-                           enum segment_kind dgrad, enum segment_kind wgrad)
+void layer_backward_block(struct builder *builder, uint32_t kind,
+                          const struct backward_block *block, bool leaves_weights)
 {
-    layer_gather_sequence(builder);
+    layer_gather_sequence(builder, kind);
     builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, CAUSE_COMPUTE, inner);
-    backward_first_matrix(builder, dgrad, wgrad);
+    builder_segment(builder, CAUSE_COMPUTE, kind, block->inner);
+    if (!leaves_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, block->inner_weights);
+    }
+    layer_backward_first_matrix(builder, kind, block, leaves_weights);
 }
 
-/* ---- attention, context parallelism ---------------------------------------------------- */
-
-/* Keys and values, or their gradients, of whole sequences: those of a tensor-parallel rank. */
-static void context_collective(struct builder *builder, enum collective_operation operation)
+void layer_weights_block(struct builder *builder, uint32_t kind, const struct backward_block *block)
 {
-    const struct scenario *scenario = builder->scenario;
-    const struct model *model = &scenario->model;
-    const int64_t tp = scenario->parallel.tp;
-    const int64_t heads = model->kv_heads < tp ? 1 : model->kv_heads / tp;
-    const double tokens = (double)scenario->batch.micro * (double)scenario->batch.sequence_length;
-    builder_collective(builder, STREAM_CONTEXT, &builder->context->context, operation,
-                       2.0 * tokens * (double)(heads * model->head_dim) *
-                           builder_element_bytes(builder));
-    builder_need(builder, STREAM_CONTEXT);
-}
-
-static bool is_context_parallel(const struct builder *builder)
-{
-    return builder->scenario->parallel.cp > 1;
-}
-
-static void forward_attention(struct builder *builder, enum cause cause)
-{
-    builder_segment(builder, cause, SEGMENT_ATTENTION_PRE);
-    if (!is_context_parallel(builder)) {
-        forward_block(builder, cause, SEGMENT_ATTENTION);
-    } else {
-        layer_gather_sequence(builder);
-        builder_need(builder, STREAM_TENSOR);
-        builder_segment(builder, cause, SEGMENT_ATTENTION_QKV);
-        context_collective(builder, COLLECTIVE_ALL_GATHER);
-        builder_segment(builder, cause, SEGMENT_ATTENTION_CORE);
-        layer_reduce_tensor(builder);
+    layer_gather_sequence(builder, kind);
+    if (!builder->scenario->software.overlaps_tp_backward) {
         builder_need(builder, STREAM_TENSOR);
     }
-    builder_segment(builder, cause, SEGMENT_ATTENTION_POST);
-}
-
-/* The keys and values are there again. */
-static void backward_split_attention(struct builder *builder)
-{
-    layer_gather_sequence(builder);
+    builder_segment(builder, CAUSE_COMPUTE, kind, block->inner_weights);
     builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_ATTENTION_CORE_BACKWARD);
-    context_collective(builder, COLLECTIVE_REDUCE_SCATTER);
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_ATTENTION_QKV_BACKWARD);
-    backward_first_matrix(builder, SEGMENT_ATTENTION_DGRAD, SEGMENT_ATTENTION_WGRAD);
+    builder_segment(builder, CAUSE_COMPUTE, kind, block->weights);
 }
 
-static void backward_attention(struct builder *builder, bool has_experts)
+/* ---- experts ------------------------------------------------------------------------------ */
+
+/* Copies of all tokens of a tensor-parallel group for their experts, in bytes of `element`. */
+static double copies_bytes(const struct builder *builder, uint32_t kind, double element)
 {
-    if (is_context_parallel(builder)) {
-        context_collective(builder, COLLECTIVE_ALL_GATHER);
-    }
-    if (builder->scenario->recompute == RECOMPUTE_SELECTIVE) {
-        builder_segment(builder, CAUSE_RECOMPUTE,
-                        has_experts ? SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS
-                                    : SEGMENT_SELECTIVE_RECOMPUTE);
-    }
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_ATTENTION_POST_BACKWARD);
-    if (is_context_parallel(builder)) {
-        backward_split_attention(builder);
-    } else {
-        backward_block(builder, SEGMENT_ATTENTION_INNER_BACKWARD, SEGMENT_ATTENTION_DGRAD,
-                       SEGMENT_ATTENTION_WGRAD);
-    }
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_ATTENTION_PRE_BACKWARD);
+    const struct model *model = &builder->scenario->model;
+    return (double)model->experts_per_token * builder_activations(builder, kind) * element *
+           builder->rows_sent;
 }
-
-/* ---- MLP and experts, expert parallelism ------------------------------------------------ */
 
 /* The copies of a rank's own tokens go to their experts' ranks, or come back. With sequence
  * parallelism a rank's own are a t-th. */
-static void exchange(struct builder *builder)
+static void exchange(struct builder *builder, uint32_t kind, double element_bytes)
 {
-    const struct scenario *scenario = builder->scenario;
-    const double parts =
-        scenario->parallel.is_sequence_parallel ? (double)scenario->parallel.tp : 1.0;
+    const struct parallel *parallel = &builder->scenario->parallel;
+    const double parts = parallel->is_sequence_parallel ? (double)parallel->tp : 1.0;
     builder_collective(builder, STREAM_EXPERT, &builder->context->expert, COLLECTIVE_ALL_TO_ALL,
-                       (double)scenario->model.experts_per_token *
-                           builder_activation_bytes(builder) / parts);
+                       copies_bytes(builder, kind, element_bytes) / parts);
     builder_need(builder, STREAM_EXPERT);
 }
 
-/* What arrives is gathered over tensor parallelism, because each rank has a t-th of an expert. */
-static void through_experts(struct builder *builder, enum cause cause, enum segment_kind experts)
+/* What the ranks that share an expert's matrices have together. */
+static void share_experts(struct builder *builder, uint32_t kind,
+                          enum collective_operation operation)
 {
-    const int64_t copies = builder->scenario->model.experts_per_token;
-    exchange(builder);
-    gather_tensor(builder, copies);
-    builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, cause, experts);
-    reduce_tensor(builder, copies);
-    builder_need(builder, STREAM_TENSOR);
-    exchange(builder);
+    const struct program_context *context = builder->context;
+    const struct parallel *parallel = &builder->scenario->parallel;
+    const double parts = parallel->is_sequence_parallel
+                             ? (double)parallel->tp / (double)context->expert_tensor.ranks
+                             : 1.0;
+    builder_collective(builder, context->expert_tensor_stream, &context->expert_tensor, operation,
+                       copies_bytes(builder, kind, builder_element_bytes(builder)) / parts);
+    builder_need(builder, context->expert_tensor_stream);
 }
 
-static void forward_mlp(struct builder *builder, enum cause cause, bool has_experts)
+/* What arrives is gathered over the ranks that share the expert's matrices. */
+static void through_experts(struct builder *builder, enum cause cause, uint32_t kind,
+                            enum segment_kind experts, enum segment_kind weights)
 {
-    builder_segment(builder, cause, SEGMENT_MLP_PRE);
-    if (!has_experts) {
-        forward_block(builder, cause, SEGMENT_MLP);
+    const bool is_sharded = builder->scenario->parallel.is_sequence_parallel;
+    exchange(builder, kind, builder->dispatch_bytes);
+    if (is_sharded) {
+        share_experts(builder, kind, COLLECTIVE_ALL_GATHER);
+    }
+    builder_segment(builder, cause, kind, experts);
+    if (weights != SEGMENT_COUNT_) {
+        builder_segment(builder, cause, kind, weights);
+    }
+    share_experts(builder, kind, is_sharded ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE);
+    exchange(builder, kind, builder->combine_bytes);
+}
+
+/* ---- MLP ---------------------------------------------------------------------------------- */
+
+static const struct backward_block mlp_block = {SEGMENT_MLP_INNER_BACKWARD, SEGMENT_MLP_INNER_WGRAD,
+                                                SEGMENT_MLP_DGRAD, SEGMENT_MLP_WGRAD};
+static const struct backward_block shared_block = {SEGMENT_SHARED_INNER_BACKWARD,
+                                                   SEGMENT_SHARED_INNER_WGRAD, SEGMENT_SHARED_DGRAD,
+                                                   SEGMENT_SHARED_WGRAD};
+
+static bool has_experts(const struct builder *builder, uint32_t kind)
+{
+    return builder->scenario->model.kinds[kind].has_experts;
+}
+
+static bool has_shared(const struct builder *builder)
+{
+    return builder->scenario->model.shared_experts > 0;
+}
+
+static void forward_experts(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    builder_segment(builder, cause, kind, SEGMENT_ROUTER);
+    through_experts(builder, cause, kind, SEGMENT_EXPERTS, SEGMENT_COUNT_);
+    builder_segment(builder, cause, kind, SEGMENT_EXPERTS_POST);
+}
+
+static void forward_mlp(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    builder_segment(builder, cause, kind, SEGMENT_MLP_PRE);
+    if (!has_experts(builder, kind)) {
+        layer_forward_block(builder, cause, kind, SEGMENT_MLP);
     } else {
-        builder_segment(builder, cause, SEGMENT_ROUTER);
-        through_experts(builder, cause, SEGMENT_EXPERTS);
-        builder_segment(builder, cause, SEGMENT_EXPERTS_POST);
-        if (builder->scenario->model.shared_experts > 0) {
-            forward_block(builder, cause, SEGMENT_SHARED);
+        forward_experts(builder, cause, kind);
+        if (has_shared(builder)) {
+            layer_forward_block(builder, cause, kind, SEGMENT_SHARED);
         }
     }
-    builder_segment(builder, cause, SEGMENT_MLP_POST);
+    builder_segment(builder, cause, kind, SEGMENT_MLP_POST);
 }
 
-static void backward_experts(struct builder *builder)
+static bool recomputes(const struct builder *builder, enum recompute_module module)
 {
-    if (builder->scenario->model.shared_experts > 0) {
-        backward_block(builder, SEGMENT_SHARED_INNER_BACKWARD, SEGMENT_SHARED_DGRAD,
-                       SEGMENT_SHARED_WGRAD);
+    const struct recompute *recompute = &builder->scenario->recompute;
+    return recompute->kind == RECOMPUTE_SELECTIVE && (recompute->modules & (1u << module)) != 0;
+}
+
+/* Modules that are computed again as a whole. The experts' takes the shared ones along. */
+static void recompute_mlp(struct builder *builder, uint32_t kind)
+{
+    if (!has_experts(builder, kind)) {
+        if (recomputes(builder, RECOMPUTE_MLP)) {
+            layer_forward_block(builder, CAUSE_RECOMPUTE, kind, SEGMENT_MLP);
+        }
+        return;
     }
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_EXPERTS_POST_BACKWARD);
-    through_experts(builder, CAUSE_COMPUTE, SEGMENT_EXPERTS_BACKWARD);
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_ROUTER_BACKWARD);
+    const bool with_routed = recomputes(builder, RECOMPUTE_MOE);
+    if (with_routed) {
+        forward_experts(builder, CAUSE_RECOMPUTE, kind);
+    }
+    if (has_shared(builder) && (with_routed || recomputes(builder, RECOMPUTE_SHARED_EXPERTS))) {
+        layer_forward_block(builder, CAUSE_RECOMPUTE, kind, SEGMENT_SHARED);
+    }
 }
 
-static void backward_mlp(struct builder *builder, bool has_experts)
+static void backward_experts(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_MLP_POST_BACKWARD);
-    if (has_experts) {
-        backward_experts(builder);
+    if (has_shared(builder)) {
+        layer_backward_block(builder, kind, &shared_block, leaves_weights);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_EXPERTS_POST_BACKWARD);
+    through_experts(builder, CAUSE_COMPUTE, kind, SEGMENT_EXPERTS_BACKWARD,
+                    leaves_weights ? SEGMENT_COUNT_ : SEGMENT_EXPERTS_WGRAD);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ROUTER_BACKWARD);
+}
+
+static void backward_mlp(struct builder *builder, uint32_t kind, bool leaves_weights)
+{
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MLP_POST_BACKWARD);
+    if (has_experts(builder, kind)) {
+        backward_experts(builder, kind, leaves_weights);
     } else {
-        backward_block(builder, SEGMENT_MLP_INNER_BACKWARD, SEGMENT_MLP_DGRAD, SEGMENT_MLP_WGRAD);
+        layer_backward_block(builder, kind, &mlp_block, leaves_weights);
     }
-    builder_segment(builder, CAUSE_COMPUTE, SEGMENT_MLP_PRE_BACKWARD);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MLP_PRE_BACKWARD);
 }
 
 /* ---- a layer ------------------------------------------------------------------------------ */
 
-void layer_forward(struct builder *builder, enum cause cause, bool has_experts)
+void layer_forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
-    forward_attention(builder, cause);
-    forward_mlp(builder, cause, has_experts);
+    attention_forward(builder, cause, kind);
+    forward_mlp(builder, cause, kind);
 }
 
-void layer_backward(struct builder *builder, bool has_experts)
+void layer_backward(struct builder *builder, uint32_t kind,
+                    const struct layer_backward_options *options)
 {
-    if (builder->scenario->recompute == RECOMPUTE_FULL) {
-        layer_forward(builder, CAUSE_RECOMPUTE, has_experts);
+    if (options->recomputes_all) {
+        layer_forward(builder, CAUSE_RECOMPUTE, kind);
+    } else {
+        recompute_mlp(builder, kind);
     }
-    backward_mlp(builder, has_experts);
-    backward_attention(builder, has_experts);
+    backward_mlp(builder, kind, options->leaves_weights);
+    attention_backward(builder, kind, options->leaves_weights);
+}
+
+void layer_weights(struct builder *builder, uint32_t kind)
+{
+    if (has_experts(builder, kind)) {
+        if (has_shared(builder)) {
+            layer_weights_block(builder, kind, &shared_block);
+        }
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_EXPERTS_WGRAD);
+    } else {
+        layer_weights_block(builder, kind, &mlp_block);
+    }
+    attention_weights(builder, kind);
 }

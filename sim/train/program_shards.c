@@ -3,17 +3,31 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory.h"
-#include "spec/layout.h"
 
-static bool is_fsdp(const struct builder *builder)
-{
-    return builder->scenario->parallel.zero == 3 && builder->context->data.ranks > 1;
-}
-
-/* Whether routed experts are reduced over fewer ranks than the rest. */
+/* Whether routed experts are reduced over other ranks than the rest. */
 static bool has_expert_shards(const struct builder *builder)
 {
-    return builder->scenario->model.experts > 0 && builder->scenario->parallel.ep > 1;
+    const struct parallel *parallel = &builder->scenario->parallel;
+    return builder->scenario->model.experts > 0 &&
+           (parallel->ep > 1 || parallel->etp != parallel->tp);
+}
+
+static bool is_on_two_stages(const struct builder *builder)
+{
+    return builder->scenario->parallel.schedule == SCHEDULE_DUALPIPE;
+}
+
+/* FSDP that gathers layer by layer. */
+static bool is_fsdp(const struct builder *builder)
+{
+    return builder->scenario->parallel.zero == 3 && !is_on_two_stages(builder) &&
+           builder->context->data.ranks > 1;
+}
+
+/* FSDP on two stages, which could not agree on an order: all is gathered at the start. */
+static bool gathers_once(const struct builder *builder)
+{
+    return builder->scenario->parallel.zero == 3 && is_on_two_stages(builder);
 }
 
 static uint32_t chunks_of(const struct builder *builder)
@@ -21,73 +35,140 @@ static uint32_t chunks_of(const struct builder *builder)
     return (uint32_t)builder->scenario->parallel.virtual_stages;
 }
 
+/* The chunk that is `place`-th in the order of the model. */
+static uint32_t chunk_in_model_order(const struct builder *builder, uint32_t place)
+{
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        uint32_t before = 0;
+        for (uint32_t other = 0; other < chunks_of(builder); other++) {
+            before += builder_piece(builder, other) < builder_piece(builder, chunk);
+        }
+        if (before == place) {
+            return chunk;
+        }
+    }
+    sim_assert(false);
+    return 0;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------ */
+
+static double edge_of(double stage, double layers)
+{
+    const double edge = stage - layers;
+    return edge < 0.5 ? 0.0 : edge; /* less than a parameter is a rounding error */
+}
+
 /* What is not in layers is edge. */
 static void find_edge(const struct builder *builder, struct shards *shards)
 {
-    const struct parallel *parallel = &builder->scenario->parallel;
-    int64_t all = 0;
-    int64_t with_experts = 0;
+    uint32_t counts[LAYER_KINDS_MAX] = {0};
     for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
-        const uint32_t count = builder_layers(builder, chunk);
-        const int64_t first = layout_first_layer(parallel, builder_piece(builder, chunk));
-        all += count;
-        with_experts += model_expert_layers(&builder->scenario->model, first, count);
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            counts[builder_kind(builder, chunk, i)]++;
+        }
     }
-    const double layers =
-        (double)(all - with_experts) * shards->layer[0] + (double)with_experts * shards->layer[1];
-    const double edge = shards->stage - layers;
-    shards->edge = edge < 0.5 ? 0.0 : edge; /* less than a parameter is a rounding error */
+    struct shard_size layers = {0, 0};
+    for (uint32_t kind = 0; kind < LAYER_KINDS_MAX; kind++) {
+        layers.all += (double)counts[kind] * shards->layer[kind].all;
+        layers.trained += (double)counts[kind] * shards->layer[kind].trained;
+    }
+    shards->edge = (struct shard_size){edge_of(shards->stage.all, layers.all),
+                                       edge_of(shards->stage.trained, layers.trained)};
+}
+
+static void size_kind(struct builder *builder, uint32_t kind)
+{
+    const struct scenario *scenario = builder->scenario;
+    struct shards *dense = &builder->shards[SHARD_DENSE];
+    struct shards *expert = &builder->shards[SHARD_EXPERTS];
+    const struct layer_kind *layer = &scenario->model.kinds[kind];
+    const struct memory_layer_parameters all = memory_layer_parameters(scenario, layer);
+    const struct memory_layer_parameters trained =
+        scenario->lora.rank > 0 ? memory_layer_lora(scenario, layer) : all;
+    dense->layer[kind] = (struct shard_size){all.dense, trained.dense};
+    if (has_expert_shards(builder)) {
+        expert->layer[kind] = (struct shard_size){all.experts, trained.experts};
+    } else {
+        dense->layer[kind].all += all.experts;
+        dense->layer[kind].trained += trained.experts;
+    }
+}
+
+static void size_stage(struct builder *builder)
+{
+    const struct scenario *scenario = builder->scenario;
+    struct shards *dense = &builder->shards[SHARD_DENSE];
+    struct shards *expert = &builder->shards[SHARD_EXPERTS];
+    const struct memory_layer_parameters trained = memory_stage_trained(scenario, builder->stage);
+    dense->stage = (struct shard_size){memory_stage_parameters(scenario, builder->stage),
+                                       trained.dense + trained.experts};
+    if (has_expert_shards(builder)) {
+        expert->stage = (struct shard_size){
+            memory_stage_expert_parameters(scenario, builder->stage), trained.experts};
+        dense->stage.all -= expert->stage.all;
+        dense->stage.trained = trained.dense;
+    }
 }
 
 void shards_init(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
-    const struct memory_layer_parameters plain = memory_layer_parameters(scenario, false);
-    struct memory_layer_parameters experts = {0, 0};
-    if (scenario->model.experts > 0) {
-        experts = memory_layer_parameters(scenario, true);
+    const struct program_context *context = builder->context;
+    builder->shards[SHARD_DENSE] = (struct shards){.gather = STREAM_DATA_GATHER,
+                                                   .reduce = STREAM_DATA_REDUCE,
+                                                   .sum = STREAM_REPLICA_REDUCE,
+                                                   .group = &context->data,
+                                                   .replica = &context->replica};
+    builder->shards[SHARD_EXPERTS] = (struct shards){.gather = STREAM_EXPERT_GATHER,
+                                                     .reduce = STREAM_EXPERT_REDUCE,
+                                                     .sum = STREAM_EXPERT_REPLICA,
+                                                     .group = &context->expert_data,
+                                                     .replica = &context->expert_replica};
+    const struct model *model = &builder->scenario->model;
+    for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+        size_kind(builder, kind);
     }
-    struct shards *dense = &builder->shards[SHARD_DENSE];
-    struct shards *expert = &builder->shards[SHARD_EXPERTS];
-    *dense = (struct shards){.gather = STREAM_DATA_GATHER,
-                             .reduce = STREAM_DATA_REDUCE,
-                             .group = &builder->context->data,
-                             .layer = {plain.dense, experts.dense + experts.experts}};
-    *expert = (struct shards){.gather = STREAM_EXPERT_GATHER,
-                              .reduce = STREAM_EXPERT_REDUCE,
-                              .group = &builder->context->expert_data};
-    dense->stage = memory_stage_parameters(scenario, builder->stage);
-    if (has_expert_shards(builder)) {
-        expert->stage = memory_stage_expert_parameters(scenario, builder->stage);
-        expert->layer[1] = experts.experts;
-        dense->layer[1] = experts.dense;
-        dense->stage -= expert->stage;
-    }
-    find_edge(builder, dense);
+    size_stage(builder);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        builder->shards[kind].layer_gathered = arena_array(
-            builder->context->arena, (size_t)scenario->model.layers + 1, sizeof(uint32_t));
+        find_edge(builder, &builder->shards[kind]);
+        builder->shards[kind].layer_gathered =
+            arena_array(context->arena, (size_t)model->layers + 1, sizeof(uint32_t));
     }
 }
 
 /* ---- collectives ------------------------------------------------------------------------ */
 
-static void gather_parameters(struct builder *builder, const struct shards *shards,
-                              double parameters)
+static void gather_bytes(struct builder *builder, const struct shards *shards, double bytes)
 {
-    if (parameters > 0) {
-        builder_collective(builder, shards->gather, shards->group, COLLECTIVE_ALL_GATHER,
-                           parameters * builder_element_bytes(builder));
+    if (bytes > 0) {
+        builder_collective(builder, shards->gather, shards->group, COLLECTIVE_ALL_GATHER, bytes);
     }
 }
 
-static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes)
+static double edge_bytes(const struct builder *builder, double parameters)
 {
-    if (bytes > 0) {
-        builder_collective(builder, shards->reduce, shards->group,
-                           builder->scenario->parallel.zero == 0 ? COLLECTIVE_ALL_REDUCE
-                                                                 : COLLECTIVE_REDUCE_SCATTER,
-                           bytes);
+    return parameters * builder_element_bytes(builder);
+}
+
+static double layer_bytes(const struct builder *builder, double parameters)
+{
+    return parameters * builder->gather_bytes;
+}
+
+/* The shards' sums over the replicas follow when these gradients are the last. */
+static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes,
+                             bool are_last)
+{
+    if (bytes <= 0) {
+        return;
+    }
+    const bool is_sharded = builder->scenario->parallel.zero > 0;
+    builder_collective(builder, shards->reduce, shards->group,
+                       is_sharded ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE, bytes);
+    if (is_sharded && are_last) {
+        const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
+        builder_collective_after(builder, shards->sum, shards->replica, COLLECTIVE_ALL_REDUCE,
+                                 bytes / (double)shards->group->ranks, after);
     }
 }
 
@@ -96,8 +177,29 @@ static void reduce_gradients(struct builder *builder, const struct shards *shard
 bool shards_gather_ahead(const struct builder *builder)
 {
     const int64_t zero = builder->scenario->parallel.zero;
-    return (zero == 1 || zero == 2) && builder->scenario->software.overlaps_dp_parameters &&
-           builder->context->data.ranks > 1;
+    const bool overlaps = builder->scenario->software.overlaps_dp_parameters;
+    const bool is_ahead = ((zero == 1 || zero == 2) && overlaps) || gathers_once(builder);
+    return is_ahead && builder->context->data.ranks > 1;
+}
+
+/* Of what changes in a step; FSDP keeps only shards of anything. */
+static double gathered_of(const struct builder *builder, const struct shard_size *size)
+{
+    return builder->scenario->parallel.zero == 3 ? size->all : size->trained;
+}
+
+/* Where the layer that is `number`-th of the stage in model order lies in its own. */
+static uint32_t stage_index(const struct builder *builder, uint32_t number)
+{
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
+        if (number < builder_layers(builder, chunk)) {
+            return builder->chunks[chunk].before + number;
+        }
+        number -= builder_layers(builder, chunk);
+    }
+    sim_assert(false);
+    return 0;
 }
 
 /* The layers that `shards` has not yet noted, up to `number`, need what was emitted so far. */
@@ -105,33 +207,38 @@ static void note_gathered(const struct builder *builder, struct shards *shards, 
                           uint32_t number)
 {
     for (; *noted < number; (*noted)++) {
-        shards->layer_gathered[*noted] = builder_emitted(builder, shards->gather);
+        shards->layer_gathered[stage_index(builder, *noted)] =
+            builder_emitted(builder, shards->gather);
     }
 }
 
 static void gather_ahead(struct builder *builder, struct shards *shards)
 {
-    const struct scenario *scenario = builder->scenario;
-    const double bucket = scenario->software.bucket_bytes / builder_gradient_bytes(builder);
-    double pending = shards->edge;
+    const double bucket =
+        builder->scenario->software.bucket_bytes / builder_gradient_bytes(builder);
+    double pending = gathered_of(builder, &shards->edge);
+    double bytes = edge_bytes(builder, pending);
+    uint32_t noted = 0; /* layers, in the order of the model */
     uint32_t number = 0;
-    uint32_t noted = 0;
-    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
-        const int64_t first =
-            layout_first_layer(&scenario->parallel, builder_piece(builder, chunk));
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
         for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
-            pending += shards->layer[model_has_experts(&scenario->model, first + i)];
+            const double layer =
+                gathered_of(builder, &shards->layer[builder_kind(builder, chunk, i)]);
+            pending += layer;
+            bytes += layer_bytes(builder, layer);
             number++;
             if (pending >= bucket) {
-                gather_parameters(builder, shards, pending);
+                gather_bytes(builder, shards, bytes);
                 pending = 0;
+                bytes = 0;
             }
             if (pending <= 0) {
                 note_gathered(builder, shards, &noted, number);
             }
         }
     }
-    gather_parameters(builder, shards, pending);
+    gather_bytes(builder, shards, bytes);
     note_gathered(builder, shards, &noted, number);
 }
 
@@ -154,7 +261,9 @@ void shards_gather_updated(struct builder *builder)
 {
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        gather_parameters(builder, shards, shards->stage);
+        const double layers = shards->stage.trained - shards->edge.trained;
+        gather_bytes(builder, shards,
+                     layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained));
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         builder_need(builder, builder->shards[kind].gather);
@@ -163,12 +272,27 @@ void shards_gather_updated(struct builder *builder)
 
 /* ---- FSDP: layers are gathered `prefetch` ahead ------------------------------------------ */
 
+/* Whether the chunk's parameters are not there, of an earlier action. */
+static bool is_resharded(const struct builder *builder, uint32_t chunk, bool is_backward)
+{
+    const struct chunk_state *state = &builder->chunks[chunk];
+    switch (builder->scenario->parallel.reshard) {
+    case RESHARD_BACKWARD: /* kept while any microbatch is on its way */
+        return !is_backward && state->forwards == state->input_grads;
+    case RESHARD_STEP:
+        return !is_backward && state->forwards == 0;
+    default:
+        return true;
+    }
+}
+
 struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward)
 {
     struct layer_walk walk = {
-        .first = layout_first_layer(&builder->scenario->parallel, builder_piece(builder, chunk)),
+        .chunk = chunk,
         .count = builder_layers(builder, chunk),
         .is_backward = is_backward,
+        .gathers = is_fsdp(builder) && is_resharded(builder, chunk, is_backward),
     };
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         walk.gathers_before[kind] = builder_emitted(builder, builder->shards[kind].gather);
@@ -176,27 +300,31 @@ struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk
     return walk;
 }
 
-bool layer_walk_has_experts(const struct builder *builder, const struct layer_walk *walk,
-                            uint32_t position)
+uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position)
 {
     sim_assert(position < walk->count);
-    const uint32_t offset = walk->is_backward ? walk->count - 1 - position : position;
-    return model_has_experts(&builder->scenario->model, walk->first + offset);
+    return walk->is_backward ? walk->count - 1 - position : position;
+}
+
+static uint32_t kind_at(const struct builder *builder, const struct layer_walk *walk,
+                        uint32_t position)
+{
+    return builder_kind(builder, walk->chunk, layer_walk_index(walk, position));
 }
 
 static void fetch_layer(struct builder *builder, struct layer_walk *walk)
 {
-    const bool has_experts = layer_walk_has_experts(builder, walk, walk->fetched);
+    const uint32_t layer = kind_at(builder, walk, walk->fetched);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        gather_parameters(builder, shards, shards->layer[has_experts]);
+        gather_bytes(builder, shards, layer_bytes(builder, shards->layer[layer].all));
     }
     walk->fetched++;
 }
 
 void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position)
 {
-    if (!is_fsdp(builder)) {
+    if (!walk->gathers) {
         return;
     }
     const uint32_t ahead = (uint32_t)builder->scenario->software.fsdp_prefetch;
@@ -204,10 +332,10 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
     while (walk->fetched < due) {
         fetch_layer(builder, walk);
     }
-    const bool has_experts = layer_walk_has_experts(builder, walk, position);
+    const uint32_t layer = kind_at(builder, walk, position);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        walk->gathers_used[kind] += shards->layer[has_experts] > 0 && shards->group->ranks > 1;
+        walk->gathers_used[kind] += shards->layer[layer].all > 0 && shards->group->ranks > 1;
         builder_need_at(builder, shards->gather,
                         walk->gathers_before[kind] + walk->gathers_used[kind]);
     }
@@ -215,41 +343,56 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
 
 void shards_gather_edge(struct builder *builder)
 {
-    if (is_fsdp(builder)) {
-        gather_parameters(builder, &builder->shards[SHARD_DENSE],
-                          builder->shards[SHARD_DENSE].edge);
-        builder_need(builder, STREAM_DATA_GATHER);
+    if (!is_fsdp(builder)) {
+        return;
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        gather_bytes(builder, shards, edge_bytes(builder, shards->edge.all));
+        builder_need(builder, shards->gather);
     }
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static bool reduces_in(const struct builder *builder, uint32_t microbatch)
-{
-    const bool each_time = builder->scenario->parallel.zero >= 2;
-    return each_time || microbatch + 1 == builder->scenario->batch.microbatches;
-}
-
-static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes)
+static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes,
+                          bool are_last)
 {
     const struct software *software = &builder->scenario->software;
     shards->pending_bytes += bytes;
     if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
-        reduce_gradients(builder, shards, shards->pending_bytes);
+        reduce_gradients(builder, shards, shards->pending_bytes, are_last);
         shards->pending_bytes = 0;
     }
 }
 
-void shards_layer_ready(struct builder *builder, bool has_experts, uint32_t microbatch)
+void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
 {
-    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        struct shards *shards = &builder->shards[kind];
-        const double bytes = shards->layer[has_experts] * builder_gradient_bytes(builder);
+    if (is_on_two_stages(builder)) {
+        return;
+    }
+    const bool are_last = builder_ends_gradients(builder, chunk);
+    for (uint32_t i = 0; i < SHARD_COUNT_; i++) {
+        struct shards *shards = &builder->shards[i];
+        const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
         if (is_fsdp(builder)) {
-            reduce_gradients(builder, shards, bytes);
-        } else if (reduces_in(builder, microbatch)) {
-            add_to_bucket(builder, shards, bytes);
+            reduce_gradients(builder, shards, bytes, are_last);
+        } else if (are_last || builder->scenario->parallel.zero >= 2) {
+            add_to_bucket(builder, shards, bytes, are_last);
         }
+    }
+}
+
+/* The pieces that two stages hold, in the order of the model, one reduction each. */
+static void reduce_pieces(struct builder *builder, struct shards *shards)
+{
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
+        double parameters = 0;
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            parameters += shards->layer[builder_kind(builder, chunk, i)].trained;
+        }
+        reduce_gradients(builder, shards, parameters * builder_gradient_bytes(builder), true);
     }
 }
 
@@ -257,11 +400,15 @@ void shards_finish(struct builder *builder)
 {
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         struct shards *shards = &builder->shards[kind];
-        const double edge_bytes = shards->edge * builder_gradient_bytes(builder);
-        reduce_gradients(builder, shards, shards->pending_bytes + edge_bytes);
+        if (is_on_two_stages(builder)) {
+            reduce_pieces(builder, shards);
+        }
+        const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
+        reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);
         shards->pending_bytes = 0;
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         builder_need(builder, builder->shards[kind].reduce);
+        builder_need(builder, builder->shards[kind].sum);
     }
 }

@@ -1,9 +1,18 @@
 /* Data parallelism of a program: gathers of sharded parameters, reductions of gradients.
  *
- * Two kinds of parameters, each with its own group and its own two streams: dense ones,
- * reduced over all ranks with the same tp and pp, and those of routed experts, reduced over the
- * ranks that hold the same experts. Without expert parallelism these are the same ranks, and
- * everything is dense.
+ * Two kinds of parameters, each with its own group and its own streams: dense ones, reduced
+ * over all ranks that hold the same, and those of routed experts, reduced over the ranks that
+ * hold the same experts. Where these are the same ranks, everything is dense.
+ *
+ * Sharded within a part of these ranks (HSDP), gradients are reduce-scattered there and the
+ * shard is then all-reduced over the replicas, for the last microbatch only.
+ *
+ * With DualPipe a piece of the model lies on two stages with different orders. What they reduce
+ * or gather together is emitted in the order of the model, gathers before the first action (of
+ * FSDP too, once a step), reductions after the last.
+ *
+ * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced at
+ * the end; FSDP gathers it once a step.
  */
 #ifndef TRAIN_PROGRAM_SHARDS_H
 #define TRAIN_PROGRAM_SHARDS_H
@@ -21,24 +30,26 @@ void shards_need_layer(struct builder *builder, uint32_t index);
 
 /* The layers of a chunk, in the order in which they are used. */
 struct layer_walk {
-    int64_t first;
+    uint32_t chunk;
     uint32_t count;
     bool is_backward;
+    bool gathers;                          /* FSDP, and not kept from before */
     uint32_t fetched;                      /* layers whose gathers were emitted */
     uint32_t gathers_before[SHARD_COUNT_]; /* tasks of the streams before the walk */
     uint32_t gathers_used[SHARD_COUNT_];   /* of the layers used so far */
 };
 
+/* Before the action is counted in the chunk's state. */
 struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward);
-/* Whether the layer at `position` of the walk has experts. */
-bool layer_walk_has_experts(const struct builder *builder, const struct layer_walk *walk,
-                            uint32_t position);
+/* Which layer of the chunk is at `position` of the walk. */
+uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position);
 /* FSDP: gathers what is due `prefetch` layers ahead, then waits for the layer at `position`.
  * To be called for each position in turn. */
 void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position);
 
-/* A layer's gradients are there; FSDP, or ZeRO-2 in each microbatch, or in the last one. */
-void shards_layer_ready(struct builder *builder, bool has_experts, uint32_t microbatch);
+/* Gradients of a layer of that kind are there; reduced by FSDP, or ZeRO-2 in each microbatch, or
+ * in the chunk's last one. */
+void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind);
 
 /* What was not reduced beside the backward pass: all of it, or the last bucket. */
 void shards_finish(struct builder *builder);

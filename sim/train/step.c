@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/cost.h"
+#include "plan/memory_layer.h"
+#include "spec/layout.h"
 #include "train/fold.h"
 #include "train/loads.h"
 #include "train/placement.h"
@@ -14,17 +16,56 @@
 
 /* ---- derived figures ---------------------------------------------------------------- */
 
-/* FLOPs of one token that the hardware executes beyond forward and backward. */
+/* What modules of a layer, forward, are computed again. */
+static double recomputed_modules_flop(const struct scenario *scenario,
+                                      const struct layer_kind *kind)
+{
+    const uint32_t modules = memory_recomputed_modules(scenario);
+    const struct layer_flop flop =
+        cost_layer_flop(&scenario->model, kind, scenario->batch.sequence_length);
+    const bool has_moe = (modules & (1u << RECOMPUTE_MOE)) != 0;
+    double sum = (modules & (1u << RECOMPUTE_CORE_ATTENTION)) != 0 ? flop.core_causal : 0;
+    sum += (modules & (1u << RECOMPUTE_MLA_UP)) != 0 ? flop.latent_up : 0;
+    if (!kind->has_experts) {
+        return sum + ((modules & (1u << RECOMPUTE_MLP)) != 0 ? flop.mlp : 0);
+    }
+    sum += has_moe ? flop.experts : 0;
+    return sum + (has_moe || (modules & (1u << RECOMPUTE_SHARED_EXPERTS)) != 0 ? flop.shared : 0);
+}
+
+static double layer_forward_flop(const struct scenario *scenario, const struct layer_kind *kind)
+{
+    const struct layer_flop flop =
+        cost_layer_flop(&scenario->model, kind, scenario->batch.sequence_length);
+    return flop.attention_linear + flop.core_causal + flop.mlp + flop.experts + flop.shared;
+}
+
+/* FLOPs of one token that the hardware executes beyond forward and backward.
+ * ASSUMES: what the layers of multi-token prediction compute again is counted in hfu only with
+ * full recompute of all layers. */
 static double recomputed_flop(const struct scenario *scenario, const struct token_flop *flop)
 {
-    switch (scenario->recompute) {
-    case RECOMPUTE_FULL:
-        return flop->linear + flop->core_causal;
-    case RECOMPUTE_SELECTIVE:
-        return scenario->software.attention == ATTENTION_UNFUSED ? flop->core_causal : 0;
-    default:
+    const struct recompute *recompute = &scenario->recompute;
+    if (recompute->kind == RECOMPUTE_NONE) {
         return 0;
     }
+    if (recompute->kind == RECOMPUTE_FULL && recompute->layers == 0) {
+        return flop->linear + flop->core_causal;
+    }
+    double sum = 0;
+    const struct parallel *parallel = &scenario->parallel;
+    for (int64_t piece = 0; piece < layout_pieces(parallel); piece++) {
+        const int64_t first = layout_first_layer(parallel, piece);
+        for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
+            const struct layer_kind *kind = model_layer(&scenario->model, first + i);
+            if (recompute->kind == RECOMPUTE_SELECTIVE) {
+                sum += recomputed_modules_flop(scenario, kind);
+            } else if (i < recompute->layers) {
+                sum += layer_forward_flop(scenario, kind);
+            }
+        }
+    }
+    return sum;
 }
 
 static const char *phrase_of(enum cause cause)
@@ -60,8 +101,9 @@ static void derive(struct arena *arena, const struct scenario *scenario, struct 
     const struct token_flop flop =
         cost_token_flop(&scenario->model, scenario->batch.sequence_length);
     result->model_flop_tokens = scenario->batch.global * scenario->batch.sequence_length;
-    result->flop_per_token_causal = cost_train_flop_causal(&flop);
-    result->flop_per_token_full = cost_train_flop_full(&flop);
+    const double frozen = scenario->lora.rank > 0 ? cost_frozen_flop(&flop) : 0.0;
+    result->flop_per_token_causal = cost_train_flop_causal(&flop) - frozen;
+    result->flop_per_token_full = cost_train_flop_full(&flop) - frozen;
     result->hardware_flop_per_token =
         result->flop_per_token_causal + recomputed_flop(scenario, &flop);
     result->peak_flop_per_s = scenario->gpu.peak_flop_per_s[scenario->precision];
@@ -146,7 +188,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                      struct simulation *simulation)
 {
     const struct step_options options = {request->checkpoint_bytes, request->is_checkpoint_async,
-                                         request->flush_bytes};
+                                         request->flush_bytes, NULL};
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
     simulation->system = system;
     simulation->folded = request->folds ? fold_system(arena, &system->engine) : NULL;

@@ -18,6 +18,7 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
         [STREAM_TENSOR] = {"tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_CONTEXT] = {"cp", CAUSE_EXPOSED_CP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_EXPERT] = {"ep", CAUSE_EXPOSED_EP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_EXPERT_TENSOR] = {"expert tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_SEND_FORWARD] = {"send forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_RECEIVE_FORWARD] = {"receive forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_SEND_BACKWARD] = {"send backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
@@ -25,22 +26,29 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
         [STREAM_EMBEDDING] = {"embedding", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
         [STREAM_DATA_GATHER] = {"dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_DATA_REDUCE] = {"dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_REPLICA_REDUCE] = {"dp replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_EXPERT_GATHER] = {"expert dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_EXPERT_REDUCE] = {"expert dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+        [STREAM_EXPERT_REPLICA] = {"expert replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_WORLD] = {"gradient norm", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
         [STREAM_STORAGE] = {"checkpoint", CAUSE_CHECKPOINT_STALL, CAUSE_CHECKPOINT_STALL, 0},
         [STREAM_READ] = {"data", CAUSE_DATA_STALL, CAUSE_DATA_STALL, 0},
+        [STREAM_OFFLOAD] = {"offload", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
+        [STREAM_FETCH] = {"fetch", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
     };
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         system->streams[s] = rows[s];
     }
     const uint32_t network = millionths(scenario->software.network_interference);
-    system->streams[STREAM_TENSOR].interference =
-        millionths(scenario->software.nvlink_interference);
-    system->streams[STREAM_DATA_GATHER].interference = network;
-    system->streams[STREAM_DATA_REDUCE].interference = network;
-    system->streams[STREAM_EXPERT_GATHER].interference = network;
-    system->streams[STREAM_EXPERT_REDUCE].interference = network;
+    const uint32_t nvlink = millionths(scenario->software.nvlink_interference);
+    static const enum stream over_network[] = {
+        STREAM_CONTEXT,        STREAM_EXPERT,        STREAM_DATA_GATHER,   STREAM_DATA_REDUCE,
+        STREAM_REPLICA_REDUCE, STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE, STREAM_EXPERT_REPLICA};
+    for (size_t i = 0; i < sizeof over_network / sizeof *over_network; i++) {
+        system->streams[over_network[i]].interference = network;
+    }
+    system->streams[STREAM_TENSOR].interference = nvlink;
+    system->streams[STREAM_EXPERT_TENSOR].interference = nvlink;
     if (scenario->parallel.pp > 1) {
         system->streams[STREAM_WORLD].wait_cause = CAUSE_BUBBLE;
     }

@@ -14,18 +14,26 @@ enum stream {
     STREAM_TENSOR,           /* collectives of the tensor-parallel group */
     STREAM_CONTEXT,          /* keys and values, over context parallelism */
     STREAM_EXPERT,           /* tokens to their experts and back: all-to-alls */
-    STREAM_SEND_FORWARD,     /* activations to the next stage */
-    STREAM_RECEIVE_FORWARD,  /* activations from the previous stage */
-    STREAM_SEND_BACKWARD,    /* gradients to the previous stage */
-    STREAM_RECEIVE_BACKWARD, /* gradients from the next stage */
+    STREAM_EXPERT_TENSOR,    /* collectives of the ranks that share an expert, when they are not
+                              * the tensor-parallel group */
+    STREAM_SEND_FORWARD,     /* to the next stage: activations; gradients of chunks that run
+                              * the other way (zb-v, dualpipe) */
+    STREAM_RECEIVE_FORWARD,  /* from the previous stage */
+    STREAM_SEND_BACKWARD,    /* to the previous stage: gradients, and activations the other way */
+    STREAM_RECEIVE_BACKWARD, /* from the next stage */
     STREAM_EMBEDDING,        /* tied embeddings: first and last stage sum their gradients */
     STREAM_DATA_GATHER,      /* parameters, all-gathered over data parallelism */
-    STREAM_DATA_REDUCE,      /* gradients, reduced over data parallelism */
+    STREAM_DATA_REDUCE,      /* gradients, reduced over data parallelism (of HSDP: the shard
+                              * group) */
+    STREAM_REPLICA_REDUCE,   /* HSDP: the shards' gradients, over the replicas of the group */
     STREAM_EXPERT_GATHER,    /* parameters of experts, over the ranks that hold the same ones */
     STREAM_EXPERT_REDUCE,    /* their gradients */
+    STREAM_EXPERT_REPLICA,   /* HSDP: their shards' gradients, over the replicas */
     STREAM_WORLD,            /* gradient norm: everybody */
     STREAM_STORAGE,          /* checkpoint writes */
     STREAM_READ,             /* training data, from the file system */
+    STREAM_OFFLOAD,          /* GPU to host: activations, gradients */
+    STREAM_FETCH,            /* host to GPU */
     STREAM_COUNT_
 };
 

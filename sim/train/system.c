@@ -94,7 +94,7 @@ static uint32_t *gpus_of(struct system_builder *builder, const struct system_job
 {
     const uint32_t size = group_rows[kind].size(&job->mesh);
     uint32_t *gpus = arena_array(builder->arena, size, sizeof *gpus);
-    group_rows[kind].members(&job->mesh, number, gpus);
+    group_rows[kind].members(job->is.scenario, &job->mesh, number, gpus);
     for (uint32_t i = 0; i < size; i++) {
         gpus[i] = system_gpu_of(job, gpus[i]);
     }
@@ -112,7 +112,7 @@ static struct extent_of_group measure_group(struct system_builder *builder,
 {
     const struct fabric *fabric = &builder->system->fabric;
     const uint32_t size = group_rows[kind].size(&job->mesh);
-    group_rows[kind].members(&job->mesh, number, builder->ranks);
+    group_rows[kind].members(job->is.scenario, &job->mesh, number, builder->ranks);
     struct extent_of_group extent = {0, 0};
     uint32_t lowest = UINT32_MAX;
     uint32_t highest = 0;
@@ -127,6 +127,19 @@ static struct extent_of_group measure_group(struct system_builder *builder,
     }
     extent.span = highest - lowest;
     return extent;
+}
+
+/* One group as it is priced and routed. Of those that exchange tokens one rank gets more than the
+ * others, and copies of a token for several of a node's experts may go there once. */
+static void shape_group(struct system_builder *builder, const struct system_job *job,
+                        enum group_kind kind, uint32_t number, struct group_shape *shape)
+{
+    const uint32_t size = group_rows[kind].size(&job->mesh);
+    group_shape_init(&builder->system->setting, gpus_of(builder, job, kind, number), size, shape);
+    if (kind == GROUP_EXPERT) {
+        shape->group.hottest = job->routing.exchange_hottest;
+        shape->group.node_share = routing_node_share(job->is.scenario, shape->nodes);
+    }
 }
 
 /* Switches between a group's first and last GPU. */
@@ -161,9 +174,7 @@ static void choose_groups(struct system_builder *builder, struct system_job *job
             }
         }
         if (count > 0) {
-            group_shape_init(&builder->system->setting,
-                             gpus_of(builder, job, (enum group_kind)kind, chosen),
-                             row->size(&job->mesh), shape);
+            shape_group(builder, job, (enum group_kind)kind, chosen, shape);
             shape->forced = job->is.scenario->collectives[row->choice];
             shape->is_latency_only = row->is_latency_only;
             shape->hops_max = hops_across(builder, shape);
@@ -178,13 +189,13 @@ static void add_group(struct system_builder *builder, const struct system_job *j
     const struct group_row *row = &group_rows[kind];
     const struct transfer_patterns *patterns = &job->patterns[stream];
     const uint32_t size = row->size(&job->mesh);
-    row->members(&job->mesh, number, builder->ranks);
+    row->members(job->is.scenario, &job->mesh, number, builder->ranks);
     for (uint32_t i = 0; i < size; i++) {
         add_member(builder, job, builder->ranks[i], stream);
     }
     struct group_shape shape;
     if (!row->is_latency_only) {
-        group_shape_init(&system->setting, gpus_of(builder, job, kind, number), size, &shape);
+        shape_group(builder, job, kind, number, &shape);
     }
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct transfer_pattern *pattern = &patterns->items[i];
@@ -240,21 +251,31 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
 static void add_boundaries(struct system_builder *builder, struct system_job *job)
 {
     const struct mesh *mesh = &job->mesh;
-    const bool wraps = job->is.scenario->parallel.virtual_stages > 1;
-    const uint32_t boundaries = mesh->pp == 1 ? 0 : wraps ? mesh->pp : mesh->pp - 1;
-    const uint32_t per_stage = mesh_size(mesh) / mesh->pp;
-    job->has_pair = boundaries > 0;
+    const struct parallel *parallel = &job->is.scenario->parallel;
+    job->has_pair = mesh->pp > 1;
     if (job->has_pair) {
-        trace_pair(builder, job, 0, per_stage, &job->pair);
+        trace_pair(builder, job, mesh_stage_rank(mesh, 0, 0), mesh_stage_rank(mesh, 1, 0),
+                   &job->pair);
     }
-    for (uint32_t pp = 0; pp < boundaries; pp++) {
-        for (uint32_t i = 0; i < per_stage; i++) {
-            const uint32_t from = pp * per_stage + i;
-            const uint32_t to = (pp + 1) % mesh->pp * per_stage + i;
+    for (uint32_t stage = 0; stage < mesh->pp; stage++) {
+        const uint32_t places = groups_have_boundary(parallel, stage) ? mesh_stage_size(mesh) : 0;
+        for (uint32_t i = 0; i < places; i++) {
+            const uint32_t from = mesh_stage_rank(mesh, stage, i);
+            const uint32_t to = mesh_stage_rank(mesh, (stage + 1) % mesh->pp, i);
             add_pair(builder, job, from, to, STREAM_SEND_FORWARD, STREAM_RECEIVE_FORWARD);
             add_pair(builder, job, to, from, STREAM_SEND_BACKWARD, STREAM_RECEIVE_BACKWARD);
         }
     }
+}
+
+/* ---- outside the fabric between GPUs ---------------------------------------------------- */
+
+/* Whether the program of a rank has tasks on a stream. */
+static bool uses_stream(const struct system_builder *builder, const struct system_job *job,
+                        uint32_t rank, enum stream stream)
+{
+    const uint32_t stage = mesh_stage_of(&job->mesh, rank);
+    return builder->programs[job->program_first + stage].counts[stream] > 0;
 }
 
 static void add_storage_path(struct system_builder *builder, const struct system_job *job,
@@ -286,11 +307,37 @@ static void add_storage(struct system_builder *builder, const struct system_job 
         add_storage_path(builder, job, rank, STORAGE_FLUSH);
         add_channel(builder, CHANNEL_COLLECTIVE, 1, 2, 0);
     }
-    const uint32_t readers = reads_over_fabric(job->is.scenario) ? ranks / job->mesh.pp : 0;
-    for (uint32_t rank = 0; rank < readers; rank++) {
-        add_member(builder, job, rank, STREAM_READ);
-        add_storage_path(builder, job, rank, STORAGE_READ);
-        add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (uses_stream(builder, job, rank, STREAM_READ)) {
+            add_member(builder, job, rank, STREAM_READ);
+            add_storage_path(builder, job, rank, STORAGE_READ);
+            add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
+        }
+    }
+}
+
+/* Between a GPU and its host's memory. What goes out shares the host link with checkpoints; the
+ * way back is the link's other direction, which nothing else uses. The CPU's own work on what it
+ * got is the second path of the way out (train/program_offload). */
+static void add_host_links(struct system_builder *builder, const struct system_job *job)
+{
+    const struct fabric *fabric = &builder->system->fabric;
+    const struct fabric_route by_itself = {
+        .cap_bytes_per_s = fabric_link_capacity(fabric, fabric->first[LINK_HOST])};
+    const struct fabric_route update = {
+        .cap_bytes_per_s = (int64_t)job->is.scenario->software.host_update_bytes_per_s};
+    for (uint32_t rank = 0; rank < mesh_size(&job->mesh); rank++) {
+        if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
+            add_member(builder, job, rank, STREAM_OFFLOAD);
+            add_storage_path(builder, job, rank, STORAGE_COPY);
+            add_path(builder, &update);
+            add_channel(builder, CHANNEL_COLLECTIVE, 1, 2, 0);
+        }
+        if (uses_stream(builder, job, rank, STREAM_FETCH)) {
+            add_member(builder, job, rank, STREAM_FETCH);
+            add_path(builder, &by_itself);
+            add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
+        }
     }
 }
 
@@ -313,7 +360,7 @@ static void add_actors(struct system_builder *builder, const struct system_job *
     const struct mesh *mesh = &job->mesh;
     for (uint32_t rank = 0; rank < mesh_size(mesh); rank++) {
         struct engine_actor *actor = &builder->actors[job->actor_first + rank];
-        actor->program = job->program_first + mesh_place_of(mesh, rank).pp;
+        actor->program = job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
         actor->speed = speed_of(job->is.scenario, rank);
         actor->multiplicity = 1;
@@ -338,6 +385,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
     const struct scenario *scenario = job->is.scenario;
     const struct step_options *options = options_of(builder, job_number);
     const double ranks = mesh_size(&job->mesh);
+    const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
     struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
     timing_init(scenario, timing);
     const struct program_context context = {
@@ -351,13 +399,18 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .tensor = job->groups[GROUP_TENSOR],
         .context = job->groups[GROUP_CONTEXT],
         .expert = job->groups[GROUP_EXPERT],
+        .expert_tensor = job->groups[is_tensor ? GROUP_TENSOR : GROUP_EXPERT_TENSOR],
+        .expert_tensor_stream = is_tensor ? STREAM_TENSOR : STREAM_EXPERT_TENSOR,
         .data = job->groups[GROUP_DATA],
+        .replica = job->groups[GROUP_REPLICA],
         .expert_data = job->groups[GROUP_EXPERT_DATA],
+        .expert_replica = job->groups[GROUP_EXPERT_REPLICA],
         .embedding = job->groups[GROUP_EMBEDDING],
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
         .reads_over_fabric = reads_over_fabric(scenario),
+        .actions = options->actions,
     };
     for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
         const struct engine_program once = program_build(&context, stage);
@@ -376,15 +429,11 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
     uint32_t largest = 2;
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];
-        const struct parallel *parallel = &jobs[i].scenario->parallel;
         *job = (struct system_job){.is = jobs[i],
                                    .actor_first = builder->actor_count,
                                    .program_first = builder->program_count};
-        job->mesh = (struct mesh){.tp = (uint32_t)parallel->tp,
-                                  .cp = (uint32_t)parallel->cp,
-                                  .dp = (uint32_t)parallel->dp,
-                                  .pp = (uint32_t)parallel->pp,
-                                  .ep = (uint32_t)parallel->ep};
+        job->mesh = mesh_of(&jobs[i].scenario->parallel);
+        job->routing = routing_of(jobs[i].scenario);
         sim_assert(jobs[i].steps >= 1);
         builder->actor_count += mesh_size(&job->mesh);
         builder->program_count += job->mesh.pp;
@@ -446,6 +495,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
         add_groups(&builder, job);
         add_boundaries(&builder, job);
         add_storage(&builder, job, options_of(&builder, i));
+        add_host_links(&builder, job);
     }
     hand_over(&builder, job_count);
     return system;

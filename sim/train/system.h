@@ -4,6 +4,9 @@
  * ASSUMES: of several jobs only the first one writes checkpoints, and all slow down beside their
  * collectives as its software says.
  *
+ * ASSUMES: the CPU updates its share of the optimizer at the host link's rate, in bytes of states
+ * read and written: a node's memory has about the bandwidth of its GPUs' host links together.
+ *
  * Folding (train/fold) turns it into a smaller one of the same kind; the
  * engine runs either.
  */
@@ -12,6 +15,7 @@
 
 #include "hw/fabric.h"
 #include "plan/mesh.h"
+#include "plan/routing.h"
 #include "train/groups.h"
 #include "train/program.h"
 
@@ -25,6 +29,7 @@ struct step_job {
 struct system_job {
     struct step_job is;
     struct mesh mesh;
+    struct routing_load routing;
     uint32_t actor_first; /* rank r is actor actor_first + r */
     uint32_t program_first;
     struct group_shape groups[GROUP_KIND_COUNT_]; /* the one that speaks for all; ranks 1: none */
@@ -45,6 +50,7 @@ struct step_options {
     double checkpoint_bytes;  /* written by all ranks of job 0 at the end of its step; 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in the step */
     double flush_bytes;       /* of an earlier one, written to the file system beside the step */
+    struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
 };
 
 /* All memory is the arena's. The scenarios outlive the system. The fabric has the cluster of

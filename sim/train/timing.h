@@ -22,14 +22,19 @@ struct work {
 };
 
 struct timing {
-    struct work segments[SEGMENT_COUNT_];
+    struct work segments[LAYER_KINDS_MAX][SEGMENT_COUNT_]; /* by kind of layer */
 };
+
+/* Of a layer of that kind (index into model.kinds); of segments outside layers: any. */
+struct work timing_work(const struct timing *timing, uint32_t kind, enum segment_kind segment);
 
 void timing_init(const struct scenario *scenario, struct timing *timing);
 
-/* What the segments of this scenario depend on, and the GPU that runs them. */
-struct cost_shape timing_shape(const struct scenario *scenario);
+/* What the segments of this scenario's layers of a kind (index into model.kinds) depend on, and
+ * the GPU that runs them: a kernel's products in that kernel's precision. */
+struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind);
 struct kernel_gpu timing_gpu(const struct scenario *scenario);
+struct kernel_gpu timing_gpu_of(const struct scenario *scenario, const struct kernel *kernel);
 
 /* One kernel by itself. */
 struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel);

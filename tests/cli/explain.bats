@@ -111,7 +111,8 @@ value_of() {
         scenarios/gpt3-175b-1024.yaml; do
         explain "$file"
         sed -i '/ GB$/!d' "$text"
-        sum=$(for kind in weights gradients optimizer activations buffers overhead; do
+        sum=$(for kind in weights gradients optimizer activations temporaries buffers \
+            overhead; do
             value_of "$kind"
         done | awk '{ sum += $1 } END { printf "%.4f", sum }')
         [ "$sum" = "$(value_of total | awk '{ printf "%.4f", $1 }')" ]
@@ -124,6 +125,29 @@ value_of() {
     [ "$(value_of 'bubble / work by formula')" = 0.036458 ]
     explain scenarios/quickstart.yaml
     ! grep -q 'bubble by formula' "$text"
+}
+
+# 1F1B on four stages has (4 - 1) / 16 of bubble and 4 microbatches of 8 layers in flight. Paired,
+# one more is, and each of its rounds takes two pairs: the bubble is nearly the work, as simulated.
+@test "overlapped experts keep one more microbatch, and their bubble is that of the pairs" {
+    local plan=(scenarios/mixtral-8x7b-64.yaml --set parallel.schedule=1f1b
+        --set parallel.virtual_stages=1)
+    explain "${plan[@]}"
+    grep -Eq 'in flight, first stage .* = 4$' "$text"
+    grep -Eq 'bubble / work by formula .* = 0.187500$' "$text"
+    explain "${plan[@]}" --set parallel.overlap_experts=true
+    grep -Eq 'in flight, first stage .* = 5$' "$text"
+    grep -Eq 'layers in flight .* = 40$' "$text"
+    grep -Eq 'kept layers +at most 40 in flight' "$text"
+    awk '/bubble by formula/ { formula = $(NF - 1) } /bubble simulated/ { simulated = $(NF - 1) }
+        END { exit !(formula > 0.9 * simulated && formula < simulated) }' "$text"
+}
+
+# (128 + 16) / 16 = 9.
+@test "copies of experts are counted among those of a GPU" {
+    explain scenarios/qwen3-30b-16.yaml --set routing.redundant_experts=16
+    grep -q '9 of 144 experts a GPU (16 are copies)' <(tr -s '\n ' ' ' < "$text")
+    grep -q 'in 144 / ep 16 experts' "$text"
 }
 
 @test "no step is shorter than its lower bounds" {
@@ -159,6 +183,26 @@ value_of() {
     [ "$status" -eq 4 ]
     [[ "$output" == *"DOES NOT FIT"* ]]
     [[ "$stderr" == *"does not fit into memory"* ]]
+}
+
+# torchtitan's longest sequences (benchmarks/llama3_h100_202412_torchtitan.md), and ZeRO-3 of
+# Narayanan et al. 2021, table 2; the latter also with 400 microbatches. A hundred thousand
+# microbatches, or a kilobyte a second, are refused.
+@test "sizes that were trained are not too large, absurd ones are" {
+    local long=$BATS_TEST_TMPDIR/long.yaml zero3=$BATS_TEST_TMPDIR/zero3.yaml
+    printf '%s\n' 'scenario: long sequences' 'model: llama3-405b' 'cluster: h100-3200' 'gpus: 512' \
+        'parallel: {tp: 8, sequence_parallel: true, pp: 8, cp: 8, zero: 3, schedule: 1f1b}' \
+        'batch: {global: 8, micro: 1, sequence_length: 262144}' 'recompute: full' > "$long"
+    printf '%s\n' 'scenario: ZeRO-3' 'model: gpt-530b' 'cluster: a100-80gb-1600' 'gpus: 2240' \
+        'parallel: {tp: 1, pp: 1, zero: 3}' 'recompute: full' \
+        'batch: {global: 2240, micro: 1, sequence_length: 2048}' > "$zero3"
+    "$STOKER" explain -q "$long" > "$text"
+    "$STOKER" explain -q "$zero3" > "$text"
+    "$STOKER" explain -q "$zero3" --set batch.global=896000 > "$text"
+    run -4 --separate-stderr "$STOKER" explain -q "$zero3" --set batch.global=224000000
+    [[ $stderr == *'too many to simulate'* ]]
+    run -4 --separate-stderr "$STOKER" explain -q "$zero3" --set cluster.nics.bandwidth='1 kB/s'
+    [[ $stderr == *'for moving data'* ]]
 }
 
 @test "wrong use and a missing file are told apart" {

@@ -7,12 +7,20 @@ setup() {
 
 values=(0 -1 1 2 3 7 64 1e30 abc null '[]' '{}' '[1, 2]' true 1000000 0.5 1e-9 '1 B/s' '1 kB/s'
     '1 EB/s' '1 ns' '10 s' '1e9 s' 15.6T 1B '100 %' 99999999999999999999 '1 TFLOP/s' '1e30 FLOP/s'
-    '1 GB' '1e12 GB' unfused fa3 full interleaved gpipe "\`id\`" '../x' "'" '"')
+    '1 GB' '1e12 GB' unfused fa3 full interleaved gpipe
+    zb-h1 zb-h2 zb-v dualpipe dualpipev fp8 bf16 int8 none selective ulysses ring lognormal
+    after-step pp-dp-ep-cp-tp '{layers: 1}' '{modules: [norm, mlp]}' '{rank: 4}' '[qkv, fc1]'
+    '{gradients: bf16}' '{distribution: lognormal, spread: 1}' x.yaml "\`id\`" '../x' "'" '"')
 
 keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.schedule
-    parallel.virtual_stages parallel.sequence_parallel parallel.layers_per_stage batch.global
-    batch.micro batch.sequence_length recompute run.tokens run.checkpoint.every run.checkpoint.mode
-    data.workers_per_gpu data.prefetch data.time_per_sample data.bytes_per_token price.gpu_hour
+    parallel.virtual_stages parallel.sequence_parallel parallel.layers_per_stage parallel.cp
+    parallel.ep parallel.etp parallel.zero_group parallel.reshard parallel.cp_type parallel.order
+    parallel.overlap_experts parallel.first_stage_layers parallel.last_stage_layers
+    parallel.embedding_slot parallel.loss_slot optimizer optimizer.gradients optimizer.master
+    optimizer.moments optimizer.clip offload.optimizer offload.activation_layers routing
+    routing.distribution routing.capacity_factor routing.redundant_experts lora lora.rank
+    lora.targets batch.global batch.micro batch.sequence_length recompute run.tokens
+    run.checkpoint.every run.checkpoint.mode data.workers_per_gpu data.prefetch data.time_per_sample data.bytes_per_token price.gpu_hour
     price.pue seed slow model cluster software model.layers model.hidden model.ffn_hidden model.heads
     model.kv_heads model.head_dim model.vocab model.mlp cluster.gpus_per_node
     cluster.scale_up.bandwidth cluster.scale_up.latency cluster.nics.count cluster.nics.bandwidth
@@ -26,12 +34,12 @@ keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.
 
 # Runs stoker with `count` random settings at once.
 try_settings() {
-    local count=$1 arguments=() i
+    local count=$1 scenario=${2:-quickstart} arguments=() i
     for ((i = 0; i < count; i++)); do
         arguments+=(--set "${keys[RANDOM % ${#keys[@]}]}=${values[RANDOM % ${#values[@]}]}")
     done
     local status=0
-    timeout 60 "$STOKER" run scenarios/quickstart.yaml --no-db "${arguments[@]}" \
+    timeout 60 "$STOKER" run "scenarios/$scenario.yaml" --no-db "${arguments[@]}" \
         > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" < /dev/null || status=$?
     case $status in
     0 | 2 | 3 | 4) ;;
@@ -51,4 +59,9 @@ try_settings() {
 @test "several odd values at once are answered" {
     RANDOM=2
     for ((n = 0; n < 300; n++)); do try_settings 3; done
+}
+
+@test "odd values of a mixture of experts are answered" {
+    RANDOM=3
+    for ((n = 0; n < 150; n++)); do try_settings 2 mixtral-8x7b-64; done
 }

@@ -154,3 +154,23 @@ patch_header() {
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 1 ]
 }
+
+@test "mfu as papers count it is beside ours when it is asked for" {
+    # Llama 3 8B, 8192 tokens: 6 x 8,030,261,248 = 48.182 GFLOP a token; with 12 L H Q T, 12 x 32 x
+    # 4096 x 8192 more, 61.066; the vocabulary is a multiple of 128, so that Megatron's is ours.
+    "$STOKER" run scenarios/quickstart.yaml --no-db --mfu-convention 6nd | grep -Eq '^  mfu as 6nd counts +48\.182 '
+    "$STOKER" run scenarios/quickstart.yaml --no-db --mfu-convention palm | grep -Eq '^  mfu as palm counts +61\.066 '
+    "$STOKER" run scenarios/quickstart.yaml --no-db --json --mfu-convention megatron > "$BATS_TEST_TMPDIR/json"
+    grep -q '"mfu_convention": "megatron"' "$BATS_TEST_TMPDIR/json"
+    [ "$(sed -n 's/^  "mfu": //p' "$BATS_TEST_TMPDIR/json")" = "$(sed -n 's/^    "megatron": //p' "$BATS_TEST_TMPDIR/json")" ]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --mfu-convention theirs
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"causal, megatron, palm or 6nd, not 'theirs'"* ]]
+}
+
+@test "weight gradients of frozen weights are no model FLOPs" {
+    # Llama 3 8B, 8192 tokens, GFLOP: matrices 13.9586 and logits 1.0507 forward and for their
+    # inputs' gradients, attention 2.1475 three times: 2 x 15.0093 + 6.4425 = 36.461.
+    "$STOKER" run scenarios/quickstart.yaml --no-db --set lora.rank=16 |
+        grep -Eq '^  mfu: forward \+ backward, causal attention +36\.461 '
+}

@@ -107,6 +107,8 @@ YAML
     grep -Eq '^# expert_hidden: 14336 ' "$work/text"
     grep -q '^# shared_experts: 0' "$work/text"
     grep -q '^# dense_layers: 0' "$work/text"
+    grep -q '^# expert_every: 1' "$work/text"
+    grep -q '^# router_biases: false' "$work/text"
     grep -Eq 'active_parameters +12,879,925,248' "$work/text"
 }
 
@@ -115,7 +117,7 @@ YAML
     write_full_scenario
     "$STOKER" show "$work/full.yaml" -q > "$work/text"
     "$STOKER" show "$work/full.yaml" -q --json > "$work/json"
-    for section in "" parallel batch run run.checkpoint data price model cluster cluster.fabric \
+    for section in "" parallel batch optimizer offload run run.checkpoint data price model cluster cluster.fabric \
         software software.overlap software.bucket software.fsdp software.interference \
         software.fusion software.host software.gemm software.memory gpu gpu.peak gpu.price \
         gpu.power gpu.attention; do
@@ -127,7 +129,8 @@ YAML
             case $key in
             source | note | provenance | "$section") continue ;; # no defaults
             global_tokens | sweep | variants) continue ;;
-            experts_per_token | expert_hidden | shared_experts | dense_layers) continue ;; # below
+            experts_per_token | expert_hidden | shared_* | dense_layers | expert_every | \
+                expert_groups | group_limit | router_biases) continue ;; # below
             esac
             grep -Eq "\\b$key:" "$work/full.yaml" || grep -q "\"$path$key" "$work/json" ||
                 grep -Eq "\(no (${section#*.}\.)?$key[.:]" "$work/text" ||

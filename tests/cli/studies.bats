@@ -56,7 +56,7 @@ END
     write study <<< 'sweep: {parallel.tp: [1, 2, 3]}'
     run sweep "$BATS_TEST_TMPDIR/study.yaml"
     [ "$status" -eq 0 ]
-    [[ "$output" == *"OOM: needs "*" GB of 80"* ]]
+    [[ "$output" == *"OOM: needs "*" GB of 86"* ]]
     [[ "$output" == *"sizes: "*"3"* ]]
     [[ "$output" == *"3 points: 1 ok, 2 infeasible, 0 failed"* ]]
 }
@@ -182,6 +182,42 @@ END
     run sweep "$BATS_TEST_TMPDIR/study.yaml"
     [ "$status" -eq 3 ]
     [[ "$output" == *"variant 'same' is listed twice"* ]]
+}
+
+@test "a mapping of a variant takes the place of a word" {
+    grep -q '^recompute: none' scenarios/quickstart.yaml
+    write study << 'END'
+variants:
+  - {name: word, set: {recompute: full}}
+  - {name: mapping, set: {recompute: {layers: 32}}}
+END
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml" --json
+    [ "$status" -eq 0 ]
+    # All 32 layers are all there are.
+    [ "$(grep -o '"step_time_s": [0-9.]*' <<< "$output" | sort -u | wc -l)" -eq 1 ]
+}
+
+# Two microbatches on two stages: a file whose orders are those of 1F1B takes its time.
+@test "schedules are swept by name and by file" {
+    cat > "$BATS_TEST_TMPDIR/mine.yaml" << 'END'
+schedule: mine
+source: 1F1B, written out
+stages: 2
+microbatches: 2
+orders:
+  - F0 F1 BW0 BW1
+  - F0 BW0 F1 BW1
+END
+    write study << END
+sweep:
+  parallel.schedule: [1f1b, zb-h1, dualpipe, $BATS_TEST_TMPDIR/mine.yaml]
+END
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml" --json \
+        --set parallel.pp=2 --set batch.global=32
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"4 points: 3 ok, 1 infeasible"* ]]
+    [[ "$output" == *"schedule dualpipe needs at least 2 x pp 2 = 4 microbatches, not 2"* ]]
+    [ "$(grep -o '"step_time_s": [0-9.]*' <<< "$output" | sort | uniq -d | wc -l)" -eq 1 ]
 }
 
 # ---- pictures -----------------------------------------------------------------------

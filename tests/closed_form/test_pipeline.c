@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
@@ -19,25 +20,40 @@ static int64_t simulate(struct arena *arena, const struct schedule_shape *shape,
     return outcome->jobs[0].end;
 }
 
+static uint32_t chunks_of(enum schedule_kind kind)
+{
+    const bool has_two =
+        kind == SCHEDULE_ZB_V || kind == SCHEDULE_DUALPIPE || kind == SCHEDULE_DUALPIPEV;
+    return has_two ? 2 : 1;
+}
+
 /* (m + p - 1)(F + B) for GPipe and 1F1B; v m (f + b) + (p - 1)(f + b) interleaved:
  * for p = 4, m = 8, F = 1, B = 2: (8 + 3) * 3 = 33; interleaved v = 2: 16 * 3 + 3 * 3 = 57. */
 static void every_schedule_has_its_closed_form_makespan(void **state)
 {
     (void)state;
-    const struct pipeline_costs costs = {1000, 2000, 0};
-    for (uint32_t kind = 0; kind < SCHEDULE_COUNT_; kind++) {
+    const struct pipeline_costs costs = {1000, 1000, 1000, 0};
+    const struct schedule_costs formula_costs = pipeline_schedule_costs(&costs);
+    uint32_t cases = 0;
+    for (uint32_t kind = 0; kind < SCHEDULE_FILE; kind++) {
         for (uint32_t p = 2; p <= 8; p++) {
             for (uint32_t m = p; m <= 4 * p; m += p) {
                 struct arena *arena = arena_new();
-                const uint32_t chunks = kind == SCHEDULE_INTERLEAVED ? 2 + m % 3 : 1;
-                const struct schedule_shape shape = {(enum schedule_kind)kind, p, chunks, m};
-                struct engine_outcome outcome;
-                const int64_t end = simulate(arena, &shape, &costs, &outcome);
-                assert_int_equal(end, (int64_t)schedule_makespan_formula(&shape, 1000, 2000));
+                const uint32_t chunks =
+                    kind == SCHEDULE_INTERLEAVED ? 2 + m % 3 : chunks_of((enum schedule_kind)kind);
+                const struct schedule_shape shape = {(enum schedule_kind)kind, p, chunks, m, NULL};
+                const bool is_of_spans = kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
+                if (schedule_is_possible(&shape) && !is_of_spans) {
+                    struct engine_outcome outcome;
+                    const int64_t end = simulate(arena, &shape, &costs, &outcome);
+                    assert_int_equal(end, (int64_t)schedule_time_formula(&shape, &formula_costs));
+                    cases++;
+                }
                 arena_free(arena);
             }
         }
     }
+    assert_int_equal(cases, 4 * 28 + 12 + 21); /* DualPipe: p 2 4 6 8, m 2p 3p 4p; V: all p */
 }
 
 static void the_numbers_of_the_oracle_come_out(void **state)
@@ -45,13 +61,23 @@ static void the_numbers_of_the_oracle_come_out(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct engine_outcome outcome;
-    const struct pipeline_costs costs = {1, 2, 0};
-    const struct schedule_shape plain = {SCHEDULE_1F1B, 4, 1, 8};
-    const struct schedule_shape interleaved = {SCHEDULE_INTERLEAVED, 4, 2, 8};
-    const struct schedule_shape deep = {SCHEDULE_INTERLEAVED, 8, 2, 32};
-    assert_int_equal(simulate(arena, &plain, &costs, &outcome), 33);
-    assert_int_equal(simulate(arena, &interleaved, &costs, &outcome), 57);
-    assert_int_equal(simulate(arena, &deep, &costs, &outcome), 213);
+    const struct pipeline_costs costs = {1, 1, 1, 0};
+    static const struct {
+        enum schedule_kind kind;
+        uint32_t chunks, p, m;
+        int64_t makespan;
+    } cases[] = {{SCHEDULE_1F1B, 1, 4, 8, 33},          {SCHEDULE_INTERLEAVED, 2, 4, 8, 57},
+                 {SCHEDULE_INTERLEAVED, 2, 8, 32, 213}, {SCHEDULE_ZB_H1, 1, 4, 8, 27},
+                 {SCHEDULE_ZB_H1, 1, 8, 32, 103},       {SCHEDULE_ZB_H2, 1, 4, 8, 27},
+                 {SCHEDULE_ZB_H2, 1, 8, 32, 103},       {SCHEDULE_ZB_V, 2, 4, 8, 51},
+                 {SCHEDULE_ZB_V, 2, 8, 32, 199},        {SCHEDULE_DUALPIPE, 2, 4, 8, 26},
+                 {SCHEDULE_DUALPIPE, 2, 8, 32, 102},    {SCHEDULE_DUALPIPEV, 2, 4, 8, 54},
+                 {SCHEDULE_DUALPIPEV, 2, 8, 32, 206}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct schedule_shape shape = {cases[i].kind, cases[i].p, cases[i].chunks, cases[i].m,
+                                             NULL};
+        assert_int_equal(simulate(arena, &shape, &costs, &outcome), cases[i].makespan);
+    }
     arena_free(arena);
 }
 
@@ -61,8 +87,8 @@ static void what_is_not_work_is_bubble(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct engine_outcome outcome;
-    const struct pipeline_costs costs = {3, 7, 0};
-    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8};
+    const struct pipeline_costs costs = {3, 4, 3, 0};
+    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, NULL};
     const int64_t end = simulate(arena, &shape, &costs, &outcome);
     for (uint32_t stage = 0; stage < 4; stage++) {
         assert_int_equal(outcome.actor_causes[stage][PIPELINE_CAUSE_WORK], 80);
@@ -84,8 +110,9 @@ static void one_f_one_b_pays_latency_in_every_round(void **state)
             for (int64_t c = 0; c <= 1800; c += 600) {
                 struct arena *arena = arena_new();
                 struct engine_outcome outcome;
-                const struct pipeline_costs costs = {1000, 2000, c};
-                const struct schedule_shape shape = {SCHEDULE_1F1B, (uint32_t)p, 1, (uint32_t)m};
+                const struct pipeline_costs costs = {1000, 1000, 1000, c};
+                const struct schedule_shape shape = {SCHEDULE_1F1B, (uint32_t)p, 1, (uint32_t)m,
+                                                     NULL};
                 const int64_t expected =
                     (m + p - 1) * 3000 + c * (2 * (p - 1) * m / p + 2 * (p - 2));
                 assert_int_equal(simulate(arena, &shape, &costs, &outcome), expected);
@@ -101,34 +128,45 @@ static void gpipe_pays_latency_once(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct engine_outcome outcome;
-    const struct pipeline_costs costs = {1000, 2000, 500};
-    const struct schedule_shape shape = {SCHEDULE_GPIPE, 4, 1, 8};
+    const struct pipeline_costs costs = {1000, 1000, 1000, 500};
+    const struct schedule_shape shape = {SCHEDULE_GPIPE, 4, 1, 8, NULL};
     assert_int_equal(simulate(arena, &shape, &costs, &outcome), 33000 + 2 * 3 * 500);
     arena_free(arena);
 }
 
+/* Two messages the same way at one instant, as a pair may send, go one behind the other in the
+ * engine; the longest path knows no such thing. There latency is left out. */
 static void the_engine_equals_the_longest_path(void **state)
 {
     (void)state;
     uint32_t cases = 0;
-    for (uint32_t kind = 0; kind < SCHEDULE_COUNT_; kind++) {
+    for (uint32_t kind = 0; kind < SCHEDULE_FILE; kind++) {
         for (uint32_t p = 2; p <= 7; p++) {
-            for (uint32_t i = 1; i <= 9; i++) {
+            for (uint32_t i = 1; i <= 18; i++) {
                 struct arena *arena = arena_new();
                 struct engine_outcome outcome;
                 const bool is_interleaved = kind == SCHEDULE_INTERLEAVED;
-                const struct schedule_shape shape = {(enum schedule_kind)kind, p,
-                                                     is_interleaved ? 1 + i % 4 : 1,
-                                                     is_interleaved ? p * (1 + i % 3) : i};
-                const struct pipeline_costs costs = {7 + 13 * i, 11 + 5 * i * p, (i % 4) * 9};
-                assert_int_equal(simulate(arena, &shape, &costs, &outcome),
-                                 pipeline_longest_path(arena, &shape, &costs));
-                cases++;
+                const bool has_pairs = kind == SCHEDULE_DUALPIPE || kind == SCHEDULE_DUALPIPEV;
+                const struct schedule_shape shape = {
+                    (enum schedule_kind)kind, p,
+                    is_interleaved ? 1 + i % 4 : chunks_of((enum schedule_kind)kind),
+                    is_interleaved ? p * (1 + i % 3) : i, NULL};
+                const struct pipeline_costs costs = {7 + 13 * i, 7 + 5 * i * p, 3 + i * (i % 5),
+                                                     has_pairs ? 0 : (i % 4) * 2};
+                if (schedule_is_possible(&shape)) {
+                    const struct schedule_costs path_costs = pipeline_schedule_costs(&costs);
+                    const struct schedule_times times = schedule_evaluate(
+                        arena, &shape, schedule_orders(arena, &shape), &path_costs);
+                    assert_int_equal(simulate(arena, &shape, &costs, &outcome),
+                                     (int64_t)times.makespan);
+                    cases++;
+                }
                 arena_free(arena);
             }
         }
     }
-    assert_int_equal(cases, 162);
+    assert_int_equal(cases, 6 * 108 + 18 +
+                                60); /* DualPipe: 8 + 6 + 4 even m from 2p on; V: 15 13 11 9 7 5 */
 }
 
 static double number(const struct doc_node *node, const char *path)
@@ -151,23 +189,36 @@ static void check_reference_file(const char *path, enum schedule_kind kind)
     for (struct doc_node *item = doc_find(root, "cases")->child; item != NULL; item = item->next) {
         const struct schedule_shape shape = {kind, (uint32_t)number(item, "p"),
                                              (uint32_t)number(item, "chunks_per_device"),
-                                             (uint32_t)number(item, "m")};
-        const struct pipeline_costs costs = {1000, 2000, 0};
+                                             (uint32_t)number(item, "m"), NULL};
+        const struct pipeline_costs costs = {1000, 1000, 1000, 0};
         struct engine_outcome outcome;
         const int64_t end = simulate(arena, &shape, &costs, &outcome);
         assert_int_equal(end, (int64_t)(number(item, "makespan") * 1000));
         cases++;
     }
-    assert_true(cases >= 9);
+    assert_true(cases >= 6);
     arena_free(arena);
 }
 
 static void the_reference_schedules_come_out_to_the_nanosecond(void **state)
 {
     (void)state;
-    check_reference_file("tests/closed_form/schedules/gpipe.json", SCHEDULE_GPIPE);
-    check_reference_file("tests/closed_form/schedules/1f1b.json", SCHEDULE_1F1B);
-    check_reference_file("tests/closed_form/schedules/interleaved_v2.json", SCHEDULE_INTERLEAVED);
+    static const struct {
+        const char *name;
+        enum schedule_kind kind;
+    } references[] = {{"gpipe", SCHEDULE_GPIPE},
+                      {"1f1b", SCHEDULE_1F1B},
+                      {"interleaved_v2", SCHEDULE_INTERLEAVED},
+                      {"zb_h1", SCHEDULE_ZB_H1},
+                      {"zb_h2", SCHEDULE_ZB_H2},
+                      {"zb_v", SCHEDULE_ZB_V},
+                      {"dualpipe", SCHEDULE_DUALPIPE},
+                      {"dualpipev", SCHEDULE_DUALPIPEV}};
+    for (size_t i = 0; i < sizeof references / sizeof references[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "tests/closed_form/schedules/%s.json", references[i].name);
+        check_reference_file(path, references[i].kind);
+    }
 }
 
 int main(void)

@@ -11,52 +11,11 @@
 
 #include "base/arena.h"
 #include "support/assert_close.h"
-#include "train/system.h"
-
-static const struct catalogue here = {{"."}, 1};
+#include "support/volume.h"
 
 /* Mixtral 8x7B: 45,097,156,608 parameters in experts, 1,605,636,096 besides. */
 static const double EXPERTS = 45097156608.0;
 static const double OTHERS = 1605636096.0;
-
-static const struct step_system *build(struct arena *arena, const char *text)
-{
-    struct diag *diag = diag_new(arena);
-    const struct doc_node *document = doc_parse(arena, "test.yaml", text, strlen(text), diag);
-    const struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
-    const struct step_job job = {scenario, NULL, 1};
-    return system_build(arena, &job, 1, (uint32_t)scenario->gpus, &(struct step_options){0});
-}
-
-/* The collectives of one operation on one stream of the first stage. */
-struct volume {
-    uint32_t count;
-    double bytes;      /* of their buffers */
-    double rank_bytes; /* that a rank sends */
-};
-
-static struct volume volume_of(const struct step_system *system, enum stream stream,
-                               enum collective_operation operation)
-{
-    const struct engine_program *program = &system->engine.programs[0];
-    struct volume volume = {0, 0, 0};
-    for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        const struct transfer_origin *origin =
-            &system->transfers.origins[program->tasks[stream][i].transfer];
-        assert_true(origin->is_head);
-        if (origin->operation == operation) {
-            volume.count++;
-            volume.bytes += origin->bytes;
-            volume.rank_bytes += origin->rank_bytes;
-        }
-    }
-    return volume;
-}
 
 static const char mixtral_text[] =
     "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\nsoftware: megatron-2024\n"
@@ -68,8 +27,8 @@ static void a_layer_with_experts_has_four_all_to_alls(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct step_system *system = build(arena, mixtral_text);
-    const struct volume volume = volume_of(system, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL);
+    const struct step_system *system = volume_system(arena, mixtral_text);
+    const struct volume volume = volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL);
     assert_int_equal(volume.count, 256);
     assert_close(volume.bytes, 256 * 67108864.0, 1e-15);
     assert_close(volume.rank_bytes, 256 * 58720256.0, 1e-15);
@@ -82,16 +41,17 @@ static void experts_are_reduced_over_the_ranks_that_hold_them(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct step_system *system = build(arena, mixtral_text);
-    const struct volume dense = volume_of(system, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
+    const struct step_system *system = volume_system(arena, mixtral_text);
+    const struct volume dense = volume_of(system, 0, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
     const struct volume experts =
-        volume_of(system, STREAM_EXPERT_REDUCE, COLLECTIVE_REDUCE_SCATTER);
-    const struct volume gathered = volume_of(system, STREAM_EXPERT_GATHER, COLLECTIVE_ALL_GATHER);
+        volume_of(system, 0, STREAM_EXPERT_REDUCE, COLLECTIVE_REDUCE_SCATTER);
+    const struct volume gathered =
+        volume_of(system, 0, STREAM_EXPERT_GATHER, COLLECTIVE_ALL_GATHER);
     assert_close(dense.bytes, 4 * OTHERS, 1e-14);
     assert_close(experts.bytes, 4 * EXPERTS / 8, 1e-14);
     assert_close(experts.rank_bytes, experts.bytes / 2, 1e-14);
     assert_close(gathered.bytes, 2 * EXPERTS / 8, 1e-14);
-    assert_close(volume_of(system, STREAM_DATA_GATHER, COLLECTIVE_ALL_GATHER).bytes, 2 * OTHERS,
+    assert_close(volume_of(system, 0, STREAM_DATA_GATHER, COLLECTIVE_ALL_GATHER).bytes, 2 * OTHERS,
                  1e-14);
     arena_free(arena);
 }
@@ -102,12 +62,12 @@ static void without_expert_ranks_experts_are_reduced_with_the_rest(void **state)
     (void)state;
     struct arena *arena = arena_new();
     const struct step_system *system =
-        build(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\n"
-                     "software: megatron-2024\n"
-                     "batch: {global: 16, micro: 1, sequence_length: 4096}\n");
+        volume_system(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\n"
+                             "software: megatron-2024\n"
+                             "batch: {global: 16, micro: 1, sequence_length: 4096}\n");
     assert_int_equal(system->engine.programs[0].counts[STREAM_EXPERT], 0);
     assert_int_equal(system->engine.programs[0].counts[STREAM_EXPERT_REDUCE], 0);
-    assert_close(volume_of(system, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER).bytes,
+    assert_close(volume_of(system, 0, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER).bytes,
                  4 * (OTHERS + EXPERTS), 1e-14);
     arena_free(arena);
 }
@@ -121,15 +81,15 @@ static void tensor_ranks_exchange_their_own_tokens_and_gather_copies(void **stat
     (void)state;
     struct arena *arena = arena_new();
     const struct step_system *system =
-        build(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\n"
-                     "software: megatron-2024\n"
-                     "parallel: {tp: 2, ep: 8, sequence_parallel: true}\n"
-                     "batch: {global: 8, micro: 1, sequence_length: 4096}\n");
+        volume_system(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\n"
+                             "software: megatron-2024\n"
+                             "parallel: {tp: 2, ep: 8, sequence_parallel: true}\n"
+                             "batch: {global: 8, micro: 1, sequence_length: 4096}\n");
     const double a = 4096.0 * 4096.0 * 2.0;
-    assert_close(volume_of(system, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL).bytes, 128 * a, 1e-15);
-    assert_close(volume_of(system, STREAM_TENSOR, COLLECTIVE_ALL_GATHER).bytes, (32 * 7 + 1) * a,
+    assert_close(volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL).bytes, 128 * a, 1e-15);
+    assert_close(volume_of(system, 0, STREAM_TENSOR, COLLECTIVE_ALL_GATHER).bytes, (32 * 7 + 1) * a,
                  1e-15);
-    assert_close(volume_of(system, STREAM_TENSOR, COLLECTIVE_REDUCE_SCATTER).bytes,
+    assert_close(volume_of(system, 0, STREAM_TENSOR, COLLECTIVE_REDUCE_SCATTER).bytes,
                  (32 * 6 + 2) * a, 1e-15);
     arena_free(arena);
 }
@@ -142,12 +102,12 @@ static void keys_and_values_are_gathered_twice_and_their_gradients_summed(void *
     (void)state;
     struct arena *arena = arena_new();
     const struct step_system *system =
-        build(arena, "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 128\n"
-                     "software: megatron-2024\n"
-                     "parallel: {tp: 8, cp: 16, sequence_parallel: true}\n"
-                     "batch: {global: 1, micro: 1, sequence_length: 131072}\n");
-    const struct volume gathered = volume_of(system, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER);
-    const struct volume summed = volume_of(system, STREAM_CONTEXT, COLLECTIVE_REDUCE_SCATTER);
+        volume_system(arena, "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 128\n"
+                             "software: megatron-2024\n"
+                             "parallel: {tp: 8, cp: 16, sequence_parallel: true}\n"
+                             "batch: {global: 1, micro: 1, sequence_length: 131072}\n");
+    const struct volume gathered = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER);
+    const struct volume summed = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_REDUCE_SCATTER);
     assert_int_equal(gathered.count, 2 * 126);
     assert_int_equal(summed.count, 126);
     assert_close(gathered.bytes, 252 * 67108864.0, 1e-15);
@@ -162,13 +122,179 @@ static void context_ranks_join_the_reduction_of_gradients(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct step_system *system =
-        build(arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n"
-                     "parallel: {cp: 2}\nbatch: {global: 4, micro: 1, sequence_length: 8192}\n");
-    const struct volume volume = volume_of(system, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
+    const struct step_system *system = volume_system(
+        arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n"
+               "parallel: {cp: 2}\nbatch: {global: 4, micro: 1, sequence_length: 8192}\n");
+    const struct volume volume =
+        volume_of(system, 0, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
     assert_close(volume.bytes, 4 * 8030261248.0, 1e-14);
     assert_int_equal(system->jobs[0].groups[GROUP_DATA].ranks, 8);
     assert_int_equal(system->jobs[0].groups[GROUP_CONTEXT].ranks, 2);
+    arena_free(arena);
+}
+
+/* ---- experts folded over other ranks -------------------------------------------------- */
+
+/* tp 2, etp 1, ep 8 > dp 4: a rank's own tokens are 2048, 2 copies of 4096 x 2 bytes: 33,554,432
+ * bytes an exchange, four a layer; nobody shares an expert, so nothing is gathered for them: over
+ * tp a layer gathers A = 4096 x 4096 x 2 forward once and backward twice, scatters A twice. */
+static void experts_on_single_ranks_gather_nothing(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 8\n"
+                             "software: megatron-2024\n"
+                             "parallel: {tp: 2, ep: 8, etp: 1, sequence_parallel: true}\n"
+                             "batch: {global: 4, micro: 1, sequence_length: 4096}\n");
+    const double a = 4096.0 * 4096.0 * 2.0;
+    const struct volume exchanged = volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL);
+    assert_int_equal(exchanged.count, 128);
+    assert_close(exchanged.bytes, 128 * a, 1e-15);
+    assert_close(exchanged.rank_bytes, 128 * a * 7 / 8, 1e-15);
+    assert_close(volume_of(system, 0, STREAM_TENSOR, COLLECTIVE_ALL_GATHER).bytes, (32 * 3 + 1) * a,
+                 1e-15);
+    assert_close(volume_of(system, 0, STREAM_TENSOR, COLLECTIVE_REDUCE_SCATTER).bytes,
+                 (32 * 2 + 2) * a, 1e-15);
+    assert_int_equal(system->engine.programs[0].counts[STREAM_EXPERT_TENSOR], 0);
+    arena_free(arena);
+}
+
+/* tp 4, etp 2, ep 4: what two ranks have is gathered, each a quarter of the tokens in two copies:
+ * A per gather, forward and backward; and scattered. */
+static void ranks_that_share_an_expert_gather_what_they_got(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 8\n"
+                             "software: megatron-2024\n"
+                             "parallel: {tp: 4, ep: 4, etp: 2, sequence_parallel: true}\n"
+                             "batch: {global: 2, micro: 1, sequence_length: 4096}\n");
+    const double a = 4096.0 * 4096.0 * 2.0;
+    const struct volume gathered =
+        volume_of(system, 0, STREAM_EXPERT_TENSOR, COLLECTIVE_ALL_GATHER);
+    const struct volume scattered =
+        volume_of(system, 0, STREAM_EXPERT_TENSOR, COLLECTIVE_REDUCE_SCATTER);
+    assert_int_equal(gathered.count, 64);
+    assert_close(gathered.bytes, 64 * a, 1e-15);
+    assert_close(scattered.bytes, 64 * a, 1e-15);
+    assert_close(volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL).bytes, 128 * a / 2,
+                 1e-15);
+    arena_free(arena);
+}
+
+/* ---- DeepSeek-V3 -------------------------------------------------------------------------- */
+
+static const char deepseek_text[] =
+    "model: deepseek-v3\ncluster: h800-3200\ngpus: 64\nsoftware: deepseek-2024\n"
+    "precision: fp8\nparallel: {ep: 64}\n"
+    "batch: {global: 64, micro: 1, sequence_length: 4096}\n";
+
+/* 4096 tokens, 8 copies of 7168: 234,881,024 bytes in fp8 to the experts, and an fp32 scale for
+ * each 128 of them; 469,762,048 in bf16 back; twice each; 58 layers with experts and one of
+ * multi-token prediction. */
+static void deepseek_sends_fp8_and_gets_bf16_back(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(arena, deepseek_text);
+    const struct volume volume = volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL);
+    assert_int_equal(volume.count, 59 * 4);
+    assert_close(volume.bytes, 59 * 2 * (234881024.0 * (1 + 4.0 / 128) + 469762048.0), 1e-12);
+    arena_free(arena);
+}
+
+/* A token goes to at most 4 of 8 nodes: of 117,440,512 bytes of fp8, and 234,881,024 of bf16, those
+ * for other nodes, 7/8, leave a NIC. */
+static void deepseek_sends_a_token_once_to_a_node(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(arena, deepseek_text);
+    const struct group_shape *shape = &system->jobs[0].groups[GROUP_EXPERT];
+    assert_true(shape->ranks == 64 && shape->nodes == 8);
+    assert_close(shape->group.node_share * 234881024.0, 117440512.0, 1e-15);
+    struct collective_phase phases[COLLECTIVE_PHASES_MAX];
+    assert_int_equal(collective_phases(COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &shape->group,
+                                       234881024.0, phases),
+                     1);
+    struct fabric_route route;
+    group_route(&system->setting, shape, COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, 0, &route);
+    uint32_t nics = 0;
+    for (uint32_t i = 0; i < route.count; i++) {
+        if (fabric_link_kind(&system->fabric, route.crossings[i].link) == LINK_NIC_OUT) {
+            const double sent =
+                phases[0].bytes * (double)route.crossings[i].usage / FLUID_USAGE_ONE;
+            assert_close(sent, 7.0 / 8 * 117440512.0, 1e-5); /* usages are integers */
+            nics++;
+        }
+    }
+    assert_int_equal(nics, 64);
+    arena_free(arena);
+}
+
+/* With an uneven router one rank gets more than the mean, as plan/routing draws it, and the
+ * exchange is as slow as the way into that rank. */
+static void a_hot_rank_slows_the_exchange(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *even = volume_system(arena, mixtral_text);
+    char text[1024];
+    snprintf(text, sizeof text, "%srouting: {distribution: lognormal, spread: 0.5}\n",
+             mixtral_text);
+    const struct step_system *hot = volume_system(arena, text);
+    const struct group_shape *shape = &hot->jobs[0].groups[GROUP_EXPERT];
+    const double hottest = routing_of(hot->jobs[0].is.scenario).hottest_rank;
+    assert_true(hottest > 1.1);
+    assert_close(shape->group.hottest, hottest, 1e-15);
+    struct fabric_route straight;
+    struct fabric_route slowed;
+    group_route(&even->setting, &even->jobs[0].groups[GROUP_EXPERT], COLLECTIVE_ALL_TO_ALL,
+                ALGORITHM_DIRECT, 0, &straight);
+    group_route(&hot->setting, shape, COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, 0, &slowed);
+    struct collective_phase phases[COLLECTIVE_PHASES_MAX];
+    (void)collective_phases(COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &shape->group, 8, phases);
+    /* Seven ranks send hottest / 8 each to the one; of even parts 1 / 8. */
+    assert_close(phases[0].bytes / (double)slowed.cap_bytes_per_s,
+                 hottest * 7 / (double)straight.cap_bytes_per_s, 1e-5);
+    arena_free(arena);
+}
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+/* Llama 3 8B on 8 GPUs, half of the optimizer on the host: of a rank's shard, an eighth, half of
+ * the fp32 gradients go out and half of the bf16 parameters come back. */
+static void half_of_an_offloaded_optimizer_crosses_the_host_link(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(
+        arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n"
+               "parallel: {zero: 1}\noffload: {optimizer: 50 %}\n"
+               "batch: {global: 8, micro: 1, sequence_length: 8192}\n");
+    const double shard = 8030261248.0 / 8;
+    const struct engine_program *program = &system->engine.programs[0];
+    const struct transfer_origin *origins = system->transfers.origins;
+    assert_int_equal(program->counts[STREAM_OFFLOAD], 2); /* gradients, and the CPU's work */
+    assert_close(origins[program->tasks[STREAM_OFFLOAD][0].transfer].bytes, shard / 2 * 4, 1e-9);
+    assert_close(volume_of(system, 0, STREAM_FETCH, COLLECTIVE_SEND).bytes, shard / 2 * 2, 1e-9);
+    /* Every GPU has a link of its own each way. */
+    for (uint32_t rank = 0; rank < 8; rank++) {
+        const struct engine_actor *actor = &system->engine.actors[rank];
+        const struct engine_channel *out =
+            &system->engine.channels[actor->channels[STREAM_OFFLOAD]];
+        const struct engine_path *path = &system->engine.paths[out->path_first];
+        assert_int_equal(out->member_count, 1);
+        assert_int_equal(out->path_count, 2);
+        assert_int_equal(path->crossing_count, 1);
+        assert_int_equal(
+            fabric_link_kind(&system->fabric, system->engine.crossings[path->crossing_first].link),
+            LINK_HOST);
+        const struct engine_channel *back = &system->engine.channels[actor->channels[STREAM_FETCH]];
+        assert_int_equal(system->engine.paths[back->path_first].cap_bytes_per_s, 63000000000);
+    }
     arena_free(arena);
 }
 
@@ -181,6 +307,12 @@ int main(void)
         cmocka_unit_test(tensor_ranks_exchange_their_own_tokens_and_gather_copies),
         cmocka_unit_test(keys_and_values_are_gathered_twice_and_their_gradients_summed),
         cmocka_unit_test(context_ranks_join_the_reduction_of_gradients),
+        cmocka_unit_test(experts_on_single_ranks_gather_nothing),
+        cmocka_unit_test(ranks_that_share_an_expert_gather_what_they_got),
+        cmocka_unit_test(deepseek_sends_fp8_and_gets_bf16_back),
+        cmocka_unit_test(deepseek_sends_a_token_once_to_a_node),
+        cmocka_unit_test(a_hot_rank_slows_the_exchange),
+        cmocka_unit_test(half_of_an_offloaded_optimizer_crosses_the_host_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

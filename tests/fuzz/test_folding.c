@@ -1,6 +1,6 @@
 /* Folded equals unfolded, to the nanosecond and cause by cause and GPU by GPU.
  *
- * Usage: test_folding [SEED [FIRST [COUNT]]]; without arguments seed 1, 400 scenarios. */
+ * Usage: test_folding [SEED [FIRST [COUNT]]]; without arguments seed 1, 1000 scenarios. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "plan/memory.h"
 #include "support/random_scenario.h"
+#include "train/groups.h"
 #include "train/step.h"
 
 struct family {
@@ -75,6 +76,69 @@ static void folded_equals_unfolded_for_every_gpu(void **state)
     assert_true(family->count < 100 || folded_ranks > family->count / 2);
 }
 
+/* What a family must hold to mean something: each way to train, and each kind of group. */
+struct coverage {
+    uint32_t schedules[SCHEDULE_COUNT_];
+    uint32_t contexts[CONTEXT_COUNT_];
+    uint32_t groups[GROUP_KIND_COUNT_];
+    uint32_t orders, wide_experts, offloads, loras, uneven, limited, overlapped, precise;
+};
+
+static void count_groups(const struct scenario *scenario, struct coverage *coverage)
+{
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        coverage->groups[kind] += groups_count((enum group_kind)kind, scenario, &mesh) > 0;
+    }
+    /* What plan/memory keeps on a rank is what plan/mesh lays there. */
+    if (scenario->parallel.zero > 0) {
+        assert_int_equal(mesh_shards(&mesh, MESH_DATA), memory_dense_shards(&scenario->parallel));
+        assert_int_equal(mesh_shards(&mesh, MESH_EXPERT_DATA),
+                         memory_expert_shards(&scenario->parallel));
+    }
+}
+
+static void count_ways(const struct scenario *scenario, struct coverage *coverage)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const bool is_usual = parallel->order[0] == AXIS_TP && parallel->order[4] == AXIS_PP;
+    coverage->schedules[parallel->schedule]++;
+    coverage->contexts[parallel->context] += parallel->cp > 1;
+    coverage->orders += !is_usual;
+    coverage->wide_experts += parallel->ep > parallel->cp * parallel->dp;
+    coverage->offloads += scenario->offload.optimizer > 0;
+    coverage->loras += scenario->lora.rank > 0;
+    coverage->uneven += scenario->routing.kind != ROUTING_EVEN;
+    coverage->limited += scenario->model.group_limit > 0;
+    coverage->overlapped += parallel->overlaps_experts;
+    coverage->precise += scenario->precision == PRECISION_FP8;
+}
+
+static void every_way_to_train_is_among_the_random_scenarios(void **state)
+{
+    const struct family *family = *state;
+    struct coverage coverage = {.orders = 0};
+    for (uint64_t i = 0; i < 400; i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario = random_scenario(arena, family->seed, i);
+        count_groups(scenario, &coverage);
+        count_ways(scenario, &coverage);
+        arena_free(arena);
+    }
+    for (uint32_t kind = 0; kind < SCHEDULE_FILE; kind++) {
+        assert_true(coverage.schedules[kind] >= 5);
+    }
+    for (uint32_t kind = 0; kind < CONTEXT_COUNT_; kind++) {
+        assert_true(coverage.contexts[kind] >= 10);
+    }
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        assert_true(coverage.groups[kind] >= 5);
+    }
+    assert_true(coverage.orders >= 50 && coverage.wide_experts >= 5 && coverage.offloads >= 10);
+    assert_true(coverage.loras >= 10 && coverage.uneven >= 10 && coverage.limited >= 10);
+    assert_true(coverage.overlapped >= 5 && coverage.precise >= 30);
+}
+
 /* A slowed GPU computes longer: its own compute, launch and optimizer time rise. */
 static void slowing_any_gpu_changes_that_gpus_breakdown(void **state)
 {
@@ -126,8 +190,9 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 400};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : 1000};
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(every_way_to_train_is_among_the_random_scenarios, &family),
         cmocka_unit_test_prestate(folded_equals_unfolded_for_every_gpu, &family),
         cmocka_unit_test_prestate(slowing_any_gpu_changes_that_gpus_breakdown, &family),
         cmocka_unit_test_prestate(one_slow_gpu_splits_only_what_it_touches, &family),

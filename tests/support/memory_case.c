@@ -55,7 +55,9 @@ void memory_case_cut(struct memory_case *c, struct memory_cut cut)
     parallel->pp = cut.pp;
     parallel->dp = cut.dp;
     parallel->ep = 1;
+    parallel->etp = cut.tp;
     parallel->zero = cut.zero;
+    parallel->zero_group = cut.dp;
     parallel->virtual_stages = cut.virtual_stages;
     parallel->schedule = cut.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
     parallel->layers_per_chunk = c->layers;
@@ -72,6 +74,14 @@ void memory_case_init(struct memory_case *c, struct model model, int64_t sequenc
 {
     *c = (struct memory_case){0};
     c->scenario.model = model;
+    model_finish(&c->scenario.model);
+    c->scenario.optimizer = (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true};
+    c->scenario.software.memory = (struct software_memory){
+        .backward_gradients = PRECISION_COUNT_,
+        .step_gradients = PRECISION_COUNT_,
+        .has_weights_beside_master = true,
+        .keeps_expert_results = true,
+    };
     c->scenario.precision = PRECISION_FP16;
     c->scenario.software.attention = ATTENTION_UNFUSED;
     c->scenario.software.gradient_precision = PRECISION_FP32;
@@ -90,6 +100,14 @@ void memory_case_llama(struct memory_case *c, struct llama_shape shape, int64_t 
     memory_case_init(c, llama3(shape), sequence_length);
     c->scenario.precision = PRECISION_BF16;
     c->scenario.software.attention = ATTENTION_FA2;
+}
+
+void memory_case_context(struct memory_case *c, int64_t cp)
+{
+    struct parallel *parallel = &c->scenario.parallel;
+    parallel->cp = cp;
+    parallel->zero_group = cp * parallel->dp;
+    c->scenario.gpus = parallel->tp * cp * parallel->pp * parallel->dp;
 }
 
 double memory_case_worst(const struct memory_case *c)

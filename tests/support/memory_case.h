@@ -34,6 +34,9 @@ void memory_case_llama(struct memory_case *c, struct llama_shape shape, int64_t 
 /* Gives each chunk as many layers; what is left goes to the first chunks. */
 void memory_case_cut(struct memory_case *c, struct memory_cut cut);
 
+/* Splits each sequence over `cp` ranks, with so many more GPUs. */
+void memory_case_context(struct memory_case *c, int64_t cp);
+
 /* Bytes of the fullest stage. */
 double memory_case_worst(const struct memory_case *c);
 

@@ -3,7 +3,75 @@
 #include "base/arena.h"
 #include "base/check.h"
 
-enum { COMPUTE, SEND_FORWARD, RECEIVE_FORWARD, SEND_BACKWARD, RECEIVE_BACKWARD, STREAMS };
+/* Up: to the next stage, from the last one to the first. A stage takes messages in the order in
+ * which its neighbour sends them. */
+enum { COMPUTE, SEND_UP, RECEIVE_UP, SEND_DOWN, RECEIVE_DOWN, STREAMS };
+
+/* What a message brings: a microbatch's activations or gradients, for a slot. */
+struct message {
+    uint32_t slot;
+    uint32_t microbatch;
+    bool is_gradient;
+};
+
+struct messages {
+    struct message *list[2]; /* [is_down] */
+    uint32_t counts[2];
+};
+
+struct pipeline {
+    struct arena *arena;
+    const struct pipeline_costs *costs;
+    struct schedule_line line;
+    struct messages *sent; /* by each stage */
+};
+
+/* What an action sends: at most its activations and its gradients. */
+static uint32_t messages_of(const struct schedule_line *line, uint32_t stage,
+                            const struct schedule_action *action, struct message *messages)
+{
+    uint32_t count = 0;
+    if (schedule_action_is_forward(action)) {
+        const uint32_t next = line->slots[stage * line->chunks + action->chunk].next;
+        messages[count] = (struct message){next, action->microbatch, false};
+        count += next != SCHEDULE_NOWHERE && next / line->chunks != stage;
+    }
+    if (schedule_action_is_backward(action)) {
+        const uint32_t slot = stage * line->chunks + schedule_backward_chunk(action);
+        const uint32_t previous = line->slots[slot].previous;
+        messages[count] = (struct message){previous, schedule_backward_microbatch(action), true};
+        count += previous != SCHEDULE_NOWHERE && previous / line->chunks != stage;
+    }
+    return count;
+}
+
+/* With two stages, both neighbours are the other one: back to stage 0 counts as down. */
+static uint32_t is_down(const struct schedule_line *line, uint32_t from, uint32_t slot)
+{
+    const uint32_t to = slot / line->chunks;
+    if (line->stages == 2) {
+        return to < from ? 1 : 0;
+    }
+    return (from + 1) % line->stages == to ? 0 : 1;
+}
+
+static void list_messages(const struct pipeline *pipeline, uint32_t stage)
+{
+    const struct schedule_line *line = &pipeline->line;
+    const struct schedule_order *order = &line->orders[stage];
+    struct messages *sent = &pipeline->sent[stage];
+    for (uint32_t down = 0; down < 2; down++) {
+        sent->list[down] = arena_array(pipeline->arena, 2 * order->count, sizeof(struct message));
+    }
+    for (uint64_t i = 0; i < order->count; i++) {
+        struct message messages[2];
+        const uint32_t count = messages_of(line, stage, &order->actions[i], messages);
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t down = is_down(line, stage, messages[k].slot);
+            sent->list[down][sent->counts[down]++] = messages[k];
+        }
+    }
+}
 
 struct program_lists {
     struct task *tasks[STREAMS];
@@ -15,51 +83,87 @@ static void append(struct program_lists *lists, uint32_t stream, const struct ta
     lists->tasks[stream][lists->counts[stream]++] = *task;
 }
 
-static void compute_after(struct program_lists *lists, int64_t ns, uint32_t receive_stream)
+/* Waits for the message for `slot`, if it comes from another stage. */
+static void wait_for(const struct pipeline *pipeline, uint32_t from, struct message wanted,
+                     struct task *task)
 {
-    struct task task = {.kind = TASK_COMPUTE, .cause = PIPELINE_CAUSE_WORK, .work_ns = ns};
-    if (receive_stream != COMPUTE) {
-        append(lists, receive_stream, &(struct task){.kind = TASK_RECEIVE});
-        task.wait_count = 1;
-        task.wait_stream[0] = (uint8_t)receive_stream;
-        task.wait_ended[0] = lists->counts[receive_stream];
+    const struct schedule_line *line = &pipeline->line;
+    const uint32_t stage = wanted.slot / line->chunks;
+    if (from == SCHEDULE_NOWHERE || from / line->chunks == stage) {
+        return;
+    }
+    const uint32_t sender = from / line->chunks;
+    const uint32_t down = is_down(line, sender, wanted.slot);
+    const struct messages *sent = &pipeline->sent[sender];
+    uint32_t at = 0;
+    while (sent->list[down][at].slot != wanted.slot ||
+           sent->list[down][at].microbatch != wanted.microbatch ||
+           sent->list[down][at].is_gradient != wanted.is_gradient) {
+        at++;
+        sim_assert(at < sent->counts[down]);
+    }
+    task->wait_stream[task->wait_count] = down == 1 ? RECEIVE_DOWN : RECEIVE_UP;
+    task->wait_ended[task->wait_count++] = at + 1;
+}
+
+static int64_t work_of(const struct pipeline_costs *costs, const struct schedule_action *action)
+{
+    const bool has_weights = action->operation == SCHEDULE_BACKWARD ||
+                             action->operation == SCHEDULE_WEIGHTS ||
+                             action->operation == SCHEDULE_PAIR;
+    return (schedule_action_is_forward(action) ? costs->forward_ns : 0) +
+           (schedule_action_is_backward(action) ? costs->backward_ns : 0) +
+           (has_weights ? costs->weights_ns : 0);
+}
+
+static void add_action(const struct pipeline *pipeline, struct program_lists *lists, uint32_t stage,
+                       const struct schedule_action *action)
+{
+    const struct schedule_line *line = &pipeline->line;
+    struct task task = {.kind = TASK_COMPUTE,
+                        .cause = PIPELINE_CAUSE_WORK,
+                        .work_ns = work_of(pipeline->costs, action)};
+    if (schedule_action_is_forward(action)) {
+        const uint32_t slot = stage * line->chunks + action->chunk;
+        wait_for(pipeline, line->slots[slot].previous,
+                 (struct message){slot, action->microbatch, false}, &task);
+    }
+    if (schedule_action_is_backward(action)) {
+        const uint32_t slot = stage * line->chunks + schedule_backward_chunk(action);
+        wait_for(pipeline, line->slots[slot].next,
+                 (struct message){slot, schedule_backward_microbatch(action), true}, &task);
     }
     append(lists, COMPUTE, &task);
+    struct message messages[2];
+    const uint32_t count = messages_of(line, stage, action, messages);
+    for (uint32_t k = 0; k < count; k++) {
+        struct task send = {.kind = TASK_SEND, .wait_count = 1};
+        send.wait_stream[0] = COMPUTE;
+        send.wait_ended[0] = lists->counts[COMPUTE];
+        append(lists, is_down(line, stage, messages[k].slot) == 1 ? SEND_DOWN : SEND_UP, &send);
+    }
 }
 
-static void send_after(struct program_lists *lists, uint32_t stream)
+static struct engine_program build_program(const struct pipeline *pipeline, uint32_t stage)
 {
-    struct task task = {.kind = TASK_SEND, .wait_count = 1};
-    task.wait_stream[0] = COMPUTE;
-    task.wait_ended[0] = lists->counts[COMPUTE];
-    append(lists, stream, &task);
-}
-
-static struct engine_program build_program(struct arena *arena, const struct schedule_shape *shape,
-                                           const struct pipeline_costs *costs, uint32_t stage)
-{
-    const uint32_t count = 2 * shape->chunks * shape->microbatches;
-    const uint32_t last_piece = shape->chunks * shape->stages - 1;
-    const struct schedule_action *actions = schedule_actions(arena, shape, stage);
+    const struct schedule_line *line = &pipeline->line;
+    const struct schedule_order *order = &line->orders[stage];
+    const uint32_t below = (stage + line->stages - 1) % line->stages;
+    const uint32_t above = (stage + 1) % line->stages;
+    const uint32_t receives[] = {pipeline->sent[below].counts[0], pipeline->sent[above].counts[1]};
+    const size_t room = 2 * order->count + receives[0] + receives[1];
     struct program_lists lists = {{NULL}, {0}};
     for (uint32_t s = 0; s < STREAMS; s++) {
-        lists.tasks[s] = arena_array(arena, count, sizeof(struct task));
+        lists.tasks[s] = arena_array(pipeline->arena, room, sizeof(struct task));
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t piece = actions[i].chunk * shape->stages + stage;
-        if (actions[i].is_backward) {
-            compute_after(&lists, costs->backward_ns,
-                          piece == last_piece ? (uint32_t)COMPUTE : (uint32_t)RECEIVE_BACKWARD);
-            if (piece > 0) {
-                send_after(&lists, SEND_BACKWARD);
-            }
-        } else {
-            compute_after(&lists, costs->forward_ns,
-                          piece == 0 ? (uint32_t)COMPUTE : (uint32_t)RECEIVE_FORWARD);
-            if (piece < last_piece) {
-                send_after(&lists, SEND_FORWARD);
-            }
+    for (uint32_t down = 0; down < 2; down++) {
+        for (uint32_t i = 0; i < receives[down]; i++) {
+            append(&lists, down == 1 ? RECEIVE_DOWN : RECEIVE_UP,
+                   &(struct task){.kind = TASK_RECEIVE});
         }
+    }
+    for (uint64_t i = 0; i < order->count; i++) {
+        add_action(pipeline, &lists, stage, &order->actions[i]);
     }
     struct engine_program program = {.step_tasks = 0};
     for (uint32_t s = 0; s < STREAMS; s++) {
@@ -82,6 +186,15 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
                                      const struct pipeline_costs *costs)
 {
     const uint32_t p = shape->stages;
+    const struct pipeline pipeline = {
+        .arena = arena,
+        .costs = costs,
+        .line = schedule_line_of(arena, shape, schedule_orders(arena, shape)),
+        .sent = arena_array(arena, p, sizeof(struct messages)),
+    };
+    for (uint32_t s = 0; s < p; s++) {
+        list_messages(&pipeline, s);
+    }
     struct engine_program *programs = arena_array(arena, p, sizeof *programs);
     struct engine_actor *actors = arena_array(arena, p, sizeof *actors);
     struct engine_channel *channels = arena_array(arena, 2u * p, sizeof *channels);
@@ -90,7 +203,7 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
     struct engine_transfer *transfer = arena_alloc(arena, sizeof *transfer);
     transfer->latency_ns = costs->latency_ns;
     for (uint32_t s = 0; s < p; s++) {
-        programs[s] = build_program(arena, shape, costs, s);
+        programs[s] = build_program(&pipeline, s);
         actors[s] =
             (struct engine_actor){.program = s, .speed = ENGINE_FULL_SPEED, .multiplicity = 1};
         for (uint32_t i = 0; i < ENGINE_STREAMS_MAX; i++) {
@@ -99,10 +212,10 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
     }
     for (uint32_t s = 0; s < p && p > 1; s++) { /* the last pair is used by interleaving only */
         const uint32_t next = (s + 1) % p;
-        bind(actors, members, 2 * s, (struct engine_member){s, SEND_FORWARD, 1},
-             (struct engine_member){next, RECEIVE_FORWARD, 1});
-        bind(actors, members, 2 * s + 1, (struct engine_member){next, SEND_BACKWARD, 1},
-             (struct engine_member){s, RECEIVE_BACKWARD, 1});
+        bind(actors, members, 2 * s, (struct engine_member){s, SEND_UP, 1},
+             (struct engine_member){next, RECEIVE_UP, 1});
+        bind(actors, members, 2 * s + 1, (struct engine_member){next, SEND_DOWN, 1},
+             (struct engine_member){s, RECEIVE_DOWN, 1});
     }
     for (uint32_t c = 0; c < 2 * p; c++) {
         channels[c] = (struct engine_channel){.kind = CHANNEL_PAIR,
@@ -138,94 +251,13 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
     return system;
 }
 
-/* ---- the slow twin ------------------------------------------------------------ */
-
-struct relaxation {
-    const struct schedule_shape *shape;
-    const struct pipeline_costs *costs;
-    int64_t *forward_end; /* [piece][microbatch]; -1: unknown */
-    int64_t *backward_end;
-    struct schedule_action **orders;
-    uint32_t *done;   /* per stage: actions placed */
-    int64_t *free_at; /* per stage */
-};
-
-static int64_t *cell(const struct relaxation *r, int64_t *table, uint32_t piece, uint32_t mb)
+struct schedule_costs pipeline_schedule_costs(const struct pipeline_costs *costs)
 {
-    return &table[(size_t)piece * r->shape->microbatches + mb];
-}
-
-/* When an action's input is there, -1 if that is not known yet. */
-static int64_t input_at(const struct relaxation *r, const struct schedule_action *action,
-                        uint32_t piece)
-{
-    const uint32_t last = r->shape->chunks * r->shape->stages - 1;
-    int64_t at;
-    if (!action->is_backward) {
-        if (piece == 0) {
-            return 0;
-        }
-        at = *cell(r, r->forward_end, piece - 1, action->microbatch);
-    } else {
-        if (piece == last) {
-            return 0;
-        }
-        at = *cell(r, r->backward_end, piece + 1, action->microbatch);
-    }
-    const bool is_local = r->shape->stages == 1;
-    return at < 0 ? -1 : at + (is_local ? 0 : r->costs->latency_ns);
-}
-
-static bool place_next(struct relaxation *r, uint32_t stage)
-{
-    const uint32_t count = 2 * r->shape->chunks * r->shape->microbatches;
-    if (r->done[stage] == count) {
-        return false;
-    }
-    const struct schedule_action *action = &r->orders[stage][r->done[stage]];
-    const uint32_t piece = action->chunk * r->shape->stages + stage;
-    const int64_t input = input_at(r, action, piece);
-    if (input < 0) {
-        return false;
-    }
-    const int64_t start = input > r->free_at[stage] ? input : r->free_at[stage];
-    const int64_t end =
-        start + (action->is_backward ? r->costs->backward_ns : r->costs->forward_ns);
-    *cell(r, action->is_backward ? r->backward_end : r->forward_end, piece, action->microbatch) =
-        end;
-    r->free_at[stage] = end;
-    r->done[stage]++;
-    return true;
-}
-
-int64_t pipeline_longest_path(struct arena *arena, const struct schedule_shape *shape,
-                              const struct pipeline_costs *costs)
-{
-    const size_t cells = (size_t)shape->chunks * shape->stages * shape->microbatches;
-    struct relaxation r = {.shape = shape, .costs = costs};
-    r.forward_end = arena_array(arena, cells, sizeof *r.forward_end);
-    r.backward_end = arena_array(arena, cells, sizeof *r.backward_end);
-    for (size_t i = 0; i < cells; i++) {
-        r.forward_end[i] = r.backward_end[i] = -1;
-    }
-    r.orders = arena_array(arena, shape->stages, sizeof *r.orders);
-    r.done = arena_array(arena, shape->stages, sizeof *r.done);
-    r.free_at = arena_array(arena, shape->stages, sizeof *r.free_at);
-    for (uint32_t s = 0; s < shape->stages; s++) {
-        r.orders[s] = schedule_actions(arena, shape, s);
-    }
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t s = 0; s < shape->stages; s++) {
-            while (place_next(&r, s)) {
-                moved = true;
-            }
-        }
-    }
-    int64_t makespan = 0;
-    for (uint32_t s = 0; s < shape->stages; s++) {
-        sim_assert(r.done[s] == 2 * shape->chunks * shape->microbatches);
-        makespan = r.free_at[s] > makespan ? r.free_at[s] : makespan;
-    }
-    return makespan;
+    return (struct schedule_costs){
+        .forward = (double)costs->forward_ns,
+        .backward = (double)costs->backward_ns,
+        .weights = (double)costs->weights_ns,
+        .pair = (double)(costs->forward_ns + costs->backward_ns + costs->weights_ns),
+        .latency = (double)costs->latency_ns,
+    };
 }

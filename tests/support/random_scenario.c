@@ -32,13 +32,20 @@ static int64_t power_of_two(struct dice *dice, uint64_t exponents)
     return (int64_t)1 << roll(dice, exponents);
 }
 
-/* false: dense models without context parallelism only. */
+/* false: dense models without context parallelism and other options only. */
 static const bool draws_all_groups = true;
 
 struct layout {
     int64_t tp, cp, pp, dp, ep, chunks, microbatches, micro, zero, gpus_per_node;
     int64_t experts, experts_per_token, shared_experts, dense_layers;
     const char *schedule;
+    /* choose_options */
+    int64_t etp, zero_group, redundant_experts, group_limit;
+    const char *order, *cp_type, *reshard, *precision, *fp8_recipe;
+    bool needs_sequence_parallel, overlaps_experts, is_hot, has_capacity;
+    int64_t recompute; /* 0: as drawn; then layers, modules */
+    int64_t offload;   /* bits: optimizer, activations */
+    bool has_lora, dispatches_fp8, has_mtp, has_no_clipping;
 };
 
 static struct layout choose_layout(struct dice *dice)
@@ -95,6 +102,86 @@ static void choose_groups(struct dice *dice, struct layout *l)
     }
 }
 
+/* Schedules that keep weight gradients apart, or run both ways. */
+static void choose_schedule(struct dice *dice, struct layout *l)
+{
+    static const char *const names[] = {"zb-h1", "zb-h2", "zb-v", "dualpipev", "dualpipe"};
+    if (l->pp == 1 || !chance(dice, 2)) {
+        return;
+    }
+    const uint64_t which = roll(dice, l->pp % 2 == 0 ? 5 : 4);
+    l->schedule = names[which];
+    l->chunks = which < 2 ? 1 : 2;
+    if (which > 2) {
+        l->microbatches = 2 * l->pp * (1 + (int64_t)roll(dice, 2));
+    }
+}
+
+/* Experts over other ranks than the rest is: also over tensor-parallel ranks. */
+static void choose_folding(struct dice *dice, struct layout *l)
+{
+    const int64_t stage = l->tp * l->cp * l->dp;
+    if (l->experts == 0) {
+        return;
+    }
+    l->etp = chance(dice, 2) ? 1 : l->tp;
+    l->needs_sequence_parallel = l->etp != l->tp;
+    l->ep = power_of_two(dice, 4);
+    while (l->experts % l->ep != 0 || stage % (l->ep * l->etp) != 0) {
+        l->ep /= 2;
+    }
+    l->is_hot = chance(dice, 2);
+    l->redundant_experts = l->ep * (int64_t)roll(dice, 2);
+    l->has_capacity = chance(dice, 4);
+    l->group_limit = l->experts_per_token <= 2 && chance(dice, 2) ? 2 : 0;
+    const bool alternates =
+        strcmp(l->schedule, "1f1b") == 0 || strcmp(l->schedule, "interleaved") == 0;
+    l->overlaps_experts = alternates && chance(dice, 3);
+}
+
+static void choose_none(struct layout *l)
+{
+    l->etp = l->tp;
+    l->zero_group = l->cp * l->dp;
+    l->order = "tp-cp-ep-dp-pp";
+    l->cp_type = "all-gather";
+    l->reshard = "after-forward";
+    l->precision = "bf16";
+    l->fp8_recipe = "delayed";
+}
+
+/* With dice of its own again. One in three has none of these. */
+static void choose_options(struct dice *dice, struct layout *l)
+{
+    static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-cp-pp-ep-dp", "tp-pp-cp-ep-dp",
+                                         "dp-tp-cp-ep-pp", "pp-dp-ep-tp-cp", "cp-ep-tp-dp-pp"};
+    static const char *const contexts[] = {"all-gather", "ring", "ulysses"};
+    static const char *const reshards[] = {"after-forward", "after-backward", "after-step"};
+    static const char *const recipes[] = {"delayed", "current", "blockwise"};
+    choose_none(l);
+    if (chance(dice, 3)) {
+        return;
+    }
+    choose_schedule(dice, l);
+    choose_folding(dice, l);
+    l->order = orders[roll(dice, 6)];
+    l->cp_type = contexts[roll(dice, l->tp * l->cp <= 16 ? 3 : 2)];
+    l->reshard = reshards[roll(dice, 3)];
+    l->fp8_recipe = recipes[roll(dice, 3)];
+    l->dispatches_fp8 = chance(dice, 2);
+    l->precision = chance(dice, 3) ? "fp8" : "bf16";
+    if (chance(dice, 2)) {
+        l->zero_group = power_of_two(dice, 4);
+        l->zero_group = l->zero_group < l->cp * l->dp ? l->zero_group : l->cp * l->dp;
+    }
+    l->zero = chance(dice, 6) ? 3 : l->zero;
+    l->recompute = (int64_t)roll(dice, 4);
+    l->offload = (int64_t)roll(dice, 8);
+    l->has_lora = chance(dice, 5);
+    l->has_mtp = chance(dice, 5);
+    l->has_no_clipping = chance(dice, 5);
+}
+
 static void print_experts(FILE *out, const struct layout *l)
 {
     if (l->experts > 0) {
@@ -103,6 +190,9 @@ static void print_experts(FILE *out, const struct layout *l)
                 "  shared_experts: %lld\n  dense_layers: %lld\n",
                 (long long)l->experts, (long long)l->experts_per_token,
                 (long long)l->shared_experts, (long long)l->dense_layers);
+    }
+    if (l->group_limit > 0) {
+        fprintf(out, "  expert_groups: 4\n  group_limit: %lld\n", (long long)l->group_limit);
     }
 }
 
@@ -126,18 +216,20 @@ static void print_cluster(FILE *out, struct dice *dice, const struct layout *l)
 static void print_gpu(FILE *out)
 {
     fprintf(out, "gpu:\n  gpu: inline\n  source: made up\n  architecture: hopper\n"
-                 "  peak: {fp32: 10 TFLOP/s, fp16: 100 TFLOP/s, bf16: 100 TFLOP/s}\n"
+                 "  peak: {fp32: 10 TFLOP/s, fp16: 100 TFLOP/s, bf16: 100 TFLOP/s, "
+                 "fp8: 200 TFLOP/s}\n"
                  "  memory: 1000 GB\n  memory_bandwidth: 1 TB/s\n  sms: 100\n  tdp: 400 W\n"
                  "  host_link: 20 GB/s\n"
                  "  price: {gpu_hour: 1 USD}\n"
                  "  power: {idle_fraction: 0.2, busy_fraction: 0.8}\n"
                  "  memory_kernels: {efficiency: 1}\n  launch: {time: 4 us}\n"
                  "  gemm: {tile_m: 128, tile_n: 128, efficiency: 1, k_half: 0}\n"
+                 "  gemm_fp8: {efficiency: 1, k_half: 0, provenance: assumed, source: made up}\n"
                  "  attention:\n    fa2: {forward: 50 TFLOP/s, backward: 50 TFLOP/s, "
                  "length_half: 0}\n");
 }
 
-static void print_software(FILE *out, struct dice *dice)
+static void print_software(FILE *out, struct dice *dice, const struct layout *l)
 {
     fprintf(out, "software:\n  software: inline\n  source: made up\n  attention: %s\n",
             chance(dice, 2) ? "fa2" : "unfused");
@@ -148,25 +240,76 @@ static void print_software(FILE *out, struct dice *dice)
     fprintf(out, "  fsdp: {prefetch: %d}\n", 1 + (int)roll(dice, 2));
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3),
             (int)roll(dice, 3));
+    fprintf(out, "  fp8: {recipe: %s, weights: per-step}\n", l->fp8_recipe);
+    fprintf(out, "  experts: {dispatch: %s}\n", l->dispatches_fp8 ? "fp8" : "bf16");
     fprintf(out, "  fusion: {bias_activation: true, dropout_add: true, norm: true, "
                  "softmax: true}\n  host: {per_kernel: 1 us, per_step: 1 ms}\n"
                  "  gemm: {derate: 1}\n  memory: {overhead: 1 GB}\n");
 }
 
+static void print_parallel_options(FILE *out, const struct layout *l)
+{
+    fprintf(out, "order: %s", l->order);
+    if (l->cp > 1) {
+        fprintf(out, ", cp_type: %s", l->cp_type);
+    }
+    if (l->zero > 0) {
+        fprintf(out, ", zero_group: %lld", (long long)l->zero_group);
+    }
+    if (l->zero == 3) {
+        fprintf(out, ", reshard: %s", l->reshard);
+    }
+    if (l->etp != l->tp) {
+        fprintf(out, ", etp: %lld", (long long)l->etp);
+    }
+    fprintf(out, "%s}\n", l->overlaps_experts ? ", overlap_experts: true" : "");
+}
+
+static void print_training(FILE *out, const struct layout *l, const char *recompute)
+{
+    if (l->recompute == 1) {
+        fprintf(out, "recompute: {layers: 1}\n");
+    } else if (l->recompute == 2) {
+        fprintf(out, "recompute: {modules: [core-attention, norm, activation%s]}\n",
+                l->experts > 0 ? ", moe" : ", mlp");
+    } else {
+        fprintf(out, "recompute: %s\n", recompute);
+    }
+    if (l->offload > 0 && l->offload < 4) {
+        fprintf(out, "offload: {optimizer: %s, activation_layers: %d}\n",
+                (l->offload & 1) != 0 ? "50 %" : "0 %", (l->offload & 2) != 0 ? 1 : 0);
+    }
+    if (l->is_hot || l->has_capacity || l->redundant_experts > 0) {
+        fprintf(out, "routing: {redundant_experts: %lld%s%s}\n", (long long)l->redundant_experts,
+                l->is_hot ? ", distribution: lognormal, spread: 0.5" : "",
+                l->has_capacity ? ", capacity_factor: 1.25" : "");
+    }
+    if (l->has_no_clipping) {
+        fprintf(out, "optimizer: {clip: false, gradients: bf16, moments: int8}\n");
+    }
+    if (l->has_lora) {
+        fprintf(out, "lora: {rank: 16}\n");
+    }
+}
+
 static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
 {
     const int64_t gpus = l->tp * l->cp * l->pp * l->dp;
-    fprintf(out, "gpus: %lld\nprecision: bf16\n", (long long)gpus);
+    const char *sequence_parallel = boolean(dice);
+    fprintf(out, "gpus: %lld\nprecision: %s\n", (long long)gpus, l->precision);
     fprintf(
         out,
         "parallel: {tp: %lld, cp: %lld, pp: %lld, dp: %lld, ep: %lld, zero: %lld, schedule: %s, "
-        "virtual_stages: %lld, sequence_parallel: %s}\n",
+        "virtual_stages: %lld, sequence_parallel: %s,\n           ",
         (long long)l->tp, (long long)l->cp, (long long)l->pp, (long long)l->dp, (long long)l->ep,
-        (long long)l->zero, l->schedule, (long long)l->chunks, boolean(dice));
+        (long long)l->zero, l->schedule, (long long)l->chunks,
+        l->needs_sequence_parallel ? "true" : sequence_parallel);
+    print_parallel_options(out, l);
     fprintf(out, "batch: {global: %lld, micro: %lld, sequence_length: 1024}\n",
             (long long)(l->dp * l->micro * l->microbatches), (long long)l->micro);
     static const char *const recompute[] = {"none", "selective", "full"};
-    fprintf(out, "recompute: %s\n", recompute[roll(dice, 3)]);
+    const char *kind = recompute[roll(dice, 3)];
+    print_training(out, l, kind);
     const int64_t slow = chance(dice, 2) ? 1 + (int64_t)roll(dice, 2) : 0;
     if (slow > 0) {
         const int64_t rank = (int64_t)roll(dice, (uint64_t)gpus);
@@ -186,6 +329,12 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
         struct dice more = {{seed, rng_stream("random groups"), number, 0, 0}};
         choose_groups(&more, &l);
     }
+    struct dice options = {{seed, rng_stream("random options"), number, 0, 0}};
+    if (draws_all_groups) {
+        choose_options(&options, &l);
+    } else {
+        choose_none(&l);
+    }
     char *buffer = arena_alloc(arena, 8192);
     FILE *out = fmemopen(buffer, 8191, "w");
     sim_assert(out != NULL);
@@ -198,10 +347,11 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
             "  tied_embeddings: %s\n",
             (long long)(l.pp * l.chunks + (int64_t)roll(&dice, 5)),
             chance(&dice, 2) ? "gelu" : "swiglu", boolean(&dice));
+    fprintf(out, "  mtp_layers: %d\n", l.has_mtp ? 1 : 0);
     print_experts(out, &l);
     print_cluster(out, &dice, &l);
     print_gpu(out);
-    print_software(out, &dice);
+    print_software(out, &dice, &l);
     print_layout(out, &dice, &l);
     fclose(out);
     return buffer;

@@ -1,10 +1,11 @@
 /* Random valid scenarios, written as a user would write them.
  *
  * Sizes are round on purpose (equal durations, equal bytes): real, odd ones hide
- * the faults that folding could have. Up to 256 GPUs; all five kinds of groups, dense models
- * and mixtures of experts, slow GPUs, uneven
- * stages, oversubscribed leaves, shared NICs, checkpoints, all schedules and
- * ZeRO stages among them.
+ * the faults that folding could have. Up to 256 GPUs; all kinds of groups and rank orders, dense
+ * models and mixtures of experts (folded, uneven, with copies, node-limited), every schedule but
+ * files, ZeRO stages within groups, context parallelism of all types, fp8, recomputed modules,
+ * offload, LoRA, slow GPUs, uneven stages, oversubscribed leaves, shared NICs, checkpoints.
+ * tests/fuzz/test_folding counts that all of it is drawn.
  */
 #ifndef TESTS_SUPPORT_RANDOM_SCENARIO_H
 #define TESTS_SUPPORT_RANDOM_SCENARIO_H

@@ -13,7 +13,19 @@ static void fill_scenario(struct sample *sample)
                                   .run_tokens = 15.6e12,
                                   .seed = 42,
                                   .resolved_text = "{model: {model: llama3-70b}, gpus: 8}"};
-    scenario->model.name = "llama3-70b";
+    scenario->model = (struct model){.name = "llama3-70b",
+                                     .layers = 80,
+                                     .hidden = 8192,
+                                     .ffn_hidden = 28672,
+                                     .heads = 64,
+                                     .kv_heads = 8,
+                                     .head_dim = 128,
+                                     .vocab = 128256,
+                                     .max_positions = 8192,
+                                     .mlp = MLP_SWIGLU,
+                                     .norm = NORM_RMSNORM,
+                                     .positions = POSITION_ROTARY};
+    model_finish(&scenario->model);
     scenario->cluster.name = "h100-3200";
     scenario->gpu.name = "h100-sxm5-80gb";
     scenario->software.name = "megatron-2024";
@@ -54,6 +66,7 @@ static void fill_step(struct step_result *step)
     step->busiest_link = "NIC";
     step->busiest_link_utilisation = 0.375;
     step->memory = (struct memory_verdict){.fits = true,
+                                           .fits_gpu = true,
                                            .worst_stage = 0,
                                            .worst = {.weights_bytes = 35e9,
                                                      .gradients_bytes = 17.5e9,

@@ -1,5 +1,7 @@
 #include "support/segments.h"
 
+#include "spec/scenario.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +9,29 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+struct cost_shape segments_shape(const struct model *model, const struct software *software,
+                                 struct segments_layout layout)
+{
+    const uint32_t beside_fused = 1u << RECOMPUTE_NORM | 1u << RECOMPUTE_ACTIVATION;
+    const bool is_fused = software->attention != ATTENTION_UNFUSED;
+    return (struct cost_shape){
+        .model = model,
+        .layer = model_layer(model, model->layers - 1),
+        .software = software,
+        .precision = layout.precision,
+        .tp = layout.tp,
+        .is_sequence_parallel = layout.is_sequence_parallel,
+        .micro = layout.micro,
+        .sequence_length = layout.sequence_length,
+        .cp = layout.cp,
+        .ep = layout.ep,
+        .etp = layout.tp,
+        .expert_rows = 1.0,
+        .local_experts = model->experts / layout.ep,
+        .recompute_modules = is_fused ? beside_fused : 1u << RECOMPUTE_CORE_ATTENTION,
+    };
+}
 
 double segments_flop(const struct cost_shape *shape, const enum segment_kind *kinds, size_t count)
 {

@@ -4,6 +4,19 @@
 
 #include "plan/cost.h"
 
+struct segments_layout {
+    enum precision precision;
+    int64_t tp;
+    bool is_sequence_parallel;
+    int64_t micro, sequence_length;
+    int64_t cp, ep;
+};
+
+/* Of the model's last layer; experts are cut by tp, tokens spread evenly over them, and selective
+ * recompute is of the core if attention is not fused, else of norms and activation. */
+struct cost_shape segments_shape(const struct model *model, const struct software *software,
+                                 struct segments_layout layout);
+
 /* FLOPs of several kinds of segments together. */
 double segments_flop(const struct cost_shape *shape, const enum segment_kind *kinds, size_t count);
 

@@ -98,30 +98,31 @@ static void expect_offered(const struct collective_group *group, const char *exp
 }
 
 /* Columns in the order of enum collective_algorithm: ring, multi-rail-ring, tree,
- * halving-doubling, hierarchical, nvls, nvls-tree, sharp, pat, direct. */
+ * halving-doubling, hierarchical, nvls, nvls-tree, sharp, pat, direct. A shift is always direct. */
 static void pairs_are_offered_where_they_make_sense(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     struct collective_group group = collective_group_of(arena, 1, 8);
-    /*                    all-reduce all-gather red-scat.  all-to-all broadcast  reduce     send */
+    /*                    all-reduce all-gather red-scat.  all-to-all broadcast  reduce     send
+     *                    shift      barrier */
     expect_offered(&group, "xxxx.x.... xx.x.x.... xx.x.x.... .........x xxx....... xxx....... "
-                           ".......... xxxx.x.... ");
+                           ".......... .........x xxxx.x.... ");
     group.has_multicast = false;
     expect_offered(&group, "xxxx...... xx.x...... xx.x...... .........x xxx....... xxx....... "
-                           ".......... xxxx...... ");
+                           ".......... .........x xxxx...... ");
     group = collective_group_of(arena, 2, 8);
     expect_offered(&group, "xxxxx.xx.. xx.xx..... xx.xx..... .........x xxx....... xxx....... "
-                           ".......... xxxxx.xx.. ");
+                           ".......... .........x xxxxx.xx.. ");
     group.has_reduction = false;
     expect_offered(&group, "xxxxx.x... xx.xx..... xx.xx..... .........x xxx....... xxx....... "
-                           ".......... xxxxx.x... ");
+                           ".......... .........x xxxxx.x... ");
     group = collective_group_of(arena, 3, 1); /* no power of two; one rank a node: pat */
     expect_offered(&group, "xxx....x.. xx......x. xx......x. .........x xxx....... xxx....... "
-                           ".......... xxx....x.. ");
+                           ".......... .........x xxx....x.. ");
     group = collective_group_of(arena, 2, 1);
     expect_offered(&group, "xxxx...x.. xx.x....x. xx.x....x. .........x xxx....... xxx....... "
-                           ".........x xxxx...x.. ");
+                           ".........x .........x xxxx...x.. ");
     arena_free(arena);
 }
 
@@ -158,7 +159,8 @@ static void every_operation_and_algorithm_has_a_name_and_a_row(void **state)
 /* ---- bytes ----------------------------------------------------------------------------- */
 
 /* Of what all ranks send together: a reduction needs N - 1 sends of each byte, so does
- * handing it out; an all-reduce both. All-to-all: N ranks send all but their own part. */
+ * handing it out; an all-reduce both. All-to-all: N ranks send all but their own part; shift: N
+ * ranks send all. */
 static double total_of(enum collective_operation operation, uint32_t ranks)
 {
     switch (operation) {
@@ -166,6 +168,8 @@ static double total_of(enum collective_operation operation, uint32_t ranks)
         return 2 * (ranks - 1);
     case COLLECTIVE_BARRIER:
         return 0;
+    case COLLECTIVE_SHIFT:
+        return ranks;
     default:
         return ranks - 1;
     }
@@ -223,6 +227,10 @@ static void check_ranks(const struct row *row)
         case COLLECTIVE_ALL_TO_ALL:
             assert_close(received, lacking, 1e-12);
             assert_close(sent, lacking, 1e-12);
+            break;
+        case COLLECTIVE_SHIFT:
+            assert_close(received, MIB, 1e-12);
+            assert_close(sent, MIB, 1e-12);
             break;
         case COLLECTIVE_ALL_REDUCE:
             assert_close(sent, received, 1e-12);
@@ -300,6 +308,7 @@ static void bus_bandwidth_factors_are_those_of_nccl_tests(void **state)
     assert_close(collective_busbw_factor(COLLECTIVE_BROADCAST, 8), 1.0, 1e-15);
     assert_close(collective_busbw_factor(COLLECTIVE_REDUCE, 8), 1.0, 1e-15);
     assert_close(collective_busbw_factor(COLLECTIVE_SEND, 2), 1.0, 1e-15);
+    assert_close(collective_busbw_factor(COLLECTIVE_SHIFT, 8), 1.0, 1e-15);
 }
 
 /* ---- rounds and shapes -------------------------------------------------------------------- */
@@ -333,6 +342,7 @@ static void rounds_are_told_apart_by_where_they_go(void **state)
         {COLLECTIVE_BROADCAST, ALGORITHM_RING, 28, 3},
         {COLLECTIVE_BROADCAST, ALGORITHM_TREE, 14, 2}, /* to a root, log2(3) down: 1 + 1 */
         {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, 0, 1},
+        {COLLECTIVE_SHIFT, ALGORITHM_DIRECT, 0, 1},
     };
     struct arena *arena = arena_new();
     const struct collective_group group = collective_group_of(arena, 4, 8);
@@ -508,7 +518,8 @@ static uint64_t at_first(const struct board *board, uint32_t rank, uint32_t chun
 /* What must be there at the end; 0: anything. */
 static uint64_t at_last(const struct board *board, uint32_t rank, uint32_t chunk)
 {
-    const uint64_t all = (UINT64_C(1) << board->row->group->ranks) - 1;
+    const uint32_t ranks = board->row->group->ranks;
+    const uint64_t all = (UINT64_C(1) << ranks) - 1;
     switch (board->row->operation) {
     case COLLECTIVE_ALL_GATHER:
         return UINT64_C(1) << owner_of(board, chunk);
@@ -518,6 +529,8 @@ static uint64_t at_last(const struct board *board, uint32_t rank, uint32_t chunk
         return owner_of(board, chunk) == rank ? all : 0;
     case COLLECTIVE_REDUCE:
         return rank == 0 ? all : 0;
+    case COLLECTIVE_SHIFT:
+        return UINT64_C(1) << (rank + ranks - 1) % ranks;
     default:
         return all;
     }
@@ -714,6 +727,49 @@ static void an_uneven_all_to_all_sends_the_hot_rank_its_share(void **state)
     arena_free(arena);
 }
 
+/* DeepSeek-V3's exchange: 64 ranks on 8 nodes of 8, S = 4096 tokens x 8 copies x 7168 bytes =
+ * 234,881,024. Straight, 7/8 of S leave the node, 7/64 stay in it. Sent once per node, half as
+ * much crosses: 7/8 x 117,440,512 = 102,760,448 a NIC. What arrives at a rank, for each of 56
+ * senders 1/64 of S on behalf of 8 members, is handed on to the 7 others. */
+static void rows_sent_once_per_node_are_handed_on_inside(void **state)
+{
+    (void)state;
+    const double all = 4096.0 * 8 * 7168;
+    struct arena *arena = arena_new();
+    struct collective_group group = collective_group_of(arena, 8, 8);
+    group.node_share = 0.5;
+    const struct row row = {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &group, arena};
+    const struct collective_loads loads = loads_of(&row, all);
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_close(loads.nic_out[i], 102760448.0, 1e-12);
+        assert_close(loads.nic_in[i], 102760448.0, 1e-12);
+        assert_close(loads.out[i], 7.0 / 64 * all + 56.0 / 64 * 7.0 / 8 * all, 1e-12);
+    }
+    group.node_share = 1;
+    const struct collective_loads straight = loads_of(&row, all);
+    assert_close(straight.nic_out[5], 7.0 / 8 * all, 1e-12);
+    assert_close(straight.out[5], 7.0 / 64 * all, 1e-12);
+    arena_free(arena);
+}
+
+/* The hot rank gets 4 of 16 parts, the other 15 share 12: 0.8 each. Handed on or not, what is
+ * meant for it reaches it: 4/16 S from each of 15 senders, of which its 3 neighbours' come
+ * straight; of 12 others' rows those that landed at it, 3 senders', need no further hop. */
+static void the_hot_rank_gets_its_rows_by_either_way(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct collective_group group = collective_group_of(arena, 4, 4);
+    group.hottest = 4;
+    group.node_share = 0.5;
+    const struct row row = {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &group, arena};
+    const struct collective_loads loads = loads_of(&row, MIB);
+    assert_close(loads.in[0], (3 + 12 - 3) * 4.0 / 16 * MIB, 1e-12);
+    /* 3 senders on its rail, each half of what node 0 gets: 4 + 3 x 0.8 of 16 parts. */
+    assert_close(loads.nic_in[0], 3 * 0.5 * 6.4 / 16 * MIB, 1e-12);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -732,6 +788,8 @@ int main(void)
         cmocka_unit_test(a_switch_that_multicasts_sees_each_byte_once),
         cmocka_unit_test(the_network_reduces_on_every_rail),
         cmocka_unit_test(an_uneven_all_to_all_sends_the_hot_rank_its_share),
+        cmocka_unit_test(rows_sent_once_per_node_are_handed_on_inside),
+        cmocka_unit_test(the_hot_rank_gets_its_rows_by_either_way),
         cmocka_unit_test(single_sends_end_where_the_operation_says),
         cmocka_unit_test(single_sends_carry_the_bytes_of_the_phases),
         cmocka_unit_test(a_ring_of_single_sends_has_the_known_rounds_and_messages),

@@ -1,5 +1,6 @@
 /* Parameters, FLOPs and kernels of models, against published and hand-made sums. */
 #include "plan/cost.h"
+#include "spec/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 /* GPT family: 4h MLP, layer norms, biases, tied embeddings. */
 static struct model gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab)
 {
-    return (struct model){
+    struct model model = {
         .layers = layers,
         .hidden = hidden,
         .ffn_hidden = 4 * hidden,
@@ -34,6 +35,8 @@ static struct model gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t v
         .has_tied_embeddings = true,
         .has_dropout = true,
     };
+    model_finish(&model);
+    return model;
 }
 
 struct llama_shape {
@@ -42,7 +45,7 @@ struct llama_shape {
 
 static struct model llama(struct llama_shape shape)
 {
-    return (struct model){
+    struct model model = {
         .layers = shape.layers,
         .hidden = shape.hidden,
         .ffn_hidden = shape.ffn,
@@ -55,6 +58,8 @@ static struct model llama(struct llama_shape shape)
         .norm = NORM_RMSNORM,
         .positions = POSITION_ROTARY,
     };
+    model_finish(&model);
+    return model;
 }
 
 static struct model gpt3(int64_t vocab)
@@ -223,11 +228,13 @@ static const enum segment_kind forward[] = {
 static const enum segment_kind backward[] = {
     SEGMENT_MLP_POST_BACKWARD,
     SEGMENT_MLP_INNER_BACKWARD,
+    SEGMENT_MLP_INNER_WGRAD,
     SEGMENT_MLP_DGRAD,
     SEGMENT_MLP_WGRAD,
     SEGMENT_MLP_PRE_BACKWARD,
     SEGMENT_ATTENTION_POST_BACKWARD,
     SEGMENT_ATTENTION_INNER_BACKWARD,
+    SEGMENT_ATTENTION_INNER_WGRAD,
     SEGMENT_ATTENTION_DGRAD,
     SEGMENT_ATTENTION_WGRAD,
     SEGMENT_ATTENTION_PRE_BACKWARD,
@@ -242,8 +249,9 @@ static void unfused_segments_have_the_closed_form_flops(void **state)
     const struct software software = megatron(ATTENTION_UNFUSED);
     for (size_t i = 0; i < LENGTH(models); i++) {
         for (int64_t tp = 1; tp <= 8; tp *= 2) {
-            const struct cost_shape shape = {
-                &models[i], &software, PRECISION_BF16, tp, true, 2, 2048, 1, 1};
+            const struct cost_shape shape =
+                segments_shape(&models[i], &software,
+                               (struct segments_layout){PRECISION_BF16, tp, true, 2, 2048, 1, 1});
             const struct token_flop token = cost_token_flop(&models[i], 2048);
             const double expected = (token.linear + token.core_full) / (double)models[i].layers *
                                     2.0 * 2048.0 / (double)tp;
@@ -259,7 +267,8 @@ static void fused_segments_have_the_closed_form_flops(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 8, true, 1, 8192, 1, 1});
     const struct token_flop token = cost_token_flop(&model, 8192);
     const double per_layer = 8192.0 / 8.0 / 126.0;
     assert_close(segments_flop(&shape, forward, LENGTH(forward)),
@@ -276,7 +285,8 @@ static void flash_attention_costs_what_its_authors_count(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 8192, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     const struct kernel attention = *segment_find(&segment, "attention");
@@ -306,7 +316,8 @@ static void products_have_the_shapes_of_megatron(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 8, true, 1, 8192, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 8, true, 1, 8192, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     assert_size(&segment, "qkv", (int64_t[]){8192, 2304, 16384});
@@ -328,7 +339,8 @@ static void kv_heads_are_copied_when_there_are_fewer_than_ranks(void **state)
     (void)state;
     const struct model model = llama3_405b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 16, true, 1, 8192, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 16, true, 1, 8192, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     assert_size(&segment, "qkv", (int64_t[]){8192, (8 + 2) * 128, 16384});
@@ -341,14 +353,15 @@ static void wgrad_pays_for_the_main_gradient(void **state)
     (void)state;
     const struct model model = llama3_8b();
     struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 1024, 1, 1});
     const double operands = 2.0 * (1024.0 * 4096.0 + 1024.0 * 14336.0);
     struct segment segment;
-    cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
+    cost_segment(&shape, SEGMENT_MLP_INNER_WGRAD, &segment);
     assert_close(segment_find(&segment, "fc2 wgrad")->bytes, operands + 8.0 * 4096.0 * 14336.0,
                  0.0);
     software.gradient_precision = PRECISION_BF16;
-    cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
+    cost_segment(&shape, SEGMENT_MLP_INNER_WGRAD, &segment);
     assert_close(segment_find(&segment, "fc2 wgrad")->bytes, operands + 4.0 * 4096.0 * 14336.0,
                  0.0);
 }
@@ -360,7 +373,8 @@ static void sequence_parallelism_splits_norms_and_dropout(void **state)
     (void)state;
     const struct model model = gpt3(51200);
     const struct software software = megatron(ATTENTION_UNFUSED);
-    struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, false, 1, 2048, 1, 1};
+    struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_FP16, 8, false, 1, 2048, 1, 1});
     const double hidden = 2048.0 * 12288.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
@@ -382,7 +396,8 @@ static void unfused_attention_streams_the_scores(void **state)
     (void)state;
     const struct model model = gpt3(51200);
     const struct software software = megatron(ATTENTION_UNFUSED);
-    const struct cost_shape shape = {&model, &software, PRECISION_FP16, 8, true, 1, 2048, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_FP16, 8, true, 1, 2048, 1, 1});
     const double scores = 12.0 * 2048.0 * 2048.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
@@ -399,7 +414,8 @@ static void selective_recompute_beside_fused_attention_is_cheap(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 2048, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 2048, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
     assert_int_equal(segment.count, 3);
@@ -427,7 +443,9 @@ static void fusing_never_adds_traffic(void **state)
                                    .gradient_precision = PRECISION_FP32};
     for (size_t i = 0; i < LENGTH(models); i++) {
         for (uint32_t kind = 0; kind < SEGMENT_COUNT_; kind++) {
-            struct cost_shape shape = {&models[i], &fused, PRECISION_BF16, 2, true, 1, 1024, 1, 1};
+            struct cost_shape shape =
+                segments_shape(&models[i], &fused,
+                               (struct segments_layout){PRECISION_BF16, 2, true, 1, 1024, 1, 1});
             const double fused_bytes = bytes_of(&shape, (enum segment_kind)kind);
             shape.software = &eager;
             assert_true(fused_bytes <= bytes_of(&shape, (enum segment_kind)kind));
@@ -443,7 +461,8 @@ static void every_segment_is_well_formed(void **state)
     const struct software software = {.gradient_precision = PRECISION_FP32};
     for (uint32_t at = 0; at < LENGTH(models) * SEGMENT_COUNT_; at++) {
         const struct model *model = &models[at / SEGMENT_COUNT_];
-        const struct cost_shape shape = {model, &software, PRECISION_BF16, 4, true, 2, 1024, 1, 1};
+        const struct cost_shape shape = segments_shape(
+            model, &software, (struct segments_layout){PRECISION_BF16, 4, true, 2, 1024, 1, 1});
         struct segment segment;
         cost_segment(&shape, (enum segment_kind)(at % SEGMENT_COUNT_), &segment);
         for (uint32_t i = 0; i < segment.count; i++) {
@@ -463,7 +482,8 @@ static void the_head_has_logits_and_loss(void **state)
     (void)state;
     const struct model model = llama3_8b();
     const struct software software = megatron(ATTENTION_FA2);
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 2, true, 1, 4096, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
     const double logits = 4096.0 * 128256.0 / 2.0;
     const double matrix = 2.0 * (4096.0 * 4096.0 + 4096.0 * 128256.0 / 2.0 + logits);
     const double gradient = matrix + 6.0 * 4096.0 * 128256.0 / 2.0;
@@ -471,23 +491,33 @@ static void the_head_has_logits_and_loss(void **state)
     cost_segment(&shape, SEGMENT_HEAD, &segment);
     assert_close(cost_segment_flop(&segment), 2.0 * 4096.0 * logits, 0.0);
     assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 38.0 * logits, 1e-15);
-    cost_segment(&shape, SEGMENT_HEAD_BACKWARD, &segment);
-    assert_close(cost_segment_flop(&segment), 4.0 * 4096.0 * logits, 0.0);
-    assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), matrix + gradient + 14.0 * logits, 1e-15);
+    static const enum segment_kind back[] = {SEGMENT_HEAD_BACKWARD, SEGMENT_HEAD_WGRAD};
+    assert_close(segments_flop(&shape, back, 2), 4.0 * 4096.0 * logits, 0.0);
+    assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), matrix + 14.0 * logits, 1e-15);
+    assert_close(bytes_of(&shape, SEGMENT_HEAD_WGRAD), gradient, 1e-15);
 }
 
-/* 30 bytes a parameter with a 16-bit copy, 28 without. */
+/* fp32 gradient 4 and, read and written, master 4 and two moments of 4: 28 bytes a parameter; a
+ * 16-bit copy 2 more. Moments of int8 have an fp32 scale for 2048 values: 4 + 2 (4 + 2 (1 + 4 /
+ * 2048)) + 2. Without a master bf16 weights are updated themselves: 4 + 2 (2 + 8). */
 static void the_optimizer_streams_its_state(void **state)
 {
     (void)state;
+    struct optimizer optimizer = {STATE_FP32, STATE_FP32, STATE_FP32, true};
     struct segment segment;
-    cost_optimizer(1e9, PRECISION_BF16, &segment);
+    cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
     assert_int_equal(segment.count, 1);
     assert_int_equal(segment.kernels[0].kind, KERNEL_MEMORY);
     assert_close(segment.kernels[0].bytes, 30e9, 0.0);
     assert_close(cost_segment_flop(&segment), 0.0, 0.0);
-    cost_optimizer(1e9, PRECISION_TF32, &segment);
+    cost_optimizer(1e9, &optimizer, PRECISION_TF32, &segment);
     assert_close(segment.kernels[0].bytes, 28e9, 0.0);
+    optimizer.moments = STATE_INT8;
+    cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
+    assert_close(segment.kernels[0].bytes, (4 + 2 * (4 + 2 * (1 + 4.0 / 2048)) + 2) * 1e9, 1e-15);
+    optimizer = (struct optimizer){STATE_FP32, STATE_NONE, STATE_FP32, true};
+    cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
+    assert_close(segment.kernels[0].bytes, 24e9, 0.0);
 }
 
 int main(void)

@@ -17,7 +17,7 @@
 
 static struct model mixtral(void)
 {
-    return (struct model){
+    struct model model = {
         .layers = 32,
         .hidden = 4096,
         .ffn_hidden = 14336,
@@ -33,6 +33,8 @@ static struct model mixtral(void)
         .experts_per_token = 2,
         .expert_hidden = 14336,
     };
+    model_finish(&model);
+    return model;
 }
 
 /* A small one with everything: a dense layer of three, narrow experts, two shared. */
@@ -45,6 +47,7 @@ static struct model mixed(void)
     model.experts_per_token = 4;
     model.expert_hidden = 1024;
     model.shared_experts = 2;
+    model_finish(&model);
     return model;
 }
 
@@ -98,6 +101,7 @@ static void a_dense_model_has_no_experts(void **state)
     (void)state;
     struct model model = mixtral();
     model.experts = model.experts_per_token = 0;
+    model_finish(&model);
     const struct parameter_count count = cost_parameters(&model);
     assert_true(count.active == count.total);
     assert_true(count.expert == 0 && count.router == 0);
@@ -122,20 +126,26 @@ static void mixtrals_flops_agree_to_the_last_digit(void **state)
 /* ---- segments ---------------------------------------------------------------- */
 
 static const enum segment_kind forward[] = {
-    SEGMENT_ATTENTION_PRE,  SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_CORE,
-    SEGMENT_ATTENTION_POST, SEGMENT_MLP_PRE,       SEGMENT_EXPERTS,
-    SEGMENT_EXPERTS_POST,   SEGMENT_SHARED,        SEGMENT_MLP_POST,
+    SEGMENT_ATTENTION_PRE,  SEGMENT_ATTENTION_QKV,
+    SEGMENT_ATTENTION_CORE, SEGMENT_ATTENTION_PROJECTION,
+    SEGMENT_ATTENTION_POST, SEGMENT_MLP_PRE,
+    SEGMENT_EXPERTS,        SEGMENT_EXPERTS_POST,
+    SEGMENT_SHARED,         SEGMENT_MLP_POST,
 };
 
 static const enum segment_kind backward[] = {
     SEGMENT_MLP_POST_BACKWARD,
     SEGMENT_SHARED_INNER_BACKWARD,
+    SEGMENT_SHARED_INNER_WGRAD,
     SEGMENT_SHARED_DGRAD,
     SEGMENT_SHARED_WGRAD,
     SEGMENT_EXPERTS_POST_BACKWARD,
     SEGMENT_EXPERTS_BACKWARD,
+    SEGMENT_EXPERTS_WGRAD,
     SEGMENT_MLP_PRE_BACKWARD,
     SEGMENT_ATTENTION_POST_BACKWARD,
+    SEGMENT_ATTENTION_PROJECTION_BACKWARD,
+    SEGMENT_ATTENTION_INNER_WGRAD,
     SEGMENT_ATTENTION_CORE_BACKWARD,
     SEGMENT_ATTENTION_QKV_BACKWARD,
     SEGMENT_ATTENTION_DGRAD,
@@ -156,8 +166,9 @@ static void the_flops_of_a_gpu_are_its_share_whatever_the_layout(void **state)
     for (int64_t tp = 1; tp <= 4; tp *= 2) {
         for (int64_t cp = 1; cp <= 8; cp *= 2) {
             for (int64_t ep = 1; ep <= 16; ep *= 4) {
-                const struct cost_shape shape = {
-                    &model, &software, PRECISION_BF16, tp, true, 2, 4096, cp, ep};
+                const struct cost_shape shape = segments_shape(
+                    &model, &software,
+                    (struct segments_layout){PRECISION_BF16, tp, true, 2, 4096, cp, ep});
                 const double tokens = 2.0 * 4096.0 / (double)(tp * cp);
                 assert_close(segments_flop(&shape, forward, LENGTH(forward)),
                              tokens * (linear + core), 1e-12);
@@ -184,17 +195,20 @@ static void experts_are_one_grouped_product(void **state)
     (void)state;
     const struct model model = mixtral();
     const struct software software = fused();
-    struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 8};
+    struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 8});
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
     assert_size(segment_find(&segment, "experts fc1"), (const int64_t[]){8192, 28672, 4096, 1});
     assert_size(segment_find(&segment, "experts fc2"), (const int64_t[]){8192, 4096, 14336, 1});
     assert_close(segment_find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
     shape.ep = 2;
-    shape.tp = 2;
+    shape.tp = shape.etp = 2;
+    shape.local_experts = 4;
     cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
     assert_size(segment_find(&segment, "experts fc1 dgrad"),
                 (const int64_t[]){2048, 4096, 14336, 4});
+    cost_segment(&shape, SEGMENT_EXPERTS_WGRAD, &segment);
     assert_size(segment_find(&segment, "experts fc1 wgrad"),
                 (const int64_t[]){14336, 4096, 2048, 4});
 }
@@ -206,13 +220,14 @@ static void experts_stream_their_rows_and_their_matrices_once(void **state)
     (void)state;
     const struct model model = mixtral();
     const struct software software = fused();
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 8};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 8});
     const double rows = 8192.0 * (4096.0 + 28672.0);
     const double matrix = 4096.0 * 28672.0;
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
     assert_close(segment_find(&segment, "experts fc1")->bytes, 2.0 * (rows + matrix), 0.0);
-    cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
+    cost_segment(&shape, SEGMENT_EXPERTS_WGRAD, &segment);
     assert_close(segment_find(&segment, "experts fc1 wgrad")->bytes, 2.0 * rows + 8.0 * matrix,
                  0.0);
 }
@@ -224,7 +239,8 @@ static void rows_are_padded_but_not_counted(void **state)
     (void)state;
     const struct model model = mixed();
     const struct software software = fused();
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 100, 1, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 100, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_EXPERTS, &segment);
     const struct kernel *kernel = segment_find(&segment, "experts fc2");
@@ -238,7 +254,8 @@ static void shared_experts_are_one_mlp(void **state)
     (void)state;
     const struct model model = mixed();
     const struct software software = fused();
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 16};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 16});
     struct segment segment;
     cost_segment(&shape, SEGMENT_SHARED, &segment);
     assert_size(segment_find(&segment, "fc1"), (const int64_t[]){4096, 4096, 4096, 1});
@@ -251,11 +268,14 @@ static void segments_of_experts_are_empty_without_them(void **state)
     (void)state;
     struct model model = mixtral();
     const struct software software = fused();
-    struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 4096, 1, 1};
+    struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_SHARED, &segment);
     assert_int_equal(segment.count, 0);
     model.experts = model.experts_per_token = 0;
+    model_finish(&model);
+    shape.layer = model_layer(&model, 0);
     for (enum segment_kind kind = SEGMENT_ROUTER; kind <= SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS;
          kind++) {
         cost_segment(&shape, kind, &segment);
@@ -272,8 +292,10 @@ static void context_parallelism_splits_queries_but_not_keys(void **state)
     (void)state;
     const struct model model = mixtral();
     const struct software software = fused();
-    const struct cost_shape whole = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 1, 1};
-    const struct cost_shape part = {&model, &software, PRECISION_BF16, 1, false, 1, 8192, 4, 1};
+    const struct cost_shape whole = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 8192, 1, 1});
+    const struct cost_shape part = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 8192, 4, 1});
     struct segment segment;
     cost_segment(&whole, SEGMENT_ATTENTION_CORE, &segment);
     const double flop = segment_find(&segment, "attention")->flop;
@@ -291,7 +313,8 @@ static void unfused_products_have_the_shapes_of_context_parallelism(void **state
     const struct model model = mixtral();
     struct software software = fused();
     software.attention = ATTENTION_UNFUSED;
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 1, false, 1, 1024, 2, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 1024, 2, 1});
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
     assert_size(segment_find(&segment, "scores"), (const int64_t[]){512, 1024, 128, 32});
@@ -303,29 +326,31 @@ static void unfused_products_have_the_shapes_of_context_parallelism(void **state
     assert_size(segment_find(&segment, "values wgrad"), (const int64_t[]){1024, 128, 512, 32});
 }
 
-/* The two pieces of attention are the whole. */
-static void attention_in_two_pieces_is_the_whole(void **state)
+/* The three pieces of attention are the whole. */
+static void attention_in_pieces_is_the_whole(void **state)
 {
     (void)state;
     static const enum segment_kind wholes[] = {SEGMENT_ATTENTION, SEGMENT_ATTENTION_INNER_BACKWARD};
-    static const enum segment_kind pieces[][2] = {
-        {SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_CORE},
-        {SEGMENT_ATTENTION_CORE_BACKWARD, SEGMENT_ATTENTION_QKV_BACKWARD},
+    static const enum segment_kind pieces[][3] = {
+        {SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_CORE, SEGMENT_ATTENTION_PROJECTION},
+        {SEGMENT_ATTENTION_PROJECTION_BACKWARD, SEGMENT_ATTENTION_CORE_BACKWARD,
+         SEGMENT_ATTENTION_QKV_BACKWARD},
     };
     const struct model model = mixtral();
     const struct software software = fused();
-    const struct cost_shape shape = {&model, &software, PRECISION_BF16, 2, true, 1, 8192, 4, 1};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 8192, 4, 1});
     for (size_t i = 0; i < LENGTH(wholes); i++) {
-        struct segment whole, first, second;
+        struct segment whole, piece;
+        uint32_t at = 0;
         cost_segment(&shape, wholes[i], &whole);
-        cost_segment(&shape, pieces[i][0], &first);
-        cost_segment(&shape, pieces[i][1], &second);
-        assert_int_equal(whole.count, first.count + second.count);
-        for (uint32_t k = 0; k < whole.count; k++) {
-            const struct kernel *piece =
-                k < first.count ? &first.kernels[k] : &second.kernels[k - first.count];
-            assert_memory_equal(&whole.kernels[k], piece, sizeof *piece);
+        for (size_t j = 0; j < LENGTH(pieces[i]); j++) {
+            cost_segment(&shape, pieces[i][j], &piece);
+            for (uint32_t k = 0; k < piece.count; k++) {
+                assert_memory_equal(&whole.kernels[at++], &piece.kernels[k], sizeof *piece.kernels);
+            }
         }
+        assert_int_equal(whole.count, at);
     }
 }
 
@@ -344,7 +369,7 @@ int main(void)
         cmocka_unit_test(segments_of_experts_are_empty_without_them),
         cmocka_unit_test(context_parallelism_splits_queries_but_not_keys),
         cmocka_unit_test(unfused_products_have_the_shapes_of_context_parallelism),
-        cmocka_unit_test(attention_in_two_pieces_is_the_whole),
+        cmocka_unit_test(attention_in_pieces_is_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

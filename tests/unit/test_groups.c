@@ -10,79 +10,129 @@
 
 #define RANKS_MAX 512
 
+#define ORDER_DEFAULT                               \
+    {                                               \
+        AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP \
+    }
+
 /* tp 2, cp 2, dp 4, pp 2, ep 4: 32 ranks, planes of 8. */
-static const struct mesh small = {.tp = 2, .cp = 2, .dp = 4, .pp = 2, .ep = 4};
+static const struct parallel small = {.tp = 2,
+                                      .cp = 2,
+                                      .dp = 4,
+                                      .pp = 2,
+                                      .ep = 4,
+                                      .etp = 2,
+                                      .zero = 1,
+                                      .zero_group = 8,
+                                      .schedule = SCHEDULE_1F1B,
+                                      .virtual_stages = 1,
+                                      .order = ORDER_DEFAULT};
 
 /* Tied embeddings and experts: all kinds are there. */
-static struct scenario scenario_with_all(void)
+static struct scenario scenario_with_all(const struct parallel *parallel)
 {
-    struct scenario scenario = {.gpus = 0};
+    struct scenario scenario = {.parallel = *parallel};
     scenario.model.has_tied_embeddings = true;
     scenario.model.experts = 8;
     return scenario;
 }
 
-static uint32_t count_of(enum group_kind kind, const struct mesh *mesh)
+static uint32_t count_of(enum group_kind kind, const struct parallel *parallel)
 {
-    const struct scenario scenario = scenario_with_all();
-    return groups_count(kind, &scenario, mesh);
+    const struct scenario scenario = scenario_with_all(parallel);
+    const struct mesh mesh = mesh_of(parallel);
+    return groups_count(kind, &scenario, &mesh);
 }
 
-/* Ranks that the groups of a kind cover: all but for embeddings, of which the stages between
- * the first and the last know nothing. */
-static uint32_t covered(enum group_kind kind, const struct mesh *mesh)
+/* Whether the groups of a kind have the ranks of a stage: embeddings are on two. */
+static bool is_covered(enum group_kind kind, const struct scenario *scenario, uint32_t stage)
 {
-    return kind == GROUP_EMBEDDING ? 2 * mesh_size(mesh) / mesh->pp : mesh_size(mesh);
+    uint32_t first;
+    uint32_t last;
+    (void)groups_embedding_stages(scenario, &first, &last);
+    return kind != GROUP_EMBEDDING || stage == first || stage == last;
 }
 
-static void check_kind(enum group_kind kind, const struct mesh *mesh)
+static void check_kind(enum group_kind kind, const struct parallel *parallel)
 {
+    const struct scenario scenario = scenario_with_all(parallel);
+    const struct mesh mesh = mesh_of(parallel);
     const struct group_row *row = &group_rows[kind];
-    const uint32_t size = row->size(mesh);
-    const uint32_t count = count_of(kind, mesh);
+    const uint32_t size = row->size(&mesh);
+    const uint32_t count = groups_count(kind, &scenario, &mesh);
     uint32_t seen[RANKS_MAX] = {0};
     uint32_t ranks[RANKS_MAX];
     if (count == 0) {
-        assert_true(size == 1 || kind == GROUP_EMBEDDING);
+        assert_true(size == 1 || kind == GROUP_EMBEDDING ||
+                    (kind == GROUP_EXPERT_TENSOR && mesh_experts_use_tensor_lines(&mesh)));
         return;
     }
-    assert_int_equal(count * size, covered(kind, mesh));
     for (uint32_t number = 0; number < count; number++) {
-        row->members(mesh, number, ranks);
+        row->members(&scenario, &mesh, number, ranks);
         for (uint32_t i = 0; i < size; i++) {
-            assert_true(ranks[i] < mesh_size(mesh));
+            assert_true(ranks[i] < mesh_size(&mesh));
             seen[ranks[i]]++;
-            assert_true(i == 0 || ranks[i] > ranks[i - 1]); /* ring order: by rank */
+            /* ring order: by rank; of two stages' ranks a stage after the other */
+            assert_true(i == 0 || mesh.holders == 2 || ranks[i] > ranks[i - 1]);
         }
     }
-    for (uint32_t rank = 0; rank < mesh_size(mesh); rank++) {
-        const uint32_t stage = mesh_place_of(mesh, rank).pp;
-        const bool is_in = kind != GROUP_EMBEDDING || stage == 0 || stage == mesh->pp - 1;
-        assert_int_equal(seen[rank], is_in ? 1 : 0);
+    for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
+        const uint32_t stage = mesh_stage_of(&mesh, rank);
+        assert_int_equal(seen[rank], is_covered(kind, &scenario, stage) ? 1 : 0);
     }
 }
 
-/* All layouts of up to 2 x 4 x 4 x 3 ranks with every ep that divides the plane. */
+/* A layout by number: up to 2 x 4 x 4 x 4 ranks, three orders, one chunk or DualPipe's two. */
+static bool layout_of(uint32_t code, struct parallel *parallel)
+{
+    static const uint8_t orders[3][AXIS_COUNT_] = {ORDER_DEFAULT,
+                                                   {AXIS_TP, AXIS_PP, AXIS_EP, AXIS_CP, AXIS_DP},
+                                                   {AXIS_DP, AXIS_TP, AXIS_CP, AXIS_EP, AXIS_PP}};
+    *parallel = small;
+    parallel->tp = 1 + code % 2;
+    parallel->cp = INT64_C(1) << code / 2 % 3;
+    parallel->dp = 1 + code / 6 % 4;
+    parallel->pp = 1 + code / 24 % 4;
+    memcpy(parallel->order, orders[code / 96 % 3], sizeof parallel->order);
+    if (code / 288 % 2 == 1) {
+        parallel->schedule = SCHEDULE_DUALPIPE;
+        parallel->virtual_stages = 2;
+    }
+    return parallel->schedule != SCHEDULE_DUALPIPE || parallel->pp % 2 == 0;
+}
+
+static uint32_t check_foldings(struct parallel *parallel)
+{
+    const int64_t stage = parallel->tp * parallel->cp * parallel->dp;
+    uint32_t checked = 0;
+    for (parallel->ep = 1; parallel->ep <= stage; parallel->ep++) {
+        for (parallel->etp = 1; parallel->etp <= parallel->tp; parallel->etp++) {
+            const int64_t folded = parallel->ep * parallel->etp;
+            for (uint32_t kind = 0; stage % folded == 0 && kind < GROUP_KIND_COUNT_; kind++) {
+                check_kind((enum group_kind)kind, parallel);
+            }
+            checked += stage % folded == 0;
+        }
+    }
+    return checked;
+}
+
+/* Every ep and etp that divide a stage, every group of ranks over which states are sharded. */
 static void every_rank_is_in_one_group_of_each_kind(void **state)
 {
     (void)state;
     uint32_t checked = 0;
-    for (uint32_t code = 0; code < 2 * 3 * 4 * 3; code++) {
-        struct mesh mesh = {.tp = 1 + code % 2,
-                            .cp = 1u << code / 2 % 3,
-                            .dp = 1 + code / 6 % 4,
-                            .pp = 1 + code / 24 % 3};
-        for (mesh.ep = 1; mesh.ep <= mesh_plane_size(&mesh); mesh.ep++) {
-            if (mesh_plane_size(&mesh) % mesh.ep != 0) {
-                continue;
-            }
-            for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
-                check_kind((enum group_kind)kind, &mesh);
-            }
-            checked++;
+    for (uint32_t code = 0; code < 576; code++) {
+        struct parallel parallel;
+        if (!layout_of(code, &parallel)) {
+            continue;
+        }
+        const int64_t plane = parallel.cp * parallel.dp;
+        for (parallel.zero_group = 1; parallel.zero_group <= plane; parallel.zero_group++) {
+            checked += plane % parallel.zero_group == 0 ? check_foldings(&parallel) : 0;
         }
     }
-    assert_true(checked > 200);
+    assert_true(checked > 5000);
 }
 
 /* Of 32 ranks: 16 pairs of tensor, 16 of context, 8 groups of 4 experts, 16 pairs of
@@ -93,21 +143,32 @@ static void counts_and_sizes_are_those_of_the_layout(void **state)
     static const struct {
         uint32_t count, size;
     } expected[GROUP_KIND_COUNT_] = {
-        [GROUP_TENSOR] = {16, 2},    [GROUP_CONTEXT] = {16, 2}, [GROUP_EXPERT] = {8, 4},
-        [GROUP_EMBEDDING] = {16, 2}, [GROUP_DATA] = {4, 8},     [GROUP_EXPERT_DATA] = {16, 2},
-        [GROUP_WORLD] = {1, 32},
+        [GROUP_TENSOR] = {16, 2},        [GROUP_CONTEXT] = {16, 2},
+        [GROUP_EXPERT] = {8, 4},         [GROUP_EXPERT_TENSOR] = {0, 2},
+        [GROUP_EMBEDDING] = {16, 2},     [GROUP_DATA] = {4, 8},
+        [GROUP_REPLICA] = {0, 1},        [GROUP_EXPERT_DATA] = {16, 2},
+        [GROUP_EXPERT_REPLICA] = {0, 1}, [GROUP_WORLD] = {1, 32},
     };
+    const struct mesh mesh = mesh_of(&small);
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         assert_int_equal(count_of((enum group_kind)kind, &small), expected[kind].count);
-        assert_int_equal(group_rows[kind].size(&small), expected[kind].size);
+        assert_int_equal(group_rows[kind].size(&mesh), expected[kind].size);
     }
+}
+
+static void assert_members_of(const struct parallel *parallel, enum group_kind kind,
+                              uint32_t number, const uint32_t *expected)
+{
+    const struct scenario scenario = scenario_with_all(parallel);
+    const struct mesh mesh = mesh_of(parallel);
+    uint32_t ranks[RANKS_MAX];
+    group_rows[kind].members(&scenario, &mesh, number, ranks);
+    assert_memory_equal(ranks, expected, group_rows[kind].size(&mesh) * sizeof *ranks);
 }
 
 static void assert_members(enum group_kind kind, uint32_t number, const uint32_t *expected)
 {
-    uint32_t ranks[RANKS_MAX];
-    group_rows[kind].members(&small, number, ranks);
-    assert_memory_equal(ranks, expected, group_rows[kind].size(&small) * sizeof *ranks);
+    assert_members_of(&small, kind, number, expected);
 }
 
 /* rank = tp + 2 (cp + 2 (dp + 4 pp)); a plane's places are 2 apart, a stage's ranks 16.
@@ -126,11 +187,44 @@ static void rings_go_by_rank(void **state)
     assert_members(GROUP_EXPERT_DATA, 1, (const uint32_t[]){1, 9});
 }
 
+/* Sharded over 4 of the 8 that hold the same parameters: of the plane of tp 1 ranks 1 to 7 and 9
+ * to 15 have a copy each, and 3 and 11 the same shard of it. A copy's 8 ranks (both tp) have 8 /
+ * (4 x 2) = 1 of each expert: not sharded, two replicas. */
+static void sharding_in_a_part_makes_replicas(void **state)
+{
+    (void)state;
+    struct parallel part = small;
+    part.zero_group = 4;
+    assert_members_of(&part, GROUP_DATA, 2, (const uint32_t[]){1, 3, 5, 7});
+    assert_members_of(&part, GROUP_DATA, 3, (const uint32_t[]){9, 11, 13, 15});
+    assert_members_of(&part, GROUP_REPLICA, 5, (const uint32_t[]){3, 11});
+    assert_int_equal(count_of(GROUP_REPLICA, &part), 16);
+    assert_int_equal(count_of(GROUP_EXPERT_DATA, &part), 0);
+    assert_members_of(&part, GROUP_EXPERT_REPLICA, 1, (const uint32_t[]){1, 9});
+}
+
+/* etp 1 of tp 2: all 16 ranks of a stage exchange tokens, nobody shares an expert. */
+static void experts_on_single_ranks_have_no_tensor_group(void **state)
+{
+    (void)state;
+    struct parallel folded = small;
+    folded.etp = 1;
+    folded.ep = 16;
+    assert_int_equal(count_of(GROUP_EXPERT_TENSOR, &folded), 0);
+    assert_int_equal(count_of(GROUP_EXPERT, &folded), 2);
+    assert_int_equal(count_of(GROUP_EXPERT_DATA, &folded), 0);
+    folded.ep = 2;
+    folded.etp = 4;
+    assert_members_of(&folded, GROUP_EXPERT_TENSOR, 1, (const uint32_t[]){4, 5, 6, 7});
+    assert_members_of(&folded, GROUP_EXPERT, 1, (const uint32_t[]){1, 5});
+}
+
 /* A group of one sends nothing, so there is none; the world waits for itself all the same. */
 static void groups_of_one_are_left_out(void **state)
 {
     (void)state;
-    const struct mesh lone = {.tp = 1, .cp = 1, .dp = 1, .pp = 1, .ep = 1};
+    struct parallel lone = small;
+    lone.tp = lone.cp = lone.dp = lone.pp = lone.ep = lone.etp = lone.zero_group = 1;
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         assert_int_equal(count_of((enum group_kind)kind, &lone), kind == GROUP_WORLD ? 1 : 0);
     }
@@ -141,14 +235,91 @@ static void groups_of_one_are_left_out(void **state)
 static void kinds_that_a_model_does_not_need_are_left_out(void **state)
 {
     (void)state;
-    const struct mesh mesh = {.tp = 2, .cp = 1, .dp = 4, .pp = 2, .ep = 1};
-    const struct scenario plain = {.gpus = 0};
+    struct scenario plain = {.parallel = small};
+    plain.parallel.cp = 1;
+    plain.parallel.ep = 1;
+    plain.parallel.zero_group = 4;
+    const struct mesh mesh = mesh_of(&plain.parallel);
     assert_int_equal(groups_count(GROUP_EMBEDDING, &plain, &mesh), 0);
     assert_int_equal(groups_count(GROUP_EXPERT_DATA, &plain, &mesh), 0);
     assert_int_equal(groups_count(GROUP_EXPERT, &plain, &mesh), 0);
     assert_int_equal(groups_count(GROUP_CONTEXT, &plain, &mesh), 0);
     assert_int_equal(groups_count(GROUP_TENSOR, &plain, &mesh), 8);
 }
+
+/* ---- between stages -------------------------------------------------------------------- */
+
+static struct parallel pipeline_of(enum schedule_kind kind, int64_t stages, int64_t chunks)
+{
+    struct parallel parallel = small;
+    parallel.schedule = (uint32_t)kind;
+    parallel.pp = stages;
+    parallel.virtual_stages = chunks;
+    return parallel;
+}
+
+static void assert_boundaries(enum schedule_kind kind, uint32_t stages, uint32_t chunks,
+                              const char *expected)
+{
+    const struct parallel parallel = pipeline_of(kind, stages, chunks);
+    char found[8] = "";
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        found[stage] = groups_have_boundary(&parallel, stage) ? 'x' : '.';
+    }
+    assert_string_equal(found, expected);
+}
+
+/* Messages go between neighbours; from the last stage to the first only where pieces go around,
+ * as interleaving does. A vee turns around on the last stage; so do both ways of DualPipe. */
+static void only_loops_go_around(void **state)
+{
+    (void)state;
+    assert_boundaries(SCHEDULE_1F1B, 1, 1, ".");
+    assert_boundaries(SCHEDULE_1F1B, 4, 1, "xxx.");
+    assert_boundaries(SCHEDULE_INTERLEAVED, 4, 2, "xxxx");
+    assert_boundaries(SCHEDULE_INTERLEAVED, 2, 2, "xx");
+    assert_boundaries(SCHEDULE_ZB_V, 4, 2, "xxx.");
+    assert_boundaries(SCHEDULE_ZB_V, 2, 2, "x.");
+    assert_boundaries(SCHEDULE_DUALPIPE, 4, 2, "xxx.");
+    assert_boundaries(SCHEDULE_DUALPIPE, 2, 2, "x.");
+    assert_boundaries(SCHEDULE_DUALPIPEV, 2, 2, "x.");
+}
+
+/* Of two stages the other is both the next and the one before: interleaving goes on, a vee back. */
+static void directions_of_two_stages_are_told_apart(void **state)
+{
+    (void)state;
+    struct parallel parallel = pipeline_of(SCHEDULE_INTERLEAVED, 2, 2);
+    assert_true(groups_is_next_stage(&parallel, 0, 1) && groups_is_next_stage(&parallel, 1, 0));
+    parallel = pipeline_of(SCHEDULE_ZB_V, 2, 2);
+    assert_true(groups_is_next_stage(&parallel, 0, 1));
+    assert_false(groups_is_next_stage(&parallel, 1, 0));
+    parallel = pipeline_of(SCHEDULE_INTERLEAVED, 4, 2);
+    assert_true(groups_is_next_stage(&parallel, 3, 0) && groups_is_next_stage(&parallel, 1, 2));
+    assert_false(groups_is_next_stage(&parallel, 2, 1) || groups_is_next_stage(&parallel, 0, 3));
+}
+
+/* Tied embeddings are summed between the stages of the first piece and of the last: of a vee one
+ * stage has both, with DualPipe each of the two has both. */
+static void tied_embeddings_meet_where_the_ends_differ(void **state)
+{
+    (void)state;
+    uint32_t first;
+    uint32_t last;
+    struct scenario scenario = {.parallel = pipeline_of(SCHEDULE_INTERLEAVED, 4, 2)};
+    assert_false(groups_embedding_stages(&scenario, &first, &last));
+    scenario.model.has_tied_embeddings = true;
+    assert_true(groups_embedding_stages(&scenario, &first, &last));
+    assert_true(first == 0 && last == 3);
+    scenario.parallel = pipeline_of(SCHEDULE_ZB_V, 4, 2);
+    assert_false(groups_embedding_stages(&scenario, &first, &last));
+    scenario.parallel = pipeline_of(SCHEDULE_DUALPIPE, 4, 2);
+    assert_false(groups_embedding_stages(&scenario, &first, &last));
+    scenario.parallel = pipeline_of(SCHEDULE_1F1B, 1, 1);
+    assert_false(groups_embedding_stages(&scenario, &first, &last));
+}
+
+/* ---- streams ----------------------------------------------------------------------------- */
 
 /* A stream belongs to one kind: its channels are that kind's groups. */
 static void no_stream_belongs_to_two_kinds(void **state)
@@ -173,8 +344,13 @@ int main(void)
         cmocka_unit_test(every_rank_is_in_one_group_of_each_kind),
         cmocka_unit_test(counts_and_sizes_are_those_of_the_layout),
         cmocka_unit_test(rings_go_by_rank),
+        cmocka_unit_test(sharding_in_a_part_makes_replicas),
+        cmocka_unit_test(experts_on_single_ranks_have_no_tensor_group),
         cmocka_unit_test(groups_of_one_are_left_out),
         cmocka_unit_test(kinds_that_a_model_does_not_need_are_left_out),
+        cmocka_unit_test(only_loops_go_around),
+        cmocka_unit_test(directions_of_two_stages_are_told_apart),
+        cmocka_unit_test(tied_embeddings_meet_where_the_ends_differ),
         cmocka_unit_test(no_stream_belongs_to_two_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static struct gpu ideal_h100(void)
 
 static struct kernel_gpu bf16(const struct gpu *gpu)
 {
-    return (struct kernel_gpu){gpu, PRECISION_BF16, 1.0};
+    return (struct kernel_gpu){.gpu = gpu, .precision = PRECISION_BF16, .gemm_derate = 1.0};
 }
 
 struct wave_case {
@@ -74,6 +74,25 @@ static void full_waves_run_at_the_peak(void **state)
     gpu.sms = 112;
     assert_close(kernel_gemm(&on, 8192, 14336, 4096, 1, 0.0).busy_s, 972.38e-6, 1e-5);
     assert_close(kernel_gemm_rate(&on, 8192, 14336, 4096, 1), 989.4e12, 1e-12);
+}
+
+/* oracles.md 8: 3584 tiles are 28 waves of 132 SMs and 32 of the 112 that 20 set aside leave:
+ * 32 / 28 = 1.14286. Attention has no waves here: 132 / 112. Streams do not slow down. */
+static void sms_set_aside_slow_products_by_their_waves(void **state)
+{
+    (void)state;
+    const struct gpu gpu = ideal_h100();
+    const struct kernel_gpu all = bf16(&gpu);
+    struct kernel_gpu some = all;
+    some.reserved_sms = 20;
+    assert_int_equal(kernel_waves(&(struct gemm_size){8192, 14336, 4096, 1}, 128, 256, 112), 32);
+    assert_close(kernel_gemm(&some, 8192, 14336, 4096, 1, 0.0).busy_s /
+                     kernel_gemm(&all, 8192, 14336, 4096, 1, 0.0).busy_s,
+                 8.0 / 7.0, 1e-12);
+    assert_close(kernel_attention(&some, ATTENTION_FA2, false, 2048, 1e12, 0.0).busy_s /
+                     kernel_attention(&all, ATTENTION_FA2, false, 2048, 1e12, 0.0).busy_s,
+                 132.0 / 112.0, 1e-12);
+    assert_close(kernel_memory(&some, 1e9).busy_s, kernel_memory(&all, 1e9).busy_s, 0.0);
 }
 
 /* m = 128: 2 * (128 k + k n + 128 n) bytes = 122.2 MB at 3.35 TB/s = 36.47 us; the arithmetic
@@ -265,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waves_and_their_efficiency_follow_the_table),
         cmocka_unit_test(full_waves_run_at_the_peak),
+        cmocka_unit_test(sms_set_aside_slow_products_by_their_waves),
         cmocka_unit_test(a_thin_product_is_bound_by_memory),
         cmocka_unit_test(streams_run_at_the_bandwidth),
         cmocka_unit_test(half_the_peak_does_624_tflop_in_four_seconds),

@@ -1,5 +1,6 @@
 /* Memory of a GPU: against ZeRO, Korthikanti et al., Megatron-LM's own report
  * (oracles.md 2.1 to 2.3). */
+#include "plan/cost.h"
 #include "plan/memory.h"
 
 #include "support/memory_case.h"
@@ -20,9 +21,18 @@ static const double GB = 1e9;
 
 /* ---- bytes per parameter ----------------------------------------------- */
 
-static double state_bytes(enum precision gradient, int64_t zero, int64_t dp)
+static double state_sum(enum precision precision, enum state_format gradients, int64_t zero,
+                        int64_t dp)
 {
-    return memory_state_bytes_per_parameter(PRECISION_BF16, gradient, zero, dp);
+    const struct optimizer optimizer = {gradients, STATE_FP32, STATE_FP32, true};
+    const struct memory_state whole = memory_state_whole(precision, &optimizer);
+    const struct memory_state of = memory_state_sharded(&whole, zero, dp);
+    return of.weights + of.gradients + of.optimizer;
+}
+
+static double state_of(enum state_format gradients, int64_t zero, int64_t dp)
+{
+    return state_sum(PRECISION_BF16, gradients, zero, dp);
 }
 
 static void zero_stages_have_the_published_bytes(void **state)
@@ -32,17 +42,17 @@ static void zero_stages_have_the_published_bytes(void **state)
      * 16.6 / 1.9 GB; 16, 4+12/64, 2+14/64, 16/64 bytes a parameter. */
     static const double expected[] = {120.0, 31.40625, 16.640625, 1.875};
     for (int64_t zero = 0; zero <= 3; zero++) {
-        assert_close(7.5e9 * state_bytes(PRECISION_FP16, zero, 64), expected[zero] * GB, 1e-15);
+        assert_close(7.5e9 * state_of(STATE_FP16, zero, 64), expected[zero] * GB, 1e-15);
     }
 }
 
 static void megatron_keeps_18_bytes_or_6_and_12_sharded(void **state)
 {
     (void)state;
-    assert_close(state_bytes(PRECISION_FP32, 0, 1), 18.0, 1e-15);
-    assert_close(state_bytes(PRECISION_FP32, 0, 16), 18.0, 1e-15);
-    assert_close(state_bytes(PRECISION_FP32, 1, 16), 6.0 + 12.0 / 16, 1e-15);
-    assert_close(state_bytes(PRECISION_BF16, 0, 1), 16.0, 1e-15);
+    assert_close(state_of(STATE_FP32, 0, 1), 18.0, 1e-15);
+    assert_close(state_of(STATE_FP32, 0, 16), 18.0, 1e-15);
+    assert_close(state_of(STATE_FP32, 1, 16), 6.0 + 12.0 / 16, 1e-15);
+    assert_close(state_of(STATE_BF16, 0, 1), 16.0, 1e-15);
 }
 
 static void fp32_keeps_16_bytes(void **state)
@@ -50,11 +60,9 @@ static void fp32_keeps_16_bytes(void **state)
     (void)state;
     static const enum precision single[] = {PRECISION_FP32, PRECISION_TF32};
     for (size_t i = 0; i < LENGTH(single); i++) {
-        assert_close(memory_state_bytes_per_parameter(single[i], PRECISION_FP32, 0, 8), 16.0,
-                     1e-15);
-        assert_close(memory_state_bytes_per_parameter(single[i], PRECISION_FP32, 1, 8), 8.0 + 1.0,
-                     1e-15);
-        assert_close(memory_state_bytes_per_parameter(single[i], PRECISION_FP32, 3, 8), 2.0, 1e-15);
+        assert_close(state_sum(single[i], STATE_FP32, 0, 8), 16.0, 1e-15);
+        assert_close(state_sum(single[i], STATE_FP32, 1, 8), 8.0 + 1.0, 1e-15);
+        assert_close(state_sum(single[i], STATE_FP32, 3, 8), 2.0, 1e-15);
     }
 }
 
@@ -91,7 +99,7 @@ static void a_layer_of_gpt3_keeps_the_published_bytes(void **state)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         c.scenario.parallel.tp = cases[i].tp;
         c.scenario.parallel.is_sequence_parallel = cases[i].is_sequence_parallel;
-        c.scenario.recompute = cases[i].recompute;
+        c.scenario.recompute.kind = cases[i].recompute;
         assert_close(memory_layer_activation_bytes(&c.scenario), cases[i].bytes, 1e-15);
     }
 }
@@ -187,21 +195,23 @@ static void gpt3_on_8_by_8_agrees_with_megatrons_own_report(void **state)
     (void)state;
     /* Megatron-LM's theoretical_memory_usage.py, t 8, p 8, m 64, SP and selective:
      * 2,797,145,088 parameters on the largest shard, 10,292,838,400 B of activations.
-     * Parameters: it leaves out positions (2048h) and biases (9h a layer) and spreads
-     * the norms (4h a layer, 2h at the end) evenly over the stages.
-     * Activations: it counts 8sbp/8 of token indices; ours what one layer
-     * recomputes, 80sbh/8. */
+     * Parameters: it leaves out positions (2048h) and biases (9h a layer, 7h of them cut by t),
+     * and spreads the norms (4h a layer, 2h at the end) evenly over the stages.
+     * Activations: it counts 8sbp/8 of token indices. What one layer recomputes, 80sbh/8, comes
+     * on top. */
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     memory_case_cut(&c, (struct memory_cut){8, 8, 16, 1, 1, 64});
     c.scenario.parallel.is_sequence_parallel = true;
-    c.scenario.recompute = RECOMPUTE_SELECTIVE;
+    c.scenario.recompute.kind = RECOMPUTE_SELECTIVE;
     const double h = 12288;
     const double parameters = memory_stage_parameters(&c.scenario, 0);
-    const double difference = 2048 * h + 12 * 13 * h - (96 * 4 * h + 2 * h) / 8;
+    const double difference = 2048 * h + 12 * (6 * h + 7 * h / 8) - (96 * 4 * h + 2 * h) / 8;
     assert_close(parameters, 2797145088.0 + difference, 1e-12);
     const struct memory_use use = memory_of_stage(&c.scenario, 0);
-    assert_close(use.activations_bytes, 10292838400.0 - 8.0 * 2048 + 80.0 * 2048 * h / 8, 1e-12);
+    assert_close(use.activations_bytes, 10292838400.0 - 8.0 * 2048, 1e-12);
+    assert_close(memory_activations_of_stage(&c.scenario, 0).recomputed_bytes, 80.0 * 2048 * h / 8,
+                 1e-12);
     assert_close(use.weights_bytes + use.gradients_bytes + use.optimizer_bytes,
                  parameters * (6.0 + 12.0 / 16), 1e-12);
 }
@@ -249,17 +259,17 @@ static void the_first_stage_holds_a_model_of_layers_under_1f1b(void **state)
 {
     (void)state;
     /* p in flight times L/p layers: L * 34sbh/t whatever p (Korthikanti et al.,
-     * section 4.2.3), beside what one layer recomputes and the embedding's mask. */
+     * section 4.2.3), without the embedding's mask. */
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     c.scenario.parallel.is_sequence_parallel = true;
-    c.scenario.recompute = RECOMPUTE_SELECTIVE;
+    c.scenario.recompute.kind = RECOMPUTE_SELECTIVE;
     c.scenario.model.has_dropout = false;
     const double sbh = 2048.0 * 12288;
     for (int64_t pp = 2; pp <= 32; pp *= 2) {
         memory_case_cut(&c, (struct memory_cut){8, pp, 1, 0, 1, 64});
         const struct memory_use use = memory_of_stage(&c.scenario, 0);
-        assert_close(use.activations_bytes, (96 * 32 + 32) * sbh / 8, 1e-14);
+        assert_close(use.activations_bytes, 96 * 32 * sbh / 8, 1e-14);
     }
 }
 
@@ -304,14 +314,21 @@ static void the_last_stage_holds_the_logits(void **state)
 static void full_recomputation_keeps_inputs_and_one_layer(void **state)
 {
     (void)state;
-    /* 8B, s 8192: 32 inputs of 2h, and the rest of the one layer that is recomputed. */
+    /* 8B, s 8192: 32 inputs of 2h. Fullest at the loss (6V + 4h a token); the layer that is
+     * recomputed needs less: 139,392 - 2h. With a smaller vocabulary it is the other way round. */
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    c.scenario.recompute = RECOMPUTE_FULL;
+    c.scenario.recompute.kind = RECOMPUTE_FULL;
     const double input = 2.0 * 4096;
     const double head = 6 * 128256.0 + 4 * 4096.0;
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes,
-                 8192.0 * (32 * input + 139392.0 - input + head), 1e-14);
+    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, 8192.0 * (32 * input + head),
+                 1e-14);
+    assert_int_equal(memory_of_stage(&c.scenario, 0).moment, MEMORY_AT_LOSS);
+    c.scenario.model.vocab = 1280;
+    assert_int_equal(memory_of_stage(&c.scenario, 0).moment, MEMORY_AT_BACKWARD);
+    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, 8192.0 * 32 * input, 1e-14);
+    assert_close(memory_activations_of_stage(&c.scenario, 0).recomputed_bytes,
+                 8192.0 * (139392.0 - input), 1e-14);
 }
 
 static void a_stage_without_layers_holds_only_its_edge(void **state)
@@ -368,11 +385,11 @@ static void a_total_is_the_sum_of_its_parts(void **state)
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
     memory_case_cut(&c, (struct memory_cut){2, 2, 8, 2, 1, 8});
-    c.scenario.software.memory_overhead_bytes = 3 * GB;
+    c.scenario.software.memory.overhead_bytes = 3 * GB;
     const struct memory_use use = memory_of_stage(&c.scenario, 1);
     assert_close(use.total_bytes,
                  use.weights_bytes + use.gradients_bytes + use.optimizer_bytes +
-                     use.activations_bytes + use.buffers_bytes + 3 * GB,
+                     use.activations_bytes + use.temporary_bytes + use.buffers_bytes + 3 * GB,
                  1e-15);
 }
 
@@ -384,6 +401,22 @@ static void a_checkpoint_is_14_bytes_a_parameter(void **state)
     assert_close(memory_checkpoint_bytes(&c.scenario), 14 * 8030261248.0, 1e-15);
     c.scenario.precision = PRECISION_FP32;
     assert_close(memory_checkpoint_bytes(&c.scenario), 12 * 8030261248.0, 1e-15);
+}
+
+/* An MTP layer, which the name of a model leaves out, is written too: 14 bytes for each of its
+ * parameters, 2h * h of the projection and three norms more than the last layer's. */
+static void a_checkpoint_has_the_layers_of_multi_token_prediction(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    const double without = memory_checkpoint_bytes(&c.scenario);
+    struct model *model = &c.scenario.model;
+    const double layer = (double)cost_layer(model, model_layer(model, 31)).total;
+    model->mtp_layers = 1;
+    model_finish(model);
+    const double mtp = layer + (2.0 * 4096 + 3) * 4096;
+    assert_close(memory_checkpoint_bytes(&c.scenario), without + 14 * mtp, 1e-15);
 }
 
 int main(void)
@@ -412,6 +445,7 @@ int main(void)
         cmocka_unit_test(fsdp_gathers_units_and_zero2_a_bucket),
         cmocka_unit_test(a_total_is_the_sum_of_its_parts),
         cmocka_unit_test(a_checkpoint_is_14_bytes_a_parameter),
+        cmocka_unit_test(a_checkpoint_has_the_layers_of_multi_token_prediction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ static void mixtral(struct memory_case *c)
     c->scenario.model.experts = 8;
     c->scenario.model.experts_per_token = 2;
     c->scenario.model.expert_hidden = 14336;
+    model_finish(&c->scenario.model);
 }
 
 /* oracles.md 2.3: 8h + 4nd + 4 kv d + k (4h + 6 f_e) + 4E + 4n bytes a token = 32768 + 16384 +
@@ -36,7 +37,7 @@ static void a_layer_with_experts_keeps_the_derived_bytes(void **state)
     struct memory_case c;
     mixtral(&c);
     assert_close(memory_layer_activation_bytes(&c.scenario), 4096.0 * 258208.0, 1e-15);
-    c.scenario.recompute = RECOMPUTE_SELECTIVE;
+    c.scenario.recompute.kind = RECOMPUTE_SELECTIVE;
     assert_close(memory_layer_activation_bytes(&c.scenario),
                  4096.0 * (258208.0 - 16384.0 - 57344.0), 1e-15);
 }
@@ -48,6 +49,7 @@ static void a_shared_expert_keeps_what_an_mlp_keeps(void **state)
     struct memory_case c;
     mixtral(&c);
     c.scenario.model.shared_experts = 1;
+    model_finish(&c.scenario.model);
     assert_close(memory_layer_activation_bytes(&c.scenario), 4096.0 * (258208.0 + 86016.0), 1e-15);
 }
 
@@ -58,7 +60,7 @@ static void context_parallelism_divides_activations(void **state)
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
     const double whole = memory_of_stage(&c.scenario, 0).activations_bytes;
-    c.scenario.parallel.cp = 4;
+    memory_case_context(&c, 4);
     assert_close(memory_layer_activation_bytes(&c.scenario), 2048.0 * 139392.0, 1e-15);
     assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, whole / 4.0, 1e-15);
 }
@@ -86,7 +88,7 @@ static void context_ranks_share_the_optimizer(void **state)
     struct memory_case c;
     mixtral(&c);
     memory_case_cut(&c, (struct memory_cut){1, 1, 4, 1, 1, 1});
-    c.scenario.parallel.cp = 4;
+    memory_case_context(&c, 4);
     c.scenario.parallel.ep = 8;
     assert_close(memory_of_stage(&c.scenario, 0).optimizer_bytes,
                  12.0 * (OTHERS / 16.0 + EXPERTS / 8.0 / 2.0), 1e-14);
@@ -117,6 +119,7 @@ static void dense_layers_and_experts_are_added_up(void **state)
     struct memory_case c;
     mixtral(&c);
     c.scenario.model.dense_layers = 2;
+    model_finish(&c.scenario.model);
     assert_close(memory_of_stage(&c.scenario, 0).activations_bytes,
                  4096.0 * (2 * 139392.0 + 30 * 258208.0 + 6 * 32000.0 + 4 * 4096.0), 1e-11);
     assert_close(memory_stage_expert_parameters(&c.scenario, 0), EXPERTS * 30.0 / 32.0, 1e-15);
@@ -163,10 +166,10 @@ static void memory_falls_with_cp(void **state)
         struct memory_case c;
         mixtral(&c);
         memory_case_cut(&c, (struct memory_cut){1, 2, 8, 1, 1, 4});
-        c.scenario.recompute = recompute;
+        c.scenario.recompute.kind = recompute;
         double before = memory_case_worst(&c);
         for (int64_t cp = 2; cp <= 16; cp *= 2) {
-            c.scenario.parallel.cp = cp;
+            memory_case_context(&c, cp);
             assert_true(memory_case_worst(&c) < before);
             before = memory_case_worst(&c);
         }
@@ -197,10 +200,10 @@ static void advice_may_be_more_expert_or_context_ranks(void **state)
     assert_false(is_advised(&c, "ep"));
     mixtral(&c);
     memory_case_cut(&c, (struct memory_cut){1, 1, 2, 1, 1, 4});
-    c.scenario.parallel.cp = 4;
+    memory_case_context(&c, 4);
     c.scenario.gpu.memory_bytes = memory_case_worst(&c);
     memory_case_cut(&c, (struct memory_cut){1, 1, 4, 1, 1, 2});
-    c.scenario.parallel.cp = 2;
+    memory_case_context(&c, 2);
     assert_true(is_advised(&c, "cp 4"));
     c.scenario.batch.sequence_length = 4100; /* 4 x 1025: not 8 pieces */
     assert_false(is_advised(&c, "cp 4"));

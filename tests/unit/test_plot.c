@@ -245,7 +245,7 @@ static void causes_stack_to_the_step_with_its_total_above(void **state)
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
     /* Row 3, 200 Gbps: 1.5 s, of which compute 1 and exposed DP 0.5; MFU 33.3 %. */
-    assert_holds(csv, "3,1.5,33.33333333,1,0,0,0,0,0,0,0,0,0.5,0,0,0,0,\"200 Gbps, micro 1\"");
+    assert_holds(csv, "3,1.5,33.33333333,1,0,0,0,0,0,0,0,0,0.5,0,0,0,0,0,\"200 Gbps, micro 1\"");
     if (is_drawn) {
         const char *svg = text_of(world, ".svg");
         assert_holds(svg, ">compute<");

@@ -130,20 +130,23 @@ static void equal_ranks_take_as_long_for_every_step(void **state)
 }
 
 /* In a pipeline the first stage may begin while the last one still updates its parameters: a
- * little less than k times, never more but for how messages then meet on links. 5 % and 0.1 %
- * are far beyond what was seen (1.8 %, 0.03 %), and far below a step too few or too many. */
+ * little less than k times, never more but for how messages then meet on links: the end of the
+ * first step may share them with the next one's beginning (0.14 % seen). 5 % and 0.1 % are far
+ * beyond what was seen of the whole (1.8 %, 0.03 %), and far below a step too few or too many. */
 static void steps_of_a_pipeline_overlap_a_little(void **state)
 {
     (void)state;
     uint32_t shorter = 0;
     for (uint64_t i = 0; i < 40; i++) {
         struct arena *arena = arena_new();
-        const struct scenario *scenario = random_scenario(arena, 1, i);
+        struct scenario *scenario = random_scenario(arena, 1, i);
+        scenario->optimizer.clips = true; /* else no stage waits for the others at the end */
         const sim_time once = run(arena, scenario, 1).end;
         const struct engine_job repeated = run(arena, scenario, STEPS);
         assert_true(repeated.end * 1000 <= STEPS * once * 1001);
         assert_true(repeated.end * 100 >= STEPS * once * 95);
-        assert_int_equal(repeated.step_ends[0], once);
+        assert_true(repeated.step_ends[0] >= once);
+        assert_true(repeated.step_ends[0] * 1000 <= once * 1005);
         for (uint32_t k = 1; k < STEPS; k++) {
             assert_true(repeated.step_ends[k] > repeated.step_ends[k - 1]);
         }

@@ -147,6 +147,7 @@ static void memory_is_listed_against_the_limit(void **state)
     struct world *world = *state;
     assert_holds(screen_of(world), "  total                   73.50  of 80.00 GB: fits\n");
     world->sample.result.step.memory.fits = false;
+    world->sample.result.step.memory.fits_gpu = false;
     snprintf(world->sample.result.step.memory_advice, 512, "fits with micro 1");
     const char *text = screen_of(world);
     assert_holds(text, "DOES NOT FIT");
@@ -203,6 +204,8 @@ static void the_document_has_the_keys_that_scripts_rely_on(void **state)
                                        "\"mfu\": 0.413",
                                        "\"mfu_full_attention\"",
                                        "\"hfu\"",
+                                       "\"mfu_by_convention\": {",
+                                       "\"mfu_convention\": \"causal\"",
                                        "\"memory\": {",
                                        "\"peak_bytes\": 73500000000",
                                        "\"weights\"",

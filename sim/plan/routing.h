@@ -1,0 +1,66 @@
+/* How unevenly tokens reach experts, and how many cross the network.
+ *
+ * With even routing each expert gets tokens * k / experts rows. Routers are not even: the
+ * popularity of experts is drawn (seeded, lognormal with the scenario's spread), experts lie on
+ * ranks in order, and the rank with most rows sets the pace of its expert-parallel group. A
+ * capacity factor cuts what an expert may get, and pads what it does not. Redundant experts
+ * are copies of the busiest, placed so that the busiest rank has least (the greedy rule of
+ * DeepSeek's EPLB: replicate the most loaded, pack the heaviest first).
+ *
+ * Node-limited routing (model.group_limit of model.expert_groups): a token goes to experts of at
+ * most so many groups; and once to each node, where NVLink passes it on. Of uniform top-k of E
+ * experts in G groups the expected number of distinct groups is G(1 - C(E-E/G,k)/C(E,k)).
+ *
+ * ASSUMES: one draw of popularity stands for all layers and microbatches; which expert is busy
+ * does not change within a step.
+ * ASSUMES: a model with node-limited routing is trained by an exchange that makes use of it, as
+ * DeepEP does.
+ * ASSUMES: without node-limited routing each copy of a token crosses the network by itself, as
+ * plain all-to-alls send it, unless software.experts.exchange is tokens: then it is sent once to
+ * each rank of its experts, and to each node, as DeepEP and HybridEP do; how many these are is
+ * that of an even router.
+ *
+ * Sources: DeepSeek-V3 report (arXiv 2412.19437) section 2.1.2 and 3.2.2; EPLB's README, whose
+ * example the tests use; oracles: shared/oracles.md section 3.
+ */
+#ifndef PLAN_ROUTING_H
+#define PLAN_ROUTING_H
+
+#include "spec/scenario.h"
+
+struct arena;
+
+struct routing_load {
+    double hottest_rank;   /* rows that the busiest rank's experts compute over the mean; with a
+                            * capacity all compute capacity_factor, padding included */
+    double hottest_expert; /* of the busiest expert (copy) over the mean */
+    double sent;           /* rows served over rows routed: below 1 when a capacity drops some */
+    int64_t local_experts; /* (experts + redundant) / ep */
+    /* Of the all-to-alls: rows in buffers over rows routed (padding of a capacity travels, and a
+     * token may go once for several experts), and what the busiest rank gets over the mean. */
+    double exchange_rows, exchange_hottest;
+};
+
+/* 1, 1, 1 when routing is even and dropless, or there are no experts. */
+struct routing_load routing_of(const struct scenario *scenario);
+
+/* Expected number of distinct groups that a token's k experts of `experts` lie in. */
+double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k);
+
+/* Of an expert-parallel group on `nodes` NVLink domains: rows that a rank sends to other nodes
+ * over those of its rows (exchange_rows) that are meant for them. 1 when each copy goes by itself;
+ * with node-limited routing a token goes once to each of its nodes: at most group_limit / k. */
+double routing_node_share(const struct scenario *scenario, uint32_t nodes);
+
+/* What EPLB is asked: experts in groups, on `ranks` ranks of `nodes` nodes, with `copies` >=
+ * experts places in all, which ranks divide, and which nodes divide. */
+struct routing_balance {
+    int64_t experts, groups, copies, nodes, ranks;
+};
+
+/* EPLB's greedy plan. When nodes divide the groups: groups to nodes, copies within nodes, copies
+ * to ranks; else all at once. Writes the load of each rank and, unless NULL, of each copy. */
+void routing_balance(struct arena *arena, const struct routing_balance *asked,
+                     const double *expert_loads, double *copy_loads, double *rank_loads);
+
+#endif

@@ -1,0 +1,317 @@
+/* What a step sends per rank in each layout, against the closed forms and worked numbers of
+ * oracles.md 3. Rings are forced where a sum counts what a rank sends: (N-1)/N of the buffer. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "support/assert_close.h"
+#include "support/volume.h"
+
+static double all_of(const struct step_system *system, uint32_t stage, enum stream stream)
+{
+    double sum = 0;
+    for (uint32_t operation = 0; operation < COLLECTIVE_OPERATION_COUNT_; operation++) {
+        sum += volume_of(system, stage, stream, (enum collective_operation)operation).rank_bytes;
+    }
+    return sum;
+}
+
+/* ---- data parallelism: Llama 3 8B, 8,030,261,248 parameters, 64 ranks --------------------- */
+
+#define LLAMA_8B_64(gradients, rest)                                   \
+    "model: llama3-8b\ncluster: h100-3200\ngpus: 64\n"                 \
+    "software: {software: inline, source: made up, attention: fa3, "   \
+    "gradients: {precision: " gradients "}, bucket: {size: 160 MB}}\n" \
+    "collectives: {data: {algorithm: ring}}\n"                         \
+    "batch: {global: 64, micro: 1, sequence_length: 8192}\n" rest
+
+static const double PSI = 8030261248.0;
+static const double SHARE = 63.0 / 64;
+
+static void assert_data(const char *text, double gathered, double reduced)
+{
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(arena, text);
+    assert_close(all_of(system, 0, STREAM_DATA_GATHER), gathered, 1e-9);
+    assert_close(all_of(system, 0, STREAM_DATA_REDUCE), reduced, 1e-9);
+    arena_free(arena);
+}
+
+/* All-reduce 2 (N-1)/N psi g: 63.238 GB of fp32, 31.619 of bf16 gradients. Distributed optimizer:
+ * half of it and (N-1)/N psi 2: 47.429 in all. */
+static void gradients_are_reduced_once_a_step(void **state)
+{
+    (void)state;
+    assert_close(2 * SHARE * PSI * 4, 63.238e9, 1e-4);
+    assert_close(SHARE * PSI * (4 + 2), 47.429e9, 1e-4);
+    assert_data(LLAMA_8B_64("fp32", "parallel: {zero: 0}\n"), 0, 2 * SHARE * PSI * 4);
+    assert_data(LLAMA_8B_64("bf16", "parallel: {zero: 0}\n"), 0, 2 * SHARE * PSI * 2);
+    assert_data(LLAMA_8B_64("fp32", "parallel: {zero: 1}\n"), SHARE * PSI * 2, SHARE * PSI * 4);
+}
+
+/* FSDP gathers twice: 15.810 + 15.810 + 31.619 GB; once when parameters stay from forward to
+ * backward. What is not in a layer, embedding and head, is gathered once a step. */
+static void sharded_parameters_are_gathered_for_each_pass(void **state)
+{
+    (void)state;
+    const double edge = 2 * 128256.0 * 4096 + 4096;
+    const double once = SHARE * PSI * 2;
+    const double again = SHARE * (PSI - edge) * 2;
+    assert_close(once, 15.810e9, 1e-4);
+    assert_data(LLAMA_8B_64("fp32", "parallel: {zero: 3}\n"), once + again, SHARE * PSI * 4);
+    assert_data(LLAMA_8B_64("bf16", "parallel: {zero: 3}\n"), once + again, SHARE * PSI * 2);
+    assert_data(LLAMA_8B_64("fp32", "parallel: {zero: 3, reshard: after-backward}\n"), once,
+                SHARE * PSI * 4);
+}
+
+#define TWICE(rest)                                                  \
+    "model: llama3-8b\ncluster: h100-3200\ngpus: 64\n"               \
+    "software: {software: inline, source: made up, attention: fa3, " \
+    "gradients: {precision: fp32}, bucket: {size: 160 MB}}\n"        \
+    "collectives: {data: {algorithm: ring}}\n"                       \
+    "batch: {global: 128, micro: 1, sequence_length: 8192}\n" rest
+
+/* With two microbatches ZeRO 2 reduces the layers' gradients twice, because what is summed is
+ * sharded, and those of embedding and head once; ZeRO 1 all once. FSDP gathers layers twice as
+ * often, unless they stay until the end of the step. In 4 bytes what is gathered in 2. */
+static void what_accumulation_repeats(void **state)
+{
+    (void)state;
+    const double edge = 2 * 128256.0 * 4096 + 4096;
+    const double layers = SHARE * (PSI - edge) * 2;
+    const double once = SHARE * PSI * 2;
+    const double ends = SHARE * edge * 2;
+    struct arena *arena = arena_new();
+    assert_data(TWICE("parallel: {zero: 1}\n"), once, SHARE * PSI * 4);
+    const struct step_system *two = volume_system(arena, TWICE("parallel: {zero: 2}\n"));
+    assert_close(all_of(two, 0, STREAM_DATA_REDUCE), 4 * (layers + ends / 2), 1e-9);
+    const struct step_system *three = volume_system(arena, TWICE("parallel: {zero: 3}\n"));
+    assert_close(all_of(three, 0, STREAM_DATA_GATHER), ends + 4 * layers, 1e-9);
+    const struct step_system *kept =
+        volume_system(arena, TWICE("parallel: {zero: 3, reshard: after-step}\n"));
+    assert_close(all_of(kept, 0, STREAM_DATA_GATHER), once, 1e-9);
+    arena_free(arena);
+}
+
+/* HSDP, shards over 8 of 64: a rank gathers and reduces 7/8 of the bytes, then sums its eighth
+ * over 8 replicas: 2 x 7/8 of psi g / 8. */
+static void shards_are_summed_over_replicas(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, LLAMA_8B_64("fp32", "parallel: {zero: 1, zero_group: 8}\n"));
+    assert_close(all_of(system, 0, STREAM_DATA_GATHER), 7.0 / 8 * PSI * 2, 1e-9);
+    assert_close(all_of(system, 0, STREAM_DATA_REDUCE), 7.0 / 8 * PSI * 4, 1e-9);
+    assert_close(all_of(system, 0, STREAM_REPLICA_REDUCE), 2 * 7.0 / 8 * PSI * 4 / 8, 1e-9);
+    /* A copy on each node, so only the sums leave nodes. */
+    const struct group_shape *groups = system->jobs[0].groups;
+    assert_true(groups[GROUP_DATA].ranks == 8 && groups[GROUP_DATA].nodes == 1);
+    assert_true(groups[GROUP_REPLICA].ranks == 8 && groups[GROUP_REPLICA].nodes == 8);
+    arena_free(arena);
+}
+
+/* DualPipe, pp 8, dp 2: stages 0 and 7 hold the same two pieces, so 2 x 2 ranks reduce them, and
+ * the optimizer is sharded over 4: (4-1)/4 of 4 bytes of each of a rank's parameters. */
+static void two_stages_of_dual_pipe_reduce_together(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(
+        arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 16\nsoftware: megatron-2024\n"
+               "collectives: {data: {algorithm: ring}}\n"
+               "parallel: {pp: 8, dp: 2, schedule: dualpipe}\n"
+               "batch: {global: 32, micro: 1, sequence_length: 8192}\n");
+    /* 8 pieces of 4 layers of 218,112,000; the first with the embedding of 128,256 x 4096, the
+     * last with the head and the final norm. */
+    const double edges = 2 * 128256.0 * 4096 + 4096;
+    const double layers = 8 * 218112000.0;
+    assert_int_equal(system->jobs[0].groups[GROUP_DATA].ranks, 4);
+    assert_close(all_of(system, 0, STREAM_DATA_REDUCE), 0.75 * 4 * (layers + edges), 1e-9);
+    assert_close(all_of(system, 7, STREAM_DATA_REDUCE), 0.75 * 4 * (layers + edges), 1e-9);
+    assert_close(all_of(system, 3, STREAM_DATA_REDUCE), 0.75 * 4 * layers, 1e-9);
+    arena_free(arena);
+}
+
+/* ---- rank order ------------------------------------------------------------------------ */
+
+static const struct step_system *ordered(struct arena *arena, const char *order)
+{
+    return volume_system(
+        arena, arena_printf(arena,
+                            "model: llama3-8b\ncluster: h100-3200\ngpus: 16\n"
+                            "software: megatron-2024\nparallel: {tp: 4, pp: 2, order: %s}\n"
+                            "batch: {global: 4, micro: 1, sequence_length: 8192}\n",
+                            order));
+}
+
+/* tp 4, pp 2, dp 2 on nodes of 8: in Megatron's order a stage fills a node, and messages between
+ * stages cross the network; with pp before dp both stages of a replica share a node, and
+ * gradients cross. */
+static void an_order_says_what_crosses_the_network(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct system_job *usual = &ordered(arena, "tp-cp-ep-dp-pp")->jobs[0];
+    assert_true(usual->pair.hops_max > 0);
+    assert_int_equal(usual->groups[GROUP_DATA].nodes, 1);
+    const struct system_job *other = &ordered(arena, "tp-cp-ep-pp-dp")->jobs[0];
+    assert_int_equal(other->pair.hops_max, 0);
+    assert_int_equal(other->groups[GROUP_DATA].nodes, 2);
+    assert_int_equal(other->groups[GROUP_TENSOR].nodes, 1);
+    arena_free(arena);
+}
+
+/* ---- tensor parallelism: Llama 3 70B, tp 8, 8192 tokens ------------------------------------ */
+
+#define LLAMA_70B(sequence_parallel)                                            \
+    "model: llama3-70b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n" \
+    "collectives: {tensor: {algorithm: ring}}\n"                                \
+    "parallel: {tp: 8, sequence_parallel: " sequence_parallel "}\n"             \
+    "batch: {global: 1, micro: 1, sequence_length: 8192}\n"
+
+/* A = 8192 x 8192 x 2 = 134,217,728 bytes. An all-reduce sends 2 x 7/8 A = 234,881,024; a layer
+ * has two forward and two backward: 939,524,096. Besides: embedding and head one each, and the
+ * loss 4 bytes a token. */
+static void a_layer_reduces_its_activations_four_times(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(arena, LLAMA_70B("false"));
+    const double reduced = 234881024.0;
+    const double loss = 2 * 7.0 / 8 * 8192 * 4;
+    assert_close(all_of(system, 0, STREAM_TENSOR), 80 * 939524096.0 + 2 * reduced + loss, 1e-9);
+    arena_free(arena);
+}
+
+/* With sequence parallelism each becomes a reduce-scatter and an all-gather, and backward the
+ * inputs of both blocks are gathered again: 10 x 7/8 A = 1,174,405,120 a layer. Embedding: one
+ * reduce-scatter; head: gathered, scattered. */
+static void sequence_parallelism_gathers_inputs_again(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = volume_system(arena, LLAMA_70B("true"));
+    const double half = 117440512.0;
+    const double loss = 2 * 7.0 / 8 * 8192 * 4;
+    const double sum = all_of(system, 0, STREAM_TENSOR);
+    assert_close(sum, 80 * 1174405120.0 + 3 * half + loss, 1e-9);
+    arena_free(arena);
+}
+
+/* ---- pipelines: what crosses a boundary ------------------------------------------------------ */
+
+/* Of all that stage `stage` sends to its neighbours in a step. */
+static double sent_by(const struct step_system *system, uint32_t stage)
+{
+    return all_of(system, stage, STREAM_SEND_FORWARD) + all_of(system, stage, STREAM_SEND_BACKWARD);
+}
+
+static double sent_in(const char *text, uint32_t stage)
+{
+    struct arena *arena = arena_new();
+    const double sum = sent_by(volume_system(arena, text), stage);
+    arena_free(arena);
+    return sum;
+}
+
+#define LLAMA_405B(parallel)                                                          \
+    "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 64\nsoftware: megatron-2024\n" \
+    "parallel: {" parallel "}\nbatch: {global: 16, micro: 1, sequence_length: 8192}\n"
+
+/* 405B: 8192 x 16384 x 2 = 268,435,456 bytes a microbatch and way; each of 8 tensor ranks sends
+ * its eighth, 33,554,432. 16 microbatches forth and back; the first stage sends forth only. */
+static void a_boundary_carries_each_microbatch_both_ways(void **state)
+{
+    (void)state;
+    const double way = 16 * 33554432.0;
+    static const char text[] = LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true");
+    assert_close(sent_in(text, 0), way, 1e-12);
+    assert_close(sent_in(text, 3), 2 * way, 1e-12);
+    assert_close(sent_in(text, 7), way, 1e-12);
+    assert_close(sent_in(LLAMA_405B("pp: 8, dp: 8"), 3), 2 * 2 * 268435456.0, 1e-12);
+}
+
+/* Interleaving of 2 chunks sends twice as much; a vee too, but for the turn on the last stage;
+ * DualPipe, with half of the microbatches each way, as much as 1F1B. */
+static void chunks_multiply_what_is_sent(void **state)
+{
+    (void)state;
+    const double way = 16 * 33554432.0;
+    assert_close(sent_in(LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true, "
+                                    "schedule: interleaved, virtual_stages: 2"),
+                         3),
+                 4 * way, 1e-12);
+    static const char vee[] = LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true, schedule: zb-v");
+    assert_close(sent_in(vee, 3), 4 * way, 1e-12);
+    assert_close(sent_in(vee, 7), 2 * way, 1e-12);
+    static const char dual[] =
+        LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true, schedule: dualpipe");
+    assert_close(sent_in(dual, 3), 2 * way, 1e-12);
+    assert_close(sent_in(dual, 0), way, 1e-12);
+    assert_close(sent_in(LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true, "
+                                    "schedule: dualpipev"),
+                         3),
+                 4 * way, 1e-12);
+}
+
+/* ---- context parallelism ------------------------------------------------------------ */
+
+/* 405B, cp 16, tp 8, 131,072 tokens: a rank's keys and values 8192 x 128 x 2 x 2 = 4,194,304
+ * bytes. Forward they go 15 places around: 62,914,560 bytes; backward again, and their gradients
+ * all 16 places, home. */
+static void a_ring_passes_keys_and_values_on(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 128\n"
+                             "software: megatron-2024\n"
+                             "parallel: {tp: 8, cp: 16, cp_type: ring, sequence_parallel: true}\n"
+                             "batch: {global: 1, micro: 1, sequence_length: 131072}\n");
+    const struct volume volume = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_SHIFT);
+    assert_int_equal(volume.count, 126 * (15 + 15 + 16));
+    assert_close(volume.rank_bytes, 126 * (2 * 62914560.0 + 16 * 4194304.0), 1e-12);
+    arena_free(arena);
+}
+
+/* Ulysses: each rank sends 15/16 of its queries, keys and values, and of the output, both ways.
+ * Llama 3 8B, cp 8, 8192 tokens: 1024 tokens of (32 + 8 + 8) x 128 and 32 x 128 values in 2
+ * bytes: 12,582,912 and 8,388,608 bytes, 7/8 of which leave, twice a layer. */
+static void ulysses_deals_out_heads(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 8\n"
+                             "software: megatron-2024\nparallel: {cp: 8, cp_type: ulysses}\n"
+                             "batch: {global: 1, micro: 1, sequence_length: 8192}\n");
+    const struct volume volume = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_ALL_TO_ALL);
+    assert_int_equal(volume.count, 32 * 4);
+    assert_close(volume.rank_bytes, 32 * 2 * 7.0 / 8 * (12582912.0 + 8388608.0), 1e-12);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_reduced_once_a_step),
+        cmocka_unit_test(sharded_parameters_are_gathered_for_each_pass),
+        cmocka_unit_test(what_accumulation_repeats),
+        cmocka_unit_test(shards_are_summed_over_replicas),
+        cmocka_unit_test(two_stages_of_dual_pipe_reduce_together),
+        cmocka_unit_test(an_order_says_what_crosses_the_network),
+        cmocka_unit_test(a_layer_reduces_its_activations_four_times),
+        cmocka_unit_test(sequence_parallelism_gathers_inputs_again),
+        cmocka_unit_test(a_boundary_carries_each_microbatch_both_ways),
+        cmocka_unit_test(chunks_multiply_what_is_sent),
+        cmocka_unit_test(a_ring_passes_keys_and_values_on),
+        cmocka_unit_test(ulysses_deals_out_heads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

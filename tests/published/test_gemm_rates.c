@@ -1,0 +1,175 @@
+/* Measured products of 8 and 4 bits against the GPU files of the catalogue: what `fitted` in them
+ * claims. Every GPU file is read; those that multiply in fp8 tell how fast. */
+#include "hw/kernel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "spec/catalogue.h"
+#include "support/assert_close.h"
+
+static const struct catalogue here = {{"."}, 1};
+
+struct measured {
+    int64_t m, n, k, count;
+    double tflop_per_s;
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct gpu load(struct arena *arena, const char *name)
+{
+    struct diag *diag = diag_new(arena);
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    const struct doc_node *node = catalogue_open(arena, &here, CATALOGUE_GPU, &reference, diag);
+    struct assumptions assumptions;
+    struct gpu gpu = {0};
+    assumptions_init(&assumptions, arena);
+    const bool is_read = node != NULL && gpu_read(node, &gpu, &assumptions, diag);
+    diag_print(diag, stderr);
+    assert_true(is_read);
+    return gpu;
+}
+
+/* Every case within `tolerance` of the measurement. */
+static void compare(const char *name, enum precision precision, const struct measured *cases,
+                    size_t count, double tolerance)
+{
+    struct arena *arena = arena_new();
+    const struct gpu gpu = load(arena, name);
+    const struct kernel_gpu on = {.gpu = &gpu, .precision = precision, .gemm_derate = 1.0};
+    for (size_t i = 0; i < count; i++) {
+        const struct measured *c = &cases[i];
+        const double m = (double)c->m;
+        const double n = (double)c->n;
+        const double k = (double)c->k;
+        const double products = (double)c->count;
+        const double operand = precision_operand_bytes(precision);
+        const double bytes = products * ((m * k + k * n) * operand + 2.0 * m * n);
+        const double time_s = kernel_gemm(&on, c->m, c->n, c->k, c->count, bytes).busy_s;
+        assert_close(2.0 * m * n * k * products / time_s / 1e12, c->tflop_per_s, tolerance);
+    }
+    arena_free(arena);
+}
+
+/* Azure AI benchmarking guide, ND H100 v5 and ND H200 v5, cublasLt fp8, from 2048 cubed on. */
+static void cublas_fp8_on_hopper_is_within_7_percent(void **state)
+{
+    (void)state;
+    static const struct measured h100[] = {
+        {2048, 2048, 2048, 1, 1011.3},    {4096, 4096, 4096, 1, 1216.9},
+        {8192, 8192, 8192, 1, 1290.1},    {16384, 16384, 16384, 1, 1377.3},
+        {32768, 32768, 32768, 1, 1382.2}, {6144, 12288, 12288, 1, 1351.4},
+    };
+    static const struct measured h200[] = {
+        {2048, 2048, 2048, 1, 1013.4},    {4096, 4096, 4096, 1, 1249.1},
+        {8192, 8192, 8192, 1, 1300.6},    {16384, 16384, 16384, 1, 1366.3},
+        {32768, 32768, 32768, 1, 1349.5}, {6144, 12288, 12288, 1, 1318.0},
+    };
+    compare("h100-sxm5-80gb", PRECISION_FP8, h100, LENGTH(h100), 0.07);
+    compare("h200-sxm-141gb", PRECISION_FP8, h200, LENGTH(h200), 0.07);
+}
+
+/* H100 of 500 W (pytorch/FBGEMM pull request 2546): bf16, and fp8 with scales of rows. */
+static void products_at_500_watts_are_within_7_percent(void **state)
+{
+    (void)state;
+    static const struct measured bf16[] = {
+        {8192, 8192, 8192, 1, 585.23},
+        {65536, 8192, 7168, 1, 575.12},
+        {65536, 3584, 8192, 1, 546.31},
+    };
+    static const struct measured fp8[] = {
+        {8192, 8192, 8192, 1, 1125.51},
+        {65536, 8192, 7168, 1, 1082.75},
+        {65536, 3584, 8192, 1, 1141.38},
+    };
+    compare("h100-96gb-hbm2e", PRECISION_BF16, bf16, LENGTH(bf16), 0.07);
+    compare("h100-96gb-hbm2e", PRECISION_FP8, fp8, LENGTH(fp8), 0.07);
+}
+
+/* DeepGEMM's table on H800: DeepSeek-V3's matrices for 4,096 tokens, and its experts, grouped. */
+static void deepgemm_on_h800_is_within_8_percent(void **state)
+{
+    (void)state;
+    static const struct measured cases[] = {
+        {4096, 2112, 7168, 1, 1058},  {4096, 24576, 1536, 1, 990}, {4096, 32768, 512, 1, 590},
+        {4096, 7168, 16384, 1, 1358}, {4096, 4096, 7168, 1, 1304}, {4096, 7168, 2048, 1, 1025},
+        {8192, 4096, 7168, 4, 1297},  {8192, 7168, 2048, 4, 1099}, {4096, 4096, 7168, 8, 1288},
+        {4096, 7168, 2048, 8, 1093},
+    };
+    compare("h800-sxm5-80gb", PRECISION_FP8, cases, LENGTH(cases), 0.08);
+}
+
+/* Azure, ND GB200 v6: fp8 hardly gains beyond 4096 cubed, which the formula cannot follow; fp4
+ * from 4096 cubed on. B200: nvfp4 through PyTorch (pytorch/ao pull request 2427). */
+static void products_on_blackwell_are_within_21_percent(void **state)
+{
+    (void)state;
+    static const struct measured fp8[] = {
+        {2048, 2048, 2048, 1, 2243.6},    {4096, 4096, 4096, 1, 2834.6},
+        {8192, 8192, 8192, 1, 2876.6},    {16384, 16384, 16384, 1, 2906.9},
+        {32768, 32768, 32768, 1, 2825.6}, {6144, 12288, 12288, 1, 2895.6},
+    };
+    static const struct measured fp4[] = {
+        {4096, 4096, 4096, 1, 5177.3},
+        {8192, 8192, 8192, 1, 7535.6},
+        {16384, 16384, 16384, 1, 7627.6},
+        {32768, 32768, 32768, 1, 7487.2},
+    };
+    static const struct measured b200_fp4[] = {
+        {3072, 3072, 3072, 1, 3510},
+        {4096, 4096, 4096, 1, 4460},
+        {6144, 6144, 6144, 1, 5500},
+        {8192, 8192, 8192, 1, 5370},
+    };
+    compare("gb200-nvl72", PRECISION_FP8, fp8, LENGTH(fp8), 0.12);
+    compare("gb200-nvl72", PRECISION_NVFP4, fp4, LENGTH(fp4), 0.10);
+    compare("b200-sxm", PRECISION_NVFP4, b200_fp4, LENGTH(b200_fp4), 0.21);
+}
+
+/* Tensor cores of Hopper and Blackwell do twice as many fp8 products as 16-bit ones; blocks with
+ * scales came with Blackwell. */
+static void low_precisions_are_those_of_the_architecture(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    uint32_t count = 0;
+    const char **names = catalogue_list(arena, &here, "models/gpus", &count);
+    assert_true(count >= 13);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gpu gpu = load(arena, names[i]);
+        const double *peak = gpu.peak_flop_per_s;
+        const bool is_blackwell = gpu.architecture == GPU_BLACKWELL;
+        const bool has_fp8 = is_blackwell || gpu.architecture == GPU_HOPPER;
+        assert_int_equal(gpu_has_precision(&gpu, PRECISION_FP8), has_fp8);
+        assert_int_equal(gpu_has_precision(&gpu, PRECISION_MXFP8), is_blackwell);
+        assert_int_equal(gpu_has_precision(&gpu, PRECISION_NVFP4), is_blackwell);
+        if (has_fp8) {
+            assert_close(peak[PRECISION_FP8], 2.0 * peak[PRECISION_BF16], 1e-3);
+        }
+        if (is_blackwell) {
+            assert_close(peak[PRECISION_MXFP8], peak[PRECISION_FP8], 0.0);
+            assert_true(peak[PRECISION_NVFP4] >= 2.0 * peak[PRECISION_FP8]);
+        }
+    }
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cublas_fp8_on_hopper_is_within_7_percent),
+        cmocka_unit_test(products_at_500_watts_are_within_7_percent),
+        cmocka_unit_test(deepgemm_on_h800_is_within_8_percent),
+        cmocka_unit_test(products_on_blackwell_are_within_21_percent),
+        cmocka_unit_test(low_precisions_are_those_of_the_architecture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

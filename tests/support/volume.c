@@ -1,0 +1,40 @@
+#include "support/volume.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct step_system *volume_system(struct arena *arena, const char *text)
+{
+    static const struct catalogue here = {{"."}, 1};
+    struct diag *diag = diag_new(arena);
+    const struct doc_node *document = doc_parse(arena, "test.yaml", text, strlen(text), diag);
+    const struct scenario *scenario =
+        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
+    if (scenario == NULL) {
+        diag_print(diag, stderr);
+    }
+    sim_assert(scenario != NULL);
+    const struct step_job job = {scenario, NULL, 1};
+    return system_build(arena, &job, 1, (uint32_t)scenario->gpus, &(struct step_options){0});
+}
+
+struct volume volume_of(const struct step_system *system, uint32_t stage, enum stream stream,
+                        enum collective_operation operation)
+{
+    const struct engine_program *program = &system->engine.programs[stage];
+    struct volume volume = {0, 0, 0};
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        const struct transfer_origin *origin =
+            &system->transfers.origins[program->tasks[stream][i].transfer];
+        sim_assert(origin->is_head);
+        if (origin->operation == operation) {
+            volume.count++;
+            volume.bytes += origin->bytes;
+            volume.rank_bytes += origin->has_quote ? origin->rank_bytes : origin->bytes;
+        }
+    }
+    return volume;
+}
