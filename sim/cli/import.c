@@ -24,6 +24,7 @@ struct import_kind {
 };
 
 static const struct import_kind kinds[] = {
+    {"hf", import_hf, BIT(IMPORT_NAME)},
     {"nccl-tests", import_nccl_tests,
      BIT(IMPORT_OPERATION) | BIT(IMPORT_CLUSTER) | BIT(IMPORT_GPUS) | BIT(IMPORT_NODES)},
     {"nccl-topo", import_nccl_topo, NODE_OPTIONS},
@@ -48,7 +49,7 @@ static const struct argp_option option_list[] = {
     {"cluster", KEY(IMPORT_CLUSTER), "NAME", 0, "The cluster of topologies/ it ran on", 1},
     {NULL, 0, NULL, 0, "Clusters (nccl-topo, topo-m, slurm-topology):", 2},
     {"name", KEY(IMPORT_NAME), "NAME", 0,
-     "Name of the cluster and of the file to save it in (default: that of FILE)", 2},
+     "Name of the cluster or model and of the file to save it in (default: that of FILE)", 2},
     {"gpu", KEY(IMPORT_GPU), "NAME", 0, "GPU of models/gpus, where the file does not say", 2},
     {"like", KEY(IMPORT_LIKE), "CLUSTER", 0,
      "Take what the file does not say from this one (default: one with the same GPU)", 2},
@@ -153,13 +154,15 @@ static const struct argp parser = {
     .parser = parse,
     .args_doc = "KIND FILE",
     .doc = "Turns a file of another tool into YAML on stdout. KIND is one of\n"
+           "  hf              config.json of Hugging Face: a model\n"
            "  nccl-tests      output of all_reduce_perf and its kin, text or -J: measurements\n"
            "  nccl-topo       NCCL_TOPO_DUMP_FILE of a node: a cluster\n"
            "  topo-m          `nvidia-smi topo -m` of a node: a cluster\n"
            "  slurm-topology  Slurm's topology.conf or topology.yaml: a cluster\n"
            "What the file of a cluster does not say is taken from one of topologies/ and marked as "
            "assumed, to be filled in."
-           "\vExamples: stoker import nccl-tests run.log > run.yaml\n"
+           "\vExamples: stoker import hf config.json --name ours > ours.yaml\n"
+           "stoker import nccl-tests run.log > run.yaml\n"
            "stoker import nccl-topo system.xml --name ours > ours.yaml; stoker show ./ours.yaml\n"
            "stoker import slurm-topology topology.conf --name ours --gpu h100-sxm5-80gb "
            "--gpus-per-node 8 --nics 8 --nic-bandwidth \"400 Gbps\" --oversubscription 2 > "
@@ -188,7 +191,7 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
     if (nearest != NULL) {
         diag_help(importer->diag, "did you mean '%s'?", nearest);
     } else {
-        diag_help(importer->diag, "nccl-tests, nccl-topo, topo-m or slurm-topology");
+        diag_help(importer->diag, "hf, nccl-tests, nccl-topo, topo-m or slurm-topology");
     }
     return NULL;
 }

@@ -51,6 +51,7 @@ struct importer {
 
 /* Prints on stdout when all is good; else false, with messages. */
 typedef bool import_function(struct importer *importer);
+import_function import_hf;
 import_function import_nccl_tests;
 import_function import_nccl_topo;
 import_function import_topo_m;

@@ -1,6 +1,7 @@
 #include "cli/show_name.h"
 
 #include "base/arena.h"
+#include "spec/hf_config.h"
 
 #include <string.h>
 
@@ -26,7 +27,8 @@ static const char *folder_of(uint32_t kind)
 static bool is_path(const char *name)
 {
     const size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
+    const char *end = length > 5 ? name + length - 5 : "";
+    return strchr(name, '/') != NULL || strcmp(end, ".yaml") == 0 || strcmp(end, ".json") == 0;
 }
 
 /* ---- kinds ------------------------------------------------------------------------- */
@@ -79,6 +81,11 @@ static uint32_t kind_of_document(const struct doc_node *document)
 
 static bool find_path(const struct search *search, struct show_target *target)
 {
+    const struct place place = {.file = NULL};
+    if (hf_config_path(search->arena, &place, target->name) != NULL) {
+        target->kind = CATALOGUE_MODEL;
+        return true;
+    }
     const struct doc_node *document = doc_load(search->arena, target->name, search->diag);
     if (document == NULL) {
         return false;

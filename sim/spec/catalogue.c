@@ -5,6 +5,7 @@
 #include "spec/catalogue.h"
 
 #include "base/arena.h"
+#include "spec/hf_config.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -241,6 +242,20 @@ static bool check_own_name(const struct reference *reference, const struct doc_n
     return true;
 }
 
+/* A model of Hugging Face in place of a model file. */
+static struct doc_node *open_config(struct arena *arena, const struct doc_node *node,
+                                    const char *path, struct diag *diag)
+{
+    if (!file_exists(path)) {
+        diag_add(diag, DIAG_INPUT, &node->place, "there is no file '%.*s'", SOURCE_SHOWN_MAX, path);
+        diag_help(diag, "a config.json is looked for beside the scenario file, then in the "
+                        "current directory");
+        return NULL;
+    }
+    const struct doc_node *root = doc_load(arena, path, diag);
+    return root != NULL ? hf_config_read(arena, root, path, diag) : NULL;
+}
+
 struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *catalogue,
                                 enum catalogue_kind kind, const struct doc_node *node,
                                 struct diag *diag)
@@ -254,11 +269,10 @@ struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *cat
                  catalogue_keys[kind]);
         return NULL;
     }
-    if (strcmp(node->text, "config.json") == 0 || ends_with(node->text, "/config.json")) {
-        diag_add(diag, DIAG_INPUT, &node->place,
-                 "reading Hugging Face configs comes with a later version");
-        diag_help(diag, "describe the %s in a YAML file with its shapes", catalogue_keys[kind]);
-        return NULL;
+    const char *config =
+        kind == CATALOGUE_MODEL ? hf_config_path(arena, &node->place, node->text) : NULL;
+    if (config != NULL) {
+        return open_config(arena, node, config, diag);
     }
     const struct reference reference = {arena, catalogue, kind, node, diag};
     const char *path = find_file(&reference);

@@ -4,7 +4,8 @@
  * models/libraries and topologies; a name is the base name of a file in one of them. Names have
  * letters, digits, '.', '_' and '-' only, so that nothing in a scenario can
  * reach another file by a name. A path, which the user writes on purpose,
- * holds a '/' or ends in .yaml, and must end in .yaml.
+ * holds a '/' or ends in .yaml, and must end in .yaml. A model may also be a config.json of
+ * Hugging Face, or the path of a folder with one (spec/hf_config.h).
  */
 #ifndef SPEC_CATALOGUE_H
 #define SPEC_CATALOGUE_H

@@ -1,0 +1,68 @@
+# stoker import hf and `model: config.json`: models of Hugging Face as models of ours.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    data=tests/unit/data/import
+    out=$BATS_TEST_TMPDIR
+    scenario=scenarios/quickstart.yaml
+}
+
+# step_time MODEL: of the quickstart with that model.
+step_time() {
+    "$STOKER" run "$scenario" --no-db --json --set model="$1" 2> /dev/null |
+        sed -n 's/^ *"step_time_s": \([^,]*\),*$/\1/p' | head -1
+}
+
+# 8,030,261,248 is the checkpoint's count.
+@test "a config.json becomes a model file, with its parameters beside it" {
+    run --separate-stderr "$STOKER" import hf "$data/llama3-8b/config.json" --name ours
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"# 8030261248 parameters"* ]]
+    [[ "$output" == *"model: ours"* ]]
+    [[ "$output" == *"kv_heads: 8"* ]]
+    [[ "$stderr" == *"8.03 B parameters (8030261248), of which a token meets 8.03 B"* ]]
+}
+
+@test "the imported file, the config.json and its folder run like the catalogue's model" {
+    "$STOKER" import hf "$data/llama3-8b/config.json" --name ours > "$out/ours.yaml"
+    expected=$(step_time llama3-8b)
+    [ -n "$expected" ]
+    [ "$(step_time "$out/ours.yaml")" = "$expected" ]
+    [ "$(step_time "$data/llama3-8b/config.json")" = "$expected" ]
+    [ "$(step_time "$data/llama3-8b/")" = "$expected" ]
+}
+
+@test "a scenario finds the config.json beside it" {
+    mkdir "$out/llama"
+    cp "$data/llama3-8b/config.json" "$out/llama/"
+    sed 's|^model: .*|model: llama/config.json|' "$scenario" > "$out/scenario.yaml"
+    expected=$(step_time llama3-8b)
+    scenario=$out/scenario.yaml
+    [ "$("$STOKER" run "$scenario" --no-db --json |
+        sed -n 's/^ *"step_time_s": \([^,]*\),*$/\1/p' | head -1)" = "$expected" ]
+}
+
+@test "experts, biases, sinks and windows are read" {
+    "$STOKER" import hf "$data/gpt-oss-tiny/config.json" > "$out/gpt-oss-tiny.yaml"
+    for line in 'model: gpt-oss-tiny' 'biases: true' 'sinks: true' 'window: 128' 'window_every: 2' \
+        'experts: 32' 'experts_per_token: 4' 'router_biases: true'; do
+        grep -qx "$line" "$out/gpt-oss-tiny.yaml"
+    done
+    "$STOKER" show "$out/gpt-oss-tiny.yaml" > /dev/null
+    "$STOKER" show "$data/gpt-oss-tiny/config.json" > "$out/shown"
+    grep -q 'experts: 32' "$out/shown"
+}
+
+@test "what is unknown is refused with what is known" {
+    echo '{"model_type": "llamma"}' > "$out/config.json"
+    run "$STOKER" import hf "$out/config.json"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"config.json:1:16: error: model_type 'llamma' is not known"* ]]
+    [[ "$output" == *"did you mean 'llama'?"*"deepseek_v3"* ]]
+    run "$STOKER" import hf "$data/llama3-8b/config.json" --gpus 8
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--gpus says nothing to hf"* ]]
+}
