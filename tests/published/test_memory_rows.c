@@ -1,0 +1,174 @@
+/* Predicted peak memory against what published runs measured.
+ *
+ * tests/published/memory.csv holds the rows with a measured memory (facts; who published them is
+ * its column `source`). Each becomes a scenario by the rules of study/published_rows; memory_check
+ * alone judges it. Prints a table; STOKER_MEMORY_ROWS=1 also prints the parts of each, and which
+ * rows are skipped and why. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "plan/memory.h"
+#include "spec/scenario.h"
+#include "study/published_rows.h"
+
+enum { ROWS_MAX = 1000 };
+
+struct outcome {
+    bool is_predicted;
+    bool fits;
+    struct memory_verdict verdict;
+    const char *filled;
+    const char *why; /* not predicted */
+};
+
+/* The first message of a diag, without its place. */
+static const char *first_message(struct arena *arena, const struct diag *diag)
+{
+    char *text = arena_alloc(arena, 200);
+    FILE *file = fmemopen(text, 199, "w");
+    assert_non_null(file);
+    diag_print(diag, file);
+    fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+static struct outcome predict(struct arena *arena, const struct published_table *table,
+                              uint32_t row)
+{
+    const struct catalogue catalogue = {{"."}, 1};
+    struct published_scenario made;
+    struct diag *diag = diag_new(arena);
+    const struct scenario *scenario = published_resolve(arena, table, row, &catalogue, &made, diag);
+    if (scenario == NULL) {
+        return (struct outcome){.why = made.skipped != NULL ? made.skipped
+                                                            : first_message(arena, diag)};
+    }
+    const struct memory_verdict verdict = memory_check(scenario);
+    return (struct outcome){
+        .is_predicted = true, .fits = verdict.fits, .verdict = verdict, .filled = made.filled};
+}
+
+/* What corresponds to the measurement: all, or what the allocator has reserved. */
+static double comparable(const struct memory_use *use, enum published_memory what)
+{
+    return what == PUBLISHED_MEMORY_RESERVED ? use->allocated_bytes + use->fragmentation_bytes
+                                             : use->total_bytes;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *values, uint32_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void print_parts(const struct memory_use *use)
+{
+    printf("      weights %.1f gradients %.1f optimizer %.1f activations %.1f (logits %.1f) "
+           "temporaries %.1f buffers %.1f context %.1f nccl %.1f fragmentation %.1f; at %s\n",
+           use->weights_bytes / 1e9, use->gradients_bytes / 1e9, use->optimizer_bytes / 1e9,
+           use->activations_bytes / 1e9, use->logits_bytes / 1e9, use->temporary_bytes / 1e9,
+           use->buffers_bytes / 1e9, use->context_bytes / 1e9, use->communication_bytes / 1e9,
+           use->fragmentation_bytes / 1e9, memory_moment_names[use->moment]);
+}
+
+static void the_median_error_of_measured_peaks_is_at_most_8_percent(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const struct published_table *table = published_load(arena, "tests/published/memory.csv", diag);
+    assert_non_null(table);
+    const bool is_verbose = getenv("STOKER_MEMORY_ROWS") != NULL;
+    double errors[ROWS_MAX];
+    uint32_t count = 0;
+    assert_true(table->row_count <= ROWS_MAX);
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        double measured = 0;
+        const enum published_memory what = published_memory(table, row, &measured);
+        const struct outcome outcome = predict(arena, table, row);
+        const char *id = published_text(table, row, "id");
+        if (!outcome.is_predicted) {
+            printf("  %-38s skipped: %s\n", id, outcome.why);
+            continue;
+        }
+        const double predicted = comparable(&outcome.verdict.worst, what);
+        const double error = 100 * (predicted / measured - 1);
+        printf("  %-38s %6.1f GB predicted, %6.1f measured, %+6.1f %%%s\n", id, predicted / 1e9,
+               measured / 1e9, error, outcome.fits ? "" : "  DOES NOT FIT");
+        if (is_verbose) {
+            print_parts(&outcome.verdict.worst);
+        }
+        errors[count++] = fabs(error);
+    }
+    assert_true(count >= 65);
+    const double median = median_of(errors, count);
+    printf("  %u rows, median error %.2f %%\n", count, median);
+    assert_true(median <= 8.0);
+    arena_free(arena);
+}
+
+/* Of all published runs, which trained, none may be called infeasible by memory. Reads the shared
+ * file where there is one. */
+static void nothing_that_trained_is_infeasible_by_memory(void **state)
+{
+    (void)state;
+    static const char path[] = "../shared/validation/published_runs.csv";
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        skip();
+    }
+    fclose(file);
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const struct published_table *table = published_load(arena, path, diag);
+    assert_non_null(table);
+    uint32_t skipped = 0;
+    uint32_t refused = 0;
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        const struct outcome outcome = predict(arena, table, row);
+        const char *id = published_text(table, row, "id");
+        const char *suspect = published_text(table, row, "suspect");
+        if (!outcome.is_predicted) {
+            if (getenv("STOKER_MEMORY_ROWS") != NULL) {
+                printf("  %-48s skipped: %s\n", id, outcome.why);
+            }
+            skipped++;
+        } else if (!outcome.fits) {
+            printf("  %-48s DOES NOT FIT: %.1f of %.1f GB %s\n", id,
+                   outcome.verdict.worst.total_bytes / 1e9, outcome.verdict.limit_bytes / 1e9,
+                   suspect);
+            print_parts(&outcome.verdict.worst);
+            refused += suspect[0] == '\0' ? 1 : 0;
+        }
+    }
+    printf("  %u rows, %u skipped, %u infeasible\n", table->row_count, skipped, refused);
+    assert_true(skipped <= table->row_count / 40); /* layouts that are not stated, and such */
+    assert_int_equal(refused, 0);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_median_error_of_measured_peaks_is_at_most_8_percent),
+        cmocka_unit_test(nothing_that_trained_is_infeasible_by_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* What the rules of study/published_rows make of a published run. */
+#include "study/published_rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "spec/scenario.h"
+
+static const char columns[] =
+    "id,source,framework,framework_year,model_name,family,layers,hidden,ffn_hidden,heads,kv_heads,"
+    "vocab,"
+    "gated_ffn,tied_embeddings,experts,experts_per_token,expert_ffn_hidden,shared_experts,seq_len,"
+    "gpu,gpus,gpus_per_node,precision,tp,pp,pp_schedule,virtual_pp,zero_stage,cp,ep,moe_dispatcher,"
+    "micro_batch,global_batch_sequences,recompute,flash_attention,notes";
+
+/* A row of a model of experts on GB200, with so many layers, stages, chunks of a stage, and so
+ * large groups. */
+static const char *row_of(struct arena *arena, int layers, int pp, int chunks, int ep,
+                          const char *dispatcher, const char *notes)
+{
+    return arena_printf(
+        arena,
+        "row,test,megatron,2026,published,llama,%d,4096,12288,32,8,32000,1,0,64,8,1536,0,"
+        "4096,GB200,256,4,bf16,1,%d,%s,%d,1,1,%d,%s,1,1024,none,1,%s",
+        layers, pp, chunks > 1 ? "interleaved" : "1f1b", chunks, ep, dispatcher, notes);
+}
+
+static const struct scenario *resolved(struct arena *arena, const char *row)
+{
+    char path[] = "/tmp/stoker-rows-XXXXXX";
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    FILE *file = fdopen(descriptor, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "%s\n%s\n", columns, row) > 0);
+    assert_int_equal(fclose(file), 0);
+    struct diag *diag = diag_new(arena);
+    const struct published_table *table = published_load(arena, path, diag);
+    unlink(path);
+    assert_non_null(table);
+    struct published_scenario made;
+    const struct catalogue catalogue = {{"."}, 1};
+    const struct scenario *scenario = published_resolve(arena, table, 0, &catalogue, &made, diag);
+    if (scenario == NULL) {
+        diag_print(diag, stderr);
+        print_message("%s\n", made.skipped != NULL ? made.skipped : "");
+    }
+    assert_non_null(scenario);
+    return scenario;
+}
+
+/* Groups of 32 do not divide a rack of 72: the third would lie in two. Such jobs take 64 of 72. */
+static void groups_of_a_power_of_two_do_not_lie_across_racks(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = resolved(arena, row_of(arena, 64, 4, 1, 32, "", ""));
+    const struct cluster *cluster = &scenario->cluster;
+    assert_int_equal(cluster->gpus_per_node * cluster->domain_nodes, 64);
+    arena_free(arena);
+}
+
+/* DeepSeek-V3's 61 layers on 16 chunks: Megatron-Bridge lays out 15 x 4 and 1 beside the loss
+ * ("Et*4|(t*4|)*14tmL"). Qwen3-235B's 94 with embedding and loss are 96 = 24 x 4. */
+static void layers_that_do_not_divide_leave_the_last_stage_lighter(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = resolved(arena, row_of(arena, 61, 4, 4, 32, "", ""));
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(scenario->parallel.layers_per_chunk[i], i < 15 ? 4 : 1);
+    }
+    scenario = resolved(arena, row_of(arena, 94, 8, 3, 32, "", ""));
+    for (int i = 0; i < 24; i++) {
+        assert_int_equal(scenario->parallel.layers_per_chunk[i], i == 0 || i == 23 ? 3 : 4);
+    }
+    arena_free(arena);
+}
+
+static void dispatchers_and_overlap_are_those_of_the_row(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "", ""));
+    assert_int_equal(scenario->software.exchange, EXCHANGE_COPIES);
+    assert_false(scenario->parallel.overlaps_experts);
+    scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "deepep", "EP overlap enabled"));
+    assert_int_equal(scenario->software.exchange, EXCHANGE_TOKENS);
+    assert_true(scenario->parallel.overlaps_experts);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_of_a_power_of_two_do_not_lie_across_racks),
+        cmocka_unit_test(layers_that_do_not_divide_leave_the_last_stage_lighter),
+        cmocka_unit_test(dispatchers_and_overlap_are_those_of_the_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
