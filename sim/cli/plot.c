@@ -1,6 +1,7 @@
-/* stoker plot: pictures of studies that are in the store, and of clusters. */
+/* stoker plot: pictures of studies that are in the store, of clusters and of pipelines. */
 #include "cli/draw.h"
 #include "cli/options.h"
+#include "cli/plot_pipeline.h"
 #include "cli/plot_topology.h"
 
 #include "base/arena.h"
@@ -67,13 +68,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
-    .args_doc = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER",
+    .args_doc = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE",
     .doc = "Draws studies that sweep or compare have stored: by the beginning of their key "
            "(`stoker list studies`), by their file, or the last one. Several studies are "
-           "several lines of one picture. Or draws the fabric of a cluster. Prints the paths that "
-           "were written."
+           "several lines of one picture. Or draws the fabric of a cluster, or when each pipeline "
+           "stage of a scenario computes what. Prints the paths that were written."
            "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
-           "stoker plot topology h100-roce-24k",
+           "stoker plot topology h100-roce-24k\n"
+           "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4",
     .children = options_all,
 };
 
@@ -209,11 +211,10 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
     return is_read && draw(cli, wish, series, count, paths);
 }
 
-/* "topology" is no key of a study, which has digits and a to f. */
-static bool asks_for_topology(const struct plot_input *input)
+/* "topology" and "pipeline" are no keys of a study, which have digits and a to f. */
+static bool asks_for(const struct plot_input *input, const char *what)
 {
-    return input->options.argument_count == 2 &&
-           strcmp(input->options.arguments[0], "topology") == 0;
+    return input->options.argument_count == 2 && strcmp(input->options.arguments[0], what) == 0;
 }
 
 int command_plot(struct cli *cli, int argc, char **argv)
@@ -221,7 +222,10 @@ int command_plot(struct cli *cli, int argc, char **argv)
     struct plot_input input = {.kind = "lines"};
     options_init(&input.options, cli);
     argp_parse(&parser, argc, argv, 0, NULL, &input);
-    if (asks_for_topology(&input)) {
+    if (asks_for(&input, "pipeline")) {
+        return plot_pipeline_command(&input.options, input.options.arguments[1], input.path_base);
+    }
+    if (asks_for(&input, "topology")) {
         const struct plot_topology_wish topology = {input.options.arguments[1], input.nodes,
                                                     input.path_base};
         return plot_topology_command(&input.options, &topology);

@@ -1,0 +1,40 @@
+#include "cli/plot_pipeline.h"
+
+#include "base/arena.h"
+#include "cli/draw.h"
+#include "cli/predict.h"
+#include "out/plot_pipeline.h"
+
+enum { EXIT_FAILURE_ = 1, EXIT_INPUT_ = 3 };
+
+static const char *title_of(const struct options *options, const struct scenario *scenario)
+{
+    struct arena *arena = options->cli->arena;
+    struct step_result step;
+    step_simulate(arena, scenario, &(struct step_request){.folds = options->folds}, &step);
+    const double whole = (double)step.step_ns * (double)scenario->gpus;
+    return arena_printf(arena, "%s: %s, %lld microbatches, step %.4g s, bubble %.1f %%",
+                        scenario->title, schedule_name_of(scenario),
+                        (long long)scenario->batch.microbatches, sim_time_to_s(step.step_ns),
+                        100 * (double)step.gpu_ns[CAUSE_BUBBLE] / whole);
+}
+
+int plot_pipeline_command(const struct options *options, const char *path, const char *path_base)
+{
+    struct cli *cli = options->cli;
+    const struct scenario *scenario = predict_load(options, path);
+    if (scenario == NULL) {
+        return EXIT_INPUT_;
+    }
+    struct timeline timeline;
+    timeline_simulate(cli->arena, scenario, options->folds, &timeline);
+    const char *base = path_base != NULL
+                           ? path_base
+                           : arena_printf(cli->arena, "%s-pipeline", draw_default_base(cli, path));
+    struct draw_paths paths = {.items = NULL};
+    const bool is_good =
+        plot_pipeline(cli->arena, &timeline, title_of(options, scenario), base, cli->diag);
+    draw_add_paths(cli, base, is_good, &paths);
+    draw_print_paths(&paths, stdout);
+    return is_good ? 0 : EXIT_FAILURE_;
+}

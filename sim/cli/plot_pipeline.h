@@ -1,0 +1,10 @@
+/* stoker plot pipeline FILE: when each stage of a scenario computes what. */
+#ifndef CLI_PLOT_PIPELINE_H
+#define CLI_PLOT_PIPELINE_H
+
+#include "cli/options.h"
+
+/* `path_base` NULL: results/NAME-pipeline. The exit status. */
+int plot_pipeline_command(const struct options *options, const char *path, const char *path_base);
+
+#endif

@@ -1,0 +1,47 @@
+# stoker plot pipeline: when each stage computes what.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+}
+
+# 4 stages of 32 microbatches: 128 forwards and 128 backwards of 1F1B; ZB-H1 has 128 B and 128 W.
+@test "plot pipeline draws every action of each stage" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    for schedule in 1f1b zb-h1 dualpipe; do
+        run "$STOKER" plot pipeline scenarios/quickstart.yaml --set parallel.pp=4 \
+            --set "parallel.schedule=$schedule" -o "$work/$schedule"
+        [ "$status" -eq 0 ]
+        for suffix in svg png csv gp; do
+            [ -s "$work/$schedule.$suffix" ]
+            [[ "$output" == *"/$schedule.$suffix"* ]]
+        done
+    done
+    [ "$(grep -c '"forward"' "$work/1f1b.csv")" -eq 128 ]
+    [ "$(grep -c '"backward"' "$work/1f1b.csv")" -eq 128 ]
+    [ "$(grep -c '"input gradients"' "$work/zb-h1.csv")" -eq 128 ]
+    [ "$(grep -c '"weight gradients"' "$work/zb-h1.csv")" -eq 128 ]
+    [ "$(grep -c '"forward"' "$work/dualpipe.csv")" -eq 128 ] # of 64 microbatches' halves
+    grep -q 'bubble' "$work/1f1b.csv"
+}
+
+@test "plot pipeline of what is no scenario" {
+    run "$STOKER" plot pipeline "$work/none.yaml" -o "$work/p"
+    [ "$status" -eq 3 ]
+}
+
+# 8 forwards and backwards of 2 chunks on 4 stages.
+@test "a schedule of one's own is run and drawn" {
+    own=(scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=64
+        --set parallel.schedule=scenarios/schedules/breadth-first.yaml)
+    run "$STOKER" explain "${own[@]}"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"breadth-first: p = 4 stages, v = 2 chunks"* ]]
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot pipeline "${own[@]}" -o "$work/own"
+    [ "$(grep -c '"backward"' "$work/own.csv")" -eq 64 ]
+    grep -q 'breadth-first, 8 microbatches' "$work/own.csv"
+}
