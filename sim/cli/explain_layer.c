@@ -19,26 +19,32 @@ static void print_gemm_rule(const struct explanation *explanation, FILE *out)
     const struct gemm_figures figures = gpu_gemm(gpu, precision);
     const double peak = gpu->peak_flop_per_s[precision];
     fprintf(out,
-            "  GEMM      the larger of waves x 2 Tm Tn (k + %g) / rate, and bytes / bandwidth\n",
-            figures.k_half);
+            "  GEMM      the largest of waves x 2 Tm Tn (k + %g) / rate, bytes / bandwidth, and\n"
+            "            FLOP / (%s x %g sustained x %g derate)\n",
+            figures.k_half, number_quantity(arena, peak, DIM_FLOP_PER_S), figures.sustained,
+            scenario->software.gemm_derate);
     fprintf(out,
             "            rate = %s / %" PRId64 " SMs x %g efficiency x %g derate x tile's share\n",
             number_quantity(arena, peak, DIM_FLOP_PER_S), gpu->sms, figures.efficiency,
             scenario->software.gemm_derate);
+    if (gpu->gemm_wgrad_loss > 0.0) {
+        fprintf(out, "            weight gradients: both rates x %g\n", 1.0 - gpu->gemm_wgrad_loss);
+    }
     if (outside != precision) {
         const struct gemm_figures others = gpu_gemm(gpu, outside);
-        fprintf(out, "            products marked %s: k + %g, %s, %g efficiency\n",
+        fprintf(out, "            products marked %s: k + %g, %s, %g efficiency, %g sustained\n",
                 precision_names[outside], others.k_half,
                 number_quantity(arena, gpu->peak_flop_per_s[outside], DIM_FLOP_PER_S),
-                others.efficiency);
+                others.efficiency, others.sustained);
     }
-    fprintf(out,
-            "            waves = ceil(ceil(m / Tm) x ceil(n / Tn) x count / %" PRId64
-            "); of tiles Tm x Tn the fastest\n"
-            "            is taken: share 1 for %" PRId64 "x%" PRId64 " and %" PRId64 "x%" PRId64
-            ", less for smaller ones (after @)\n",
-            gpu->sms - scenario->software.reserved_sms, gpu->gemm_tile_m, gpu->gemm_tile_n,
-            gpu->gemm_tile_n, gpu->gemm_tile_m);
+    fprintf(
+        out,
+        "            waves = w - %g x (w - t), t = ceil(m / Tm) x ceil(n / Tn) x count / %" PRId64
+        ", w = ceil(t); of\n"
+        "            tiles Tm x Tn the fastest is taken: share 1 for %" PRId64 "x%" PRId64
+        " and %" PRId64 "x%" PRId64 ", less for\n            smaller ones (after @)\n",
+        gpu->gemm_balance, gpu->sms - scenario->software.reserved_sms, gpu->gemm_tile_m,
+        gpu->gemm_tile_n, gpu->gemm_tile_n, gpu->gemm_tile_m);
 }
 
 static void print_attention_rule(const struct explanation *explanation, FILE *out)
@@ -49,11 +55,42 @@ static void print_attention_rule(const struct explanation *explanation, FILE *ou
         fprintf(out, "  attention not fused: its products are GEMMs over the full mask\n");
         return;
     }
-    const struct attention_rate *rate = &scenario->gpu.attention[kind];
-    fprintf(out, "  attention (%s) FLOP / (r x s / (s + %g)): r = %s forward, %s backward\n",
-            attention_names[kind], rate->length_half,
-            number_quantity(explanation->arena, rate->forward_flop_per_s, DIM_FLOP_PER_S),
-            number_quantity(explanation->arena, rate->backward_flop_per_s, DIM_FLOP_PER_S));
+    const struct gpu *gpu = &scenario->gpu;
+    const struct attention_rate *rate = &gpu->attention[kind];
+    const int64_t sms = gpu->sms - scenario->software.reserved_sms;
+    const struct attention_pass_rate *forward = &rate->forward;
+    const struct attention_pass_rate *backward = &rate->backward;
+    fprintf(out,
+            "  attention (%s) max(even + tail x longest, longest), of tiles of %" PRId64
+            " queries (backward 128 keys):\n"
+            "            even = rows x (p + half) x FLOP a pair / (r x %" PRId64 " / %" PRId64
+            " SMs); longest = tile x (s + half) x\n"
+            "            FLOP a pair / (r / %" PRId64 "); half, tail = %g, %g forward, %g, %g "
+            "backward;\n"
+            "            r = %s forward, %s backward, for heads of 128\n",
+            attention_names[kind], rate->tile, sms, gpu->sms, gpu->sms, forward->half,
+            forward->tail, backward->half, backward->tail,
+            number_quantity(explanation->arena, forward->flop_per_s, DIM_FLOP_PER_S),
+            number_quantity(explanation->arena, backward->flop_per_s, DIM_FLOP_PER_S));
+    fprintf(out,
+            "            and of d: r x (1 + %g / 128) / (1 + %g / d); above 128 times %g forward, "
+            "%g backward\n",
+            rate->head_half, rate->head_half, forward->wide, backward->wide);
+}
+
+/* What the software makes of these. */
+static void print_derates(const struct software *software, FILE *out)
+{
+    if (software->memory_derate < 1.0) {
+        fprintf(out, "            and they take 1 / %g of that (software.memory_kernels.derate)\n",
+                software->memory_derate);
+    }
+    if (software->attention_derate != 1.0) {
+        fprintf(out,
+                "            fused attention takes 1 / %g of its time "
+                "(software.attention_kernels.derate)\n",
+                software->attention_derate);
+    }
 }
 
 static void print_rules(const struct explanation *explanation, FILE *out)
@@ -67,10 +104,12 @@ static void print_rules(const struct explanation *explanation, FILE *out)
     fprintf(out, "  others    bytes / bandwidth; bandwidth = %s x %g = %s\n",
             number_quantity(arena, gpu->memory_bandwidth_bytes_per_s, DIM_BYTES_PER_S),
             gpu->memory_kernel_efficiency, number_quantity(arena, bandwidth, DIM_BYTES_PER_S));
+    print_derates(&scenario->software, out);
     fprintf(out,
             "  gaps      %g us before each kernel; the host needs %g us a kernel, and what that is "
-            "longer\n            than a segment's kernels and gaps is gap, too\n\n",
-            gpu->launch_s * 1e6, scenario->software.host_per_kernel_s * 1e6);
+            "longer\n            than a segment's kernels and gaps is gap, too%s\n\n",
+            gpu->launch_s * 1e6, scenario->software.host_per_kernel_s * 1e6,
+            scenario->software.has_graphs ? " (but in layers: CUDA graphs)" : "");
 }
 
 static void print_example(const struct explanation *explanation, FILE *out)
@@ -86,13 +125,16 @@ static void print_example(const struct explanation *explanation, FILE *out)
     const struct gemm_tiling *tiling = &timed->tiling;
     const struct gemm_figures figures = gpu_gemm(gpu, timed->kernel.precision);
     fprintf(out,
-            "  e.g. %s: %" PRId64 " waves x 2 x %" PRId64 " x %" PRId64 " x (%" PRId64
-            " + %g) / (%.4g / %" PRId64 " x %g x %g x %g)\n       = %.3f us; %.1f MB / bandwidth "
-            "= %.3f us\n\n",
-            timed->kernel.name, tiling->waves, tiling->tile_m, tiling->tile_n, timed->kernel.k,
-            figures.k_half, tiling->peak_flop_per_s, gpu->sms, figures.efficiency,
-            scenario->software.gemm_derate, tiling->relative, timed->compute_s * 1e6,
-            timed->kernel.bytes / 1e6, timed->memory_s * 1e6);
+            "  e.g. %s: %.6g waves x 2 x %" PRId64 " x %" PRId64 " x (%" PRId64
+            " + %g) / (%.4g / %" PRId64
+            " x %g x %g x %.4g)\n       = %.3f us; %.6g GFLOP / (%.4g x "
+            "%g x %g) = %.3f us;\n       %.1f MB / bandwidth = %.3f us\n\n",
+            timed->kernel.name, tiling->counted_waves, tiling->tile_m, tiling->tile_n,
+            timed->kernel.k, figures.k_half, tiling->peak_flop_per_s, gpu->sms, figures.efficiency,
+            scenario->software.gemm_derate, tiling->relative, tiling->tiles_s * 1e6,
+            timed->kernel.flop / 1e9, tiling->peak_flop_per_s, figures.sustained,
+            scenario->software.gemm_derate, tiling->sustained_s * 1e6, timed->kernel.bytes / 1e6,
+            timed->memory_s * 1e6);
 }
 
 /* ---- tables of kernels ----------------------------------------------------------- */
@@ -105,7 +147,8 @@ static const char *size_text(struct arena *arena, const struct kernel *kernel)
             arena, "%" PRId64 " %" PRId64 " %" PRId64 "%s", kernel->m, kernel->n, kernel->k,
             kernel->count > 1 ? arena_printf(arena, " x%" PRId64, kernel->count) : "");
     case KERNEL_ATTENTION:
-        return arena_printf(arena, "s %" PRId64, kernel->length);
+        return arena_printf(arena, "rows %" PRId64 " x%" PRId64 " s %" PRId64, kernel->m,
+                            kernel->count, kernel->length);
     case KERNEL_MEMORY:
         break;
     }
@@ -121,6 +164,11 @@ static const char *bound_text(const struct explanation *explanation,
     if (timed->is_memory_bound) {
         return "memory";
     }
+    if (timed->kernel.kind == KERNEL_ATTENTION) {
+        const struct attention_work *work = &timed->attention;
+        return arena_printf(explanation->arena, "compute p %.0f d %" PRId64, work->pairs,
+                            work->head_dim);
+    }
     if (timed->kernel.kind != KERNEL_GEMM) {
         return "compute";
     }
@@ -131,8 +179,12 @@ static const char *bound_text(const struct explanation *explanation,
                             : arena_printf(explanation->arena, " %s", precision_names[precision]);
     const char *share =
         tiling->relative < 1 ? arena_printf(explanation->arena, " @%.2f", tiling->relative) : "";
-    return arena_printf(explanation->arena, "compute %" PRId64 " x %" PRId64 "x%" PRId64 "%s%s",
-                        tiling->waves, tiling->tile_m, tiling->tile_n, share,
+    if (tiling->sustained_s >= tiling->tiles_s) {
+        return arena_printf(explanation->arena, "sustained rate%s",
+                            tiling->peak_flop_per_s < peak ? " fp32 units" : units);
+    }
+    return arena_printf(explanation->arena, "compute %.4g x %" PRId64 "x%" PRId64 "%s%s",
+                        tiling->counted_waves, tiling->tile_m, tiling->tile_n, share,
                         tiling->peak_flop_per_s < peak ? " fp32 units" : units);
 }
 
@@ -216,11 +268,15 @@ static void add_compute(const struct explanation *explanation, struct sums *sums
     explain_time_phase(explanation, PHASE_FORWARD, &forward);
     explain_time_phase(explanation, PHASE_BACKWARD, &backward);
     explain_time_phase(explanation, PHASE_ENDS, &ends);
+    const double copies_s = explain_time_step(explanation).copies_s;
     sums_add(sums, "compute",
-             "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64 "%s",
+             "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64 "%s%s",
              scenario->batch.microbatches, scenario->model.layers, us(forward.work.busy_ns),
              us(backward.work.busy_ns), us(ends.work.busy_ns), scenario->parallel.pp,
-             others_text(&scenario->model));
+             others_text(&scenario->model),
+             copies_s > 0
+                 ? arena_printf(explanation->arena, " + %.3f ms copies of FSDP", copies_s * 1e3)
+                 : "");
 }
 
 static void add_recompute(const struct explanation *explanation, struct sums *sums)
@@ -363,6 +419,12 @@ static void put_kernel(struct json *json, const struct timed_kernel *timed)
     json_integer(json, "tile_n", timed->tiling.tile_n);
     json_number(json, "tile_share", timed->tiling.relative);
     json_integer(json, "waves", timed->tiling.waves);
+    json_number(json, "counted_waves", timed->tiling.counted_waves);
+    json_number(json, "tiles_s", timed->tiling.tiles_s);
+    json_number(json, "sustained_s", timed->tiling.sustained_s);
+    json_number(json, "mean_keys", kernel->mean_keys);
+    json_number(json, "even_s", timed->attention.even_s);
+    json_number(json, "longest_s", timed->attention.longest_s);
     json_object_close(json);
 }
 
@@ -403,7 +465,13 @@ static void put_constants(struct json *json, const struct scenario *scenario)
     json_integer(json, "communication_sms", scenario->software.reserved_sms);
     json_number(json, "gemm_efficiency", figures.efficiency);
     json_number(json, "gemm_derate", scenario->software.gemm_derate);
+    json_number(json, "memory_derate", scenario->software.memory_derate);
+    json_number(json, "attention_derate", scenario->software.attention_derate);
     json_number(json, "gemm_k_half", figures.k_half);
+    json_number(json, "gemm_sustained", figures.sustained);
+    json_number(json, "gemm_tile_loss", gpu->gemm_tile_loss);
+    json_number(json, "gemm_balance", gpu->gemm_balance);
+    json_number(json, "gemm_wgrad_loss", gpu->gemm_wgrad_loss);
     json_number(json, "memory_bandwidth_bytes_per_s", gpu->memory_bandwidth_bytes_per_s);
     json_number(json, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
     json_number(json, "launch_s", gpu->launch_s);

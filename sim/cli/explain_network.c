@@ -186,6 +186,12 @@ static const char *yes_no(bool is_so)
     return is_so ? "yes" : "no";
 }
 
+static const char *const gather_notes[GATHER_UNIT_COUNT_] = {
+    [GATHER_LAYER] = "",
+    [GATHER_TENSOR] = ", each tensor by itself: latency is of all of a layer's calls",
+    [GATHER_MATRIX] = ", each matrix by itself: latency is of all of a layer's calls",
+};
+
 static void print_overlap(const struct scenario *scenario, FILE *out)
 {
     const struct software *software = &scenario->software;
@@ -194,8 +200,21 @@ static void print_overlap(const struct scenario *scenario, FILE *out)
             software->name, yes_no(software->overlaps_tp_backward),
             yes_no(software->overlaps_dp_gradients), yes_no(software->overlaps_dp_parameters),
             yes_no(software->overlaps_p2p));
+    if (software->tp_pieces > 1 && scenario->parallel.is_sequence_parallel) {
+        fprintf(out,
+                "  blocks of layers are computed in %" PRId64
+                " pieces, tp's collectives beside them\n",
+                software->tp_pieces);
+    }
+    if (software->nvlink_bandwidth < 1.0 || software->network_bandwidth < 1.0) {
+        fprintf(out,
+                "  of a benchmark's bandwidth a step's transfers get %g over NVLink, %g over the "
+                "network\n",
+                software->nvlink_bandwidth, software->network_bandwidth);
+    }
     if (scenario->parallel.zero == 3) {
-        fprintf(out, "  FSDP gathers %" PRId64 " layer(s) ahead\n", software->fsdp_prefetch);
+        fprintf(out, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
+                gather_notes[software->fsdp_gathers]);
     } else if (software->overlaps_dp_gradients) {
         fprintf(out, "  a bucket is whole layers with at least %g MB of gradients\n",
                 software->bucket_bytes / 1e6);

@@ -4,8 +4,10 @@
 
 #include "base/arena.h"
 #include "out/screen.h"
+#include "plan/memory_live.h"
 #include "plan/schedule_pairs.h"
 #include "spec/layout.h"
+#include "train/jitter.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -87,17 +89,13 @@ static int64_t in_flight(const struct explanation *explanation, const struct sch
 
 static void count_in_flight(const struct explanation *explanation, struct pipeline *pipeline)
 {
-    const struct parallel *parallel = &explanation->scenario->parallel;
-    struct arena *arena = explanation->arena;
     const uint32_t chunks = pipeline->shape.chunks;
-    int64_t *ones = arena_array(arena, chunks, sizeof *ones);
-    int64_t *layers = arena_array(arena, chunks, sizeof *layers);
+    int64_t *ones = arena_array(explanation->arena, chunks, sizeof *ones);
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
         ones[chunk] = 1;
-        layers[chunk] = parallel->layers_per_chunk[layout_piece(parallel, 0, chunk)];
     }
     pipeline->in_flight = in_flight(explanation, &pipeline->shape, ones);
-    pipeline->layers_in_flight = in_flight(explanation, &pipeline->shape, layers);
+    pipeline->layers_in_flight = memory_live_peak(explanation->scenario, 0).layers_most;
 }
 
 static struct pipeline pipeline_of(const struct explanation *explanation)
@@ -269,11 +267,30 @@ static void print_bounds(const struct explanation *explanation, FILE *out)
     sums_print(sums, out);
 }
 
+static void print_jitter(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct step_result *step = &explanation->result->step;
+    if (scenario->software.jitter_spread <= 0) {
+        return;
+    }
+    struct sums *sums = sums_new(explanation->arena);
+    sums_add(sums, "the slowest GPU", "spread %g %% x %.6f s busy x %.4f, which is E(%s)",
+             100 * scenario->software.jitter_spread, jitter_busy_s(scenario, step->gpu_ns),
+             jitter_largest(scenario->gpus), explain_count(explanation->arena, scenario->gpus));
+    sums_is(sums, "s", "%.6f", sim_time_to_s(step->jitter_ns));
+    explain_paragraph(out, 2,
+                      "Among the waits for stragglers: all wait for the slowest GPU. E(n): the "
+                      "expected largest of n standard normal values.");
+    sums_print(sums, out);
+}
+
 void explain_step_print(const struct explanation *explanation, FILE *out)
 {
     explain_paragraph(out, 2, "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
     fputc('\n', out);
     screen_causes(explanation->result, explanation->arena, out);
+    print_jitter(explanation, out);
     explain_paragraph(out, 2, "No step can be shorter than any of these:");
     print_bounds(explanation, out);
 }
@@ -303,6 +320,7 @@ void explain_step_json(const struct explanation *explanation, struct json *json)
         json_number(json, cause_names[cause], cause_s(explanation, (enum cause)cause));
     }
     json_object_close(json);
+    json_number(json, "slowest_gpu_s", sim_time_to_s(step->jitter_ns));
     json_text(json, "bound_by", step->bound_by);
     json_number(json, "mfu", step->mfu);
     json_number(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);

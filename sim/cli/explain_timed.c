@@ -1,8 +1,10 @@
 #include "cli/explain_timed.h"
 
 #include "base/arena.h"
+#include "cli/explain_text.h"
 #include "des/event.h"
 #include "spec/layout.h"
+#include "train/step.h"
 
 /* ---- the parts of a step, in the order in which they run ------------------- */
 
@@ -133,6 +135,11 @@ static double compute_s(const struct scenario *scenario, struct timed_kernel *ti
         timed->tiling = kernel_gemm_tiling(&gpu, &size);
         return timed->tiling.compute_s;
     }
+    if (kernel->kind == KERNEL_ATTENTION) {
+        const struct attention_size size = timing_attention(kernel);
+        timed->attention =
+            attention_work_of(&gpu, (enum attention_kind)scenario->software.attention, &size);
+    }
     struct kernel arithmetic = *kernel;
     arithmetic.bytes = 0;
     return timing_kernel(scenario, &arithmetic).busy_s;
@@ -146,7 +153,7 @@ static struct timed_kernel time_kernel(const struct scenario *scenario, const st
     timed.busy_ns = sim_time_from_s(time.busy_s);
     timed.launch_ns = sim_time_from_s(time.launch_s);
     timed.compute_s = compute_s(scenario, &timed);
-    timed.memory_s = kernel_memory(&gpu, kernel->bytes).busy_s;
+    timed.memory_s = kernel_memory(&gpu, kernel->bytes).busy_s / timing_derate(scenario, kernel);
     timed.is_memory_bound = timed.memory_s > timed.compute_s;
     return timed;
 }
@@ -159,7 +166,7 @@ static void time_segment(const struct scenario *scenario, uint32_t kind, const s
     cost_segment(&shape, part->kind, &segment);
     timed->title = part->title;
     timed->count = segment.count;
-    timed->work = timing_segment(scenario, &segment);
+    timed->work = timing_segment(scenario, part->kind, &segment);
     timed->flop = cost_segment_flop(&segment);
     for (uint32_t i = 0; i < segment.count; i++) {
         timed->kernels[i] = time_kernel(scenario, &segment.kernels[i]);
@@ -298,6 +305,25 @@ static struct work ends_work(const struct explanation *explanation)
     return all;
 }
 
+/* What FSDP's own copies add to a step: the step without them is simulated, too. */
+static void time_copies(const struct explanation *explanation, struct timed_step *timed)
+{
+    const struct scenario *scenario = explanation->scenario;
+    if (scenario->parallel.zero < 3 || (scenario->software.fsdp_gather_passes == 0 &&
+                                        scenario->software.fsdp_gradient_copies == 0.0)) {
+        return;
+    }
+    struct scenario without = *scenario;
+    without.software.fsdp_gather_passes = 0;
+    without.software.fsdp_gradient_copies = 0.0;
+    struct step_result bare;
+    step_simulate(explanation->arena, &without, &(struct step_request){.folds = true}, &bare);
+    const int64_t *booked = explanation->result->step.gpu_ns;
+    timed->copies_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]);
+    timed->compute_s += timed->copies_s;
+    timed->launch_s += explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]);
+}
+
 struct timed_step explain_time_step(const struct explanation *explanation)
 {
     const struct scenario *scenario = explanation->scenario;
@@ -311,11 +337,13 @@ struct timed_step explain_time_step(const struct explanation *explanation)
     const int64_t busy_ns = layers.busy_ns + ends.busy_ns;
     const int64_t gap_ns = layers.gap_ns + ends.launch_ns;
     const double stages_ns = (double)scenario->parallel.pp * 1e9;
-    return (struct timed_step){
+    struct timed_step timed = {
         .compute_s = (double)(microbatches * busy_ns) / stages_ns,
         .recompute_s = (double)(microbatches * layers.recompute_ns) / stages_ns,
         .optimizer_s = (double)optimizer.busy_ns / stages_ns,
         .launch_s = (double)(microbatches * gap_ns + optimizer.launch_ns) / stages_ns +
                     scenario->software.host_per_step_s,
     };
+    time_copies(explanation, &timed);
+    return timed;
 }

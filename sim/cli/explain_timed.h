@@ -23,9 +23,10 @@ struct timed_kernel {
     struct kernel kernel;
     int64_t busy_ns;
     int64_t launch_ns;
-    struct gemm_tiling tiling; /* of a GEMM */
-    double compute_s;          /* of the arithmetic alone; 0: there is none */
-    double memory_s;           /* of the traffic alone */
+    struct gemm_tiling tiling;       /* of a GEMM */
+    struct attention_work attention; /* of fused attention */
+    double compute_s;                /* of the arithmetic alone; 0: there is none */
+    double memory_s;                 /* of the traffic alone */
     bool is_memory_bound;
 };
 
@@ -59,6 +60,7 @@ const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forwar
  * beside what the simulation booked. They are equal unless a GPU is slow. */
 struct timed_step {
     double compute_s, recompute_s, optimizer_s, launch_s;
+    double copies_s; /* of compute_s: FSDP's own, the difference that they make to the simulation */
 };
 struct timed_step explain_time_step(const struct explanation *explanation);
 

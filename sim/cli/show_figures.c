@@ -125,7 +125,7 @@ static void add_peak(struct listing *table, const struct gpu *gpu, uint32_t prec
 {
     struct arena *arena = table->arena;
     const double peak = gpu->peak_flop_per_s[precision];
-    const double sustained = peak * gpu_gemm(gpu, (enum precision)precision).efficiency;
+    const double sustained = peak * gpu_gemm(gpu, (enum precision)precision).sustained;
     const double bandwidth = gpu->memory_bandwidth_bytes_per_s;
     const double streamed = bandwidth * gpu->memory_kernel_efficiency;
     listing_text(table, precision_names[precision]);

@@ -118,6 +118,24 @@ enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link)
     return (enum link_kind)kind;
 }
 
+void fabric_derate(struct fabric *fabric, struct fabric_shares shares)
+{
+    static const enum link_kind network[] = {LINK_NIC_OUT, LINK_NIC_IN};
+    static const enum link_kind scale_up[] = {LINK_SCALE_UP_OUT, LINK_SCALE_UP_IN};
+    sim_assert(shares.scale_up > 0.0 && shares.scale_up <= 1.0);
+    sim_assert(shares.network > 0.0 && shares.network <= 1.0);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t *port = &fabric->capacity[network[i]];
+        int64_t *nvlink = &fabric->capacity[scale_up[i]];
+        *port = topology_capacity((double)*port * shares.network);
+        *nvlink = topology_capacity((double)*nvlink * shares.scale_up);
+    }
+    for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
+        int64_t *capacity = &fabric->topology.links[i].capacity;
+        *capacity = topology_capacity((double)*capacity * shares.network);
+    }
+}
+
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link)
 {
     sim_assert(link < fabric->link_count);

@@ -104,6 +104,13 @@ struct fabric_route {
 void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluster *cluster,
                  const struct gpu *gpu, uint32_t gpus, uint64_t seed);
 
+/* Links carry these shares (0..1) of what the cluster file promises: scale-up links, and NICs
+ * with the links between switches. Before anything is traced. Storage's own links stay. */
+struct fabric_shares {
+    double scale_up, network;
+};
+void fabric_derate(struct fabric *fabric, struct fabric_shares shares);
+
 enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);
 /* "NIC out, node 3 port 5", "leaf 2 -> spine 7": for people. */

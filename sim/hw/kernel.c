@@ -3,16 +3,21 @@
  * GEMM. A product of m x n is cut into ceil(m/Tm) * ceil(n/Tn) tiles, one per
  * SM at a time. A wave of tiles takes
  *
- *     Tm * Tn * 2 * (k + k_half) / (peak / SMs * efficiency * derate * relative)
+ *     Tm * Tn * 2 * (k + k_half) / (peak / SMs * efficiency * derate * relative * pass)
  *
- * and waves = ceil(tiles / SMs), so the tail wave and the edge of the matrix
- * cost what full ones do. Large tiles reuse operands best but waste most at
- * the edge; the fastest of a few shapes is taken, as a library's heuristic
- * would. The result is never below bytes / achieved bandwidth.
+ * There are ceil(tiles / SMs) waves, of which ceil(tiles / SMs) - balance * (ceil(tiles / SMs) -
+ * tiles / SMs) count: tile edges cost what full tiles do, and so does a share of the last
+ * wave's idle SMs. Large tiles reuse operands best but waste most at the edge; the fastest
+ * of a few shapes is taken. A tile moves operands in proportion to x = 1/Tm + 1/Tn for each
+ * FLOP, so beside the GPU's own tile (x0) its rate is
  *
- * Not modelled: split-k and stream-k (tall products with few tiles come out too slow)
- * and epilogues that are not hidden (products with small k and fp32
- * output come out too fast).
+ *     relative = (1 + tile_loss * 128 x0) / (1 + tile_loss * 128 x)
+ *
+ * The result is never below FLOP / (peak * sustained * derate * pass), nor below bytes /
+ * achieved bandwidth.
+ *
+ * Not modelled: epilogues that are not hidden (products with small k and fp32 output come out
+ * too fast), and that a GPU which waits much in between keeps its clock up longer.
  *
  * Reference: NVIDIA, Matrix Multiplication Background User's Guide,
  * "Tile quantization" and "Wave quantization". Cost O(1).
@@ -23,18 +28,10 @@
 
 struct tile {
     int64_t m, n;
-    double relative; /* rate against the GPU's best tile, when both fill the SMs */
 };
 
-/* Beside the GPU's own tile and its transpose. ASSUMES: a smaller tile loses
- * this much to operand traffic; 256x128 moves 12 bytes a kFLOP from shared memory,
- * 128x128 16, 64x128 24, 64x64 32. */
-static const struct tile small_tiles[] = {
-    {128, 128, 0.90},
-    {128, 64, 0.70},
-    {64, 128, 0.70},
-    {64, 64, 0.55},
-};
+/* Beside the GPU's own tile and its transpose. */
+static const struct tile small_tiles[] = {{128, 128}, {128, 64}, {64, 128}, {64, 64}};
 
 #define SMALL_TILES (sizeof small_tiles / sizeof small_tiles[0])
 
@@ -60,11 +57,18 @@ int64_t kernel_waves(const struct gemm_size *size, int64_t tile_m, int64_t tile_
  * 225 against 144 to 224): steps grew by 30-42 %. The fp32 peak in the formula below gives
  * that extra time within 15 %, with nothing fitted. Single products do not show
  * it (Azure A100: 1024x2145x1024 is as fast as 1024^3). Operands of 8 and 4 bits are
- * padded when they are converted. */
+ * padded when they are converted. A weight gradient's operands have rows of m and n, so its k,
+ * the rows of an expert, may be odd (SimuMax, grouped products on B200). */
 static bool misses_tensor_cores(const struct kernel_gpu *on, const struct gemm_size *size)
 {
     const bool is_16_bit = on->precision == PRECISION_FP16 || on->precision == PRECISION_BF16;
-    return size->count > 1 && is_16_bit && (size->n % 8 != 0 || size->k % 8 != 0);
+    const int64_t row = on->pass == GEMM_WGRAD ? size->m : size->k; /* of the first operand */
+    return size->count > 1 && is_16_bit && (size->n % 8 != 0 || row % 8 != 0);
+}
+
+static double gemm_flop(const struct gemm_size *size)
+{
+    return 2.0 * (double)size->m * (double)size->n * (double)size->k * (double)size->count;
 }
 
 static double gemm_peak(const struct kernel_gpu *on, const struct gemm_size *size)
@@ -74,24 +78,46 @@ static double gemm_peak(const struct kernel_gpu *on, const struct gemm_size *siz
     return misses_tensor_cores(on, size) && fallback > 0.0 ? fallback : peak;
 }
 
+static double tile_slowness(const struct gpu *gpu, const struct tile *tile)
+{
+    return 1.0 + gpu->gemm_tile_loss * 128.0 * (1.0 / (double)tile->m + 1.0 / (double)tile->n);
+}
+
+static double tiles_of(const struct gemm_size *size, const struct tile *tile)
+{
+    return (double)(ceil_divide(size->m, tile->m) * ceil_divide(size->n, tile->n) * size->count);
+}
+
 /* `size` in tiles of one shape. */
 static struct gemm_tiling tile_with(const struct kernel_gpu *on, const struct gemm_size *size,
                                     const struct tile *tile)
 {
     const struct gpu *gpu = on->gpu;
     const struct gemm_figures figures = gpu_gemm(gpu, on->precision);
+    const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
+    const int64_t sms = gpu->sms - on->reserved_sms;
+    const double pass = on->pass == GEMM_WGRAD ? 1.0 - gpu->gemm_wgrad_loss : 1.0;
+    const double relative = tile_slowness(gpu, &own) / tile_slowness(gpu, tile);
     const double peak = gemm_peak(on, size);
-    const double sm_rate =
-        peak / (double)gpu->sms * figures.efficiency * on->gemm_derate * tile->relative;
+    const double rate = peak * on->gemm_derate * pass;
+    const double sm_rate = rate / (double)gpu->sms * figures.efficiency * relative;
     const double tile_flop = 2.0 * (double)(tile->m * tile->n) * ((double)size->k + figures.k_half);
-    const int64_t waves = kernel_waves(size, tile->m, tile->n, gpu->sms - on->reserved_sms);
+    const int64_t waves = kernel_waves(size, tile->m, tile->n, sms);
+    const double idle = (double)waves - tiles_of(size, tile) / (double)sms;
+    const double counted = (double)waves - gpu->gemm_balance * idle;
+    const double tiles_s = counted * tile_flop / sm_rate;
+    const double sustained_s = gemm_flop(size) / (rate * figures.sustained);
     return (struct gemm_tiling){
         .tile_m = tile->m,
         .tile_n = tile->n,
-        .relative = tile->relative,
+        .relative = relative,
         .waves = waves,
+        .counted_waves = counted,
         .peak_flop_per_s = peak,
-        .compute_s = (double)waves * tile_flop / sm_rate,
+        .pass_share = pass,
+        .tiles_s = tiles_s,
+        .sustained_s = sustained_s,
+        .compute_s = max_double(tiles_s, sustained_s),
     };
 }
 
@@ -104,14 +130,14 @@ struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct 
     sim_assert(gpu->gemm_efficiency > 0.0 && gpu->gemm_efficiency <= 1.0);
     sim_assert(on->gemm_derate > 0.0 && on->gemm_derate <= 1.0);
     sim_assert(on->reserved_sms >= 0 && on->reserved_sms < gpu->sms);
-    const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n, 1.0};
-    const struct tile transposed = {gpu->gemm_tile_n, gpu->gemm_tile_m, 1.0};
+    const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
+    const struct tile transposed = {gpu->gemm_tile_n, gpu->gemm_tile_m};
     struct gemm_tiling best = tile_with(on, size, &own);
     const struct gemm_tiling other = tile_with(on, size, &transposed);
-    best = other.compute_s < best.compute_s ? other : best;
+    best = other.tiles_s < best.tiles_s ? other : best;
     for (size_t i = 0; i < SMALL_TILES; i++) {
         const struct gemm_tiling small = tile_with(on, size, &small_tiles[i]);
-        best = small.compute_s < best.compute_s ? small : best;
+        best = small.tiles_s < best.tiles_s ? small : best;
     }
     return best;
 }
@@ -139,25 +165,10 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
 double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k, int64_t count)
 {
     const struct gemm_size size = {m, n, k, count};
-    const double flop = 2.0 * (double)m * (double)n * (double)k * (double)count;
-    const double rate = flop / kernel_gemm_tiling(on, &size).compute_s;
+    const double rate = gemm_flop(&size) / kernel_gemm_tiling(on, &size).compute_s;
     sim_assert(rate > 0.0);
     sim_assert(rate <= on->gpu->peak_flop_per_s[on->precision] * (1.0 + 1e-12));
     return rate;
-}
-
-struct kernel_time kernel_attention(const struct kernel_gpu *on, enum attention_kind kind,
-                                    bool is_backward, int64_t length, double flop, double bytes)
-{
-    sim_assert(kind != ATTENTION_UNFUSED && kind < ATTENTION_COUNT_);
-    sim_assert(length > 0 && flop > 0.0);
-    const struct attention_rate *rate = &on->gpu->attention[kind];
-    const double rate_max = is_backward ? rate->backward_flop_per_s : rate->forward_flop_per_s;
-    sim_assert(rate_max > 0.0 && rate->length_half >= 0.0);
-    const double remaining = 1.0 - (double)on->reserved_sms / (double)on->gpu->sms;
-    const double achieved =
-        rate_max * remaining * (double)length / ((double)length + rate->length_half);
-    return with_launch(on, max_double(flop / achieved, stream_s(on->gpu, bytes)));
 }
 
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes)

@@ -2,17 +2,20 @@
  *
  *     time = max(FLOP / achieved rate, bytes / achieved bandwidth) + launch
  *
- * GEMM: the matrix is cut into tiles, one per SM at a time (a wave); the last
- * wave counts whole. An inner dimension k pays k_half more for filling and
- * draining the pipeline, so the rate is efficiency * k / (k + k_half). Of a few
- * tile shapes the fastest is taken, as a library's heuristic would. Efficiency and k_half
- * belong to the precision of the product (spec/gpu, gpu_gemm). The
- * software profile's derate multiplies the rate of GEMMs only. Batches of 16-bit
+ * GEMM: the matrix is cut into tiles, one per SM at a time (a wave). Of what the last wave
+ * leaves idle the GPU's `balance` is won back, by splitting k and by dealing out parts of tiles
+ * (stream-k). An inner dimension k pays k_half more for filling and draining the pipeline, so
+ * the rate is efficiency * k / (k + k_half). Of a few tile shapes the fastest is taken, as a
+ * library's heuristic would. All of it holds until the power limit acts: a training step
+ * multiplies for hours, so no product is faster than `sustained` of the peak. Weight gradients
+ * are slower by wgrad_loss. Efficiency, sustained and k_half belong to the precision of
+ * the product (spec/gpu, gpu_gemm). The software profile's derate multiplies the rate
+ * of GEMMs only: the GPU's figures are those of products by themselves. Batches of 16-bit
  * products whose n or k is not a multiple of 8 run at the fp32 peak
  * (kernel.c has the measurement behind this).
  * SMs that the software sets aside for communication run no tiles: waves are of those that
  * remain, and fused attention is slower by their share; memory-bound kernels do not miss them.
- * Fused attention: rate(length) = rate_max * length / (length + length_half).
+ * Fused attention: hw/attention.
  * Memory kernels: bytes over bandwidth * efficiency.
  *
  * `launch` is the GPU's own gap between dependent kernels; a host that cannot
@@ -29,6 +32,7 @@
 struct kernel_gpu {
     const struct gpu *gpu;
     enum precision precision; /* of the product at hand; the GPU has it (gpu_has_precision) */
+    enum gemm_pass pass;      /* of the product at hand */
     double gemm_derate;       /* of the software profile */
     int64_t reserved_sms;     /* that communication keeps to itself; fewer than the GPU has */
 };
@@ -51,8 +55,12 @@ struct gemm_tiling {
     int64_t tile_m, tile_n;
     double relative; /* this tile's rate against the GPU's own */
     int64_t waves;
+    double counted_waves;   /* less what is won back of the last one */
     double peak_flop_per_s; /* of the units that it runs on */
-    double compute_s;
+    double pass_share;      /* 1, or what wgrad_loss leaves */
+    double tiles_s;         /* counted waves of tiles */
+    double sustained_s;     /* at the rate that the power limit leaves */
+    double compute_s;       /* the longer of both */
 };
 struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct gemm_size *size);
 
@@ -63,10 +71,6 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
 /* Achieved FLOP/s of that GEMM when it is not bound by memory. */
 double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k,
                         int64_t count);
-
-/* The GPU must have this kernel (rates > 0); `flop` counts what is executed. */
-struct kernel_time kernel_attention(const struct kernel_gpu *on, enum attention_kind kind,
-                                    bool is_backward, int64_t length, double flop, double bytes);
 
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes);
 

@@ -151,6 +151,47 @@ struct layer_count cost_layer(const struct model *model, const struct layer_kind
     return count;
 }
 
+/* ---- tensors of a layer ----------------------------------------------------------- */
+
+static int64_t norm_tensors(const struct model *model)
+{
+    return model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 : 1;
+}
+
+static struct layer_tensors attention_tensors(const struct model *model,
+                                              const struct layer_kind *kind)
+{
+    const int64_t norm = norm_tensors(model);
+    struct layer_tensors count = {2, model->has_qkv_biases + model->has_projection_biases +
+                                         model->has_sinks + (model->has_qk_norm ? 2 * norm : 0)};
+    if (kind->latent.kv_rank > 0) { /* down and up of queries, and of keys and values */
+        count.matrices = kind->latent.q_rank > 0 ? 5 : 4;
+        count.vectors += (kind->latent.q_rank > 0 ? 2 : 1) * norm;
+    }
+    return count;
+}
+
+struct layer_tensors cost_layer_tensors(const struct model *model, const struct layer_kind *kind,
+                                        int64_t experts)
+{
+    struct layer_tensors count = attention_tensors(model, kind);
+    const int64_t biases = model->has_mlp_biases ? 2 : 0;
+    count.vectors += 2 * norm_tensors(model);
+    if (kind->has_experts) {
+        const int64_t shared = model->shared_experts > 0 ? 1 : 0;
+        count.matrices += 2 * (experts + shared) + 1; /* and the router */
+        count.vectors += biases * (experts + shared) + (model->has_router_biases ? 1 : 0);
+    } else {
+        count.matrices += 2;
+        count.vectors += biases;
+    }
+    if (kind->is_mtp) {
+        count.matrices += 1;
+        count.vectors += 3 * norm_tensors(model);
+    }
+    return count;
+}
+
 /* ---- parameters of the model ----------------------------------------------------- */
 
 /* A layer of the decoder with experts or without, whether the model has such layers or not. */

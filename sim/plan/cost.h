@@ -81,6 +81,15 @@ struct layer_count {
 };
 struct layer_count cost_layer(const struct model *model, const struct layer_kind *kind);
 
+/* The weight matrices of a layer, and its other tensors (biases, norms, sinks), as checkpoints
+ * store them: queries, keys and values in one, gate and up in one; every expert's own are
+ * counted once for each of `experts`. */
+struct layer_tensors {
+    int64_t matrices, vectors;
+};
+struct layer_tensors cost_layer_tensors(const struct model *model, const struct layer_kind *kind,
+                                        int64_t experts);
+
 /* Forward FLOPs of one token in one layer, by module; see oracles of the literature. */
 struct layer_flop {
     double attention_linear; /* QKV and projection, or latent attention's five matrices */
@@ -155,17 +164,20 @@ enum kernel_kind {
     KERNEL_MEMORY,    /* streams `bytes` */
 };
 
-enum gemm_pass { GEMM_FORWARD, GEMM_DGRAD, GEMM_WGRAD };
-
 struct kernel {
     const char *name; /* static text: "qkv", "softmax" */
     enum kernel_kind kind;
     enum gemm_pass pass;
     bool is_backward;         /* attention: backward kernel */
-    int64_t m, n, k;          /* GEMM */
-    int64_t count;            /* GEMMs in the batch; launches for a memory kernel is always 1 */
+    int64_t m, n, k;          /* GEMM; attention: queries, and dimension of values and of keys */
+    int64_t count;            /* GEMMs in the batch; attention: heads of all sequences; memory: 1 */
     int64_t length;           /* attention: keys that a query sees at most */
+    double mean_keys;         /* attention: that it sees */
+    int64_t edges;            /* attention, of its mask: 0 none, 1 causal, 2 a window */
     enum precision precision; /* GEMM: of the product; set by kernel_list */
+    int64_t launches;         /* that the host makes for it: more than one where software has a
+                               * product or conversion for each expert */
+    int64_t tensors;          /* of experts, which the host prepares one by one; 0: none */
     double flop;              /* executed */
     double bytes;             /* memory traffic, read and written */
 };
@@ -258,6 +270,7 @@ struct cost_shape {
     int64_t lora_rank;          /* 0: all weights are trained */
     uint32_t lora_targets;      /* bits 1 << enum lora_target */
     double gradient_bytes;      /* of a weight's main gradient; 0: the software's precision */
+    bool transposes_fp8;        /* the GPU's products read fp8 operands either way round */
 };
 
 /* Fills *segment. Backward segments hold backward kernels only. It may be empty (nothing

@@ -59,6 +59,7 @@ void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,
     list->tokens_outside = share(list->tokens, shape->is_sequence_parallel ? shape->tp : 1);
     list->core = make_core(list);
     list->mlp = (struct mlp_part){list->tokens, share(layer->ffn_hidden, shape->tp)};
+    list->tensors = 1;
 }
 
 struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum kernel_kind kind)
@@ -66,7 +67,7 @@ struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum 
     struct segment *segment = list->segment;
     sim_assert(segment->count < SEGMENT_KERNELS_MAX);
     struct kernel *kernel = &segment->kernels[segment->count++];
-    *kernel = (struct kernel){.name = name, .kind = kind, .count = 1};
+    *kernel = (struct kernel){.name = name, .kind = kind, .count = 1, .launches = 1};
     return kernel;
 }
 
@@ -158,10 +159,50 @@ int64_t kernel_list_rows_multiple(const struct kernel_list *list)
 /* Where its source is computed a conversion costs no pass: two copies of one byte are as much
  * as the one of two bytes that is not written then. A scale of the values themselves is known
  * only after that kernel, which then saves the first of the two passes. */
-static bool source_converts(const struct low_precision *low, enum operand_source source)
+static bool source_converts(const struct kernel_list *list, enum operand_source source)
 {
-    return (source == OPERAND_FROM_NORM && low->fuses_norm) ||
-           (source == OPERAND_FROM_ACTIVATION && low->fuses_activation);
+    const struct low_precision *low = &list->shape->software->low;
+    /* The scale of nvfp4 is that of values after the Hadamard transform: no kernel before knows
+     * it (TransformerEngine, extensions/normalization.cpp: UNFUSED). */
+    const bool is_known_before = list->shape->precision != PRECISION_NVFP4;
+    return is_known_before && ((source == OPERAND_FROM_NORM && low->fuses_norm) ||
+                               (source == OPERAND_FROM_ACTIVATION && low->fuses_activation));
+}
+
+/* Hopper multiplies fp8 only with k along rows, so what two products read it keeps twice;
+ * Blackwell transposes while it reads, but for scales of blocks. */
+static int copies_written(const struct kernel_list *list, int copies)
+{
+    const struct cost_shape *shape = list->shape;
+    const bool is_of_tensor =
+        shape->precision == PRECISION_FP8 && shape->software->low.recipe != RECIPE_BLOCKWISE;
+    return shape->transposes_fp8 && is_of_tensor ? 1 : copies;
+}
+
+static int64_t scale_launches(const struct kernel_list *list)
+{
+    return (list->shape->precision == PRECISION_NVFP4 ? 2 : 3) * list->tensors;
+}
+
+/* `copies`: products that read it. A norm finds the largest value, but does not make it a scale. */
+static int64_t convert_launches(const struct kernel_list *list, int copies, bool has_source)
+{
+    switch (list->shape->precision) {
+    case PRECISION_MXFP8:
+    case PRECISION_NVFP4:
+        return list->tensors + copies;
+    default:
+        break;
+    }
+    if (list->shape->software->low.recipe == RECIPE_DELAYED) {
+        return 1;
+    }
+    return has_source ? 2 * list->tensors : list->tensors;
+}
+
+static struct kernel *last_kernel(const struct kernel_list *list)
+{
+    return &list->segment->kernels[list->segment->count - 1];
 }
 
 void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
@@ -179,16 +220,19 @@ void kernel_list_convert(struct kernel_list *list, enum operand operand, double 
     const struct software *software = list->shape->software;
     const enum precision precision = list->shape->precision;
     const int copies = runs_low(list, readers[operand][0]) + runs_low(list, readers[operand][1]);
-    const bool has_source = source_converts(&software->low, source);
+    const bool has_source = source_converts(list, source);
     const bool scales_first = software_scales_first(software, precision);
     if (copies == 0 || (has_source && !scales_first)) {
         return;
     }
     if (scales_first && !has_source) {
         kernel_list_pass(list, values, (struct pass){scales[operand], 1, 0});
+        last_kernel(list)->launches = scale_launches(list);
     }
-    const double written = (double)copies * precision_operand_bytes(precision);
+    const double written =
+        (double)copies_written(list, copies) * precision_operand_bytes(precision);
     kernel_list_pass(list, values, (struct pass){names[operand], 1, written});
+    last_kernel(list)->launches = convert_launches(list, copies, has_source);
 }
 
 void kernel_list_convert_weights(struct kernel_list *list, double values)
@@ -224,10 +268,19 @@ void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight)
     kernel_list_linear(list, weight.dgrad, GEMM_DGRAD, size);
 }
 
+void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, double values)
+{
+    if (list->shape->software->gradient_addition == ADDITION_SEPARATE) {
+        kernel_list_pass(list, values,
+                         (struct pass){"gradient add", 1, 2.0 * list->gradient_bytes});
+    } else {
+        product->bytes += values * (2.0 * list->gradient_bytes - list->element_bytes);
+    }
+}
+
 void kernel_list_wgrad(struct kernel_list *list, struct weight_matrix weight)
 {
     const struct product size = {weight.out, weight.in, list->rows, 1};
     struct kernel *kernel = kernel_list_linear(list, weight.wgrad, GEMM_WGRAD, size);
-    const double output_values = (double)weight.out * (double)weight.in;
-    kernel->bytes += output_values * (2.0 * list->gradient_bytes - list->element_bytes);
+    kernel_list_accumulate(list, kernel, (double)weight.out * (double)weight.in);
 }

@@ -10,7 +10,8 @@
  *     wgrad    dW[out,in] += dY'[out,m] X[m,in]
  *
  * wgrad adds into the main gradient, which it reads and writes in the software's
- * gradient precision (Megatron-LM's gradient accumulation fusion). FLOP of a
+ * gradient precision (Megatron-LM's gradient accumulation fusion); or it writes a gradient of its
+ * own, and a pass adds that to the main one (software.gradients.accumulation: separate). FLOP of a
  * product: 2mnk. Bytes: each operand once.
  *
  * Training in fp8, mxfp8 or nvfp4: the products with weights run in that precision, as far as
@@ -74,6 +75,7 @@ struct kernel_list {
     struct core_part core;
     struct mlp_part mlp; /* of a dense layer, at first */
     bool is_outside;     /* linear products stay in 16 bits */
+    int64_t tensors;     /* that an operand consists of: 1, or one of each expert */
 };
 
 /* An elementwise kernel moves values * (elements * e + bytes). */
@@ -129,7 +131,11 @@ double kernel_list_operand_bytes(const struct kernel_list *list, enum gemm_pass 
 int64_t kernel_list_rows_multiple(const struct kernel_list *list);
 
 /* Converts an operand of so many values for all products that read it, if any is in fewer than
- * 16 bits; in 16 bits it adds nothing. forward and dgrad below do it themselves. */
+ * 16 bits; in 16 bits it adds nothing. forward and dgrad below do it themselves. Launches are
+ * those of TransformerEngine 2.5 to 2.12 (pytorch/csrc/quantizer.cpp, extensions/cast.cpp): of
+ * each tensor, but that of delayed scaling converts all tensors of an operand at once; a scale
+ * of the values themselves is zeroed, found and inverted by three kernels (nvfp4: two); scales of
+ * blocks of 32 and 16 are laid out anew for each product, of all tensors at once. */
 void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
                          enum operand_source source);
 
@@ -140,5 +146,8 @@ void kernel_list_convert_weights(struct kernel_list *list, double values);
 void kernel_list_forward(struct kernel_list *list, struct weight_matrix weight);
 void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight);
 void kernel_list_wgrad(struct kernel_list *list, struct weight_matrix weight);
+
+/* Adds what `product`, a wgrad of so many values, computes to the main gradient. */
+void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, double values);
 
 #endif

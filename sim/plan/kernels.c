@@ -19,6 +19,7 @@
 #include "plan/kernels_attention.h"
 #include "plan/kernels_mlp.h"
 #include "plan/kernels_parts.h"
+#include "plan/kernels_recompute.h"
 
 #include "base/check.h"
 
@@ -117,40 +118,6 @@ static void attention_inner_backward(struct kernel_list *list)
     attention_qkv_backward(list);
 }
 
-/* ---- what is computed again ------------------------------------------------ */
-
-static bool recomputes(const struct kernel_list *list, enum recompute_module module)
-{
-    return (list->shape->recompute_modules >> module & 1u) != 0;
-}
-
-static void recompute(struct kernel_list *list, void (*activation)(struct kernel_list *list))
-{
-    if (recomputes(list, RECOMPUTE_MLA_UP)) {
-        attention_up(list);
-    }
-    if (recomputes(list, RECOMPUTE_CORE_ATTENTION)) {
-        attention_core(list);
-    }
-    if (recomputes(list, RECOMPUTE_NORM)) {
-        norm_forward(list);
-        norm_forward(list);
-    }
-    if (recomputes(list, RECOMPUTE_ACTIVATION)) {
-        activation(list);
-    }
-}
-
-static void selective_recompute(struct kernel_list *list)
-{
-    recompute(list, mlp_activation);
-}
-
-static void selective_recompute_experts(struct kernel_list *list)
-{
-    recompute(list, experts_activation);
-}
-
 /* ---- embedding and head ---------------------------------------------------- */
 
 /* Rows are looked up for all tokens and, when the vocabulary is split, those of
@@ -212,7 +179,8 @@ static struct weight_matrix head(const struct kernel_list *list)
 /* Loss as Megatron's vocabulary-parallel cross entropy (core/tensor_parallel/
  * cross_entropy.py): logits to fp32; maximum; minus the maximum; exponential; sum;
  * division, which leaves the softmax for the backward pass. 6 + 32 bytes a logit
- * in 16-bit training. */
+ * in 16-bit training. Fused as TransformerEngine's (common/triton/cross_entropy.py): one read for
+ * maximum and sum, another that writes the gradient over the logits. */
 static void head_forward(struct kernel_list *list)
 {
     static const struct pass loss[] = {
@@ -224,12 +192,19 @@ static void head_forward(struct kernel_list *list)
         {"loss softmax", 0, 8},
         {NULL, 0, 0},
     };
+    static const struct pass fused[] = {
+        {"loss maximum, sum", 1, 0},
+        {"loss, logits gradient", 2, 0},
+        {NULL, 0, 0},
+    };
     kernel_list_outside(list, true);
     kernel_list_forward(list, head(list));
-    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss);
+    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
+                       list->shape->software->fuses_loss ? fused : loss);
 }
 
-/* Softmax minus the target (few values) times the loss gradient, then back to e. */
+/* Softmax minus the target (few values) times the loss gradient, then back to e. Fused, the
+ * gradient is there and only scaled. */
 static void head_backward(struct kernel_list *list)
 {
     static const struct pass loss[] = {
@@ -237,7 +212,9 @@ static void head_backward(struct kernel_list *list)
         {"logits from fp32", 1, 4},
         {NULL, 0, 0},
     };
-    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss);
+    static const struct pass fused[] = {{"loss gradient", 2, 0}, {NULL, 0, 0}};
+    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
+                       list->shape->software->fuses_loss ? fused : loss);
     kernel_list_outside(list, true);
     kernel_list_dgrad(list, head(list));
 }
@@ -306,7 +283,7 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_ATTENTION_DGRAD] = attention_dgrad,
     [SEGMENT_ATTENTION_WGRAD] = attention_wgrad,
     [SEGMENT_ATTENTION_PRE_BACKWARD] = norm_backward_and_residual,
-    [SEGMENT_SELECTIVE_RECOMPUTE] = selective_recompute,
+    [SEGMENT_SELECTIVE_RECOMPUTE] = recompute_dense,
     [SEGMENT_ATTENTION_QKV] = attention_qkv,
     [SEGMENT_ATTENTION_CORE] = attention_core,
     [SEGMENT_ATTENTION_CORE_BACKWARD] = attention_core_backward,
@@ -321,7 +298,7 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_SHARED_INNER_BACKWARD] = shared_inner_backward,
     [SEGMENT_SHARED_DGRAD] = shared_dgrad,
     [SEGMENT_SHARED_WGRAD] = shared_wgrad,
-    [SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS] = selective_recompute_experts,
+    [SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS] = recompute_experts,
     [SEGMENT_EMBEDDING] = embedding_forward,
     [SEGMENT_EMBEDDING_BACKWARD] = embedding_backward,
     [SEGMENT_HEAD_PRE] = norm_forward,

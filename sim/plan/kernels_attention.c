@@ -189,7 +189,15 @@ static double seen_values(const struct kernel_list *list)
 static int64_t kernel_length(const struct kernel_list *list)
 {
     const int64_t window = list->shape->layer->window;
-    return window > 0 && window < list->core.queries ? window : list->core.queries;
+    return window > 0 && window < list->core.keys ? window : list->core.keys;
+}
+
+/* Where a tile of queries reaches beyond the mask: a diagonal, and the far end of a window. */
+static int64_t mask_edges(const struct kernel_list *list)
+{
+    const struct layer_kind *layer = list->shape->layer;
+    const bool has_window = layer->window > 0 && layer->window < list->core.keys;
+    return (layer->is_causal ? 1 : 0) + (has_window ? 1 : 0);
 }
 
 /* FLOP of a pair: forward scores (head_dim) and values (value_dim); backward scores again,
@@ -207,7 +215,13 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     struct kernel *kernel =
         kernel_list_add(list, is_backward ? "attention backward" : "attention", KERNEL_ATTENTION);
     kernel->is_backward = is_backward;
+    kernel->m = list->core.queries;
+    kernel->n = layer->value_dim;
+    kernel->k = layer->head_dim;
+    kernel->count = core_count(list);
     kernel->length = kernel_length(list);
+    kernel->mean_keys = cost_mean_keys(layer, list->core.keys);
+    kernel->edges = mask_edges(list);
     kernel->precision = precision_outside(list->shape->precision);
     kernel->flop = 2.0 * seen_values(list) * products;
     kernel->bytes =
@@ -241,12 +255,39 @@ static int64_t rotary_width(const struct kernel_list *list)
                            : (list->shard.heads + list->shard.kv_heads) * layer->head_dim;
 }
 
+/* Eager: x times cosines, halves negated and swapped, times sines, sum. Complex: to fp32, one
+ * complex product, back. Backward the same with conjugates; cosines and sines are few values. */
 static void rotary(struct kernel_list *list, const char *name)
 {
-    if (list->shape->model->positions == POSITION_ROTARY) {
-        kernel_list_pass(list, parts_values(list->tokens, rotary_width(list)),
-                         (struct pass){name, 2, 0});
+    static const struct pass eager[] = {
+        {"rotary cosine", 2, 0},
+        {"rotary halves", 3, 0},
+        {"rotary sine", 2, 0},
+        {"rotary add", 3, 0},
+        {NULL, 0, 0},
+    };
+    static const struct pass complex_product[] = {
+        {"rotary to fp32", 1, 4},
+        {"rotary product", 0, 8},
+        {"rotary from fp32", 1, 4},
+        {NULL, 0, 0},
+    };
+    if (list->shape->model->positions != POSITION_ROTARY) {
+        return;
     }
+    const double values = parts_values(list->tokens, rotary_width(list));
+    switch ((enum rotary_kind)list->shape->software->rotary) {
+    case ROTARY_EAGER:
+        kernel_list_passes(list, values, eager);
+        return;
+    case ROTARY_COMPLEX:
+        kernel_list_passes(list, values, complex_product);
+        return;
+    case ROTARY_FUSED:
+    case ROTARY_COUNT_:
+        break;
+    }
+    kernel_list_pass(list, values, (struct pass){name, 2, 0});
 }
 
 /* Values of queries and keys, which qk_norm normalises head by head. */

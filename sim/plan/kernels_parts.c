@@ -36,8 +36,7 @@ static void add_to(struct kernel_list *list, const char *name, enum gemm_pass pa
 static void add_gradient(struct kernel_list *list, const char *name, struct product size)
 {
     struct kernel *kernel = kernel_list_product(list, name, GEMM_WGRAD, size);
-    kernel->bytes += (double)size.count * parts_values(size.m, size.n) *
-                     (2.0 * list->gradient_bytes - list->element_bytes);
+    kernel_list_accumulate(list, kernel, (double)size.count * parts_values(size.m, size.n));
 }
 
 void parts_adapter(struct kernel_list *list, struct adapter_size size, enum gemm_pass pass)

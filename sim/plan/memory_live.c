@@ -4,6 +4,12 @@
  * and what the action that runs needs on top. The turn of a microbatch (loss) is
  * the forward of the last piece, where the logits and copies of them live, which
  * its own backward pass frees first. Cost: O(actions of a stage).
+ *
+ * A forward beside a backward whose experts overlap (parallel.overlap_experts) goes layer by layer,
+ * the backward frees a layer for each that the forward adds (TransformerModelChunkSchedulePlan.run
+ * in megatron/core/models/common/model_chunk_schedule_plan.py of
+ * https://github.com/NVIDIA/Megatron-LM): one layer more is alive, not a chunk. The pairs of
+ * DualPipe count as its paper counts them, the forward first.
  */
 #include "plan/memory_live.h"
 
@@ -122,7 +128,8 @@ struct walk {
     struct memory_peak now; /* what is alive; total_bytes without what an action needs on top */
     struct memory_peak peak;
     int64_t layers;
-    double sends; /* of pipeline messages */
+    double sends;  /* of pipeline messages */
+    bool by_layer; /* pairs go layer by layer */
 };
 
 static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
@@ -173,6 +180,20 @@ static void walk_weights(struct walk *walk, uint32_t number, uint32_t microbatch
     walk->now.layers_bytes -= walk->chunks[number].late;
 }
 
+/* From one layer of the forward beside all of the backward to the reverse; what is alive between is
+ * between. ASSUMES: the layers of a chunk keep the same. */
+static void walk_layers(struct walk *walk, const struct schedule_action *action)
+{
+    const struct chunk *forward = &walk->chunks[action->chunk];
+    const double entering = forward->layers / (double)(forward->count > 0 ? forward->count : 1);
+    walk->layers += 1;
+    walk->now.layers_bytes += entering;
+    walk_backward(walk, action->backward_chunk, action->backward_microbatch, false);
+    walk->layers -= 1;
+    walk->now.layers_bytes -= entering;
+    walk_forward(walk, action->chunk, action->microbatch);
+}
+
 static void walk_action(struct walk *walk, const struct schedule_action *action)
 {
     switch ((enum schedule_operation)action->operation) {
@@ -189,6 +210,10 @@ static void walk_action(struct walk *walk, const struct schedule_action *action)
         walk_weights(walk, action->chunk, action->microbatch);
         break;
     case SCHEDULE_PAIR:
+        if (walk->by_layer) {
+            walk_layers(walk, action);
+            break;
+        }
         walk_forward(walk, action->chunk, action->microbatch);
         walk_backward(walk, action->backward_chunk, action->backward_microbatch, false);
         break;
@@ -213,6 +238,7 @@ struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t sta
     const struct schedule_order order = schedule_order_of(arena, scenario, (uint32_t)stage);
     /* A hidden tensor comes in and one goes out. */
     struct walk walk = {.chunks = chunks_of(arena, scenario, stage),
+                        .by_layer = scenario->parallel.overlaps_experts,
                         .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(scenario) : 0.0};
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);

@@ -175,8 +175,11 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
     return true;
 }
 
-bool tuner_is_automatic(const struct library *library, enum collective_algorithm algorithm)
+bool tuner_is_automatic(const struct library *library, enum collective_operation operation,
+                        enum collective_algorithm algorithm)
 {
     sim_assert(algorithm < ALGORITHM_COUNT_);
-    return library->shapes[algorithm].is_automatic;
+    const bool has_one_root = operation == COLLECTIVE_BROADCAST || operation == COLLECTIVE_REDUCE;
+    return library->shapes[algorithm].is_automatic &&
+           !(has_one_root && algorithm == ALGORITHM_TREE);
 }

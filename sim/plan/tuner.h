@@ -53,7 +53,10 @@ struct tuner_price {
 MUST_USE bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *work,
                           struct tuner_price *price);
 
-/* The library's own choice may fall on it; the others run only when a scenario asks. */
-bool tuner_is_automatic(const struct library *library, enum collective_algorithm algorithm);
+/* The library's own choice may fall on it; the others run only when a scenario asks. NCCL
+ * broadcasts and reduces to one rank along rings only (ncclTopoTuneModel in src/graph/tuning.cc:
+ * other algorithms are skipped), so the time of small ones grows with the number of ranks. */
+bool tuner_is_automatic(const struct library *library, enum collective_operation operation,
+                        enum collective_algorithm algorithm);
 
 #endif

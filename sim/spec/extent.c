@@ -236,7 +236,7 @@ bool extent_check(const struct scenario *scenario, struct diag *diag)
     }
     const enum precision precision = (enum precision)scenario->precision;
     const double rate = scenario->gpu.peak_flop_per_s[precision] *
-                        gpu_gemm(&scenario->gpu, precision).efficiency *
+                        gpu_gemm(&scenario->gpu, precision).sustained *
                         scenario->software.gemm_derate;
     const double waiting_s = latency_s(scenario, &extent);
     return check_loading(scenario, diag) &&

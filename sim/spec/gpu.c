@@ -68,14 +68,17 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision)
 {
     sim_assert(precision < PRECISION_COUNT_);
     const struct gemm_figures *own = &gpu->gemm_of[precision];
-    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half};
-    return own->efficiency > 0.0 ? *own : common;
+    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half,
+                                        gpu->gemm_sustained};
+    struct gemm_figures figures = own->efficiency > 0.0 ? *own : common;
+    figures.sustained = figures.sustained > 0.0 ? figures.sustained : figures.efficiency;
+    return figures;
 }
 
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
 {
     sim_assert(kind < ATTENTION_COUNT_);
-    return kind == ATTENTION_UNFUSED || gpu->attention[kind].forward_flop_per_s > 0.0;
+    return kind == ATTENTION_UNFUSED || gpu->attention[kind].forward.flop_per_s > 0.0;
 }
 
 static void read_peaks(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
@@ -144,6 +147,23 @@ static void read_money_and_power(struct doc_map *map, struct gpu *gpu,
     section_close(&power, map);
 }
 
+static void read_gemm(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
+{
+    struct doc_map section;
+    section_need(&section, map, "gemm", "gpu", assumptions);
+    section_need_count(&section, "tile_m", 1, 1024, &gpu->gemm_tile_m);
+    section_need_count(&section, "tile_n", 1, 1024, &gpu->gemm_tile_n);
+    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                          &gpu->gemm_efficiency);
+    section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &gpu->gemm_k_half);
+    doc_get_quantity(&section, "sustained", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                     &gpu->gemm_sustained);
+    doc_get_quantity(&section, "tile_loss", DIM_COUNT, 0.0, 100.0, &gpu->gemm_tile_loss);
+    doc_get_quantity(&section, "balance", DIM_FRACTION, 0.0, 1.0, &gpu->gemm_balance);
+    doc_get_quantity(&section, "wgrad_loss", DIM_FRACTION, 0.0, 0.9, &gpu->gemm_wgrad_loss);
+    section_close(&section, map);
+}
+
 static void read_kernels(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
 {
     struct doc_map section;
@@ -156,13 +176,7 @@ static void read_kernels(struct doc_map *map, struct gpu *gpu, struct assumption
     section_need_quantity(&section, "time", DIM_SECONDS, 0.0, 0.1, &gpu->launch_s);
     section_close(&section, map);
 
-    section_need(&section, map, "gemm", "gpu", assumptions);
-    section_need_count(&section, "tile_m", 1, 1024, &gpu->gemm_tile_m);
-    section_need_count(&section, "tile_n", 1, 1024, &gpu->gemm_tile_n);
-    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                          &gpu->gemm_efficiency);
-    section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &gpu->gemm_k_half);
-    section_close(&section, map);
+    read_gemm(map, gpu, assumptions);
 }
 
 /* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
@@ -180,6 +194,8 @@ static void read_gemm_of_precisions(struct doc_map *map, struct gpu *gpu,
             section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
                                   &figures->efficiency);
             section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &figures->k_half);
+            doc_get_quantity(&section, "sustained", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+                             &figures->sustained);
             section_close(&section, map);
         }
     }
@@ -194,6 +210,25 @@ static double half_precision_peak(const struct gpu *gpu)
     return peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
 }
 
+/* What may be left out: nothing is lost, and backward as forward. */
+static void read_attention_shape(struct doc_map *kind, struct attention_rate *rate)
+{
+    struct attention_pass_rate *forward = &rate->forward;
+    struct attention_pass_rate *backward = &rate->backward;
+    forward->wide = 1.0;
+    rate->tile = 128;
+    doc_get_quantity(kind, "wide", DIM_COUNT, 0.1, 4.0, &forward->wide);
+    doc_get_quantity(kind, "tail", DIM_COUNT, 0.0, 10.0, &forward->tail);
+    backward->half = forward->half;
+    backward->wide = forward->wide;
+    backward->tail = forward->tail;
+    doc_get_quantity(kind, "length_half_backward", DIM_COUNT, 0.0, 1e6, &backward->half);
+    doc_get_quantity(kind, "wide_backward", DIM_COUNT, 0.1, 4.0, &backward->wide);
+    doc_get_quantity(kind, "tail_backward", DIM_COUNT, 0.0, 10.0, &backward->tail);
+    doc_get_quantity(kind, "head_half", DIM_COUNT, 0.0, 1e4, &rate->head_half);
+    doc_get_count(kind, "tile", 1, 4096, &rate->tile);
+}
+
 static void read_attention(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
 {
     struct doc_map attention;
@@ -204,10 +239,11 @@ static void read_attention(struct doc_map *map, struct gpu *gpu, struct assumpti
         struct doc_map kind;
         section_open(&kind, &attention, attention_names[i], "gpu.attention", assumptions);
         section_need_quantity(&kind, "forward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
-                              &rate->forward_flop_per_s);
+                              &rate->forward.flop_per_s);
         section_need_quantity(&kind, "backward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
-                              &rate->backward_flop_per_s);
-        section_need_quantity(&kind, "length_half", DIM_COUNT, 0.0, 1e6, &rate->length_half);
+                              &rate->backward.flop_per_s);
+        section_need_quantity(&kind, "length_half", DIM_COUNT, 0.0, 1e6, &rate->forward.half);
+        read_attention_shape(&kind, rate);
         section_close(&kind, &attention);
     }
     section_close(&attention, map);

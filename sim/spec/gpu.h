@@ -19,22 +19,34 @@
  *     memory_kernels: {efficiency: 0.82, provenance: measured, source: ...}
  *     launch: {time: 4 us, provenance: measured, source: ...}
  *                                        # gap between dependent kernels, GPU side
- *     gemm: {tile_m: 256, tile_n: 128, efficiency: 0.82, k_half: 180,
- *            provenance: fitted, source: ...}
- *     attention:                         # achieved rates for long sequences, FLOPs as executed
- *       fa2: {forward: 220 TFLOP/s, backward: 180 TFLOP/s, length_half: 500,
- *             provenance: fitted, source: ...}
+ *     gemm: {tile_m: 256, tile_n: 128, efficiency: 0.86, sustained: 0.81, k_half: 130,
+ *            tile_loss: 1, balance: 0.45, wgrad_loss: 0.05, provenance: fitted, source: ...}
+ *     attention:                         # achieved rates for long sequences, many heads of 128
+ *       fa2: {forward: 220 TFLOP/s, backward: 180 TFLOP/s, length_half: 120,
+ *             length_half_backward: 200, head_half: 20, wide: 0.9, wide_backward: 0.8, tail: 0.6,
+ *             tail_backward: 0.3, tile: 128, provenance: fitted, source: ...}
+ *                                        # length_half: keys at which half the rate is lost to
+ *                                        # a tile's start and end; head_half: dimension of a
+ *                                        # head at which half is lost to exponentials; wide:
+ *                                        # heads above 128 over what head_half gives; tail: of
+ *                                        # the longest tile's time, waiting for the last tiles;
+ *                                        # tile: queries of one
  *
  * Only title, price, power and attention may be left out (no price is 0; the
  * power fractions then are assumptions of the result). A kind of attention
- * that is left out does not exist on this GPU.
+ * that is left out does not exist on this GPU. Of its keys head_half (0), wide (1), tail (0),
+ * tile (128) and those ..._backward (as forward) may be left out; hw/attention has the formula.
  *
- * gemm.efficiency is the fraction of the dense peak that a large,
- * well-shaped product sustains; k_half is the inner dimension at which half
- * of it is lost to prologue and epilogue (hw/kernel has the formula). Products of 8 and 4
- * bits lose more; where `peak` names fp8, mxfp8 or nvfp4 there is a section for it:
+ * gemm.efficiency is the fraction of the dense peak that tiles of a large product reach before
+ * the power limit acts, gemm.sustained the fraction that any product keeps after it (as
+ * efficiency: the limit never acts); k_half is the inner dimension at which half of the first
+ * is lost to prologue and epilogue. tile_loss (0: none) says how much smaller tiles lose to
+ * operand traffic, balance (0: nothing) how much of what the last wave leaves idle libraries win
+ * back, wgrad_loss (0: none) what weight gradients lose to adding up in 32 bits. hw/kernel has
+ * the formulas; `stoker calibrate gemm` fits all of them to measured shapes. Products of 8
+ * and 4 bits lose more; where `peak` names fp8, mxfp8 or nvfp4 there is a section for it:
  *
- *     gemm_fp8: {efficiency: 0.72, k_half: 500, provenance: fitted, source: ...}
+ *     gemm_fp8: {efficiency: 0.76, sustained: 0.70, k_half: 500, provenance: fitted, source: ...}
  */
 #ifndef SPEC_GPU_H
 #define SPEC_GPU_H
@@ -87,17 +99,29 @@ enum attention_kind {
 
 extern const char *const attention_names[ATTENTION_COUNT_];
 
+/* Of one pass of a kernel of fused attention. */
+struct attention_pass_rate {
+    double flop_per_s; /* heads of 128; 0: this GPU has no such kernel */
+    double half;       /* keys at which half the rate is reached */
+    double wide;       /* heads above 128: their rate over what head_half gives */
+    double tail;       /* of the longest tile's time */
+};
+
 struct attention_rate {
-    double forward_flop_per_s; /* 0: this GPU has no such kernel */
-    double backward_flop_per_s;
-    double length_half; /* sequence length at which half the rate is reached */
+    struct attention_pass_rate forward, backward;
+    double head_half; /* dimension of a head at which half the rate is reached */
+    int64_t tile;     /* queries */
 };
 
 /* How near to the peak products come; see above. */
 struct gemm_figures {
     double efficiency;
     double k_half;
+    double sustained; /* 0: as efficiency */
 };
+
+/* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
+enum gemm_pass { GEMM_FORWARD, GEMM_DGRAD, GEMM_WGRAD };
 
 struct gpu {
     const char *name;
@@ -117,6 +141,10 @@ struct gpu {
     int64_t gemm_tile_m, gemm_tile_n;
     double gemm_efficiency;
     double gemm_k_half;
+    double gemm_sustained;                             /* 0: as gemm_efficiency */
+    double gemm_tile_loss;                             /* 0: small tiles lose nothing */
+    double gemm_balance;                               /* 0..1, of what the last wave leaves idle */
+    double gemm_wgrad_loss;                            /* 0..1, of weight gradients' rate */
     struct gemm_figures gemm_of[PRECISION_COUNT_];     /* efficiency 0: as above */
     struct attention_rate attention[ATTENTION_COUNT_]; /* [ATTENTION_UNFUSED] unused */
     struct place place;
@@ -125,7 +153,7 @@ struct gpu {
 /* It multiplies in this precision. */
 bool gpu_has_precision(const struct gpu *gpu, enum precision precision);
 
-/* Of products in this precision. */
+/* Of products in this precision; sustained is there. */
 struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */

@@ -10,16 +10,27 @@ const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "
                                                              "stored"};
 
 const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
+const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex"};
 const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
+const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
+const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter", "all-reduce"};
+const char *const shard_gather_names[SHARD_GATHER_COUNT_] = {"all-gather", "broadcast"};
+const char *const gather_unit_names[GATHER_UNIT_COUNT_] = {"layer", "tensor", "matrix"};
 
 /* ---- DEFAULTS of a software file: an effect that is not described is absent ---- */
 static const struct software software_defaults = {
     .framework = "",
     .bucket_bytes = 160e6, /* 40 M fp32 gradients, Megatron-LM's default; an assumption */
+    .tp_pieces = 1,
     .fsdp_prefetch = 1,
     .host_update_bytes_per_s = 25e9, /* half of a GPU's share of memory bandwidth in a node of
                                       * two CPUs with eight DDR4-3200 channels; an assumption */
     .gemm_derate = 1.0,
+    .memory_derate = 1.0,
+    .attention_derate = 1.0,
+    .nvlink_bandwidth = 1.0,
+    .network_bandwidth = 1.0,
+    .exchange_bandwidth = 1.0,
     .memory = {.backward_gradients = PRECISION_COUNT_,
                .step_gradients = PRECISION_COUNT_,
                .has_weights_beside_master = true,
@@ -103,6 +114,7 @@ static void read_overlap(struct doc_map *map, struct software *software,
     struct doc_map overlap;
     section_open(&overlap, map, "overlap", "software", assumptions);
     doc_get_bool(&overlap, "tp_backward", &software->overlaps_tp_backward);
+    doc_get_count(&overlap, "tp_pieces", 1, 64, &software->tp_pieces);
     doc_get_bool(&overlap, "dp_gradients", &software->overlaps_dp_gradients);
     doc_get_bool(&overlap, "dp_parameters", &software->overlaps_dp_parameters);
     doc_get_bool(&overlap, "p2p", &software->overlaps_p2p);
@@ -114,8 +126,26 @@ static void read_overlap(struct doc_map *map, struct software *software,
                      &software->nvlink_interference);
     doc_get_quantity(&interference, "network", DIM_FRACTION, 0.0, 0.9,
                      &software->network_interference);
+    software->expert_interference = software->network_interference;
+    doc_get_quantity(&interference, "experts", DIM_FRACTION, 0.0, 0.9,
+                     &software->expert_interference);
     doc_get_count(&interference, "sms", 0, 1000, &software->reserved_sms);
     section_close(&interference, map);
+
+    struct doc_map communication;
+    section_open(&communication, map, "communication", "software", assumptions);
+    doc_get_quantity(&communication, "nvlink", DIM_FRACTION, 0.01, 1.0,
+                     &software->nvlink_bandwidth);
+    doc_get_quantity(&communication, "network", DIM_FRACTION, 0.01, 1.0,
+                     &software->network_bandwidth);
+    doc_get_quantity(&communication, "experts", DIM_FRACTION, 0.01, 1.0,
+                     &software->exchange_bandwidth);
+    section_close(&communication, map);
+
+    struct doc_map jitter;
+    section_open(&jitter, map, "jitter", "software", assumptions);
+    doc_get_quantity(&jitter, "spread", DIM_FRACTION, 0.0, 1.0, &software->jitter_spread);
+    section_close(&jitter, map);
 }
 
 static void read_data_parallel(struct doc_map *map, struct software *software,
@@ -134,6 +164,13 @@ static void read_data_parallel(struct doc_map *map, struct software *software,
     struct doc_map fsdp;
     section_open(&fsdp, map, "fsdp", "software", assumptions);
     doc_get_count(&fsdp, "prefetch", 0, 1000, &software->fsdp_prefetch);
+    doc_get_choice(&fsdp, "gathers", gather_unit_names, GATHER_UNIT_COUNT_,
+                   &software->fsdp_gathers);
+    doc_get_count(&fsdp, "gather_passes", 0, 100, &software->fsdp_gather_passes);
+    doc_get_quantity(&fsdp, "gradient_copies", DIM_BYTES, 0.0, 1000.0,
+                     &software->fsdp_gradient_copies);
+    doc_get_quantity(&fsdp, "per_call", DIM_SECONDS, 0.0, 1.0, &software->fsdp_per_call_s);
+    doc_get_quantity(&fsdp, "per_rank", DIM_SECONDS, 0.0, 0.1, &software->fsdp_per_rank_s);
     section_close(&fsdp, map);
 }
 
@@ -147,8 +184,22 @@ static void read_gradients(struct doc_map *map, struct software *software,
     uint32_t choice = 0;
     section_need(&gradients, map, "gradients", "software", assumptions);
     section_need_choice(&gradients, "precision", names, 3, &choice);
+    doc_get_choice(&gradients, "accumulation", gradient_addition_names, ADDITION_COUNT_,
+                   &software->gradient_addition);
     section_close(&gradients, map);
     software->gradient_precision = precisions[choice];
+}
+
+static void read_zero(struct doc_map *map, struct software *software,
+                      struct assumptions *assumptions)
+{
+    struct doc_map zero;
+    section_open(&zero, map, "zero", "software", assumptions);
+    doc_get_choice(&zero, "gradients", shard_reduction_names, SHARD_REDUCTION_COUNT_,
+                   &software->zero_gradients);
+    doc_get_choice(&zero, "parameters", shard_gather_names, SHARD_GATHER_COUNT_,
+                   &software->zero_parameters);
+    section_close(&zero, map);
 }
 
 static void read_fusion(struct doc_map *map, struct software *software,
@@ -160,6 +211,9 @@ static void read_fusion(struct doc_map *map, struct software *software,
     doc_get_bool(&fusion, "dropout_add", &software->fuses_dropout_add);
     doc_get_bool(&fusion, "norm", &software->fuses_norm);
     doc_get_bool(&fusion, "softmax", &software->fuses_softmax);
+    doc_get_bool(&fusion, "loss", &software->fuses_loss);
+    doc_get_choice(&fusion, "rotary", rotary_names, ROTARY_COUNT_, &software->rotary);
+    doc_get_bool(&fusion, "experts", &software->fuses_experts);
     section_close(&fusion, map);
 }
 
@@ -197,7 +251,23 @@ static void read_experts(struct doc_map *map, struct software *software,
     doc_get_choice(&experts, "combine", exchange_format_names, EXCHANGE_COUNT_, &software->combine);
     doc_get_choice(&experts, "exchange", exchange_kind_names, EXCHANGE_KIND_COUNT_,
                    &software->exchange);
+    doc_get_count(&experts, "launches", 0, 10000, &software->expert_launches);
+    doc_get_quantity(&experts, "per_tensor", DIM_SECONDS, 0.0, 0.1, &software->expert_tensor_s);
+    doc_get_quantity(&experts, "synchronisation", DIM_SECONDS, 0.0, 1.0,
+                     &software->expert_synchronisation_s);
     section_close(&experts, map);
+}
+
+/* The benchmark of a GPU may be of an older build of the same kernel. */
+#define ATTENTION_DERATE_MAX 2.0
+
+static void read_derate(struct doc_map *map, const char *key, double max, double *derate,
+                        struct assumptions *assumptions)
+{
+    struct doc_map section;
+    section_open(&section, map, key, "software", assumptions);
+    doc_get_quantity(&section, "derate", DIM_FRACTION, 0.001, max, derate);
+    section_close(&section, map);
 }
 
 static void read_costs(struct doc_map *map, struct software *software,
@@ -207,6 +277,8 @@ static void read_costs(struct doc_map *map, struct software *software,
     section_open(&section, map, "host", "software", assumptions);
     doc_get_quantity(&section, "per_kernel", DIM_SECONDS, 0.0, 0.1, &software->host_per_kernel_s);
     doc_get_quantity(&section, "per_step", DIM_SECONDS, 0.0, 1e4, &software->host_per_step_s);
+    doc_get_bool(&section, "graphs", &software->has_graphs);
+    doc_get_bool(&section, "blocking", &software->is_blocking);
     if (doc_take(&section, "update") == NULL) {
         assumptions_add(assumptions, &(struct assumption){.name = "software.host.update",
                                                           .value = "25 GB/s",
@@ -216,9 +288,10 @@ static void read_costs(struct doc_map *map, struct software *software,
                      &software->host_update_bytes_per_s);
     section_close(&section, map);
 
-    section_open(&section, map, "gemm", "software", assumptions);
-    doc_get_quantity(&section, "derate", DIM_FRACTION, 0.001, 1.0, &software->gemm_derate);
-    section_close(&section, map);
+    read_derate(map, "gemm", 1.0, &software->gemm_derate, assumptions);
+    read_derate(map, "memory_kernels", 1.0, &software->memory_derate, assumptions);
+    read_derate(map, "attention_kernels", ATTENTION_DERATE_MAX, &software->attention_derate,
+                assumptions);
 }
 
 /* "none" or a precision; *precision stays when the key is missing. */
@@ -275,6 +348,7 @@ bool software_read(const struct doc_node *node, struct software *software,
     assumptions_take(assumptions, &map, "software");
     section_need_choice(&map, "attention", attention_names, ATTENTION_COUNT_, &software->attention);
     read_gradients(&map, software, assumptions);
+    read_zero(&map, software, assumptions);
     read_overlap(&map, software, assumptions);
     read_data_parallel(&map, software, assumptions);
     read_fusion(&map, software, assumptions);

@@ -100,6 +100,7 @@ struct job_use {
 struct step_result {
     int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
     int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
+    int64_t jitter_ns;            /* of step_ns: waiting for the slowest GPU (train/jitter) */
     int64_t model_flop_tokens;    /* tokens of a step */
     double flop_per_token_causal; /* forward + backward, attention halved */
     double flop_per_token_full;
@@ -138,12 +139,24 @@ struct run_result {
     double energy_kwh;   /* whole facility (pue) */
 };
 
+/* From the p10 to the p90 of measured runs that are alike (study/band). */
+struct band {
+    const char *like;     /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
+    const char *reason;   /* then: why */
+    uint32_t votes;       /* configurations measured that are alike */
+    uint32_t sources;     /* that published them */
+    double low, high;     /* of measured / predicted step time */
+    const char **outside; /* "no run on volta": in what it is not like anything measured */
+    uint32_t outside_count;
+};
+
 struct result {
     const struct scenario *scenario;
     char key[17]; /* hash of resolved scenario, version, seed; hex */
     struct step_result step;
     struct run_result run;
     uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */
+    const struct band *band; /* NULL: nobody asked */
 };
 
 /* FLOPs of a token as a paper counts them, and what share of the peak they are. */

@@ -171,22 +171,20 @@ void attention_forward(struct builder *builder, enum cause cause, uint32_t kind)
     if (!is_context_parallel(builder)) {
         layer_forward_block(builder, cause, kind, SEGMENT_ATTENTION);
     } else {
-        layer_gather_sequence(builder, kind);
-        builder_need(builder, STREAM_TENSOR);
-        builder_segment(builder, cause, kind, SEGMENT_ATTENTION_QKV);
+        const struct layer_pieces before = {cause, kind, SEGMENT_ATTENTION_QKV, true, false};
+        const struct layer_pieces after = {cause, kind, SEGMENT_ATTENTION_PROJECTION, false, true};
+        layer_work_between(builder, &before);
         context_row(builder)->forward(builder, cause, kind);
-        builder_segment(builder, cause, kind, SEGMENT_ATTENTION_PROJECTION);
-        layer_reduce_tensor(builder, kind);
-        builder_need(builder, STREAM_TENSOR);
+        layer_work_between(builder, &after);
     }
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_POST);
 }
 
 static void backward_split(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
-    layer_gather_sequence(builder, kind);
-    builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PROJECTION_BACKWARD);
+    const struct layer_pieces pieces = {CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PROJECTION_BACKWARD,
+                                        true, false};
+    layer_work_between(builder, &pieces);
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_INNER_WGRAD);
     }
@@ -195,12 +193,26 @@ static void backward_split(struct builder *builder, uint32_t kind, bool leaves_w
     layer_backward_first_matrix(builder, kind, &attention_block, leaves_weights);
 }
 
+/* Products that are computed again read inputs that sequence parallelism gathers again, those of
+ * attention and of a dense layer's MLP. */
+static void gather_again(struct builder *builder, uint32_t kind)
+{
+    if (builder->scenario->software.memory.keeps_every_second_product) {
+        layer_gather_sequence(builder, kind);
+        if (!layer_of(builder, kind)->has_experts) {
+            layer_gather_sequence(builder, kind);
+        }
+        builder_need(builder, STREAM_TENSOR);
+    }
+}
+
 void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
     if (is_context_parallel(builder) && context_row(builder)->before_backward != NULL) {
         context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
     }
     if (builder->scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
+        gather_again(builder, kind);
         builder_segment(builder, CAUSE_RECOMPUTE, kind,
                         layer_of(builder, kind)->has_experts ? SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS
                                                              : SEGMENT_SELECTIVE_RECOMPUTE);

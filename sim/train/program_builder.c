@@ -161,18 +161,26 @@ void builder_emit_after(struct builder *builder, enum stream stream, uint32_t tr
     emit(builder, stream, &op);
 }
 
-void builder_collective_after(struct builder *builder, enum stream stream,
-                              const struct group_shape *group, enum collective_operation operation,
-                              double bytes, struct task_wait after)
+void builder_collective_wish(struct builder *builder, enum stream stream,
+                             const struct group_shape *group, const struct transfer_wish *wish,
+                             struct task_wait after)
 {
     if (group->ranks > 1) {
         const struct program_context *context = builder->context;
         builder_emit_after(builder, stream,
                            transfer_collective(context->setting, context->transfers,
                                                &context->patterns[stream], context->job, stream,
-                                               group, operation, bytes),
+                                               group, wish),
                            after);
     }
+}
+
+void builder_collective_after(struct builder *builder, enum stream stream,
+                              const struct group_shape *group, enum collective_operation operation,
+                              double bytes, struct task_wait after)
+{
+    const struct transfer_wish wish = {.operation = operation, .bytes = bytes};
+    builder_collective_wish(builder, stream, group, &wish, after);
 }
 
 void builder_collective(struct builder *builder, enum stream stream,

@@ -34,6 +34,7 @@ struct shards {
     const struct group_shape *group;
     const struct group_shape *replica;
     struct shard_size layer[LAYER_KINDS_MAX];
+    struct layer_tensors tensors[LAYER_KINDS_MAX]; /* that these parameters of a layer lie in */
     struct shard_size stage;  /* of all layers, and of embedding, head and norms */
     struct shard_size edge;   /* of embedding, head, norms and MTP alone */
     double pending_bytes;     /* gradients produced, not yet in a bucket's reduction */
@@ -109,6 +110,11 @@ void builder_collective(struct builder *builder, enum stream stream,
 void builder_collective_after(struct builder *builder, enum stream stream,
                               const struct group_shape *group, enum collective_operation operation,
                               double bytes, struct task_wait after);
+
+/* As several calls, one after the other. */
+void builder_collective_wish(struct builder *builder, enum stream stream,
+                             const struct group_shape *group, const struct transfer_wish *wish,
+                             struct task_wait after);
 
 /* `bytes` that are not part of a collective, on that path of their channel, whose latency they
  * have. */

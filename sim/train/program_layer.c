@@ -4,6 +4,9 @@
  *
  * ASSUMES: exchanges with experts overlap with nothing but the other half of a pair of actions.
  * ASSUMES: what a module that is recomputed as a whole communicates, it communicates again.
+ * ASSUMES: a piece of a block (software.overlap.tp_pieces) takes its share of the whole's time:
+ * smaller products are as fast. A piece's gather runs beside the whole block, not only beside the
+ * product that it feeds.
  * ASSUMES: when weight gradients are computed apart, the gradients that a block gathered are kept
  * until then, and its inputs are gathered there, beside the second matrix's product.
  */
@@ -39,23 +42,67 @@ void layer_reduce_tensor(struct builder *builder, uint32_t kind)
                        builder_activation_bytes(builder, kind));
 }
 
+static bool is_in_pieces(const struct builder *builder)
+{
+    return builder->scenario->software.tp_pieces > 1 &&
+           builder->scenario->parallel.is_sequence_parallel && builder->context->tensor.ranks > 1;
+}
+
+/* A segment piece by piece: each waits for its piece of the gather, which runs beside those before
+ * it, and its piece of the results is scattered beside those after it. */
+static void work_in_pieces(struct builder *builder, const struct layer_pieces *pieces)
+{
+    const uint32_t count = (uint32_t)builder->scenario->software.tp_pieces;
+    const double values = builder_activations(builder, pieces->kind) / (double)count;
+    const uint32_t before = builder_emitted(builder, STREAM_TENSOR);
+    for (uint32_t i = 0; pieces->gathers && i < count; i++) {
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
+                           values * builder->sequence_bytes);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (pieces->gathers) {
+            builder_need_at(builder, STREAM_TENSOR, before + i + 1);
+        }
+        builder_segment_part(builder, pieces->cause, pieces->kind, pieces->segment,
+                             (struct segment_part){i, count});
+        if (pieces->reduces) {
+            builder_collective(builder, STREAM_TENSOR, &builder->context->tensor,
+                               COLLECTIVE_REDUCE_SCATTER, values * builder_element_bytes(builder));
+        }
+    }
+    builder_need(builder, STREAM_TENSOR);
+}
+
+void layer_work_between(struct builder *builder, const struct layer_pieces *pieces)
+{
+    if (is_in_pieces(builder)) {
+        work_in_pieces(builder, pieces);
+        return;
+    }
+    if (pieces->gathers) {
+        layer_gather_sequence(builder, pieces->kind);
+        builder_need(builder, STREAM_TENSOR);
+    }
+    builder_segment(builder, pieces->cause, pieces->kind, pieces->segment);
+    if (pieces->reduces) {
+        layer_reduce_tensor(builder, pieces->kind);
+        builder_need(builder, STREAM_TENSOR);
+    }
+}
+
 void layer_forward_block(struct builder *builder, enum cause cause, uint32_t kind,
                          enum segment_kind block)
 {
-    layer_gather_sequence(builder, kind);
-    builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, cause, kind, block);
-    layer_reduce_tensor(builder, kind);
-    builder_need(builder, STREAM_TENSOR);
+    const struct layer_pieces pieces = {cause, kind, block, true, true};
+    layer_work_between(builder, &pieces);
 }
 
 void layer_backward_first_matrix(struct builder *builder, uint32_t kind,
                                  const struct backward_block *block, bool leaves_weights)
 {
     if (leaves_weights) {
-        builder_segment(builder, CAUSE_COMPUTE, kind, block->dgrad);
-        layer_reduce_tensor(builder, kind);
-        builder_need(builder, STREAM_TENSOR);
+        const struct layer_pieces pieces = {CAUSE_COMPUTE, kind, block->dgrad, false, true};
+        layer_work_between(builder, &pieces);
         return;
     }
     const bool overlaps = builder->scenario->software.overlaps_tp_backward;
@@ -75,9 +122,8 @@ void layer_backward_first_matrix(struct builder *builder, uint32_t kind,
 void layer_backward_block(struct builder *builder, uint32_t kind,
                           const struct backward_block *block, bool leaves_weights)
 {
-    layer_gather_sequence(builder, kind);
-    builder_need(builder, STREAM_TENSOR);
-    builder_segment(builder, CAUSE_COMPUTE, kind, block->inner);
+    const struct layer_pieces pieces = {CAUSE_COMPUTE, kind, block->inner, true, false};
+    layer_work_between(builder, &pieces);
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, block->inner_weights);
     }

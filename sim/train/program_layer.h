@@ -32,6 +32,16 @@ void layer_gather_plain(struct builder *builder, uint32_t kind);
 /* After a block: its partial sums are added up. */
 void layer_reduce_tensor(struct builder *builder, uint32_t kind);
 
+/* A segment between its gather (`gathers`, with sequence parallelism) and the sum of its results
+ * (`reduces`): one after the other, or piece by piece (software.overlap.tp_pieces). */
+struct layer_pieces {
+    enum cause cause;
+    uint32_t kind;
+    enum segment_kind segment;
+    bool gathers, reduces;
+};
+void layer_work_between(struct builder *builder, const struct layer_pieces *pieces);
+
 /* One block forward, its collectives around it. */
 void layer_forward_block(struct builder *builder, enum cause cause, uint32_t kind,
                          enum segment_kind block);

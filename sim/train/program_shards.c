@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory.h"
+#include "plan/routing.h"
 
 /* Whether routed experts are reduced over other ranks than the rest. */
 static bool has_expert_shards(const struct builder *builder)
@@ -77,6 +78,20 @@ static void find_edge(const struct builder *builder, struct shards *shards)
                                        edge_of(shards->stage.trained, layers.trained)};
 }
 
+/* Of a layer of a kind; experts are of the shards that hold them. */
+static void count_tensors(struct builder *builder, uint32_t kind)
+{
+    const struct model *model = &builder->scenario->model;
+    const struct layer_kind *layer = &model->kinds[kind];
+    const int64_t experts = routing_of(builder->scenario).local_experts;
+    const struct layer_tensors all = cost_layer_tensors(model, layer, experts);
+    const struct layer_tensors dense = cost_layer_tensors(model, layer, 0);
+    const bool are_apart = has_expert_shards(builder);
+    builder->shards[SHARD_DENSE].tensors[kind] = are_apart ? dense : all;
+    builder->shards[SHARD_EXPERTS].tensors[kind] =
+        (struct layer_tensors){all.matrices - dense.matrices, all.vectors - dense.vectors};
+}
+
 static void size_kind(struct builder *builder, uint32_t kind)
 {
     const struct scenario *scenario = builder->scenario;
@@ -127,6 +142,7 @@ void shards_init(struct builder *builder)
     const struct model *model = &builder->scenario->model;
     for (uint32_t kind = 0; kind < model->kind_count; kind++) {
         size_kind(builder, kind);
+        count_tensors(builder, kind);
     }
     size_stage(builder);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
@@ -138,13 +154,6 @@ void shards_init(struct builder *builder)
 
 /* ---- collectives ------------------------------------------------------------------------ */
 
-static void gather_bytes(struct builder *builder, const struct shards *shards, double bytes)
-{
-    if (bytes > 0) {
-        builder_collective(builder, shards->gather, shards->group, COLLECTIVE_ALL_GATHER, bytes);
-    }
-}
-
 static double edge_bytes(const struct builder *builder, double parameters)
 {
     return parameters * builder_element_bytes(builder);
@@ -155,7 +164,89 @@ static double layer_bytes(const struct builder *builder, double parameters)
     return parameters * builder->gather_bytes;
 }
 
+/* What FSDP sends for a layer of a kind: `bytes` in its tensors, or all in one.
+ * LoRA's few matrices go together. */
+static struct transfer_wish layer_wish(const struct builder *builder, const struct shards *shards,
+                                       uint32_t kind, enum collective_operation operation,
+                                       double bytes)
+{
+    const struct scenario *scenario = builder->scenario;
+    const uint32_t unit = scenario->software.fsdp_gathers;
+    const double ranks_s = (double)shards->group->ranks * scenario->software.fsdp_per_rank_s;
+    struct transfer_wish wish = {.operation = operation,
+                                 .bytes = bytes,
+                                 .per_call_s = scenario->software.fsdp_per_call_s + ranks_s};
+    if (unit == GATHER_LAYER || scenario->lora.rank > 0) {
+        return wish;
+    }
+    wish.calls = (uint32_t)shards->tensors[kind].matrices;
+    if (unit == GATHER_TENSOR) {
+        const double element = bytes / shards->layer[kind].all;
+        wish.small = (uint32_t)shards->tensors[kind].vectors;
+        wish.small_bytes = (double)scenario->model.kinds[kind].hidden * element;
+        wish.bytes = bytes - (double)wish.small * wish.small_bytes;
+        sim_assert(wish.bytes > 0);
+    }
+    return wish;
+}
+
+/* Bytes that kernels of FSDP's own move, before or after communication. */
+static void move_bytes(struct builder *builder, double bytes)
+{
+    if (bytes > 0) {
+        builder_work(builder, CAUSE_COMPUTE, timing_memory_pass(builder->scenario, bytes));
+    }
+}
+
+static void copy_gathered(struct builder *builder, const struct shards *shards, double bytes)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, bytes * (double)builder->scenario->software.fsdp_gather_passes);
+    }
+}
+
+static void copy_gradients(struct builder *builder, const struct shards *shards, double parameters)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, parameters * builder->scenario->software.fsdp_gradient_copies);
+    }
+}
+
+static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind)
+{
+    const double bytes = layer_bytes(builder, shards->layer[kind].all);
+    if (bytes > 0) {
+        const struct transfer_wish wish =
+            layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
+        builder_collective_wish(builder, shards->gather, shards->group, &wish,
+                                (struct task_wait){0, 0});
+    }
+}
+
+static void gather_bytes(struct builder *builder, const struct shards *shards, double bytes)
+{
+    if (bytes > 0) {
+        builder_collective(builder, shards->gather, shards->group, COLLECTIVE_ALL_GATHER, bytes);
+    }
+}
+
 /* The shards' sums over the replicas follow when these gradients are the last. */
+static void sum_replicas(struct builder *builder, const struct shards *shards, double bytes)
+{
+    const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
+    builder_collective_after(builder, shards->sum, shards->replica, COLLECTIVE_ALL_REDUCE,
+                             bytes / (double)shards->group->ranks, after);
+}
+
+/* ZeRO 1 and 2 that sum all gradients on every rank and let each update its own parameters. Of a
+ * group that is a part of the replicas the sum is as cheap in two steps. */
+static bool reduces_whole(const struct builder *builder, const struct shards *shards)
+{
+    const struct scenario *scenario = builder->scenario;
+    return scenario->software.zero_gradients == REDUCE_WHOLE && scenario->parallel.zero < 3 &&
+           shards->replica->ranks == 1;
+}
+
 static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes,
                              bool are_last)
 {
@@ -163,12 +254,26 @@ static void reduce_gradients(struct builder *builder, const struct shards *shard
         return;
     }
     const bool is_sharded = builder->scenario->parallel.zero > 0;
+    const bool is_whole = !is_sharded || reduces_whole(builder, shards);
     builder_collective(builder, shards->reduce, shards->group,
-                       is_sharded ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE, bytes);
+                       is_whole ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_REDUCE_SCATTER, bytes);
     if (is_sharded && are_last) {
-        const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
-        builder_collective_after(builder, shards->sum, shards->replica, COLLECTIVE_ALL_REDUCE,
-                                 bytes / (double)shards->group->ranks, after);
+        sum_replicas(builder, shards, bytes);
+    }
+}
+
+static void reduce_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
+                         double bytes, bool are_last)
+{
+    if (bytes <= 0) {
+        return;
+    }
+    const struct transfer_wish wish =
+        layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
+    builder_collective_wish(builder, shards->reduce, shards->group, &wish,
+                            (struct task_wait){0, 0});
+    if (are_last) {
+        sum_replicas(builder, shards, bytes);
     }
 }
 
@@ -178,7 +283,9 @@ bool shards_gather_ahead(const struct builder *builder)
 {
     const int64_t zero = builder->scenario->parallel.zero;
     const bool overlaps = builder->scenario->software.overlaps_dp_parameters;
-    const bool is_ahead = ((zero == 1 || zero == 2) && overlaps) || gathers_once(builder);
+    const bool gathers = builder->scenario->software.zero_parameters == GATHER_ALL;
+    const bool is_ahead =
+        ((zero == 1 || zero == 2) && overlaps && gathers) || gathers_once(builder);
     return is_ahead && builder->context->data.ranks > 1;
 }
 
@@ -257,13 +364,46 @@ void shards_need_layer(struct builder *builder, uint32_t index)
     }
 }
 
+/* Of the layers of the stage; norms and biases, too. */
+static uint32_t tensors_of_stage(const struct builder *builder, const struct shards *shards)
+{
+    uint64_t count = shards->edge.trained > 0;
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            const struct layer_tensors *layer = &shards->tensors[builder_kind(builder, chunk, i)];
+            count += (uint64_t)(layer->matrices + layer->vectors);
+        }
+    }
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+/* Whole tensors are dealt out to the ranks, and each rank sends all of its own to the others, in
+ * one broadcast after the other. ASSUMES: all ranks own as much. */
+static void broadcast_updated(struct builder *builder, const struct shards *shards, double bytes)
+{
+    const uint32_t tensors = tensors_of_stage(builder, shards);
+    const uint32_t ranks = shards->group->ranks;
+    const struct transfer_wish wish = {.operation = COLLECTIVE_BROADCAST,
+                                       .bytes = bytes,
+                                       .calls = tensors < ranks ? tensors : ranks};
+    if (bytes > 0) {
+        builder_collective_wish(builder, shards->gather, shards->group, &wish,
+                                (struct task_wait){0, 0});
+    }
+}
+
 void shards_gather_updated(struct builder *builder)
 {
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
         const double layers = shards->stage.trained - shards->edge.trained;
-        gather_bytes(builder, shards,
-                     layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained));
+        const double bytes =
+            layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained);
+        if (builder->scenario->software.zero_parameters == GATHER_BROADCASTS) {
+            broadcast_updated(builder, shards, bytes);
+        } else {
+            gather_bytes(builder, shards, bytes);
+        }
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         builder_need(builder, builder->shards[kind].gather);
@@ -317,7 +457,7 @@ static void fetch_layer(struct builder *builder, struct layer_walk *walk)
     const uint32_t layer = kind_at(builder, walk, walk->fetched);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        gather_bytes(builder, shards, layer_bytes(builder, shards->layer[layer].all));
+        gather_layer(builder, shards, layer);
     }
     walk->fetched++;
 }
@@ -338,6 +478,7 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
         walk->gathers_used[kind] += shards->layer[layer].all > 0 && shards->group->ranks > 1;
         builder_need_at(builder, shards->gather,
                         walk->gathers_before[kind] + walk->gathers_used[kind]);
+        copy_gathered(builder, shards, layer_bytes(builder, shards->layer[layer].all));
     }
 }
 
@@ -348,8 +489,10 @@ void shards_gather_edge(struct builder *builder)
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        gather_bytes(builder, shards, edge_bytes(builder, shards->edge.all));
+        const double bytes = edge_bytes(builder, shards->edge.all);
+        gather_bytes(builder, shards, bytes);
         builder_need(builder, shards->gather);
+        copy_gathered(builder, shards, bytes);
     }
 }
 
@@ -376,7 +519,8 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
         struct shards *shards = &builder->shards[i];
         const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
         if (is_fsdp(builder)) {
-            reduce_gradients(builder, shards, bytes, are_last);
+            copy_gradients(builder, shards, shards->layer[kind].trained);
+            reduce_layer(builder, shards, kind, bytes, are_last);
         } else if (are_last || builder->scenario->parallel.zero >= 2) {
             add_to_bucket(builder, shards, bytes, are_last);
         }
@@ -402,6 +546,9 @@ void shards_finish(struct builder *builder)
         struct shards *shards = &builder->shards[kind];
         if (is_on_two_stages(builder)) {
             reduce_pieces(builder, shards);
+        }
+        if (is_fsdp(builder)) {
+            copy_gradients(builder, shards, shards->edge.trained);
         }
         const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
         reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);

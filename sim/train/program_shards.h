@@ -11,6 +11,12 @@
  * or gather together is emitted in the order of the model, gathers before the first action (of
  * FSDP too, once a step), reductions after the last.
  *
+ * With software.fsdp.gathers tensor or matrix, FSDP gathers and reduces each tensor of a layer by
+ * itself: all of a layer are simulated as one transfer that has the latency of each, and the
+ * small ones' whole time.
+ *
+ * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
+ * all tensors of a layer are gathered before it begins.
  * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced at
  * the end; FSDP gathers it once a step.
  */

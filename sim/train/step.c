@@ -6,6 +6,7 @@
 #include "plan/memory_layer.h"
 #include "spec/layout.h"
 #include "train/fold.h"
+#include "train/jitter.h"
 #include "train/loads.h"
 #include "train/placement.h"
 #include "train/system.h"
@@ -160,7 +161,7 @@ static void note_engine_use(const struct engine_system *run, const struct engine
 /* Of job 0, whose actors come first. */
 static void spread_to_ranks(struct arena *arena, const struct step_system *system,
                             const uint32_t *actor_class, const struct engine_outcome *outcome,
-                            struct step_detail *detail)
+                            int64_t jitter_ns, struct step_detail *detail)
 {
     const uint32_t gpus = mesh_size(&system->jobs[0].mesh);
     detail->bytes_sent = outcome->bytes_sent;
@@ -170,6 +171,7 @@ static void spread_to_ranks(struct arena *arena, const struct step_system *syste
         const uint32_t actor = actor_class != NULL ? actor_class[rank] : rank;
         memcpy(detail->rank_causes[rank], outcome->actor_causes[actor],
                sizeof detail->rank_causes[rank]);
+        detail->rank_causes[rank][CAUSE_STRAGGLER_WAIT] += jitter_ns;
     }
 }
 
@@ -283,6 +285,14 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 
 /* ---- the step --------------------------------------------------------------------------- */
 
+/* Everybody waits for the slowest GPU at the end. */
+static void add_jitter(const struct scenario *scenario, struct step_result *result)
+{
+    result->jitter_ns = jitter_wait_ns(scenario, result->gpu_ns);
+    result->step_ns += result->jitter_ns;
+    result->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * result->jitter_ns;
+}
+
 static sim_time last_end(const struct engine_outcome *outcome, uint32_t job_count)
 {
     sim_time last = 0;
@@ -310,6 +320,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }
+    add_jitter(scenario, result);
     check_sums(result, scenario->gpus);
     loads_of_links(arena, system, last_end(outcome, job_count), result);
     loads_of_traffic(arena, system, simulation.run, outcome, result);
@@ -324,7 +335,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     if (detail != NULL) {
         const struct folded_system *folded = simulation.folded;
         spread_to_ranks(arena, system, folded != NULL ? folded->actor_class : NULL, outcome,
-                        detail);
+                        result->jitter_ns, detail);
     }
 }
 

@@ -6,6 +6,9 @@
  * Jobs that share the fabric (scenario.jobs) are simulated beside it, each repeating its own
  * step; the result is of the scenario's own job, with how fast all were alone and together.
  *
+ * The wait for the slowest GPU (train/jitter) comes after what the engine ran: hooks, and the
+ * times of jobs beside one another, are without it.
+ *
  * The result's causes sum to gpus * step_ns exactly; asserted here.
  */
 #ifndef TRAIN_STEP_H

@@ -47,6 +47,8 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
     for (size_t i = 0; i < sizeof over_network / sizeof *over_network; i++) {
         system->streams[over_network[i]].interference = network;
     }
+    system->streams[STREAM_EXPERT].interference =
+        millionths(scenario->software.expert_interference);
     system->streams[STREAM_TENSOR].interference = nvlink;
     system->streams[STREAM_EXPERT_TENSOR].interference = nvlink;
     if (scenario->parallel.pp > 1) {

@@ -445,6 +445,24 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         arena_array(builder->arena, builder->program_count, sizeof *builder->programs);
 }
 
+/* Collectives within an NVLink domain run on more SMs than those that wait for NICs, whatever they
+ * are for. (Exchanges with experts have a figure of their own; others take nothing.) */
+static void take_rates(const struct system_job *job, struct engine_system *engine)
+{
+    const uint32_t nvlink = engine->streams[STREAM_TENSOR].interference;
+    const uint32_t network = engine->streams[STREAM_DATA_REDUCE].interference;
+    static const enum group_kind kinds[] = {GROUP_TENSOR,        GROUP_CONTEXT, GROUP_EXPERT_TENSOR,
+                                            GROUP_DATA,          GROUP_REPLICA, GROUP_EXPERT_DATA,
+                                            GROUP_EXPERT_REPLICA};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct group_row *row = &group_rows[kinds[i]];
+        for (uint32_t s = 0; s < row->stream_count; s++) {
+            engine->streams[row->streams[s]].interference =
+                job->groups[kinds[i]].nodes > 1 ? network : nvlink;
+        }
+    }
+}
+
 static void hand_over(struct system_builder *builder, uint32_t job_count)
 {
     struct step_system *system = builder->system;
@@ -472,6 +490,7 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->transfer_count = (uint32_t)system->transfers.count;
     engine->job_count = job_count;
     streams_describe(system->jobs[0].is.scenario, engine);
+    take_rates(&system->jobs[0], engine);
 }
 
 struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
@@ -482,10 +501,14 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     const struct scenario *asked = jobs[0].scenario;
     struct system_builder builder = {.arena = arena, .options = options, .system = system};
     fabric_init(&system->fabric, arena, &asked->cluster, &asked->gpu, gpus, (uint64_t)asked->seed);
+    const struct fabric_shares shares = {asked->software.nvlink_bandwidth,
+                                         asked->software.network_bandwidth};
+    fabric_derate(&system->fabric, shares);
     system->setting = (struct transfer_setting){.arena = arena,
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,
-                                                .architecture = asked->gpu.architecture};
+                                                .architecture = asked->gpu.architecture,
+                                                .software = &asked->software};
     lay_out_jobs(&builder, jobs, job_count);
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];

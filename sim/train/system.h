@@ -2,7 +2,9 @@
  * pair a channel, every port a link. Several jobs may share the fabric.
  *
  * ASSUMES: of several jobs only the first one writes checkpoints, and all slow down beside their
- * collectives as its software says.
+ * collectives, and get of the links' bandwidth, as its software says.
+ * ASSUMES: software.communication cuts the fabric's links for all that crosses them, checkpoints
+ * and data over the NICs too; the file system's own links stay.
  *
  * ASSUMES: the CPU updates its share of the optimizer at the host link's rate, in bytes of states
  * read and written: a node's memory has about the bandwidth of its GPUs' host links together.

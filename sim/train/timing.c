@@ -18,36 +18,151 @@ struct kernel_gpu timing_gpu_of(const struct scenario *scenario, const struct ke
 {
     struct kernel_gpu on = timing_gpu(scenario);
     on.precision = kernel->precision;
+    on.pass = kernel->pass;
     return on;
 }
 
-struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel)
+struct attention_size timing_attention(const struct kernel *kernel)
+{
+    return (struct attention_size){.count = kernel->count,
+                                   .queries = kernel->m,
+                                   .keys = kernel->length,
+                                   .mean_keys = kernel->mean_keys,
+                                   .edges = kernel->edges,
+                                   .head_dim = kernel->k,
+                                   .value_dim = kernel->n,
+                                   .is_backward = kernel->is_backward};
+}
+
+double timing_derate(const struct scenario *scenario, const struct kernel *kernel)
+{
+    switch (kernel->kind) {
+    case KERNEL_ATTENTION:
+        return scenario->software.attention_derate;
+    case KERNEL_MEMORY:
+        return scenario->software.memory_derate;
+    case KERNEL_GEMM:
+        break;
+    }
+    return 1.0;
+}
+
+static struct kernel_time benchmark_time(const struct scenario *scenario,
+                                         const struct kernel *kernel)
 {
     const struct kernel_gpu on = timing_gpu_of(scenario, kernel);
+    const struct attention_size core = timing_attention(kernel);
     const struct kernel_gpu *gpu = &on;
     switch (kernel->kind) {
     case KERNEL_GEMM:
         return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, kernel->bytes);
     case KERNEL_ATTENTION:
-        return kernel_attention(gpu, (enum attention_kind)scenario->software.attention,
-                                kernel->is_backward, kernel->length, kernel->flop, kernel->bytes);
+        return kernel_attention(gpu, (enum attention_kind)scenario->software.attention, &core,
+                                kernel->bytes);
     case KERNEL_MEMORY:
         break;
     }
     return kernel_memory(gpu, kernel->bytes);
 }
 
-struct work timing_segment(const struct scenario *scenario, const struct segment *segment)
+/* Products of experts are dealt over 4 streams (TransformerEngine, NVTE_COMPUTE_STREAMS of
+ * common/util/multi_stream.cpp); conversions follow each other on one. */
+static int64_t gaps_of(const struct kernel *kernel)
 {
-    struct work work = {0, 0};
-    for (uint32_t i = 0; i < segment->count; i++) {
-        const struct kernel_time time = timing_kernel(scenario, &segment->kernels[i]);
-        work.busy_ns += sim_time_from_s(time.busy_s);
-        work.launch_ns += sim_time_from_s(time.launch_s);
+    const int64_t streams = kernel->kind == KERNEL_GEMM ? 4 : 1;
+    return kernel->launches > 1 ? (kernel->launches + streams - 1) / streams : 1;
+}
+
+struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel)
+{
+    const double derate = timing_derate(scenario, kernel);
+    struct kernel_time time = benchmark_time(scenario, kernel);
+    sim_assert(derate > 0.0);
+    time.busy_s /= derate;
+    time.launch_s *= (double)gaps_of(kernel);
+    return time;
+}
+
+/* Embedding, head and optimizer lie outside layers. */
+static bool is_in_layer(enum segment_kind kind)
+{
+    switch (kind) {
+    case SEGMENT_EMBEDDING:
+    case SEGMENT_EMBEDDING_BACKWARD:
+    case SEGMENT_HEAD_PRE:
+    case SEGMENT_HEAD:
+    case SEGMENT_HEAD_BACKWARD:
+    case SEGMENT_HEAD_WGRAD:
+    case SEGMENT_HEAD_PRE_BACKWARD:
+    case SEGMENT_COUNT_:
+        return false;
+    default:
+        return true;
     }
-    const int64_t host_ns = segment->count * sim_time_from_s(scenario->software.host_per_kernel_s);
-    if (host_ns > work.busy_ns + work.launch_ns) {
-        work.launch_ns = host_ns - work.busy_ns;
+}
+
+/* Kernels of a few microseconds that plan/cost does not list. */
+static int64_t launches_beside(const struct software *software, enum segment_kind kind)
+{
+    const bool routes = kind == SEGMENT_ROUTER || kind == SEGMENT_ROUTER_BACKWARD;
+    return routes ? software->expert_launches : 0;
+}
+
+/* Host and GPU from a segment's beginning: how long each has been at work. The host is one launch
+ * ahead then, and a kernel begins when the one before it ends and it has been launched. */
+struct queue {
+    int64_t host_ns, gpu_ns;
+};
+
+static int64_t max_ns(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* So many kernels of together `work_ns`, for which the host takes `host_ns`. Each may be the last
+ * for which the GPU waits; as they are equally long that is the first or the last. */
+static void queue_kernels(struct queue *queue, int64_t launches, int64_t work_ns, int64_t host_ns)
+{
+    const int64_t before_last = host_ns - host_ns / launches;
+    const int64_t from_first = max_ns(queue->gpu_ns, queue->host_ns) + work_ns;
+    const int64_t from_last = queue->host_ns + before_last + work_ns / launches;
+    queue->gpu_ns = max_ns(from_first, from_last);
+    queue->host_ns += host_ns;
+}
+
+struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
+                           const struct segment *segment)
+{
+    const struct software *software = &scenario->software;
+    const bool is_in_graph = software->has_graphs && is_in_layer(kind);
+    const int64_t per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s);
+    const int64_t per_tensor_ns = is_in_graph ? 0 : sim_time_from_s(software->expert_tensor_s);
+    struct work work = {0, 0};
+    struct queue queue = {0, 0};
+    for (uint32_t i = 0; i < segment->count; i++) {
+        const struct kernel *kernel = &segment->kernels[i];
+        const struct kernel_time time = timing_kernel(scenario, kernel);
+        const int64_t busy_ns = sim_time_from_s(time.busy_s);
+        const int64_t launch_ns = sim_time_from_s(time.launch_s);
+        const int64_t launches = kernel->launches > 0 ? kernel->launches : 1;
+        work.busy_ns += busy_ns;
+        work.launch_ns += launch_ns;
+        queue_kernels(&queue, launches, busy_ns + launch_ns,
+                      launches * per_kernel_ns + kernel->tensors * per_tensor_ns);
+    }
+    const int64_t beside = segment->count > 0 ? launches_beside(software, kind) : 0;
+    if (beside > 0) {
+        const int64_t gaps_ns = beside * sim_time_from_s(scenario->gpu.launch_s);
+        work.launch_ns += gaps_ns;
+        queue_kernels(&queue, beside, gaps_ns, beside * per_kernel_ns);
+    }
+    if (software->is_blocking) {
+        work.launch_ns += queue.host_ns;
+    } else {
+        work.launch_ns = max_ns(queue.gpu_ns, queue.host_ns) - work.busy_ns;
+    }
+    if (kind == SEGMENT_ROUTER && segment->count > 0) {
+        work.launch_ns += sim_time_from_s(software->expert_synchronisation_s);
     }
     return work;
 }
@@ -78,6 +193,7 @@ struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind)
         .lora_rank = scenario->lora.rank,
         .lora_targets = scenario->lora.targets,
         .gradient_bytes = state_bytes((enum state_format)scenario->optimizer.gradients),
+        .transposes_fp8 = scenario->gpu.architecture >= GPU_BLACKWELL,
     };
 }
 
@@ -95,7 +211,7 @@ void timing_init(const struct scenario *scenario, struct timing *timing)
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
             struct segment segment = {.count = 0};
             cost_segment(&shape, (enum segment_kind)i, &segment);
-            timing->segments[kind][i] = timing_segment(scenario, &segment);
+            timing->segments[kind][i] = timing_segment(scenario, (enum segment_kind)i, &segment);
         }
     }
 }
@@ -104,12 +220,12 @@ struct work timing_optimizer(const struct scenario *scenario, double parameters)
 {
     struct segment segment = {.count = 0};
     cost_optimizer(parameters, &scenario->optimizer, (enum precision)scenario->precision, &segment);
-    return timing_segment(scenario, &segment);
+    return timing_segment(scenario, SEGMENT_COUNT_, &segment);
 }
 
 struct work timing_memory_pass(const struct scenario *scenario, double bytes)
 {
     struct segment segment = {.count = 1};
     segment.kernels[0] = (struct kernel){.name = "pass", .kind = KERNEL_MEMORY, .bytes = bytes};
-    return timing_segment(scenario, &segment);
+    return timing_segment(scenario, SEGMENT_COUNT_, &segment);
 }

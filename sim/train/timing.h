@@ -4,14 +4,28 @@
  * Each kernel is rounded to nanoseconds before summing, so merging segments
  * into one task changes nothing.
  *
- * The host launches kernels ahead of the GPU; over a segment it needs
- * software.host.per_kernel for each. What that is longer than the segment's kernels and
- * gaps is launch time, too.
+ * The host launches kernels ahead of the GPU and needs software.host.per_kernel for each. A
+ * kernel begins when the one before it has ended and it has been launched: what the GPU waits for
+ * is launch time, too. A run of short kernels waits, also in front of long ones; nothing is won
+ * back of it. With software.host.blocking all of the host's time is launch time; with
+ * software.host.graphs the kernels of layers need no host. (The host is not ahead from one segment
+ * to the next: a segment of short kernels waits for it even after one of long ones.)
+ *
+ * Where software launches a product or a conversion for each expert (cost.h, launches), the gaps
+ * of conversions count each, those of products, which run on 4 streams, one in 4; and the host
+ * takes software.experts.per_tensor more for each expert's.
+ *
+ * To the router's kernels come software.experts.launches more, of which only the gaps and the
+ * host's time count, and forward the time for which the GPU stands when the host reads the
+ * router's choice (software.experts.synchronisation).
+ *
+ * Kernels that stream memory, and fused attention, take 1 / software.memory_kernels.derate and
+ * 1 / software.attention_kernels.derate of what hw/kernel says of the GPU.
  */
 #ifndef TRAIN_TIMING_H
 #define TRAIN_TIMING_H
 
-#include "hw/kernel.h"
+#include "hw/attention.h"
 #include "plan/cost.h"
 #include "spec/scenario.h"
 
@@ -36,6 +50,12 @@ struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind);
 struct kernel_gpu timing_gpu(const struct scenario *scenario);
 struct kernel_gpu timing_gpu_of(const struct scenario *scenario, const struct kernel *kernel);
 
+/* Of a kernel of fused attention, as hw wants it. */
+struct attention_size timing_attention(const struct kernel *kernel);
+
+/* What the software makes of a kernel's rate, beyond what hw/kernel knows: 1 for a product. */
+double timing_derate(const struct scenario *scenario, const struct kernel *kernel);
+
 /* One kernel by itself. */
 struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel);
 
@@ -45,7 +65,9 @@ struct work timing_optimizer(const struct scenario *scenario, double parameters)
 /* One pass over `bytes` of memory (gradient norm). */
 struct work timing_memory_pass(const struct scenario *scenario, double bytes);
 
-/* The kernels of a segment back to back, with what the host adds. */
-struct work timing_segment(const struct scenario *scenario, const struct segment *segment);
+/* The kernels of a segment back to back, with what the host adds. `kind` SEGMENT_COUNT_: of the
+ * optimizer. */
+struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
+                           const struct segment *segment);
 
 #endif

@@ -172,6 +172,35 @@ static const struct route_cap *caps_of(const struct transfer_setting *setting,
 
 /* ---- prices ------------------------------------------------------------------------------- */
 
+/* What the software leaves of the bandwidth that a benchmark has, for a phase. */
+static double share_of(const struct transfer_setting *setting, const struct collective_phase *phase)
+{
+    if (setting->software == NULL) {
+        return 1.0;
+    }
+    return phase->rounds_inter > 0 ? setting->software->network_bandwidth
+                                   : setting->software->nvlink_bandwidth;
+}
+
+/* Rates were priced on links without the software's shares. An exchange of tokens with experts is
+ * done by kernels of its own, not by the library. */
+static void apply_shares(const struct transfer_setting *setting,
+                         enum collective_operation operation, const struct transfer_quote *quote,
+                         struct tuner_price *price)
+{
+    if (setting->software == NULL) {
+        return;
+    }
+    const bool is_exchange =
+        operation == COLLECTIVE_ALL_TO_ALL && setting->software->exchange == EXCHANGE_TOKENS;
+    const double rest = is_exchange ? setting->software->exchange_bandwidth : 1.0;
+    price->time_s = 0;
+    for (uint32_t i = 0; i < quote->phase_count; i++) {
+        price->bytes_per_s[i] *= rest * share_of(setting, &quote->phases[i]);
+        price->time_s += price->latency_s[i] + quote->phases[i].bytes / price->bytes_per_s[i];
+    }
+}
+
 static void fill_quote(const struct tuner_price *price, const struct route_cap *caps,
                        struct transfer_quote *quote)
 {
@@ -211,7 +240,7 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
     double rates[COLLECTIVE_PHASES_MAX];
     uint32_t hops = 0;
     for (uint32_t i = 0; i < quote->phase_count; i++) {
-        rates[i] = caps[i].bytes_per_s;
+        rates[i] = caps[i].bytes_per_s / share_of(setting, &quote->phases[i]);
         hops = caps[i].hops > hops ? caps[i].hops : hops;
     }
     const struct tuner_setting tuner = {
@@ -233,6 +262,7 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
     if (!tuner_price(&tuner, &work, &price)) {
         return false;
     }
+    apply_shares(setting, operation, quote, &price);
     fill_quote(&price, caps, quote);
     return true;
 }
@@ -249,7 +279,7 @@ static bool best_of(const struct transfer_setting *setting, const struct group_s
     bool has_quote = false;
     for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         const bool is_automatic =
-            tuner_is_automatic(setting->library, (enum collective_algorithm)a);
+            tuner_is_automatic(setting->library, operation, (enum collective_algorithm)a);
         if (!is_allowed(forced.algorithm, a) ||
             (forced.algorithm == COLLECTIVE_ANY && !is_automatic)) {
             continue;
@@ -299,11 +329,22 @@ static bool is_same(const struct transfer_origin *origin, uint32_t job, enum str
            origin->operation == operation && !(origin->bytes < bytes) && !(origin->bytes > bytes);
 }
 
+static uint32_t calls_of(const struct transfer_wish *wish)
+{
+    return (wish->calls > 0 ? wish->calls : 1) + wish->small;
+}
+
+static double bytes_of(const struct transfer_wish *wish)
+{
+    return wish->bytes + (double)wish->small * wish->small_bytes;
+}
+
 static bool find(const struct transfer_table *table, uint32_t job, enum stream stream,
-                 enum collective_operation operation, double bytes, uint32_t *number)
+                 const struct transfer_wish *wish, uint32_t *number)
 {
     for (size_t i = 0; i < table->count; i++) {
-        if (is_same(&table->origins[i], job, stream, operation, bytes)) {
+        if (is_same(&table->origins[i], job, stream, wish->operation, bytes_of(wish)) &&
+            table->origins[i].calls == calls_of(wish)) {
             *number = (uint32_t)i;
             return true;
         }
@@ -337,22 +378,45 @@ uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase)
     return millionths < 1 ? 1 : (uint32_t)millionths;
 }
 
+/* Of all calls, as one transfer. */
+static void quote_wish(const struct transfer_setting *setting, const struct group_shape *shape,
+                       const struct transfer_wish *wish, struct transfer_quote *quote)
+{
+    const uint32_t calls = calls_of(wish) - wish->small;
+    transfer_quote(setting, shape, wish->operation, wish->bytes / (double)calls, quote);
+    quote->latency_s *= (double)calls;
+    quote->time_s *= (double)calls;
+    for (uint32_t i = 0; i < quote->phase_count; i++) {
+        quote->latencies_s[i] *= (double)calls;
+        quote->phases[i].bytes *= (double)calls;
+    }
+    double besides_s = (double)calls_of(wish) * wish->per_call_s;
+    if (wish->small > 0) {
+        struct transfer_quote small;
+        transfer_quote(setting, shape, wish->operation, wish->small_bytes, &small);
+        besides_s += (double)wish->small * small.time_s;
+    }
+    quote->latencies_s[0] += besides_s;
+    quote->latency_s += besides_s;
+    quote->time_s += besides_s;
+}
+
 uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
                              struct transfer_patterns *patterns, uint32_t job, enum stream stream,
-                             const struct group_shape *shape, enum collective_operation operation,
-                             double bytes)
+                             const struct group_shape *shape, const struct transfer_wish *wish)
 {
     uint32_t number = 0;
-    if (find(table, job, stream, operation, bytes, &number)) {
+    if (find(table, job, stream, wish, &number)) {
         return number;
     }
     struct transfer_quote quote;
-    transfer_quote(setting, shape, operation, bytes, &quote);
+    quote_wish(setting, shape, wish, &quote);
     struct transfer_origin origin = {
         .job = job,
         .stream = stream,
-        .operation = operation,
-        .bytes = bytes,
+        .operation = wish->operation,
+        .bytes = bytes_of(wish),
+        .calls = calls_of(wish),
         .is_head = true,
         .has_quote = true,
         .algorithm = quote.algorithm,
@@ -367,7 +431,7 @@ uint32_t transfer_collective(const struct transfer_setting *setting, struct tran
     }
     number = (uint32_t)table->count;
     for (uint32_t i = 0; i < quote.phase_count; i++) {
-        const struct transfer_pattern pattern = {operation, quote.algorithm, i};
+        const struct transfer_pattern pattern = {wish->operation, quote.algorithm, i};
         const bool is_last = i + 1 == quote.phase_count;
         const struct engine_transfer item = {
             .latency_ns = sim_time_from_s(quote.latencies_s[i]),
@@ -396,6 +460,7 @@ uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint3
                                            .stream = stream,
                                            .operation = operation,
                                            .bytes = bytes,
+                                           .calls = 1,
                                            .rank_bytes = bytes,
                                            .is_head = true,
                                            .bottleneck = ENGINE_NONE};

@@ -34,6 +34,9 @@ struct transfer_setting {
     struct fabric *fabric;
     const struct library *library;
     uint32_t architecture; /* enum gpu_architecture */
+    /* Of the step whose transfers these are; `fabric` has its shares of bandwidth already
+     * (fabric_derate), and the library's own maxima are cut by them here. NULL: a benchmark. */
+    const struct software *software;
 };
 
 /* A group of GPUs, in order of domain, and its routes' caps as far as they were asked for;
@@ -96,6 +99,7 @@ struct transfer_origin {
     enum stream stream;
     enum collective_operation operation;
     double bytes;
+    uint32_t calls; /* that it stands for, small ones included */
     bool is_head;   /* false: a further phase of the one before */
     bool has_quote; /* false: sends and writes, which have no algorithm */
     enum collective_algorithm algorithm;
@@ -129,12 +133,24 @@ struct transfer_table {
     size_t origin_capacity;
 };
 
+/* A collective as a program asks for it. It may stand for several that are called one after the
+ * other: `calls` that share `bytes`, and `small` of `small_bytes` each besides. They are simulated
+ * as one, whose latency is that of each of `calls`, the whole time of each small one on an idle
+ * fabric, and `per_call_s`, which the caller spends, for each of all. */
+struct transfer_wish {
+    enum collective_operation operation;
+    double bytes;
+    uint32_t calls; /* 0: one */
+    uint32_t small;
+    double small_bytes;
+    double per_call_s;
+};
+
 /* The transfer's number in the table, entered if it is new. `patterns` is the list of its
  * stream. A group of one has none: the caller asks shape->ranks > 1 first. */
 uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
                              struct transfer_patterns *patterns, uint32_t job, enum stream stream,
-                             const struct group_shape *shape, enum collective_operation operation,
-                             double bytes);
+                             const struct group_shape *shape, const struct transfer_wish *wish);
 
 /* A message, a write or a read, on that path of its channel, whose latency it has. */
 uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint32_t job,

@@ -118,8 +118,10 @@ YAML
     "$STOKER" show "$work/full.yaml" -q > "$work/text"
     "$STOKER" show "$work/full.yaml" -q --json > "$work/json"
     for section in "" parallel batch optimizer offload run run.checkpoint data price model cluster cluster.fabric \
-        software software.overlap software.bucket software.fsdp software.interference \
-        software.fusion software.host software.gemm software.memory gpu gpu.peak gpu.price \
+        software software.overlap software.bucket software.fsdp software.zero software.interference \
+        software.fusion software.host software.gemm software.gradients software.communication \
+        software.memory_kernels software.attention_kernels software.jitter software.experts \
+        software.memory gpu gpu.peak gpu.price \
         gpu.power gpu.attention; do
         path=${section:+$section.}
         known=$("$STOKER" show "$work/full.yaml" --set "${path}qqqqqqqqqqqq=1" 2>&1 |

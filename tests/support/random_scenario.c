@@ -46,6 +46,11 @@ struct layout {
     int64_t recompute; /* 0: as drawn; then layers, modules */
     int64_t offload;   /* bits: optimizer, activations */
     bool has_lora, dispatches_fp8, has_mtp, has_no_clipping;
+    /* choose_software */
+    const char *gathers;
+    double nvlink, network, spread, derate;
+    bool has_graphs;
+    int64_t pieces, launches;
 };
 
 static struct layout choose_layout(struct dice *dice)
@@ -182,6 +187,21 @@ static void choose_options(struct dice *dice, struct layout *l)
     l->has_no_clipping = chance(dice, 5);
 }
 
+/* What the software makes of the hardware, with dice of its own: in one of two nothing. */
+static void choose_software(struct dice *dice, struct layout *l)
+{
+    static const char *const units[] = {"layer", "tensor", "matrix"};
+    const bool is_ideal = chance(dice, 2);
+    l->gathers = is_ideal ? units[0] : units[roll(dice, 3)];
+    l->nvlink = is_ideal || chance(dice, 2) ? 1.0 : 0.75;
+    l->network = is_ideal || chance(dice, 2) ? 1.0 : 0.9;
+    l->spread = is_ideal || chance(dice, 2) ? 0.0 : 0.01;
+    l->derate = is_ideal || chance(dice, 2) ? 1.0 : 0.8;
+    l->has_graphs = !is_ideal && chance(dice, 2);
+    l->pieces = is_ideal ? 1 : 1 + (int64_t)roll(dice, 4);
+    l->launches = is_ideal ? 0 : 10 * (int64_t)roll(dice, 3);
+}
+
 static void print_experts(FILE *out, const struct layout *l)
 {
     if (l->experts > 0) {
@@ -234,17 +254,24 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     fprintf(out, "software:\n  software: inline\n  source: made up\n  attention: %s\n",
             chance(dice, 2) ? "fa2" : "unfused");
     fprintf(out, "  gradients: {precision: %s}\n", chance(dice, 2) ? "fp32" : "bf16");
-    fprintf(out, "  overlap: {tp_backward: %s, dp_gradients: %s, ", boolean(dice), boolean(dice));
+    fprintf(out, "  overlap: {tp_pieces: %lld, ", (long long)l->pieces);
+    fprintf(out, "tp_backward: %s, dp_gradients: %s, ", boolean(dice), boolean(dice));
     fprintf(out, "dp_parameters: %s, p2p: %s}\n", boolean(dice), boolean(dice));
     fprintf(out, "  bucket: {size: %d MB}\n", 1 + (int)roll(dice, 40));
-    fprintf(out, "  fsdp: {prefetch: %d}\n", 1 + (int)roll(dice, 2));
+    fprintf(out, "  fsdp: {prefetch: %d, gathers: %s}\n", 1 + (int)roll(dice, 2), l->gathers);
+    fprintf(out, "  communication: {nvlink: %g, network: %g}\n", l->nvlink, l->network);
+    fprintf(out, "  jitter: {spread: %g}\n", l->spread);
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3),
             (int)roll(dice, 3));
     fprintf(out, "  fp8: {recipe: %s, weights: per-step}\n", l->fp8_recipe);
-    fprintf(out, "  experts: {dispatch: %s}\n", l->dispatches_fp8 ? "fp8" : "bf16");
+    fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",
+            l->dispatches_fp8 ? "fp8" : "bf16", (long long)l->launches, (long long)l->launches);
     fprintf(out, "  fusion: {bias_activation: true, dropout_add: true, norm: true, "
-                 "softmax: true}\n  host: {per_kernel: 1 us, per_step: 1 ms}\n"
-                 "  gemm: {derate: 1}\n  memory: {overhead: 1 GB}\n");
+                 "softmax: true}\n  gemm: {derate: 1}\n  memory: {overhead: 1 GB}\n");
+    fprintf(out, "  host: {per_kernel: 1 us, per_step: 1 ms, graphs: %s}\n",
+            l->has_graphs ? "true" : "false");
+    fprintf(out, "  memory_kernels: {derate: %g}\n  attention_kernels: {derate: %g}\n", l->derate,
+            l->derate);
 }
 
 static void print_parallel_options(FILE *out, const struct layout *l)
@@ -335,6 +362,8 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
     } else {
         choose_none(&l);
     }
+    struct dice software = {{seed, rng_stream("random software"), number, 0, 0}};
+    choose_software(&software, &l);
     char *buffer = arena_alloc(arena, 8192);
     FILE *out = fmemopen(buffer, 8191, "w");
     sim_assert(out != NULL);

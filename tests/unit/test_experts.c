@@ -232,6 +232,91 @@ static void experts_stream_their_rows_and_their_matrices_once(void **state)
                  0.0);
 }
 
+/* Mixtral with ep 4, two experts a rank: of 8 taken 2 by 2, a token's two lie on 4 (1 - C(6,2) /
+ * C(8,2)) = 13/7 ranks. Sent once to each of them, nothing is copied or added up before and after;
+ * the receiver reads 13/14 of the rows that it writes. Each expert has a product of its own. */
+static void tokens_that_are_sent_once_are_copied_where_they_arrive(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    struct software software = fused();
+    software.exchange = EXCHANGE_TOKENS;
+    struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 4});
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS_POST, &segment);
+    assert_int_equal(segment.count, 0);
+    cost_segment(&shape, SEGMENT_EXPERTS_POST_BACKWARD, &segment);
+    assert_int_equal(segment.count, 0);
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_close(segment_find(&segment, "sort by expert")->bytes,
+                 8192.0 * 4096.0 * 2.0 * (1.0 + 13.0 / 14.0), 1e-9);
+    assert_true(segment_find(&segment, "experts fc1")->launches == 2);
+    software.fuses_experts = true;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_true(segment_find(&segment, "experts fc1")->launches == 1);
+}
+
+/* Mixtral with ep 4, copies, fp8 with the scale of the values: each of two experts' inputs has
+ * three kernels that find it and one that converts, and a copy of all rows pads them. One fused
+ * operation has none of that; a scale from steps before converts all experts at once. */
+static void each_expert_is_converted_on_its_own(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    struct software software = fused();
+    software.low = (struct low_precision){.is_known = true,
+                                          .in_forward = true,
+                                          .in_dgrad = true,
+                                          .in_wgrad = true,
+                                          .recipe = RECIPE_CURRENT};
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_FP8, 1, false, 1, 4096, 1, 4});
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_int_equal(segment_find(&segment, "scale of input")->launches, 6);
+    assert_int_equal(segment_find(&segment, "experts fc1")->tensors, 2);
+    assert_close(segment_find(&segment, "pad rows")->bytes, 8192.0 * 4096.0 * 2.0 * 2.0, 0.0);
+    software.low.recipe = RECIPE_DELAYED;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_int_equal(segment_find(&segment, "convert input")->launches, 1);
+    software.fuses_experts = true;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_int_equal(segment_find(&segment, "experts fc1")->tensors, 0);
+    assert_string_equal(segment.kernels[1].name, "convert input");
+}
+
+/* Biases of the second matrix, for each of 8192 x 4096 results: written in fp32 (4 bytes), added
+ * (2 + 4 + 4), joined (8), converted (6): 28 bytes forward, and 40 back. */
+static void experts_biases_are_added_in_fp32(void **state)
+{
+    (void)state;
+    struct model model = mixtral();
+    struct software software = fused();
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 4});
+    static const enum segment_kind kinds[] = {SEGMENT_EXPERTS, SEGMENT_EXPERTS_BACKWARD};
+    static const double expected[] = {28.0, 40.0};
+    for (size_t i = 0; i < 2; i++) {
+        struct segment without;
+        struct segment with;
+        model.has_mlp_biases = false;
+        cost_segment(&shape, kinds[i], &without);
+        model.has_mlp_biases = true;
+        cost_segment(&shape, kinds[i], &with);
+        double bytes = 0.0;
+        for (uint32_t k = 0; k < with.count; k++) {
+            const char *name = with.kernels[k].name;
+            const bool is_fc1 = strncmp(name, "fc1", 3) == 0;
+            bytes += is_fc1 ? 0.0 : with.kernels[k].bytes;
+        }
+        for (uint32_t k = 0; k < without.count; k++) {
+            bytes -= without.kernels[k].bytes;
+        }
+        assert_close(bytes, expected[i] * 8192.0 * 4096.0, 1e-9);
+    }
+}
+
 /* 100 tokens, 4 copies, 16 experts: 25 rows each, padded to 32 for the tiles; FLOPs and bytes stay
  * those of 400 rows. */
 static void rows_are_padded_but_not_counted(void **state)
@@ -303,7 +388,9 @@ static void context_parallelism_splits_queries_but_not_keys(void **state)
     const struct kernel *kernel = segment_find(&segment, "attention");
     assert_close(kernel->flop, flop / 4.0, 0.0);
     assert_close(kernel->bytes, 2.0 * (2.0 * 4096.0 * 2048.0 + 2.0 * 1024.0 * 8192.0), 0.0);
-    assert_true(kernel->length == 2048);
+    assert_true(kernel->m == 2048 && kernel->length == 8192);
+    assert_close(kernel->mean_keys, 4096.0, 0.0);
+    assert_true(kernel->count == 32 && kernel->edges == 1);
 }
 
 /* Not fused, cp 2 of 1024: scores of 512 x 1024; the gradients of K and V sum over 512 rows. */
@@ -364,6 +451,9 @@ int main(void)
         cmocka_unit_test(the_flops_of_a_gpu_are_its_share_whatever_the_layout),
         cmocka_unit_test(experts_are_one_grouped_product),
         cmocka_unit_test(experts_stream_their_rows_and_their_matrices_once),
+        cmocka_unit_test(tokens_that_are_sent_once_are_copied_where_they_arrive),
+        cmocka_unit_test(each_expert_is_converted_on_its_own),
+        cmocka_unit_test(experts_biases_are_added_in_fp32),
         cmocka_unit_test(rows_are_padded_but_not_counted),
         cmocka_unit_test(shared_experts_are_one_mlp),
         cmocka_unit_test(segments_of_experts_are_empty_without_them),

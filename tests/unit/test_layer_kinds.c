@@ -356,6 +356,36 @@ static void latent_attention_compresses_and_raises(void **state)
                  2.0 * 8 * (3 * 96 + 2 * 48) * 2048 * 2048 / 2, 0.0);
 }
 
+/* 9 heads' 32 rotary values of 2048 tokens: fused reads and writes 2 bytes of each; eager in four
+ * kernels 10 values; complex numbers 2 + 4, 8 and 4 + 2 bytes in three. */
+static void rotary_positions_cost_what_the_framework_makes_of_them(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rotary_kind kind;
+        uint32_t kernels;
+        double bytes;
+    } cases[] = {{ROTARY_FUSED, 1, 4.0}, {ROTARY_EAGER, 4, 20.0}, {ROTARY_COMPLEX, 3, 20.0}};
+    const struct model model = latent(192);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cost_shape shape = shape_of(&model, 2, true);
+        struct software software = *shape.software;
+        software.rotary = cases[i].kind;
+        shape.software = &software;
+        struct segment segment;
+        cost_segment(&shape, SEGMENT_ATTENTION_QKV, &segment);
+        double bytes = 0.0;
+        uint32_t kernels = 0;
+        for (uint32_t k = 0; k < segment.count; k++) {
+            const bool is_rotary = strncmp(segment.kernels[k].name, "rotary", 6) == 0;
+            bytes += is_rotary ? segment.kernels[k].bytes : 0.0;
+            kernels += is_rotary ? 1 : 0;
+        }
+        assert_int_equal(kernels, cases[i].kernels);
+        assert_close(bytes, cases[i].bytes * 2048 * 9 * 32, 0.0);
+    }
+}
+
 /* What is split and what every rank holds: the five matrices but the two down-projections. */
 static void latent_attention_replicates_its_down_projections(void **state)
 {
@@ -547,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_model_is_read_with_its_blocks),
         cmocka_unit_test(kernels_of_every_kind_execute_its_flops),
         cmocka_unit_test(latent_attention_compresses_and_raises),
+        cmocka_unit_test(rotary_positions_cost_what_the_framework_makes_of_them),
         cmocka_unit_test(latent_attention_replicates_its_down_projections),
         cmocka_unit_test(up_projections_are_computed_again_alone),
         cmocka_unit_test(a_window_makes_attention_short),

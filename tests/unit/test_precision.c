@@ -139,7 +139,7 @@ static void precision_without_own_figures_has_those_of_the_others(void **state)
         .peak_flop_per_s = {[PRECISION_BF16] = 989.4e12, [PRECISION_FP8] = 1978.9e12},
         .gemm_efficiency = 0.7,
         .gemm_k_half = 200,
-        .gemm_of = {[PRECISION_FP8] = {0.6, 500}},
+        .gemm_of = {[PRECISION_FP8] = {.efficiency = 0.6, .k_half = 500}},
     };
     assert_close(gpu_gemm(&gpu, PRECISION_BF16).efficiency, 0.7, 0.0);
     assert_close(gpu_gemm(&gpu, PRECISION_BF16).k_half, 200, 0.0);
@@ -257,6 +257,39 @@ static void current_scaling_reads_the_tensor_before(void **state)
         assert_close(find(&segment, "scale of input")->bytes, 2.0 * TOKENS, 0.0);
         assert_close(find(&segment, "convert input")->bytes, converted[i] * TOKENS, 0.0);
     }
+}
+
+/* Hopper writes fp8 twice, as one product wants it transposed; a GPU that transposes while it reads
+ * writes it once, but for scales of blocks. */
+static void fp8_is_written_once_where_products_transpose(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    struct kernel_list list;
+    shape.transposes_fp8 = true;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_OTHERS);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS, 0.0);
+    software.low.recipe = RECIPE_BLOCKWISE;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_OTHERS);
+    assert_close(find(&segment, "convert input")->bytes, 4.0 * TOKENS, 0.0);
+}
+
+/* The scale of nvfp4 is found after the Hadamard transform, which no norm does. */
+static void norm_does_not_convert_nvfp4(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    software.low.fuses_norm = true;
+    const struct cost_shape shape = shape_of(&software, PRECISION_NVFP4);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_NORM);
+    assert_int_equal(segment.count, 2);
 }
 
 /* mxfp8's scales belong to blocks: one pass, 2 + 2 (1 + 1/32) bytes, whatever the recipe. */
@@ -465,6 +498,8 @@ int main(void)
         cmocka_unit_test(delayed_scaling_reads_once_and_writes_two_copies),
         cmocka_unit_test(gradient_is_converted_once_for_both_products),
         cmocka_unit_test(current_scaling_reads_the_tensor_before),
+        cmocka_unit_test(fp8_is_written_once_where_products_transpose),
+        cmocka_unit_test(norm_does_not_convert_nvfp4),
         cmocka_unit_test(scales_of_blocks_need_one_pass),
         cmocka_unit_test(fused_norm_saves_a_pass),
         cmocka_unit_test(product_kept_in_16_bits_needs_no_copy),

@@ -139,7 +139,7 @@ static void catalogue_values_arrive_in_si_units(void **state)
     assert_close(scenario->cluster.host_power_w, 3000.0, 1e-12);
     assert_close(scenario->gpu.peak_flop_per_s[PRECISION_BF16], 300e12, 1e-12);
     assert_close(scenario->gpu.memory_bytes, 80e9, 1e-12);
-    assert_close(scenario->gpu.attention[ATTENTION_FA2].backward_flop_per_s, 180e12, 1e-12);
+    assert_close(scenario->gpu.attention[ATTENTION_FA2].backward.flop_per_s, 180e12, 1e-12);
     assert_close(scenario->software.network_interference, 0.05, 1e-12);
     assert_close(scenario->software.bucket_bytes, 160e6, 1e-12);
 }

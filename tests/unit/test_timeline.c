@@ -37,8 +37,9 @@ static void the_picture_is_of_the_step_that_is_predicted(void **state)
         struct timeline timeline;
         timeline_simulate(arena, scenario, true, &timeline);
         const sim_time rounding = scenario->slow_count == 0 ? 0 : (sim_time)count_bars(&timeline);
-        assert_true(timeline.end >= result.step_ns - rounding);
-        assert_true(timeline.end <= result.step_ns + rounding);
+        const sim_time drawn_ns = result.step_ns - result.jitter_ns;
+        assert_true(timeline.end >= drawn_ns - rounding);
+        assert_true(timeline.end <= drawn_ns + rounding);
         pipelines += scenario->parallel.pp > 1;
         arena_free(arena);
     }

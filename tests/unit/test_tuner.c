@@ -344,11 +344,17 @@ static void algorithms_that_nccl_lacks_are_never_its_choice(void **state)
 {
     (void)state;
     struct bench *bench = bench_new(false, GPU_HOPPER, 8, 1);
-    assert_true(tuner_is_automatic(&bench->library, ALGORITHM_RING));
-    assert_true(tuner_is_automatic(&bench->library, ALGORITHM_MULTI_RAIL_RING));
-    assert_true(tuner_is_automatic(&bench->library, ALGORITHM_NVLS));
-    assert_false(tuner_is_automatic(&bench->library, ALGORITHM_HALVING_DOUBLING));
-    assert_false(tuner_is_automatic(&bench->library, ALGORITHM_HIERARCHICAL));
+    assert_true(tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_RING));
+    assert_true(
+        tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING));
+    assert_true(tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_NVLS));
+    assert_false(
+        tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_HALVING_DOUBLING));
+    assert_false(
+        tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_HIERARCHICAL));
+    assert_true(tuner_is_automatic(&bench->library, COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE));
+    assert_false(tuner_is_automatic(&bench->library, COLLECTIVE_BROADCAST, ALGORITHM_TREE));
+    assert_true(tuner_is_automatic(&bench->library, COLLECTIVE_BROADCAST, ALGORITHM_RING));
     bench_free(bench);
 }
 

@@ -1,0 +1,126 @@
+#include "hw/attention.h"
+
+#include "base/check.h"
+
+/* Half of so many queries and keys does the edge of a mask hide; a head's usual dimension. */
+enum { TILE = 128, HEAD_DIM = 128 };
+
+static int64_t ceil_divide(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static double max_double(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double min_double(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- padding -------------------------------------------------------------------------- */
+
+/* Head dimensions that the sources instantiate kernels for, ascending; 0 ends a list. FA1 and FA2:
+ * csrc/flash_attn of https://github.com/Dao-AILab/flash-attention (headdim_switch.h; FA1 has
+ * nothing above 128); FA3: hopper/ of the same. cuDNN: 64, 128, and wider ones on Hopper. */
+static const int64_t dimensions[ATTENTION_COUNT_][8] = {
+    [ATTENTION_FA1] = {32, 64, 128, 0},
+    [ATTENTION_FA2] = {32, 64, 96, 128, 192, 256, 0},
+    [ATTENTION_FA3] = {64, 96, 128, 192, 256, 0},
+    [ATTENTION_CUDNN] = {64, 128, 192, 256, 0},
+};
+
+static int64_t padded(enum attention_kind kind, int64_t dimension)
+{
+    for (const int64_t *has = dimensions[kind]; *has > 0; has++) {
+        if (dimension <= *has) {
+            return *has;
+        }
+    }
+    return ceil_divide(dimension, 64) * 64;
+}
+
+/* FA1 and FA2 know one dimension a head: frameworks pad values to that of queries. */
+void attention_padded(enum attention_kind kind, int64_t *head_dim, int64_t *value_dim)
+{
+    sim_assert(kind != ATTENTION_UNFUSED && kind < ATTENTION_COUNT_);
+    sim_assert(*head_dim > 0 && *value_dim > 0);
+    const bool is_one = kind == ATTENTION_FA1 || kind == ATTENTION_FA2;
+    const int64_t larger = *head_dim > *value_dim ? *head_dim : *value_dim;
+    *head_dim = padded(kind, is_one ? larger : *head_dim);
+    *value_dim = padded(kind, is_one ? larger : *value_dim);
+}
+
+/* ---- time ----------------------------------------------------------------------------- */
+
+/* The largest head that fits a kernel's registers well; FA1 spills at 128. */
+static int64_t widest(enum attention_kind kind)
+{
+    return kind == ATTENTION_FA1 ? 64 : HEAD_DIM;
+}
+
+double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rate,
+                         enum attention_kind kind, int64_t head_dim, bool is_backward)
+{
+    const struct attention_pass_rate *pass = is_backward ? &rate->backward : &rate->forward;
+    const double dimension = (double)head_dim;
+    const double grown =
+        (1.0 + rate->head_half / (double)HEAD_DIM) / (1.0 + rate->head_half / dimension);
+    const double wide = head_dim > widest(kind) ? pass->wide : 1.0;
+    const double wide_128 = HEAD_DIM > widest(kind) ? pass->wide : 1.0;
+    const double peak =
+        max_double(gpu->peak_flop_per_s[PRECISION_FP16], gpu->peak_flop_per_s[PRECISION_BF16]);
+    const double reached = pass->flop_per_s * grown * wide / wide_128;
+    return peak > 0.0 ? min_double(reached, peak) : reached;
+}
+
+struct attention_work attention_work_with(const struct kernel_gpu *on,
+                                          const struct attention_rate *rate,
+                                          enum attention_kind kind,
+                                          const struct attention_size *size)
+{
+    sim_assert(size->count > 0 && size->queries > 0);
+    sim_assert(size->keys > 0 && size->mean_keys > 0.0);
+    sim_assert(on->reserved_sms >= 0 && on->reserved_sms < on->gpu->sms);
+    struct attention_work work = {.head_dim = size->head_dim, .value_dim = size->value_dim};
+    attention_padded(kind, &work.head_dim, &work.value_dim);
+    const double key = (double)work.head_dim;
+    const double value = (double)work.value_dim;
+    const double flop = 2.0 * (size->is_backward ? 3.0 * key + 2.0 * value : key + value);
+    const struct attention_pass_rate *pass = size->is_backward ? &rate->backward : &rate->forward;
+    const int64_t rows_of = size->is_backward ? TILE : rate->tile; /* backward tiles are of keys */
+    const double all = (double)on->gpu->sms;
+    const double rate_of = attention_rate_of(on->gpu, rate, kind, work.head_dim, size->is_backward);
+    const double sm_rate = rate_of / all;
+    const double rows = (double)size->count * (double)size->queries;
+    const double tile = min_double((double)rows_of, (double)size->queries);
+    work.tiles = size->count * ceil_divide(size->queries, rows_of);
+    work.pairs = size->mean_keys + (double)size->edges * (double)TILE / 2.0;
+    work.pairs = min_double(work.pairs, max_double((double)size->keys, size->mean_keys));
+    work.flop = rows * work.pairs * flop;
+    work.rate_flop_per_s = rate_of;
+    work.even_s =
+        rows * (work.pairs + pass->half) * flop / (sm_rate * (all - (double)on->reserved_sms));
+    work.longest_s = tile * ((double)size->keys + pass->half) * flop / sm_rate;
+    work.compute_s = max_double(work.even_s + pass->tail * work.longest_s, work.longest_s);
+    return work;
+}
+
+struct attention_work attention_work_of(const struct kernel_gpu *on, enum attention_kind kind,
+                                        const struct attention_size *size)
+{
+    sim_assert(kind != ATTENTION_UNFUSED && kind < ATTENTION_COUNT_);
+    const struct attention_rate *rate = &on->gpu->attention[kind];
+    sim_assert(rate->forward.flop_per_s > 0.0 && rate->backward.flop_per_s > 0.0);
+    return attention_work_with(on, rate, kind, size);
+}
+
+struct kernel_time kernel_attention(const struct kernel_gpu *on, enum attention_kind kind,
+                                    const struct attention_size *size, double bytes)
+{
+    const struct kernel_time stream = kernel_memory(on, bytes);
+    const double compute_s = attention_work_of(on, kind, size).compute_s;
+    return (struct kernel_time){max_double(compute_s, stream.busy_s), stream.launch_s};
+}

@@ -1,0 +1,28 @@
+#include "train/jitter.h"
+
+#include "base/check.h"
+#include "des/event.h"
+
+#include <gsl/gsl_cdf.h>
+
+double jitter_largest(int64_t n)
+{
+    sim_assert(n >= 1);
+    if (n == 1) {
+        return 0.0; /* the formula's quantile of a half, but for rounding */
+    }
+    return gsl_cdf_ugaussian_Pinv(((double)n - 0.375) / ((double)n + 0.25));
+}
+
+double jitter_busy_s(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_])
+{
+    const int64_t busy_ns = gpu_ns[CAUSE_COMPUTE] + gpu_ns[CAUSE_RECOMPUTE] +
+                            gpu_ns[CAUSE_OPTIMIZER] + gpu_ns[CAUSE_INTERFERENCE];
+    return (double)busy_ns / (double)scenario->gpus / 1e9;
+}
+
+int64_t jitter_wait_ns(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_])
+{
+    return sim_time_from_s(scenario->software.jitter_spread * jitter_busy_s(scenario, gpu_ns) *
+                           jitter_largest(scenario->gpus));
+}

@@ -1,0 +1,487 @@
+/* What a software profile makes of the hardware, one effect at a time: each against its formula,
+ * on a system that is otherwise the same. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "support/assert_close.h"
+#include "support/volume.h"
+#include "train/jitter.h"
+#include "train/step.h"
+
+/* Llama-3 8B with nothing overlapped but data parallelism. `more`: keys of the software, or of its
+ * host. */
+static const char *text_of(struct arena *arena, int gpus, const char *parallel, const char *more)
+{
+    const bool is_of_host = strstr(more, "graphs") != NULL;
+    const bool has_overlap = strstr(more, "overlap") != NULL;
+    return arena_printf(arena,
+                        "model: llama3-8b\ncluster: h100-3200\ngpus: %d\n"
+                        "parallel: {%s}\nbatch: {global: %d, micro: 1, sequence_length: 8192}\n"
+                        "software:\n  software: inline\n  source: made up\n  attention: fa2\n"
+                        "  gradients: {precision: fp32}\n%s  host: {per_kernel: 200 us%s}\n%s",
+                        gpus, parallel, gpus,
+                        has_overlap ? "" : "  overlap: {dp_gradients: true, dp_parameters: true}\n",
+                        is_of_host ? more : "", is_of_host ? "" : more);
+}
+
+static struct step_system *system_of(struct arena *arena, int gpus, const char *parallel,
+                                     const char *more)
+{
+    return volume_system(arena, text_of(arena, gpus, parallel, more));
+}
+
+static struct step_result step_of(struct arena *arena, int gpus, const char *parallel,
+                                  const char *more)
+{
+    const struct step_system *system = system_of(arena, gpus, parallel, more);
+    struct step_result result;
+    step_simulate(arena, system->jobs[0].is.scenario, &(struct step_request){.folds = true},
+                  &result);
+    return result;
+}
+
+/* ---- the slowest GPU ---------------------------------------------------------------------- */
+
+/* Expected largest of n standard normal values: Harter 1961 (Biometrika 48), table 1: 0.56419 of
+ * 2, 1.42360 of 8, 2.50759 of 100; 3.24144 of 1,000 (Tippett 1925). */
+static void the_largest_of_n_is_that_of_the_tables(void **state)
+{
+    (void)state;
+    assert_true(jitter_largest(1) == 0.0);
+    assert_close(jitter_largest(2), 0.56419, 0.05);
+    assert_close(jitter_largest(8), 1.42360, 0.01);
+    assert_close(jitter_largest(100), 2.50759, 0.01);
+    assert_close(jitter_largest(1000), 3.24144, 0.01);
+}
+
+/* The step is longer by spread x busy x E(8), all of it waiting for stragglers, and nothing else
+ * changes; one GPU waits for nobody. */
+static void all_wait_for_the_slowest_of_them(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_result even = step_of(arena, 8, "zero: 3", "");
+    const struct step_result uneven = step_of(arena, 8, "zero: 3", "  jitter: {spread: 2 %}\n");
+    const double busy_ns = (double)(even.gpu_ns[CAUSE_COMPUTE] + even.gpu_ns[CAUSE_OPTIMIZER] +
+                                    even.gpu_ns[CAUSE_RECOMPUTE]) /
+                           8;
+    const double expected_ns = 0.02 * busy_ns * jitter_largest(8);
+    assert_int_equal(uneven.step_ns, even.step_ns + uneven.jitter_ns);
+    assert_close((double)uneven.jitter_ns, expected_ns, 1e-7); /* of nanoseconds */
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        const int64_t wait_ns = c == CAUSE_STRAGGLER_WAIT ? 8 * uneven.jitter_ns : 0;
+        assert_int_equal(uneven.gpu_ns[c], even.gpu_ns[c] + wait_ns);
+    }
+    const struct step_result alone = step_of(arena, 1, "tp: 1", "  jitter: {spread: 2 %}\n");
+    assert_int_equal(alone.jitter_ns, 0);
+    arena_free(arena);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static struct timing *timing_of(struct arena *arena, const char *more)
+{
+    struct timing *timing = arena_alloc(arena, sizeof *timing);
+    timing_init(system_of(arena, 8, "zero: 3", more)->jobs[0].is.scenario, timing);
+    return timing;
+}
+
+/* A segment of one norm takes twice as long at half the rate; the optimizer's pass too. */
+static void kernels_that_stream_memory_take_as_much_longer(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *half = "  memory_kernels: {derate: 50 %}\n";
+    const struct work full = timing_work(timing_of(arena, ""), 0, SEGMENT_MLP_PRE);
+    const struct work slow = timing_work(timing_of(arena, half), 0, SEGMENT_MLP_PRE);
+    assert_true(full.busy_ns > 1000);
+    assert_close((double)slow.busy_ns, 2.0 * (double)full.busy_ns, 2e-4); /* of nanoseconds */
+    const struct scenario *usual = system_of(arena, 8, "zero: 3", "")->jobs[0].is.scenario;
+    const struct scenario *halved = system_of(arena, 8, "zero: 3", half)->jobs[0].is.scenario;
+    assert_close((double)timing_optimizer(halved, 1e9).busy_ns,
+                 2.0 * (double)timing_optimizer(usual, 1e9).busy_ns, 1e-6);
+    arena_free(arena);
+}
+
+static struct kernel_time time_of(struct arena *arena, const char *more, enum kernel_kind kind)
+{
+    const struct scenario *scenario = system_of(arena, 8, "zero: 3", more)->jobs[0].is.scenario;
+    const struct cost_shape shape = timing_shape(scenario, 0);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION, &segment);
+    for (uint32_t i = 0; i < segment.count; i++) {
+        if (segment.kernels[i].kind == kind) {
+            return timing_kernel(scenario, &segment.kernels[i]);
+        }
+    }
+    fail();
+    return (struct kernel_time){0, 0};
+}
+
+/* Fused attention is slower by its derate; products beside it are as they were. */
+static void fused_attention_takes_as_much_longer(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *slow = "  attention_kernels: {derate: 80 %}\n";
+    assert_close(time_of(arena, slow, KERNEL_ATTENTION).busy_s,
+                 time_of(arena, "", KERNEL_ATTENTION).busy_s / 0.8, 1e-12);
+    assert_close(time_of(arena, slow, KERNEL_GEMM).busy_s, time_of(arena, "", KERNEL_GEMM).busy_s,
+                 1e-15);
+    arena_free(arena);
+}
+
+/* 200 us a kernel is more than a norm's take: the host sets their pace. In a graph only the GPU's
+ * own gap is left; embedding, head and optimizer are launched one by one all the same. */
+static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct timing *eager = timing_of(arena, "");
+    const struct timing *graph = timing_of(arena, ", graphs: true");
+    const struct work waits = timing_work(eager, 0, SEGMENT_MLP_PRE);
+    const struct work runs = timing_work(graph, 0, SEGMENT_MLP_PRE);
+    const struct scenario *scenario = system_of(arena, 8, "zero: 3", "")->jobs[0].is.scenario;
+    const struct cost_shape shape = timing_shape(scenario, 0);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
+    const int64_t kernels = segment.count;
+    assert_int_equal(waits.busy_ns + waits.launch_ns, kernels * 200000);
+    assert_int_equal(runs.busy_ns, waits.busy_ns);
+    assert_int_equal(runs.launch_ns, kernels * sim_time_from_s(scenario->gpu.launch_s));
+    assert_int_equal(timing_work(graph, 0, SEGMENT_HEAD_PRE).launch_ns,
+                     timing_work(eager, 0, SEGMENT_HEAD_PRE).launch_ns);
+    arena_free(arena);
+}
+
+/* ---- bandwidth ------------------------------------------------------------------------------ */
+
+/* The first transfer of a stream of stage 0. */
+static const struct transfer_origin *first_of(const struct step_system *system, enum stream stream)
+{
+    const struct engine_program *program = &system->engine.programs[0];
+    assert_true(program->counts[stream] > 0);
+    return &system->transfers.origins[program->tasks[stream][0].transfer];
+}
+
+static double moving_s(const struct step_system *system, enum stream stream)
+{
+    const struct transfer_origin *origin = first_of(system, stream);
+    return origin->time_s - origin->latency_s;
+}
+
+/* tp 8 inside a node, dp 4 between nodes: each kind of bandwidth slows its own. */
+static void bytes_take_as_much_longer_where_the_software_says(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    static const struct {
+        const char *more;
+        double nvlink, network;
+    } rows[] = {{"  communication: {nvlink: 50 %}\n", 2.0, 1.0},
+                {"  communication: {network: 80 %}\n", 1.0, 1.25},
+                {"  communication: {nvlink: 90 %, network: 60 %}\n", 1 / 0.9, 1 / 0.6}};
+    const char *parallel = "tp: 8, zero: 1";
+    const struct step_system *usual = system_of(arena, 32, parallel, "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct step_system *system = system_of(arena, 32, parallel, rows[i].more);
+        assert_close(moving_s(system, STREAM_TENSOR),
+                     rows[i].nvlink * moving_s(usual, STREAM_TENSOR), 1e-6);
+        assert_close(moving_s(system, STREAM_DATA_GATHER),
+                     rows[i].network * moving_s(usual, STREAM_DATA_GATHER), 1e-6);
+        assert_close(first_of(system, STREAM_TENSOR)->latency_s,
+                     first_of(usual, STREAM_TENSOR)->latency_s, 1e-12);
+    }
+    arena_free(arena);
+}
+
+/* A message between stages moves at the network's share: its path's cap is cut. */
+static void messages_between_stages_are_slower_too(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *parallel = "tp: 8, pp: 4";
+    const struct step_system *usual = system_of(arena, 32, parallel, "");
+    const struct step_system *slow =
+        system_of(arena, 32, parallel, "  communication: {network: 50 %}\n");
+    assert_close((double)slow->jobs[0].pair.cap_bytes_per_s,
+                 0.5 * (double)usual->jobs[0].pair.cap_bytes_per_s, 1e-9);
+    arena_free(arena);
+}
+
+/* ---- gathers of FSDP ------------------------------------------------------------------------- */
+
+static const struct model *model_of(const struct step_system *system)
+{
+    return &system->jobs[0].is.scenario->model;
+}
+
+/* Llama: qkv, projection, gate and up, down; two norms without biases. */
+static void a_layer_of_llama_has_four_matrices_and_two_norms(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct model *model = model_of(system_of(arena, 8, "zero: 3", ""));
+    const struct layer_tensors count = cost_layer_tensors(model, model_layer(model, 0), 0);
+    assert_int_equal(count.matrices, 4);
+    assert_int_equal(count.vectors, 2);
+    arena_free(arena);
+}
+
+/* The last transfer of stage 0's gathers: a layer's (the first is embedding and head). */
+static const struct transfer_origin *layer_gather(const struct step_system *system)
+{
+    const struct engine_program *program = &system->engine.programs[0];
+    const uint32_t last = program->counts[STREAM_DATA_GATHER] - 1;
+    return &system->transfers.origins[program->tasks[STREAM_DATA_GATHER][last].transfer];
+}
+
+/* On 32 GPUs: the same bytes, in one call or in one for each matrix: what is before the bytes
+ * counts four times. Norms by themselves cost two whole gathers of 8 kB more. */
+static void each_tensor_that_is_gathered_alone_has_its_latency(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *layer = system_of(arena, 32, "zero: 3", "");
+    const struct step_system *matrix =
+        system_of(arena, 32, "zero: 3", "  fsdp: {gathers: matrix}\n");
+    const struct step_system *tensor =
+        system_of(arena, 32, "zero: 3", "  fsdp: {gathers: tensor}\n");
+    const struct transfer_origin *whole = layer_gather(layer);
+    const struct transfer_origin *parts = layer_gather(matrix);
+    const struct transfer_origin *all = layer_gather(tensor);
+    const struct group_shape *group = &layer->jobs[0].groups[GROUP_DATA];
+    struct transfer_quote quarter;
+    struct transfer_quote norm;
+    transfer_quote(&layer->setting, group, COLLECTIVE_ALL_GATHER, whole->bytes / 4, &quarter);
+    transfer_quote(&layer->setting, group, COLLECTIVE_ALL_GATHER, 2 * 4096.0, &norm);
+    assert_close(parts->bytes, whole->bytes, 1e-15);
+    assert_int_equal(parts->calls, 4);
+    assert_close(parts->latency_s, 4 * quarter.latency_s, 1e-12);
+    assert_close(all->bytes, whole->bytes, 1e-12);
+    assert_int_equal(all->calls, 6);
+    assert_close(all->latency_s, 4 * quarter.latency_s + 2 * norm.time_s, 1e-2);
+    assert_true(all->latency_s > parts->latency_s && parts->latency_s > 2 * whole->latency_s);
+    arena_free(arena);
+}
+
+/* 0.5 ms before each of six calls, and 10 us for each of 32 ranks: 0.82 ms. */
+static void each_call_has_the_time_that_the_software_spends_on_it(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *usual =
+        system_of(arena, 32, "zero: 3", "  fsdp: {gathers: tensor}\n");
+    const struct step_system *slow = system_of(
+        arena, 32, "zero: 3", "  fsdp: {gathers: tensor, per_call: 0.5 ms, per_rank: 10 us}\n");
+    assert_close(layer_gather(slow)->latency_s, layer_gather(usual)->latency_s + 6 * 0.82e-3, 1e-9);
+    assert_close(first_of(slow, STREAM_DATA_REDUCE)->latency_s,
+                 first_of(usual, STREAM_DATA_REDUCE)->latency_s + 6 * 0.82e-3, 1e-9);
+    arena_free(arena);
+}
+
+/* A layer that is gathered when it is reached is beside no compute: the step is longer by its
+ * gathers, and they are exposed. */
+static void gathers_without_prefetch_are_exposed(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *none = "  fsdp: {prefetch: 0}\n";
+    const struct step_system *system = system_of(arena, 32, "zero: 3", none);
+    const struct step_result reached = step_of(arena, 32, "zero: 3", none);
+    const double gather_s = layer_gather(system)->time_s;
+    assert_true((double)reached.gpu_ns[CAUSE_EXPOSED_DP] / 32e9 >= 64 * gather_s * 0.99);
+    assert_true(step_of(arena, 32, "zero: 3", "").step_ns < reached.step_ns);
+    arena_free(arena);
+}
+
+/* ---- tensor parallelism in pieces ------------------------------------------------------------ */
+
+/* Sequence parallelism over 8 GPUs, n pieces: the same bytes in n times as many transfers, and the
+ * same work; what is exposed is less, and most with few pieces of one. */
+static void pieces_of_blocks_hide_tensor_parallelism(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *parallel = "tp: 8, sequence_parallel: true";
+    const char *four = "  overlap: {tp_pieces: 4}\n";
+    const char *none = "  overlap: {}\n";
+    const struct step_result whole = step_of(arena, 8, parallel, none);
+    const struct step_result pieces = step_of(arena, 8, parallel, four);
+    const struct step_system *of_whole = system_of(arena, 8, parallel, none);
+    const struct step_system *of_pieces = system_of(arena, 8, parallel, four);
+    const struct volume all = volume_of(of_whole, 0, STREAM_TENSOR, COLLECTIVE_REDUCE_SCATTER);
+    const struct volume cut = volume_of(of_pieces, 0, STREAM_TENSOR, COLLECTIVE_REDUCE_SCATTER);
+    /* 8 microbatches, 32 layers: of 4 sums each the 2 forward are cut; embedding and head are
+     * not. */
+    assert_int_equal(cut.count, all.count + 8 * 3 * 2 * 32);
+    assert_close(cut.bytes, all.bytes, 1e-12);
+    assert_int_equal(pieces.gpu_ns[CAUSE_COMPUTE], whole.gpu_ns[CAUSE_COMPUTE]);
+    assert_true(pieces.gpu_ns[CAUSE_EXPOSED_TP] < whole.gpu_ns[CAUSE_EXPOSED_TP] * 3 / 4);
+    assert_true(pieces.step_ns < whole.step_ns);
+    const struct step_result plain = step_of(arena, 8, "tp: 8", four);
+    assert_int_equal(plain.step_ns, step_of(arena, 8, "tp: 8", none).step_ns);
+    arena_free(arena);
+}
+
+/* ---- experts --------------------------------------------------------------------------------- */
+
+static struct work router_of(struct arena *arena, const char *more, enum segment_kind segment)
+{
+    const struct step_system *system = volume_system(
+        arena, arena_printf(arena,
+                            "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 8\nparallel: {ep: 8}\n"
+                            "batch: {global: 8, micro: 1, sequence_length: 128}\n"
+                            "software:\n  software: inline\n  source: made up\n  attention: fa2\n"
+                            "  gradients: {precision: fp32}\n  host: {per_kernel: 100 us}\n%s",
+                            more));
+    const struct scenario *scenario = system->jobs[0].is.scenario;
+    struct timing *timing = arena_alloc(arena, sizeof *timing);
+    timing_init(scenario, timing);
+    const uint32_t kind = model_kind(&scenario->model, scenario->model.layers - 1);
+    return timing_work(timing, kind, segment);
+}
+
+/* The kernels are short (128 tokens), the host slow: 30 more cost it 3 ms forward, and backward;
+ * for 2 ms more the GPU stands, forward only. */
+static void routing_tokens_takes_kernels_and_waits_for_the_host(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *more = "  experts: {launches: 30, synchronisation: 2 ms}\n";
+    const enum segment_kind there = SEGMENT_ROUTER;
+    const enum segment_kind back = SEGMENT_ROUTER_BACKWARD;
+    assert_int_equal(router_of(arena, more, there).launch_ns,
+                     router_of(arena, "", there).launch_ns + 30 * 100000 + 2000000);
+    assert_int_equal(router_of(arena, more, back).launch_ns,
+                     router_of(arena, "", back).launch_ns + 30 * 100000);
+    assert_int_equal(router_of(arena, more, SEGMENT_EXPERTS).launch_ns,
+                     router_of(arena, "", SEGMENT_EXPERTS).launch_ns);
+    arena_free(arena);
+}
+
+static struct scenario slow_host(double per_kernel_s, double per_tensor_s)
+{
+    return (struct scenario){.gpu = {.memory_bandwidth_bytes_per_s = 1e12,
+                                     .memory_kernel_efficiency = 1.0,
+                                     .launch_s = 0.0},
+                             .software = {.memory_derate = 1.0,
+                                          .host_per_kernel_s = per_kernel_s,
+                                          .expert_tensor_s = per_tensor_s}};
+}
+
+/* 10 kernels of 1 us each in front of one of 1 ms. The host, one launch ahead, needs 5 us for
+ * each: the long one begins after 10 of them, so 40 us more than without, although the host is
+ * done long before the GPU. Prepared one by one, at 2 us, they take 20 us more. A long kernel in
+ * front hides all of it. */
+static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
+{
+    (void)state;
+    const struct kernel little = {
+        .name = "little", .kind = KERNEL_MEMORY, .bytes = 1e7, .launches = 10, .tensors = 10};
+    const struct kernel large = {
+        .name = "large", .kind = KERNEL_MEMORY, .bytes = 1e9, .launches = 1};
+    const struct segment first = {.kernels = {little, large}, .count = 2};
+    const struct segment last = {.kernels = {large, little}, .count = 2};
+    struct scenario scenario = slow_host(5e-6, 0.0);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).busy_ns, 1010000);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 40000);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &last).launch_ns, 0);
+    scenario = slow_host(5e-6, 2e-6);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 60000);
+    scenario.software.has_graphs = true;
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 0);
+}
+
+/* ---- a wrong profile ------------------------------------------------------------------------- */
+
+/* Each key has bounds, and is told by its name. */
+static void what_is_out_of_bounds_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *key;
+    } rows[] = {{"memory_kernels: {derate: 0 %}", "derate"},
+                {"attention_kernels: {derate: 210 %}", "derate"},
+                {"communication: {nvlink: 0 %}", "nvlink"},
+                {"communication: {network: 1.5}", "network"},
+                {"communication: {infiniband: 0.5}", "infiniband"},
+                {"jitter: {spread: -1 %}", "spread"},
+                {"host: {graphs: 3}", "graphs"},
+                {"fsdp: {gathers: bucket}", "bucket"},
+                {"fsdp: {per_call: -1 us}", "per_call"},
+                {"overlap: {tp_pieces: 0}", "tp_pieces"},
+                {"experts: {launches: -4}", "launches"},
+                {"experts: {per_tensor: -1 us}", "per_tensor"},
+                {"experts: {synchronisation: 3}", "synchronisation"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        struct diag *diag = diag_new(arena);
+        const char *text = arena_printf(arena,
+                                        "software: x\nsource: made up\nattention: fa2\n"
+                                        "gradients: {precision: fp32}\n%s\n",
+                                        rows[i].text);
+        const struct doc_node *node = doc_parse(arena, "x.yaml", text, strlen(text), diag);
+        struct software software;
+        struct assumptions assumptions = {.arena = arena};
+        assert_non_null(node);
+        assert_false(software_read(node, &software, &assumptions, diag));
+        char said[4096] = "";
+        FILE *out = fmemopen(said, sizeof said - 1, "w");
+        diag_print(diag, out);
+        fclose(out);
+        assert_non_null(strstr(said, "x.yaml:5:"));
+        assert_non_null(strstr(said, rows[i].key));
+        arena_free(arena);
+    }
+}
+
+/* ---- compute beside communication ------------------------------------------------------------ */
+
+static int64_t interference_ns(struct arena *arena, int gpus, const char *shares)
+{
+    const char *more = arena_printf(arena, "  interference: {%s}\n", shares);
+    return step_of(arena, gpus, "zero: 3", more).gpu_ns[CAUSE_INTERFERENCE];
+}
+
+/* FSDP of 8 GPUs stays in a node and of 16 does not, so that the other share changes nothing. */
+static void collectives_take_the_share_of_where_their_group_lies(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    assert_true(interference_ns(arena, 8, "nvlink: 0, network: 0.2") == 0);
+    assert_true(interference_ns(arena, 8, "nvlink: 0.2, network: 0") > 0);
+    assert_true(interference_ns(arena, 16, "nvlink: 0, network: 0.2") > 0);
+    assert_true(interference_ns(arena, 16, "nvlink: 0.2, network: 0") == 0);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_largest_of_n_is_that_of_the_tables),
+        cmocka_unit_test(all_wait_for_the_slowest_of_them),
+        cmocka_unit_test(kernels_that_stream_memory_take_as_much_longer),
+        cmocka_unit_test(fused_attention_takes_as_much_longer),
+        cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
+        cmocka_unit_test(bytes_take_as_much_longer_where_the_software_says),
+        cmocka_unit_test(messages_between_stages_are_slower_too),
+        cmocka_unit_test(a_layer_of_llama_has_four_matrices_and_two_norms),
+        cmocka_unit_test(each_tensor_that_is_gathered_alone_has_its_latency),
+        cmocka_unit_test(each_call_has_the_time_that_the_software_spends_on_it),
+        cmocka_unit_test(gathers_without_prefetch_are_exposed),
+        cmocka_unit_test(pieces_of_blocks_hide_tensor_parallelism),
+        cmocka_unit_test(routing_tokens_takes_kernels_and_waits_for_the_host),
+        cmocka_unit_test(short_kernels_wait_for_the_host_also_before_long_ones),
+        cmocka_unit_test(collectives_take_the_share_of_where_their_group_lies),
+        cmocka_unit_test(what_is_out_of_bounds_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
