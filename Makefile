@@ -10,8 +10,8 @@ VERSION = 0.1.0
 PREFIX = /usr/local
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check lint assumptions asan bench validate-collectives golden-update install \
-        uninstall setup clean help programs benches flags FORCE
+.PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
+        install uninstall setup clean help programs benches flags FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -40,6 +40,9 @@ asan: ## run every test with the address and undefined-behaviour sanitizers
 bench: benches ## run the speed measurements of tests/bench
 	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
 
+validate: all ## measured runs beside predictions; results/validation.svg
+	@./stoker validate tests/published/runs.csv --plot results/validation
+
 validate-collectives: all ## measured collectives beside predictions; results/collectives.svg
 	@./stoker calibrate collectives tests/published/collectives.yaml --check \
 	    --plot results/collectives
@@ -49,7 +52,7 @@ golden-update: all ## rewrite the expected texts of tests/golden; the commit arg
 
 install: all ## install stoker and its catalogue under PREFIX
 	install -D -m 755 stoker '$(DESTDIR)$(PREFIX)/bin/stoker'
-	@find models topologies scenarios -name '*.yaml' | while read -r file; do \
+	@find models topologies scenarios -name '*.yaml' -o -name '*.csv' | while read -r file; do \
 	    install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/stoker/'"$$file" || exit 1; \
 	done
 

@@ -12,8 +12,12 @@ const struct command commands[] = {
     {"list", "models, GPUs, clusters, scenarios, studies and what else there is", command_list},
     {"show", "one of them with everything it says and what follows from it", command_show},
     {"explain", "the arithmetic of a prediction, number by number", command_explain},
-    {"import", "nccl-tests, NCCL, nvidia-smi and Slurm files as our YAML", command_import},
-    {"calibrate", "a collective library's constants from measured curves", command_calibrate},
+    {"import", "files of Hugging Face, NCCL, nvidia-smi, Slurm as YAML; logs as measured runs",
+     command_import},
+    {"validate", "measured runs of a CSV beside predictions, and how far off they are",
+     command_validate},
+    {"calibrate", "constants from measurements: collectives, GEMMs, attention, whole steps",
+     command_calibrate},
 };
 const uint32_t command_count = sizeof commands / sizeof *commands;
 

@@ -39,6 +39,7 @@ command_function command_list;
 command_function command_show;
 command_function command_explain;
 command_function command_import;
+command_function command_validate;
 command_function command_calibrate;
 
 #endif

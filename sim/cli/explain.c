@@ -33,12 +33,13 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct options_rule rule = {3, 1, 1, "a scenario file"};
+    static const struct options_rule rule = {4, 1, 1, "a scenario file"};
     return options_parse_common(key, argument, state, &rule);
 }
 
 static const struct argp_child children[] = {
     {&options_prediction, 0, NULL, 0},
+    {&options_row, 0, NULL, 0},
     {&options_convention, 0, NULL, 0},
     {&options_general, 0, NULL, 0},
     {NULL, 0, NULL, 0},

@@ -23,6 +23,11 @@ struct import_kind {
     uint32_t accepts; /* options, by BIT */
 };
 
+#define LOG_OPTIONS                                                                              \
+    (BIT(IMPORT_NAME) | BIT(IMPORT_MODEL) | BIT(IMPORT_GPU) | BIT(IMPORT_GPUS) |                 \
+     BIT(IMPORT_GPUS_PER_NODE) | BIT(IMPORT_NETWORK) | BIT(IMPORT_SOFTWARE) | BIT(IMPORT_SKIP) | \
+     BIT(IMPORT_NO_HEADER))
+
 static const struct import_kind kinds[] = {
     {"hf", import_hf, BIT(IMPORT_NAME)},
     {"nccl-tests", import_nccl_tests,
@@ -33,6 +38,8 @@ static const struct import_kind kinds[] = {
      BIT(IMPORT_NAME) | BIT(IMPORT_GPU) | BIT(IMPORT_LIKE) | BIT(IMPORT_NICS) |
          BIT(IMPORT_NIC_BANDWIDTH) | BIT(IMPORT_GPUS_PER_NODE) | BIT(IMPORT_UPLINKS) |
          BIT(IMPORT_OVERSUBSCRIPTION) | BIT(IMPORT_POD_OVERSUBSCRIPTION) | BIT(IMPORT_TOPOLOGY)},
+    {"megatron-log", import_megatron, LOG_OPTIONS},
+    {"torchtitan-log", import_torchtitan, LOG_OPTIONS},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -66,16 +73,27 @@ static const struct argp_option option_list[] = {
      "The same for switches above the leaves (default 1)", 3},
     {"topology", KEY(IMPORT_TOPOLOGY), "NAME", 0,
      "Which topology of a topology.yaml (default: the cluster's default)", 3},
+    {NULL, 0, NULL, 0,
+     "megatron-log, torchtitan-log (and --name, --gpu, --gpus, --gpus-per-node):", 4},
+    {"model", KEY(IMPORT_MODEL), "NAME", 0, "Model of models/llms, instead of the log's shapes", 4},
+    {"network", KEY(IMPORT_NETWORK), "RATE", 0,
+     "Between nodes, of all NICs of a node: \"3200 Gbps\" (default: the GPU's platform)", 4},
+    {"software", KEY(IMPORT_SOFTWARE), "NAME", 0,
+     "Profile of models/software (default: by framework and the log's year)", 4},
+    {"skip", KEY(IMPORT_SKIP), "N", 0,
+     "Lines of steps to leave out (default: a quarter of them, at most 10)", 4},
+    {"no-header", KEY(IMPORT_NO_HEADER), NULL, 0,
+     "Only the line, without the columns' names: to be added to a file", 4},
     {NULL, 0, NULL, 0, "General:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static int64_t parse_count(const char *argument, struct argp_state *state)
+static int64_t parse_count(const char *argument, int64_t least, struct argp_state *state)
 {
     char *end = NULL;
     const long count = strtol(argument, &end, 10);
-    if (end == argument || *end != '\0' || count < 1 || count > COUNT_MAX) {
-        argp_error(state, "'%s' is no count from 1 to %d", argument, COUNT_MAX);
+    if (end == argument || *end != '\0' || count < least || count > COUNT_MAX) {
+        argp_error(state, "'%s' is no count from %d to %d", argument, (int)least, COUNT_MAX);
     }
     return count;
 }
@@ -110,22 +128,27 @@ static void set_option(struct importer *importer, enum import_option option, con
     const char **texts[IMPORT_OPTION_COUNT_] = {
         [IMPORT_CLUSTER] = &importer->cluster,   [IMPORT_NAME] = &importer->name,
         [IMPORT_GPU] = &importer->gpu,           [IMPORT_LIKE] = &importer->like,
-        [IMPORT_TOPOLOGY] = &importer->topology,
+        [IMPORT_TOPOLOGY] = &importer->topology, [IMPORT_MODEL] = &importer->model,
+        [IMPORT_SOFTWARE] = &importer->software,
     };
     int64_t *counts[IMPORT_OPTION_COUNT_] = {
         [IMPORT_GPUS] = &importer->gpus,       [IMPORT_NODES] = &importer->nodes,
         [IMPORT_NICS] = &importer->nics,       [IMPORT_GPUS_PER_NODE] = &importer->gpus_per_node,
-        [IMPORT_UPLINKS] = &importer->uplinks,
+        [IMPORT_UPLINKS] = &importer->uplinks, [IMPORT_SKIP] = &importer->skip,
     };
     double *rates[IMPORT_OPTION_COUNT_] = {
         [IMPORT_NIC_BANDWIDTH] = &importer->nic_bytes_per_s,
         [IMPORT_NVLINK] = &importer->nvlink_bytes_per_s,
+        [IMPORT_NETWORK] = &importer->network_bytes_per_s,
     };
     importer->given |= BIT(option);
+    if (option == IMPORT_NO_HEADER) {
+        return;
+    }
     if (texts[option] != NULL) {
         *texts[option] = argument;
     } else if (counts[option] != NULL) {
-        *counts[option] = parse_count(argument, state);
+        *counts[option] = parse_count(argument, option == IMPORT_SKIP ? 0 : 1, state);
     } else if (rates[option] != NULL) {
         *rates[option] = parse_quantity(argument, DIM_LINK_BYTES_PER_S, state);
     } else if (option == IMPORT_OPERATION) {
@@ -153,12 +176,15 @@ static const struct argp parser = {
     .options = option_list,
     .parser = parse,
     .args_doc = "KIND FILE",
-    .doc = "Turns a file of another tool into YAML on stdout. KIND is one of\n"
+    .doc = "Turns a file of another tool into YAML on stdout, a log into a line of CSV. KIND is "
+           "one of\n"
            "  hf              config.json of Hugging Face: a model\n"
            "  nccl-tests      output of all_reduce_perf and its kin, text or -J: measurements\n"
            "  nccl-topo       NCCL_TOPO_DUMP_FILE of a node: a cluster\n"
            "  topo-m          `nvidia-smi topo -m` of a node: a cluster\n"
            "  slurm-topology  Slurm's topology.conf or topology.yaml: a cluster\n"
+           "  megatron-log    a log of training with Megatron-LM: a run for `stoker validate`\n"
+           "  torchtitan-log  a log of training with torchtitan: the same\n"
            "What the file of a cluster does not say is taken from one of topologies/ and marked as "
            "assumed, to be filled in."
            "\vExamples: stoker import hf config.json --name ours > ours.yaml\n"
@@ -166,7 +192,9 @@ static const struct argp parser = {
            "stoker import nccl-topo system.xml --name ours > ours.yaml; stoker show ./ours.yaml\n"
            "stoker import slurm-topology topology.conf --name ours --gpu h100-sxm5-80gb "
            "--gpus-per-node 8 --nics 8 --nic-bandwidth \"400 Gbps\" --oversubscription 2 > "
-           "ours.yaml",
+           "ours.yaml\n"
+           "stoker import megatron-log train.log --gpu h100-sxm5-80gb > runs.csv; "
+           "stoker validate runs.csv",
     .children = children,
 };
 
@@ -191,7 +219,9 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
     if (nearest != NULL) {
         diag_help(importer->diag, "did you mean '%s'?", nearest);
     } else {
-        diag_help(importer->diag, "hf, nccl-tests, nccl-topo, topo-m or slurm-topology");
+        diag_help(importer->diag,
+                  "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log or "
+                  "torchtitan-log");
     }
     return NULL;
 }
@@ -209,7 +239,7 @@ static bool check_options(const struct importer *importer, const struct import_k
         }
     }
     if (importer->options.is_json) {
-        is_good = diag_add(importer->diag, DIAG_USAGE, NULL, "import writes YAML, not JSON");
+        is_good = diag_add(importer->diag, DIAG_USAGE, NULL, "import writes YAML or CSV, not JSON");
     }
     return is_good;
 }

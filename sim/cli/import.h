@@ -29,6 +29,11 @@ enum import_option {
     IMPORT_OVERSUBSCRIPTION,
     IMPORT_POD_OVERSUBSCRIPTION,
     IMPORT_TOPOLOGY,
+    IMPORT_MODEL,
+    IMPORT_NETWORK,
+    IMPORT_SOFTWARE,
+    IMPORT_SKIP,
+    IMPORT_NO_HEADER,
     IMPORT_OPTION_COUNT_
 };
 
@@ -43,6 +48,9 @@ struct importer {
     double nic_bytes_per_s;    /* of one NIC */
     double nvlink_bytes_per_s; /* of one NVLink, one way */
     double oversubscription, pod_oversubscription;
+    const char *model, *software;
+    double network_bytes_per_s; /* of a node, one way */
+    int64_t skip;               /* lines of steps */
 
     struct arena *arena;
     struct diag *diag;
@@ -56,6 +64,8 @@ import_function import_nccl_tests;
 import_function import_nccl_topo;
 import_function import_topo_m;
 import_function import_slurm;
+import_function import_megatron;
+import_function import_torchtitan;
 
 bool import_has(const struct importer *importer, enum import_option option);
 

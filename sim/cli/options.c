@@ -15,7 +15,16 @@ void options_init(struct options *options, struct cli *cli)
 
 /* ---- general ------------------------------------------------------------- */
 
-enum { KEY_SEED = 0x100, KEY_FOLD, KEY_DB, KEY_CATALOGUE, KEY_JSON, KEY_SET, KEY_CONVENTION };
+enum {
+    KEY_SEED = 0x100,
+    KEY_FOLD,
+    KEY_DB,
+    KEY_CATALOGUE,
+    KEY_JSON,
+    KEY_SET,
+    KEY_CONVENTION,
+    KEY_ROW
+};
 
 static const struct argp_option general_list[] = {
     {"json", KEY_JSON, NULL, 0, "One JSON document instead of text", 0},
@@ -96,6 +105,26 @@ static error_t parse_prediction(int key, char *argument, struct argp_state *stat
 }
 
 const struct argp options_prediction = {.options = prediction_list, .parser = parse_prediction};
+
+/* ---- rows of a table ------------------------------------------------------- */
+
+static const struct argp_option row_list[] = {
+    {"row", KEY_ROW, "ID", 0,
+     "FILE is a CSV of measured runs, as `stoker validate` reads it: take this row's scenario", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_row(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    if (key != KEY_ROW) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    options->row = argument;
+    return 0;
+}
+
+const struct argp options_row = {.options = row_list, .parser = parse_row};
 
 /* ---- convention ------------------------------------------------------------- */
 

@@ -33,6 +33,7 @@ struct options {
     size_t set_capacity;
     const char *db_path;
     const char *catalogue_directory; /* NULL: not given */
+    const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
     bool stores;                     /* false: --no-db */
     bool folds;
@@ -46,6 +47,8 @@ void options_init(struct options *options, struct cli *cli);
 extern const struct argp options_general;
 /* --set --seed --fold */
 extern const struct argp options_prediction;
+/* --row; see cli/row.h */
+extern const struct argp options_row;
 /* --mfu-convention */
 extern const struct argp options_convention;
 /* --db */

@@ -1,6 +1,7 @@
 #include "cli/predict.h"
 
 #include "base/host.h"
+#include "cli/row.h"
 #include "cli/version.h"
 #include "train/run.h"
 
@@ -22,6 +23,12 @@ static void note_study(const struct options *options, const struct doc_node *doc
 struct scenario *predict_load(const struct options *options, const char *path)
 {
     struct cli *cli = options->cli;
+    if (options->row != NULL) {
+        return row_load(options, path);
+    }
+    if (row_is_table(path)) {
+        return row_missing(options, path);
+    }
     const struct doc_node *document = scenario_load_document(cli->arena, path, cli->diag);
     if (document == NULL) {
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "out/screen.h"
+#include "study/band.h"
 
 enum { KEY_NO_DB = 0x200, EXIT_INPUT = 3 };
 
@@ -13,7 +14,7 @@ static const struct argp_option option_list[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct options_rule rule = {4, 1, 1, "a scenario file"};
+    static const struct options_rule rule = {5, 1, 1, "a scenario file"};
     struct options *options = state->input;
     if (key == KEY_NO_DB) {
         options->stores = false;
@@ -23,11 +24,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_convention, 0, NULL, 0},
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
+    {&options_prediction, 0, NULL, 0}, {&options_row, 0, NULL, 0},
+    {&options_convention, 0, NULL, 0}, {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
 };
 
 static const struct argp parser = {
@@ -36,6 +35,7 @@ static const struct argp parser = {
     .args_doc = "FILE",
     .doc = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
            "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
+           "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
            "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
     .children = children,
 };
@@ -51,6 +51,14 @@ static void store_result(const struct options *options, const struct result *res
     }
 }
 
+static const struct band *find_band(const struct options *options, const struct scenario *scenario)
+{
+    struct options silent = *options; /* where it looks has been told */
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    return band_find(options->cli->arena, &catalogue, scenario);
+}
+
 int command_run(struct cli *cli, int argc, char **argv)
 {
     struct options options;
@@ -62,6 +70,7 @@ int command_run(struct cli *cli, int argc, char **argv)
     }
     struct result result;
     predict_result(&options, scenario, &result);
+    result.band = find_band(&options, scenario);
     if (options.is_json) {
         screen_json(&result, stdout);
     } else {

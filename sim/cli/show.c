@@ -1,5 +1,6 @@
 /* stoker show: a file with everything in it, the defaults that hold, and what follows. */
 #include "cli/predict.h"
+#include "cli/row.h"
 #include "cli/show_figures.h"
 #include "cli/show_name.h"
 #include "cli/show_yaml.h"
@@ -46,13 +47,18 @@ static void parse_nodes(struct show *show, const char *argument, struct argp_sta
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct options_rule rule = {3, 1, 2, "a name or a file"};
+    static const struct options_rule rule = {4, 1, 2, "a name or a file"};
     if (key == KEY_NODES) {
         parse_nodes(state->input, argument, state);
         return 0;
     }
     return options_parse_common(key, argument, state, &rule);
 }
+
+static const struct argp_child children[] = {
+    {&options_prediction, 0, NULL, 0}, {&options_row, 0, NULL, 0}, {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
+};
 
 static const struct argp parser = {
     .options = option_list,
@@ -65,8 +71,9 @@ static const struct argp parser = {
         "stored run."
         "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
         "stoker show h100-roce-24k --nodes 2048\n"
-        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"",
-    .children = options_all,
+        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
+        "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
+    .children = children,
 };
 
 /* ---- a part of the catalogue ------------------------------------------------------------ */
@@ -315,6 +322,21 @@ static void print_json(const struct show *show, const struct show_default *defau
     json_end(&json);
 }
 
+/* What the arguments mean; a row of a table is a scenario. */
+static bool find_target(struct show *show, const char *kind)
+{
+    const char *name = show->target.name;
+    if (show->options.row == NULL && row_is_table(name)) {
+        return row_missing(&show->options, name) != NULL;
+    }
+    if (show->options.row != NULL) {
+        show->target.kind = SHOW_SCENARIO;
+        return true;
+    }
+    return show_name_find(show->options.cli->arena, &show->catalogue, kind, &show->target,
+                          show->options.cli->diag);
+}
+
 int command_show(struct cli *cli, int argc, char **argv)
 {
     struct show show = {.nodes = 0};
@@ -325,7 +347,7 @@ int command_show(struct cli *cli, int argc, char **argv)
     show.catalogue = options_catalogue(&show.options);
     show.target.name = show.options.arguments[has_kind ? 1 : 0];
     sheet_init(&show.sheet, cli->arena);
-    if (!show_name_find(cli->arena, &show.catalogue, kind, &show.target, cli->diag)) {
+    if (!find_target(&show, kind)) {
         return EXIT_INPUT;
     }
     if (show.nodes > 0 && show.target.kind != CATALOGUE_CLUSTER) {

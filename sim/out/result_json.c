@@ -171,6 +171,43 @@ static void put_conventions(struct json *json, const struct result *result)
     json_text(json, "mfu_convention", flop_convention_names[asked]);
 }
 
+/* Low and high of a figure that is in proportion to the step time, or to its inverse. */
+static void put_range(struct json *json, const char *key, double low, double high)
+{
+    json_object_open(json, key);
+    json_number(json, "p10", low);
+    json_number(json, "p90", high);
+    json_object_close(json);
+}
+
+static void put_band(struct json *json, const struct result *result)
+{
+    static const struct band none = {.like = "", .reason = "it was not asked for"};
+    const struct band *band = result->band != NULL ? result->band : &none;
+    const struct step_result *step = &result->step;
+    const double step_s = (double)step->step_ns * 1e-9;
+    const double least = band->votes > 0 ? 1 / band->high : 0; /* of rates */
+    const double most = band->votes > 0 ? 1 / band->low : 0;
+    json_object_open(json, "band");
+    json_bool(json, "is_known", band->votes > 0);
+    json_text(json, "reason", band->reason);
+    json_text(json, "class", band->like);
+    json_integer(json, "votes", band->votes);
+    json_integer(json, "sources", band->sources);
+    put_range(json, "measured_over_predicted", band->low, band->high);
+    put_range(json, "step_s", step_s * band->low, step_s * band->high);
+    put_range(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu * least,
+              step->tokens_per_s_per_gpu * most);
+    put_range(json, "mfu", step->mfu * least, step->mfu * most);
+    put_range(json, "days", result->run.days * band->low, result->run.days * band->high);
+    json_array_open(json, "outside");
+    for (uint32_t i = 0; i < band->outside_count; i++) {
+        json_text(json, NULL, band->outside[i]);
+    }
+    json_array_close(json);
+    json_object_close(json);
+}
+
 static void put_members(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
@@ -185,6 +222,7 @@ static void put_members(struct json *json, const struct result *result)
     json_number(json, "mfu", step->mfu);
     json_number(json, "mfu_full_attention", step->mfu_full_attention);
     json_number(json, "hfu", step->hfu);
+    put_band(json, result);
     put_conventions(json, result);
     json_integer(json, "tokens_per_step", step->model_flop_tokens);
     json_number(json, "flop_per_token_causal", step->flop_per_token_causal);

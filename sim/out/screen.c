@@ -187,6 +187,44 @@ static void print_headline(const struct result *result, struct arena *arena, FIL
     print_indented(list, out);
 }
 
+static const char *duration(struct arena *arena, double seconds)
+{
+    char text[32];
+    units_format_duration(seconds, text, sizeof text);
+    return arena_strdup(arena, text);
+}
+
+/* The headline times the spread of errors, and what speaks against it. */
+static void print_band(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct band *band = result->band;
+    const struct step_result *step = &result->step;
+    const double step_s = (double)step->step_ns * 1e-9;
+    if (band == NULL) {
+        return;
+    }
+    if (band->votes == 0) {
+        fprintf(out, "no band: %s\n\n", band->reason);
+        return;
+    }
+    fputs("p10 to p90: ", out);
+    if (result->run.is_asked) {
+        fprintf(out, "%.1f to %.1f days, ", result->run.days * band->low,
+                result->run.days * band->high);
+    }
+    fprintf(out, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
+            100 * step->mfu / band->high, 100 * step->mfu / band->low,
+            screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
+            screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
+            duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+    fprintf(out, "as measured in %u runs of %u %s (%s)", band->votes, band->sources,
+            band->sources == 1 ? "source" : "sources", band->like);
+    for (uint32_t i = 0; i < band->outside_count; i++) {
+        fprintf(out, "%s%s", i == 0 ? "; outside what was validated: " : ", ", band->outside[i]);
+    }
+    fputs("\n\n", out);
+}
+
 void screen_causes(const struct result *result, struct arena *arena, FILE *out)
 {
     const struct step_result *step = &result->step;
@@ -365,6 +403,7 @@ void screen_run(const struct result *result, struct arena *arena, FILE *out)
 {
     print_title(result->scenario, arena, out);
     print_headline(result, arena, out);
+    print_band(result, arena, out);
     screen_causes(result, arena, out);
     print_jobs(&result->step, arena, out);
     print_memory(&result->step, arena, out);

@@ -3,12 +3,11 @@
 #include "study/published_rows.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "plan/memory.h"
 #include "spec/scenario.h"
 
 #include <string.h>
-
-enum { SETS_MAX = 32 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -21,8 +20,33 @@ static bool is_recompute_unknown(const struct published_table *table, uint32_t r
            strstr(published_text(table, row, "assumed"), "recompute") != NULL;
 }
 
+/* The row's own assignments, those of overrides for its files, and a change. Overrides come after
+ * the row's: a fitted constant is not the row's to say. */
+static const char **assignments(struct arena *arena, const struct published_scenario *made,
+                                const struct published_base *base, const char *change,
+                                uint32_t *count)
+{
+    const size_t most = (size_t)made->set_count + base->override_count + 1;
+    const char **sets = arena_array(arena, most, sizeof *sets);
+    *count = made->set_count;
+    memcpy(sets, made->sets, made->set_count * sizeof *sets);
+    for (uint32_t i = 0; i < base->override_count; i++) {
+        const char *file = base->overrides[i].file;
+        if (file == NULL) {
+            continue;
+        }
+        if (strcmp(file, made->software) == 0 || strcmp(file, made->gpu) == 0) {
+            sets[(*count)++] = base->overrides[i].assignment;
+        }
+    }
+    if (change != NULL) {
+        sets[(*count)++] = change;
+    }
+    return sets;
+}
+
 static struct scenario *resolve(struct arena *arena, const struct published_scenario *made,
-                                const struct catalogue *catalogue, const char *change,
+                                const struct published_base *base, const char *change,
                                 struct diag *diag)
 {
     const struct doc_node *document =
@@ -30,13 +54,9 @@ static struct scenario *resolve(struct arena *arena, const struct published_scen
     if (document == NULL) {
         return NULL;
     }
-    const char *sets[SETS_MAX + 1];
-    uint32_t count = made->set_count;
-    memcpy(sets, made->sets, made->set_count * sizeof *sets);
-    if (change != NULL) {
-        sets[count++] = change;
-    }
-    return scenario_resolve(arena, document, catalogue, sets, count, diag);
+    uint32_t count;
+    const char *const *sets = assignments(arena, made, base, change, &count);
+    return scenario_resolve(arena, document, base->catalogue, sets, count, diag);
 }
 
 /* Which states a hybrid shards over how many ranks is not stated. */
@@ -64,29 +84,102 @@ static const char *change_of(struct arena *arena, const struct published_table *
                : NULL;
 }
 
-struct scenario *published_resolve(struct arena *arena, const struct published_table *table,
-                                   uint32_t row, const struct catalogue *catalogue,
-                                   struct published_scenario *made, struct diag *diag)
+/* With what overrides of all rows say left out. *change: what was made to fit, or NULL. */
+static struct scenario *settle(struct arena *arena, const struct published_table *table,
+                               uint32_t row, const struct published_base *base,
+                               struct published_scenario *made, const char **change,
+                               struct diag *diag)
 {
-    *made = published_scenario(arena, table, row, catalogue);
-    struct scenario *scenario =
-        made->text != NULL ? resolve(arena, made, catalogue, NULL, diag) : NULL;
+    *made = published_scenario(arena, table, row, base->catalogue);
+    *change = NULL;
+    struct scenario *scenario = made->text != NULL ? resolve(arena, made, base, NULL, diag) : NULL;
     if (scenario == NULL || (memory_check(scenario).fits && !is_group_unknown(table, row))) {
         return scenario;
     }
     for (uint32_t step = 0;; step++) {
-        const char *change = change_of(arena, table, row, scenario, step);
+        const char *next_change = change_of(arena, table, row, scenario, step);
         struct scenario *next =
-            change != NULL ? resolve(arena, made, catalogue, change, diag) : NULL;
+            next_change != NULL ? resolve(arena, made, base, next_change, diag) : NULL;
         if (next == NULL) {
             return scenario;
         }
         if (memory_check(next).fits) {
             made->filled = arena_printf(arena, "%s%s%s, the least that fits", made->filled,
-                                        made->filled[0] == '\0' ? "" : ", ", change);
+                                        made->filled[0] == '\0' ? "" : ", ", next_change);
+            *change = next_change;
             return next;
         }
     }
+}
+
+/* ---- overrides of all rows ------------------------------------------------------------ */
+
+/* Assignments that a scenario took, and those to be tried on it. */
+struct trial {
+    struct arena *arena;
+    struct published_scenario *made;
+    const struct published_base *base;
+    const char **sets; /* taken; with room for all */
+    uint32_t count;
+    const char **wanted;
+    uint32_t wanted_count;
+    struct scenario *scenario;
+};
+
+/* True when the scenario takes `size` more from number `first` on, all together. */
+static bool take(struct trial *trial, uint32_t first, uint32_t size)
+{
+    struct arena *arena = trial->arena;
+    struct diag *unheard = diag_new(arena);
+    const char *text = trial->made->text;
+    const struct doc_node *document =
+        doc_parse(arena, trial->made->id, text, strlen(text), unheard);
+    memcpy(&trial->sets[trial->count], &trial->wanted[first], size * sizeof *trial->wanted);
+    struct scenario *next = scenario_resolve(arena, document, trial->base->catalogue, trial->sets,
+                                             trial->count + size, unheard);
+    if (next == NULL) {
+        return false;
+    }
+    trial->scenario = next;
+    trial->count += size;
+    return true;
+}
+
+/* All at once where they are taken; else one by one, and those noted that are refused. */
+static struct scenario *apply_to_all(struct arena *arena, struct published_scenario *made,
+                                     const struct published_base *base, const char *change,
+                                     struct scenario *scenario)
+{
+    struct trial trial = {.arena = arena, .made = made, .base = base, .scenario = scenario};
+    trial.wanted = arena_array(arena, base->override_count + (size_t)1, sizeof *trial.wanted);
+    for (uint32_t i = 0; i < base->override_count; i++) {
+        if (base->overrides[i].file == NULL) {
+            trial.wanted[trial.wanted_count++] = base->overrides[i].assignment;
+        }
+    }
+    if (trial.wanted_count == 0) {
+        return scenario;
+    }
+    sim_assert(trial.wanted_count <= PUBLISHED_FOR_ALL_MAX);
+    trial.sets = assignments(arena, made, base, change, &trial.count);
+    if (take(&trial, 0, trial.wanted_count)) {
+        return trial.scenario;
+    }
+    for (uint32_t i = 0; i < trial.wanted_count; i++) {
+        if (!take(&trial, i, 1)) {
+            made->refused |= UINT64_C(1) << i;
+        }
+    }
+    return trial.scenario;
+}
+
+struct scenario *published_resolve(struct arena *arena, const struct published_table *table,
+                                   uint32_t row, const struct published_base *base,
+                                   struct published_scenario *made, struct diag *diag)
+{
+    const char *change;
+    struct scenario *scenario = settle(arena, table, row, base, made, &change, diag);
+    return scenario != NULL ? apply_to_all(arena, made, base, change, scenario) : NULL;
 }
 
 /* ---- measured memory ------------------------------------------------------------------ */

@@ -1,11 +1,12 @@
-/* Tables first: what the words of the columns stand for, and how blanks are filled; then a writer
- * of YAML.
+/* A writer of YAML.
  *
  * The rules for blanks are those of shared/validation/README.md: recompute none, flash
  * attention from 2023 on, micro-batch 1, virtual stages the largest number that divides the layers
  * of a stage, at most 4; network the platform's.
  */
 #include "study/published_rows.h"
+#include "study/published_recipes.h"
+#include "study/published_words.h"
 
 #include "base/arena.h"
 #include "spec/text_file.h"
@@ -13,118 +14,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { SETS_MAX = 16 };
-
-/* ---- what the words stand for --------------------------------------------------------- */
-
-/* A platform: its topology, GPU, NICs of a node, and what its network is when not stated. */
-struct platform_row {
-    const char *gpu;
-    const char *cluster, *file; /* of topologies/ and models/gpus/ */
-    int nics;
-    double gbps;     /* of a node, when blank */
-    const char *set; /* what else is different; NULL: nothing */
-};
-static const struct platform_row platforms[] = {
-    {"V100-32GB-SXM", "v100-100", "v100-sxm2-32gb", 4, 400, NULL},
-    {"A100-40GB-SXM", "a100-40gb-1600", "a100-sxm4-40gb", 8, 1600, NULL},
-    {"A100-80GB-SXM", "a100-80gb-1600", "a100-sxm4-80gb", 8, 1600, NULL},
-    {"H100-80GB-SXM", "h100-3200", "h100-sxm5-80gb", 8, 3200, NULL},
-    {"H100-96GB-HBM2e-500W", "h100-3200", "h100-96gb-hbm2e", 8, 3200, NULL},
-    {"H200-141GB-SXM", "h200-3200", "h200-sxm-141gb", 8, 3200, NULL},
-    {"H800-80GB-SXM", "h100-3200", "h800-sxm5-80gb", 8, 3200,
-     "cluster.scale_up.bandwidth=200 GB/s"},
-    {"B200", "b200-3200", "b200-sxm", 8, 3200, NULL},
-    {"B300", "b200-3200", "b300-sxm", 8, 6400, NULL},
-    {"GB200", "gb200-64of72", "gb200-nvl72", 4, 1600, NULL},
-    {"GB300", "gb200-64of72", "gb300-nvl72", 4, 3200, NULL},
-};
-
-/* Profile of a framework from a year on, of a precision or ("") of all; the last row that
- * applies counts. */
-struct software_row {
-    const char *framework;
-    int year;
-    const char *precision;
-    const char *file;
-};
-static const struct software_row profiles[] = {
-    {"megatron", 0, "", "megatron-2021"},
-    {"megatron", 2022, "", "megatron-2022"},
-    {"megatron", 2023, "", "megatron-2023"},
-    {"megatron", 2024, "", "megatron-2024"},
-    {"megatron", 2025, "", "megatron-2025"},
-    {"megatron", 2026, "", "megatron-2026"},
-    {"megatron-deepspeed", 0, "", "megatron-deepspeed-2021"},
-    {"megatron-deepspeed", 2022, "", "megatron-deepspeed-2022"},
-    /* Its bf16 came with another optimizer: that of the 2022 profile. */
-    {"megatron-deepspeed", 0, "bf16", "megatron-deepspeed-2022"},
-    {"gpt-neox", 0, "", "gpt-neox-2022"},
-    {"deepspeed-zero3", 0, "", "deepspeed-zero3-2021"},
-    {"deepspeed-zero3", 2023, "", "deepspeed-zero3-2023"},
-    {"fairscale", 0, "", "fairscale-2023"},
-    {"internevo", 0, "", "internevo-2023"},
-    {"llm-foundry-fsdp", 0, "", "llm-foundry-fsdp-2024"},
-    {"torchtitan", 0, "", "torchtitan-2024"},
-    {"torchtitan", 2025, "", "torchtitan-2025"},
-    {"maxtext", 0, "", "maxtext-2025"},
-    {"paxml", 0, "", "paxml-2024"},
-    {"deepseek", 0, "", "deepseek-2024"},
-};
-
-/* Models that the columns do not describe: latent attention, width of heads, sinks, first dense
- * layers. By the beginning of the name. */
-static const char *const catalogued[][2] = {
-    {"DeepSeek-V3", "deepseek-v3"},          {"Kimi K2", "kimi-k2"},
-    {"gpt-oss-120b", "gpt-oss-120b"},        {"Qwen3-30B-A3B", "qwen3-30b-a3b"},
-    {"Qwen3-235B-A22B", "qwen3-235b-a22b"},  {"Grok-1", "grok-1"},
-    {"Llama 4 Maverick", "llama4-maverick"},
-};
-
-/* What a family has beside its shapes; by the model's name or the family. */
-struct family_row {
-    const char *name;
-    const char *norm, *positions;
-    bool has_biases;
-    int dropout_until; /* the last year in which it was trained with dropout */
-};
-static const struct family_row families[] = {
-    {"Nemotron", "layernorm", "rotary", false, 0}, {"gpt", "layernorm", "learned", true, 2022},
-    {"mpt", "layernorm", "learned", false, 0},     {"llama", "rmsnorm", "rotary", false, 0},
-    {"moe", "rmsnorm", "rotary", false, 0},
-};
-
-/* ZeRO stage by the column, of a framework or ("") of all; blanks too. The first that fits. */
-struct zero_row {
-    const char *word;
-    const char *framework;
-    int zero;
-};
-static const struct zero_row zero_words[] = {
-    {"0", "", 0},         {"1", "", 1},
-    {"2", "", 2},         {"3", "", 3},
-    {"fsdp-full", "", 3}, {"hsdp", "", 3},
-    {"", "megatron", 0},  {"", "megatron-deepspeed", 1}, /* the fork's configurations use it */
-    {"", "fairscale", 0}, {"", "deepspeed-zero3", 3},
-};
-
-/* Sources whose launch scripts accumulate and reduce gradients in bf16 (grad_reduce_in_fp32 =
- * False: scripts/performance of NVIDIA-NeMo/Megatron-Bridge, the recipes of NVIDIA/NeMo, and
- * MLPerf's on them). By the beginning of the source. */
-static const char *const bf16_gradients[] = {"NeMo", "DGXC", "Megatron-Bridge", "MLPerf"};
-
-/* Megatron's words for what it recomputes, in the notes, and ours. */
-static const char *const module_words[][2] = {
-    {"core_attn", "core-attention"},
-    {"layernorm", "norm"},
-    {"moe_act", "activation"},
-    {"mla_up_proj", "mla-up"},
-    {"\"mlp\"", "mlp"},
-    {"\"moe\"", "moe"},
-    {"shared_experts", "shared-experts"},
-};
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+enum { SETS_MAX = 32, YEAR_NEWEST = 9999 };
 
 /* ---- writing a scenario --------------------------------------------------------------- */
 
@@ -136,6 +26,8 @@ struct maker {
     const char *text;
     const char *filled;
     const char *skipped;
+    struct published_wrong wrong;
+    const char *software, *gpu; /* files of the catalogue */
     const char *sets[SETS_MAX];
     uint32_t set_count;
 };
@@ -162,6 +54,19 @@ static void skip(struct maker *maker, const char *why)
     maker->skipped = maker->skipped == NULL ? why : maker->skipped;
 }
 
+/* A word that the tables do not have; `nearest` may be NULL. */
+static void refuse(struct maker *maker, const char *column, const char *why, const char *nearest,
+                   const char *known)
+{
+    if (maker->skipped == NULL) {
+        maker->skipped = why;
+        maker->wrong.column = column;
+        maker->wrong.help = nearest != NULL
+                                ? arena_printf(maker->arena, "did you mean '%s'?", nearest)
+                                : arena_printf(maker->arena, "there are %s", known);
+    }
+}
+
 static void set(struct maker *maker, const char *assignment)
 {
     if (maker->set_count < SETS_MAX) {
@@ -174,6 +79,13 @@ static const char *word(const struct maker *maker, const char *column)
     return published_text(maker->table, maker->row, column);
 }
 
+/* A file of the catalogue. */
+static bool is_catalogued(const struct maker *maker, enum catalogue_kind kind, const char *name)
+{
+    return name[0] != '\0' && strchr(name, '/') == NULL &&
+           catalogue_find(maker->arena, maker->catalogue, catalogue_folders[kind], name) != NULL;
+}
+
 static bool is_word(const struct maker *maker, const char *column, const char *wanted)
 {
     return strcmp(word(maker, column), wanted) == 0;
@@ -182,6 +94,22 @@ static bool is_word(const struct maker *maker, const char *column, const char *w
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* As YAML writes text. */
+static const char *quoted(const struct maker *maker, const char *from)
+{
+    char *text = arena_alloc(maker->arena, 2 * strlen(from) + 3);
+    char *to = text;
+    *to++ = '\'';
+    for (; *from != '\0'; from++) {
+        *to++ = (unsigned char)*from < ' ' ? ' ' : *from;
+        if (*from == '\'') {
+            *to++ = '\'';
+        }
+    }
+    *to = '\'';
+    return text;
 }
 
 /* A count; blank or not a number: `blank`. */
@@ -201,6 +129,12 @@ static int64_t need_count(struct maker *maker, const char *column)
     return value > 0 ? value : 1;
 }
 
+/* Not stated: the newest. */
+static int64_t year_of(const struct maker *maker)
+{
+    return count_of(maker, "framework_year", YEAR_NEWEST);
+}
+
 static int64_t fill_count(struct maker *maker, const char *column, const char *name, int64_t blank)
 {
     const int64_t value = count_of(maker, column, 0);
@@ -215,12 +149,25 @@ static int64_t fill_count(struct maker *maker, const char *column, const char *n
 
 /* ---- the model ------------------------------------------------------------------------ */
 
+/* NULL: the columns are all there is. */
+static const struct source_row *source_of(const struct maker *maker)
+{
+    for (size_t i = 0; i < published_source_count; i++) {
+        if (begins(word(maker, "source"), published_sources[i].source) &&
+            begins(word(maker, "framework"), published_sources[i].framework) &&
+            begins(word(maker, "model_name"), published_sources[i].model)) {
+            return &published_sources[i];
+        }
+    }
+    return NULL;
+}
+
 static const struct family_row *family_of(const struct maker *maker)
 {
-    for (size_t i = 0; i < LENGTH(families); i++) {
-        if (begins(word(maker, "model_name"), families[i].name) ||
-            is_word(maker, "family", families[i].name)) {
-            return &families[i];
+    for (size_t i = 0; i < published_family_count; i++) {
+        if (begins(word(maker, "model_name"), published_families[i].name) ||
+            is_word(maker, "family", published_families[i].name)) {
+            return &published_families[i];
         }
     }
     return NULL;
@@ -229,11 +176,10 @@ static const struct family_row *family_of(const struct maker *maker)
 /* Of a model that the catalogue has; false: it has not. */
 static bool put_catalogued(struct maker *maker)
 {
-    for (size_t i = 0; i < LENGTH(catalogued); i++) {
-        if (begins(word(maker, "model_name"), catalogued[i][0]) &&
-            catalogue_find(maker->arena, maker->catalogue, catalogue_folders[CATALOGUE_MODEL],
-                           catalogued[i][1]) != NULL) {
-            put(maker, "model: %s\n", catalogued[i][1]);
+    for (size_t i = 0; i < published_model_count; i++) {
+        if (begins(word(maker, "model_name"), published_models[i][0]) &&
+            is_catalogued(maker, CATALOGUE_MODEL, published_models[i][1])) {
+            put(maker, "model: %s\n", published_models[i][1]);
             set(maker, arena_printf(maker->arena, "model.layers=%lld",
                                     (long long)need_count(maker, "layers")));
             if (strstr(word(maker, "notes"), "w/o MTP") != NULL) {
@@ -243,6 +189,18 @@ static bool put_catalogued(struct maker *maker)
         }
     }
     return false;
+}
+
+/* A user's own run: a name of the catalogue instead of shapes. */
+static bool put_named(struct maker *maker)
+{
+    const char *name = word(maker, "model_name");
+    if (word(maker, "hidden")[0] != '\0' || word(maker, "layers")[0] != '\0' ||
+        !is_catalogued(maker, CATALOGUE_MODEL, name)) {
+        return false;
+    }
+    put(maker, "model: %s\n", name);
+    return true;
 }
 
 static void put_experts(struct maker *maker)
@@ -256,14 +214,32 @@ static void put_experts(struct maker *maker)
     }
 }
 
-static void put_model(struct maker *maker)
+/* A user's name that the catalogue has not, or a description that lacks the family. */
+static void refuse_model(struct maker *maker)
 {
-    const struct family_row *family = family_of(maker);
-    if (family == NULL) {
-        skip(maker, "its family of models is not known");
+    const char *name = word(maker, "model_name");
+    if (word(maker, "hidden")[0] != '\0') {
+        refuse(maker, "family", "its family of models is not known", NULL,
+               "gpt, mpt, llama and moe");
         return;
     }
-    if (put_catalogued(maker)) {
+    uint32_t count = 0;
+    const char *const *names =
+        catalogue_list(maker->arena, maker->catalogue, catalogue_folders[CATALOGUE_MODEL], &count);
+    refuse(maker, "model_name",
+           arena_printf(maker->arena, "hidden is blank, and there is no model '%s'", name),
+           diag_nearest(name, names, count), "those of `stoker list models`");
+}
+
+static void put_model(struct maker *maker)
+{
+    if (put_named(maker) || put_catalogued(maker)) {
+        return;
+    }
+    const struct family_row *family = family_of(maker);
+    const bool is_name_only = word(maker, "family")[0] == '\0' && word(maker, "hidden")[0] == '\0';
+    if (family == NULL || is_name_only) {
+        refuse_model(maker);
         return;
     }
     const int64_t hidden = need_count(maker, "hidden");
@@ -275,8 +251,10 @@ static void put_model(struct maker *maker)
     if (hidden % heads != 0) {
         skip(maker, "heads do not divide hidden");
     }
-    const bool has_dropout = count_of(maker, "framework_year", 0) <= family->dropout_until;
-    put(maker, "model:\n  model: published\n  source: '%s'\n", word(maker, "source"));
+    const struct source_row *source = source_of(maker);
+    const bool has_dropout =
+        year_of(maker) <= family->dropout_until || (source != NULL && source->has_dropout);
+    put(maker, "model:\n  model: published\n  source: %s\n", quoted(maker, word(maker, "source")));
     put(maker, "  layers: %lld\n  hidden: %lld\n  ffn_hidden: %lld\n  heads: %lld\n",
         (long long)need_count(maker, "layers"), (long long)hidden, (long long)ffn,
         (long long)heads);
@@ -293,11 +271,22 @@ static void put_model(struct maker *maker)
 
 /* ---- machine and software ------------------------------------------------------------- */
 
+static const char *comma_list(const struct maker *maker, const char *const *words, size_t count)
+{
+    const char *text = "";
+    for (size_t i = 0; i < count; i++) {
+        text = arena_printf(maker->arena, "%s%s%s", text, i == 0 ? "" : ", ", words[i]);
+    }
+    return text;
+}
+
 static void put_cluster(struct maker *maker)
 {
-    for (size_t i = 0; i < LENGTH(platforms); i++) {
-        const struct platform_row *platform = &platforms[i];
-        if (!is_word(maker, "gpu", platform->gpu)) {
+    const char **words = arena_alloc(maker->arena, published_platform_count * sizeof *words);
+    for (size_t i = 0; i < published_platform_count; i++) {
+        const struct platform_row *platform = &published_platforms[i];
+        words[i] = platform->gpu;
+        if (!is_word(maker, "gpu", platform->gpu) && !is_word(maker, "gpu", platform->file)) {
             continue;
         }
         double gbps = 0;
@@ -307,39 +296,116 @@ static void put_cluster(struct maker *maker)
         }
         put(maker, "cluster: %s\ngpu: %s\ngpus: %lld\n", platform->cluster, platform->file,
             (long long)need_count(maker, "gpus"));
-        set(maker, arena_printf(maker->arena, "cluster.gpus_per_node=%lld",
-                                (long long)need_count(maker, "gpus_per_node")));
+        const int64_t per_node = count_of(maker, "gpus_per_node", 0);
+        if (per_node > 0) {
+            set(maker,
+                arena_printf(maker->arena, "cluster.gpus_per_node=%lld", (long long)per_node));
+        }
         set(maker, arena_printf(maker->arena, "cluster.nics.count=%d", platform->nics));
         set(maker,
             arena_printf(maker->arena, "cluster.nics.bandwidth=%g Gbps", gbps / platform->nics));
         if (platform->set != NULL) {
             set(maker, platform->set);
         }
+        const struct source_row *source = source_of(maker);
+        if (source != NULL && source->set != NULL) {
+            set(maker, source->set);
+        }
+        maker->gpu = platform->file;
         return;
     }
-    skip(maker, arena_printf(maker->arena, "GPU '%s' is not known", word(maker, "gpu")));
+    const char *gpu = word(maker, "gpu");
+    refuse(maker, "gpu", arena_printf(maker->arena, "GPU '%s' is not known", gpu),
+           diag_nearest(gpu, words, published_platform_count),
+           comma_list(maker, words, published_platform_count));
+}
+
+/* The profile's file; a framework may name it itself. NULL: there is none. */
+static const char *profile_of(const struct maker *maker)
+{
+    const char *chosen = NULL;
+    for (size_t i = 0; i < published_profile_count; i++) {
+        const struct software_row *row = &published_profiles[i];
+        if (is_word(maker, "framework", row->framework) && year_of(maker) >= row->year &&
+            (row->precision[0] == '\0' || is_word(maker, "precision", row->precision))) {
+            chosen = row->file;
+        }
+    }
+    const char *name = word(maker, "framework");
+    return chosen == NULL && is_catalogued(maker, CATALOGUE_SOFTWARE, name) ? name : chosen;
+}
+
+static void refuse_software(struct maker *maker)
+{
+    const char **words = arena_alloc(maker->arena, published_profile_count * sizeof *words);
+    size_t count = 0;
+    for (size_t i = 0; i < published_profile_count; i++) {
+        if (count == 0 || strcmp(words[count - 1], published_profiles[i].framework) != 0) {
+            words[count++] = published_profiles[i].framework; /* they stand together */
+        }
+    }
+    const char *name = word(maker, "framework");
+    refuse(maker, "framework", arena_printf(maker->arena, "framework '%s' has no profile", name),
+           diag_nearest(name, words, (uint32_t)count), comma_list(maker, words, count));
+}
+
+/* What rows of torchtitan say beside the profile: whether they were compiled (fp8 rows are,
+ * although the column may be 0: docs/float8.md of https://github.com/pytorch/torchtitan wants it)
+ * and whether tensor parallelism was asynchronous. With scales of rows FSDP gathers 16 bits
+ * (torchao/float8/README.md of https://github.com/pytorch/ao).
+ * ASSUMES: asynchronous, it hides what the backward pass can hide; the pieces of torch's
+ * fused_all_gather_matmul are not simulated. */
+static void put_torchtitan(struct maker *maker)
+{
+    const int64_t tp = count_of(maker, "tp", 1);
+    if (!is_word(maker, "framework", "torchtitan")) {
+        return;
+    }
+    if (is_word(maker, "torch_compile", "0") && !is_word(maker, "precision", "fp8")) {
+        set(maker, "software.fusion.bias_activation=false");
+        set(maker, "software.fusion.dropout_add=false");
+        set(maker, "software.fusion.norm=false");
+    }
+    if (is_word(maker, "async_tp", "0") && tp > 1) {
+        set(maker, "software.overlap.tp_backward=false");
+    }
+    if (is_word(maker, "fp8_recipe", "rowwise")) {
+        set(maker, "software.fp8.gathers_parameters=false");
+    }
+}
+
+/* Composer's mixed_precision PURE reduces in bf16: gradients are joined and divided in 16 bits. */
+static void put_llm_foundry(struct maker *maker)
+{
+    if (is_word(maker, "framework", "llm-foundry-fsdp") &&
+        strstr(word(maker, "notes"), "MP mode PURE") != NULL) {
+        set(maker, "software.gradients.precision=bf16");
+        set(maker, "software.fsdp.gradient_copies=8 B");
+    }
 }
 
 static void put_software(struct maker *maker)
 {
-    const struct software_row *chosen = NULL;
-    const int64_t year = count_of(maker, "framework_year", 0);
-    for (size_t i = 0; i < LENGTH(profiles); i++) {
-        const struct software_row *row = &profiles[i];
-        if (is_word(maker, "framework", row->framework) && year >= row->year &&
-            (row->precision[0] == '\0' || is_word(maker, "precision", row->precision))) {
-            chosen = row;
-        }
-    }
+    const char *chosen = profile_of(maker);
     if (chosen == NULL) {
-        skip(maker,
-             arena_printf(maker->arena, "framework '%s' has no profile", word(maker, "framework")));
+        refuse_software(maker);
         return;
     }
-    put(maker, "software: %s\n", chosen->file);
+    if (word(maker, "framework_year")[0] == '\0') {
+        fill(maker, arena_printf(maker->arena, "software %s", chosen));
+    }
+    const int64_t year = year_of(maker);
+    maker->software = chosen;
+    put(maker, "software: %s\n", chosen);
+    put_torchtitan(maker);
+    put_llm_foundry(maker);
+    const struct source_row *source = source_of(maker);
     if (is_word(maker, "flash_attention", "0")) {
         set(maker, "software.attention=unfused");
-    } else if (word(maker, "flash_attention")[0] == '\0') {
+    } else if (word(maker, "flash_attention")[0] == '\0' && source != NULL &&
+               source->attention != NULL) {
+        set(maker, arena_printf(maker->arena, "software.attention=%s", source->attention));
+    } else if (word(maker, "flash_attention")[0] == '\0' && year < YEAR_NEWEST) {
         fill(maker, year >= 2023 ? "flash attention" : "unfused attention");
         set(maker, year >= 2023 ? "software.attention=fa2" : "software.attention=unfused");
     }
@@ -367,7 +433,7 @@ static void put_layers(struct maker *maker, int64_t chunks)
 {
     int64_t left = count_of(maker, "layers", 0);
     const int64_t most = (left + chunks - 1) / chunks;
-    if (!is_word(maker, "framework", "megatron") || left % chunks == 0) {
+    if (!is_word(maker, "framework", "megatron") || left % chunks == 0 || chunks > left) {
         return;
     }
     if ((left + 2) % chunks == 0) {
@@ -404,7 +470,7 @@ static void put_schedule(struct maker *maker, int64_t pp)
     } else if (strcmp(name, "interleaved") == 0) {
         put(maker, "  schedule: 1f1b\n"); /* one virtual stage */
     } else {
-        put(maker, "  schedule: %s\n", name);
+        put(maker, "  schedule: %s\n", quoted(maker, name));
     }
     /* Slots are told of in words only. */
     if (strstr(word(maker, "notes"), "embedding counts as a slot") != NULL) {
@@ -417,10 +483,9 @@ static void put_schedule(struct maker *maker, int64_t pp)
 static void put_zero(struct maker *maker, int64_t pp)
 {
     const char *stage = word(maker, "zero_stage");
-    for (size_t i = 0; i < LENGTH(zero_words); i++) {
-        const struct zero_row *row = &zero_words[i];
-        if (strcmp(stage, row->word) != 0 ||
-            (row->framework[0] != '\0' && !is_word(maker, "framework", row->framework))) {
+    for (size_t i = 0; i < published_zero_word_count; i++) {
+        const struct zero_row *row = &published_zero_words[i];
+        if (strcmp(stage, row->word) != 0 || !begins(maker->software, row->framework)) {
             continue;
         }
         if (stage[0] == '\0') {
@@ -429,6 +494,8 @@ static void put_zero(struct maker *maker, int64_t pp)
         put(maker, "  zero: %d\n", row->zero);
         if (row->zero == 3 && pp > 1) {
             put(maker, "  reshard: after-step\n"); /* PyTorch's default beside a pipeline */
+        } else if (row->zero == 3 && strcmp(stage, "2") == 0) {
+            put(maker, "  reshard: after-backward\n");
         }
         const int64_t group = count_of(maker, "zero_group", 0);
         if (group > 0) {
@@ -446,7 +513,7 @@ static bool has_sequence_parallelism(struct maker *maker, int64_t tp)
     if (text[0] != '\0' || tp == 1) {
         return tp > 1 && strcmp(text, "1") == 0;
     }
-    const bool is_late = count_of(maker, "framework_year", 0) >= 2023;
+    const bool is_late = year_of(maker) >= 2023;
     fill(maker, is_late ? "sequence parallelism" : "no sequence parallelism");
     return is_late;
 }
@@ -459,12 +526,40 @@ static int64_t count_in(const char *text)
     return text_span_count(digits, &value) && value > 0 ? value : 1;
 }
 
-/* "ETP 4" in the notes; blank: experts are cut by ep only, as NVIDIA's recipes do. */
+/* "ETP 4" in the notes. Blank: Megatron-Core's default, which is tp (arguments.py,
+ * --expert-tensor-parallel-size), but for Megatron-Bridge, whose recipes all say 1. */
 static void put_expert_parts(struct maker *maker, int64_t tp)
 {
     const char *etp = strstr(word(maker, "notes"), "ETP ");
     if (tp > 1 && count_of(maker, "experts", 0) > 0) {
-        put(maker, "  etp: %lld\n", etp != NULL ? (long long)count_in(etp + strlen("ETP ")) : 1LL);
+        const int64_t blank = begins(word(maker, "source"), "Megatron-Bridge") ? 1 : tp;
+        put(maker, "  etp: %lld\n",
+            (long long)(etp != NULL ? count_in(etp + strlen("ETP ")) : blank));
+    }
+}
+
+/* How tokens travel to experts: by the recipe of the row's release, else by the columns, which are
+ * those of the newest recipe. */
+static void put_exchange(struct maker *maker)
+{
+    const struct published_recipe *recipe = published_recipe(maker->table, maker->row);
+    const bool is_flexible = is_word(maker, "moe_dispatcher", "hybridep") ||
+                             is_word(maker, "moe_dispatcher", "deepep") ||
+                             strstr(word(maker, "notes"), "HybridEP dispatcher") != NULL;
+    if (recipe != NULL ? recipe->sends_tokens : is_flexible) {
+        set(maker, "software.experts.exchange=tokens");
+    }
+    if (recipe != NULL ? recipe->overlaps_experts
+                       : strstr(word(maker, "notes"), "EP overlap enabled") != NULL) {
+        put(maker, "  overlap_experts: true\n");
+    }
+    if (recipe != NULL) {
+        fill(maker, "exchange with experts as in the recipe");
+    }
+    if (recipe != NULL && recipe->is_one_graph) {
+        set(maker, "software.host.graphs=true");
+        set(maker, "software.fp8.fuses.activation=true");
+        set(maker, "software.fusion.experts=true");
     }
 }
 
@@ -485,14 +580,7 @@ static void put_parallel(struct maker *maker)
     if (has_sequence_parallelism(maker, tp)) {
         put(maker, "  sequence_parallel: true\n");
     }
-    if (is_word(maker, "moe_dispatcher", "hybridep") ||
-        is_word(maker, "moe_dispatcher", "deepep") ||
-        strstr(word(maker, "notes"), "HybridEP dispatcher") != NULL) {
-        set(maker, "software.experts.exchange=tokens");
-    }
-    if (strstr(word(maker, "notes"), "EP overlap enabled") != NULL) {
-        put(maker, "  overlap_experts: true\n");
-    }
+    put_exchange(maker);
 }
 
 /* Not stated, in a pipeline: torchtitan cuts a replica's batch into as many microbatches as there
@@ -540,10 +628,10 @@ static const char *modules_of(const struct maker *maker)
     }
     const size_t length = strcspn(list, "]");
     const char *text = arena_strndup(maker->arena, list, length);
-    for (size_t i = 0; i < LENGTH(module_words); i++) {
-        if (strstr(text, module_words[i][0]) != NULL) {
+    for (size_t i = 0; i < published_module_word_count; i++) {
+        if (strstr(text, published_module_words[i][0]) != NULL) {
             names = arena_printf(maker->arena, "%s%s%s", names, names[0] == '\0' ? "" : ", ",
-                                 module_words[i][1]);
+                                 published_module_words[i][1]);
         }
     }
     return names;
@@ -552,29 +640,38 @@ static const char *modules_of(const struct maker *maker)
 static void put_recompute(struct maker *maker)
 {
     const char *recompute = word(maker, "recompute");
-    const int64_t layers = count_of(maker, "full_recompute_layers", 0);
+    int64_t layers = count_of(maker, "full_recompute_layers", 0);
     const char *modules = modules_of(maker);
-    if (recompute[0] == '\0') {
+    const struct source_row *source = source_of(maker);
+    if (recompute[0] == '\0' && source != NULL && source->recompute != NULL) {
+        fill(maker, arena_printf(maker->arena, "recompute %s", source->recompute));
+        recompute = "selective";
+        modules = source->recompute;
+    } else if (recompute[0] == '\0') {
         fill(maker, "recompute none");
     }
     if (strstr(word(maker, "notes"), "save_qkv_proj") != NULL) {
         fill(maker, "recompute full for the policy save_qkv_proj");
         recompute = "full"; /* nearest: but queries, keys and values all is computed again */
     }
+    if (strstr(word(maker, "notes"), "AC=selective layer") != NULL) {
+        recompute = "full"; /* of every second layer: selective_ac_option 2 of torchtitan */
+        layers = count_of(maker, "layers", 0) / 2;
+    }
     if (strcmp(recompute, "full") == 0 && layers > 0) {
         put(maker, "recompute: {layers: %lld}\n", (long long)layers);
     } else if (strcmp(recompute, "selective") == 0 && modules[0] != '\0') {
         put(maker, "recompute: {modules: [%s]}\n", modules);
     } else {
-        put(maker, "recompute: %s\n", recompute[0] == '\0' ? "none" : recompute);
+        put(maker, "recompute: %s\n", recompute[0] == '\0' ? "none" : quoted(maker, recompute));
     }
 }
 
 static void put_optimizer(struct maker *maker)
 {
     const char *gradients = "";
-    for (size_t i = 0; i < LENGTH(bf16_gradients); i++) {
-        if (begins(word(maker, "source"), bf16_gradients[i])) {
+    for (size_t i = 0; i < published_bf16_gradient_count; i++) {
+        if (begins(word(maker, "source"), published_bf16_gradients[i])) {
             gradients = "gradients: bf16";
         }
     }
@@ -613,8 +710,19 @@ struct published_scenario published_scenario(struct arena *arena,
                           .catalogue = catalogue,
                           .row = row,
                           .text = "",
-                          .filled = ""};
-    put(&maker, "scenario: %s\n", word(&maker, "id"));
+                          .filled = "",
+                          .software = "",
+                          .gpu = ""};
+    maker.skipped = published_check(arena, table, row, &maker.wrong);
+    if (maker.skipped != NULL) {
+        return (struct published_scenario){.id = word(&maker, "id"),
+                                           .software = "",
+                                           .gpu = "",
+                                           .skipped = maker.skipped,
+                                           .wrong = maker.wrong,
+                                           .filled = ""};
+    }
+    put(&maker, "scenario: %s\n", quoted(&maker, word(&maker, "id")));
     put_model(&maker);
     put_cluster(&maker);
     put_software(&maker);
@@ -630,10 +738,13 @@ struct published_scenario published_scenario(struct arena *arena,
     }
     return (struct published_scenario){
         .id = word(&maker, "id"),
+        .software = maker.software,
+        .gpu = maker.gpu,
         .text = maker.skipped == NULL ? maker.text : NULL,
         .sets = sets,
         .set_count = maker.set_count,
         .skipped = maker.skipped,
+        .wrong = maker.wrong,
         .filled = maker.filled,
     };
 }

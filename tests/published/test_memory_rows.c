@@ -46,9 +46,10 @@ static struct outcome predict(struct arena *arena, const struct published_table 
                               uint32_t row)
 {
     const struct catalogue catalogue = {{"."}, 1};
+    const struct published_base base = {.catalogue = &catalogue};
     struct published_scenario made;
     struct diag *diag = diag_new(arena);
-    const struct scenario *scenario = published_resolve(arena, table, row, &catalogue, &made, diag);
+    const struct scenario *scenario = published_resolve(arena, table, row, &base, &made, diag);
     if (scenario == NULL) {
         return (struct outcome){.why = made.skipped != NULL ? made.skipped
                                                             : first_message(arena, diag)};

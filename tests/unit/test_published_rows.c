@@ -48,7 +48,8 @@ static const struct scenario *resolved(struct arena *arena, const char *row)
     assert_non_null(table);
     struct published_scenario made;
     const struct catalogue catalogue = {{"."}, 1};
-    const struct scenario *scenario = published_resolve(arena, table, 0, &catalogue, &made, diag);
+    const struct published_base base = {.catalogue = &catalogue};
+    const struct scenario *scenario = published_resolve(arena, table, 0, &base, &made, diag);
     if (scenario == NULL) {
         diag_print(diag, stderr);
         print_message("%s\n", made.skipped != NULL ? made.skipped : "");
@@ -98,12 +99,46 @@ static void dispatchers_and_overlap_are_those_of_the_row(void **state)
     arena_free(arena);
 }
 
+/* A row of GPT-3 5B whose recomputation is not stated. */
+static const char *gpt_of(struct arena *arena, const char *source, const char *framework, int year,
+                          const char *gpu, const char *precision)
+{
+    return arena_printf(arena,
+                        "row,%s,%s,%d,GPT-3 5B,gpt,24,4096,16384,32,32,51200,0,1,,,,,2048,%s,64,8,"
+                        "%s,1,1,,1,1,1,1,,4,256,,,",
+                        source, framework, year, gpu, precision);
+}
+
+/* paxml/paxml_mod_configs.py and configure.sh of NVIDIA/dgxc-benchmarking; 5b.yaml of
+ * NeMo-Framework-Launcher in January 2023. */
+static void what_launch_scripts_say_fills_the_columns(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario =
+        resolved(arena, gpt_of(arena, "DGXC", "paxml", 2024, "H100-80GB-SXM", "bf16"));
+    assert_int_equal(scenario->parallel.zero_group, 8);
+    assert_int_equal(scenario->recompute.modules, 1u << RECOMPUTE_CORE_ATTENTION |
+                                                      1u << RECOMPUTE_NORM |
+                                                      1u << RECOMPUTE_ACTIVATION);
+    assert_false(scenario->model.has_dropout);
+    scenario =
+        resolved(arena, gpt_of(arena, "NeMo launcher", "megatron", 2023, "A100-80GB-SXM", "bf16"));
+    assert_int_equal(scenario->batch.micro, 2);
+    assert_true(scenario->model.has_dropout);
+    scenario = resolved(arena, gpt_of(arena, "DGXC", "megatron", 2024, "H100-80GB-SXM", "bf16"));
+    assert_int_equal(scenario->recompute.modules, 0);
+    assert_int_equal(scenario->batch.micro, 4);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_of_a_power_of_two_do_not_lie_across_racks),
         cmocka_unit_test(layers_that_do_not_divide_leave_the_last_stage_lighter),
         cmocka_unit_test(dispatchers_and_overlap_are_those_of_the_row),
+        cmocka_unit_test(what_launch_scripts_say_fills_the_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,121 @@
+#include "cli/row.h"
+
+#include "base/arena.h"
+#include "study/published_rows.h"
+
+#include <string.h>
+
+enum { NEAREST_MAX = 5 };
+
+bool row_is_table(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
+struct scenario *row_missing(const struct options *options, const char *path)
+{
+    diag_add(options->cli->diag, DIAG_USAGE, NULL, "%s is a table of runs", path);
+    diag_help(options->cli->diag, "say which: --row ID; `stoker validate` predicts all of them");
+    return NULL;
+}
+
+/* ---- which row ------------------------------------------------------------------------- */
+
+/* How long a beginning two texts share. */
+static size_t shared_length(const char *a, const char *b)
+{
+    size_t length = 0;
+    while (a[length] != '\0' && a[length] == b[length]) {
+        length++;
+    }
+    return length;
+}
+
+/* The ids that begin most like the wanted one, in the order of the file: "'a', 'b', ...". */
+static const char *nearest_ids(struct arena *arena, const char *const *ids, uint32_t count,
+                               const char *wanted)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = shared_length(ids[i], wanted);
+        longest = length > longest ? length : longest;
+    }
+    const char *text = "";
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (shared_length(ids[i], wanted) == longest && ++found <= NEAREST_MAX) {
+            text = arena_printf(arena, "%s%s'%s'", text, found == 1 ? "" : ", ", ids[i]);
+        }
+    }
+    return found > NEAREST_MAX ? arena_printf(arena, "%s and %u more", text, found - NEAREST_MAX)
+                               : text;
+}
+
+/* The first row of that id; row_count, with a message, when there is none. */
+static uint32_t find_row(const struct options *options, const struct published_table *table)
+{
+    struct cli *cli = options->cli;
+    const char **ids = arena_array(cli->arena, table->row_count + (size_t)1, sizeof *ids);
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        ids[i] = published_text(table, i, "id");
+        if (strcmp(ids[i], options->row) == 0) {
+            return i;
+        }
+    }
+    const struct place place = {.file = table->path};
+    diag_add(cli->diag, DIAG_INPUT, &place, "there is no row '%s'", options->row);
+    const char *nearest = diag_nearest(options->row, ids, table->row_count);
+    if (nearest != NULL) {
+        diag_help(cli->diag, "did you mean '%s'?", nearest);
+    } else if (table->row_count > 0) {
+        diag_help(cli->diag, "there are %s",
+                  nearest_ids(cli->arena, ids, table->row_count, options->row));
+    }
+    return table->row_count;
+}
+
+/* ---- its scenario ----------------------------------------------------------------------- */
+
+static void tell_skipped(const struct options *options, const struct published_table *table,
+                         uint32_t row, const struct published_scenario *made)
+{
+    struct diag *diag = options->cli->diag;
+    const char *column = made->wrong.column != NULL ? made->wrong.column : "id";
+    const struct place place = published_place(table, row, column);
+    diag_add(diag, DIAG_INPUT, &place, "%s", made->skipped);
+    if (made->wrong.help != NULL) {
+        diag_help(diag, "%s", made->wrong.help);
+    }
+}
+
+struct scenario *row_load(const struct options *options, const char *path)
+{
+    struct cli *cli = options->cli;
+    const struct published_table *table = published_load(cli->arena, path, cli->diag);
+    if (table == NULL ||
+        !published_has_columns(table, published_columns, PUBLISHED_COLUMN_COUNT, cli->diag)) {
+        return NULL;
+    }
+    const uint32_t row = find_row(options, table);
+    if (row == table->row_count) {
+        return NULL;
+    }
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct published_base base = {.catalogue = &catalogue};
+    struct published_scenario made;
+    struct scenario *scenario = published_resolve(cli->arena, table, row, &base, &made, cli->diag);
+    if (made.skipped != NULL) {
+        tell_skipped(options, table, row, &made);
+    }
+    if (scenario == NULL) {
+        return NULL;
+    }
+    if (made.filled[0] != '\0') {
+        const struct place place = published_place(table, row, "id");
+        diag_add(cli->diag, DIAG_NOTE, &place, "not stated, so filled: %s", made.filled);
+    }
+    return options->set_count == 0 ? scenario
+                                   : scenario_resolve(cli->arena, scenario->document, &catalogue,
+                                                      options->sets, options->set_count, cli->diag);
+}

@@ -1,0 +1,217 @@
+/* stoker validate: measured runs of a CSV beside predictions, and how far these are off. */
+#include "cli/validate.h"
+
+#include "base/arena.h"
+#include "out/path.h"
+#include "out/plot_parity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_PLOT = 0xc00, KEY_ROWS, KEY_SUMMARY, KEY_ERRORS };
+enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, JOBS_MAX = 256, WARNINGS_MAX = 20 };
+
+/* ---- the command line ----------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"jobs", 'j', "N", 0, "Processes (default: as many as there are cores)", 0},
+    {"plot", KEY_PLOT, "BASE", 0, "Draw predicted against measured: BASE.svg, .png, .csv, .gp", 0},
+    {"rows", KEY_ROWS, "TEXT", 0, "Only rows whose id or source has TEXT in it", 0},
+    {"errors", KEY_ERRORS, "OUT.csv", 0,
+     "Write the error of each vote: models/validated.csv, from which `stoker run` has its bands",
+     0},
+    {"summary", KEY_SUMMARY, NULL, 0, "Leave out the table of rows", 0},
+    {NULL, 0, NULL, 0, "General:", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static uint32_t jobs_of(const char *argument, struct argp_state *state)
+{
+    char *end = NULL;
+    const long jobs = strtol(argument, &end, 10);
+    if (end == argument || *end != '\0' || jobs < 1 || jobs > JOBS_MAX) {
+        argp_error(state, "-j needs a number from 1 to %d, not '%s'", JOBS_MAX, argument);
+        return 1;
+    }
+    return (uint32_t)jobs;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {1, 1, 1, "a CSV file of measured runs"};
+    struct validation *validation = state->input;
+    switch (key) {
+    case 'j':
+        validation->jobs = jobs_of(argument, state);
+        return 0;
+    case KEY_PLOT:
+        validation->plot = argument;
+        return 0;
+    case KEY_ROWS:
+        validation->wanted = argument;
+        return 0;
+    case KEY_ERRORS:
+        validation->errors = argument;
+        return 0;
+    case KEY_SUMMARY:
+        validation->only_summary = true;
+        return 0;
+    default:
+        return options_parse_common(key, argument, state, &rule);
+    }
+}
+
+static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {NULL, 0, NULL, 0}};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "FILE.csv",
+    .doc = "Predicts every measured run of FILE.csv, a line each, and says how far off the "
+           "predictions are. tests/published/README.md tells the columns; your own runs need 11 of "
+           "them."
+           "\vExamples: stoker validate tests/published/runs.csv --plot results/validation\n"
+           "stoker validate mine.csv --json\n"
+           "A line that is wrong is told, skipped and counted. Exit status 3: the file cannot be "
+           "read, lacks columns, or no line of it could be predicted.",
+    .children = children,
+};
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct validation *validation, uint32_t row)
+{
+    return validation->wanted == NULL ||
+           strstr(published_text(validation->table, row, "id"), validation->wanted) != NULL ||
+           strstr(published_text(validation->table, row, "source"), validation->wanted) != NULL;
+}
+
+static bool predict(struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    const struct published_table *table = validation->table;
+    uint32_t *rows = arena_array(cli->arena, table->row_count + (size_t)1, sizeof *rows);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        rows[count] = i;
+        count += is_wanted(validation, i) ? 1 : 0;
+    }
+    if (count == 0) {
+        const struct place place = {.file = table->path};
+        if (validation->wanted != NULL && table->row_count > 0) {
+            return diag_add(cli->diag, DIAG_INPUT, &place, "no row has '%s' in its id or source",
+                            validation->wanted);
+        }
+        diag_add(cli->diag, DIAG_INPUT, &place, "there is no run in it");
+        diag_help(cli->diag, "a line for each, below the one that names the columns");
+        return false;
+    }
+    const struct catalogue catalogue = options_catalogue(&validation->options);
+    const struct validate_request request = {
+        .catalogue = &catalogue, .jobs = validation->jobs, .rows = rows, .row_count = count};
+    validation->rows = validate_rows(cli->arena, table, &request);
+    validation->row_count = count;
+    return true;
+}
+
+/* What a user can put right; what was wrong with a line itself is told already. */
+static void warn(struct validation *validation)
+{
+    struct diag *diag = validation->options.cli->diag;
+    uint32_t warnings = 0;
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        if (row->wrong.column == NULL || ++warnings > WARNINGS_MAX) {
+            continue;
+        }
+        const struct place place = published_place(validation->table, row->row, row->wrong.column);
+        diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", row->reason);
+        if (row->wrong.help != NULL) {
+            diag_help(diag, "%s", row->wrong.help);
+        }
+    }
+    if (warnings > WARNINGS_MAX) {
+        diag_add(diag, DIAG_WARNING, NULL, "and %u more rows are wrong", warnings - WARNINGS_MAX);
+    }
+}
+
+static void sort_out(struct validation *validation)
+{
+    struct arena *arena = validation->options.cli->arena;
+    const uint32_t count = validation->row_count;
+    validation->scored = arena_array(arena, count, sizeof *validation->scored);
+    validation->suspect = arena_array(arena, count, sizeof *validation->suspect);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        if (score_is_scored(row)) {
+            validation->scored[validation->scored_count++] = *row;
+        } else if (row->status != ROW_OK) {
+            validation->skipped_count++;
+        } else if (row->measured_s > 0) {
+            validation->suspect[validation->suspect_count++] = *row;
+        }
+    }
+}
+
+/* Rows that were predicted and measured. */
+static bool draw(const struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    struct parity_point *points = arena_array(cli->arena, validation->row_count, sizeof *points);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        if (row->status == ROW_OK && row->measured_s > 0 && row->predicted_s > 0) {
+            points[count++] = (struct parity_point){row->id, row->source, row->suspect[0] != '\0',
+                                                    row->measured_s, row->predicted_s};
+        }
+    }
+    return plot_parity(cli->arena, points, count, validation->plot, cli->diag);
+}
+
+static bool write_errors(const struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    if (validation->errors == NULL) {
+        return true;
+    }
+    const struct band_votes votes =
+        score_votes(cli->arena, validation->scored, validation->scored_count);
+    return path_make_directories(cli->arena, validation->errors, cli->diag) &&
+           band_write(validation->errors, &votes, cli->diag);
+}
+
+int command_validate(struct cli *cli, int argc, char **argv)
+{
+    struct validation *validation = arena_alloc(cli->arena, sizeof *validation);
+    options_init(&validation->options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, validation);
+    validation->table = published_load(cli->arena, validation->options.arguments[0], cli->diag);
+    if (validation->table == NULL) {
+        return EXIT_INPUT;
+    }
+    if (!published_has_columns(validation->table, published_columns, PUBLISHED_COLUMN_COUNT,
+                               cli->diag) ||
+        !predict(validation)) {
+        return EXIT_INPUT;
+    }
+    warn(validation);
+    sort_out(validation);
+    if (validation->options.is_json) {
+        validate_print_json(validation, stdout);
+    } else {
+        validate_print_text(validation, stdout);
+    }
+    if (validation->skipped_count == validation->row_count) {
+        const struct place place = {.file = validation->table->path};
+        diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
+        return EXIT_INPUT;
+    }
+    if (!write_errors(validation)) {
+        return EXIT_FAILURE_;
+    }
+    if (validation->plot == NULL) {
+        return 0;
+    }
+    return draw(validation) ? 0 : EXIT_FAILURE_;
+}

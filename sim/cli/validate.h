@@ -1,0 +1,26 @@
+/* The inside of `stoker validate`: what its parts share. */
+#ifndef CLI_VALIDATE_H
+#define CLI_VALIDATE_H
+
+#include "cli/options.h"
+#include "study/score.h"
+
+struct validation {
+    struct options options;
+    uint32_t jobs;      /* 0: as many as there are cores */
+    const char *plot;   /* base of the pictures' paths; NULL: none */
+    const char *errors; /* file of votes' errors, study/band.h; NULL: none */
+    const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
+    bool only_summary;
+    const struct published_table *table;
+    const struct validated_row *rows;
+    uint32_t row_count;
+    struct validated_row *scored;  /* of these; no suspects */
+    struct validated_row *suspect; /* predicted and measured all the same */
+    uint32_t scored_count, suspect_count, skipped_count;
+};
+
+void validate_print_text(const struct validation *validation, FILE *out);
+void validate_print_json(const struct validation *validation, FILE *out);
+
+#endif

@@ -1,0 +1,152 @@
+# --row: one row of a table of measured runs as a scenario; and the band of a prediction.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    runs=tests/published/runs.csv
+    row=titan-8b-8g-FSDP
+    work=$BATS_TEST_TMPDIR
+}
+
+step_of() {
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_s"])'
+}
+
+@test "run predicts a row as validate does" {
+    "$STOKER" run "$runs" --row "$row" --no-db --json 2> "$work/err" | step_of > "$work/run"
+    "$STOKER" validate "$runs" --rows "$row" --json | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+print([row["predicted_step_s"] for row in rows if row["id"] == sys.argv[1]][0])' "$row" > "$work/validate"
+    cmp "$work/run" "$work/validate"
+}
+
+@test "show writes a row as YAML that has the same key and the same prediction" {
+    "$STOKER" show "$runs" --row "$row" > "$work/one.yaml" 2> "$work/err"
+    "$STOKER" show "$work/one.yaml" > "$work/two.yaml"
+    [ "$(grep -o 'run_key .*' "$work/one.yaml")" = "$(grep -o 'run_key .*' "$work/two.yaml")" ]
+    "$STOKER" run "$runs" --row "$row" --no-db --json 2> "$work/err" | step_of > "$work/table"
+    "$STOKER" run "$work/one.yaml" --no-db --json 2> "$work/err" | step_of > "$work/file"
+    cmp "$work/table" "$work/file"
+}
+
+@test "explain shows the kernels and the collectives of a row" {
+    "$STOKER" explain "$runs" --row "$row" > "$work/text" 2> "$work/err"
+    grep -qi 'all-gather' "$work/text"
+    grep -qi 'qkv' "$work/text"
+}
+
+@test "--set changes a row as it changes a file" {
+    "$STOKER" run "$runs" --row "$row" --set gpus=16 --set batch.global=32 --no-db > "$work/text" 2> "$work/err"
+    grep -q 'on 16 x h100-96gb-hbm2e' "$work/text"
+}
+
+@test "what a row leaves blank and was filled is told" {
+    cat > "$work/mine.csv" <<'CSV'
+id,model_name,framework,gpu,gpus,precision,tp,pp,seq_len,global_batch_sequences,measured_step_s
+first,llama3-8b,megatron,h100-sxm5-80gb,64,bf16,2,1,8192,128,4.1
+half,llama3-8b,megatron,h100-sxm5-80gb,63,bf16,2,1,8192,128,4.1
+CSV
+    run --separate-stderr "$STOKER" run "$work/mine.csv" --row first --no-db
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"mine.csv:2:1: note: not stated, so filled: "*"micro 1"* ]]
+    run --separate-stderr "$STOKER" explain "$work/mine.csv" --row half
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"mine.csv:3:40: error: tp x pp x cp is 2, and there are 63 GPUs"* ]]
+}
+
+@test "rows that are not there: the nearest are told; a table needs --row" {
+    run "$STOKER" run "$runs" --row titan-8b-8g-FSD --no-db
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"there is no row 'titan-8b-8g-FSD'"* ]]
+    [[ "$output" == *"did you mean 'titan-8b-8g-FSDP'?"* ]]
+    run "$STOKER" explain "$runs" --row titan-70b
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"there are 'titan-70b-256g-2D'"*"and 3 more"* ]]
+    for command in run explain show; do
+        run "$STOKER" "$command" "$runs"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"say which: --row ID"* ]]
+    done
+}
+
+# ---- bands -----------------------------------------------------------------------------------
+
+# a catalogue whose file of errors holds ten runs of ratios 1.0 and ten of 2.0
+make_catalogue() {
+    mkdir -p "$work/catalogue/models"
+    python3 - "$work/catalogue/models/validated.csv" <<'PY'
+import sys
+with open(sys.argv[1], "w") as out:
+    print("source,gpu,architecture,framework,precision,kind,gpus,seq_len,measured_over_predicted", file=out)
+    for i in range(20):
+        print(f"s{i % 3},h100-sxm5-80gb,hopper,megatron,bf16,dense,64,8192,{1 if i < 10 else 2}", file=out)
+PY
+}
+
+@test "run gives the band of its class in figures and in JSON" {
+    make_catalogue
+    run --separate-stderr "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" --json
+    python3 - <<PY
+import json
+document = json.loads('''$output''')
+band = document["band"]
+assert band["is_known"] and band["votes"] == 20 and band["sources"] == 3
+assert band["class"] == "hopper, megatron, 16-bit or more, dense" and band["outside"] == []
+assert band["measured_over_predicted"] == {"p10": 1, "p90": 2}
+assert band["step_s"] == {"p10": document["step_time_s"], "p90": 2 * document["step_time_s"]}
+assert band["mfu"] == {"p10": document["mfu"] / 2, "p90": document["mfu"]}
+assert band["days"] == {"p10": document["run"]["days"], "p90": 2 * document["run"]["days"]}
+PY
+    "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" > "$work/text"
+    grep -q '^as measured in 20 runs of 3 sources (hopper, megatron, 16-bit or more, dense)$' "$work/text"
+}
+
+@test "run says in what a scenario lies outside what was validated" {
+    make_catalogue
+    "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" \
+        --set gpus=256 --set batch.global=1024 --set software=torchtitan-2025 > "$work/text"
+    grep -q 'outside what was validated: no run of torchtitan, 256 GPUs, at most 64 there$' "$work/text"
+}
+
+@test "a catalogue without errors, or with a wrong file of them: no band, and the rest as ever" {
+    mkdir -p "$work/empty"
+    cp -r models topologies "$work/empty"
+    rm "$work/empty/models/validated.csv"
+    here=$PWD
+    cd "$work/empty"
+    run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"no band: the catalogue has no models/validated.csv"* ]]
+    echo source > models/validated.csv
+    run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"no band: ./models/validated.csv: columns are missing"* ]]
+}
+
+@test "validate writes the errors of its votes, whatever the number of processes" {
+    head -60 "$runs" > "$work/some.csv"
+    "$STOKER" validate "$work/some.csv" --summary -j 1 --errors "$work/one.csv" > "$work/out"
+    "$STOKER" validate "$work/some.csv" --summary -j 5 --errors "$work/five.csv" > "$work/out"
+    cmp "$work/one.csv" "$work/five.csv"
+    "$STOKER" validate "$work/some.csv" --json > "$work/json"
+    python3 - "$work/one.csv" "$work/json" <<'PY'
+import csv, json, sys
+votes = list(csv.DictReader(open(sys.argv[1])))
+document = json.load(open(sys.argv[2]))
+assert len(votes) == document["summary"]["votes"]
+ratios = {}
+for row in document["rows"]:
+    if row["is_scored"]:
+        ratios.setdefault((row["source"], row["config_key"]), []).append(1 / (1 + row["error"]))
+means = [sum(values) / len(values) for _, values in sorted(ratios.items())]
+assert all(abs(float(vote["measured_over_predicted"]) - mean) < 1e-4 for vote, mean in zip(votes, means))
+PY
+}
+
+@test "the published set's errors are in the catalogue, and are installed with it" {
+    [ "$(wc -l < models/validated.csv)" -gt 400 ]
+    grep -q "validated.csv\|'\*.csv'" Makefile
+}

@@ -1,0 +1,120 @@
+# stoker validate: measured runs beside predictions.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+}
+
+# A user's own runs: the columns that are needed, and three more.
+write_mine() {
+    cat > "$work/mine.csv" <<'CSV'
+id,model_name,framework,gpu,gpus,precision,tp,pp,dp,zero_stage,micro_batch,seq_len,global_batch_sequences,measured_step_s
+first,llama3-8b,megatron,h100-sxm5-80gb,64,bf16,2,1,32,1,1,8192,128,4.1
+"second, longer",llama3-8b,megatron,H100-80GB-SXM,64,bf16,2,1,32,1,1,8192,256,8.1
+profile,llama3-8b,torch-fsdp-2024,b200-sxm,8,bf16,1,1,,,,8192,16,
+CSV
+}
+
+@test "the published set: at least 440 rows are scored beside the suspect ones" {
+    "$STOKER" validate tests/published/runs.csv --json > "$work/set.json"
+    python3 - "$work/set.json" <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+summary, rows = document["summary"], document["rows"]
+assert summary["rows"] == len(rows) == 515
+assert summary["scored"] >= 440
+assert summary["scored"] + summary["skipped"] + summary["suspect"] == 515
+keys = {"id", "config_key", "source", "status", "reason", "predicted_step_s", "measured_step_s", "error"}
+assert all(keys <= set(row) for row in rows)
+# the score again, from the rows
+votes = {}
+for row in rows:
+    if row["is_scored"]:
+        votes.setdefault((row["source"], row["config_key"]), []).append(row["error"])
+apes = {k: sum(map(abs, v)) / len(v) for k, v in votes.items()}
+assert summary["votes"] == len(votes)
+assert abs(summary["mean_ape"] - sum(apes.values()) / len(apes)) < 1e-9
+assert abs(summary["bias"] - sum(sum(v) / len(v) for v in votes.values()) / len(votes)) < 1e-9
+sources = {}
+for (source, _), ape in apes.items():
+    sources.setdefault(source, []).append(ape)
+assert abs(summary["macro_mape"] - sum(sum(v) / len(v) for v in sources.values()) / len(sources)) < 1e-9
+assert all(row["reason"] for row in rows if row["status"] != "ok")
+assert len(summary["baselines"]) == 3 and summary["baselines"][0]["constants"] == 1
+PY
+}
+
+@test "a user's own runs: few columns, the catalogue's names" {
+    write_mine
+    run --separate-stderr "$STOKER" validate "$work/mine.csv"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ "$output" == *"3 rows: 2 scored, 0 skipped, 0 suspect"* ]]
+    [[ "$output" == *"second, longer"* ]]
+}
+
+@test "a row is predicted as the same scenario is by run" {
+    write_mine
+    cat > "$work/same.yaml" <<'YAML'
+model: llama3-8b
+cluster: h100-3200
+gpus: 64
+software: megatron-2026
+parallel: {tp: 2, zero: 1, sequence_parallel: true}
+batch: {global: 128, micro: 1, sequence_length: 8192}
+YAML
+    row=$("$STOKER" validate "$work/mine.csv" --rows first --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["rows"][0]["predicted_step_s"])')
+    own=$("$STOKER" run "$work/same.yaml" --no-db --json 2> "$work/err" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_s"])')
+    [ "$row" = "$own" ]
+}
+
+@test "how many processes share the rows does not show in the result" {
+    head -40 tests/published/runs.csv > "$work/some.csv"
+    "$STOKER" validate "$work/some.csv" -j 1 --json > "$work/one"
+    "$STOKER" validate "$work/some.csv" -j 7 --json > "$work/seven"
+    cmp "$work/one" "$work/seven"
+}
+
+@test "--plot draws what --rows selects" {
+    head -12 tests/published/runs.csv > "$work/some.csv"
+    "$STOKER" validate "$work/some.csv" --summary --rows llmfoundry-00 --plot "$work/parity" > "$work/out"
+    grep -q '^7 rows: ' "$work/out"
+    [ "$(wc -l < "$work/parity.csv")" -eq 8 ]
+    [ -s "$work/parity.svg" ]
+    [ -s "$work/parity.png" ]
+}
+
+@test "wrong files: the message says where and what would be right" {
+    for file in tests/bad_input/validate/*.csv; do
+        status=0
+        "$STOKER" validate "$file" > "$work/out" 2> "$work/err" || status=$?
+        { echo "exit $status"; cat "$work/err"; } > "$work/text"
+        diff "$work/text" "${file%.csv}.expected"
+    done
+}
+
+@test "wrong rows are counted, the others scored" {
+    run --separate-stderr "$STOKER" validate tests/bad_input/validate/wrong_rows.csv --json
+    [ "$status" -eq 0 ]
+    python3 - <<PY
+import json
+document = json.loads('''$output''')
+assert document["summary"]["scored"] == 1
+assert document["summary"]["skipped"] == len(document["rows"]) - 1
+PY
+}
+
+@test "-j is a number, a file is needed, and rows that are not there are told" {
+    run "$STOKER" validate tests/published/runs.csv -j 0
+    [ "$status" -eq 2 ]
+    run "$STOKER" validate
+    [ "$status" -eq 2 ]
+    run "$STOKER" validate tests/published/runs.csv --rows nowhere
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"no row has 'nowhere' in its id or source"* ]]
+}
