@@ -28,7 +28,8 @@ static const struct argp_option option_list[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct options_rule rule = {1, 2, UINT32_MAX, "'collectives' and a file"};
+    static const struct options_rule rule = {1, 2, UINT32_MAX,
+                                             "'collectives', 'gemm' or 'attention', and a file"};
     struct calibrator *calibrator = state->input;
     switch (key) {
     case KEY_CLUSTER:
@@ -59,14 +60,22 @@ static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {N
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
-    .args_doc = "collectives FILE...",
-    .doc = "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
-           "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
-           "what nccl-tests prints or its JSON, or a YAML file of measurements (stoker import)."
-           "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
-           "-o my-nccl.yaml\n"
-           "stoker calibrate collectives tests/published/collectives.yaml --check\n"
-           "Exit status 3: the files cannot be read, or say too little to fit anything.",
+    .args_doc = "collectives FILE...\ngemm FILE\nattention FILE",
+    .doc =
+        "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
+        "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
+        "what nccl-tests prints or its JSON, or a YAML file of measurements (stoker import).\n"
+        "gemm: fits a GPU's section `gemm` (models/gpus) to measured products. FILE is a CSV with "
+        "columns gpu,dtype,layout,m,n,k and tflop_per_s or us; groups, out and source if you like. "
+        "Of the options only --check and --json apply.\n"
+        "attention: likewise its sections `attention`; columns gpu,attention,pass,causal,sequences,"
+        "heads,kv_heads,length,head_dim,value_dim,tflop_per_s."
+        "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
+        "-o my-nccl.yaml\n"
+        "stoker calibrate collectives tests/published/collectives.yaml --check\n"
+        "stoker calibrate gemm tests/published/gemm.csv\n"
+        "stoker calibrate attention tests/published/attention.csv --check\n"
+        "Exit status 3: the files cannot be read, or say too little to fit anything.",
     .children = children,
 };
 
@@ -169,16 +178,28 @@ static int fit_and_print(struct calibrator *calibrator)
     return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILURE_;
 }
 
+/* What fits sections of a GPU's file. */
+static const struct {
+    const char *name;
+    int (*calibrate)(struct calibrator *calibrator);
+} kernels[] = {{"gemm", calibrate_gemm}, {"attention", calibrate_attention}};
+
 int command_calibrate(struct cli *cli, int argc, char **argv)
 {
     struct calibrator *calibrator = arena_alloc(cli->arena, sizeof *calibrator);
     *calibrator = (struct calibrator){.base = "nccl-2026"};
     options_init(&calibrator->options, cli);
     argp_parse(&parser, argc, argv, 0, NULL, calibrator);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (strcmp(calibrator->options.arguments[0], kernels[i].name) == 0) {
+            calibrator->catalogue = options_catalogue(&calibrator->options);
+            return kernels[i].calibrate(calibrator);
+        }
+    }
     if (strcmp(calibrator->options.arguments[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
                  calibrator->options.arguments[0]);
-        diag_help(cli->diag, "stoker calibrate collectives FILE...");
+        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE or attention FILE");
         return EXIT_USAGE;
     }
     calibrator->catalogue = options_catalogue(&calibrator->options);

@@ -27,6 +27,10 @@ void calibrate_print_fit(const struct calibrator *calibrator, const struct calib
                          bool is_json, FILE *out);
 /* Predictions beside measurements, curve by curve. */
 void calibrate_print_check(const struct calibrator *calibrator, FILE *out);
+/* stoker calibrate gemm FILE, with the catalogue open. Returns the exit status. */
+int calibrate_gemm(struct calibrator *calibrator);
+/* stoker calibrate attention FILE, likewise. */
+int calibrate_attention(struct calibrator *calibrator);
 /* Measured and predicted bus bandwidth, a picture of all curves. */
 MUST_USE bool calibrate_plot(const struct calibrator *calibrator);
 

@@ -79,3 +79,26 @@ YAML
     run "$STOKER" calibrate kernels tests/published/collectives.yaml
     [ "$status" -eq 2 ]
 }
+
+@test "products are fitted to a section of the GPU's file" {
+    "$STOKER" calibrate gemm tests/published/gemm.csv > "$work/gemm.yaml"
+    grep -q '^# a100-pcie-80gb: 184 products, median error 1\.[0-9] %' "$work/gemm.yaml"
+    grep -q '  efficiency: 0\.78[0-9]*  # standard error' "$work/gemm.yaml"
+    "$STOKER" calibrate gemm tests/published/gemm.csv --check | grep -q 'section gemm as it is'
+    "$STOKER" calibrate gemm tests/published/gemm.csv --json | python3 -c '
+import json, sys
+fits = json.load(sys.stdin)["fits"]
+assert sum(fit["errors"]["products"] for fit in fits) == 795
+'
+}
+
+@test "a measured product that cannot be is named with its line" {
+    printf 'gpu,dtype,layout,m,n,k,us\na100-sxm4-80gb,fp8,TN,1024,1024,1024,20\n' > "$work/bad.csv"
+    printf 'a100-sxm4-80gb,bf16,XY,1024,1024,-1,20\nno-gpu,bf16,TN,1,1,1,1\n' >> "$work/bad.csv"
+    run "$STOKER" calibrate gemm "$work/bad.csv"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"bad.csv:2"*"dtype is 'fp8'"* ]]
+    [[ "$output" == *"bad.csv:3"*"layout is 'XY'"* ]]
+    [[ "$output" == *"bad.csv:3"*"k is '-1'"* ]]
+    [[ "$output" == *"bad.csv:4"* ]]
+}

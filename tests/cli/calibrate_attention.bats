@@ -1,0 +1,38 @@
+# stoker calibrate attention: a GPU's section `attention` from measured rates.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+    head -1 tests/published/attention.csv > "$work/rows.csv"
+}
+
+@test "the section that a fit prints is one that a GPU file can have" {
+    grep '^h100-sxm5-80gb,fa2' tests/published/attention.csv >> "$work/rows.csv"
+    "$STOKER" calibrate attention "$work/rows.csv" > "$work/section.yaml"
+    grep -q 'provenance: fitted' "$work/section.yaml"
+    sed '/^attention:/,$d' models/gpus/h100-sxm5-80gb.yaml > "$work/mine.yaml"
+    sed -i 's/^gpu: .*/gpu: mine/' "$work/mine.yaml"
+    cat "$work/section.yaml" >> "$work/mine.yaml"
+    "$STOKER" show gpu "$work/mine.yaml" > /dev/null
+}
+
+@test "--check fits nothing and --json says how well it is" {
+    "$STOKER" calibrate attention tests/published/attention.csv --check --json |
+        jq -e '[.fits[].errors.rows] | add == 284'
+}
+
+@test "what is wrong with a line is said with the line, and the status is 3" {
+    echo 'h100-sxm5-80gb,fa9,forward,no,1,16,16,0.5,128,,x' >> "$work/rows.csv"
+    run --separate-stderr -3 "$STOKER" calibrate attention "$work/rows.csv"
+    [[ $stderr == *"rows.csv:2: error: attention is 'fa9'"* ]]
+    [[ $stderr == *"rows.csv:2: error: length is '0.5'"* ]]
+}
+
+@test "two rows say too little" {
+    grep '^h100-sxm5-80gb,fa3' tests/published/attention.csv | head -2 >> "$work/rows.csv"
+    run --separate-stderr -3 "$STOKER" calibrate attention "$work/rows.csv"
+    [[ $stderr == *"2 rows, and three at least"* ]]
+}
