@@ -2,6 +2,7 @@
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
+#include "cli/calibrate_steps.h"
 #include "out/path.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {N
 static const struct argp parser = {
     .options = option_list,
     .parser = parse,
-    .args_doc = "collectives FILE...\ngemm FILE\nattention FILE",
+    .args_doc = "collectives FILE...\ngemm FILE\nattention FILE\nsteps FILE.csv",
     .doc =
         "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
         "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
@@ -69,7 +70,9 @@ static const struct argp parser = {
         "columns gpu,dtype,layout,m,n,k and tflop_per_s or us; groups, out and source if you like. "
         "Of the options only --check and --json apply.\n"
         "attention: likewise its sections `attention`; columns gpu,attention,pass,causal,sequences,"
-        "heads,kv_heads,length,head_dim,value_dim,tflop_per_s."
+        "heads,kv_heads,length,head_dim,value_dim,tflop_per_s.\n"
+        "steps: fits constants of software profiles to measured steps: `stoker calibrate steps "
+        "--help`."
         "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
         "-o my-nccl.yaml\n"
         "stoker calibrate collectives tests/published/collectives.yaml --check\n"
@@ -186,6 +189,9 @@ static const struct {
 
 int command_calibrate(struct cli *cli, int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "steps") == 0) { /* which has options of its own */
+        return calibrate_steps(cli, argc - 1, argv + 1);
+    }
     struct calibrator *calibrator = arena_alloc(cli->arena, sizeof *calibrator);
     *calibrator = (struct calibrator){.base = "nccl-2026"};
     options_init(&calibrator->options, cli);
@@ -199,7 +205,9 @@ int command_calibrate(struct cli *cli, int argc, char **argv)
     if (strcmp(calibrator->options.arguments[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
                  calibrator->options.arguments[0]);
-        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE or attention FILE");
+        diag_help(
+            cli->diag,
+            "stoker calibrate collectives FILE..., gemm FILE, attention FILE or steps FILE.csv");
         return EXIT_USAGE;
     }
     calibrator->catalogue = options_catalogue(&calibrator->options);

@@ -1,0 +1,32 @@
+/* Published rows as the problem of a fit: which rows count, which constants they use, and their
+ * predictions by the simulator (study/validate).
+ *
+ * Rows that are predicted, have a measured time and no reason to be suspect are fitted to; all
+ * others are left out. A row uses the constants of its software profile's and its GPU's files.
+ */
+#ifndef STUDY_FIT_ROWS_H
+#define STUDY_FIT_ROWS_H
+
+#include "study/fit.h"
+#include "study/validate.h"
+
+struct fit_rows {
+    struct arena *arena;
+    struct diag *diag;
+    const struct published_table *table;
+    const struct catalogue *catalogue;
+    uint32_t jobs; /* processes; 0: as many as cores */
+    const struct fit_plan *plan;
+    const struct validated_row *rows; /* those fitted to, as the catalogue stands */
+    uint32_t count;
+    double *residual; /* [count] as the catalogue stands */
+};
+
+/* Predicts all rows as the catalogue stands. An error when a file of a constant does not exist,
+ * a warning when no row uses it. */
+MUST_USE bool fit_rows_open(struct fit_rows *rows, struct diag *diag);
+
+/* predict, remove and is_used are these rows'; *rows must live as long. */
+struct fit_problem fit_rows_problem(struct fit_rows *rows);
+
+#endif
