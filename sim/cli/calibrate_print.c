@@ -6,6 +6,7 @@
 #include "cli/numbers.h"
 #include "cli/version.h"
 #include "out/json.h"
+#include "study/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -332,7 +333,7 @@ static void print_summary(const struct calibrator *calibrator, double bytes_min,
     fprintf(out,
             "%s: %u of %u curves, median of their medians %.1f %%; %u points, median %.1f %%, "
             "p90 %.1f %%\n",
-            name, scored, count, 100.0 * curve_quantile(medians, scored, 0.5), all.count,
+            name, scored, count, 100.0 * quantile_of(medians, scored, 0.5), all.count,
             100.0 * all.median, 100.0 * all.p90);
 }
 

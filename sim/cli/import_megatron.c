@@ -262,7 +262,7 @@ static const char *notes_of(struct training_log *log)
     }
     char *quoted = arena_strdup(arena, modules);
     for (char *letter = quoted; *letter != '\0'; letter++) {
-        *letter = *letter == '\'' ? '"' : *letter;
+        *letter = (char)(*letter == '\'' ? '"' : *letter);
     }
     return arena_printf(arena, "%srecompute_modules=%s", text, quoted);
 }

@@ -38,9 +38,8 @@ static const char *catalogue_name(struct arena *arena, const char *name, const c
 {
     char *text = arena_printf(arena, "%s-%s", name, flavor);
     for (char *letter = text; *letter != '\0'; letter++) {
-        *letter = *letter >= 'A' && *letter <= 'Z' ? (char)(*letter + 'a' - 'A')
-                  : *letter == '_'                 ? '-'
-                                                   : *letter;
+        const bool is_capital = *letter >= 'A' && *letter <= 'Z';
+        *letter = (char)(*letter == '_' ? '-' : *letter + (is_capital ? 'a' - 'A' : 0));
     }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         if (strcmp(text, models[i][0]) == 0) {

@@ -239,7 +239,7 @@ static char *dictionary(struct arena *arena, const char *begin, const char **end
             continue;
         }
         if (quote != '\0') {
-            quote = *at == quote ? '\0' : quote;
+            quote = (char)(*at == quote ? '\0' : quote);
         } else if (*at == '"' || *at == '\'') {
             quote = *at;
         } else {

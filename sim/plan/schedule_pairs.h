@@ -6,8 +6,8 @@
  *
  * So one more microbatch is alive than without, but not one more of each layer (plan/memory_live).
  * With 1f1b on several stages a pair waits for the pair of the stage after it, which waits for the
- * one before it here: a round takes two pairs; interleaved, whose stages lie two microbatches apart,
- * does not wait (Megatron-LM offers its overlap with interleaving only).
+ * one before it here: a round takes two pairs; interleaved, whose stages lie two microbatches
+ * apart, does not wait (Megatron-LM offers its overlap with interleaving only).
  */
 #ifndef PLAN_SCHEDULE_PAIRS_H
 #define PLAN_SCHEDULE_PAIRS_H

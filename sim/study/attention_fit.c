@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/quantile.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -168,13 +169,6 @@ static bool is_of(const struct attention_row *row, const char *name, uint32_t ki
     return row->kind == kind && strcmp(row->gpu, name) == 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 struct attention_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
                                             const struct attention_rate *rate,
                                             const struct attention_rows *rows, const char *name,
@@ -193,9 +187,8 @@ struct attention_errors attention_errors_of(struct arena *arena, const struct gp
             }
         }
     }
-    qsort(sizes, errors.count, sizeof *sizes, compare_doubles);
-    errors.median = errors.count > 0 ? sizes[errors.count / 2] : 0.0;
-    errors.p90 = errors.count > 0 ? sizes[errors.count * 9 / 10] : 0.0;
+    errors.median = quantile_of(sizes, errors.count, 0.5);
+    errors.p90 = quantile_of(sizes, errors.count, 0.9);
     return errors;
 }
 

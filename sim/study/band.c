@@ -2,10 +2,9 @@
 
 #include "base/arena.h"
 #include "study/published_table.h"
+#include "study/quantile.h"
 
 #include <errno.h>
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -212,9 +211,8 @@ static void measure(struct arena *arena, const struct band_vote *const *chosen, 
     for (uint32_t i = 0; i < count; i++) {
         ratios[i] = chosen[i]->ratio;
     }
-    gsl_sort(ratios, 1, count);
-    band->low = gsl_stats_quantile_from_sorted_data(ratios, 1, count, 0.1);
-    band->high = gsl_stats_quantile_from_sorted_data(ratios, 1, count, 0.9);
+    band->low = quantile_of(ratios, count, 0.1);
+    band->high = quantile_of(ratios, count, 0.9);
     band->votes = count;
     band->sources = count_sources(chosen, count);
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/quantile.h"
 
 #include <gsl/gsl_matrix.h>
 #include <gsl/gsl_multifit.h>
@@ -444,8 +445,8 @@ static void measure_groups(const struct fitting *fitting, struct calibration *ca
                 errors[count++] = fabs(time_s / sample->point->time_s - 1.0);
             }
         }
-        group->median = curve_quantile(errors, count, 0.5);
-        group->p90 = curve_quantile(errors, count, 0.9);
+        group->median = quantile_of(errors, count, 0.5);
+        group->p90 = quantile_of(errors, count, 0.9);
     }
 }
 

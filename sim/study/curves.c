@@ -3,9 +3,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "spec/collectives.h"
+#include "study/quantile.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -182,15 +181,6 @@ void curve_predict(const struct curve *curve, const struct library *library, dou
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-double curve_quantile(double *values, uint32_t count, double share)
-{
-    if (count == 0) {
-        return 0.0;
-    }
-    gsl_sort(values, 1, count);
-    return gsl_stats_quantile_from_sorted_data(values, 1, count, share);
-}
-
 /* Appends the curve's errors to `values`. */
 static void add_errors(const struct curve *curve, const struct library *library, double bytes_min,
                        double *values, struct curve_errors *errors)
@@ -233,7 +223,7 @@ struct curve_errors curves_errors_of(struct arena *arena, const struct curve *cu
             add_errors(&curves[i], library, bytes_min, values, &errors);
         }
     }
-    errors.median = curve_quantile(values, errors.count, 0.5);
-    errors.p90 = curve_quantile(values, errors.count, 0.9);
+    errors.median = quantile_of(values, errors.count, 0.5);
+    errors.p90 = quantile_of(values, errors.count, 0.9);
     return errors;
 }

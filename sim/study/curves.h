@@ -61,7 +61,4 @@ struct curve_errors curves_errors_of(struct arena *arena, const struct curve *cu
                                      uint32_t count, const struct library *library,
                                      double bytes_min);
 
-/* Sorts `values`; the share's quantile, interpolated; 0 when there are none. */
-double curve_quantile(double *values, uint32_t count, double share);
-
 #endif

@@ -1,6 +1,7 @@
 #include "study/fit_rows.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "spec/catalogue.h"
 
 #include <math.h>
@@ -215,6 +216,7 @@ static bool remove_part(void *context, uint32_t number, const double *values, do
         predict_with(rows, arena, overrides, plain + removal->set_count, indices, count);
     const bool is_good =
         take_times(rows, found, indices, count, times) && check_taken(rows, removal, found, count);
+    sim_assert(removal->set_count > 0 && removal->set_count <= PUBLISHED_FOR_ALL_MAX);
     const uint64_t all = UINT64_MAX >> (PUBLISHED_FOR_ALL_MAX - removal->set_count);
     *refused = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
+#include "study/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,26 +103,10 @@ void fit_votes_weights(const struct fit_votes *votes, const bool *is_in, double 
 
 /* ---- score ------------------------------------------------------------------------------ */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double quantile(const double *sorted, uint32_t count, double share)
-{
-    const double at = share * (double)(count - 1);
-    const uint32_t below = (uint32_t)at;
-    const uint32_t above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
-}
-
 struct fit_score fit_votes_score(struct arena *arena, const struct fit_votes *votes,
                                  const bool *is_in, const double *error)
 {
     double *absolute = arena_array(arena, votes->vote_count, sizeof *absolute);
-    double *of_source = arena_array(arena, votes->source_count, sizeof *of_source);
     struct fit_score score = {.votes = votes_in(votes, is_in)};
     if (score.votes == 0) {
         return score;
@@ -143,9 +128,8 @@ struct fit_score fit_votes_score(struct arena *arena, const struct fit_votes *vo
             sorted[count++] = absolute[v];
         }
     }
-    qsort(sorted, count, sizeof *sorted, compare_numbers);
-    score.median = quantile(sorted, count, 0.5);
-    score.p90 = quantile(sorted, count, 0.9);
+    score.median = quantile_of(sorted, count, 0.5);
+    score.p90 = quantile_of(sorted, count, 0.9);
     return score;
 }
 

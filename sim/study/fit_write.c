@@ -2,6 +2,7 @@
 #include "study/fit_write.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "spec/catalogue.h"
 #include "spec/doc.h"
 
@@ -54,6 +55,7 @@ static bool splice(const struct writer *writer, const char *text, size_t at, siz
 static bool replace(const struct writer *writer, const struct doc_node *node, const char *put)
 {
     const char *text = node->place.source_text;
+    sim_assert(text != NULL && node->text != NULL); /* a scalar that was read from the file */
     const size_t at = offset_of(&node->place);
     const size_t inside = at + (node->is_quoted ? 1 : 0);
     const size_t length = strlen(node->text);
@@ -100,7 +102,7 @@ static const char *quoted(struct arena *arena, const char *text)
     char *to = result;
     *to++ = '\'';
     for (; *text != '\0'; text++) {
-        const char shown = *text == '\n' ? ' ' : *text;
+        const char shown = (char)(*text == '\n' ? ' ' : *text);
         *to++ = shown;
         if (shown == '\'') {
             *to++ = shown;

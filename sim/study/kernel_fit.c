@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/quantile.h"
 
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
@@ -60,13 +61,6 @@ static bool is_of(const struct gemm_row *row, const char *gpu_name, enum precisi
     return strcmp(row->gpu_name, gpu_name) == 0 && gemm_section(row->precision) == section;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 struct gemm_errors gemm_errors_of(struct arena *arena, const struct gemm_rows *rows,
                                   const char *gpu_name, enum precision section,
                                   const struct gpu *gpu, double warm_s, int layout)
@@ -83,9 +77,8 @@ struct gemm_errors gemm_errors_of(struct arena *arena, const struct gemm_rows *r
         }
     }
     if (errors.count > 0) {
-        qsort(sizes, errors.count, sizeof *sizes, compare_doubles);
-        errors.median = sizes[(errors.count - 1) / 2];
-        errors.p90 = sizes[(errors.count - 1) * 9 / 10];
+        errors.median = quantile_of(sizes, errors.count, 0.5);
+        errors.p90 = quantile_of(sizes, errors.count, 0.9);
         errors.mean /= errors.count;
         errors.bias /= errors.count;
     }

@@ -103,7 +103,7 @@ static const char *quoted(const struct maker *maker, const char *from)
     char *to = text;
     *to++ = '\'';
     for (; *from != '\0'; from++) {
-        *to++ = (unsigned char)*from < ' ' ? ' ' : *from;
+        *to++ = (char)((unsigned char)*from < ' ' ? ' ' : *from);
         if (*from == '\'') {
             *to++ = '\'';
         }

@@ -4,8 +4,8 @@
 #include "study/score.h"
 
 #include "base/arena.h"
+#include "study/quantile.h"
 
-#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
@@ -126,9 +126,8 @@ struct score score_rows(struct arena *arena, const struct validated_row *rows, u
         score.mean_ape += votes[i].ape / score.votes;
         score.bias += votes[i].error / score.votes;
     }
-    gsl_sort(apes, 1, score.votes);
-    score.median_ape = gsl_stats_quantile_from_sorted_data(apes, 1, score.votes, 0.5);
-    score.p90_ape = gsl_stats_quantile_from_sorted_data(apes, 1, score.votes, 0.9);
+    score.median_ape = quantile_of(apes, score.votes, 0.5);
+    score.p90_ape = quantile_of(apes, score.votes, 0.9);
     score.macro_mape = macro_of(votes, score.votes, &score.sources);
     return score;
 }

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "study/curves.h"
+#include "study/quantile.h"
 
 #define FITTED "tests/published/collectives.yaml"
 #define HELD_OUT "tests/published/collectives-held-out.yaml"
@@ -65,7 +66,7 @@ static double median_of_curves(const struct bench *bench, double bytes_min, uint
                bench->list.items[i].id, errors.count, 100.0 * errors.median, 100.0 * errors.worst);
         medians[(*scored)++] = errors.median;
     }
-    const double median = curve_quantile(medians, *scored, 0.5);
+    const double median = quantile_of(medians, *scored, 0.5);
     const struct curve_errors all =
         curves_errors_of(bench->arena, bench->curves, bench->list.count, bench->library, bytes_min);
     printf("  from %.0f B: %u curves, median %.1f %%; %u points, median %.1f %%, p90 %.1f %%\n",
