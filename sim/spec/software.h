@@ -51,14 +51,14 @@
  *                                        # collective takes, of a group in one NVLink domain or
  *                                        # of others; SMs that are set aside for communication
  *                                        # all the time
+ *                                        # and experts: 0.35, of an exchange with experts beside
+ *                                        # compute; default as network
  *     communication: {nvlink: 0.9, network: 0.85, ...}   # bandwidth within a step over that of a
  *                                        # benchmark of collectives alone: of transfers inside an
  *                                        # NVLink domain, and between; experts: besides, of
  *                                        # all-to-alls where experts.exchange is tokens
  *     jitter: {spread: 1 %, ...}         # standard deviation of a GPU's own time of a step; all
  *                                        # wait for the slowest (train/jitter)
- *                                        # and experts: 0.35, of an exchange with experts beside
- *                                        # compute; default as network
  *     fusion: {bias_activation: true, dropout_add: true, norm: true, softmax: true, source: ...}
  *                                        # and rotary: fused (the default): one kernel; eager:
  *                                        # two products, halves swapped, a sum; complex: fp32

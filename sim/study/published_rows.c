@@ -13,6 +13,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SETS_MAX = 32, YEAR_NEWEST = 9999 };
 
@@ -96,6 +97,24 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* As the profiles call it. */
+static const char *framework_of(const struct maker *maker)
+{
+    const char *name = word(maker, "framework");
+    for (size_t i = 0; i < published_framework_count; i++) {
+        if (strcasecmp(name, published_frameworks[i][0]) == 0 ||
+            strcasecmp(name, published_frameworks[i][1]) == 0) {
+            return published_frameworks[i][1];
+        }
+    }
+    return name;
+}
+
+static bool is_framework(const struct maker *maker, const char *wanted)
+{
+    return strcmp(framework_of(maker), wanted) == 0;
+}
+
 /* As YAML writes text. */
 static const char *quoted(const struct maker *maker, const char *from)
 {
@@ -154,7 +173,7 @@ static const struct source_row *source_of(const struct maker *maker)
 {
     for (size_t i = 0; i < published_source_count; i++) {
         if (begins(word(maker, "source"), published_sources[i].source) &&
-            begins(word(maker, "framework"), published_sources[i].framework) &&
+            begins(framework_of(maker), published_sources[i].framework) &&
             begins(word(maker, "model_name"), published_sources[i].model)) {
             return &published_sources[i];
         }
@@ -162,15 +181,28 @@ static const struct source_row *source_of(const struct maker *maker)
     return NULL;
 }
 
-static const struct family_row *family_of(const struct maker *maker)
+static const struct family_row *family_named(const struct maker *maker, const char *name)
 {
     for (size_t i = 0; i < published_family_count; i++) {
         if (begins(word(maker, "model_name"), published_families[i].name) ||
-            is_word(maker, "family", published_families[i].name)) {
+            strcmp(name, published_families[i].name) == 0) {
             return &published_families[i];
         }
     }
     return NULL;
+}
+
+/* Blank: by the shapes. */
+static const struct family_row *family_of(struct maker *maker)
+{
+    const char *name = word(maker, "family");
+    if (name[0] == '\0') {
+        name = count_of(maker, "experts", 0) > 0  ? "moe"
+               : is_word(maker, "gated_ffn", "1") ? "llama"
+                                                  : "gpt";
+        fill(maker, arena_printf(maker->arena, "family %s", name));
+    }
+    return family_named(maker, name);
 }
 
 /* Of a model that the catalogue has; false: it has not. */
@@ -231,6 +263,20 @@ static void refuse_model(struct maker *maker)
            diag_nearest(name, names, count), "those of `stoker list models`");
 }
 
+/* Blank: GPT's four times the width. */
+static int64_t ffn_of(struct maker *maker, int64_t hidden)
+{
+    const int64_t stated = count_of(maker, "ffn_hidden", count_of(maker, "expert_ffn_hidden", 0));
+    if (stated > 0) {
+        return stated;
+    }
+    if (is_word(maker, "gated_ffn", "1")) {
+        skip(maker, "ffn_hidden is blank");
+    }
+    fill(maker, arena_printf(maker->arena, "ffn_hidden %lld", (long long)(4 * hidden)));
+    return 4 * hidden;
+}
+
 static void put_model(struct maker *maker)
 {
     if (put_named(maker) || put_catalogued(maker)) {
@@ -244,10 +290,7 @@ static void put_model(struct maker *maker)
     }
     const int64_t hidden = need_count(maker, "hidden");
     const int64_t heads = need_count(maker, "heads");
-    const int64_t ffn = count_of(maker, "ffn_hidden", count_of(maker, "expert_ffn_hidden", 0));
-    if (ffn == 0) {
-        skip(maker, "ffn_hidden is blank");
-    }
+    const int64_t ffn = ffn_of(maker, hidden);
     if (hidden % heads != 0) {
         skip(maker, "heads do not divide hidden");
     }
@@ -326,7 +369,7 @@ static const char *profile_of(const struct maker *maker)
     const char *chosen = NULL;
     for (size_t i = 0; i < published_profile_count; i++) {
         const struct software_row *row = &published_profiles[i];
-        if (is_word(maker, "framework", row->framework) && year_of(maker) >= row->year &&
+        if (is_framework(maker, row->framework) && year_of(maker) >= row->year &&
             (row->precision[0] == '\0' || is_word(maker, "precision", row->precision))) {
             chosen = row->file;
         }
@@ -358,7 +401,7 @@ static void refuse_software(struct maker *maker)
 static void put_torchtitan(struct maker *maker)
 {
     const int64_t tp = count_of(maker, "tp", 1);
-    if (!is_word(maker, "framework", "torchtitan")) {
+    if (!is_framework(maker, "torchtitan")) {
         return;
     }
     if (is_word(maker, "torch_compile", "0") && !is_word(maker, "precision", "fp8")) {
@@ -377,7 +420,7 @@ static void put_torchtitan(struct maker *maker)
 /* Composer's mixed_precision PURE reduces in bf16: gradients are joined and divided in 16 bits. */
 static void put_llm_foundry(struct maker *maker)
 {
-    if (is_word(maker, "framework", "llm-foundry-fsdp") &&
+    if (is_framework(maker, "llm-foundry-fsdp") &&
         strstr(word(maker, "notes"), "MP mode PURE") != NULL) {
         set(maker, "software.gradients.precision=bf16");
         set(maker, "software.fsdp.gradient_copies=8 B");
@@ -433,7 +476,7 @@ static void put_layers(struct maker *maker, int64_t chunks)
 {
     int64_t left = count_of(maker, "layers", 0);
     const int64_t most = (left + chunks - 1) / chunks;
-    if (!is_word(maker, "framework", "megatron") || left % chunks == 0 || chunks > left) {
+    if (!is_framework(maker, "megatron") || left % chunks == 0 || chunks > left) {
         return;
     }
     if ((left + 2) % chunks == 0) {
@@ -624,7 +667,7 @@ static const char *modules_of(const struct maker *maker)
     const char *names = "";
     if (list == NULL) {
         /* arXiv 2412.19437, section 3.2.3 */
-        return is_word(maker, "framework", "deepseek") ? "norm, mla-up, activation" : names;
+        return is_framework(maker, "deepseek") ? "norm, mla-up, activation" : names;
     }
     const size_t length = strcspn(list, "]");
     const char *text = arena_strndup(maker->arena, list, length);

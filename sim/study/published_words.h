@@ -31,6 +31,10 @@ struct software_row {
 extern const struct software_row published_profiles[];
 extern const uint32_t published_profile_count;
 
+/* Other names of a framework, in any case of letters, and the one of the profiles. */
+extern const char *const published_frameworks[][2];
+extern const uint32_t published_framework_count;
+
 /* What a source says elsewhere of its rows, beside the columns. */
 struct source_row {
     const char *source, *framework, *model; /* begin so */

@@ -118,3 +118,15 @@ PY
     [ "$status" -eq 3 ]
     [[ "$output" == *"no row has 'nowhere' in its id or source"* ]]
 }
+
+# Nothing is fitted to these: a change that helps the 515 and harms others shows here.
+@test "sources that no constant has seen are within 15 %, and 10 % on average" {
+    "$STOKER" validate tests/published/blind.csv --json -q > "$work/blind.json"
+    python3 - "$work/blind.json" <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+assert document["summary"]["scored"] == len(document["rows"]) == 6
+assert all(abs(row["error"]) <= 0.15 for row in document["rows"])
+assert document["summary"]["mean_ape"] <= 0.10
+PY
+}

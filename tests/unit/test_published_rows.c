@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "spec/scenario.h"
+#include "support/assert_close.h"
 
 static const char columns[] =
     "id,source,framework,framework_year,model_name,family,layers,hidden,ffn_hidden,heads,kv_heads,"
@@ -132,6 +133,45 @@ static void what_launch_scripts_say_fills_the_columns(void **state)
     arena_free(arena);
 }
 
+static const struct scenario *resolved_as(struct arena *arena, const char *framework,
+                                          const char *family, const char *ffn, const char *gpu)
+{
+    return resolved(arena, arena_printf(arena,
+                                        "row,test,%s,2025,published,%s,32,4096,%s,32,8,32000,0,0,0,"
+                                        ",,0,2048,%s,64,8,bf16,1,1,1f1b,1,1,1,1,,1,64,none,1,",
+                                        framework, family, ffn, gpu));
+}
+
+static void frameworks_have_more_than_one_name(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"NeMo", "megatron-2025"},         {"Megatron-LM", "megatron-2025"},
+        {"FSDP", "torch-fsdp-2024"},       {"Composer", "llm-foundry-fsdp-2024"},
+        {"torch-fsdp", "torch-fsdp-2024"}, {"meta-llama3", "meta-llama3-2024"},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct scenario *scenario =
+            resolved_as(arena, names[i][0], "gpt", "16384", "H100-80GB-SXM");
+        assert_string_equal(scenario->software.name, names[i][1]);
+    }
+    arena_free(arena);
+}
+
+static void a_blank_family_follows_from_the_shapes(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *named = resolved_as(arena, "megatron", "gpt", "16384", "A800-80GB-SXM");
+    const struct scenario *blank = resolved_as(arena, "megatron", "", "", "A800-80GB-SXM");
+    assert_int_equal(blank->model.norm, named->model.norm);
+    assert_int_equal(blank->model.positions, named->model.positions);
+    assert_int_equal(blank->model.ffn_hidden, 4 * 4096);
+    assert_close(blank->cluster.scale_up_bytes_per_s, 200e9, 1e-12);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +179,8 @@ int main(void)
         cmocka_unit_test(layers_that_do_not_divide_leave_the_last_stage_lighter),
         cmocka_unit_test(dispatchers_and_overlap_are_those_of_the_row),
         cmocka_unit_test(what_launch_scripts_say_fills_the_columns),
+        cmocka_unit_test(frameworks_have_more_than_one_name),
+        cmocka_unit_test(a_blank_family_follows_from_the_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
