@@ -130,3 +130,16 @@ assert all(abs(row["error"]) <= 0.15 for row in document["rows"])
 assert document["summary"]["mean_ape"] <= 0.10
 PY
 }
+
+# The columns and words that the published set was cut down to are all that count.
+@test "the published set predicts what the table that it was cut from does" {
+    [ -f ../shared/validation/published_runs.csv ] || skip "no ../shared"
+    "$STOKER" validate tests/published/runs.csv --json -q > "$work/cut.json"
+    "$STOKER" validate ../shared/validation/published_runs.csv --json -q > "$work/whole.json"
+    python3 - "$work/cut.json" "$work/whole.json" <<'PY'
+import json, sys
+cut, whole = ({row["id"]: (row["status"], row["predicted_step_s"], row["is_scored"])
+               for row in json.load(open(path))["rows"]} for path in sys.argv[1:])
+assert cut == whole, [name for name in cut if cut[name] != whole[name]]
+PY
+}
