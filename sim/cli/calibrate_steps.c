@@ -4,8 +4,6 @@
 #include "base/arena.h"
 #include "study/score.h"
 
-#include <stdlib.h>
-
 enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS };
 enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
 
@@ -25,16 +23,6 @@ static const struct argp_option option_list[] = {
 };
 
 /* A wrong number ends the program as argp does. */
-static int64_t count_of(const char *text, int64_t max, struct argp_state *state)
-{
-    char *end;
-    const long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > max) {
-        argp_error(state, "'%s' is not a number from 1 to %lld", text, (long long)max);
-    }
-    return value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     static const struct options_rule rule = {1, 1, 1, "a CSV file of measured runs"};
@@ -44,7 +32,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         steps->constants_path = argument;
         return 0;
     case 'j':
-        steps->jobs = count_of(argument, 256, state);
+        steps->jobs = options_count(argument, 256, state);
         return 0;
     case KEY_WRITE:
         steps->writes = true;
@@ -53,10 +41,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         steps->errors_path = argument;
         return 0;
     case KEY_ROUNDS:
-        steps->rounds = count_of(argument, 20, state);
+        steps->rounds = options_count(argument, 20, state);
         return 0;
     case KEY_REPEATS:
-        steps->repeats = count_of(argument, 1000, state);
+        steps->repeats = options_count(argument, 1000, state);
         return 0;
     default:
         return options_parse_common(key, argument, state, &rule);

@@ -189,6 +189,16 @@ static void add_argument(struct options *options, const char *argument)
     options->arguments[options->argument_count++] = argument;
 }
 
+int64_t options_count(const char *text, int64_t max, struct argp_state *state)
+{
+    char *end = NULL;
+    const long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || value < 1 || value > max) {
+        argp_error(state, "'%s' is not a number from 1 to %lld", text, (long long)max);
+    }
+    return value;
+}
+
 error_t options_parse_common(int key, char *argument, struct argp_state *state,
                              const struct options_rule *rule)
 {

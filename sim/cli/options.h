@@ -63,6 +63,9 @@ struct options_rule {
     const char *wanted;     /* "a scenario file" */
 };
 
+/* A whole number from 1 to `max`; else wrong usage, which ends the program. */
+int64_t options_count(const char *text, int64_t max, struct argp_state *state);
+
 /* What every command's parser does with arguments and children. */
 error_t options_parse_common(int key, char *argument, struct argp_state *state,
                              const struct options_rule *rule);

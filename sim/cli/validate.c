@@ -5,7 +5,6 @@
 #include "out/path.h"
 #include "out/plot_parity.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_PLOT = 0xc00, KEY_ROWS, KEY_SUMMARY, KEY_ERRORS };
@@ -25,24 +24,13 @@ static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static uint32_t jobs_of(const char *argument, struct argp_state *state)
-{
-    char *end = NULL;
-    const long jobs = strtol(argument, &end, 10);
-    if (end == argument || *end != '\0' || jobs < 1 || jobs > JOBS_MAX) {
-        argp_error(state, "-j needs a number from 1 to %d, not '%s'", JOBS_MAX, argument);
-        return 1;
-    }
-    return (uint32_t)jobs;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     static const struct options_rule rule = {1, 1, 1, "a CSV file of measured runs"};
     struct validation *validation = state->input;
     switch (key) {
     case 'j':
-        validation->jobs = jobs_of(argument, state);
+        validation->jobs = (uint32_t)options_count(argument, JOBS_MAX, state);
         return 0;
     case KEY_PLOT:
         validation->plot = argument;
