@@ -12,18 +12,16 @@
 
 /* ---- what the parameters take ---------------------------------------------------- */
 
-/* Weights, gradients and optimizer: bytes a parameter, and the ZeRO stage that shards them. */
+/* Weights, gradients and optimizer: bytes of all parameters, and whether ranks share them. */
 struct state_row {
     const char *title;
     double bytes;
-    int64_t sharded_from;
+    bool is_sharded;
+    const char *note; /* why not, where the ZeRO stage would */
 };
 
-/* Of parameters that `ranks` share, if the ZeRO stage shards this. */
-static const char *share_text(const struct explanation *explanation, const struct state_row *row,
-                              int64_t ranks)
+static const char *share_text(const struct explanation *explanation, bool is_sharded, int64_t ranks)
 {
-    const bool is_sharded = explanation->scenario->parallel.zero >= row->sharded_from;
     return arena_printf(explanation->arena, "%" PRId64, is_sharded ? ranks : 1);
 }
 
@@ -33,7 +31,7 @@ static void add_state(const struct explanation *explanation, const struct state_
     const struct scenario *scenario = explanation->scenario;
     const struct parallel *parallel = &scenario->parallel;
     const int64_t stage = explanation->result->step.memory.worst_stage;
-    const bool is_sharded = parallel->zero >= row->sharded_from;
+    const bool is_sharded = row->is_sharded;
     const double dense_parts = is_sharded ? (double)memory_dense_shards(parallel) : 1;
     const double expert_parts = is_sharded ? (double)memory_expert_shards(parallel) : 1;
     const double experts = memory_stage_expert_parameters(scenario, stage);
@@ -42,12 +40,12 @@ static void add_state(const struct explanation *explanation, const struct state_
     const char *over = parallel->cp > 1 ? ", sharded over cp x dp" : ", sharded over dp";
     if (experts > 0) {
         sums_add(sums, row->title, "(dense / %s + experts / %s) x %g B%s",
-                 share_text(explanation, row, memory_dense_shards(parallel)),
-                 share_text(explanation, row, memory_expert_shards(parallel)), each,
-                 is_sharded ? over : "");
+                 share_text(explanation, is_sharded, memory_dense_shards(parallel)),
+                 share_text(explanation, is_sharded, memory_expert_shards(parallel)), each,
+                 is_sharded ? over : row->note);
     } else {
         sums_add(sums, row->title, "parameters x %g B / %g%s", each, dense_parts,
-                 is_sharded ? over : "");
+                 is_sharded ? over : row->note);
     }
     sums_is(sums, "GB", "%.6f", row->bytes / 1e9);
 }
@@ -219,13 +217,14 @@ static const char *buffers_text(const struct explanation *explanation)
         return arena_printf(explanation->arena, "buckets of %g MB, copies of gradients",
                             scenario->software.bucket_bytes / 1e6);
     }
-    return arena_printf(explanation->arena, "gathered %s, gradients of a unit",
-                        scenario->parallel.reshard == RESHARD_FORWARD
-                            ? arena_printf(explanation->arena,
-                                           "weights of the largest unit and %" PRId64
-                                           " layers ahead",
-                                           scenario->software.fsdp_prefetch)
-                            : "weights of all layers");
+    return arena_printf(
+        explanation->arena, "gathered %s%s",
+        scenario->parallel.reshard == RESHARD_FORWARD
+            ? arena_printf(explanation->arena,
+                           "weights of the largest unit and %" PRId64 " layers ahead",
+                           scenario->software.fsdp_prefetch)
+            : "weights of all layers",
+        memory_shards_gradients(&scenario->parallel) ? ", gradients of a unit" : "");
 }
 
 static void add_overhead(const struct memory_use *use, const char *software, struct sums *sums)
@@ -281,13 +280,16 @@ void explain_memory_print(const struct explanation *explanation, FILE *out)
     const struct scenario *scenario = explanation->scenario;
     const struct memory_verdict *verdict = &explanation->result->step.memory;
     const struct memory_use *use = &verdict->worst;
+    const int64_t zero = scenario->parallel.zero;
+    const bool shards_gradients = memory_shards_gradients(&scenario->parallel);
     const struct state_row rows[] = {
-        {"weights", use->weights_bytes, 3},
-        {"gradients", use->gradients_bytes, 2},
-        {"optimizer", use->optimizer_bytes, 1},
+        {"weights", use->weights_bytes, zero >= 3, ""},
+        {"gradients", use->gradients_bytes, shards_gradients,
+         zero >= 2 ? ", whole until the last microbatch" : ""},
+        {"optimizer", use->optimizer_bytes, zero >= 1, ""},
     };
     fprintf(out, "  Stage %" PRId64 " of %" PRId64 ", ZeRO %" PRId64 ", recompute %s\n",
-            verdict->worst_stage, scenario->parallel.pp, scenario->parallel.zero,
+            verdict->worst_stage, scenario->parallel.pp, zero,
             recompute_names[scenario->recompute.kind]);
     struct sums *sums = sums_new(explanation->arena);
     add_parameters(explanation, sums);

@@ -53,6 +53,11 @@ struct memory_state memory_state_sharded(const struct memory_state *whole, int64
     };
 }
 
+bool memory_shards_gradients(const struct parallel *parallel)
+{
+    return parallel->zero >= 2 && parallel->pp == 1;
+}
+
 struct memory_state memory_state_of(const struct scenario *scenario)
 {
     const enum precision precision = (enum precision)scenario->precision;
@@ -83,6 +88,17 @@ int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes)
     return (int64_t)ceil(parameters * 18.0 * 1.25 / memory_bytes);
 }
 
+/* What a rank keeps of one that `ranks` share. */
+static struct memory_state state_kept(const struct parallel *parallel,
+                                      const struct memory_state *whole, int64_t ranks)
+{
+    struct memory_state kept = memory_state_sharded(whole, parallel->zero, ranks);
+    if (!memory_shards_gradients(parallel)) {
+        kept.gradients = whole->gradients;
+    }
+    return kept;
+}
+
 /* Dense parameters and experts of a stage, and how many ranks shard each. */
 struct stage_states {
     struct memory_layer_parameters all, trained;
@@ -99,8 +115,8 @@ static struct stage_states states_of(const struct scenario *scenario, int64_t st
     struct stage_states of = {
         .all.experts = memory_stage_expert_parameters(scenario, stage),
         .trained = memory_stage_trained(scenario, stage),
-        .dense = memory_state_sharded(&whole, parallel->zero, dense),
-        .experts = memory_state_sharded(&whole, parallel->zero, experts),
+        .dense = state_kept(parallel, &whole, dense),
+        .experts = state_kept(parallel, &whole, experts),
         .dense_shards = (double)dense,
         .expert_shards = (double)experts,
     };
@@ -117,9 +133,9 @@ static double elsewhere(const struct stage_states *of, const struct memory_layer
            count->experts * (1.0 - 1.0 / of->expert_shards);
 }
 
-/* FSDP holds a gathered unit, the layers fetched ahead, and the gradient of one unit; or, as
- * parallel.reshard says, gathered weights of the whole stage, and the gradients until the step's
- * end. None holds more than what the other ranks keep. */
+/* FSDP holds a gathered unit, the layers fetched ahead, and the gradient of one unit, if it is not
+ * kept whole anyway; or, as parallel.reshard says, gathered weights of the whole stage. None holds
+ * more than what the other ranks keep. */
 static double fsdp_bytes(const struct scenario *scenario, int64_t stage,
                          const struct stage_states *of)
 {
@@ -135,18 +151,19 @@ static double fsdp_bytes(const struct scenario *scenario, int64_t stage,
         (double)scenario->software.fsdp_prefetch * memory_largest_layer(scenario, stage);
     const bool keeps = scenario->parallel.reshard != RESHARD_FORWARD;
     const double weights = keeps ? weights_max : smaller((unit + ahead) * weight, weights_max);
-    return weights + (scenario->parallel.reshard == RESHARD_STEP
-                          ? gradients_max
-                          : smaller(unit * gradient, gradients_max));
+    return memory_shards_gradients(&scenario->parallel)
+               ? weights + smaller(unit * gradient, gradients_max)
+               : weights;
 }
 
-/* ZeRO 2 holds a bucket of gradients before they are scattered. */
+/* ZeRO 2 holds a bucket of gradients before they are scattered, unless it has them all. */
 static double buffers_bytes(const struct scenario *scenario, int64_t stage,
                             const struct stage_states *of)
 {
     const struct software *software = &scenario->software;
     const double kept = (double)software->memory.bucket_count * software->bucket_bytes;
-    if (scenario->parallel.zero < 2) {
+    const bool is_sharded = memory_shards_gradients(&scenario->parallel);
+    if (scenario->parallel.zero < 3 && !is_sharded) {
         return scenario->gpus > 1 ? kept : 0.0;
     }
     if (scenario->parallel.zero == 2) {
@@ -166,7 +183,9 @@ static double copy_bytes(uint32_t precision)
 static double written_bytes(const struct scenario *scenario, const struct stage_states *of)
 {
     const double bytes = copy_bytes(scenario->software.memory.backward_gradients);
-    return scenario->parallel.zero < 2 ? (of->trained.dense + of->trained.experts) * bytes : 0.0;
+    const bool is_whole =
+        scenario->parallel.zero < 3 && !memory_shards_gradients(&scenario->parallel);
+    return is_whole ? (of->trained.dense + of->trained.experts) * bytes : 0.0;
 }
 
 /* A copy of the gradients' shard that the update reads. */

@@ -3,7 +3,9 @@
  * States: bytes per parameter of the recipe (16-bit weights, gradients, fp32 master weights and
  * two moments: 18 in Megatron, 16 in the ZeRO paper), sharded by ZeRO stage over the ranks of
  * parallel.zero_group that hold the same parameters (Rajbhandari et al. 2020, arXiv 1910.02054,
- * section 5). Frozen weights (LoRA) have no gradient and no states.
+ * section 5). Frozen weights (LoRA) have no gradient and no states. Gradients are sharded only
+ * where each microbatch's are reduced (memory_shards_gradients): in a pipeline they stay whole,
+ * whatever the stage.
  *
  * Activations: what a layer keeps is a table of tensors (plan/memory_layer). Over the step they
  * come and go with the actions of the stage's order: a forward allocates, the backward of input
@@ -71,6 +73,13 @@ struct memory_state memory_state_whole(enum precision precision, const struct op
 /* The same on each of `ranks`: ZeRO 1 shards the optimizer, 2 the gradients too, 3 everything. */
 struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
                                          int64_t ranks);
+
+/* Whether the sum of gradients over microbatches is kept in shards: ZeRO 2 and 3, which then
+ * reduce each microbatch's (DeepSpeed, stage_1_and_2.py, reduce_ready_partitions_and_remove_grads;
+ * FSDP without no_sync). In a pipeline gradients are summed whole and reduced with the last
+ * microbatch (PyTorch, pipelining/stage.py, backward_maybe_with_nosync; Megatron-LM, schedules.py,
+ * enable_grad_sync for a chunk's last microbatch). ASSUMES: so with one microbatch, too. */
+bool memory_shards_gradients(const struct parallel *parallel);
 
 /* Of the scenario: its optimizer and software (FSDP may keep nothing beside the master). */
 struct memory_state memory_state_of(const struct scenario *scenario);

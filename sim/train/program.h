@@ -23,7 +23,8 @@
  *    produced it; without overlap, and with dualpipe, whose pieces lie on two stages with
  *    different orders, all are reduced after the last one, in the order of the model;
  *  - FSDP gathers the layer `prefetch` ahead when the layer before the
- *    current one is done, forward and backward, and reduces each layer's gradients;
+ *    current one is done, forward and backward, and reduces each layer's gradients, in a
+ *    pipeline those of the last microbatch only;
  *  - data of the next step is read, and an earlier checkpoint flushed, beside everything else;
  *    the step ends no sooner;
  *  - then gradient norm (everybody), optimizer, and the gather of sharded parameters,

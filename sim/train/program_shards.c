@@ -515,13 +515,16 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
         return;
     }
     const bool are_last = builder_ends_gradients(builder, chunk);
+    if (!are_last && !memory_shards_gradients(&builder->scenario->parallel)) {
+        return; /* summed whole until the last microbatch's are there */
+    }
     for (uint32_t i = 0; i < SHARD_COUNT_; i++) {
         struct shards *shards = &builder->shards[i];
         const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
         if (is_fsdp(builder)) {
             copy_gradients(builder, shards, shards->layer[kind].trained);
             reduce_layer(builder, shards, kind, bytes, are_last);
-        } else if (are_last || builder->scenario->parallel.zero >= 2) {
+        } else {
             add_to_bucket(builder, shards, bytes, are_last);
         }
     }

@@ -4,6 +4,9 @@
  * over all ranks that hold the same, and those of routed experts, reduced over the ranks that
  * hold the same experts. Where these are the same ranks, everything is dense.
  *
+ * Gradients are reduced with the last microbatch of their chunk. Without a pipeline ZeRO 2 and
+ * FSDP, which sum them in shards, reduce each microbatch's (memory_shards_gradients).
+ *
  * Sharded within a part of these ranks (HSDP), gradients are reduce-scattered there and the
  * shard is then all-reduced over the replicas, for the last microbatch only.
  *
@@ -17,6 +20,8 @@
  *
  * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
  * all tensors of a layer are gathered before it begins.
+ * ASSUMES: in a pipeline FSDP reduces a layer when its last gradients are there; PyTorch begins
+ * when those of the whole chunk are.
  * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced at
  * the end; FSDP gathers it once a step.
  */
@@ -53,8 +58,8 @@ uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position);
  * To be called for each position in turn. */
 void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position);
 
-/* Gradients of a layer of that kind are there; reduced by FSDP, or ZeRO-2 in each microbatch, or
- * in the chunk's last one. */
+/* Gradients of a layer of that kind are there: reduced if they are the chunk's last, or if each
+ * microbatch's are. */
 void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind);
 
 /* What was not reduced beside the backward pass: all of it, or the last bucket. */

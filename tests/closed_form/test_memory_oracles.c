@@ -275,10 +275,38 @@ static void resharding_and_the_masters_shard(void **state)
     assert_close(use.optimizer_bytes, 8 * n / 8, 1e-14);
     c.scenario.parallel.reshard = RESHARD_STEP;
     use = memory_of_stage(&c.scenario, 0);
-    assert_close(use.buffers_bytes, 2 * n + 4 * n * 7 / 8, 1e-14);
+    const double table = 128256.0 * 4096; /* the largest unit, whose gradient is not yet reduced */
+    assert_close(use.buffers_bytes, 2 * n + 4 * table, 1e-14);
     /* Sharded within a group of 4 of the 8. */
     c.scenario.parallel.zero_group = 4;
     assert_close(memory_of_stage(&c.scenario, 0).optimizer_bytes, 8 * n / 4, 1e-14);
+}
+
+/* 70B over 4 stages, dp 8: gradients are summed whole over microbatches, 4 bytes of each of a
+ * stage's parameters, so ZeRO 2 needs what ZeRO 1 needs. FSDP keeps an eighth of the other states
+ * and no gradient beside; kept until the step's end, weights are whole, too. Stage 1 has 20 layers
+ * of 855,654,400, of which the largest unit and the one fetched ahead are one each. */
+static void a_pipeline_keeps_whole_gradients(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_70b, 8192);
+    memory_case_cut(&c, (struct memory_cut){1, 4, 8, 1, 1, 16});
+    const double layer = 855654400.0;
+    const double n = 20 * layer;
+    const struct memory_use first = memory_of_stage(&c.scenario, 1);
+    c.scenario.parallel.zero = 2;
+    const struct memory_use second = memory_of_stage(&c.scenario, 1);
+    assert_close(second.gradients_bytes, 4 * n, 1e-14);
+    assert_close(second.total_bytes, first.total_bytes, 1e-15);
+    c.scenario.parallel.zero = 3;
+    const struct memory_use third = memory_of_stage(&c.scenario, 1);
+    assert_close(third.weights_bytes, 2 * n / 8, 1e-14);
+    assert_close(third.gradients_bytes, 4 * n, 1e-14);
+    assert_close(third.optimizer_bytes, 12 * n / 8, 1e-14);
+    assert_close(third.buffers_bytes, 2 * 2 * layer, 1e-14);
+    c.scenario.parallel.reshard = RESHARD_STEP;
+    assert_close(memory_of_stage(&c.scenario, 1).buffers_bytes, 2 * n * 7 / 8, 1e-14);
 }
 
 /* ---- the allocator --------------------------------------------------------------------------- */
@@ -315,6 +343,7 @@ int main(void)
         cmocka_unit_test(lora_trains_its_own_matrices_only),
         cmocka_unit_test(what_is_offloaded_lies_on_the_host),
         cmocka_unit_test(resharding_and_the_masters_shard),
+        cmocka_unit_test(a_pipeline_keeps_whole_gradients),
         cmocka_unit_test(sizes_round_as_pytorchs_allocator_rounds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,48 @@ static void what_accumulation_repeats(void **state)
     arena_free(arena);
 }
 
+#define PIPELINE(schedule, rest)                                     \
+    "model: llama3-8b\ncluster: h100-3200\ngpus: 64\n"               \
+    "software: {software: inline, source: made up, attention: fa3, " \
+    "gradients: {precision: fp32}, bucket: {size: 160 MB}}\n"        \
+    "collectives: {data: {algorithm: ring}}\n"                       \
+    "batch: {global: 128, micro: 1, sequence_length: 8192}\n"        \
+    "parallel: {pp: 2, schedule: " schedule ", " rest "}\n"
+
+/* pp 2, dp 32, four microbatches: whatever the ZeRO stage, what a stage's ranks hold is reduced
+ * once, with the last microbatch: 31/32 x 4 bytes of 16 layers of 218,112,000 and the embedding,
+ * 128,256 x 4096. What FSDP gathers for each pass it gathers for each of the 2 x 4. */
+static void a_pipeline_reduces_once_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double layer_gathers; /* of the stage's layers, a step */
+    } rows[] = {
+        {PIPELINE("1f1b", "zero: 1"), 1},
+        {PIPELINE("1f1b", "zero: 2"), 1},
+        {PIPELINE("1f1b", "zero: 3"), 8},
+        {PIPELINE("1f1b", "zero: 3, reshard: after-backward"), -1}, /* as the schedule says */
+        {PIPELINE("1f1b", "zero: 3, reshard: after-step"), 1},
+        {PIPELINE("gpipe", "zero: 2"), 1},
+        {PIPELINE("zb-h1", "zero: 2"), 1},
+        {PIPELINE("interleaved", "zero: 2, virtual_stages: 4"), 1},
+        {PIPELINE("interleaved", "zero: 3, virtual_stages: 4"), 8},
+    };
+    const double layers = 16 * 218112000.0;
+    const double edge = 128256.0 * 4096;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(arena, rows[i].text);
+        assert_close(all_of(system, 0, STREAM_DATA_REDUCE), 31.0 / 32 * 4 * (layers + edge), 1e-9);
+        if (rows[i].layer_gathers > 0) {
+            assert_close(all_of(system, 0, STREAM_DATA_GATHER),
+                         31.0 / 32 * 2 * (rows[i].layer_gathers * layers + edge), 1e-9);
+        }
+        arena_free(arena);
+    }
+}
+
 /* HSDP, shards over 8 of 64: a rank gathers and reduces 7/8 of the bytes, then sums its eighth
  * over 8 replicas: 2 x 7/8 of psi g / 8. */
 static void shards_are_summed_over_replicas(void **state)
@@ -303,6 +345,7 @@ int main(void)
         cmocka_unit_test(gradients_are_reduced_once_a_step),
         cmocka_unit_test(sharded_parameters_are_gathered_for_each_pass),
         cmocka_unit_test(what_accumulation_repeats),
+        cmocka_unit_test(a_pipeline_reduces_once_a_step),
         cmocka_unit_test(shards_are_summed_over_replicas),
         cmocka_unit_test(two_stages_of_dual_pipe_reduce_together),
         cmocka_unit_test(an_order_says_what_crosses_the_network),

@@ -291,7 +291,7 @@ static void advice_names_every_kind_of_change(void **state)
     memory_case_cut(&c, (struct memory_cut){8, 4, 4, 1, 1, 16});
     c.scenario.parallel.schedule = SCHEDULE_ZB_H2;
     c.scenario.gpu.memory_bytes = memory_case_worst(&c) * 0.99;
-    static const char *const words[] = {"zero 2", "sequence_parallel true", "schedule 1f1b",
+    static const char *const words[] = {"zero 3", "sequence_parallel true", "schedule 1f1b",
                                         "moments bf16", "the optimizer offloaded"};
     for (size_t i = 0; i < LENGTH(words); i++) {
         assert_true(is_advised(&c, words[i]));
