@@ -11,7 +11,7 @@ PREFIX = /usr/local
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
-        install uninstall setup clean help programs benches flags FORCE
+        install uninstall setup clean help programs benches flags build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -149,7 +149,13 @@ $(ALL_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS): OWN_FLAGS = -Itests
 $(BUILD)/sim/cli/version.o: OWN_FLAGS = $(VERSION_FLAGS)
 $(BUILD)/sim/cli/version.o: $(BUILD)/version
-VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"'
+VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"' \
+    -DSTOKER_BUILD='"$(SOURCES_HASH)"'
+
+# Names what results were predicted by. Names and contents below sim, in the order of bytes: the same
+# in every folder, for every compiler, with or without git.
+SOURCES_HASH := $(shell find sim -name '*.[ch]' -type f | LC_ALL=C sort | xargs sha256sum | \
+    sha256sum | cut -c 1-16)
 
 # A stamp is rewritten when its text changes: new flags, or another list of objects, build anew.
 write_stamp = $(file >$@.new,$(1))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -158,6 +164,7 @@ $(BUILD)/flags: FORCE | $(BUILD)
 	$(if $(LIBRARY_LIBS),,$(error pkg-config does not find $(LIBRARIES): try `make setup`))
 	@$(call write_stamp,$(COMPILE) $(LDFLAGS) $(LDLIBS))
 $(BUILD)/version: FORCE | $(BUILD)
+	$(if $(SOURCES_HASH),,$(error sha256sum is missing))
 	@$(call write_stamp,$(VERSION_FLAGS))
 $(BUILD)/libstoker.list: FORCE | $(BUILD)
 	@$(call write_stamp,$(LIBRARY_OBJECTS))
@@ -169,5 +176,9 @@ $(BUILD):
 # For tests/lint when it is run by hand.
 flags:
 	@echo '$(PROJECT_FLAGS) $(LIBRARY_FLAGS)'
+
+# For tests of what names a build.
+build-id:
+	@echo '$(SOURCES_HASH)'
 
 -include $(ALL_OBJECTS:.o=.d)

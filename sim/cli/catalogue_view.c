@@ -266,7 +266,7 @@ static const char *text_at(const struct doc_node *document, const char *path)
 /* 0 when the scenario stands alone; errors go to the diag. */
 static uint32_t points_of(const struct parts *parts, const struct doc_node *document)
 {
-    const struct study_base base = {.catalogue = parts->catalogue, .version = stoker_version()};
+    const struct study_base base = {.catalogue = parts->catalogue, .build = stoker_build()};
     struct study study = {.count = 0};
     const bool is_study = study_is_asked(document);
     return is_study && study_expand(parts->arena, document, &base, &study, parts->diag)

@@ -6,6 +6,7 @@ const struct command commands[] = {
     {"run", "predict one scenario: step, MFU, days, money, energy", command_run},
     {"compare", "several scenarios or variants side by side, and what changed", command_compare},
     {"sweep", "every combination of a scenario's sweep, stored as it goes", command_sweep},
+    {"merge", "several results files into one, kept apart by build", command_merge},
     {"collective", "one collective over a range of sizes, as nccl-tests prints it",
      command_collective},
     {"plot", "draw a stored study with gnuplot", command_plot},

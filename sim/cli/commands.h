@@ -33,6 +33,7 @@ const char *command_nearest(const char *name);
 command_function command_run;
 command_function command_compare;
 command_function command_sweep;
+command_function command_merge;
 command_function command_collective;
 command_function command_plot;
 command_function command_list;

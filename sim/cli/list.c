@@ -1,4 +1,5 @@
 /* stoker list: what there is to choose from. One table of kinds, a row for each. */
+#include "cli/builds.h"
 #include "cli/catalogue_view.h"
 #include "cli/options.h"
 #include "cli/show_name.h"
@@ -117,12 +118,20 @@ static struct store *open_store(struct lister *lister)
     return store_open_existing(lister->arena, lister->options->db_path, lister->parts.diag);
 }
 
+/* In a table only as much as tells builds apart. */
+static void add_build(struct lister *lister, const char *build)
+{
+    const int length = lister->options->is_json ? 16 : BUILDS_DIGITS;
+    listing_text(&lister->listing, arena_printf(lister->arena, "%.*s", length, build));
+}
+
 static bool list_studies(struct lister *lister)
 {
     struct listing *listing = &lister->listing;
     listing_column(listing, "key", "study", false);
     listing_column(listing, "kind", "kind", false);
     listing_column(listing, "points", "points", true);
+    listing_column(listing, "build", "build", false);
     listing_column(listing, "title", "title", false);
     struct store *store = open_store(lister);
     if (store == NULL) {
@@ -135,13 +144,15 @@ static bool list_studies(struct lister *lister)
         listing_text(listing, rows[i].key);
         listing_text(listing, rows[i].kind);
         listing_count(listing, rows[i].points);
+        add_build(lister, rows[i].build);
         listing_text(listing, rows[i].title);
     }
     return true;
 }
 
-static void add_run(struct listing *listing, const struct store_row *row)
+static void add_run(struct lister *lister, const struct store_row *row)
 {
+    struct listing *listing = &lister->listing;
     struct arena *arena = listing->arena;
     listing_text(listing, row->run_key);
     listing_count(listing, row->gpus);
@@ -151,6 +162,7 @@ static void add_run(struct listing *listing, const struct store_row *row)
     listing_number(listing, row->days,
                    row->days > 0 ? arena_printf(arena, "%.1f", row->days) : "-");
     listing_text(listing, row->fits ? "yes" : "no");
+    add_build(lister, row->build);
     listing_text(listing, row->title);
 }
 
@@ -164,6 +176,7 @@ static bool list_runs(struct lister *lister)
     listing_column(listing, "mfu", "MFU %", true);
     listing_column(listing, "days", "days", true);
     listing_column(listing, "fits", "fits", false);
+    listing_column(listing, "build", "build", false);
     listing_column(listing, "title", "title", false);
     struct store *store = open_store(lister);
     if (store == NULL) {
@@ -173,7 +186,7 @@ static bool list_runs(struct lister *lister)
     const struct store_row *rows = store_runs(store, lister->arena, &count);
     store_close(store);
     for (uint32_t i = 0; i < count; i++) {
-        add_run(listing, &rows[i]);
+        add_run(lister, &rows[i]);
     }
     return true;
 }

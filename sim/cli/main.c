@@ -62,7 +62,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     char help_option[] = "--help";
     const bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0;
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("stoker %s\n", stoker_version());
+        printf("stoker %s (sources %.8s)\n", stoker_version(), stoker_build());
         return EXIT_GOOD;
     }
     if ((asks_help && argc == 2) || (argc > 1 && strcmp(argv[1], "--help") == 0)) {

@@ -251,5 +251,5 @@ struct catalogue options_catalogue(const struct options *options)
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue)
 {
-    return (struct study_base){catalogue, options->sets, options->set_count, stoker_version()};
+    return (struct study_base){catalogue, options->sets, options->set_count, stoker_build()};
 }

@@ -1,4 +1,5 @@
 /* stoker plot: pictures of studies that are in the store, of clusters and of pipelines. */
+#include "cli/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"
@@ -158,6 +159,17 @@ static const struct store_study_row *find_study(const struct options *options,
 
 /* ---- the command ------------------------------------------------------------------------ */
 
+/* Lines of one picture that two models predicted. */
+static void tell_builds(const struct options *options, const struct store_study_row *first,
+                        const struct store_study_row *study)
+{
+    if (strcmp(first->build, study->build) != 0) {
+        diag_add(options->cli->diag, DIAG_WARNING, NULL,
+                 "study %s was predicted by build %.*s, study %s by build %.*s", first->key,
+                 BUILDS_DIGITS, first->build, study->key, BUILDS_DIGITS, study->build);
+    }
+}
+
 static bool read_series(const struct options *options, struct store *store,
                         struct plot_series *series, uint32_t count)
 {
@@ -165,12 +177,15 @@ static bool read_series(const struct options *options, struct store *store,
     struct cli *cli = options->cli;
     struct study_list studies = {NULL, 0};
     studies.rows = store_studies(store, cli->arena, &studies.count);
+    const struct store_study_row *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = options->argument_count > 0 ? options->arguments[i] : last;
         const struct store_study_row *study = find_study(options, &studies, name);
         if (study == NULL) {
             return false;
         }
+        tell_builds(options, first != NULL ? first : study, study);
+        first = first != NULL ? first : study;
         series[i].title = study->title;
         series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);
     }

@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include "base/arena.h"
+#include "cli/builds.h"
 #include "cli/version.h"
 
 #include <inttypes.h>
@@ -107,6 +108,19 @@ static void show_progress(void *context, uint32_t done, uint32_t count, const ch
     fflush(stderr);
 }
 
+/* Most files hold the runs of one build: then there is nothing to look for. */
+static void find_other_builds(struct session *session, struct store *store)
+{
+    struct cli *cli = session->options.cli;
+    uint32_t builds = 0;
+    (void)store_builds(store, cli->arena, &builds);
+    if (builds > 1) {
+        session->others =
+            store_other_builds(store, cli->arena, session->study.key, &session->other_count);
+        builds_note(cli->diag, session->others, session->other_count);
+    }
+}
+
 static bool run_in_store(struct session *session, struct store *store)
 {
     struct cli *cli = session->options.cli;
@@ -114,7 +128,7 @@ static bool run_in_store(struct session *session, struct store *store)
     const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
     const struct study_request request = {
         .catalogue = &session->catalogue,
-        .version = stoker_version(),
+        .build = stoker_build(),
         .folds = session->options.folds,
         .on_point = shows ? show_progress : NULL,
         .context = &progress,
@@ -123,6 +137,7 @@ static bool run_in_store(struct session *session, struct store *store)
         return false;
     }
     session->rows = store_points(store, cli->arena, session->study.key, &session->row_count);
+    find_other_builds(session, store);
     return !diag_has_error(cli->diag);
 }
 
@@ -188,6 +203,7 @@ void session_json_members(const struct session *session, const char *schema, str
     const struct study_outcome *outcome = &session->outcome;
     json_text(json, "schema", schema);
     json_text(json, "version", stoker_version());
+    json_text(json, "build", stoker_build());
     json_object_open(json, "study");
     json_text(json, "key", session->study.key);
     json_text(json, "title", session->study.title);
@@ -200,6 +216,17 @@ void session_json_members(const struct session *session, const char *schema, str
     json_integer(json, "failed", outcome->failed);
     json_integer(json, "reused", outcome->reused);
     json_object_close(json);
+    json_array_open(json, "other_builds");
+    for (uint32_t i = 0; i < session->other_count; i++) {
+        const struct store_build *other = &session->others[i];
+        json_object_open(json, NULL);
+        json_text(json, "build", other->build);
+        json_integer(json, "runs", other->runs);
+        json_number(json, "step_change_min", other->change_min);
+        json_number(json, "step_change_max", other->change_max);
+        json_object_close(json);
+    }
+    json_array_close(json);
     json_array_open(json, "plots");
     for (size_t i = 0; i < session->paths.count; i++) {
         json_text(json, NULL, session->paths.items[i]);

@@ -27,6 +27,8 @@ struct session {
     struct study_outcome outcome;
     struct store_row *rows;
     uint32_t row_count;
+    struct store_build *others; /* other builds that predicted points of the study */
+    uint32_t other_count;
     struct draw_paths paths;
 };
 
@@ -50,7 +52,8 @@ struct session_command {
  * stop. */
 int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command);
 
-/* schema, version, study{key, title, kind}, counts and plots: the members before the points. */
+/* schema, version, build, study{key, title, kind}, counts, other_builds and plots: before
+ * the points. */
 void session_json_members(const struct session *session, const char *schema, struct json *json);
 
 #endif

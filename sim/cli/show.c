@@ -261,7 +261,7 @@ static bool load_scenario(struct show *show)
     }
     show->prefix = "";
     show->root = show->scenario->document;
-    show_figures_scenario(&show->sheet, show->scenario, stoker_version());
+    show_figures_scenario(&show->sheet, show->scenario, stoker_build());
     return true;
 }
 

@@ -16,9 +16,8 @@ void show_figures_software(struct sheet *sheet, const struct software *software)
 void show_figures_cluster(struct sheet *sheet, const struct cluster *cluster, const struct gpu *gpu,
                           int64_t nodes);
 
-/* `version` is part of the key of its run. */
-void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario,
-                           const char *version);
+/* `build` is part of the key of its run. */
+void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario, const char *build);
 
 /* The table of constants that nobody measured. */
 void show_figures_assumptions(struct sheet *sheet, const struct assumptions *assumptions);

@@ -151,13 +151,12 @@ static void add_experts(struct sheet *sheet, const struct scenario *scenario)
     sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / places);
 }
 
-void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario,
-                           const char *version)
+void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario, const char *build)
 {
     const struct cluster *cluster = &scenario->cluster;
     const double node_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
     char *key = arena_alloc(sheet->arena, 17);
-    run_key(scenario, version, key);
+    run_key(scenario, build, key);
     sheet_text(sheet, "run_key", key);
     sheet_count(sheet, "nodes", scenario->nodes);
     sheet_rate(sheet, "node_bytes_per_s", node_bytes_per_s);

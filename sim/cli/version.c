@@ -2,14 +2,24 @@
 
 #include "out/version.h" /* the compiler complains when it differs from the Makefile's VERSION */
 
-/* The Makefile gives it; an editor or a lint tool that reads this file alone does not. */
+/* The Makefile gives both; an editor or a lint tool that reads this file alone does not. */
 #ifndef STOKER_DATA_DIR
 #define STOKER_DATA_DIR "/usr/local/share/stoker"
 #endif
+#ifndef STOKER_BUILD
+#define STOKER_BUILD "0000000000000000"
+#endif
+
+_Static_assert(sizeof STOKER_BUILD == 17, "a build has 16 hex digits");
 
 const char *stoker_version(void)
 {
     return STOKER_VERSION;
+}
+
+const char *stoker_build(void)
+{
+    return STOKER_BUILD;
 }
 
 const char *stoker_data_dir(void)

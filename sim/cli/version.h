@@ -1,12 +1,16 @@
-/* What was built: the version, and where its catalogue is installed.
+/* What was built: the version, from which sources, and where its catalogue is installed.
  *
- * Both come from the Makefile (VERSION, PREFIX) and are known to version.c alone.
+ * All come from the Makefile (VERSION, SOURCES_HASH, PREFIX) and are known to version.c alone.
  */
 #ifndef CLI_VERSION_H
 #define CLI_VERSION_H
 
-/* "0.1.0"; part of a run's key. Static text. */
+/* "0.1.0". Static text. */
 const char *stoker_version(void);
+
+/* 16 hex digits: the hash of all of sim/, part of the keys of runs and studies, so that what
+ * another model predicted is never taken for this one's. Static text. */
+const char *stoker_build(void);
 
 /* The directory that holds models/ and topologies/ after `make install`. Static text. */
 const char *stoker_data_dir(void);

@@ -213,6 +213,7 @@ static void put_members(struct json *json, const struct result *result)
     const struct step_result *step = &result->step;
     json_text(json, "scenario", result->scenario->title);
     json_text(json, "version", STOKER_VERSION);
+    json_text(json, "build", result->build);
     json_integer(json, "seed", result->scenario->seed);
     json_text(json, "key", result->key);
     json_integer(json, "gpus", result->scenario->gpus);

@@ -264,11 +264,10 @@ bool store_run(struct store *store, const struct result *result, struct diag *di
     return sql_begin(store, diag) && sql_finish(store, put_result(store, result, diag), diag);
 }
 
-bool store_study(struct store *store, const char *study_key, const char *title, const char *kind,
-                 struct diag *diag)
+bool store_study(struct store *store, const struct store_study *study, struct diag *diag)
 {
     struct value values[STORE_COLUMNS_MAX];
-    rows_study(study_key, title, kind, values);
+    rows_study(study, values);
     return sql_begin(store, diag) &&
            sql_finish(store, is_good_put(relation_put(store, RELATION_STUDY, values, diag)), diag);
 }

@@ -1,14 +1,16 @@
 /* The results file: SQLite, the only module that knows it.
  *
  * Tables (STRICT, NOT NULL, units in column names, user_version = schema):
- *   run          one prediction; key = hash of (resolved scenario, version, seed)
+ *   run          one prediction; key = hash of (resolved scenario, build, seed); a build is the
+ *                hash of the sources that predicted it, so that results of two models stand side
+ *                by side; scenario_key is the same for all builds
  *   breakdown    (run_key, cause, gpu_ns)
  *   assumption   (run_key, name, value, reason)
  *   link_use     (run_key, kind of link): the busiest one and how much it was used
  *   link_load    (run_key, link): the busiest links of each kind
  *   traffic      (run_key, stream, number): each kind of transfer, how it was done
  *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
- *   study        one sweep or comparison: (key, title, kind)
+ *   study        one sweep or comparison: (key, title, kind, build)
  *   point        (study_key, number, label, axes as JSON, run_key or '', status, message)
  *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
  *
@@ -62,8 +64,13 @@ struct store_point {
     const struct result *result; /* NULL unless ok or infeasible with a prediction */
 };
 
-MUST_USE bool store_study(struct store *store, const char *study_key, const char *title,
-                          const char *kind, struct diag *diag);
+/* A sweep or comparison, before its points. */
+struct store_study {
+    const char *key, *title, *kind;
+    const char *build; /* that predicts its points */
+};
+
+MUST_USE bool store_study(struct store *store, const struct store_study *study, struct diag *diag);
 MUST_USE bool store_point(struct store *store, const char *study_key,
                           const struct store_point *point, struct diag *diag);
 
@@ -88,6 +95,7 @@ struct store_row {
     char message[256];
     bool has_run;
     char run_key[17];
+    char build[17];
     char title[160];
     char cluster[64];
     char gpu[64];
@@ -111,9 +119,25 @@ struct store_study_row {
     char key[17];
     char title[160];
     char kind[32];
+    char build[17];
     int64_t points;
 };
 struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count);
+
+/* Runs of one build. */
+struct store_build {
+    char build[17];
+    int64_t runs;
+    double change_min, change_max; /* store_other_builds only: see there */
+};
+
+/* All builds that have runs, in the order of their hash. */
+struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count);
+
+/* The other builds that predicted scenarios of a study's points, too, the one that stored last
+ * first, and between what the study's step times lie over theirs, less 1. */
+struct store_build *store_other_builds(struct store *store, struct arena *arena,
+                                       const char *study_key, uint32_t *count);
 
 /* A stored run's resolved scenario text, by key (a unique prefix of at least 4
  * letters is enough); NULL when there is none or several. */

@@ -80,7 +80,7 @@ bool store_has_point(struct store *store, const char *study_key, int64_t number,
     "run.key, run.title, run.cluster, run.gpu, run.gpus, run.step_s, run.mfu, run.hfu, "          \
     "run.tokens_per_s_per_gpu, run.tflops_per_gpu, run.memory_peak_bytes, "                       \
     "run.memory_limit_bytes, run.memory_fits, run.wall_clock_days, run.gpu_hours, run.cost_usd, " \
-    "run.energy_kwh, run.goodput, run.bound_by "
+    "run.energy_kwh, run.goodput, run.bound_by, run.build "
 
 static const char points_query[] =
     "SELECT point.number, point.label, point.status, point.message, " RUN_COLUMNS
@@ -113,6 +113,7 @@ static void read_run(sqlite3_stmt *statement, struct store_row *row)
     row->energy_kwh = sqlite3_column_double(statement, 20);
     row->goodput = sqlite3_column_double(statement, 21);
     copy_text(row->bound_by, sizeof row->bound_by, statement, 22);
+    copy_text(row->build, sizeof row->build, statement, 23);
 }
 
 static void read_point(sqlite3_stmt *statement, struct store_row *row)
@@ -229,7 +230,7 @@ struct store_study_row *store_studies(struct store *store, struct arena *arena, 
     *count = 0;
     sqlite3_stmt *statement =
         sql_prepare(store,
-                    "SELECT key, title, kind, "
+                    "SELECT key, title, kind, build, "
                     "(SELECT count(*) FROM point WHERE point.study_key = study.key) "
                     "FROM study ORDER BY study.rowid",
                     store->diag);
@@ -241,10 +242,49 @@ struct store_study_row *store_studies(struct store *store, struct arena *arena, 
         copy_text(row->key, sizeof row->key, statement, 0);
         copy_text(row->title, sizeof row->title, statement, 1);
         copy_text(row->kind, sizeof row->kind, statement, 2);
-        row->points = sqlite3_column_int64(statement, 3);
+        copy_text(row->build, sizeof row->build, statement, 3);
+        row->points = sqlite3_column_int64(statement, 4);
     }
     sqlite3_finalize(statement);
     return rows;
+}
+
+/* Rows of (build, runs, least change, largest change). */
+static struct store_build *read_builds(struct store *store, struct arena *arena,
+                                       sqlite3_stmt *statement, uint32_t *count)
+{
+    *count = 0;
+    struct store_build *rows = NULL;
+    size_t capacity = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        struct store_build *row = &rows[(*count)++];
+        copy_text(row->build, sizeof row->build, statement, 0);
+        row->runs = sqlite3_column_int64(statement, 1);
+        row->change_min = sqlite3_column_double(statement, 2);
+        row->change_max = sqlite3_column_double(statement, 3);
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
+struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count)
+{
+    static const char query[] = "SELECT build, count(*), 0, 0 FROM run GROUP BY build ORDER BY 1";
+    return read_builds(store, arena, sql_prepare(store, query, store->diag), count);
+}
+
+struct store_build *store_other_builds(struct store *store, struct arena *arena,
+                                       const char *study_key, uint32_t *count)
+{
+    static const char query[] =
+        "SELECT other.build, count(*), min(run.step_s / other.step_s - 1), "
+        "max(run.step_s / other.step_s - 1) "
+        "FROM point JOIN run ON run.key = point.run_key "
+        "JOIN run AS other ON other.scenario_key = run.scenario_key AND other.build <> run.build "
+        "WHERE point.study_key = ?1 GROUP BY other.build "
+        "ORDER BY max(other.rowid) DESC";
+    return read_builds(store, arena, query_by_text(store, query, study_key), count);
 }
 
 const char *store_scenario_text(struct store *store, struct arena *arena, const char *key)

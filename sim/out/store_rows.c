@@ -35,6 +35,8 @@ static const char *schedule_text(const struct parallel *parallel)
 #define RUN_COLUMNS(X)                                                            \
     X(TEXT, true, key, result->key)                                               \
     X(TEXT, true, stoker_version, STOKER_VERSION)                                 \
+    X(TEXT, true, build, result->build)                                           \
+    X(TEXT, true, scenario_key, result->scenario_key)                             \
     X(INTEGER, true, seed, scenario->seed)                                        \
     X(TEXT, false, title, scenario->title)                                        \
     X(TEXT, true, model, scenario->model.name)                                    \
@@ -158,10 +160,11 @@ static const char *schedule_text(const struct parallel *parallel)
     X(REAL, true, step_alone_s, use->step_alone_s) \
     X(REAL, true, step_s, use->step_s)
 
-#define STUDY_COLUMNS(X)        \
-    X(TEXT, true, key, key)     \
-    X(TEXT, true, title, title) \
-    X(TEXT, true, kind, kind)
+#define STUDY_COLUMNS(X)               \
+    X(TEXT, true, key, study->key)     \
+    X(TEXT, true, title, study->title) \
+    X(TEXT, true, kind, study->kind)   \
+    X(TEXT, true, build, study->build)
 
 #define POINT_COLUMNS(X)                                                    \
     X(TEXT, true, study_key, study_key)                                     \
@@ -265,7 +268,7 @@ void rows_job(const struct result *result, size_t index, struct value *values)
     memcpy(values, row, sizeof row);
 }
 
-void rows_study(const char *key, const char *title, const char *kind, struct value *values)
+void rows_study(const struct store_study *study, struct value *values)
 {
     const struct value row[] = {STUDY_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);

@@ -13,7 +13,7 @@ void rows_link_use(const struct result *result, size_t index, struct value *valu
 void rows_link_load(const struct result *result, size_t index, struct value *values);
 void rows_traffic(const struct result *result, size_t index, struct value *values);
 void rows_job(const struct result *result, size_t index, struct value *values);
-void rows_study(const char *key, const char *title, const char *kind, struct value *values);
+void rows_study(const struct store_study *study, struct value *values);
 void rows_point(const char *study_key, const struct store_point *point, struct value *values,
                 struct arena *arena);
 void rows_point_axis(const char *study_key, const struct store_point *point, uint32_t axis,

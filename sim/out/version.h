@@ -1,6 +1,6 @@
-/* The version of stoker: in every run's key and document, so a new version
- * never contradicts what an old one stored. The Makefile defines the same for
- * the command line; the compiler complains when the two differ. */
+/* The version of stoker, in every document. The Makefile defines the same for the command line; the
+ * compiler complains when the two differ. What tells results of different models apart is the build
+ * (cli/version.h). */
 #ifndef OUT_VERSION_H
 #define OUT_VERSION_H
 

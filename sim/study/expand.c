@@ -396,7 +396,7 @@ static bool hash_point(struct arena *arena, const struct study_point *point,
 /* Names the study by its points. False when not one of them can be read. */
 static bool seal(struct study *study, const struct study_base *base)
 {
-    uint64_t hash = hash_text(hash_text(0, base->version), study->kind);
+    uint64_t hash = hash_text(hash_text(0, base->build), study->kind);
     struct arena *arena = arena_new();
     uint32_t readable = 0;
     for (uint32_t i = 0; i < study->count; i++) {

@@ -32,7 +32,7 @@ static struct store_point store_point_of(const struct study_point *point, uint32
 static void predict(const struct point_run *run, const struct scenario *scenario,
                     struct result *result, struct store_point *stored)
 {
-    const struct run_request request = {run->request->folds, run->request->version};
+    const struct run_request request = {run->request->folds, run->request->build};
     const double start_s = host_now_s();
     run_predict(run->arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
@@ -103,7 +103,8 @@ bool study_run(const struct study *study, const struct study_request *request, s
                struct study_outcome *outcome, struct diag *diag)
 {
     *outcome = (struct study_outcome){0};
-    if (!store_study(store, study->key, study->title, study->kind, diag)) {
+    const struct store_study stored = {study->key, study->title, study->kind, request->build};
+    if (!store_study(store, &stored, diag)) {
         return false;
     }
     const struct point_run run = {request, store, study->key, diag, arena_new()};

@@ -53,7 +53,7 @@ struct study_base {
     const struct catalogue *catalogue;
     const char *const *sets; /* of the command line */
     uint32_t set_count;
-    const char *version; /* part of the keys of runs and study */
+    const char *build; /* part of the keys of runs and study */
 };
 
 /* True when the document has sweep: or variants:. */
@@ -72,7 +72,7 @@ MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *con
 
 struct study_request {
     const struct catalogue *catalogue;
-    const char *version;
+    const char *build; /* of the program: 16 hex digits */
     bool folds;
     void (*on_point)(void *context, uint32_t done, uint32_t count, const char *label,
                      enum point_status status, bool was_stored); /* NULL: nobody looks */

@@ -152,7 +152,9 @@ struct band {
 
 struct result {
     const struct scenario *scenario;
-    char key[17]; /* hash of resolved scenario, version, seed; hex */
+    const char *build;     /* hash of the sources that predicted it; hex; borrowed */
+    char key[17];          /* hash of resolved scenario, build, seed; hex */
+    char scenario_key[17]; /* the same without the build */
     struct step_result step;
     struct run_result run;
     uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */

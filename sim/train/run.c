@@ -17,10 +17,10 @@
 /* Batches of a whole loader's round after which it is steady: many times what its buffer holds. */
 #define LOADER_ROUNDS 64
 
-void run_key(const struct scenario *scenario, const char *version, char key[17])
+void run_key(const struct scenario *scenario, const char *build, char key[17])
 {
     uint64_t hash = rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
-    hash = rng_hash_bytes(version, strlen(version), hash);
+    hash = rng_hash_bytes(build, strlen(build), hash);
     hash = rng_hash_bytes(&scenario->seed, sizeof scenario->seed, hash);
     snprintf(key, 17, "%016llx", (unsigned long long)hash);
 }
@@ -204,7 +204,9 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
 {
     memset(result, 0, sizeof *result);
     result->scenario = scenario;
-    run_key(scenario, request->version, result->key);
+    result->build = request->build;
+    run_key(scenario, request->build, result->key);
+    run_key(scenario, "", result->scenario_key);
     struct step_result *step = &result->step;
     step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
     struct run_basis basis = {

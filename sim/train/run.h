@@ -27,15 +27,16 @@
 
 struct run_request {
     bool folds;
-    const char *version; /* part of the run key */
+    const char *build; /* which sources predict: part of the run key */
 };
 
 /* Predicts step and run. All memory is the arena's; result->scenario borrows. */
 void run_predict(struct arena *arena, const struct scenario *scenario,
                  const struct run_request *request, struct result *result);
 
-/* The key under which this scenario's result is stored: 16 hex digits and a NUL. */
-void run_key(const struct scenario *scenario, const char *version, char key[17]);
+/* The key under which this scenario's result is stored: 16 hex digits and a NUL. The build "" gives
+ * the scenario's own key, the same for whatever predicts it. */
+void run_key(const struct scenario *scenario, const char *build, char key[17]);
 
 /* Steps for a number of tokens, rounded up. */
 int64_t run_steps(double tokens, int64_t tokens_per_step);

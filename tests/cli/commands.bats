@@ -18,7 +18,7 @@ setup() {
 @test "--version prints one line" {
     run "$STOKER" --version
     [ "$status" -eq 0 ]
-    [[ "$output" =~ ^stoker\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ "$output" =~ ^stoker\ [0-9]+\.[0-9]+\.[0-9]+\ \(sources\ [0-9a-f]{8}\)$ ]]
 }
 
 @test "every command that --help names has a --help of its own" {

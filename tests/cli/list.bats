@@ -44,7 +44,7 @@ rows_of() {
     [ "$(count_of studies)" -eq 1 ]
     [ "$(count_of runs)" -eq 4 ]
     [ "$("$STOKER" list runs --db "$db" -q | grep -c 'Llama 2 70B with FSDP')" -eq 4 ]
-    "$STOKER" list studies --db "$db" | grep -Eq '^[0-9a-f]{16} +sweep +4 +Llama 2 70B'
+    "$STOKER" list studies --db "$db" | grep -Eq '^[0-9a-f]{16} +sweep +4 +[0-9a-f]{8} +Llama 2 70B'
 }
 
 # study-batch.yaml has 5 batches x 4 micro-batches x 4 depths of the pipeline.

@@ -93,7 +93,9 @@ void sample_init(struct sample *sample)
     fill_scenario(sample);
     struct result *result = &sample->result;
     result->scenario = &sample->scenario;
+    result->build = SAMPLE_BUILD;
     snprintf(result->key, sizeof result->key, "%s", SAMPLE_KEY);
+    snprintf(result->scenario_key, sizeof result->scenario_key, "%s", SAMPLE_SCENARIO_KEY);
     fill_step(&result->step);
     result->run = (struct run_result){.is_asked = true,
                                       .steps = 119018555,

@@ -10,6 +10,8 @@
 
 #define SAMPLE_STEP_NS INT64_C(6912345678)
 #define SAMPLE_KEY "0123456789abcdef"
+#define SAMPLE_SCENARIO_KEY "5555555555555555"
+#define SAMPLE_BUILD "b111d00000000001"
 
 struct sample {
     struct scenario scenario;

@@ -33,6 +33,13 @@ static struct store_point point_of(const struct world *world, int64_t number)
                                 .result = &world->sample.result};
 }
 
+static bool put_study(struct store *store, const char *key, const char *title, const char *kind,
+                      const struct world *world)
+{
+    const struct store_study study = {key, title, kind, SAMPLE_BUILD};
+    return store_study(store, &study, world->diag);
+}
+
 /* ---- storing runs ------------------------------------------------------------ */
 
 static void equal_results_under_one_key_are_stored_once(void **state)
@@ -124,7 +131,7 @@ static void every_table_is_strict_and_every_column_not_null(void **state)
                                       "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
                                       "AND NOT c.\"notnull\""),
                      0);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 2);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 3);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -135,7 +142,7 @@ static void a_point_reads_back_as_it_was_stored(void **state)
     struct world *world = *state;
     struct store *store = world_open(world);
     const struct store_point point = point_of(world, 3);
-    world_must(world, store_study(store, "feedfacefeedface", "fabric", "sweep", world->diag));
+    world_must(world, put_study(store, "feedfacefeedface", "fabric", "sweep", world));
     world_must(world, store_point(store, "feedfacefeedface", &point, world->diag));
     uint32_t count = 0;
     const struct store_row *row = store_points(store, world->arena, "feedfacefeedface", &count);
@@ -265,9 +272,9 @@ static void studies_are_listed_with_their_points(void **state)
 {
     struct world *world = *state;
     struct store *store = world_open(world);
-    world_must(world, store_study(store, "one", "first", "sweep", world->diag));
-    world_must(world, store_study(store, "two", "second", "compare", world->diag));
-    world_must(world, store_study(store, "one", "first", "sweep", world->diag));
+    world_must(world, put_study(store, "one", "first", "sweep", world));
+    world_must(world, put_study(store, "two", "second", "compare", world));
+    world_must(world, put_study(store, "one", "first", "sweep", world));
     const struct store_point point = point_of(world, 0);
     world_must(world, store_point(store, "two", &point, world->diag));
     uint32_t count = 0;
@@ -315,13 +322,13 @@ static void merging_adds_what_is_missing_and_may_be_repeated(void **state)
     struct world *world = *state;
     struct store *store = world_open(world);
     const struct store_point first = point_of(world, 0);
-    world_must(world, store_study(store, "s", "t", "sweep", world->diag));
+    world_must(world, put_study(store, "s", "t", "sweep", world));
     world_must(world, store_point(store, "s", &first, world->diag));
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     assert_non_null(shard);
     const struct store_point second = point_of(world, 1);
-    world_must(world, store_study(shard, "s", "t", "sweep", world->diag));
+    world_must(world, put_study(shard, "s", "t", "sweep", world));
     world_must(world, store_point(shard, "s", &second, world->diag));
     world_must(world, store_merge(store, shard, world->diag));
     world_must(world, store_merge(store, shard, world->diag));
@@ -369,7 +376,7 @@ static void merging_results_that_differ_changes_nothing(void **state)
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     world->sample.result.step.hfu = 0.9;
-    world_must(world, store_study(shard, "s", "t", "sweep", world->diag));
+    world_must(world, put_study(shard, "s", "t", "sweep", world));
     world_must(world, store_run(shard, &world->sample.result, world->diag));
     assert_false(store_merge(store, shard, world->diag));
     world_assert_error(world, "with other values of hfu");
@@ -445,11 +452,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 3");
-    world_assert_refused(world, "stoker.db has schema 3, this stoker writes 2");
-    world_sql(world, "PRAGMA user_version = 0");
+    world_sql(world, "PRAGMA user_version = 4");
+    world_assert_refused(world, "stoker.db has schema 4, this stoker writes 3");
+    world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 0, this stoker writes 2");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 3");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)

@@ -1,0 +1,140 @@
+/* stoker merge: several results files into one. */
+#include "cli/builds.h"
+#include "cli/options.h"
+
+#include "base/arena.h"
+#include "out/json.h"
+
+#include <inttypes.h>
+
+#define MERGE_SCHEMA "stoker.merge/1"
+
+enum { EXIT_FAILURE_ = 1 };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct options_rule rule = {2, 1, UINT32_MAX, "a results file to take from"};
+    return options_parse_common(key, argument, state, &rule);
+}
+
+static const struct argp_child children[] = {
+    {&options_store, 0, NULL, 0},
+    {&options_general, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct argp parser = {
+    .parser = parse,
+    .args_doc = "A.db [B.db...]",
+    .doc = "Adds all that the files hold to the one that --db names, which is made when it is not "
+           "there. What both hold must be equal and is kept once, so merging again changes "
+           "nothing; what other builds of stoker predicted stands beside it. A point that failed "
+           "gives way to one that did not."
+           "\vExample: stoker merge monday.db tuesday.db --db results/stoker.db\n"
+           "Exit status 1: a file cannot be read, or holds other values under the same key.",
+    .children = children,
+};
+
+/* What a results file holds. */
+struct content {
+    const struct store_build *builds;
+    uint32_t build_count, study_count;
+    int64_t runs;
+};
+
+static struct content content_of(struct store *store, struct arena *arena)
+{
+    struct content content = {.runs = 0};
+    content.builds = store_builds(store, arena, &content.build_count);
+    for (uint32_t i = 0; i < content.build_count; i++) {
+        content.runs += content.builds[i].runs;
+    }
+    (void)store_studies(store, arena, &content.study_count);
+    return content;
+}
+
+/* All are opened before the first is read: a name that is wrong leaves everything as it was. */
+static bool open_all(const struct options *options, struct store **stores)
+{
+    struct cli *cli = options->cli;
+    bool is_good = true;
+    for (uint32_t i = 0; i < options->argument_count; i++) {
+        stores[i] = store_open_existing(cli->arena, options->arguments[i], cli->diag);
+        is_good = stores[i] != NULL && is_good;
+    }
+    return is_good;
+}
+
+static void print_json(const struct options *options, const struct content *before,
+                       const struct content *after)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_object_open(&json, NULL);
+    json_text(&json, "schema", MERGE_SCHEMA);
+    json_text(&json, "db", options->db_path);
+    json_integer(&json, "runs", after->runs);
+    json_integer(&json, "runs_new", after->runs - before->runs);
+    json_integer(&json, "studies", after->study_count);
+    json_integer(&json, "studies_new", (int64_t)after->study_count - before->study_count);
+    json_array_open(&json, "builds");
+    for (uint32_t i = 0; i < after->build_count; i++) {
+        json_object_open(&json, NULL);
+        json_text(&json, "build", after->builds[i].build);
+        json_integer(&json, "runs", after->builds[i].runs);
+        json_object_close(&json);
+    }
+    json_array_close(&json);
+    json_object_close(&json);
+    json_end(&json);
+}
+
+static void print_text(const struct options *options, const struct content *before,
+                       const struct content *after)
+{
+    printf("%s: %" PRId64 " runs (%" PRId64 " new), %" PRIu32 " studies (%" PRIu32 " new)\n",
+           options->db_path, after->runs, after->runs - before->runs, after->study_count,
+           after->study_count - before->study_count);
+    printf("%s\n", builds_text(options->cli->arena, after->builds, after->build_count));
+}
+
+static bool merge(const struct options *options, struct store *const *stores)
+{
+    struct cli *cli = options->cli;
+    struct store *store = store_open(cli->arena, options->db_path, cli->diag);
+    if (store == NULL) {
+        return false;
+    }
+    const struct content before = content_of(store, cli->arena);
+    bool is_good = !diag_has_error(cli->diag);
+    for (uint32_t i = 0; is_good && i < options->argument_count; i++) {
+        is_good = store_merge(store, stores[i], cli->diag);
+        if (!is_good) {
+            diag_help(cli->diag, "it was met in %s", options->arguments[i]);
+        }
+    }
+    const struct content after = content_of(store, cli->arena);
+    store_close(store);
+    if (!is_good || diag_has_error(cli->diag)) {
+        return false;
+    }
+    if (options->is_json) {
+        print_json(options, &before, &after);
+    } else {
+        print_text(options, &before, &after);
+    }
+    return true;
+}
+
+int command_merge(struct cli *cli, int argc, char **argv)
+{
+    struct options options;
+    options_init(&options, cli);
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    struct store **stores = arena_array(cli->arena, options.argument_count, sizeof *stores);
+    const bool is_good = open_all(&options, stores) && merge(&options, stores);
+    for (uint32_t i = 0; i < options.argument_count; i++) {
+        store_close(stores[i]);
+    }
+    return is_good ? 0 : EXIT_FAILURE_;
+}
