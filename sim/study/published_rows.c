@@ -581,22 +581,25 @@ static void put_expert_parts(struct maker *maker, int64_t tp)
     }
 }
 
-/* How tokens travel to experts: by the recipe of the row's release, else by the columns, which are
- * those of the newest recipe. */
+/* How tokens travel to experts: by the columns where the row says whether this is overlapped, else
+ * by the recipe of its release; where there is none by what columns and notes say. */
 static void put_exchange(struct maker *maker)
 {
     const struct published_recipe *recipe = published_recipe(maker->table, maker->row);
+    const bool is_stated = word(maker, "overlap_experts")[0] != '\0';
     const bool is_flexible = is_word(maker, "moe_dispatcher", "hybridep") ||
                              is_word(maker, "moe_dispatcher", "deepep") ||
                              strstr(word(maker, "notes"), "HybridEP dispatcher") != NULL;
-    if (recipe != NULL ? recipe->sends_tokens : is_flexible) {
+    if (recipe != NULL && !is_stated ? recipe->sends_tokens : is_flexible) {
         set(maker, "software.experts.exchange=tokens");
     }
-    if (recipe != NULL ? recipe->overlaps_experts
-                       : strstr(word(maker, "notes"), "EP overlap enabled") != NULL) {
+    const bool is_noted = strstr(word(maker, "notes"), "EP overlap enabled") != NULL;
+    if (is_stated        ? is_word(maker, "overlap_experts", "1")
+        : recipe != NULL ? recipe->overlaps_experts
+                         : is_noted) {
         put(maker, "  overlap_experts: true\n");
     }
-    if (recipe != NULL) {
+    if (recipe != NULL && !is_stated) {
         fill(maker, "exchange with experts as in the recipe");
     }
     if (recipe != NULL && recipe->is_one_graph) {
@@ -660,19 +663,36 @@ static void put_precision(struct maker *maker)
         strcmp(precision, "fp8") == 0 && has_blocks ? "mxfp8" : precision);
 }
 
-/* "core-attention, mla-up": what the notes' list of modules names; "" without. */
+/* As a whole, between what is no letter of a name. */
+static bool has_word(const char *text, const char *wanted)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    for (text += strcspn(text, letters); *text != '\0'; text += strcspn(text, letters)) {
+        const size_t length = strspn(text, letters);
+        if (length == strlen(wanted) && begins(text, wanted)) {
+            return true;
+        }
+        text += length;
+    }
+    return false;
+}
+
+/* "core-attention, mla-up": what the column names, joined by '+', or the notes' list; "" without.
+ */
 static const char *modules_of(const struct maker *maker)
 {
     const char *list = strstr(word(maker, "notes"), "recompute_modules=");
+    const char *text = word(maker, "recompute_modules");
     const char *names = "";
-    if (list == NULL) {
+    if (text[0] == '\0' && list == NULL) {
         /* arXiv 2412.19437, section 3.2.3 */
         return is_framework(maker, "deepseek") ? "norm, mla-up, activation" : names;
     }
-    const size_t length = strcspn(list, "]");
-    const char *text = arena_strndup(maker->arena, list, length);
+    if (text[0] == '\0') {
+        text = arena_strndup(maker->arena, list, strcspn(list, "]"));
+    }
     for (size_t i = 0; i < published_module_word_count; i++) {
-        if (strstr(text, published_module_words[i][0]) != NULL) {
+        if (has_word(text, published_module_words[i][0])) {
             names = arena_printf(maker->arena, "%s%s%s", names, names[0] == '\0' ? "" : ", ",
                                  published_module_words[i][1]);
         }

@@ -94,10 +94,14 @@ const struct source_row published_sources[] = {
     /* nemo_megatron/gpt3_175b_hydra.yaml of NVIDIA/dgxc-benchmarking at 35a9aecc; of NeMo
      * 24.07 launcher_scripts/conf/training of NVIDIA/NeMo-Framework-Launcher at tag 24.07: gpt3
      * with hidden_dropout and attention_dropout 0.1, nemotron_340b.yaml with
-     * activations_checkpoint_granularity selective. */
+     * activations_checkpoint_granularity selective. Its distributed fused Adam keeps beside bf16
+     * weights only the lower 16 bits of the master's (store_param_remainders in setup_optimization
+     * of nemo/collections/nlp/models/language_modeling/megatron_base_model.py, NVIDIA/NeMo at
+     * 000316c8): 2 bytes, as a master of bf16 has. */
     {"DGXC", "megatron", "GPT-3 175B", NULL, true, NULL, NULL},
-    {"NeMo 24", "", "GPT-3", NULL, true, NULL, NULL},
-    {"NeMo 24", "", "Nemotron-4 340B", NULL, false, NULL, "core-attention"},
+    {"NeMo 24", "", "GPT-3", NULL, true, "optimizer.master=bf16", NULL},
+    {"NeMo 24", "", "Nemotron-4 340B", NULL, false, "optimizer.master=bf16", "core-attention"},
+    {"NeMo 24", "", "", NULL, false, "optimizer.master=bf16", NULL},
     /* paxml/configure.sh and paxml_mod_configs.py of NVIDIA/dgxc-benchmarking at 143b90dd: FSDP 1
      * between nodes, data parallelism there; and policy SAVE_DOT_ONLY, JAX's checkpoint_dots: the
      * results of matrix products are kept, all else, also fused attention, is computed again. 5B's
@@ -140,14 +144,14 @@ const uint32_t published_zero_word_count = LENGTH(published_zero_words);
 const char *const published_bf16_gradients[] = {"NeMo", "DGXC", "Megatron-Bridge", "MLPerf"};
 const uint32_t published_bf16_gradient_count = LENGTH(published_bf16_gradients);
 
-/* Megatron's words for what it recomputes, in the notes, and ours. */
+/* Megatron's words for what it recomputes, in the column and the notes, and ours. */
 const char *const published_module_words[][2] = {
     {"core_attn", "core-attention"},
     {"layernorm", "norm"},
     {"moe_act", "activation"},
     {"mla_up_proj", "mla-up"},
-    {"\"mlp\"", "mlp"},
-    {"\"moe\"", "moe"},
+    {"mlp", "mlp"},
+    {"moe", "moe"},
     {"shared_experts", "shared-experts"},
 };
 const uint32_t published_module_word_count = LENGTH(published_module_words);

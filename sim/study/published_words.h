@@ -76,7 +76,7 @@ extern const uint32_t published_model_count;
 extern const char *const published_bf16_gradients[];
 extern const uint32_t published_bf16_gradient_count;
 
-/* Words for what is recomputed, in the notes, and ours. */
+/* Words for what is recomputed, in the column and the notes, and ours. */
 extern const char *const published_module_words[][2];
 extern const uint32_t published_module_word_count;
 

@@ -131,15 +131,35 @@ assert document["summary"]["mean_ape"] <= 0.10
 PY
 }
 
-# The columns and words that the published set was cut down to are all that count.
+# The columns and words that the published set was cut down to are all that count: rows that the table
+# it was cut from still has as they were are predicted alike. That table grows and is corrected, so
+# rows that are not ours, or no longer the same, are not judged.
 @test "the published set predicts what the table that it was cut from does" {
-    [ -f ../shared/validation/published_runs.csv ] || skip "no ../shared"
+    table=../shared/validation/published_runs.csv
+    [ -f "$table" ] || skip "no ../shared"
+    python3 - "$table" "$work" <<'PY'
+import csv, sys
+table, work = sys.argv[1:]
+ours = {row["id"]: row for row in csv.DictReader(open("tests/published/runs.csv"))}
+rows = list(csv.reader(open(table)))
+reworded = {"notes", "assumed"}
+
+def is_same(row):
+    mine = ours.get(row["id"])
+    return mine is not None and all(
+        bool(mine[name]) == bool(row.get(name)) if name == "suspect" else mine[name] == row.get(name, "")
+        for name in mine if name not in reworded)
+
+same = [row for row in rows[1:] if is_same(dict(zip(rows[0], row)))]
+assert len(same) >= len(ours) / 2, len(same)
+csv.writer(open(work + "/whole.csv", "w")).writerows([rows[0], *same])
+PY
     "$STOKER" validate tests/published/runs.csv --json -q > "$work/cut.json"
-    "$STOKER" validate ../shared/validation/published_runs.csv --json -q > "$work/whole.json"
+    "$STOKER" validate "$work/whole.csv" --json -q > "$work/whole.json"
     python3 - "$work/cut.json" "$work/whole.json" <<'PY'
 import json, sys
 cut, whole = ({row["id"]: (row["status"], row["predicted_step_s"], row["is_scored"])
                for row in json.load(open(path))["rows"]} for path in sys.argv[1:])
-assert cut == whole, [name for name in cut if cut[name] != whole[name]]
+assert all(cut[name] == whole[name] for name in whole), [name for name in whole if cut[name] != whole[name]]
 PY
 }

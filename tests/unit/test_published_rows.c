@@ -20,7 +20,8 @@ static const char columns[] =
     "vocab,"
     "gated_ffn,tied_embeddings,experts,experts_per_token,expert_ffn_hidden,shared_experts,seq_len,"
     "gpu,gpus,gpus_per_node,precision,tp,pp,pp_schedule,virtual_pp,zero_stage,cp,ep,moe_dispatcher,"
-    "micro_batch,global_batch_sequences,recompute,flash_attention,notes";
+    "micro_batch,global_batch_sequences,recompute,flash_attention,notes,release,overlap_experts,"
+    "recompute_modules";
 
 /* A row of a model of experts on GB200, with so many layers, stages, chunks of a stage, and so
  * large groups. */
@@ -30,7 +31,7 @@ static const char *row_of(struct arena *arena, int layers, int pp, int chunks, i
     return arena_printf(
         arena,
         "row,test,megatron,2026,published,llama,%d,4096,12288,32,8,32000,1,0,64,8,1536,0,"
-        "4096,GB200,256,4,bf16,1,%d,%s,%d,1,1,%d,%s,1,1024,none,1,%s",
+        "4096,GB200,256,4,bf16,1,%d,%s,%d,1,1,%d,%s,1,1024,none,1,%s,,,",
         layers, pp, chunks > 1 ? "interleaved" : "1f1b", chunks, ep, dispatcher, notes);
 }
 
@@ -100,13 +101,46 @@ static void dispatchers_and_overlap_are_those_of_the_row(void **state)
     arena_free(arena);
 }
 
+/* A row of Qwen3 30B on H100 with what it says of a release, its exchange, and its modules. */
+static const char *qwen_of(struct arena *arena, const char *recompute, const char *stated)
+{
+    return arena_printf(arena,
+                        "row,Megatron-Bridge,megatron,2026,Qwen3-30B-A3B,moe,48,2048,,32,4,151936,"
+                        "1,0,128,8,768,0,4096,H100-80GB-SXM,16,8,bf16,1,1,,1,1,1,8,"
+                        "alltoall,1,512,%s,1,%s",
+                        recompute, stated);
+}
+
+/* By the launch scripts of 25.11 the exchange is overlapped, of 26.02 nothing is known; a row that
+ * says itself how it exchanges tokens is believed. Of the modules the column's hold, and the notes'
+ * where it is blank: "moe_act" is the activation, not the whole of "moe". */
+static void what_a_row_states_goes_before_launch_scripts_and_notes(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = resolved(arena, qwen_of(arena, "none", ",25.11,,"));
+    assert_true(scenario->parallel.overlaps_experts);
+    scenario = resolved(arena, qwen_of(arena, "none", ",25.11,0,"));
+    assert_false(scenario->parallel.overlaps_experts);
+    scenario = resolved(arena, qwen_of(arena, "none", ",26.02,1,"));
+    assert_true(scenario->parallel.overlaps_experts);
+    const char *note = "recompute_modules=[moe_act]";
+    scenario = resolved(arena, qwen_of(arena, "selective", arena_printf(arena, "%s,,,", note)));
+    assert_int_equal(scenario->recompute.modules, 1U << RECOMPUTE_ACTIVATION);
+    scenario = resolved(
+        arena, qwen_of(arena, "selective", arena_printf(arena, "%s,,,layernorm+core_attn", note)));
+    assert_int_equal(scenario->recompute.modules,
+                     1U << RECOMPUTE_NORM | 1U << RECOMPUTE_CORE_ATTENTION);
+    arena_free(arena);
+}
+
 /* A row of GPT-3 5B whose recomputation is not stated. */
 static const char *gpt_of(struct arena *arena, const char *source, const char *framework, int year,
                           const char *gpu, const char *precision)
 {
     return arena_printf(arena,
                         "row,%s,%s,%d,GPT-3 5B,gpt,24,4096,16384,32,32,51200,0,1,,,,,2048,%s,64,8,"
-                        "%s,1,1,,1,1,1,1,,4,256,,,",
+                        "%s,1,1,,1,1,1,1,,4,256,,,,,,",
                         source, framework, year, gpu, precision);
 }
 
@@ -138,7 +172,7 @@ static const struct scenario *resolved_as(struct arena *arena, const char *frame
 {
     return resolved(arena, arena_printf(arena,
                                         "row,test,%s,2025,published,%s,32,4096,%s,32,8,32000,0,0,0,"
-                                        ",,0,2048,%s,64,8,bf16,1,1,1f1b,1,1,1,1,,1,64,none,1,",
+                                        ",,0,2048,%s,64,8,bf16,1,1,1f1b,1,1,1,1,,1,64,none,1,,,,",
                                         framework, family, ffn, gpu));
 }
 
@@ -178,6 +212,7 @@ int main(void)
         cmocka_unit_test(groups_of_a_power_of_two_do_not_lie_across_racks),
         cmocka_unit_test(layers_that_do_not_divide_leave_the_last_stage_lighter),
         cmocka_unit_test(dispatchers_and_overlap_are_those_of_the_row),
+        cmocka_unit_test(what_a_row_states_goes_before_launch_scripts_and_notes),
         cmocka_unit_test(what_launch_scripts_say_fills_the_columns),
         cmocka_unit_test(frameworks_have_more_than_one_name),
         cmocka_unit_test(a_blank_family_follows_from_the_shapes),
