@@ -145,6 +145,8 @@ static const struct row rows[] = {
     {COUNT("data.prefetch", data.prefetch), .when = WITH_DATA},
     {QUANTITY("data.time_per_sample", data.time_per_sample_s, DIM_SECONDS), .when = WITH_DATA},
     {QUANTITY("data.bytes_per_token", data.bytes_per_token, DIM_BYTES), .when = WITH_DATA},
+    {QUANTITY("data.memory_per_worker", data.memory_per_worker_bytes, DIM_BYTES),
+     .when = WITH_DATA},
     {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD), .note = "the GPU's"},
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH)},
     {QUANTITY("price.pue", price.pue, DIM_COUNT)},

@@ -14,8 +14,8 @@
  * let go early; per change of n under sharing a job loses less than 2^-20 ns,
  * and per end, if others are served with it, less than 1 ns.
  *
- * Bounds: work and time < 2^63 ns, 20 bits of fraction, slots and jobs < 2^32:
- * products < 2^115.
+ * Bounds: work and time < 2^63 ns, 20 bits of fraction, slots and jobs < 2^32,
+ * folded or not: products < 2^115.
  *
  * `arrivals` counts all jobs that came, the refused ones too.
  *
@@ -82,19 +82,24 @@ static uint128 full_speed(const struct server *server, uint128 amount)
     return amount;
 }
 
+/* Jobs that share, when `jobs` of this server are inside. */
+static uint64_t sharing(const struct server *server, uint64_t jobs)
+{
+    return jobs * server->options.copies + server->options.residents;
+}
+
 static uint128 shared_gain(const struct server *server, uint128 elapsed)
 {
     const uint128 slots = server->options.slots;
-    return server->served_count <= slots ? elapsed : elapsed * slots / server->served_count;
+    const uint128 all = sharing(server, server->served_count);
+    return all <= slots ? elapsed : elapsed * slots / all;
 }
 
 static uint128 shared_wait(const struct server *server, uint128 work)
 {
     const uint128 slots = server->options.slots;
-    if (server->served_count <= slots) {
-        return work;
-    }
-    return (work * server->served_count + slots - 1) / slots;
+    const uint128 all = sharing(server, server->served_count);
+    return all <= slots ? work : (work * all + slots - 1) / slots;
 }
 
 static const struct discipline disciplines[] = {
@@ -108,11 +113,13 @@ struct server *server_new(struct arena *arena, struct event_queue *queue,
     sim_assert(options->kind == SERVER_FIFO || options->kind == SERVER_SHARED);
     sim_assert(options->slots >= 1);
     sim_assert(options->stamp_kind < 256);
+    sim_assert(options->kind == SERVER_SHARED || (options->copies <= 1 && options->residents == 0));
     struct server *server = arena_alloc(arena, sizeof *server);
     server->discipline = &disciplines[options->kind];
     server->queue = queue;
     server->arena = arena;
     server->options = *options;
+    server->options.copies = options->copies > 0 ? options->copies : 1;
     server->advanced_at = event_now(queue);
     server->counted_at = event_now(queue);
     server->completion = NO_TIME;
@@ -126,9 +133,10 @@ static void count_up_to(const struct server *server, sim_time now,
 {
     const int64_t elapsed = now - server->counted_at;
     const int64_t jobs = statistics->jobs_now;
+    const int64_t all = (int64_t)sharing(server, statistics->jobs_now);
     const int64_t slots = server->options.slots;
     statistics->integral_jobs_ns += jobs * elapsed;
-    statistics->integral_busy_ns += (jobs < slots ? jobs : slots) * elapsed;
+    statistics->integral_busy_ns += (all < slots ? all : slots) * elapsed;
 }
 
 /* To be called before the number of jobs changes. */

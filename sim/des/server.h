@@ -7,6 +7,9 @@
  * undisturbed slot. A server with a capacity refuses a job when that many are
  * inside (waiting or served).
  *
+ * A shared server may be folded: each job stands for `copies` equal ones that come and
+ * go together, and `residents` more never leave; n counts all of them.
+ *
  * Work done under sharing is kept as an integer number of 2^-20 ns, so that
  * n equal jobs end together and the result does not depend on the order in
  * which things of one instant are handled. Completion times round up.
@@ -32,12 +35,15 @@ struct server_options {
     enum server_kind kind;
     uint32_t slots;      /* >= 1 */
     uint32_t capacity;   /* jobs inside at most; 0 = no limit */
+    uint32_t copies;     /* shared: jobs that each one stands for; 0 = itself alone */
+    uint32_t residents;  /* shared: jobs that are always served and never end */
     uint32_t target;     /* put into its events */
     uint32_t stamp_kind; /* low 8 bits of its events' stamps; the version fills the upper 24 */
 };
 
-/* What a server saw so far. The integrals are exact: when a run starts and
- * ends empty, integral_jobs_ns == sum_sojourn_ns (Little's law). */
+/* What a server saw so far, each folded job counted once and no residents. The
+ * integrals are exact: when a run starts and ends empty, integral_jobs_ns ==
+ * sum_sojourn_ns (Little's law). */
 struct server_statistics {
     uint64_t arrivals;
     uint64_t departures;
@@ -47,7 +53,8 @@ struct server_statistics {
     int64_t sum_wait_ns;      /* time before service began; 0 for shared */
     int64_t sum_sojourn_ns;   /* arrival to departure, departed jobs */
     int64_t integral_jobs_ns; /* integral of jobs inside over time */
-    int64_t integral_busy_ns; /* integral of busy slots; for shared: of min(jobs, slots) */
+    int64_t integral_busy_ns; /* integral of busy slots, residents' included; for shared: of
+                               * min(n, slots) */
 };
 
 struct server *server_new(struct arena *arena, struct event_queue *queue,

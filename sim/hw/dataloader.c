@@ -159,13 +159,20 @@ void dataloader_run(struct arena *arena, const struct dataloader_options *option
                             .stream = rng_stream("dataloader batch time"),
                             .step_ns = step_ns,
                             .steps = steps};
+    sim_assert(options->cores >= 1);
+    sim_assert(options->loaders >= 1);
     *outcome = (struct dataloader_outcome){0};
     if (options->workers == 0) {
         run_inline(&loader);
         return;
     }
     const struct server_options cores = {
-        .kind = SERVER_SHARED, .slots = options->cores, .stamp_kind = EVENT_CORES};
+        .kind = SERVER_SHARED,
+        .slots = options->cores,
+        .copies = options->loaders,
+        .residents = options->mains,
+        .stamp_kind = EVENT_CORES,
+    };
     loader.queue = event_queue_new(arena);
     loader.cores = server_new(arena, loader.queue, &cores);
     loader.workers = arena_array(arena, options->workers, sizeof *loader.workers);

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "plan/cost.h"
+#include "plan/loading.h"
 #include "plan/memory_layer.h"
 #include "plan/memory_live.h"
 #include "plan/memory_parameters.h"
@@ -285,8 +286,10 @@ struct memory_verdict memory_check(const struct scenario *scenario)
             verdict.worst_stage = stage;
             verdict.worst = use;
         }
-        verdict.host_bytes = larger(verdict.host_bytes, use.host_bytes * gpus_per_host);
+        verdict.offloaded_bytes = larger(verdict.offloaded_bytes, use.host_bytes * gpus_per_host);
     }
+    verdict.loaders_bytes = loading_host_bytes(scenario);
+    verdict.host_bytes = verdict.offloaded_bytes + verdict.loaders_bytes;
     verdict.fits_gpu = verdict.worst.total_bytes <= verdict.limit_bytes;
     const bool fits_host =
         verdict.host_limit_bytes <= 0 || verdict.host_bytes <= verdict.host_limit_bytes;

@@ -168,17 +168,20 @@ struct memory_verdict {
     int64_t worst_stage;
     struct memory_use worst;
     double limit_bytes;
-    double host_bytes;       /* offloaded, of a node of the stage that offloads most */
+    double offloaded_bytes;  /* in the host's memory, of a node of the stage that offloads most */
+    double loaders_bytes;    /* there, of workers and what they prefetch (plan/loading) */
+    double host_bytes;       /* the sum of both */
     double host_limit_bytes; /* 0: not stated */
 };
 
-/* The stage that needs most, the first of equals. What is offloaded must fit the host, too. */
+/* The stage that needs most, the first of equals. What is offloaded and who loads data must fit
+ * the host, too. */
 struct memory_verdict memory_check(const struct scenario *scenario);
 
 /* "stage 0 needs 92.1 GB of 80 GB, the largest part activations (61.2 GB); fits with
  * micro 1 or recompute full": what is largest, and the single changes (GPUs and global batch
- * kept) that would fit; or how much a host lacks for what is offloaded. Written to `text`; "" when
- * the verdict is that it fits. */
+ * kept) that would fit; or how much a host lacks for what is offloaded and who loads data.
+ * Written to `text`; "" when the verdict is that it fits. */
 void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
                     char *text, size_t text_bytes);
 

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "plan/loading.h"
 #include "spec/feasible.h"
 #include "spec/layout.h"
 #include "spec/training.h"
@@ -356,6 +357,30 @@ static struct part largest_part(const struct memory_use *use)
     return largest;
 }
 
+/* The GPUs' memory fits, the host's does not. */
+static void write_host(struct writer *writer, const struct scenario *scenario,
+                       const struct memory_verdict *verdict)
+{
+    char needed[32], limit[32], loaders[32], each[32], queue[32];
+    units_format(verdict->host_bytes, DIM_BYTES, 3, needed, sizeof needed);
+    units_format(verdict->host_limit_bytes, DIM_BYTES, 3, limit, sizeof limit);
+    write_text(writer, "the GPUs' memory fits, but the host of a node needs %s of %s", needed,
+               limit);
+    if (!(verdict->loaders_bytes > 0)) {
+        write_text(writer, " for what is offloaded; offload less");
+        return;
+    }
+    const struct data_loading *data = &scenario->data;
+    units_format(verdict->loaders_bytes, DIM_BYTES, 3, loaders, sizeof loaders);
+    units_format(data->memory_per_worker_bytes, DIM_BYTES, 3, each, sizeof each);
+    units_format(loading_queue_bytes(scenario), DIM_BYTES, 3, queue, sizeof queue);
+    write_text(writer, ": %s for %lld loaders x %lld workers x (%s + %s prefetched)%s", loaders,
+               (long long)loading_ranks_of_node(scenario), (long long)data->workers_per_gpu, each,
+               queue, verdict->offloaded_bytes > 0 ? ", the rest for what is offloaded" : "");
+    write_text(writer, "; take fewer data.workers_per_gpu or less data.prefetch%s",
+               verdict->offloaded_bytes > 0 ? ", or offload less" : "");
+}
+
 void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
                     char *text, size_t text_bytes)
 {
@@ -365,16 +390,11 @@ void memory_explain(const struct scenario *scenario, const struct memory_verdict
         return;
     }
     struct writer writer = {.text = text, .size_bytes = text_bytes};
-    char needed[32], limit[32], most[32];
     if (verdict->fits_gpu) {
-        units_format(verdict->host_bytes, DIM_BYTES, 3, needed, sizeof needed);
-        units_format(verdict->host_limit_bytes, DIM_BYTES, 3, limit, sizeof limit);
-        write_text(&writer,
-                   "the GPUs' memory fits, but the host of a node needs %s of %s for what is "
-                   "offloaded; offload less",
-                   needed, limit);
+        write_host(&writer, scenario, verdict);
         return;
     }
+    char needed[32], limit[32], most[32];
     const struct part largest = largest_part(&verdict->worst);
     units_format(verdict->worst.total_bytes, DIM_BYTES, 3, needed, sizeof needed);
     units_format(verdict->limit_bytes, DIM_BYTES, 3, limit, sizeof limit);

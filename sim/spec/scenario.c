@@ -51,13 +51,15 @@ static const struct scenario scenario_defaults = {
              .workers_per_gpu = 2,
              .prefetch = 2,
              .time_per_sample_s = 0.002,
-             .bytes_per_token = 4.0},
+             .bytes_per_token = 4.0,
+             .memory_per_worker_bytes = 1e9},
     .price = {.electricity_usd_per_kwh = 0.0, .pue = 1.2}, /* a rented GPU-hour includes it */
     .seed = 42,
 };
 /* The same values as texts, for the list of assumptions. */
 static const char DEFAULT_TIME_PER_SAMPLE[] = "2 ms";
 static const char DEFAULT_BYTES_PER_TOKEN[] = "4 B";
+static const char DEFAULT_MEMORY_PER_WORKER[] = "1 GB";
 static const char DEFAULT_PUE[] = "1.2";
 
 static const int64_t SEED_MAX = 4294967295; /* seeds above 32 bits are slips, not wishes */
@@ -154,10 +156,13 @@ static void read_data(struct doc_map *scenario_map, struct scenario *scenario)
     data->is_enabled = true;
     assume_when_absent(&map, "data", "time_per_sample", DEFAULT_TIME_PER_SAMPLE, assumptions);
     assume_when_absent(&map, "data", "bytes_per_token", DEFAULT_BYTES_PER_TOKEN, assumptions);
+    assume_when_absent(&map, "data", "memory_per_worker", DEFAULT_MEMORY_PER_WORKER, assumptions);
     doc_get_count(&map, "workers_per_gpu", 1, 256, &data->workers_per_gpu);
     doc_get_count(&map, "prefetch", 1, 64, &data->prefetch);
     doc_get_quantity(&map, "time_per_sample", DIM_SECONDS, 0.0, 1e3, &data->time_per_sample_s);
     doc_get_quantity(&map, "bytes_per_token", DIM_BYTES, 0.0, 1e12, &data->bytes_per_token);
+    doc_get_quantity(&map, "memory_per_worker", DIM_BYTES, 0.0, 1e15,
+                     &data->memory_per_worker_bytes);
     section_close(&map, scenario_map);
 }
 

@@ -57,8 +57,8 @@
  *     lora: {rank: 16, targets: [qkv, projection, fc1, fc2]}  # or off, the default
  *     run: {tokens: 15.6T, checkpoint: {every: 30 min, mode: blocking}}
  *                                                # every: or "500 steps"; checkpoint: off
- *     data: {workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B}
- *                                                # or off, the default
+ *     data: {workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B,
+ *            memory_per_worker: 1 GB}            # or off, the default
  *     price: {gpu_hour: 2.00 USD, pue: 1.1}     # electricity: 0.08 USD/kWh where it is paid apart
  *     slow: [{rank: 4711, speed: 0.9}]
  *     library: nccl-2026                         # default: the cluster's
@@ -227,9 +227,10 @@ struct checkpoint {
 struct data_loading {
     bool is_enabled;
     int64_t workers_per_gpu;
-    int64_t prefetch;         /* batches ahead per worker */
-    double time_per_sample_s; /* one worker, one sequence */
-    double bytes_per_token;   /* read from storage */
+    int64_t prefetch;               /* batches ahead per worker */
+    double time_per_sample_s;       /* one worker, one sequence */
+    double bytes_per_token;         /* read from storage */
+    double memory_per_worker_bytes; /* of the host, without its queue */
 };
 
 struct price {

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "hw/dataloader.h"
+#include "plan/loading.h"
 #include "plan/memory.h"
 #include "train/step.h"
 
@@ -32,14 +33,6 @@ int64_t run_steps(double tokens, int64_t tokens_per_step)
 
 /* ---- data ------------------------------------------------------------------------ */
 
-/* Loading ranks of one node: one of each model replica. */
-static double replicas_per_node(const struct scenario *scenario)
-{
-    const double replica_gpus = (double)(scenario->parallel.tp * scenario->parallel.pp);
-    const double replicas = (double)scenario->cluster.gpus_per_node / replica_gpus;
-    return replicas < 1 ? 1 : replicas;
-}
-
 /* Time of one worker for one microbatch: decoding, and its share of the
  * storage's read bandwidth. */
 static double microbatch_load_s(const struct scenario *scenario)
@@ -61,11 +54,15 @@ static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenari
     if (!scenario->data.is_enabled) {
         return 0;
     }
-    const double cores = (double)scenario->cluster.host_cores / replicas_per_node(scenario);
+    const int64_t gpus_per_host = scenario->gpus < scenario->cluster.gpus_per_node
+                                      ? scenario->gpus
+                                      : scenario->cluster.gpus_per_node;
     const struct dataloader_options options = {
         .workers = (uint32_t)scenario->data.workers_per_gpu,
         .prefetch = (uint32_t)scenario->data.prefetch,
-        .cores = cores < 1 ? 1 : (uint32_t)cores,
+        .cores = (uint32_t)scenario->cluster.host_cores,
+        .loaders = (uint32_t)loading_ranks_of_node(scenario),
+        .mains = (uint32_t)gpus_per_host,
         .batch_ns = sim_time_from_s(microbatch_load_s(scenario)),
         .seed = (uint64_t)scenario->seed,
     };
@@ -77,6 +74,13 @@ static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenari
     dataloader_run(arena, &options, step_ns / microbatches, 2 * count, &twice);
     *first_s = sim_time_to_s(once.first_stall_ns);
     return (twice.stall_ns - once.stall_ns) / count * microbatches;
+}
+
+/* What a GPU of the final step waits for data, in the mean: for the loaders, and for what is
+ * read over the fabric. */
+static double data_stall_s(const struct scenario *scenario, const struct step_result *step)
+{
+    return (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
 }
 
 /* ---- checkpoints -------------------------------------------------------------------- */
@@ -215,7 +219,7 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     if (stall_ns > 0) {
         step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);
     }
-    result->run.data_stall_s = sim_time_to_s(stall_ns);
+    result->run.data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {
         add_run(arena, &basis, &result->run);
     }

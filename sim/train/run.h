@@ -3,10 +3,11 @@
  * One step is simulated; a step that ends with a checkpoint is simulated too,
  * and what it takes longer is the checkpoint's blocking part. The DataLoader is
  * simulated against the step until it is steady; what the step waits for it is
- * added to every step as data stall. Then
+ * added to every step as data stall (beside what it waits for reads over the fabric). Then
  *
  *     steps      = tokens / (global batch * sequence length), rounded up
  *     wall-clock = steps * step + checkpoints * blocking part + the first batch
+ *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
  *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given)
  *     energy     = wall-clock * pue * (GPUs * TDP * (busy * u + idle * (1 - u))
@@ -18,7 +19,8 @@
  *
  * ASSUMES: no failures, no restarts; goodput counts checkpoints and stalls only.
  * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
- * ASSUMES: sequences are loaded by one rank of each model replica and its workers_per_gpu workers.
+ * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
+ * bubble or straggler wait, which goodput does not count.
  */
 #ifndef TRAIN_RUN_H
 #define TRAIN_RUN_H

@@ -20,7 +20,7 @@ keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.
     optimizer.moments optimizer.clip offload.optimizer offload.activation_layers routing
     routing.distribution routing.capacity_factor routing.redundant_experts lora lora.rank
     lora.targets batch.global batch.micro batch.sequence_length recompute run.tokens
-    run.checkpoint.every run.checkpoint.mode data.workers_per_gpu data.prefetch data.time_per_sample data.bytes_per_token price.gpu_hour
+    run.checkpoint.every run.checkpoint.mode data.workers_per_gpu data.prefetch data.time_per_sample data.bytes_per_token data.memory_per_worker price.gpu_hour
     price.pue seed slow model cluster software model.layers model.hidden model.ffn_hidden model.heads
     model.kv_heads model.head_dim model.vocab model.mlp cluster.gpus_per_node
     cluster.scale_up.bandwidth cluster.scale_up.latency cluster.nics.count cluster.nics.bandwidth

@@ -18,9 +18,27 @@ static struct dataloader_outcome run(uint32_t workers, uint32_t prefetch, int64_
     const struct dataloader_options options = {.workers = workers,
                                                .prefetch = prefetch,
                                                .cores = 64,
+                                               .loaders = 1,
                                                .batch_ns = batch_ms * (SECOND / 1000)};
     struct dataloader_outcome outcome;
     dataloader_run(arena, &options, SECOND, steps, &outcome);
+    arena_free(arena);
+    return outcome;
+}
+
+/* Batches of 1 s, steps of 0.25 s. */
+static struct dataloader_outcome run_node(uint32_t cores, uint32_t loaders, uint32_t workers,
+                                          uint32_t mains, uint32_t steps)
+{
+    struct arena *arena = arena_new();
+    const struct dataloader_options options = {.workers = workers,
+                                               .prefetch = 2,
+                                               .cores = cores,
+                                               .loaders = loaders,
+                                               .mains = mains,
+                                               .batch_ns = SECOND};
+    struct dataloader_outcome outcome;
+    dataloader_run(arena, &options, SECOND / 4, steps, &outcome);
     arena_free(arena);
     return outcome;
 }
@@ -87,11 +105,44 @@ static void workers_share_cores(void **state)
     (void)state;
     struct arena *arena = arena_new();
     const struct dataloader_options options = {
-        .workers = 4, .prefetch = 2, .cores = 2, .batch_ns = 4 * SECOND};
+        .workers = 4, .prefetch = 2, .cores = 2, .loaders = 1, .batch_ns = 4 * SECOND};
     struct dataloader_outcome outcome;
     dataloader_run(arena, &options, SECOND, 100, &outcome);
     assert_true(outcome.total_ns >= 200 * SECOND && outcome.total_ns <= 210 * SECOND);
     arena_free(arena);
+}
+
+/* Eight loaders of four workers, beside eight main processes that never rest, on c cores: a
+ * worker gets the c-th part of 8 x 4 + 8 = 40 processes, at most one core, so a batch of 1 s
+ * takes t = max(1, 40 / c) s. Steps of 0.25 s are done while the workers make the next four
+ * (4 x 0.25 <= t): 40 batches are ten rounds of t, then four steps. */
+static void loaders_and_main_processes_of_a_node_share_its_cores(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t cores;
+        int64_t batch_ms;
+    } cases[] = {{1, 40000}, {2, 20000}, {4, 10000}, {8, 5000},  {10, 4000},
+                 {16, 2500}, {32, 1250}, {40, 1000}, {64, 1000}, {1000, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int64_t expected_ms = 10 * cases[i].batch_ms + 4 * 250;
+        assert_int_equal(run_node(cases[i].cores, 8, 4, 8, 40).total_ns,
+                         expected_ms * (SECOND / 1000));
+    }
+}
+
+/* A core more, a loader or a main process less: never slower. */
+static void more_cores_for_fewer_are_never_slower(void **state)
+{
+    (void)state;
+    for (uint32_t loaders = 1; loaders <= 8; loaders++) {
+        for (uint32_t cores = 1; cores <= 48; cores++) {
+            const int64_t total_ns = run_node(cores, loaders, 4, 8, 100).total_ns;
+            assert_true(run_node(cores + 1, loaders, 4, 8, 100).total_ns <= total_ns);
+            assert_true(run_node(cores, loaders + 1, 4, 8, 100).total_ns >= total_ns);
+            assert_true(run_node(cores, loaders, 4, 7, 100).total_ns <= total_ns);
+        }
+    }
 }
 
 /* In-order delivery: with uneven batch times more workers never wait longer. */
@@ -104,6 +155,7 @@ static void more_workers_never_wait_longer(void **state)
         const struct dataloader_options options = {.workers = workers,
                                                    .prefetch = 2,
                                                    .cores = 8,
+                                                   .loaders = 1,
                                                    .batch_ns = 3 * SECOND / 2,
                                                    .spread = 0.3,
                                                    .seed = 1};
@@ -123,6 +175,8 @@ int main(void)
         cmocka_unit_test(the_buffer_is_bounded),
         cmocka_unit_test(waiting_and_working_make_up_the_total),
         cmocka_unit_test(workers_share_cores),
+        cmocka_unit_test(loaders_and_main_processes_of_a_node_share_its_cores),
+        cmocka_unit_test(more_cores_for_fewer_are_never_slower),
         cmocka_unit_test(more_workers_never_wait_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

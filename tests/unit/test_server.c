@@ -244,6 +244,43 @@ static void sharing_does_not_see_the_order_within_an_instant(void **state)
     }
 }
 
+static void a_folded_job_ends_as_its_copies_do(void **state)
+{
+    /* Three slots, two residents. Job 0 (work 100) at 0 and job 1 (50) at 20 stand for four
+     * each: 6 jobs on 3 slots give job 0 a half, 10 by 20; then 10 jobs get 0.3 each, so job 1
+     * ends 50 / 0.3 = 166.7 later, at 187; job 0 has 60.1 and ends 39.9 / 0.5 = 79.8 later, at
+     * 267. Unfolded, each copy ends then, and two jobs without end are the residents. All three
+     * slots are busy until 267, the residents' two from then on. */
+    struct world whole = world_new(*state, SERVER_SHARED, 3, 0);
+    struct world folded = world_new(*state, SERVER_SHARED, 3, 0);
+    folded.server = server_new(*state, folded.queue,
+                               &(struct server_options){.kind = SERVER_SHARED,
+                                                        .slots = 3,
+                                                        .copies = 4,
+                                                        .residents = 2,
+                                                        .target = TARGET,
+                                                        .stamp_kind = STAMP_KIND});
+    server_arrive(whole.server, 10, SIM_TIME_MAX / 2);
+    server_arrive(whole.server, 11, SIM_TIME_MAX / 2);
+    for (uint32_t job = 0; job < 2; job++) {
+        server_arrive(folded.server, job, job == 0 ? 100 : 50);
+        for (uint32_t copy = 0; copy < 4; copy++) {
+            server_arrive(whole.server, 4 * job + copy, job == 0 ? 100 : 50);
+        }
+        run_until(&folded, job == 0 ? 20 : 300);
+        run_until(&whole, job == 0 ? 20 : 300);
+    }
+    assert_int_equal(folded.ended[1], 187);
+    assert_int_equal(folded.ended[0], 267);
+    for (uint32_t copy = 0; copy < 4; copy++) {
+        assert_int_equal(whole.ended[copy], 267);
+        assert_int_equal(whole.ended[4 + copy], 187);
+    }
+    const struct server_statistics statistics = server_statistics(folded.server);
+    assert_int_equal(statistics.integral_busy_ns, 3 * 267 + 2 * 33);
+    assert_int_equal(statistics.departures, 2);
+}
+
 static void stale_events_end_nothing(void **state)
 {
     /* Sharing: job 0 alone would end at 10; job 1 comes at 5 and moves that to
@@ -329,6 +366,7 @@ int main(int count, char **arguments)
         TEST(sharing_on_two_slots_slows_only_the_third_down),
         TEST(equal_shared_jobs_end_together_however_many),
         TEST(sharing_does_not_see_the_order_within_an_instant),
+        TEST(a_folded_job_ends_as_its_copies_do),
         TEST(stale_events_end_nothing),
         cmocka_unit_test_prestate_setup_teardown(little_holds_exactly_on_random_runs, seeded_begin,
                                                  seeded_end, &seeded),
