@@ -90,6 +90,7 @@ static bool assemble(struct assembly *assembly, const struct fabric_request *req
     if (!put_file(assembly, CATALOGUE_CLUSTER, cluster) || !apply_sets(assembly, "cluster.")) {
         return false;
     }
+    cluster_settle_network(doc_find(assembly->root, "cluster"));
     cluster = doc_find(assembly->root, "cluster");
     const struct doc_node *gpu = doc_find(cluster, "gpu");
     if (gpu == NULL) {

@@ -64,8 +64,8 @@ const struct argp options_general = {.options = general_list, .parser = parse_ge
 
 static const struct argp_option prediction_list[] = {
     {"set", KEY_SET, "PATH=VALUE", 0,
-     "Set any key, as in the file: --set gpus=512 --set cluster.nics.bandwidth=\"100 Gbps\"; may "
-     "be repeated",
+     "Set any key, as in the file: --set gpus=512 --set cluster.network=\"400 Gbps\" (of a node; "
+     "cluster.nics.bandwidth is of a NIC); may be repeated",
      0},
     {"seed", KEY_SEED, "N", 0, "The same as --set seed=N", 0},
     {"fold", KEY_FOLD, "auto|off", 0,

@@ -28,6 +28,7 @@ static bool read_cluster(const struct options *options, const char *name, struct
             return false;
         }
     }
+    cluster_settle_network(root.child);
     struct assumptions assumptions;
     assumptions_init(&assumptions, cli->arena);
     return cluster_read(root.child, cluster, &assumptions, cli->diag);

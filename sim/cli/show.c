@@ -217,6 +217,9 @@ static bool load_part(struct show *show)
     if (root == NULL || !apply_sets(show, root)) {
         return false;
     }
+    if (show->target.kind == CATALOGUE_CLUSTER) {
+        cluster_settle_network(root->child);
+    }
     struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
     scenario->document = root;
     assumptions_init(&scenario->assumptions, arena);

@@ -203,6 +203,8 @@ static const struct row rows[] = {
     {TEXT("cluster.title", cluster.title)},
     {COUNT("cluster.nodes", cluster.nodes_max), .is_optional = true,
      .note = "as many as a scenario asks for"},
+    {NONE("cluster.network", "a node's is nics.count x nics.bandwidth; or write it in its place")},
+    {NONE("cluster.nics.bandwidth", "a NIC's is network / nics.count")},
     {BOOL("cluster.scale_up.multicast", cluster.has_multicast)},
     {COUNT("cluster.scale_up.domain_nodes", cluster.domain_nodes)},
     {QUANTITY("cluster.nics.round_latency", cluster.round_latency_s, DIM_SECONDS)},

@@ -103,6 +103,7 @@ struct axis_style {
 };
 
 static const struct axis_style axis_styles[] = {
+    {"cluster.network", "network bandwidth, Gbps per node", 8e-9, true},
     {"cluster.nics.bandwidth", "network bandwidth, Gbps per NIC", 8e-9, true},
     {"cluster.nics.count", "NICs per node", 1, true},
     {"cluster.nics.latency", "network latency, µs", 1e6, true},

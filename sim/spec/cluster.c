@@ -91,13 +91,53 @@ static void check_nic_count(struct doc_map *map, const struct cluster *cluster)
     map->is_bad = true;
 }
 
+static bool is_set(const struct doc_node *node)
+{
+    return node->place.line == 0; /* files' lines count from 1 */
+}
+
+void cluster_settle_network(struct doc_node *cluster)
+{
+    const struct doc_node *whole = doc_find(cluster, "network");
+    const struct doc_node *each = doc_find(cluster, "nics.bandwidth");
+    if (whole == NULL || each == NULL || is_set(whole) == is_set(each)) {
+        return;
+    }
+    struct doc_node *holder = is_set(whole) ? doc_find(cluster, "nics") : cluster;
+    struct doc_node **link = doc_link(holder, is_set(whole) ? "bandwidth" : "network");
+    *link = (*link)->next;
+}
+
+/* As much by each NIC as the node has, or the other way about. */
+static void read_network(struct doc_map *map, struct doc_map *nics, struct cluster *cluster)
+{
+    const struct doc_node *whole = doc_take(map, "network");
+    if (whole == NULL) {
+        section_need_quantity(nics, "bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+                              &cluster->nic_bytes_per_s);
+        cluster->network_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
+        return;
+    }
+    if (doc_take(nics, "bandwidth") != NULL) {
+        diag_add(map->diag, DIAG_INPUT, &whole->place,
+                 "'network' and 'nics.bandwidth' both say how fast the NICs are");
+        diag_help(map->diag, "keep one: network is of all NICs of a node together, "
+                             "nics.bandwidth of one NIC");
+        map->is_bad = true;
+        return;
+    }
+    const double nic_count = fmax((double)cluster->nics_per_node, 1.0); /* 0: told already */
+    doc_get_quantity(map, "network", DIM_LINK_BYTES_PER_S, LINK_MIN * nic_count, LINK_MAX,
+                     &cluster->network_bytes_per_s);
+    cluster->nic_bytes_per_s = cluster->network_bytes_per_s / nic_count;
+}
+
 static void read_nics(struct doc_map *map, struct cluster *cluster, struct assumptions *assumptions)
 {
     struct doc_map section;
     section_need(&section, map, "nics", "cluster", assumptions);
     section_need_count(&section, "count", 1, GPUS_PER_NODE_MAX, &cluster->nics_per_node);
-    section_need_quantity(&section, "bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &cluster->nic_bytes_per_s);
+    read_network(map, &section, cluster);
     section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
                           &cluster->nic_efficiency);
     section_need_quantity(&section, "latency", DIM_SECONDS, 0.0, LATENCY_MAX,

@@ -17,6 +17,8 @@
  *            source: ...}               # per NIC, one way
  *                                       # round_latency: 3 us  what this network adds to a
  *                                       # collective's round over InfiniBand's (EFA, TCP)
+ *     network: 3200 Gbps                # in place of nics.bandwidth: of all NICs of a node
+ *                                       # together, one way; each has network / count
  *     fabric:
  *       kind: rail                      # rail | rail-only | tree | dragonfly | torus | explicit
  *       hop_latency: 0.5 us
@@ -119,6 +121,7 @@ struct cluster {
     bool has_multicast;         /* the switch reduces and multicasts (NVLS) */
     int64_t domain_nodes;       /* nodes in one NVLink domain; >= 1 */
     int64_t nics_per_node;      /* divides gpus_per_node, or is a multiple of it */
+    double network_bytes_per_s; /* of a node: all its NICs, one way */
     double nic_bytes_per_s;
     double nic_efficiency;
     double nic_latency_s;   /* per message, both ends and the software between */
@@ -159,6 +162,11 @@ struct cluster {
 /* Between ports on different switches traffic goes by NVLink first (PXN). A rail-only fabric
  * has no other way; elsewhere it takes an NVSwitch. */
 bool cluster_uses_pxn(const struct cluster *cluster);
+
+/* A node's network is written as `network` or as `nics.bandwidth`: where --set gives one of them
+ * and the file the other, the file's is taken out. To be called after --set; what is then left of
+ * both is an error of cluster_read. */
+void cluster_settle_network(struct doc_node *cluster);
 
 /* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
 int64_t cluster_nodes_max(const struct cluster *cluster);

@@ -7,6 +7,7 @@
  */
 #include "spec/resolve.h"
 
+#include "spec/cluster.h"
 #include "spec/library.h"
 
 #include "base/arena.h"
@@ -224,6 +225,13 @@ static struct doc_node *in_order(struct arena *arena, const struct doc_node *roo
     return ordered;
 }
 
+static bool apply_inner_sets(const struct resolution *resolution)
+{
+    const bool is_good = apply_sets(resolution, SET_INNER);
+    cluster_settle_network(*doc_link(resolution->root, "cluster"));
+    return is_good;
+}
+
 /* An inner --set would only trip over a file that could not be read, so the
  * later steps wait for all of these. */
 static bool put_files(const struct resolution *resolution)
@@ -231,7 +239,7 @@ static bool put_files(const struct resolution *resolution)
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
-    return is_good && apply_sets(resolution, SET_INNER) && put_schedule(resolution) &&
+    return is_good && apply_inner_sets(resolution) && put_schedule(resolution) &&
            put_gpu(resolution) && apply_sets(resolution, SET_GPU) && put_library(resolution) &&
            apply_sets(resolution, SET_LIBRARY);
 }

@@ -37,14 +37,14 @@ rows_of() {
     [[ "$output" == *"there is no results file"* ]]
 }
 
-# Four networks are four points with a run each; the same study again adds none.
+# Seven networks are seven points with a run each; the same study again adds none.
 @test "runs and studies come from the results file, each run once" {
     "$STOKER" sweep scenarios/study-fabric-70b.yaml --db "$db" > /dev/null
     "$STOKER" sweep scenarios/study-fabric-70b.yaml --db "$db" > /dev/null
     [ "$(count_of studies)" -eq 1 ]
-    [ "$(count_of runs)" -eq 4 ]
-    [ "$("$STOKER" list runs --db "$db" -q | grep -c 'Llama 2 70B with FSDP')" -eq 4 ]
-    "$STOKER" list studies --db "$db" | grep -Eq '^[0-9a-f]{16} +sweep +4 +[0-9a-f]{8} +Llama 2 70B'
+    [ "$(count_of runs)" -eq 7 ]
+    [ "$("$STOKER" list runs --db "$db" -q | grep -c 'Llama 2 70B with FSDP')" -eq 7 ]
+    "$STOKER" list studies --db "$db" | grep -Eq '^[0-9a-f]{16} +sweep +7 +[0-9a-f]{8} +Llama 2 70B'
 }
 
 # study-batch.yaml has 5 batches x 4 micro-batches x 4 depths of the pipeline.

@@ -47,7 +47,7 @@ END
 @test "a point gives what a run with the same --set gives" {
     sweep "$fabric" --json > "$BATS_TEST_TMPDIR/points"
     first=$(grep -m1 '"step_time_s"' "$BATS_TEST_TMPDIR/points" | tr -d ' ')
-    run=$("$STOKER" run "$fabric" --no-db -q --json --set 'cluster.nics.bandwidth=50 Gbps' |
+    run=$("$STOKER" run "$fabric" --no-db -q --json --set 'cluster.network=50 Gbps' |
         grep '"step_time_s"' | tr -d ' ')
     [ "$first" = "$run" ]
 }
@@ -117,7 +117,7 @@ END
 @test "a sweep that was stored is not computed again, unless something changed" {
     first=$(sweep "$fabric" 2> /dev/null)
     run --separate-stderr sweep "$fabric"
-    [[ "$stderr" == *"(4 reused)"* ]]
+    [[ "$stderr" == *"(7 reused)"* ]]
     [ "$output" = "$first" ]
     run --separate-stderr sweep "$fabric" --set batch.micro=1
     [[ "$stderr" == *"(0 reused)"* ]]

@@ -296,6 +296,42 @@ static void a_set_may_change_the_file_that_the_next_one_changes(void **state)
     assert_int_equal(scenario->batch.microbatches, 2);
 }
 
+/* The node of eight NICs: 400 Gbps of the node is 50 of a NIC, 50e9 / 8 = 6.25e9 bytes/s. */
+static void a_nodes_network_is_shared_by_its_nics(void **state)
+{
+    const char *const whole[] = {"cluster.network=400 Gbps"};
+    const char *const each[] = {"cluster.nics.bandwidth=50 Gbps"};
+    const struct cluster *one = &resolve(*state, tiny_text, whole, 1)->cluster;
+    const struct cluster *other = &resolve(*state, tiny_text, each, 1)->cluster;
+    assert_close(one->nic_bytes_per_s, 6.25e9, 1e-15);
+    assert_close(one->network_bytes_per_s, 50e9, 1e-15);
+    assert_close(other->nic_bytes_per_s, one->nic_bytes_per_s, 1e-15);
+    assert_close(other->network_bytes_per_s, one->network_bytes_per_s, 1e-15);
+    assert_close(one->uplink_bytes_per_s, 6.25e9, 1e-15); /* a NIC's, where none is given */
+    const char *const fewer[] = {"cluster.nics.count=2", "cluster.network=400 Gbps"};
+    assert_close(resolve(*state, tiny_text, fewer, 2)->cluster.nic_bytes_per_s, 25e9, 1e-15);
+}
+
+static void what_is_set_takes_the_place_of_what_the_file_says(void **state)
+{
+    struct arena *arena = ((struct fixture *)*state)->arena;
+    static const char network_text[] =
+        "{cluster: inline, source: made up, gpu: chip, gpus_per_node: 8, network: 800 Gbps, "
+        "scale_up: {kind: nvswitch, bandwidth: 300 GB/s, efficiency: 1, latency: 2 us}, "
+        "nics: {count: 8, efficiency: 0.9, latency: 5 us}, "
+        "fabric: {kind: rail, nodes_per_leaf: 32, hop_latency: 0.5 us}, "
+        "host: {cores: 96, memory: 2 TB, power: 3 kW}, "
+        "storage: {write: 1 GB/s, read: 1 GB/s, per_node: 1 GB/s}}";
+    const char *const sets[] = {arena_printf(arena, "cluster=%s", network_text),
+                                "cluster.nics.bandwidth=10 Gbps"};
+    assert_close(resolve(*state, tiny_text, sets, 1)->cluster.nic_bytes_per_s, 12.5e9, 1e-15);
+    const char *const file = arena_printf(
+        arena, "model: tiny\ncluster: %s\ngpus: 16\nbatch: {global: 64}\n", network_text);
+    const struct scenario *scenario = resolve(*state, file, &sets[1], 1);
+    assert_close(scenario->cluster.nic_bytes_per_s, 1.25e9, 1e-15);
+    assert_null(doc_find(scenario->document, "cluster.network"));
+}
+
 static void the_cluster_may_be_given_another_gpu(void **state)
 {
     const char *const sets[] = {"cluster.gpu=other", "gpu.sms=9"};
@@ -485,6 +521,8 @@ int main(void)
         TEST(layers_per_stage_are_split_over_its_chunks),
         TEST(layers_per_stage_may_name_every_chunk),
         TEST(a_set_may_change_the_file_that_the_next_one_changes),
+        TEST(a_nodes_network_is_shared_by_its_nics),
+        TEST(what_is_set_takes_the_place_of_what_the_file_says),
         TEST(the_cluster_may_be_given_another_gpu),
         TEST(the_scenarios_own_gpu_goes_first),
         TEST(a_path_and_a_mapping_do_for_a_name),

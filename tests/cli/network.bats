@@ -1,0 +1,100 @@
+# cluster.network: the bandwidth of a node over all its NICs, one way.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    work=$BATS_TEST_TMPDIR
+}
+
+# A run as JSON, without its key and our own running times.
+figures() {
+    "$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q --json "$@" |
+        jq --sort-keys 'del(.engine, .key)'
+}
+
+# An h100-3200 node has eight NICs: 400 / 8 = 50 Gbps each.
+@test "400 Gbps of a node of eight NICs are 50 Gbps of each, to the byte" {
+    figures --set cluster.network='400 Gbps' > "$work/node"
+    figures --set cluster.nics.bandwidth='50 Gbps' > "$work/nic"
+    diff "$work/node" "$work/nic"
+    figures > "$work/file"
+    run ! diff -q "$work/node" "$work/file"
+}
+
+# h100-400 is h100-3200 with 50 Gbps NICs; its NICs are a thought experiment, so what was measured
+# there is assumed here.
+@test "h100-400 is h100-3200 with 400 Gbps per node, but for its name and what is assumed" {
+    figures --set cluster=h100-400 | jq 'del(.assumptions)' > "$work/named"
+    figures --set cluster.network='400 Gbps' | jq 'del(.assumptions)' |
+        sed 's/h100-3200/h100-400/' > "$work/set"
+    diff "$work/named" "$work/set"
+}
+
+# A tray of gb200-nvl72 is a node: 4 NICs of 400 Gbps. a100-pcie-200 has one NIC.
+@test "a node is what gpus_per_node says, and one NIC will do" {
+    of() { "$STOKER" collective all-reduce --gpus "$2" --cluster "$1" --json --set "$3" |
+        jq '[.rows[].time_s]'; }
+    [ "$(of gb200-nvl72 144 'cluster.network=800 Gbps')" = \
+        "$(of gb200-nvl72 144 'cluster.nics.bandwidth=200 Gbps')" ]
+    [ "$(of a100-pcie-200 64 'cluster.network=100 Gbps')" = \
+        "$(of a100-pcie-200 64 'cluster.nics.bandwidth=100 Gbps')" ]
+    [ "$(of a100-pcie-200 64 'cluster.network=100 Gbps')" != \
+        "$(of a100-pcie-200 64 'cluster.network=200 Gbps')" ]
+}
+
+@test "both at once are an error with the place and what to do" {
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --set cluster.network='400 Gbps' \
+        --set cluster.nics.bandwidth='50 Gbps'
+    [ "$status" -eq 3 ]
+    [[ "$output" == "--set cluster.network=400 Gbps: error: 'network' and 'nics.bandwidth' both"* ]]
+    [[ "$output" == *"keep one: network is of all NICs of a node together"* ]]
+    run "$STOKER" collective all-reduce --cluster h100-3200 --gpus 64 \
+        --set cluster.network='400 Gbps' --set cluster.nics.bandwidth='50 Gbps'
+    [ "$status" -eq 3 ]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --set cluster.network=400
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"'network': a bandwidth needs a unit"* ]]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --set cluster.netwrk='400 Gbps'
+    [[ "$output" == *"did you mean 'network'?"* ]]
+}
+
+@test "it is swept under its own head, and a plot says per node" {
+    cat scenarios/quickstart.yaml - > "$work/study.yaml" \
+        <<< 'sweep: {cluster.network: [400 Gbps, 3200 Gbps]}'
+    run --separate-stderr "$STOKER" sweep "$work/study.yaml" --db "$work/db" --metric step_s \
+        --plot lines:step_s -o "$work/plot"
+    [ "$status" -eq 0 ]
+    [[ "${lines[1]}" =~ ^\ *network\ +step\ s ]]
+    [[ "${lines[2]}" =~ ^\ *400\ Gbps ]]
+    grep -q 'network bandwidth, Gbps per node' "$work"/plot*.csv
+    run "$STOKER" run --help
+    [[ "$output" == *"cluster.network=\"400 Gbps\" (of a node"* ]]
+}
+
+# show's YAML gives the run's key back; the two ways of writing it stand apart.
+@test "show tells a node's network, and its YAML is read again" {
+    "$STOKER" show scenarios/quickstart.yaml -q --set cluster.network='800 Gbps' > "$work/all.yaml"
+    grep -q '^  network: 800 Gbps$' "$work/all.yaml"
+    grep -q "# (no bandwidth: a NIC's is network / nics.count)" "$work/all.yaml"
+    shown=$("$STOKER" run "$work/all.yaml" --no-db -q --json | jq .step_time_s)
+    [ "$shown" = "$("$STOKER" run scenarios/quickstart.yaml --no-db -q --json \
+        --set cluster.network='800 Gbps' | jq .step_time_s)" ]
+    "$STOKER" show h100-3200 -q --set cluster.network='800 Gbps' |
+        grep -q 'node_bytes_per_s *800 Gbps'
+    "$STOKER" show h100-3200 -q | grep -q '(no network: '
+}
+
+# Two clusters under one study: 400 Gbps per node must not be the row of 400 Gbps per NIC.
+@test "the studies of the network are told per node, from 50 to 3200 Gbps" {
+    for study in 405b 70b; do
+        "$STOKER" sweep scenarios/study-fabric-$study.yaml --db "$work/db" --json -q |
+            jq -c '[.points[].axes["cluster.network"].text]' > "$work/texts"
+        grep -q '^\["50 Gbps","100 Gbps",.*"1600 Gbps","3200 Gbps"\]$' "$work/texts"
+    done
+    narrow=$("$STOKER" sweep scenarios/study-fabric-70b.yaml --db "$work/db" --json -q |
+        jq '.points[] | select(.axes["cluster.network"].text == "400 Gbps") | .step_time_s')
+    [ "$narrow" = "$("$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q --json \
+        --set cluster=h100-400 | jq .step_time_s)" ]
+}
