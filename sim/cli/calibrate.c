@@ -78,7 +78,8 @@ static const struct argp parser = {
         "stoker calibrate collectives tests/published/collectives.yaml --check\n"
         "stoker calibrate gemm tests/published/gemm.csv\n"
         "stoker calibrate attention tests/published/attention.csv --check\n"
-        "Exit status 3: the files cannot be read, or say too little to fit anything.",
+        "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
+        "fitted misses the measurements by more than 10 % in the median; nothing is written.",
     .children = children,
 };
 
@@ -167,7 +168,7 @@ static int fit_and_print(struct calibrator *calibrator)
     struct calibration calibration;
     if (!calibrate(cli->arena, calibrator->curves, calibrator->list.count, calibrator->library,
                    &calibration, cli->diag)) {
-        return EXIT_INPUT;
+        return diag_exit_status(cli->diag);
     }
     if (calibrator->output != NULL && !write_library(calibrator, &calibration)) {
         return EXIT_FAILURE_;

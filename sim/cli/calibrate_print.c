@@ -26,11 +26,23 @@ static const char *algorithm_name(const struct calibration_group *group)
 
 /* ---- the library ------------------------------------------------------------------------ */
 
+/* One value, or three where numbers of nodes differ. */
+static void print_latencies(const char *key, const double *values_s, FILE *out)
+{
+    const bool is_one =
+        !(fabs(values_s[1] - values_s[0]) > 0) && !(fabs(values_s[2] - values_s[0]) > 0);
+    fprintf(out, "%s: %s", key, is_one ? "" : "[");
+    for (uint32_t i = 0; i < (is_one ? 1u : SPAN_COUNT_); i++) {
+        fprintf(out, "%s%.15g us", i == 0 ? "" : ", ", 1e6 * values_s[i]);
+    }
+    fputs(is_one ? ", " : "], ", out);
+}
+
 static void print_rates(const char *key, const double *values, FILE *out)
 {
     fprintf(out, ", %s: [", key);
     for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
-        fprintf(out, "%s%.10g GB/s", i == 0 ? "" : ", ",
+        fprintf(out, "%s%.15g GB/s", i == 0 ? "" : ", ",
                 fmin(values[i], NO_LIMIT_BYTES_PER_S) / 1e9);
     }
     fputs("]", out);
@@ -43,11 +55,13 @@ static void print_group(const struct calibration *calibration,
                                            .costs[group->pair.algorithm][group->pair.protocol];
     fprintf(out,
             "      # %u points, median error %.1f %%, 90 %% of them within %.1f %%\n"
-            "      %s: {launch: 0 us, base: %.10g us, nvlink: %.10g us, network: %.10g us, "
-            "efficiency: [%.10g, %.10g, %.10g]",
-            group->points, 100.0 * group->median, 100.0 * group->p90, protocol_name(group),
-            1e6 * cost->base_s, 1e6 * cost->round_s[LIBRARY_NVLINK],
-            1e6 * cost->round_s[LIBRARY_NETWORK], cost->efficiency[0], cost->efficiency[1],
+            "      %s: {",
+            group->points, 100.0 * group->median, 100.0 * group->p90, protocol_name(group));
+    print_latencies("launch", cost->launch_s, out);
+    print_latencies("base", cost->base_s, out);
+    print_latencies("nvlink", cost->round_s[LIBRARY_NVLINK], out);
+    print_latencies("network", cost->round_s[LIBRARY_NETWORK], out);
+    fprintf(out, "efficiency: [%.15g, %.15g, %.15g]", cost->efficiency[0], cost->efficiency[1],
             cost->efficiency[2]);
     print_rates("maximum", cost->maximum_bytes_per_s, out);
     print_rates("maximum_per_channel", cost->channel_maximum_bytes_per_s, out);
@@ -140,6 +154,7 @@ static void print_unknown_json(struct json *json, const char *key,
     json_object_open(json, key);
     json_number(json, "value", is_slowness ? 1.0 / group->value[unknown] : group->value[unknown]);
     json_bool(json, "is_fitted", group->is_fitted && group->is_free[unknown]);
+    json_bool(json, "is_at_limit", group->is_fitted && group->is_held[unknown]);
     json_number(json, "standard_error",
                 is_slowness ? efficiency_error(group, unknown) : group->error[unknown]);
     json_object_close(json);
@@ -202,6 +217,9 @@ static const char *unknown_text(struct arena *arena, const struct calibration_gr
     const double value = is_slowness ? 1.0 / group->value[unknown] : 1e6 * group->value[unknown];
     const double error =
         is_slowness ? efficiency_error(group, unknown) : 1e6 * group->error[unknown];
+    if (group->is_fitted && group->is_held[unknown]) {
+        return arena_printf(arena, "%.3g (limit)", value);
+    }
     return group->is_fitted && group->is_free[unknown]
                ? arena_printf(arena, "%.3g +- %.2g", value, error)
                : arena_printf(arena, "(%.3g)", value);
@@ -240,13 +258,14 @@ void calibrate_print_fit(const struct calibrator *calibrator, const struct calib
         add_group_row(&listing, &calibration->groups[i]);
     }
     listing_print(&listing, false, out);
-    fprintf(out,
-            "\nIn brackets: the library's own value, where the measurements do not tell.\n"
-            "Error over all %u points: median %.1f %%, 90 %% within %.1f %%; before %.1f and "
-            "%.1f %%.\n",
-            calibration->after.count, 100.0 * calibration->after.median,
-            100.0 * calibration->after.p90, 100.0 * calibration->before.median,
-            100.0 * calibration->before.p90);
+    fprintf(
+        out,
+        "\nIn brackets: the library's own value, where the measurements do not tell; (limit): no "
+        "base, or links used in full.\n"
+        "Error over all %u points: median %.1f %%, 90 %% within %.1f %%; before %.1f and "
+        "%.1f %%.\n",
+        calibration->after.count, 100.0 * calibration->after.median, 100.0 * calibration->after.p90,
+        100.0 * calibration->before.median, 100.0 * calibration->before.p90);
     for (uint32_t i = 0; i < calibration->group_count; i++) {
         const struct calibration_group *group = &calibration->groups[i];
         if (!group->is_fitted) {

@@ -185,7 +185,8 @@ void show_figures_software(struct sheet *sheet, const struct software *software)
 
 /* ---- collective library --------------------------------------------------------------- */
 
-/* What each architecture pays for an algorithm's protocols before the first round. */
+/* What each architecture pays for an algorithm's protocols before the first round, on one
+ * node. */
 static void add_library_row(struct listing *table, const struct library *library,
                             uint32_t architecture, uint32_t algorithm)
 {
@@ -195,7 +196,7 @@ static void add_library_row(struct listing *table, const struct library *library
     listing_text(table, library->shapes[algorithm].is_automatic ? "yes" : "no");
     for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
         const struct library_cost *cost = &costs->costs[algorithm][p];
-        const double base_s = cost->launch_s + cost->base_s;
+        const double base_s = cost->launch_s[SPAN_ONE_NODE] + cost->base_s[SPAN_ONE_NODE];
         listing_number(table, cost->is_offered ? base_s : 0.0,
                        cost->is_offered ? arena_printf(table->arena, "%.1f", base_s * 1e6) : "-");
     }

@@ -23,6 +23,7 @@ static const double SIMPLE_NETWORK_LATENCIES = 2.0; /* it flushes, which is one 
 /* What one price is made of. */
 struct pricing {
     const struct tuner_setting *setting;
+    enum library_span span;
     const struct library_architecture *architecture;
     const struct library_cost *cost;
     const struct tuner_work *work;
@@ -47,7 +48,7 @@ static double fill_s(const struct pricing *p, enum library_link link)
 static double round_inside_s(const struct pricing *p)
 {
     const enum library_link link = p->setting->is_scale_up_pcie ? LIBRARY_PCIE : LIBRARY_NVLINK;
-    double round = p->cost->round_s[link];
+    double round = p->cost->round_s[link][p->span];
     if (p->setting->nodes > 1 && is_ring(p->work->algorithm)) {
         const double overhead = p->setting->library->network_overhead_s *
                                 (p->work->protocol == PROTOCOL_SIMPLE ? SIMPLE_OVERHEADS : 1.0);
@@ -61,8 +62,9 @@ static double round_between_s(const struct pricing *p)
 {
     const bool is_exposed = p->setting->ranks == p->setting->nodes && is_ring(p->work->algorithm);
     const struct library_cost *tree = &p->architecture->costs[ALGORITHM_TREE][p->work->protocol];
-    const double round = is_exposed && tree->is_offered ? tree->round_s[LIBRARY_NETWORK]
-                                                        : p->cost->round_s[LIBRARY_NETWORK];
+    const double round = is_exposed && tree->is_offered
+                             ? tree->round_s[LIBRARY_NETWORK][p->span]
+                             : p->cost->round_s[LIBRARY_NETWORK][p->span];
     const double network = p->setting->round_latency_s *
                            (p->work->protocol == PROTOCOL_SIMPLE ? SIMPLE_NETWORK_LATENCIES : 1.0);
     return round + network + fill_s(p, LIBRARY_NETWORK);
@@ -118,14 +120,13 @@ static double bus_bytes(const struct pricing *p)
 static double phase_rate(const struct pricing *p, const struct collective_phase *phase,
                          double route_cap)
 {
-    const enum library_span span = library_span_of(p->setting->nodes);
     const double channels = (double)p->architecture->channels;
-    const double maximum = fmin(p->cost->maximum_bytes_per_s[span],
-                                p->cost->channel_maximum_bytes_per_s[span] * channels);
+    const double maximum = fmin(p->cost->maximum_bytes_per_s[p->span],
+                                p->cost->channel_maximum_bytes_per_s[p->span] * channels);
     const double bus = bus_bytes(p);
     const double scale =
         p->work->phase_count == 1 && bus > 0.0 && phase->bytes > 0.0 ? phase->bytes / bus : 1.0;
-    return fmin(route_cap * p->cost->efficiency[span], maximum * scale) * correction(p);
+    return fmin(route_cap * p->cost->efficiency[p->span], maximum * scale) * correction(p);
 }
 
 /* ---- the price ---- */
@@ -152,7 +153,9 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
     sim_assert(work->phase_count <= COLLECTIVE_PHASES_MAX && work->bytes >= 0.0);
     const struct library_architecture *architecture =
         &setting->library->architectures[setting->architecture];
+    const enum library_span span = library_span_of(setting->nodes);
     const struct pricing pricing = {.setting = setting,
+                                    .span = span,
                                     .architecture = architecture,
                                     .cost = &architecture->costs[work->algorithm][work->protocol],
                                     .work = work};
@@ -160,7 +163,7 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
         return false;
     }
     const double stretch = plateau(&pricing);
-    const double start = pricing.cost->launch_s + pricing.cost->base_s +
+    const double start = pricing.cost->launch_s[span] + pricing.cost->base_s[span] +
                          (double)setting->ranks * pricing.cost->rank_s;
     price->time_s = 0.0;
     for (uint32_t i = 0; i < work->phase_count; i++) {

@@ -159,6 +159,16 @@ static double moving_s(const struct scenario *scenario, const struct extent *ext
            extent->stored_bytes / storage;
 }
 
+static double slowest_span(const struct library_cost *cost, uint32_t link)
+{
+    double slowest = 0;
+    for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
+        const double round = cost->base_s[span] + cost->round_s[link][span];
+        slowest = round > slowest ? round : slowest;
+    }
+    return slowest;
+}
+
 /* Of any algorithm that the library runs on this GPU; its base is no more than a few rounds. */
 static double slowest_round(const struct scenario *scenario)
 {
@@ -169,7 +179,7 @@ static double slowest_round(const struct scenario *scenario)
         for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
             const struct library_cost *cost = &on->costs[a][p];
             for (uint32_t k = 0; cost->is_offered && k < LIBRARY_LINK_COUNT_; k++) {
-                const double round = cost->base_s + cost->round_s[k] + cost->fill_s[k];
+                const double round = slowest_span(cost, k) + cost->fill_s[k];
                 slowest = round > slowest ? round : slowest;
             }
         }

@@ -23,8 +23,8 @@ static const char *const fill_keys[LIBRARY_LINK_COUNT_] = {"nvlink_fill", "pcie_
 
 static const double LATENCY_MAX_S = 1.0;
 static const double EFFICIENCY_MIN = 1e-4;
-static const double EFFICIENCY_MAX = 10.0;
-static const double RATE_MIN = 1e3; /* bytes/s */
+static const double EFFICIENCY_MAX = 1.0; /* more would be faster than the simulated links */
+static const double RATE_MIN = 1e3;       /* bytes/s */
 static const double RATE_MAX = 1e15;
 
 enum library_span library_span_of(uint32_t nodes)
@@ -49,51 +49,50 @@ struct spans_kind {
     double min, max;
 };
 
-/* One value for all, or one each. */
-static void read_spans(struct doc_map *map, const char *key, const struct spans_kind *kind,
+/* One value for all, or one each; true when there is one. */
+static bool read_spans(struct doc_map *map, const char *key, const struct spans_kind *kind,
                        double values[SPAN_COUNT_])
 {
     const struct doc_node *node = doc_take(map, key);
     if (node == NULL) {
-        return;
+        return false;
     }
     const bool is_list = node->kind == DOC_SEQUENCE;
     if (is_list && doc_child_count(node) != SPAN_COUNT_) {
         diag_add(map->diag, DIAG_INPUT, &node->place, "'%s' is one value or three", key);
         diag_help(map->diag, "three: on one node, on two, on more");
         map->is_bad = true;
-        return;
+        return false;
     }
     const struct doc_node *item = is_list ? node->child : node;
     for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
         if (!doc_node_quantity(item, kind->dimension, kind->min, kind->max, &values[i],
                                map->diag)) {
             map->is_bad = true;
-            return;
+            return false;
         }
         item = is_list ? item->next : item;
     }
+    return true;
 }
 
 static void read_cost(struct doc_map *map, struct library_cost *cost)
 {
     static const struct spans_kind fraction = {DIM_FRACTION, EFFICIENCY_MIN, EFFICIENCY_MAX};
     static const struct spans_kind rate = {DIM_BYTES_PER_S, RATE_MIN, RATE_MAX};
-    if (doc_get_quantity(map, "base", DIM_SECONDS, 0.0, LATENCY_MAX_S, &cost->base_s)) {
-        cost->is_offered = true;
-    }
-    doc_get_quantity(map, "launch", DIM_SECONDS, 0.0, LATENCY_MAX_S, &cost->launch_s);
+    static const struct spans_kind latency = {DIM_SECONDS, 0.0, LATENCY_MAX_S};
+    cost->is_offered = read_spans(map, "base", &latency, cost->base_s) || cost->is_offered;
+    (void)read_spans(map, "launch", &latency, cost->launch_s);
     for (uint32_t link = 0; link < LIBRARY_LINK_COUNT_; link++) {
-        doc_get_quantity(map, link_keys[link], DIM_SECONDS, 0.0, LATENCY_MAX_S,
-                         &cost->round_s[link]);
+        (void)read_spans(map, link_keys[link], &latency, cost->round_s[link]);
         doc_get_quantity(map, fill_keys[link], DIM_SECONDS, 0.0, LATENCY_MAX_S,
                          &cost->fill_s[link]);
     }
     doc_get_quantity(map, "fill_half", DIM_BYTES, 1.0, 1e15, &cost->fill_half_bytes);
     doc_get_quantity(map, "per_rank", DIM_SECONDS, 0.0, LATENCY_MAX_S, &cost->rank_s);
-    read_spans(map, "efficiency", &fraction, cost->efficiency);
-    read_spans(map, "maximum", &rate, cost->maximum_bytes_per_s);
-    read_spans(map, "maximum_per_channel", &rate, cost->channel_maximum_bytes_per_s);
+    (void)read_spans(map, "efficiency", &fraction, cost->efficiency);
+    (void)read_spans(map, "maximum", &rate, cost->maximum_bytes_per_s);
+    (void)read_spans(map, "maximum_per_channel", &rate, cost->channel_maximum_bytes_per_s);
 }
 
 typedef struct library_cost cost_table[LIBRARY_ALGORITHM_COUNT][LIBRARY_PROTOCOL_COUNT];
@@ -154,7 +153,9 @@ static void read_launch(struct doc_map *entry, cost_table costs)
     }
     for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
         for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
-            costs[a][p].launch_s = launch_s;
+            for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
+                costs[a][p].launch_s[i] = launch_s;
+            }
         }
     }
 }

@@ -34,7 +34,7 @@
  *     launch                   in place of the architecture's launch
  *     nvlink, pcie, network    of a round inside a node, or between nodes
  *     per_rank                 of each rank (PAT has a linear part)
- *     efficiency               of the route's capacity on an idle fabric
+ *     efficiency               of the route's capacity on an idle fabric, at most 1
  *     maximum                  bus bandwidth at most
  *     maximum_per_channel      the same, times the architecture's channels
  *     nvlink_fill, pcie_fill, network_fill, fill_half
@@ -42,7 +42,7 @@
  *                              that at fill_half: pieces grow with the buffer up to a limit, and
  *                              a pipeline fills with one piece a round
  *
- * `efficiency` and the maxima are one value, or three: on 1, 2 and more nodes (NVLink
+ * All but `per_rank` and the fills are one value, or three: on 1, 2 and more nodes (NVLink
  * domains). A protocol that no section gives a base is not offered.
  *
  * A file may say `extends: nccl-2026` and hold nothing but `fitted`: what `stoker calibrate`
@@ -68,13 +68,13 @@ enum library_span library_span_of(uint32_t nodes);
 /* Of an algorithm with a protocol on an architecture. */
 struct library_cost {
     bool is_offered;
-    double launch_s; /* on top of the base */
-    double base_s;
-    double round_s[LIBRARY_LINK_COUNT_];
+    double launch_s[SPAN_COUNT_]; /* on top of the base */
+    double base_s[SPAN_COUNT_];
+    double round_s[LIBRARY_LINK_COUNT_][SPAN_COUNT_];
     double fill_s[LIBRARY_LINK_COUNT_]; /* of a round, for buffers far above fill_half */
     double fill_half_bytes;
     double rank_s;
-    double efficiency[SPAN_COUNT_];
+    double efficiency[SPAN_COUNT_];          /* at most 1: a link carries no more than it can */
     double maximum_bytes_per_s[SPAN_COUNT_]; /* bus bandwidth; HUGE_VAL: no limit */
     double channel_maximum_bytes_per_s[SPAN_COUNT_];
 };

@@ -14,21 +14,34 @@
 #include <math.h>
 #include <string.h>
 
+#define MISSED_HELP                                                                           \
+    "nothing is written. --check shows each curve beside the library. Leave out curves that " \
+    "contradict others; say which cluster each ran on, and its algorithm and protocol "       \
+    "(NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=TUNING prints them)"
+
 enum { CHOICES_MAX = 20, REFITS_MAX = UNKNOWN_COUNT_ };
-static const double VAGUE = 0.3; /* standard error of a bandwidth over itself */
+static const double VAGUE = 0.3;       /* standard error of a bandwidth over itself */
+static const double VAGUE_ROUND = 1.0; /* of a round's latency */
+static const double SLOWER_MAX = 10.0;
 static const double RANK_TOLERANCE = 1e-10;
 static const double EXACT_RESIDUAL = 1e-9; /* relative: nothing for robustness to do */
+static const double FASTEST = 1.0;         /* slowness of links that are used in full */
 static const double SAME = 1e-9;           /* relative: values that are one value */
 static const double ONE = 1.0;             /* of each unknown */
+static const double MOVE = 0.01;           /* of a round, for its slope */
+static const double MOVE_MIN_S = 1e-9;
+static const double WORSE = 0.01; /* than the library as it was: more is no gain in other places */
 
 /* A measured point and the pair it counts for. */
 struct sample {
     const struct curve *curve;
     const struct measured_point *point;
     struct collective_choice pair;
-    struct collective_choice ran; /* the same before likeness */
-    double column[UNKNOWN_COUNT_];
-    double offset_s; /* the price with all unknowns at 0 */
+    struct collective_choice ran;  /* the same before likeness */
+    double column[UNKNOWN_COUNT_]; /* of its price: the slope of an unknown */
+    double kept_s[UNKNOWN_COUNT_]; /* what the unknown adds at the library's value */
+    double floor_s;                /* of NVLink rounds, where the slope does not go through 0 */
+    double offset_s;               /* the price with all unknowns at 0 */
 };
 
 struct fitting {
@@ -42,15 +55,16 @@ struct fitting {
 
 /* ---- unknowns in a library ---------------------------------------------------------- */
 
-static double *unknown_of(struct library_cost *cost, enum calibration_unknown unknown)
+static double *unknown_of(struct library_cost *cost, enum calibration_unknown unknown,
+                          enum library_span span)
 {
     switch (unknown) {
     case UNKNOWN_BASE:
-        return &cost->base_s;
+        return &cost->base_s[span];
     case UNKNOWN_NVLINK:
-        return &cost->round_s[LIBRARY_NVLINK];
+        return &cost->round_s[LIBRARY_NVLINK][span];
     case UNKNOWN_NETWORK:
-        return &cost->round_s[LIBRARY_NETWORK];
+        return &cost->round_s[LIBRARY_NETWORK][span];
     default:
         return &cost->efficiency[unknown - UNKNOWN_SLOWNESS];
     }
@@ -88,11 +102,11 @@ static double price_with(struct fitting *fitting, const struct sample *sample,
 static struct library_cost bare_cost(const struct library_cost *cost)
 {
     struct library_cost bare = *cost;
-    bare.launch_s = 0.0;
-    bare.base_s = 0.0;
-    bare.round_s[LIBRARY_NVLINK] = 0.0;
-    bare.round_s[LIBRARY_NETWORK] = 0.0;
     for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
+        bare.launch_s[i] = 0.0;
+        bare.base_s[i] = 0.0;
+        bare.round_s[LIBRARY_NVLINK][i] = 0.0;
+        bare.round_s[LIBRARY_NETWORK][i] = 0.0;
         bare.efficiency[i] = HUGE_VAL;
         bare.maximum_bytes_per_s[i] = HUGE_VAL;
         bare.channel_maximum_bytes_per_s[i] = HUGE_VAL;
@@ -100,24 +114,56 @@ static struct library_cost bare_cost(const struct library_cost *cost)
     return bare;
 }
 
-/* A round inside a node has a floor where several nodes take part (network_overhead): its
- * slope is taken above it. */
+/* The unknown as `from` has it: a base with its launch, an efficiency with its maxima. */
+static void take_unknown(struct library_cost *cost, const struct library_cost *from,
+                         enum calibration_unknown unknown, enum library_span span)
+{
+    struct library_cost source = *from;
+    *unknown_of(cost, unknown, span) = *unknown_of(&source, unknown, span);
+    if (unknown == UNKNOWN_BASE) {
+        cost->launch_s[span] = from->launch_s[span];
+    }
+    if (unknown >= UNKNOWN_SLOWNESS) {
+        const uint32_t at = unknown - UNKNOWN_SLOWNESS;
+        cost->maximum_bytes_per_s[at] = from->maximum_bytes_per_s[at];
+        cost->channel_maximum_bytes_per_s[at] = from->channel_maximum_bytes_per_s[at];
+    }
+}
+
+/* A ring's round inside a node has a floor where several nodes take part (network_overhead):
+ * its slope is the one at the library's value. */
+static void bend_rounds(struct fitting *fitting, struct sample *sample,
+                        const struct library_cost *bare, double value_s)
+{
+    const enum library_span span = sample->curve->span;
+    const double move_s = fmax(MOVE * value_s, MOVE_MIN_S);
+    struct library_cost moved = *bare;
+    moved.round_s[LIBRARY_NVLINK][span] = value_s + move_s;
+    const double kept_s = sample->kept_s[UNKNOWN_NVLINK];
+    const double moved_s = price_with(fitting, sample, &moved) - sample->offset_s;
+    sample->column[UNKNOWN_NVLINK] = (moved_s - kept_s) / move_s;
+    sample->floor_s = kept_s - sample->column[UNKNOWN_NVLINK] * value_s;
+}
+
 static void fill_columns(struct fitting *fitting, struct sample *sample)
 {
+    const enum library_span span = sample->curve->span;
     const struct library_cost cost =
         cost_of(fitting->original, sample->curve->setting.architecture, sample->pair);
     const struct library_cost bare = bare_cost(&cost);
     sample->offset_s = price_with(fitting, sample, &bare);
+    sample->floor_s = 0.0;
     for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
+        const enum calibration_unknown unknown = (enum calibration_unknown)u;
         struct library_cost one = bare;
-        *unknown_of(&one, (enum calibration_unknown)u) = ONE;
+        *unknown_of(&one, unknown, span) = ONE;
         sample->column[u] = price_with(fitting, sample, &one) - sample->offset_s;
-        if (u == UNKNOWN_NVLINK && sample->curve->span != SPAN_ONE_NODE) {
-            *unknown_of(&one, UNKNOWN_NVLINK) = 2.0 * ONE;
-            sample->column[u] = price_with(fitting, sample, &one) - sample->offset_s;
-            one.round_s[LIBRARY_NVLINK] = ONE;
-            sample->column[u] -= price_with(fitting, sample, &one) - sample->offset_s;
-        }
+        struct library_cost kept = bare;
+        take_unknown(&kept, &cost, unknown, span);
+        sample->kept_s[u] = price_with(fitting, sample, &kept) - sample->offset_s;
+    }
+    if (span != SPAN_ONE_NODE) {
+        bend_rounds(fitting, sample, &bare, cost.round_s[LIBRARY_NVLINK][span]);
     }
     put_cost(fitting->scratch, sample->curve->setting.architecture, sample->pair, &cost);
 }
@@ -199,6 +245,17 @@ static void regression_fini(struct regression *regression)
     gsl_matrix_free(regression->covariance);
 }
 
+/* Of a time, what the regression does not change. */
+static double fixed_part_s(const struct sample *sample, const struct calibration_group *group,
+                           uint32_t unknown)
+{
+    if (group->is_free[unknown]) {
+        return unknown == UNKNOWN_NVLINK ? sample->floor_s : 0.0;
+    }
+    return group->is_held[unknown] ? group->value[unknown] * sample->column[unknown]
+                                   : sample->kept_s[unknown];
+}
+
 static void fill_rows(struct regression *regression, const struct fitting *fitting,
                       const struct calibration_group *group)
 {
@@ -211,7 +268,7 @@ static void fill_rows(struct regression *regression, const struct fitting *fitti
         const double measured_s = sample->point->time_s;
         double fixed_s = sample->offset_s;
         for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
-            fixed_s += group->is_free[u] ? 0.0 : group->value[u] * sample->column[u];
+            fixed_s += fixed_part_s(sample, group, u);
         }
         for (uint32_t k = 0; k < regression->width; k++) {
             gsl_matrix_set(regression->rows, row, k,
@@ -281,31 +338,74 @@ static bool solve(struct regression *regression)
 
 /* ---- one group ---------------------------------------------------------------------- */
 
-/* What is not fitted keeps the library's value; a slowness is 1 / efficiency. */
+/* What is not fitted keeps the library's value; a slowness is 1 / efficiency. Rounds are those
+ * of the first span that was measured. */
 static void start_values(const struct fitting *fitting, struct calibration_group *group)
 {
     struct library_cost cost = cost_of(fitting->original, group->architecture, group->pair);
+    uint32_t span = 0;
+    while (!group->has_span[span]) {
+        span++;
+        sim_assert(span < SPAN_COUNT_);
+    }
     for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
-        const double value = *unknown_of(&cost, (enum calibration_unknown)u);
+        const double value =
+            *unknown_of(&cost, (enum calibration_unknown)u, (enum library_span)span);
         group->value[u] = u >= UNKNOWN_SLOWNESS ? 1.0 / value : value;
         group->error[u] = 0.0;
+        group->is_held[u] = false;
+    }
+    group->value[UNKNOWN_BASE] += cost.launch_s[span];
+}
+
+/* A tenth of the library's bandwidth is no other machine but another pair: where the measurement
+ * does not say what ran, the guess was wrong. */
+static bool is_absurd(const struct fitting *fitting, const struct calibration_group *group,
+                      uint32_t unknown, double value)
+{
+    for (uint32_t i = 0; i < fitting->sample_count; i++) {
+        const struct sample *sample = &fitting->samples[i];
+        if (unknown >= UNKNOWN_SLOWNESS && is_member(sample, group) &&
+            value * sample->column[unknown] > SLOWER_MAX * sample->kept_s[unknown]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Points at which latency is all say nothing about bandwidth, and others nothing about rounds. */
+static bool is_vague(const struct regression *regression, uint32_t k)
+{
+    const uint32_t u = regression->unknowns[k];
+    const double limit = u >= UNKNOWN_SLOWNESS ? VAGUE : VAGUE_ROUND;
+    const double error = sqrt(gsl_matrix_get(regression->covariance, k, k));
+    return u != UNKNOWN_BASE && error > limit * gsl_vector_get(regression->solution, k);
+}
+
+/* It is no longer fitted: at its limit, or as the library says. */
+static void hold(struct calibration_group *group, uint32_t unknown, bool is_at_limit)
+{
+    group->is_free[unknown] = false;
+    group->is_held[unknown] = is_at_limit;
+    if (is_at_limit) {
+        group->value[unknown] = unknown == UNKNOWN_BASE ? 0.0 : FASTEST;
     }
 }
 
-/* Points at which latency is all say nothing about bandwidth. */
-static bool is_vague(const struct regression *regression, uint32_t k)
-{
-    const double error = sqrt(gsl_matrix_get(regression->covariance, k, k));
-    return regression->unknowns[k] >= UNKNOWN_SLOWNESS &&
-           error > VAGUE * gsl_vector_get(regression->solution, k);
-}
-
-/* The unknown that came out below zero, or too vague, or UNKNOWN_COUNT_: none did. */
-static uint32_t take_solution(const struct regression *regression, struct calibration_group *group)
+/* Makes what came out of its range, or too vague, a constant: at its limit, or as the library
+ * has it. True when nothing had to be. */
+static bool take_solution(const struct fitting *fitting, const struct regression *regression,
+                          struct calibration_group *group)
 {
     for (uint32_t k = 0; k < regression->width; k++) {
-        if (gsl_vector_get(regression->solution, k) < 0.0 || is_vague(regression, k)) {
-            return regression->unknowns[k];
+        const uint32_t u = regression->unknowns[k];
+        const double value = gsl_vector_get(regression->solution, k);
+        const bool is_untold =
+            is_vague(regression, k) || is_absurd(fitting, group, u, value) || value < 0.0;
+        const bool is_beyond = u >= UNKNOWN_SLOWNESS && value < FASTEST;
+        if (is_untold || is_beyond) {
+            hold(group, u, u == UNKNOWN_BASE || !is_untold);
+            return false;
         }
     }
     for (uint32_t k = 0; k < regression->width; k++) {
@@ -313,7 +413,7 @@ static uint32_t take_solution(const struct regression *regression, struct calibr
         group->value[u] = gsl_vector_get(regression->solution, k);
         group->error[u] = sqrt(gsl_matrix_get(regression->covariance, k, k));
     }
-    return UNKNOWN_COUNT_;
+    return true;
 }
 
 static uint32_t free_count(const struct calibration_group *group)
@@ -323,6 +423,16 @@ static uint32_t free_count(const struct calibration_group *group)
         count += group->is_free[u] ? 1 : 0;
     }
     return count;
+}
+
+static bool is_any(const bool *flags)
+{
+    for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
+        if (flags[u]) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool refuse(struct calibration_group *group, const char *reason)
@@ -338,8 +448,9 @@ static bool fit_group(const struct fitting *fitting, struct calibration_group *g
     free_unknowns(fitting, group);
     for (uint32_t attempt = 0; attempt < REFITS_MAX; attempt++) {
         const uint32_t width = free_count(group);
-        if (width == 0) {
-            return refuse(group, "no constant comes out positive");
+        if (width == 0) { /* all at their limits: whether that fits, the errors tell */
+            group->is_fitted = is_any(group->is_held);
+            return group->is_fitted || refuse(group, "no constant comes out positive");
         }
         if (group->points < width + 2) {
             return refuse(group, "too few points");
@@ -348,35 +459,48 @@ static bool fit_group(const struct fitting *fitting, struct calibration_group *g
         regression_init(&regression, group);
         fill_rows(&regression, fitting, group);
         const bool is_solved = solve(&regression);
-        const uint32_t negative = is_solved ? take_solution(&regression, group) : UNKNOWN_COUNT_;
+        const bool is_taken = is_solved && take_solution(fitting, &regression, group);
         regression_fini(&regression);
         if (!is_solved) {
             return refuse(group, "its points do not tell latency from bandwidth");
         }
-        if (negative == UNKNOWN_COUNT_) {
+        if (is_taken) {
             group->is_fitted = true;
             return true;
-        }
-        group->is_free[negative] = false;
-        if (negative == UNKNOWN_BASE) {
-            group->value[UNKNOWN_BASE] = 0.0;
         }
     }
     return refuse(group, "no constant comes out positive");
 }
 
-/* The fitted constants into the library. */
+/* A fitted base holds the launch, a fitted bandwidth has no maximum beside it. */
+static void put_value(struct library_cost *cost, const struct calibration_group *group,
+                      uint32_t unknown, uint32_t span)
+{
+    const bool is_slowness = unknown >= UNKNOWN_SLOWNESS;
+    *unknown_of(cost, (enum calibration_unknown)unknown, (enum library_span)span) =
+        is_slowness ? 1.0 / group->value[unknown] : group->value[unknown];
+    if (unknown == UNKNOWN_BASE) {
+        cost->launch_s[span] = 0.0;
+    }
+    if (is_slowness) {
+        cost->maximum_bytes_per_s[span] = HUGE_VAL;
+        cost->channel_maximum_bytes_per_s[span] = HUGE_VAL;
+    }
+}
+
+/* The fitted constants into the library, of as many nodes as were measured: what no point
+ * crossed stays. */
 static void apply_group(struct fitting *fitting, const struct calibration_group *group)
 {
     struct library_cost cost = cost_of(fitting->original, group->architecture, group->pair);
-    cost.launch_s = 0.0;
     for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
         const bool is_slowness = u >= UNKNOWN_SLOWNESS;
-        *unknown_of(&cost, (enum calibration_unknown)u) =
-            is_slowness ? 1.0 / group->value[u] : group->value[u];
-        if (is_slowness && group->is_free[u]) {
-            cost.maximum_bytes_per_s[u - UNKNOWN_SLOWNESS] = HUGE_VAL;
-            cost.channel_maximum_bytes_per_s[u - UNKNOWN_SLOWNESS] = HUGE_VAL;
+        for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
+            const bool is_measured =
+                group->has_span[span] && (!is_slowness || u - UNKNOWN_SLOWNESS == span);
+            if (is_measured && (group->is_free[u] || group->is_held[u])) {
+                put_value(&cost, group, u, span);
+            }
         }
     }
     put_cost(fitting->library, group->architecture, group->pair, &cost);
@@ -424,30 +548,42 @@ static void make_groups(const struct fitting *fitting, struct calibration *calib
     for (uint32_t i = 0; i < fitting->sample_count; i++) {
         struct calibration_group *group = group_of(calibration, &fitting->samples[i]);
         group->points++;
+        group->has_span[fitting->samples[i].curve->span] = true;
         group->bytes_min = fmin(group->bytes_min, fitting->samples[i].point->bytes);
         group->bytes_max = fmax(group->bytes_max, fitting->samples[i].point->bytes);
     }
 }
 
-/* How far each pair's own points are from its fit. */
-static void measure_groups(const struct fitting *fitting, struct calibration *calibration)
+/* How far the pair's own points are from the library as fitted so far. */
+static void measure_group(const struct fitting *fitting, struct calibration_group *group)
 {
-    double *errors = arena_array(fitting->arena, fitting->sample_count, sizeof *errors);
-    for (uint32_t g = 0; g < calibration->group_count; g++) {
-        struct calibration_group *group = &calibration->groups[g];
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < fitting->sample_count; i++) {
-            const struct sample *sample = &fitting->samples[i];
-            double time_s = 0.0;
-            if (is_member(sample, group) &&
-                curve_price(sample->curve, fitting->library, sample->ran, sample->point->bytes,
-                            &time_s)) {
-                errors[count++] = fabs(time_s / sample->point->time_s - 1.0);
-            }
+    double *errors = arena_array(fitting->arena, group->points, sizeof *errors);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fitting->sample_count; i++) {
+        const struct sample *sample = &fitting->samples[i];
+        double time_s = 0.0;
+        if (is_member(sample, group) && curve_price(sample->curve, fitting->library, sample->ran,
+                                                    sample->point->bytes, &time_s)) {
+            errors[count++] = fabs(time_s / sample->point->time_s - 1.0);
         }
-        group->median = quantile_of(errors, count, 0.5);
-        group->p90 = quantile_of(errors, count, 0.9);
     }
+    group->median = quantile_of(errors, count, 0.5);
+    group->p90 = quantile_of(errors, count, 0.9);
+}
+
+/* What the measurements do not bear out is taken back. */
+static bool is_met(struct fitting *fitting, struct calibration_group *group)
+{
+    measure_group(fitting, group);
+    if (group->median <= CALIBRATION_MEDIAN_MAX) {
+        return true;
+    }
+    const struct library_cost cost = cost_of(fitting->original, group->architecture, group->pair);
+    put_cost(fitting->library, group->architecture, group->pair, &cost);
+    start_values(fitting, group);
+    group->is_missed = true;
+    return refuse(group, arena_printf(fitting->arena, "its fit is off by %.1f %% in the median",
+                                      100.0 * group->median));
 }
 
 static uint32_t fit_groups(struct fitting *fitting, struct calibration *calibration)
@@ -455,12 +591,23 @@ static uint32_t fit_groups(struct fitting *fitting, struct calibration *calibrat
     uint32_t fitted = 0;
     *fitting->library = *fitting->original;
     for (uint32_t g = 0; g < calibration->group_count; g++) {
-        if (fit_group(fitting, &calibration->groups[g])) {
-            apply_group(fitting, &calibration->groups[g]);
-            fitted++;
+        struct calibration_group *group = &calibration->groups[g];
+        if (fit_group(fitting, group)) {
+            apply_group(fitting, group);
+            fitted += is_met(fitting, group) ? 1 : 0;
         }
     }
     return fitted;
+}
+
+/* All that have a fit once more: one pair's latency may stand in another's price. */
+static void measure_groups(const struct fitting *fitting, struct calibration *calibration)
+{
+    for (uint32_t g = 0; g < calibration->group_count; g++) {
+        if (!calibration->groups[g].is_missed) {
+            measure_group(fitting, &calibration->groups[g]);
+        }
+    }
 }
 
 static void collect(struct fitting *fitting, const struct curve *curves, uint32_t count)
@@ -502,6 +649,20 @@ static void note_sizes(const struct calibration *calibration)
     }
 }
 
+/* The largest one, of those whose fit was taken back if there are such. */
+static const struct calibration_group *largest_group(const struct calibration *calibration)
+{
+    const struct calibration_group *largest = &calibration->groups[0];
+    for (uint32_t g = 1; g < calibration->group_count; g++) {
+        const struct calibration_group *group = &calibration->groups[g];
+        if (group->is_missed != largest->is_missed ? group->is_missed
+                                                   : group->points > largest->points) {
+            largest = group;
+        }
+    }
+    return largest;
+}
+
 static bool nothing_fitted(const struct calibration *calibration, struct diag *diag)
 {
     if (calibration->group_count == 0) {
@@ -509,17 +670,50 @@ static bool nothing_fitted(const struct calibration *calibration, struct diag *d
         diag_help(diag, "say which: --cluster NAME");
         return false;
     }
-    const struct calibration_group *group = &calibration->groups[0];
-    for (uint32_t g = 1; g < calibration->group_count; g++) {
-        group = calibration->groups[g].points > group->points ? &calibration->groups[g] : group;
+    const struct calibration_group *group = largest_group(calibration);
+    const char *algorithm = library_algorithm_names[group->pair.algorithm];
+    const char *protocol = library_protocol_names[group->pair.protocol];
+    if (group->is_missed) {
+        diag_add(diag, DIAG_FAILURE, NULL,
+                 "nothing is fitted: with the best constants of %s %s its %u points are off by "
+                 "%.1f %% in the median, and the limit is %.0f %%",
+                 algorithm, protocol, group->points, 100.0 * group->median,
+                 100.0 * CALIBRATION_MEDIAN_MAX);
+        diag_help(diag, MISSED_HELP);
+        return false;
     }
-    diag_add(diag, DIAG_INPUT, NULL, "nothing can be fitted: %s %s has %u point%s, %s",
-             library_algorithm_names[group->pair.algorithm],
-             library_protocol_names[group->pair.protocol], group->points,
-             group->points == 1 ? "" : "s", group->reason);
+    diag_add(diag, DIAG_INPUT, NULL, "nothing can be fitted: %s %s has %u point%s, %s", algorithm,
+             protocol, group->points, group->points == 1 ? "" : "s", group->reason);
     diag_help(diag, "measure a pair of algorithm and protocol at four sizes or more, from "
                     "kilobytes to gigabytes");
     return false;
+}
+
+/* A library that is off, or more so than the one it came from, is no calibration. */
+static bool check_errors(const struct calibration *calibration, const struct library *original,
+                         struct diag *diag)
+{
+    const struct curve_errors *before = &calibration->before;
+    const struct curve_errors *after = &calibration->after;
+    if (after->median > CALIBRATION_MEDIAN_MAX) {
+        diag_add(diag, DIAG_FAILURE, NULL,
+                 "the fitted library is off by %.1f %% in the median of %u points, and the limit "
+                 "is %.0f %% (%s as it is: %.1f %%)",
+                 100.0 * after->median, after->count, 100.0 * CALIBRATION_MEDIAN_MAX,
+                 original->name, 100.0 * before->median);
+        diag_help(diag, MISSED_HELP);
+        return false;
+    }
+    if (after->median > before->median + WORSE) {
+        diag_add(diag, DIAG_FAILURE, NULL,
+                 "%s as it is meets the %u points better: off by %.1f %% in the median, fitted "
+                 "%.1f %%",
+                 original->name, before->count, 100.0 * before->median, 100.0 * after->median);
+        diag_help(diag, "keep it; or say algorithm and protocol of each curve, so that its pair "
+                        "need not be guessed");
+        return false;
+    }
+    return true;
 }
 
 bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
@@ -546,5 +740,5 @@ bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
     measure_groups(&fitting, calibration);
     calibration->before = curves_errors_of(arena, curves, count, library, 0.0);
     calibration->after = curves_errors_of(arena, curves, count, calibration->library, 0.0);
-    return true;
+    return check_errors(calibration, library, diag);
 }

@@ -10,10 +10,18 @@
  * 1 / efficiency (one on one node, on two, on more), on relative errors: rows are divided by
  * the measured time. Outliers count less (Tukey's biweight, gsl_multifit_robust). An
  * unknown that the data cannot tell apart keeps the library's value: rounds, when all
- * curves have the same; a bandwidth, when all its sizes are the same or its standard error
- * is a third of it. One that comes out below zero does too, but for a base, which is then
- * 0. What the library says of filling pipelines stays; the limits on bus bandwidth do not
+ * curves have the same or their standard error is as large as they are; a bandwidth, when all its
+ * sizes are the same, its standard error is a third of it, or it is a tenth of the library's. So
+ * does one that comes out below zero, but for a base, which is then 0; and links are used in
+ * full at most, for the simulation lets no transfer be faster than they are.
+ * What the library says of filling pipelines stays; the limits on bus bandwidth do not
  * apply where a bandwidth was fitted.
+ *
+ * Only what was measured changes: constants of a pair on as many nodes (one, two, more) as some
+ * curve had. On others its times stay as they are to the last bit, launch and rounds included.
+ *
+ * A pair whose own points are then off by more than CALIBRATION_MEDIAN_MAX in the median keeps
+ * the library's constants, and a library that is off by more over all points is refused.
  *
  * Which pair ran at a size is the measurement's word; where it says nothing, the library's
  * choice, so choosing and fitting alternate until the choice stays.
@@ -22,6 +30,9 @@
 #define STUDY_CALIBRATE_H
 
 #include "study/curves.h"
+
+/* Of relative errors: twice the 5 % that the catalogue's library has over the published curves. */
+#define CALIBRATION_MEDIAN_MAX 0.10
 
 enum calibration_unknown {
     UNKNOWN_BASE,
@@ -37,9 +48,12 @@ struct calibration_group {
     struct collective_choice pair; /* algorithms that are alike count as the one they are like */
     uint32_t points;
     double bytes_min, bytes_max;
-    bool is_fitted;     /* false: too few points, or no rank */
-    const char *reason; /* why not */
+    bool has_span[SPAN_COUNT_]; /* enum library_span: points on so many nodes */
+    bool is_fitted;             /* false: too few points, or no rank, or a fit that misses */
+    bool is_missed;             /* the last of these; median and p90 are of that fit */
+    const char *reason;         /* why not */
     bool is_free[UNKNOWN_COUNT_];
+    bool is_held[UNKNOWN_COUNT_]; /* at its limit: no base, or links used in full */
     double value[UNKNOWN_COUNT_]; /* s; slownesses as efficiencies */
     double error[UNKNOWN_COUNT_]; /* standard errors, of what was free */
     double median, p90;           /* relative errors of this pair's points */
@@ -52,7 +66,7 @@ struct calibration {
     struct curve_errors before, after; /* with the libraries' own choices */
 };
 
-/* False, with the reason, when nothing could be fitted. */
+/* False, with the reason, when nothing could be fitted, or what was misses the measurements. */
 MUST_USE bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
                         const struct library *library, struct calibration *calibration,
                         struct diag *diag);

@@ -102,3 +102,55 @@ assert sum(fit["errors"]["products"] for fit in fits) == 795
     [[ "$output" == *"bad.csv:3"*"k is '-1'"* ]]
     [[ "$output" == *"bad.csv:4"* ]]
 }
+
+# The curve `$1` of 8 H100 in one node, ring Simple, from 1 MiB to 4 GiB: 80 us and 350 GB/s of bus
+# bandwidth (S * 14 / 8 / 350 GB/s), times `$2`.
+curve() {
+    python3 -c '
+import sys
+print("- {id: %s, operation: all-reduce, cluster: h100-3200, gpus: 8, nodes: 1," % sys.argv[1])
+print("   algorithm: ring, protocol: Simple, source: made up, points: [")
+sizes = [2 ** k for k in range(20, 33, 2)]
+print(", ".join("{bytes: %d, time: %.9g us}" % (s, float(sys.argv[2]) * (80 + s * 1.75 / 350e3)) for s in sizes))
+print("]}")' "$1" "$2"
+}
+
+@test "a curve inside a node moves no time between nodes" {
+    { echo measurements:; curve one 1; } > "$work/one.yaml"
+    "$STOKER" calibrate collectives "$work/one.yaml" -o "$work/ours.yaml" > "$work/fit"
+    grep -q 'Error over all 7 points: median 0\.0 %' "$work/fit"
+    for gpus in 16 64; do
+        for operation in all-reduce all-gather all-to-all; do
+            "$STOKER" collective "$operation" --cluster h100-3200 --gpus "$gpus" --sizes 1MiB..4GiB > "$work/before"
+            "$STOKER" collective "$operation" --cluster h100-3200 --gpus "$gpus" \
+                --sizes 1MiB..4GiB --library "$work/ours.yaml" > "$work/after"
+            cmp <(tail -n +2 "$work/before") <(tail -n +2 "$work/after")
+        done
+    done
+}
+
+@test "curves that contradict each other are refused: status 1, the figures, nothing written" {
+    { echo measurements:; curve one 1; curve two 2; } > "$work/both.yaml"
+    run -1 --separate-stderr "$STOKER" calibrate collectives "$work/both.yaml" -o "$work/ours.yaml"
+    [ -z "$output" ]
+    [ ! -e "$work/ours.yaml" ]
+    [[ $stderr == *"with the best constants of ring Simple its 14 points are off by "*" %"*"the limit is 10 %"* ]]
+    [[ $stderr == *"help: nothing is written. --check shows each curve"* ]]
+    run -1 --separate-stderr "$STOKER" calibrate collectives "$work/both.yaml" --json
+    [ -z "$output" ]
+}
+
+@test "no collective is faster on slower NICs with a library fitted to published curves" {
+    "$STOKER" calibrate collectives tests/published/collectives.yaml -o "$work/ours.yaml" > /dev/null
+    for gbps in 50 100 200 300 400; do
+        "$STOKER" collective all-reduce --cluster h100-3200 --gpus 16 --sizes 1MiB..16GiB --json \
+            --library "$work/ours.yaml" --set "cluster.nics.bandwidth=$gbps Gbps" > "$work/$gbps.json"
+    done
+    python3 - "$work" <<'PY'
+import json, sys
+times = [[row["time_s"] for row in json.load(open("%s/%d.json" % (sys.argv[1], gbps)))["rows"]]
+         for gbps in (50, 100, 200, 300, 400)]
+for slow, fast in zip(times, times[1:]):
+    assert all(b <= a * 1.00001 for a, b in zip(slow, fast)), (slow, fast)
+PY
+}

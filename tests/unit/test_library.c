@@ -79,15 +79,34 @@ static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
     assert_true(reading.is_good);
     const struct library_architecture *hopper = &reading.library->architectures[GPU_HOPPER];
     const struct library_architecture *ampere = &reading.library->architectures[GPU_AMPERE];
-    assert_close(hopper->costs[RING][LL].round_s[LIBRARY_NVLINK], 5e-6, 1e-12);
-    assert_close(hopper->costs[RING][LL].base_s, 1e-6, 1e-12);
+    assert_close(hopper->costs[RING][LL].round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 5e-6, 1e-12);
+    assert_close(hopper->costs[RING][LL].base_s[SPAN_TWO_NODES], 1e-6, 1e-12);
     assert_close(hopper->costs[RING][LL].efficiency[SPAN_TWO_NODES], 0.5, 1e-12);
     assert_close(hopper->costs[RING][LL].maximum_bytes_per_s[SPAN_MANY_NODES], 1e9, 1e-12);
-    assert_close(hopper->costs[RING][LL].launch_s, 9e-6, 1e-12);
+    assert_close(hopper->costs[RING][LL].launch_s[SPAN_TWO_NODES], 9e-6, 1e-12);
     assert_int_equal(hopper->channels, 12);
-    assert_close(ampere->costs[RING][LL].round_s[LIBRARY_NVLINK], 2e-6, 1e-12);
+    assert_close(ampere->costs[RING][LL].round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 2e-6, 1e-12);
     assert_true(isinf(ampere->costs[RING][LL].maximum_bytes_per_s[SPAN_ONE_NODE]));
-    assert_true(ampere->costs[RING][LL].launch_s == 0.0);
+    assert_true(ampere->costs[RING][LL].launch_s[SPAN_TWO_NODES] == 0.0);
+    arena_free(reading.arena);
+}
+
+static void latencies_may_differ_by_number_of_nodes(void **state)
+{
+    /* One node, two, more: a base of 1, 2 and 3 us; rounds of 4 us on all. */
+    (void)state;
+    const struct reading reading = read_text("library: x\nsource: y\n"
+                                             "algorithms: {ring: {LL: {base: [1 us, 2 us, 3 us], "
+                                             "launch: [0 us, 5 us, 5 us], nvlink: 4 us}}}\n");
+    assert_true(reading.is_good);
+    const struct library_cost *cost = &reading.library->architectures[GPU_VOLTA].costs[RING][LL];
+    static const double base_s[SPAN_COUNT_] = {1e-6, 2e-6, 3e-6};
+    static const double launch_s[SPAN_COUNT_] = {0.0, 5e-6, 5e-6};
+    for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
+        assert_close(cost->base_s[span], base_s[span], 1e-12);
+        assert_true(fabs(cost->launch_s[span] - launch_s[span]) < 1e-15);
+        assert_close(cost->round_s[LIBRARY_NVLINK][span], 4e-6, 1e-12);
+    }
     arena_free(reading.arena);
 }
 
@@ -98,7 +117,8 @@ static void a_likeness_has_the_fitted_costs_of_the_other(void **state)
     const struct reading reading = read_text(small);
     assert_true(reading.is_good);
     const struct library *library = reading.library;
-    assert_close(library->architectures[GPU_HOPPER].costs[HIERARCHICAL][LL].round_s[LIBRARY_NVLINK],
+    assert_close(library->architectures[GPU_HOPPER].costs[HIERARCHICAL][LL].round_s[LIBRARY_NVLINK]
+                                                                                   [SPAN_ONE_NODE],
                  5e-6, 1e-12);
     assert_false(library->shapes[HIERARCHICAL].is_automatic);
     assert_true(library->shapes[RING].is_automatic);
@@ -136,6 +156,8 @@ static void mistakes_are_refused_with_a_reason(void **state)
          "a library inside a file cannot extend another"},
         {"library: x\nsource: y\nalgorithms: {}\ntree_correction: {LL: 3}\n",
          "a correction is a list of at most 24"},
+        {"library: x\nsource: y\nalgorithms: {ring: {LL: {base: 1 us, efficiency: 1.35}}}\n",
+         "'efficiency' must be from 0.0001 to 1, not '1.35'"},
         {"library: x\nsource: y\n", "missing key 'algorithms'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_names_are_those_of_plan_collective_in_the_same_order),
         cmocka_unit_test(a_section_changes_what_it_names_and_leaves_the_rest),
+        cmocka_unit_test(latencies_may_differ_by_number_of_nodes),
         cmocka_unit_test(a_likeness_has_the_fitted_costs_of_the_other),
         cmocka_unit_test(what_has_no_base_is_not_offered),
         cmocka_unit_test(mistakes_are_refused_with_a_reason),

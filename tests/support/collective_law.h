@@ -1,0 +1,35 @@
+/* The law of bandwidth for collectives: on the same cluster with slower links, no operation on
+ * any buffer takes less time, neither as the library quotes it (its own choice of algorithm and
+ * protocol, and each pair by itself) nor as it is simulated alone.
+ *
+ * It holds where a pair's time only falls with its links' capacity: the least of such times does,
+ * too. A pair quoted faster than its links breaks it, for it is chosen and then simulated slower.
+ */
+#ifndef SUPPORT_COLLECTIVE_LAW_H
+#define SUPPORT_COLLECTIVE_LAW_H
+
+#include "spec/cluster.h"
+#include "spec/gpu.h"
+#include "spec/library.h"
+
+#include <stdint.h>
+
+struct collective_law {
+    const char *name; /* for messages */
+    const struct cluster *cluster;
+    const struct gpu *gpu;
+    const struct library *library;
+    uint32_t gpus; /* 0 .. gpus - 1, all in the group; at least 2 */
+    uint64_t seed; /* of the fabric */
+};
+
+/* Times compared, and how many broke the law; the first few are printed to stderr. */
+struct collective_law_result {
+    uint64_t compared, broken;
+};
+
+/* Links inside nodes, then NICs, at 1, 0.8, 0.5, 0.25 and 0.1 of what the cluster has; all
+ * operations; buffers of 1 KiB to 4 GiB. */
+struct collective_law_result collective_law_check(const struct collective_law *law);
+
+#endif
