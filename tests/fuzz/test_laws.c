@@ -1,10 +1,11 @@
 /* Laws that hold for every scenario, on random ones.
  *
  * Usage: test_laws [SEED [FIRST [COUNT]]]; without arguments seed 7, 200 scenarios (the
- * consistency of figures: ten times as many). */
+ * consistency of figures: ten times as many; collectives: half as many). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/rng.h"
+#include "support/collective_law.h"
 #include "support/random_scenario.h"
 #include "train/run.h"
 #include "train/step.h"
@@ -102,6 +105,60 @@ static void faster_gpus_never_slow_a_step(void **state)
     never_slower(*state, double_peak, 50);
 }
 
+/* ---- collectives ------------------------------------------------------------------------- */
+
+static double draw(struct rng_key *key)
+{
+    key->operation++;
+    return rng_uniform(key);
+}
+
+/* Constants that a calibration could find: bandwidths of any share of the links, rounds and bases
+ * from a hundredth to ten times the library's. */
+static void draw_library(struct library *library, uint64_t seed, uint64_t number)
+{
+    struct rng_key key = {.seed = seed, .stream = rng_stream("library"), .step = number};
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        for (uint32_t pair = 0; pair < LIBRARY_ALGORITHM_COUNT * LIBRARY_PROTOCOL_COUNT; pair++) {
+            struct library_cost *cost =
+                &library->architectures[i]
+                     .costs[pair / LIBRARY_PROTOCOL_COUNT][pair % LIBRARY_PROTOCOL_COUNT];
+            for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
+                cost->efficiency[span] = 0.01 + 0.99 * draw(&key);
+                cost->base_s[span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
+                cost->round_s[LIBRARY_NVLINK][span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
+                cost->round_s[LIBRARY_NETWORK][span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
+            }
+        }
+    }
+}
+
+/* No time of a collective falls with less bandwidth: with the catalogue's library, and with one
+ * of random constants. */
+static void slower_links_never_quicken_a_collective(void **state)
+{
+    const struct family *family = *state;
+    for (uint64_t i = 0; i < family->count / 2; i++) {
+        struct arena *arena = arena_new();
+        struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
+        const struct collective_law law = {
+            .name = arena_printf(arena, "seed %llu number %llu", (unsigned long long)family->seed,
+                                 (unsigned long long)(family->first + i)),
+            .cluster = &scenario->cluster,
+            .gpu = &scenario->gpu,
+            .library = &scenario->library,
+            .gpus = (uint32_t)scenario->gpus,
+            .seed = (uint64_t)scenario->seed};
+        if (i % 2 == 1) {
+            draw_library(&scenario->library, family->seed, family->first + i);
+        }
+        if (scenario->gpus >= 2) {
+            assert_int_equal(collective_law_check(&law).broken, 0);
+        }
+        arena_free(arena);
+    }
+}
+
 /* 0 < MFU <= HFU <= 1, causes sum to GPUs times step, FLOPs of a token do not depend
  * on the layout, a step is no shorter than its compute. */
 static void figures_are_consistent(void **state)
@@ -175,6 +232,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(more_bandwidth_never_slows_a_step, &family),
         cmocka_unit_test_prestate(faster_gpus_never_slow_a_step, &family),
+        cmocka_unit_test_prestate(slower_links_never_quicken_a_collective, &family),
         cmocka_unit_test_prestate(figures_are_consistent, &family),
         cmocka_unit_test_prestate(a_prediction_is_deterministic, &family),
         cmocka_unit_test_prestate(a_checkpoint_adds_its_stall_and_nothing_else, &family),
