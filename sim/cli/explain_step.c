@@ -126,19 +126,28 @@ static const char *layers_of_chunks(struct arena *arena, const struct parallel *
                          : arena_printf(arena, "%" PRId64 " to %" PRId64, least, most);
 }
 
+static const char *groups_text(const struct explanation *explanation)
+{
+    const struct parallel *parallel = &explanation->scenario->parallel;
+    const int64_t group = parallel->microbatch_group;
+    return parallel->schedule == SCHEDULE_INTERLEAVED && group != parallel->pp
+               ? arena_printf(explanation->arena, ", in groups of %" PRId64, group)
+               : "";
+}
+
 static void print_shape(const struct explanation *explanation, FILE *out)
 {
     const struct scenario *scenario = explanation->scenario;
     const struct parallel *parallel = &scenario->parallel;
     explain_paragraph(
         out, 2,
-        arena_printf(explanation->arena,
-                     "%s: p = %" PRId64 " stages, v = %" PRId64
-                     " chunks each of %s layers, m = %" PRId64 " microbatches = batch %" PRId64
-                     " / (dp %" PRId64 " x micro %" PRId64 ").",
-                     schedule_name_of(scenario), parallel->pp, parallel->virtual_stages,
-                     layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
-                     scenario->batch.global, parallel->dp, scenario->batch.micro));
+        arena_printf(
+            explanation->arena,
+            "%s: p = %" PRId64 " stages, v = %" PRId64 " chunks each of %s layers, m = %" PRId64
+            " microbatches = batch %" PRId64 " / (dp %" PRId64 " x micro %" PRId64 ")%s.",
+            schedule_name_of(scenario), parallel->pp, parallel->virtual_stages,
+            layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
+            scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation)));
 }
 
 static void add_bubble(const struct scenario *scenario, const struct pipeline *pipeline,

@@ -110,6 +110,8 @@ static const struct row rows[] = {
     {FIXED("parallel.order", usual_order)},
     {CHOICE("parallel.schedule", parallel.schedule, schedule_names), .is_adjusted = true},
     {COUNT("parallel.virtual_stages", parallel.virtual_stages)},
+    {COUNT("parallel.microbatch_group", parallel.microbatch_group), .is_optional = true,
+     .note = "of pp, when interleaved"},
     {BOOL("parallel.overlap_experts", parallel.overlaps_experts)},
     {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel), .is_adjusted = true},
     {.path = "parallel.layers_per_stage", .kind = VALUE_LAYERS, .note = "spread evenly"},

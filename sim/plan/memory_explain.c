@@ -72,13 +72,17 @@ static bool raise_zero(struct variant *variant)
     return feasible_holds(&variant->scenario);
 }
 
-/* Half of dp gives way to twice `degree`; states that lay over all ranks still do. */
+/* Half of dp gives way to twice `degree`; states that lay over all ranks still do, and groups of
+ * microbatches that were as large as pp still are. */
 static bool double_degree(struct scenario *scenario, int64_t *degree)
 {
     struct parallel *parallel = &scenario->parallel;
     const bool over_all = parallel->zero_group >= parallel->cp * parallel->dp;
     if (parallel->dp % 2 != 0) {
         return false;
+    }
+    if (parallel->microbatch_group == parallel->pp) {
+        parallel->microbatch_group = 0; /* as large as pp will be */
     }
     *degree *= 2;
     parallel->dp /= 2;
@@ -163,6 +167,7 @@ static bool choose_1f1b(struct variant *variant)
         return false;
     }
     parallel->schedule = SCHEDULE_1F1B;
+    parallel->microbatch_group = 0;
     if (parallel->virtual_stages > 1) {
         parallel->virtual_stages = 1;
         parallel->layers_per_chunk = variant->layers;

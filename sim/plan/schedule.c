@@ -8,6 +8,11 @@
 
 #include <math.h>
 
+uint32_t schedule_group(const struct schedule_shape *shape)
+{
+    return shape->group > 0 ? shape->group : shape->stages;
+}
+
 /* ---- which shapes can be ----------------------------------------------------------------- */
 
 static bool has_one_chunk(const struct schedule_shape *shape)
@@ -15,9 +20,13 @@ static bool has_one_chunk(const struct schedule_shape *shape)
     return shape->chunks == 1;
 }
 
-static bool has_whole_groups(const struct schedule_shape *shape)
+/* A group that is smaller than the pipeline would wait for itself. */
+static bool has_full_groups(const struct schedule_shape *shape)
 {
-    return shape->microbatches % shape->stages == 0;
+    const uint32_t group = schedule_group(shape);
+    const uint32_t left = shape->microbatches % group;
+    return group >= shape->stages && group <= shape->microbatches &&
+           (left == 0 || left >= shape->stages);
 }
 
 static bool has_two_chunks(const struct schedule_shape *shape)
@@ -65,7 +74,8 @@ static int64_t live_of_interleaved(const struct schedule_shape *shape, uint32_t 
 {
     const int64_t p = shape->stages;
     const int64_t v = shape->chunks;
-    return smaller(v * shape->microbatches, 2 * (p - 1 - stage) + (v - 1) * p + 1);
+    const int64_t g = schedule_group(shape);
+    return smaller(v * shape->microbatches, 2 * (p - 1 - stage) + (v - 1) * g + 1);
 }
 
 static int64_t live_of_zb_h1(const struct schedule_shape *shape, uint32_t stage)
@@ -107,7 +117,7 @@ static double work_of(const struct schedule_costs *costs)
 }
 
 /* p - 1 chunks' worth is idle (Narayanan et al. 2021, section 2.2: (p-1)(t_f+t_b), by v for
- * chunks that are v times smaller). */
+ * chunks that are v times smaller), whatever the size of groups. */
 static double time_of_loop(const struct schedule_shape *shape, const struct schedule_costs *costs)
 {
     const double slots = (double)shape->chunks * shape->microbatches + (shape->stages - 1);
@@ -163,7 +173,7 @@ static const struct schedule_row rows[SCHEDULE_COUNT_] = {
                         time_of_loop},
     [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, live_of_1f1b,
                        time_of_loop},
-    [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_whole_groups,
+    [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_full_groups,
                               live_of_interleaved, time_of_loop},
     [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, live_of_zb_h1,
                         time_of_zb_h1},
@@ -206,6 +216,7 @@ struct schedule_shape schedule_shape_of(const struct scenario *scenario)
         .chunks = (uint32_t)parallel->virtual_stages,
         .microbatches = (uint32_t)scenario->batch.microbatches,
         .file = parallel->schedule_file,
+        .group = (uint32_t)parallel->microbatch_group,
     };
 }
 

@@ -10,9 +10,10 @@
  *   gpipe        all forwards, then all backwards (Huang et al. 2019)
  *   1f1b         stage s starts with min(m, p-1-s) forwards, then one forward, one
  *                backward, then the backwards left (Narayanan et al. 2021, figure 4)
- *   interleaved  warm-up of 2(p-1-s) + (v-1)p forwards; microbatches go in groups
- *                of p through each chunk in turn (same, figure 4 bottom; Megatron-LM
- *                schedules.py); needs m % p == 0
+ *   interleaved  warm-up of 2(p-1-s) + (v-1)g forwards; microbatches go in groups
+ *                of g through each chunk in turn (same, figure 4 bottom, with g = p; Megatron-LM
+ *                schedules.py, get_schedule_table); needs p <= g <= m, and that the last group,
+ *                which may be smaller, is none or at least p. g = m: breadth first
  *   zb-h1, zb-h2 1F1B with W apart, put where it fills bubbles; as much memory as 1F1B, or
  *                about twice (Qi et al. 2023, arXiv 2401.10241)
  *   zb-v         two chunks a stage, forth and back (Qi et al. 2024, arXiv 2405.15362)
@@ -41,6 +42,7 @@ struct schedule_shape {
     uint32_t chunks;                  /* v */
     uint32_t microbatches;            /* m */
     const struct schedule_file *file; /* of SCHEDULE_FILE */
+    uint32_t group;                   /* g of SCHEDULE_INTERLEAVED; 0: as many as stages */
 };
 
 struct schedule_shape schedule_shape_of(const struct scenario *scenario);
@@ -85,7 +87,7 @@ int64_t schedule_live_split(const struct schedule_shape *shape, const struct sch
                             const int64_t *activation, const int64_t *kept);
 
 /* By closed form (oracle), in chunks: gpipe m*v; 1f1b min(m, p-s); interleaved
- * min(m*v, 2(p-1-s) + (v-1)p + 1); zb-h1 p, zb-h2 2p-1, zb-v 2p until W; dualpipe p+1,
+ * min(m*v, 2(p-1-s) + (v-1)g + 1); zb-h1 p, zb-h2 2p-1, zb-v 2p until W; dualpipe p+1,
  * dualpipev 2p+1; -1 where there is none (file). */
 int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage);
 

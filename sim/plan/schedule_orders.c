@@ -3,15 +3,19 @@
  * GPipe, 1F1B and interleaved are one order with another warm-up. A stage does n = m * v
  * forwards and as many backwards. It starts with w forwards, goes on with n - w times a forward
  * and a backward, and ends with the w backwards left. The k-th forward of a stage is the same
- * for all: microbatches go in groups of p, and a group passes chunk 0, then chunk 1, ...
+ * for all: microbatches go in groups of g, and a group passes chunk 0, then chunk 1, ...
  *
- *     p = 2, v = 2:  k           0 1 2 3 4 5 6 7
- *                    chunk       0 0 1 1 0 0 1 1
- *                    microbatch  0 1 0 1 2 3 2 3
+ *     g = 2, v = 2, m = 4:  k           0 1 2 3 4 5 6 7
+ *                           chunk       0 0 1 1 0 0 1 1
+ *                           microbatch  0 1 0 1 2 3 2 3
+ *     g = 3, v = 2, m = 5:  k           0 1 2 3 4 5 6 7 8 9
+ *                           chunk       0 0 0 1 1 1 0 0 1 1
+ *                           microbatch  0 1 2 0 1 2 3 4 3 4
  *
  * The k-th backward is the k-th forward with the chunks mirrored. With v = 1 the groups leave no
- * trace. Narayanan et al. 2021 (arXiv 2104.04473), section 2.2; the warm-up of the interleaved
- * one is that of Megatron-LM, schedules.py, forward_backward_pipelining_with_interleaving.
+ * trace. Narayanan et al. 2021 (arXiv 2104.04473), section 2.2, has g = p; larger groups and the
+ * warm-up of the interleaved one are those of Megatron-LM, schedules.py: get_schedule_table (with
+ * microbatch_group_size_per_vp_stage) and get_pp_rank_microbatches.
  *
  * ZB-H1 (Qi et al. 2023, section 3) is 1F1B with W apart: stage s keeps s weight gradients
  * waiting, and they fill its last bubbles. (Always taking what is ready, backwards first, loses
@@ -34,10 +38,12 @@ static uint64_t total_forwards(const struct schedule_shape *shape)
 static void write_kth(struct schedule_writer *writer, const struct schedule_shape *shape,
                       enum schedule_operation operation, uint64_t k)
 {
-    const uint64_t per_group = (uint64_t)shape->stages * shape->chunks;
-    const uint64_t within = k % per_group;
-    const uint64_t chunk = within / shape->stages;
-    const uint64_t microbatch = k / per_group * shape->stages + within % shape->stages;
+    const uint64_t group = schedule_group(shape);
+    const uint64_t first = k / (group * shape->chunks) * group; /* microbatch of its group */
+    const uint64_t size = smaller(group, shape->microbatches - first);
+    const uint64_t within = k - first * shape->chunks;
+    const uint64_t chunk = within / size;
+    const uint64_t microbatch = first + within % size;
     schedule_write(writer, operation,
                    (uint32_t)(operation == SCHEDULE_FORWARD ? chunk : shape->chunks - 1 - chunk),
                    (uint32_t)microbatch);
@@ -77,7 +83,7 @@ void schedule_generate_interleaved(struct schedule_writer *writer,
 {
     const uint64_t later_stages = shape->stages - 1 - stage;
     write_after_warm_up(writer, shape,
-                        2 * later_stages + (uint64_t)(shape->chunks - 1) * shape->stages);
+                        2 * later_stages + (uint64_t)(shape->chunks - 1) * schedule_group(shape));
 }
 
 void schedule_generate_zb_h1(struct schedule_writer *writer, const struct schedule_shape *shape,

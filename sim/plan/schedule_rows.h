@@ -16,6 +16,9 @@ void schedule_write(struct schedule_writer *writer, enum schedule_operation oper
 void schedule_write_pair(struct schedule_writer *writer, uint32_t chunk, uint32_t microbatch,
                          uint32_t backward_chunk, uint32_t backward_microbatch);
 
+/* Microbatches that pass a chunk before the next chunk's turn. */
+uint32_t schedule_group(const struct schedule_shape *shape);
+
 typedef void schedule_generator(struct schedule_writer *writer, const struct schedule_shape *shape,
                                 uint32_t stage);
 

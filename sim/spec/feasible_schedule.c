@@ -17,7 +17,7 @@ struct needs {
 
 static const struct needs needs[SCHEDULE_COUNT_] = {
     [SCHEDULE_GPIPE] = {1, 1, 1, 0, 1},       [SCHEDULE_1F1B] = {1, 1, 1, 0, 1},
-    [SCHEDULE_INTERLEAVED] = {0, 2, 1, 0, 1}, /* and microbatches a multiple of pp */
+    [SCHEDULE_INTERLEAVED] = {0, 2, 1, 0, 1}, /* and groups_fit */
     [SCHEDULE_ZB_H1] = {1, 1, 1, 0, 1},       [SCHEDULE_ZB_H2] = {1, 1, 1, 0, 1},
     [SCHEDULE_ZB_V] = {2, 2, 1, 0, 1},        [SCHEDULE_DUALPIPE] = {2, 2, 2, 2, 2},
     [SCHEDULE_DUALPIPEV] = {2, 2, 1, 2, 1},   [SCHEDULE_FILE] = {0, 1, 1, 0, 1},
@@ -57,12 +57,26 @@ static bool virtual_stages_fit(const struct scenario *scenario, int64_t virtual_
     return chunks_fit(scenario, scenario->parallel.pp * virtual_stages);
 }
 
+static int64_t group_of(const struct parallel *parallel)
+{
+    return parallel->microbatch_group > 0 ? parallel->microbatch_group : parallel->pp;
+}
+
+/* Megatron-LM's rule (schedules.py, forward_backward_pipelining_with_interleaving): a group fills
+ * the pipeline, the last one, too. */
+static bool groups_fit(const struct scenario *scenario, int64_t group)
+{
+    const int64_t pp = scenario->parallel.pp;
+    const int64_t count = scenario->batch.microbatches;
+    return group >= pp && group <= count && (count % group == 0 || count % group >= pp);
+}
+
 int64_t feasible_batch_unit(const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
     const bool is_interleaved = parallel->schedule == SCHEDULE_INTERLEAVED;
     const int64_t microbatches =
-        is_interleaved ? parallel->pp : needs_of(scenario)->microbatches_unit;
+        is_interleaved ? group_of(parallel) : needs_of(scenario)->microbatches_unit;
     return parallel->dp * scenario->batch.micro * microbatches;
 }
 
@@ -170,13 +184,45 @@ static bool check_file(const struct layout *layout)
            is_good;
 }
 
+static bool check_group_is_of_use(const struct layout *layout)
+{
+    struct parallel *parallel = &layout->scenario->parallel;
+    if (parallel->schedule == SCHEDULE_INTERLEAVED) {
+        parallel->microbatch_group = group_of(parallel);
+        return true;
+    }
+    if (parallel->microbatch_group == 0) {
+        return true;
+    }
+    diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "microbatch_group"),
+             "microbatch_group is for schedule interleaved, not %s",
+             schedule_names[parallel->schedule]);
+    diag_help(layout->diag, "use virtual_stages of 2 or more, or leave microbatch_group out");
+    return false;
+}
+
 bool feasible_schedule(const struct layout *layout)
 {
-    return check_virtual_stages(layout) && check_stages(layout) && check_file(layout) &&
-           check_chunks(layout);
+    return check_virtual_stages(layout) && check_group_is_of_use(layout) && check_stages(layout) &&
+           check_file(layout) && check_chunks(layout);
 }
 
 /* ---- microbatches ---- */
+
+/* What else would do than another batch: the smallest group that fits. */
+static const char *other_groups(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    if (scenario->parallel.schedule != SCHEDULE_INTERLEAVED) {
+        return "";
+    }
+    for (int64_t group = scenario->parallel.pp; group <= scenario->batch.microbatches; group++) {
+        if (groups_fit(scenario, group)) {
+            return arena_printf(layout->arena, ", or microbatch_group %lld", (long long)group);
+        }
+    }
+    return "";
+}
 
 static bool report_microbatches(const struct layout *layout, const char *why, int64_t global_min)
 {
@@ -189,9 +235,40 @@ static bool report_microbatches(const struct layout *layout, const char *why, in
     if (scenario->batch.global < global_min) {
         diag_help(layout->diag, "global may be %lld sequences or more", (long long)global_min);
     } else {
-        diag_help(layout->diag, "global may be %s sequences",
-                  layout_multiples(layout->arena, scenario->batch.global, unit));
+        diag_help(layout->diag, "global may be %s sequences%s",
+                  layout_multiples(layout->arena, scenario->batch.global, unit),
+                  other_groups(layout));
     }
+    return false;
+}
+
+static bool check_groups(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    const int64_t count = scenario->batch.microbatches;
+    const int64_t group = group_of(parallel);
+    if (groups_fit(scenario, group)) {
+        return true;
+    }
+    if (group == parallel->pp || count < parallel->pp) {
+        const char *wanted = group == parallel->pp ? "a multiple of" : "at least";
+        return report_microbatches(
+            layout,
+            arena_printf(layout->arena, "an interleaved schedule needs %s pp %lld microbatches",
+                         wanted, (long long)parallel->pp),
+            0);
+    }
+    const char *why =
+        group < parallel->pp ? arena_printf(layout->arena, "is smaller than pp")
+        : group > count
+            ? arena_printf(layout->arena, "is more than the %lld microbatches, and pp is",
+                           (long long)count)
+            : arena_printf(layout->arena, "leaves %lld of %lld microbatches, fewer than pp",
+                           (long long)(count % group), (long long)count);
+    diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "microbatch_group"),
+             "microbatch_group %lld %s %lld", (long long)group, why, (long long)parallel->pp);
+    feasible_help(layout, "microbatch_group", group, groups_fit);
     return false;
 }
 
@@ -216,12 +293,8 @@ bool feasible_microbatches(const struct layout *layout)
                   (long long)(file->microbatches * together));
         return false;
     }
-    if (parallel->schedule == SCHEDULE_INTERLEAVED && count % parallel->pp != 0) {
-        return report_microbatches(
-            layout,
-            arena_printf(layout->arena,
-                         "an interleaved schedule needs a multiple of pp %lld microbatches", pp),
-            0);
+    if (parallel->schedule == SCHEDULE_INTERLEAVED && !check_groups(layout)) {
+        return false;
     }
     if (count < least) {
         return report_microbatches(

@@ -68,6 +68,7 @@ static void read_schedule(struct doc_map *map, struct scenario *scenario)
     read_schedule_name(map, scenario);
     const bool has_chunks =
         doc_get_count(map, "virtual_stages", 1, LAYERS_MAX, &parallel->virtual_stages);
+    doc_get_count(map, "microbatch_group", 1, GLOBAL_MAX, &parallel->microbatch_group);
     if (!has_chunks && is_two_way(parallel->schedule)) {
         parallel->virtual_stages = 2;
     } else if (!has_chunks && parallel->schedule_file != NULL) {

@@ -42,7 +42,8 @@
  *                                                # first_stage_layers, last_stage_layers,
  *                                                # embedding_slot, loss_slot: true (count as a
  *                                                # layer when layers are distributed);
- *                                                # schedule: 1f1b ... or the path of a file
+ *                                                # schedule: 1f1b ... or the path of a file;
+ *                                                # microbatch_group: 16 (interleaved)
  *     batch: {global: 2048, micro: 1, sequence_length: 8192}   # global counts sequences
  *                                                # or global_tokens: 16M
  *     recompute: none                            # none | selective | full; selective: the
@@ -152,7 +153,9 @@ struct parallel {
     uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */
     uint32_t schedule;          /* enum schedule_kind */
     const struct schedule_file *schedule_file; /* of SCHEDULE_FILE; else NULL */
-    int64_t virtual_stages; /* chunks per stage: interleaved >= 2; zb-v, dualpipe, dualpipev 2 */
+    int64_t virtual_stages;   /* chunks per stage: interleaved >= 2; zb-v, dualpipe, dualpipev 2 */
+    int64_t microbatch_group; /* interleaved: microbatches that pass a chunk before the next one's
+                               * turn; default pp. Else 0 */
     bool is_sequence_parallel;
     bool overlaps_experts; /* the exchange of one microbatch beside the compute of another:
                              * forwards are paired with backwards (1f1b, interleaved) */

@@ -13,7 +13,7 @@ values=(0 -1 1 2 3 7 64 1e30 abc null '[]' '{}' '[1, 2]' true 1000000 0.5 1e-9 '
     '{gradients: bf16}' '{distribution: lognormal, spread: 1}' x.yaml "\`id\`" '../x' "'" '"')
 
 keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.schedule
-    parallel.virtual_stages parallel.sequence_parallel parallel.layers_per_stage parallel.cp
+    parallel.virtual_stages parallel.microbatch_group parallel.sequence_parallel parallel.layers_per_stage parallel.cp
     parallel.ep parallel.etp parallel.zero_group parallel.reshard parallel.cp_type parallel.order
     parallel.overlap_experts parallel.first_stage_layers parallel.last_stage_layers
     parallel.embedding_slot parallel.loss_slot optimizer optimizer.gradients optimizer.master

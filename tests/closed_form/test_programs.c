@@ -210,8 +210,12 @@ static struct lengths dense_lengths(struct triple costs, int64_t message)
 
 static struct schedule_shape shape_of(enum schedule_kind kind, const struct layout *layout)
 {
-    return (struct schedule_shape){kind, (uint32_t)layout->stages, (uint32_t)layout->chunks,
-                                   (uint32_t)layout->microbatches, NULL};
+    return (struct schedule_shape){kind,
+                                   (uint32_t)layout->stages,
+                                   (uint32_t)layout->chunks,
+                                   (uint32_t)layout->microbatches,
+                                   NULL,
+                                   0};
 }
 
 static double expected_end(struct arena *arena, const struct schedule_shape *shape,

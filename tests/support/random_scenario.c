@@ -41,6 +41,7 @@ struct layout {
     const char *schedule;
     /* choose_options */
     int64_t etp, zero_group, redundant_experts, group_limit;
+    int64_t microbatch_group;
     const char *order, *cp_type, *reshard, *precision, *fp8_recipe;
     bool needs_sequence_parallel, overlaps_experts, is_hot, has_capacity;
     int64_t recompute; /* 0: as drawn; then layers, modules */
@@ -144,6 +145,17 @@ static void choose_folding(struct dice *dice, struct layout *l)
     l->overlaps_experts = alternates && chance(dice, 3);
 }
 
+/* Microbatches in groups larger than pp, the last of which may be smaller. */
+static void choose_microbatch_group(struct dice *dice, struct layout *l)
+{
+    if (strcmp(l->schedule, "interleaved") == 0 && chance(dice, 2)) {
+        l->microbatch_group = l->pp + (int64_t)roll(dice, (uint64_t)l->pp);
+        const int64_t left =
+            l->pp + (int64_t)roll(dice, (uint64_t)(l->microbatch_group - l->pp + 1));
+        l->microbatches = l->microbatch_group + left;
+    }
+}
+
 static void choose_none(struct layout *l)
 {
     l->etp = l->tp;
@@ -185,6 +197,7 @@ static void choose_options(struct dice *dice, struct layout *l)
     l->has_lora = chance(dice, 5);
     l->has_mtp = chance(dice, 5);
     l->has_no_clipping = chance(dice, 5);
+    choose_microbatch_group(dice, l);
 }
 
 /* What the software makes of the hardware, with dice of its own: in one of two nothing. */
@@ -285,6 +298,9 @@ static void print_parallel_options(FILE *out, const struct layout *l)
     }
     if (l->zero == 3) {
         fprintf(out, ", reshard: %s", l->reshard);
+    }
+    if (l->microbatch_group > 0) {
+        fprintf(out, ", microbatch_group: %lld", (long long)l->microbatch_group);
     }
     if (l->etp != l->tp) {
         fprintf(out, ", etp: %lld", (long long)l->etp);

@@ -41,8 +41,8 @@ static struct outcome read_text(struct arena *arena, const char *text)
 
 static struct schedule_shape shape_of(const struct schedule_file *file)
 {
-    return (struct schedule_shape){SCHEDULE_FILE, file->stages, file->chunks, file->microbatches,
-                                   file};
+    return (struct schedule_shape){SCHEDULE_FILE,      file->stages, file->chunks,
+                                   file->microbatches, file,         0};
 }
 
 static const struct schedule_costs unit_costs = {1, 1, 1, 3, 0};
@@ -118,7 +118,8 @@ static void generated_orders_go_through_a_file_unchanged(void **state)
         struct arena *arena = arena_new();
         const bool has_one =
             kind < SCHEDULE_INTERLEAVED || kind == SCHEDULE_ZB_H1 || kind == SCHEDULE_ZB_H2;
-        const struct schedule_shape shape = {(enum schedule_kind)kind, 3, has_one ? 1 : 2, 9, NULL};
+        const struct schedule_shape shape = {
+            (enum schedule_kind)kind, 3, has_one ? 1 : 2, 9, NULL, 0};
         if (!schedule_is_possible(&shape)) {
             arena_free(arena);
             continue;
