@@ -190,6 +190,41 @@ const char *diag_first_error(const struct diag *diag)
     return NULL;
 }
 
+bool diag_has(const struct diag *diag, enum diag_kind kind)
+{
+    for (const struct message *message = diag->first; message != NULL; message = message->next) {
+        if (message->kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool diag_is_verdict(const struct diag *diag)
+{
+    return diag_has(diag, DIAG_INFEASIBLE) && !diag_has(diag, DIAG_INPUT) &&
+           !diag_has(diag, DIAG_USAGE) && !diag_has(diag, DIAG_FAILURE);
+}
+
+void diag_add_from(struct diag *diag, const struct diag *from, enum diag_kind kind)
+{
+    for (const struct message *message = from->first; message != NULL; message = message->next) {
+        if (message->kind != kind) {
+            continue;
+        }
+        struct place place = {.file = NULL};
+        if (message->has_place) {
+            place = message->place;
+            place.file = arena_strdup(diag->arena, place.file);
+            place.source_text = NULL;
+        }
+        diag_add(diag, kind, &place, "%s", message->text);
+        if (message->help != NULL) {
+            diag->last->help = arena_strdup(diag->arena, message->help);
+        }
+    }
+}
+
 /* ---- printing ---------------------------------------------------------- */
 
 /* A piece of the file, as bytes [begin, end). */

@@ -58,6 +58,17 @@ uint32_t diag_error_count(const struct diag *diag);
  * infeasible ones, those over usage, those over failures. */
 int diag_exit_status(const struct diag *diag);
 
+/* At least one message is of this kind. */
+bool diag_has(const struct diag *diag, enum diag_kind kind);
+
+/* There are errors, and all are DIAG_INFEASIBLE: a verdict on the plan, which is the same whenever
+ * it is asked for. A file that could not be read (DIAG_FAILURE) is none. */
+bool diag_is_verdict(const struct diag *diag);
+
+/* Adds the messages of `kind` of another diag, without the lines that they quote: its arena may end
+ * before that of `diag`. */
+void diag_add_from(struct diag *diag, const struct diag *from, enum diag_kind kind);
+
 /* Prints all messages in the order they were added; after 20 errors the rest
  * is counted, not printed. Control characters in quoted text are shown as '?'. */
 void diag_print(const struct diag *diag, FILE *out);

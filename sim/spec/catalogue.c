@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "spec/hf_config.h"
+#include "spec/text_file.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {"model", "cluster", "software", "gpu",
                                                            "library"};
@@ -41,12 +41,6 @@ static bool is_path(const char *text)
     return ends_with(text, SUFFIX) && strlen(text) > SUFFIX_LENGTH;
 }
 
-static bool file_exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* The part between the last '/' and the suffix. */
 static const char *base_name(struct arena *arena, const char *path)
 {
@@ -60,7 +54,7 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
                            const char *name)
 {
     if (is_path(name)) {
-        return file_exists(name) ? arena_strdup(arena, name) : NULL;
+        return text_file_exists(name) ? arena_strdup(arena, name) : NULL;
     }
     if (!is_name(name)) {
         return NULL;
@@ -68,7 +62,7 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
     for (uint32_t i = 0; i < catalogue->count; i++) {
         const char *path =
             arena_printf(arena, "%s/%s/%s%s", catalogue->directories[i], kind, name, SUFFIX);
-        if (file_exists(path)) {
+        if (text_file_exists(path)) {
             return path;
         }
     }
@@ -168,7 +162,7 @@ const char *catalogue_path_beside(struct arena *arena, const struct place *place
     if (slash != NULL && path[0] != '/') {
         const char *beside =
             arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
-        if (file_exists(beside)) {
+        if (text_file_exists(beside)) {
             return beside;
         }
     }
@@ -179,7 +173,7 @@ static const char *find_path(const struct reference *reference)
 {
     const char *path =
         catalogue_path_beside(reference->arena, &reference->node->place, reference->node->text);
-    return file_exists(path) ? path : NULL;
+    return text_file_exists(path) ? path : NULL;
 }
 
 /* The file that a reference means; NULL and a message when there is none. */
@@ -246,7 +240,7 @@ static bool check_own_name(const struct reference *reference, const struct doc_n
 static struct doc_node *open_config(struct arena *arena, const struct doc_node *node,
                                     const char *path, struct diag *diag)
 {
-    if (!file_exists(path)) {
+    if (!text_file_exists(path)) {
         diag_add(diag, DIAG_INPUT, &node->place, "there is no file '%.*s'", SOURCE_SHOWN_MAX, path);
         diag_help(diag, "a config.json is looked for beside the scenario file, then in the "
                         "current directory");

@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "spec/hf_reading.h"
+#include "spec/text_file.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { VALUE_MAX = 1000 * 1000 * 1000, LAYERS_MAX = 10 * 1000, SHOWN_MAX = 60 };
 
@@ -23,12 +23,6 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* `path` beside the file of `place`, or NULL when there is no such file. */
 static const char *beside(struct arena *arena, const struct place *place, const char *path)
 {
@@ -38,7 +32,7 @@ static const char *beside(struct arena *arena, const struct place *place, const 
     }
     const char *found =
         arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
-    return is_file(found) ? found : NULL;
+    return text_file_exists(found) ? found : NULL;
 }
 
 const char *hf_config_path(struct arena *arena, const struct place *place, const char *text)
@@ -56,7 +50,7 @@ const char *hf_config_path(struct arena *arena, const struct place *place, const
     if (found != NULL) {
         return found;
     }
-    return is_file(inside) || ends_with(text, "/") ? inside : NULL;
+    return text_file_exists(inside) || ends_with(text, "/") ? inside : NULL;
 }
 
 /* The folder that config.json lies in, or the file's own name. */

@@ -9,11 +9,11 @@
 
 #include "spec/cluster.h"
 #include "spec/library.h"
+#include "spec/text_file.h"
 
 #include "base/arena.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
     "scenario",  "model",    "cluster", "software",   "gpu",       "library",     "gpus",
@@ -148,8 +148,7 @@ static const char *find_beside(const struct resolution *resolution, const struct
                                const char *what)
 {
     const char *path = catalogue_path_beside(resolution->arena, &node->place, node->text);
-    struct stat status;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (text_file_exists(path)) {
         return path;
     }
     diag_add(resolution->diag, DIAG_INPUT, &node->place, "there is no file '%.60s'", node->text);

@@ -15,14 +15,32 @@ enum { COUNT_DIGITS_MAX = 15, NUMBER_BYTES_MAX = 63 };
 
 /* ---- files ------------------------------------------------------------- */
 
+/* What errno says about a file, rather than about the machine. */
+static bool is_about_file(int reason)
+{
+    return reason == ENOENT || reason == ENOTDIR || reason == EACCES || reason == EPERM ||
+           reason == ELOOP || reason == ENAMETOOLONG || reason == EISDIR;
+}
+
+bool text_file_exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : !is_about_file(errno);
+}
+
+static bool refuse(const struct place *place, int reason, struct diag *diag)
+{
+    return diag_add(diag, is_about_file(reason) ? DIAG_INPUT : DIAG_FAILURE, place,
+                    "this file cannot be read: %s", strerror(reason));
+}
+
 /* The size of a regular file that is not too large. */
 static bool check_size(const struct place *place, size_t bytes_max, struct diag *diag, size_t *size)
 {
     struct stat status;
     if (stat(place->file, &status) != 0) {
         return errno == ENOENT ? diag_add(diag, DIAG_INPUT, place, "no such file")
-                               : diag_add(diag, DIAG_INPUT, place, "this file cannot be read: %s",
-                                          strerror(errno));
+                               : refuse(place, errno, diag);
     }
     if (S_ISDIR(status.st_mode)) {
         return diag_add(diag, DIAG_INPUT, place, "this is a directory, not a file");
@@ -49,7 +67,7 @@ bool text_file_load(struct arena *arena, const char *path, size_t bytes_max, str
     }
     FILE *stream = fopen(path, "rb");
     if (stream == NULL) {
-        return diag_add(diag, DIAG_INPUT, &place, "this file cannot be read: %s", strerror(errno));
+        return refuse(&place, errno, diag);
     }
     char *text = arena_alloc(arena, size_bytes + 1);
     const size_t length = fread(text, 1, size_bytes, stream);

@@ -22,10 +22,15 @@ struct text_file {
     size_t length;
 };
 
-/* Reads a regular file of at most `bytes_max`; what it holds is not judged.
+/* Reads a regular file of at most `bytes_max`; what it holds is not judged. What its owner can put
+ * right (it is not there, may not be read) is an input error, all else a failure.
  * `path` must live as long as the diag. */
 MUST_USE bool text_file_load(struct arena *arena, const char *path, size_t bytes_max,
                              struct text_file *file, struct diag *diag);
+
+/* There is a regular file at `path`, or it cannot be told whether there is (an I/O error): then
+ * reading it says why. */
+bool text_file_exists(const char *path);
 
 /* An error when the file is empty, or holds NUL bytes. */
 MUST_USE bool text_file_check(const struct text_file *file, struct diag *diag);

@@ -381,31 +381,48 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return rng_hash_bytes(text, strlen(text) + 1, hash);
 }
 
-/* Adds a point to the hash; false when it is malformed rather than impossible. */
-static bool hash_point(struct arena *arena, const struct study_point *point,
-                       const struct catalogue *catalogue, uint64_t *hash)
+enum reading { READING_GOOD, READING_MALFORMED, READING_FAILED };
+
+/* What became of resolving a point. Impossible sizes are good reading. */
+static enum reading reading_of(const struct scenario *scenario, const struct diag *diag)
 {
-    struct diag *diag = diag_new(arena);
-    const struct scenario *scenario =
-        scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, diag);
-    const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(diag);
-    *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
-    return scenario != NULL || diag_exit_status(diag) != 3;
+    if (scenario != NULL || diag_is_verdict(diag)) {
+        return READING_GOOD;
+    }
+    return diag_has(diag, DIAG_FAILURE) ? READING_FAILED : READING_MALFORMED;
 }
 
-/* Names the study by its points. False when not one of them can be read. */
-static bool seal(struct study *study, const struct study_base *base)
+/* Adds a point to the hash. */
+static enum reading hash_point(struct arena *arena, const struct study_point *point,
+                               const struct catalogue *catalogue, uint64_t *hash, struct diag *diag)
+{
+    struct diag *own = diag_new(arena);
+    const struct scenario *scenario =
+        scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, own);
+    const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(own);
+    *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
+    const enum reading reading = reading_of(scenario, own);
+    if (reading == READING_FAILED) {
+        diag_add_from(diag, own, DIAG_FAILURE);
+    }
+    return reading;
+}
+
+/* Names the study by its points. Malformed when not one of them can be read. */
+static enum reading seal(struct study *study, const struct study_base *base, struct diag *diag)
 {
     uint64_t hash = hash_text(hash_text(0, base->build), study->kind);
     struct arena *arena = arena_new();
-    uint32_t readable = 0;
-    for (uint32_t i = 0; i < study->count; i++) {
-        readable += hash_point(arena, &study->points[i], base->catalogue, &hash);
+    enum reading study_reading = READING_MALFORMED;
+    for (uint32_t i = 0; i < study->count && study_reading != READING_FAILED; i++) {
+        const enum reading reading =
+            hash_point(arena, &study->points[i], base->catalogue, &hash, diag);
+        study_reading = reading != READING_MALFORMED ? reading : study_reading;
         arena_reset(arena);
     }
     arena_free(arena);
     snprintf(study->key, sizeof study->key, "%016" PRIx64, hash);
-    return readable > 0;
+    return study_reading;
 }
 
 static const char *title_of(const struct doc_node *document)
@@ -417,15 +434,19 @@ static const char *title_of(const struct doc_node *document)
     return document->place.file != NULL ? document->place.file : "a study";
 }
 
-/* Resolves a point for its messages alone: false when its input is wrong. */
+/* Resolves a point for its messages alone: false when its input is wrong or cannot be read. */
 static bool check_input(struct arena *arena, const struct study_point *point,
                         const struct study_base *base, struct diag *diag)
 {
     struct diag *own = diag_new(arena);
     const struct scenario *scenario = scenario_resolve(arena, point->document, base->catalogue,
                                                        point->sets, point->set_count, own);
-    if (scenario != NULL || diag_exit_status(own) != 3) {
-        return true;
+    const enum reading reading = reading_of(scenario, own);
+    if (reading == READING_FAILED) {
+        diag_add_from(diag, own, DIAG_FAILURE);
+    }
+    if (reading != READING_MALFORMED) {
+        return reading == READING_GOOD;
     }
     return scenario_resolve(arena, point->document, base->catalogue, point->sets, point->set_count,
                             diag) != NULL;
@@ -444,7 +465,9 @@ bool study_expand(struct arena *arena, const struct doc_node *document,
     }
     study->title = title_of(document);
     study->kind = variants != NULL ? "variants" : "sweep";
-    return seal(study, base) || check_input(arena, &study->points[0], base, diag);
+    const enum reading reading = seal(study, base, diag);
+    return reading == READING_GOOD ||
+           (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }
 
 /* A title that an earlier point has already is told apart by its file. */
@@ -481,5 +504,5 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
         }
         is_good = check_input(arena, point, base, diag) && is_good;
     }
-    return is_good && seal(study, base);
+    return is_good && seal(study, base, diag) == READING_GOOD;
 }

@@ -43,12 +43,12 @@ static void predict(const struct point_run *run, const struct scenario *scenario
     stored->result = result;
 }
 
-/* Why a point could not be resolved: impossible sizes, or a mistake in its input. */
+/* Why a point could not be resolved. Impossible sizes are a verdict, which stays; with a mistake in
+ * its input, or a file that could not be read, it has failed and is tried again by the next run. */
 static void give_reason(const struct diag *diag, struct store_point *stored)
 {
-    const bool is_input = diag_exit_status(diag) == 3;
     const char *reason = diag_first_error(diag);
-    stored->status = is_input ? POINT_FAILED : POINT_INFEASIBLE;
+    stored->status = diag_is_verdict(diag) ? POINT_INFEASIBLE : POINT_FAILED;
     stored->message = reason != NULL ? reason : "";
 }
 

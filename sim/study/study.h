@@ -12,8 +12,10 @@
  * line sets holds for all points; what a variant and then the sweep set goes before it.
  *
  * Each point is resolved, predicted and stored on its own: one that cannot be
- * (sizes that do not divide, out of memory) is stored as infeasible with the
- * reason, and the rest goes on. A study that was stopped goes on where it was:
+ * (sizes that do not divide, out of GPU memory) is stored as infeasible with the
+ * reason, and the rest goes on. That is a verdict of the model, and the only one. What
+ * kept a point from being predicted (wrong input, a file that could not be read) makes it a
+ * failed one, which the next run tries again. A study that was stopped goes on where it was:
  * points already in the store are not computed again. The store is the only
  * place results live; tables and plots read it back.
  *
@@ -61,7 +63,8 @@ bool study_is_asked(const struct doc_node *document);
 
 /* Expands a document. An input error when the study itself is wrong (more than
  * STUDY_POINTS_MAX points, an axis without values), and when not one of its points can
- * be read: then the messages are those of the first point. */
+ * be read: then the messages are those of the first point. A failure when a file cannot be read
+ * to its end: the study's key would be another one's. */
 MUST_USE bool study_expand(struct arena *arena, const struct doc_node *document,
                            const struct study_base *base, struct study *study, struct diag *diag);
 

@@ -202,6 +202,43 @@ static const char *nearest(const char *word)
     return diag_nearest(word, candidates, sizeof candidates / sizeof *candidates);
 }
 
+/* "Does not divide" is the plan's fault; a bad disk or a misspelt key says nothing about it. */
+static void only_infeasible_messages_are_a_verdict(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct diag *diag = fixture->diag;
+    assert_false(diag_is_verdict(diag));
+    diag_add(diag, DIAG_WARNING, NULL, "a warning is none");
+    assert_false(diag_is_verdict(diag));
+    diag_add(diag, DIAG_INFEASIBLE, NULL, "tp 3 does not divide 8 heads");
+    assert_true(diag_is_verdict(diag));
+    static const enum diag_kind others[] = {DIAG_FAILURE, DIAG_USAGE, DIAG_INPUT};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct diag *both = diag_new(fixture->arena);
+        diag_add(both, DIAG_INFEASIBLE, NULL, "tp 3 does not divide 8 heads");
+        diag_add(both, others[i], NULL, "another");
+        assert_false(diag_is_verdict(both));
+        assert_true(diag_has(both, others[i]));
+    }
+    assert_false(diag_has(diag, DIAG_FAILURE));
+}
+
+static void messages_of_a_kind_are_taken_from_another_diag(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct arena *arena = arena_new();
+    struct diag *from = diag_new(arena);
+    const struct place place = {arena_strdup(arena, "a.yaml"), "tp: 3", 1, 5};
+    diag_add(from, DIAG_INPUT, &place, "not this one");
+    diag_add(from, DIAG_FAILURE, &place, "cannot be read");
+    diag_help(from, "mend the disk");
+    diag_add_from(fixture->diag, from, DIAG_FAILURE);
+    arena_free(arena);
+    assert_string_equal(printed(fixture), "a.yaml:1:5: error: cannot be read\n"
+                                          "   = help: mend the disk\n");
+    assert_int_equal(diag_exit_status(fixture->diag), 1);
+}
+
 static void the_nearest_word_is_found_by_edits(void **state)
 {
     (void)state;
@@ -239,6 +276,8 @@ int main(void)
         WITH_FIXTURE(the_worst_kind_decides_the_exit_status),
         WITH_FIXTURE(after_twenty_errors_the_rest_is_counted),
         WITH_FIXTURE(help_may_have_several_lines),
+        WITH_FIXTURE(only_infeasible_messages_are_a_verdict),
+        WITH_FIXTURE(messages_of_a_kind_are_taken_from_another_diag),
         cmocka_unit_test(the_nearest_word_is_found_by_edits),
         cmocka_unit_test(words_too_far_away_have_no_nearest),
     };

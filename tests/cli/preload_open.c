@@ -1,0 +1,45 @@
+/* For LD_PRELOAD in tests/cli: reading a file fails with EIO.
+ *
+ * OPEN_FAIL is the end of the file's path, OPEN_FAIL_AT says which opening of it is bad, counting
+ * from 1 in each process and going on in its children. fopen then gives a stream that cannot be
+ * read, as a disk with a bad block does.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ssize_t fail(void *cookie, char *buffer, size_t size)
+{
+    (void)cookie;
+    (void)buffer;
+    (void)size;
+    errno = EIO;
+    return -1;
+}
+
+static bool is_bad(const char *path)
+{
+    static long opened;
+    const char *end = getenv("OPEN_FAIL");
+    const char *at = getenv("OPEN_FAIL_AT");
+    const size_t length = strlen(path);
+    if (end == NULL || at == NULL || length < strlen(end) ||
+        strcmp(path + length - strlen(end), end) != 0) {
+        return false;
+    }
+    return ++opened == strtol(at, NULL, 10);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    if (is_bad(path)) {
+        return fopencookie(NULL, mode, (cookie_io_functions_t){.read = fail});
+    }
+    FILE *(*real)(const char *, const char *);
+    *(void **)&real = dlsym(RTLD_NEXT, "fopen");
+    return real(path, mode);
+}
