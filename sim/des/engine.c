@@ -303,11 +303,13 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
     channel->phase = index;
     channel->bytes_total += phase->bytes;
     const uint32_t path = path_of(engine, number);
-    const sim_time starts = event_now(engine->queue) + latency_ns + phase->latency_ns;
+    const sim_time latencies_ns = latency_ns + phase->latency_ns;
+    const sim_time starts = event_now(engine->queue) + latencies_ns;
+    const sim_time flowing_ns =
+        undisturbed_ns(phase->bytes, phase_cap(phase, &engine->system->paths[path]));
+    engine->traffic[number].alone_ns += latencies_ns + flowing_ns;
     if (engine->paths[path].is_direct) {
-        const int64_t cap = phase_cap(phase, &engine->system->paths[path]);
-        event_post(engine->queue, starts + undisturbed_ns(phase->bytes, cap), number,
-                   EVENT_PHASE_END);
+        event_post(engine->queue, starts + flowing_ns, number, EVENT_PHASE_END);
     } else {
         event_post(engine->queue, starts, number, EVENT_LATENCY_END);
     }
@@ -690,6 +692,7 @@ static void sum_traffic(const struct engine *engine, struct engine_outcome *outc
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct engine_channel *plan = &system->channels[i];
         const struct channel *channel = &engine->channels[i];
+        sim_assert(engine->traffic[i].alone_ns <= engine->traffic[i].moving_ns);
         if (plan->kind == CHANNEL_PAIR) {
             sim_assert(channel->delivered == channel->received);
             outcome->bytes_sent += channel->bytes_total * plan->multiplicity;

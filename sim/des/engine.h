@@ -173,6 +173,7 @@ struct engine_job {
 struct engine_traffic {
     uint64_t transfers;
     sim_time moving_ns; /* latency and transfer, over all of them */
+    sim_time alone_ns;  /* the same, had no other flow been under way; at most moving_ns */
 };
 
 struct engine_outcome {

@@ -144,28 +144,6 @@ void loads_of_links(struct arena *arena, const struct step_system *system, sim_t
 
 /* ---- transfers ------------------------------------------------------------------------------ */
 
-/* What a channel's transfers would take on idle links. Nanoseconds: folded and unfolded sums
- * must be equal. */
-static int64_t alone_ns(const struct engine_system *engine, const struct engine_channel *channel)
-{
-    const struct engine_member *first = &engine->members[channel->member_first];
-    const struct engine_program *program = &engine->programs[engine->actors[first->actor].program];
-    int64_t sum_ns = 0;
-    for (uint32_t i = 0; i < program->counts[first->stream]; i++) {
-        sum_ns += channel->latency_ns;
-        for (uint32_t next = program->tasks[first->stream][i].transfer + 1; next != 0;) {
-            const struct engine_transfer *phase = &engine->transfers[next - 1];
-            const struct engine_path *path = &engine->paths[channel->path_first + phase->path];
-            const double share =
-                phase->share == 0 ? 1.0 : (double)phase->share / (double)ENGINE_FULL_SPEED;
-            sum_ns += phase->latency_ns + sim_time_from_s((double)phase->bytes /
-                                                          ((double)path->cap_bytes_per_s * share));
-            next = phase->next;
-        }
-    }
-    return sum_ns;
-}
-
 struct stream_times {
     int64_t alone_ns, moving_ns; /* over all channels */
 };
@@ -180,7 +158,7 @@ static void time_streams(const struct engine_system *run, const struct engine_ou
         if (run->actors[first->actor].job != 0) {
             continue;
         }
-        times[first->stream].alone_ns += channel->multiplicity * alone_ns(run, channel);
+        times[first->stream].alone_ns += channel->multiplicity * outcome->traffic[i].alone_ns;
         times[first->stream].moving_ns += channel->multiplicity * outcome->traffic[i].moving_ns;
     }
 }

@@ -269,6 +269,7 @@ static void phases_add_up_each_over_its_own_path(void **state)
     assert_int_equal(cause(&rig, 0, EXPOSED), 691);
     assert_int_equal(rig.outcome.traffic[0].transfers, 1);
     assert_int_equal(rig.outcome.traffic[0].moving_ns, 691);
+    assert_int_equal(rig.outcome.traffic[0].alone_ns, 691);
     arena_free(rig.arena);
 }
 
@@ -319,7 +320,8 @@ static void rig_init_links(struct rig *rig)
 /* Each transfer: 200 bytes over link 0, then 300 over its own link. Channel 0 begins at 0, alone;
  * channel 1 at 100, when 100 bytes are left of the other. They share link 0 from 100 on: 0 is
  * through at 300, when 1 has sent 100 and goes on alone until 400. The second phases do not
- * meet: 300 + 300 and 400 + 300. On one link throughout it would have been 800 and 1,000. */
+ * meet: 300 + 300 and 400 + 300. On one link throughout it would have been 800 and 1,000. Alone
+ * each would take 200 + 300. */
 static void channels_contend_only_while_on_the_same_link(void **state)
 {
     (void)state;
@@ -334,6 +336,8 @@ static void channels_contend_only_while_on_the_same_link(void **state)
     rig_run(&rig);
     assert_int_equal(rig.outcome.traffic[0].moving_ns, 600);
     assert_int_equal(rig.outcome.traffic[1].moving_ns, 600);
+    assert_int_equal(rig.outcome.traffic[0].alone_ns, 500);
+    assert_int_equal(rig.outcome.traffic[1].alone_ns, 500);
     assert_int_equal(rig.outcome.jobs[0].end, 700);
     assert_int_equal(cause(&rig, 0, EXPOSED), 600);
     assert_int_equal(cause(&rig, 0, IDLE), 100);
@@ -355,6 +359,8 @@ static void a_share_leaves_the_rest_of_a_link_to_others(void **state)
     rig_run(&rig);
     assert_int_equal(rig.outcome.traffic[0].moving_ns, 800);
     assert_int_equal(rig.outcome.traffic[1].moving_ns, 1100);
+    assert_int_equal(rig.outcome.traffic[0].alone_ns, 800);
+    assert_int_equal(rig.outcome.traffic[1].alone_ns, 900);
     arena_free(rig.arena);
 }
 
