@@ -97,10 +97,20 @@ struct job_use {
     double step_s;
 };
 
+/* How far runs lie apart whose inputs differ by nothing that matters (train/ensemble). The step is
+ * their median. */
+struct step_spread {
+    uint32_t members; /* 1: a change of the input changes the step as little, the rest is 0 */
+    uint32_t median;  /* the number of the run that the step is */
+    int64_t below_ns; /* the shortest is so much shorter than step_ns */
+    int64_t above_ns;
+};
+
 struct step_result {
     int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
     int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
     int64_t jitter_ns;            /* of step_ns: waiting for the slowest GPU (train/jitter) */
+    struct step_spread spread;
     int64_t model_flop_tokens;    /* tokens of a step */
     double flop_per_token_causal; /* forward + backward, attention halved */
     double flop_per_token_full;

@@ -88,6 +88,7 @@ static double data_stall_s(const struct scenario *scenario, const struct step_re
 /* A step that was simulated, and what the run adds to it. */
 struct run_basis {
     const struct scenario *scenario;
+    struct ensemble_member member;  /* the run that the step is: others are held against it */
     const struct step_result *step; /* with the data stall */
     int64_t simulated_ns;           /* without it */
     double first_batch_s;
@@ -100,6 +101,7 @@ static double checkpoint_blocking_s(struct arena *arena, const struct run_basis 
 {
     const struct step_request request = {
         .folds = basis->folds,
+        .member = &basis->member,
         .checkpoint_bytes = bytes,
         .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
     };
@@ -118,8 +120,10 @@ static double flush_s(struct arena *arena, const struct run_basis *basis, double
         return 0;
     }
     const double steps = ceil(run_persist_s(scenario, bytes) / sim_time_to_s(basis->simulated_ns));
-    const struct step_request request = {
-        .folds = basis->folds, .is_checkpoint_async = true, .flush_bytes = bytes / steps};
+    const struct step_request request = {.folds = basis->folds,
+                                         .member = &basis->member,
+                                         .is_checkpoint_async = true,
+                                         .flush_bytes = bytes / steps};
     struct step_result beside;
     step_simulate(arena, scenario, &request, &beside);
     const int64_t longer_ns = beside.step_ns - basis->simulated_ns;
@@ -214,7 +218,12 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     struct step_result *step = &result->step;
     step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
     struct run_basis basis = {
-        .scenario = scenario, .step = step, .simulated_ns = step->step_ns, .folds = request->folds};
+        .scenario = scenario,
+        .member = {(uint64_t)scenario->seed, step->spread.median},
+        .step = step,
+        .simulated_ns = step->step_ns,
+        .folds = request->folds,
+    };
     const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &basis.first_batch_s);
     if (stall_ns > 0) {
         step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);

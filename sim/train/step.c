@@ -5,6 +5,7 @@
 #include "plan/cost.h"
 #include "plan/memory_layer.h"
 #include "spec/layout.h"
+#include "train/ensemble.h"
 #include "train/fold.h"
 #include "train/jitter.h"
 #include "train/loads.h"
@@ -177,13 +178,32 @@ static void spread_to_ranks(struct arena *arena, const struct step_system *syste
 
 /* ---- one simulation ----------------------------------------------------------------------- */
 
-/* Jobs on a fabric, simulated once. */
+/* Jobs on a fabric, simulated. */
 struct simulation {
     const struct step_system *system;
     const struct folded_system *folded; /* NULL: every GPU was simulated */
     const struct engine_system *run;    /* the system or its quotient */
+    struct step_spread spread;
     struct engine_outcome outcome;
 };
+
+/* Replaces the unperturbed outcome by the median one where runs lie apart. */
+static void take_median(struct arena *arena, uint64_t seed, struct simulation *simulation)
+{
+    if (!ensemble_is_needed(simulation->run, &simulation->outcome)) {
+        return;
+    }
+    const struct folded_system *folded = simulation->folded;
+    const struct ensemble_spread spread = ensemble_find(
+        folded != NULL ? &folded->engine : &fold_system(arena, &simulation->system->engine)->engine,
+        seed);
+    if (spread.members > 1) {
+        ensemble_run(arena, simulation->run, spread.median, NULL, &simulation->outcome);
+        const sim_time end = simulation->outcome.jobs[0].end;
+        simulation->spread = (struct step_spread){spread.members, spread.median.number,
+                                                  end - spread.least_ns, spread.most_ns - end};
+    }
+}
 
 static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t job_count,
                      uint32_t gpus, const struct step_request *request,
@@ -192,11 +212,24 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     const struct step_options options = {request->checkpoint_bytes, request->is_checkpoint_async,
                                          request->flush_bytes, NULL};
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
+    const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
     simulation->system = system;
     simulation->folded = request->folds ? fold_system(arena, &system->engine) : NULL;
     simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
-    const struct engine_options engine_options = {request->on_task, request->context};
-    engine_run(arena, simulation->run, &engine_options, &simulation->outcome);
+    simulation->spread = (struct step_spread){.members = 1};
+    struct ensemble_member member = {seed, 0};
+    if (request->member != NULL) {
+        member = *request->member;
+    }
+    ensemble_run(arena, simulation->run, member, NULL, &simulation->outcome);
+    if (request->member == NULL) {
+        take_median(arena, seed, simulation);
+        member.number = simulation->spread.median;
+    }
+    if (request->on_task != NULL) { /* it sees one run, the one that is the result */
+        const struct engine_options hooks = {request->on_task, request->context};
+        ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
+    }
 }
 
 /* ---- jobs that share the fabric ----------------------------------------------------------- */
@@ -210,7 +243,9 @@ static double step_alone_s(const struct step_job *job, uint32_t gpus, bool folds
 {
     struct arena *arena = arena_new();
     struct simulation simulation;
-    simulate(arena, job, 1, gpus, &(struct step_request){.folds = folds}, &simulation);
+    const struct ensemble_member unperturbed = {0, 0};
+    simulate(arena, job, 1, gpus, &(struct step_request){.folds = folds, .member = &unperturbed},
+             &simulation);
     const double alone_s = sim_time_to_s(simulation.outcome.jobs[0].end);
     arena_free(arena);
     return alone_s;
@@ -317,6 +352,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
 
     memset(result, 0, sizeof *result);
     result->step_ns = outcome->jobs[0].end;
+    result->spread = simulation.spread;
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }

@@ -9,12 +9,15 @@
  * The wait for the slowest GPU (train/jitter) comes after what the engine ran: hooks, and the
  * times of jobs beside one another, are without it.
  *
+ * Where the step hangs on nanoseconds it is the median of several runs, and the result says how far
+ * they lie apart (train/ensemble).
+ *
  * The result's causes sum to gpus * step_ns exactly; asserted here.
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
 
-#include "des/engine.h"
+#include "train/ensemble.h"
 #include "train/metrics.h"
 #include "train/system.h"
 
@@ -22,7 +25,10 @@ struct step_request {
     bool folds;              /* false: every GPU is simulated */
     double checkpoint_bytes; /* written at the end of this step; 0: none */
     bool is_checkpoint_async;
-    double flush_bytes;        /* of an earlier checkpoint, written beside this step; 0: none */
+    double flush_bytes; /* of an earlier checkpoint, written beside this step; 0: none */
+    /* The run of the ensemble (train/ensemble) to be simulated: two steps are held against each
+     * other in the same one. NULL: the median is found. */
+    const struct ensemble_member *member;
     engine_task_hook *on_task; /* NULL: none; sees simulated actors */
     void *context;
 };

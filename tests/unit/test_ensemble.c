@@ -1,0 +1,168 @@
+/* train/ensemble on systems small enough to do by hand; what it does to steps is in
+ * tests/fuzz/test_sensitivity and tests/cli/sensitivity.bats. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "des/fluid.h"
+#include "train/ensemble.h"
+
+enum { COMPUTE, COMM, STREAMS };
+enum { WORK, LAUNCH, INTERFERENCE, EXPOSED, WAIT, IDLE, CAUSES };
+
+#define GIGABYTE 1000000000 /* and a byte a nanosecond, per second */
+
+/* Two actors, each alone in a channel across one link, of as many bytes as `bytes` says. */
+struct world {
+    struct engine_transfer transfers[2];
+    struct task comm[2];
+    struct engine_program programs[2];
+    struct engine_actor actors[2];
+    struct engine_member members[2];
+    struct engine_channel channels[2];
+    struct engine_path paths[2];
+    struct engine_crossing crossings[2];
+    int64_t capacities[1];
+    struct engine_system system;
+};
+
+static void world_init(struct world *world, int64_t capacity)
+{
+    *world = (struct world){.capacities = {capacity}};
+    for (uint32_t i = 0; i < 2; i++) {
+        world->transfers[i] = (struct engine_transfer){.bytes = GIGABYTE};
+        world->comm[i] = (struct task){.kind = TASK_COLLECTIVE, .transfer = i};
+        world->programs[i].tasks[COMM] = &world->comm[i];
+        world->programs[i].counts[COMM] = 1;
+        world->actors[i] = (struct engine_actor){.program = i,
+                                                 .speed = ENGINE_FULL_SPEED,
+                                                 .multiplicity = 1,
+                                                 .channels = {ENGINE_NONE, i}};
+        world->members[i] = (struct engine_member){i, COMM, 1};
+        world->channels[i] = (struct engine_channel){.kind = CHANNEL_COLLECTIVE,
+                                                     .needed = 1,
+                                                     .member_first = i,
+                                                     .member_count = 1,
+                                                     .path_first = i,
+                                                     .path_count = 1,
+                                                     .multiplicity = 1};
+        world->paths[i] = (struct engine_path){i, 1, .cap_bytes_per_s = GIGABYTE};
+        world->crossings[i] = (struct engine_crossing){0, FLUID_USAGE_ONE};
+    }
+    world->system = (struct engine_system){
+        .programs = world->programs,
+        .actors = world->actors,
+        .channels = world->channels,
+        .paths = world->paths,
+        .members = world->members,
+        .crossings = world->crossings,
+        .link_capacities = world->capacities,
+        .transfers = world->transfers,
+        .program_count = 2,
+        .actor_count = 2,
+        .channel_count = 2,
+        .member_count = 2,
+        .crossing_count = 2,
+        .link_count = 1,
+        .path_count = 2,
+        .transfer_count = 2,
+        .stream_count = STREAMS,
+        .cause_count = CAUSES,
+        .job_count = 1,
+        .launch_cause = LAUNCH,
+        .interference_cause = INTERFERENCE,
+        .end_cause = IDLE,
+    };
+    world->system.streams[COMM] = (struct engine_stream){"comm", EXPOSED, WAIT, 0};
+}
+
+static sim_time end_of(const struct engine_system *system, uint64_t seed, uint32_t number)
+{
+    struct arena *arena = arena_new();
+    struct engine_outcome outcome;
+    ensemble_run(arena, system, (struct ensemble_member){seed, number}, NULL, &outcome);
+    const sim_time end = outcome.jobs[0].end;
+    arena_free(arena);
+    return end;
+}
+
+static bool is_needed(const struct engine_system *system)
+{
+    struct arena *arena = arena_new();
+    struct engine_outcome outcome;
+    engine_run(arena, system, NULL, &outcome);
+    const bool needed = ensemble_is_needed(system, &outcome);
+    arena_free(arena);
+    return needed;
+}
+
+/* Two gigabytes over a gigabyte a second: 2 s in member 0. Another's bandwidth differs by 0.5 to 1
+ * ten-thousandth, up in odd ones, down in even ones: 2 s less or more 100 to 200 us. */
+static void a_member_differs_by_its_bandwidth_and_nothing_else(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    assert_int_equal(end_of(&world.system, 1, 0), 2000000000);
+    for (uint32_t number = 1; number < ENSEMBLE_MEMBERS; number++) {
+        const sim_time longer = end_of(&world.system, 1, number) - 2000000000;
+        assert_true(number % 2 == 0 ? longer > 0 : longer < 0);
+        assert_in_range(llabs(longer), 99000, 201000);
+    }
+}
+
+/* The seed decides, and nothing else. */
+static void a_member_is_a_function_of_the_seed(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    assert_int_equal(end_of(&world.system, 1, 3), end_of(&world.system, 1, 3));
+    assert_int_not_equal(end_of(&world.system, 1, 3), end_of(&world.system, 2, 3));
+    assert_int_not_equal(end_of(&world.system, 1, 3), end_of(&world.system, 1, 5));
+}
+
+/* On one link each flow loses a second of two to the other. On a link for both, none does; and of
+ * one program there is no second phase. */
+static void an_ensemble_needs_two_programs_that_slow_each_other(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    assert_true(is_needed(&world.system));
+    world_init(&world, 2 * (int64_t)GIGABYTE);
+    assert_false(is_needed(&world.system));
+    world_init(&world, GIGABYTE);
+    world.system.program_count = 1;
+    world.actors[1].program = 0;
+    assert_false(is_needed(&world.system));
+}
+
+/* Flows that cannot lock: every member ends where its bandwidth says, within two ten-thousandths,
+ * so nothing is told. */
+static void a_smooth_step_has_one_member(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    const struct ensemble_spread spread = ensemble_find(&world.system, 1);
+    assert_int_equal(spread.members, 1);
+    assert_int_equal(spread.median.number, 0);
+    assert_int_equal(spread.most_ns, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_differs_by_its_bandwidth_and_nothing_else),
+        cmocka_unit_test(a_member_is_a_function_of_the_seed),
+        cmocka_unit_test(an_ensemble_needs_two_programs_that_slow_each_other),
+        cmocka_unit_test(a_smooth_step_has_one_member),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
