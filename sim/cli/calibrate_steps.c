@@ -2,6 +2,7 @@
 #include "cli/calibrate_steps.h"
 
 #include "base/arena.h"
+#include "study/published_columns.h"
 #include "study/score.h"
 
 enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS };
@@ -80,7 +81,7 @@ static bool open_problem(struct steps_fit *steps)
     struct cli *cli = steps->options.cli;
     const struct fit_plan *plan = fit_plan_load(cli->arena, steps->constants_path, cli->diag);
     const struct published_table *table =
-        published_load(cli->arena, steps->options.arguments[0], cli->diag);
+        published_load_runs(cli->arena, steps->options.arguments[0], cli->diag);
     if (plan == NULL || table == NULL) {
         return false;
     }

@@ -1,6 +1,7 @@
 #include "cli/row.h"
 
 #include "base/arena.h"
+#include "study/published_columns.h"
 #include "study/published_rows.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ static const char *nearest_ids(struct arena *arena, const char *const *ids, uint
                                : text;
 }
 
-/* The first row of that id; row_count, with a message, when there is none. */
+/* The row of that id; row_count, with a message, when there is none. */
 static uint32_t find_row(const struct options *options, const struct published_table *table)
 {
     struct cli *cli = options->cli;
@@ -92,9 +93,8 @@ static void tell_skipped(const struct options *options, const struct published_t
 struct scenario *row_load(const struct options *options, const char *path)
 {
     struct cli *cli = options->cli;
-    const struct published_table *table = published_load(cli->arena, path, cli->diag);
-    if (table == NULL ||
-        !published_has_columns(table, published_columns, PUBLISHED_COLUMN_COUNT, cli->diag)) {
+    const struct published_table *table = published_load_runs(cli->arena, path, cli->diag);
+    if (table == NULL) {
         return NULL;
     }
     const uint32_t row = find_row(options, table);

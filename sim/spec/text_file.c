@@ -223,6 +223,9 @@ bool text_span_number(struct text_span span, double *value)
     }
     memcpy(text, span.begin, length);
     text[length] = '\0';
+    if (strspn(text, "0123456789+-.eE") != length) {
+        return false; /* hexadecimal, infinite, blanks before it: strtod takes them */
+    }
     char *end = NULL;
     const double number = strtod(text, &end);
     if (end != text + length || !isfinite(number)) {

@@ -60,7 +60,7 @@ bool text_span_is_word(struct text_span span, const char *word);     /* it does 
 const char *text_span_find(struct text_span span, const char *part); /* NULL: not in it */
 char *text_span_copy(struct arena *arena, struct text_span span);
 
-/* The whole span as a count of at most 15 digits, or as a finite number. */
+/* The whole span as a count of at most 15 digits, or as a finite decimal number. */
 bool text_span_count(struct text_span span, int64_t *value);
 bool text_span_number(struct text_span span, double *value);
 

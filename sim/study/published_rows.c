@@ -5,6 +5,7 @@
  * of a stage, at most 4; network the platform's.
  */
 #include "study/published_rows.h"
+#include "study/published_columns.h"
 #include "study/published_recipes.h"
 #include "study/published_words.h"
 
@@ -90,6 +91,17 @@ static bool is_catalogued(const struct maker *maker, enum catalogue_kind kind, c
 static bool is_word(const struct maker *maker, const char *column, const char *wanted)
 {
     return strcmp(word(maker, column), wanted) == 0;
+}
+
+static bool is_true(const struct maker *maker, const char *column)
+{
+    return published_truth(maker->table, maker->row, column) == PUBLISHED_TRUE;
+}
+
+/* Blank is not stated. */
+static bool is_false(const struct maker *maker, const char *column)
+{
+    return published_truth(maker->table, maker->row, column) == PUBLISHED_FALSE;
 }
 
 static bool begins(const char *text, const char *with)
@@ -197,9 +209,9 @@ static const struct family_row *family_of(struct maker *maker)
 {
     const char *name = word(maker, "family");
     if (name[0] == '\0') {
-        name = count_of(maker, "experts", 0) > 0  ? "moe"
-               : is_word(maker, "gated_ffn", "1") ? "llama"
-                                                  : "gpt";
+        name = count_of(maker, "experts", 0) > 0 ? "moe"
+               : is_true(maker, "gated_ffn")     ? "llama"
+                                                 : "gpt";
         fill(maker, arena_printf(maker->arena, "family %s", name));
     }
     return family_named(maker, name);
@@ -270,7 +282,7 @@ static int64_t ffn_of(struct maker *maker, int64_t hidden)
     if (stated > 0) {
         return stated;
     }
-    if (is_word(maker, "gated_ffn", "1")) {
+    if (is_true(maker, "gated_ffn")) {
         skip(maker, "ffn_hidden is blank");
     }
     fill(maker, arena_printf(maker->arena, "ffn_hidden %lld", (long long)(4 * hidden)));
@@ -305,10 +317,10 @@ static void put_model(struct maker *maker)
         (long long)count_of(maker, "kv_heads", heads), (long long)need_count(maker, "vocab"),
         (long long)need_count(maker, "seq_len"));
     put(maker, "  mlp: %s\n  norm: %s\n  positions: %s\n  biases: %s\n",
-        is_word(maker, "gated_ffn", "1") ? "swiglu" : "gelu", family->norm, family->positions,
+        is_true(maker, "gated_ffn") ? "swiglu" : "gelu", family->norm, family->positions,
         family->has_biases ? "true" : "false");
     put(maker, "  tied_embeddings: %s\n  dropout: %s\n",
-        is_word(maker, "tied_embeddings", "1") ? "true" : "false", has_dropout ? "true" : "false");
+        is_true(maker, "tied_embeddings") ? "true" : "false", has_dropout ? "true" : "false");
     put_experts(maker);
 }
 
@@ -404,12 +416,12 @@ static void put_torchtitan(struct maker *maker)
     if (!is_framework(maker, "torchtitan")) {
         return;
     }
-    if (is_word(maker, "torch_compile", "0") && !is_word(maker, "precision", "fp8")) {
+    if (is_false(maker, "torch_compile") && !is_word(maker, "precision", "fp8")) {
         set(maker, "software.fusion.bias_activation=false");
         set(maker, "software.fusion.dropout_add=false");
         set(maker, "software.fusion.norm=false");
     }
-    if (is_word(maker, "async_tp", "0") && tp > 1) {
+    if (is_false(maker, "async_tp") && tp > 1) {
         set(maker, "software.overlap.tp_backward=false");
     }
     if (is_word(maker, "fp8_recipe", "rowwise")) {
@@ -443,7 +455,7 @@ static void put_software(struct maker *maker)
     put_torchtitan(maker);
     put_llm_foundry(maker);
     const struct source_row *source = source_of(maker);
-    if (is_word(maker, "flash_attention", "0")) {
+    if (is_false(maker, "flash_attention")) {
         set(maker, "software.attention=unfused");
     } else if (word(maker, "flash_attention")[0] == '\0' && source != NULL &&
                source->attention != NULL) {
@@ -552,9 +564,8 @@ static void put_zero(struct maker *maker, int64_t pp)
 /* Blank: with tensor parallelism, from 2023 on. */
 static bool has_sequence_parallelism(struct maker *maker, int64_t tp)
 {
-    const char *text = word(maker, "sequence_parallel");
-    if (text[0] != '\0' || tp == 1) {
-        return tp > 1 && strcmp(text, "1") == 0;
+    if (word(maker, "sequence_parallel")[0] != '\0' || tp == 1) {
+        return tp > 1 && is_true(maker, "sequence_parallel");
     }
     const bool is_late = year_of(maker) >= 2023;
     fill(maker, is_late ? "sequence parallelism" : "no sequence parallelism");
@@ -589,12 +600,16 @@ static void put_exchange(struct maker *maker)
     const bool is_stated = word(maker, "overlap_experts")[0] != '\0';
     const bool is_flexible = is_word(maker, "moe_dispatcher", "hybridep") ||
                              is_word(maker, "moe_dispatcher", "deepep") ||
+                             is_word(maker, "moe_dispatcher", "flex") ||
                              strstr(word(maker, "notes"), "HybridEP dispatcher") != NULL;
+    if (is_word(maker, "moe_dispatcher", "allgather")) {
+        fill(maker, "exchange alltoall for allgather");
+    }
     if (recipe != NULL && !is_stated ? recipe->sends_tokens : is_flexible) {
         set(maker, "software.experts.exchange=tokens");
     }
     const bool is_noted = strstr(word(maker, "notes"), "EP overlap enabled") != NULL;
-    if (is_stated        ? is_word(maker, "overlap_experts", "1")
+    if (is_stated        ? is_true(maker, "overlap_experts")
         : recipe != NULL ? recipe->overlaps_experts
                          : is_noted) {
         put(maker, "  overlap_experts: true\n");
@@ -748,7 +763,7 @@ static void put_optimizer(struct maker *maker)
         put(maker, "optimizer: {%s%s%s}\n", gradients,
             gradients[0] != '\0' && moments[0] != '\0' ? ", " : "", moments);
     }
-    if (is_word(maker, "token_drop", "1")) {
+    if (is_true(maker, "token_drop")) {
         put(maker, "routing: {capacity_factor: 1.0}\n");
     }
 }
@@ -762,6 +777,28 @@ static void put_offload(struct maker *maker)
     } else if (begins(what, "optimizer")) {
         put(maker, "offload: {optimizer: 100 %%}\n");
     }
+}
+
+/* NVIDIA's word for the projection behind attention is proj. */
+static void put_lora(struct maker *maker)
+{
+    const int64_t rank = count_of(maker, "lora_rank", 0);
+    if (rank == 0) {
+        return;
+    }
+    const char *at = word(maker, "lora_targets");
+    const char *targets = "";
+    while (*at != '\0') {
+        const size_t length = strcspn(at, "+");
+        const bool is_short = length == strlen("proj") && begins(at, "proj");
+        targets = arena_printf(maker->arena, "%s%s%.*s%s", targets, targets[0] == '\0' ? "" : ", ",
+                               (int)length, at, is_short ? "ection" : "");
+        at += length + (at[length] == '+' ? 1 : 0);
+    }
+    if (targets[0] == '\0') {
+        skip(maker, "lora_targets is blank");
+    }
+    put(maker, "lora: {rank: %lld, targets: [%s]}\n", (long long)rank, targets);
 }
 
 struct published_scenario published_scenario(struct arena *arena,
@@ -795,6 +832,7 @@ struct published_scenario published_scenario(struct arena *arena,
     put_recompute(&maker);
     put_optimizer(&maker);
     put_offload(&maker);
+    put_lora(&maker);
     const char **sets = arena_array(arena, SETS_MAX, sizeof *sets);
     for (uint32_t i = 0; i < maker.set_count; i++) {
         sets[i] = maker.sets[i];

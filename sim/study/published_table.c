@@ -215,6 +215,7 @@ const struct published_table *published_load(struct arena *arena, const char *pa
         read_row(&reader, table);
     }
     table->columns = reader.fields;
+    table->titles = reader.begins;
     table->fields = reader.fields + table->column_count;
     table->begins = reader.begins + table->column_count;
     table->problems = reader.problems;
@@ -278,4 +279,9 @@ struct place published_place(const struct published_table *table, uint32_t row, 
     const bool is_problem = i == table->column_count && table->problems[row].what != NULL;
     return text_file_place(&table->file,
                            is_problem ? table->problems[row].at : table->begins[field]);
+}
+
+struct place published_column_place(const struct published_table *table, uint32_t column)
+{
+    return text_file_place(&table->file, table->titles[column]);
 }

@@ -26,6 +26,7 @@ struct published_problem {
 struct published_table {
     const char *path;
     const char *const *columns; /* names, from the first line */
+    const char *const *titles;  /* where each begins in the file */
     uint32_t column_count;
     const char *const *fields;                /* [row * column_count + column]; "" where blank */
     const char *const *begins;                /* where each field begins in the file */
@@ -52,5 +53,8 @@ bool published_number(const struct published_table *table, uint32_t row, const c
 /* Where a field stands in the file; of a column that is not there ("" too): where the row does, or
  * its problem. */
 struct place published_place(const struct published_table *table, uint32_t row, const char *column);
+
+/* Where a column's name stands in the first line. */
+struct place published_column_place(const struct published_table *table, uint32_t column);
 
 #endif

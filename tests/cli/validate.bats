@@ -98,6 +98,25 @@ YAML
     done
 }
 
+# GPT-3's attention is unfused without, and tp splits the norms with: both show in the step.
+@test "truth has one vocabulary, and what is misspelt is not taken for blank" {
+    step() { # FLASH SEQUENCE_PARALLEL
+        printf '%s\n%s\n' \
+            id,model_name,framework,gpu,gpus,precision,tp,pp,seq_len,global_batch_sequences,measured_step_s,flash_attention,sequence_parallel \
+            "one,llama3-8b,megatron,h100-sxm5-80gb,8,bf16,2,1,4096,8,,$1,$2" > "$work/one.csv"
+        "$STOKER" validate "$work/one.csv" --json | python3 -c \
+            'import json, sys; print(json.load(sys.stdin)["rows"][0]["predicted_step_s"])'
+    }
+    [ "$(step false 1)" = "$(step 0 true)" ]
+    [ "$(step No Yes)" = "$(step 0 1)" ]
+    [ "$(step TRUE FALSE)" = "$(step 1 0)" ]
+    [ "$(step 0 1)" != "$(step 1 1)" ]
+    [ "$(step 1 0)" != "$(step 1 1)" ]
+    run "$STOKER" run tests/bad_input/validate/wrong_words.csv --row good --no-db
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"wrong_words.csv:9:68: error: flash_attention 'flase' is not known"* ]]
+}
+
 @test "wrong rows are counted, the others scored" {
     run --separate-stderr "$STOKER" validate tests/bad_input/validate/wrong_rows.csv --json
     [ "$status" -eq 0 ]
