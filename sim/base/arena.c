@@ -5,8 +5,13 @@
  * their number stays small. A fresh block comes from calloc, whose pages cost
  * nothing until they are touched; only a block that was used before is
  * cleared by hand, piece by piece as it is handed out again.
+ *
+ * For the address sanitizer everything in a block is poison but the pieces that were handed out;
+ * before each lies a gap (base/poison.h), after the last one the rest of the block.
  */
 #include "base/arena.h"
+
+#include "base/poison.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,6 +83,7 @@ static struct block *block_new(struct arena *arena, size_t size_bytes)
         out_of_memory(size_bytes);
     }
     block->size_bytes = block_bytes;
+    poison(block->memory, block_bytes);
     arena->held_bytes += block_bytes;
     return block;
 }
@@ -119,16 +125,18 @@ void *arena_alloc(struct arena *arena, size_t size_bytes)
         out_of_memory(size_bytes);
     }
     const size_t rounded_bytes = (size_bytes + alignment - 1) / alignment * alignment;
-    if (arena->current == NULL || block_room(arena->current) < rounded_bytes) {
-        open_block(arena, rounded_bytes);
+    const size_t taken_bytes = POISON_GAP_BYTES + rounded_bytes;
+    if (arena->current == NULL || block_room(arena->current) < taken_bytes) {
+        open_block(arena, taken_bytes);
     }
     struct block *block = arena->current;
-    sim_assert(block_room(block) >= rounded_bytes);
-    char *memory = (char *)block->memory + block->used_bytes;
-    block->used_bytes += rounded_bytes;
+    sim_assert(block_room(block) >= taken_bytes);
+    char *memory = (char *)block->memory + block->used_bytes + POISON_GAP_BYTES;
+    block->used_bytes += taken_bytes;
     arena->used_bytes += size_bytes;
+    unpoison(memory, size_bytes);
     if (block->is_recycled) {
-        memset(memory, 0, rounded_bytes);
+        memset(memory, 0, size_bytes);
     }
     return memory;
 }
@@ -154,6 +162,7 @@ void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_
     void *grown = arena_array(arena, count, element_bytes);
     if (*capacity > 0) {
         memcpy(grown, old, *capacity * element_bytes);
+        poison(old, *capacity * element_bytes); /* a stale copy from now on */
     }
     *capacity = count;
     return grown;
@@ -199,6 +208,7 @@ void arena_reset(struct arena *arena)
     for (struct block *block = arena->first; block != NULL; block = block->next) {
         block->is_recycled = block->is_recycled || block->used_bytes > 0;
         block->used_bytes = 0;
+        poison(block->memory, block->size_bytes);
     }
     arena->current = arena->first;
     arena->used_bytes = 0;

@@ -11,7 +11,9 @@
  *     ...
  *     arena_free(arena);
  *
- * Memory is zeroed and aligned for any type. Nothing is freed singly.
+ * Memory is zeroed and aligned for any type. Nothing is freed singly. In a build with the address
+ * sanitizer a touch beyond a piece, of a piece after a reset, or of an array's contents before it
+ * grew, ends the program.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H

@@ -1,11 +1,15 @@
-/* Arenas: zeroed and aligned memory, growth, reuse after a reset. */
+/* Arenas: zeroed and aligned memory, growth, reuse after a reset; poison for the sanitizer. */
 #include "base/arena.h"
+
+#include "base/poison.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -137,6 +141,79 @@ static void texts_are_copied_and_printed(void **state)
     assert_string_equal(arena_printf(*state, "%s has %d", "tp", 8), "tp has 8");
 }
 
+/* ---- what the address sanitizer sees; only in its builds (make asan) ---- */
+
+/* Three pieces in one block. The middle one has 5 bytes of the 16 that it occupies, so byte 5
+ * lies in its own rounding; 16 is the first byte behind that, -1 the last byte before it. */
+enum { PIECE_BYTES = 5, AFTER_RESET = 1000, AFTER_GROWTH };
+
+static void touch(struct arena *arena, long offset)
+{
+    arena_alloc(arena, 100);
+    char *memory = arena_alloc(arena, PIECE_BYTES);
+    arena_alloc(arena, 100);
+    size_t capacity = PIECE_BYTES;
+    switch (offset) {
+    case AFTER_RESET:
+        arena_reset(arena);
+        offset = 0;
+        break;
+    case AFTER_GROWTH:
+        arena_grow(arena, memory, &capacity, PIECE_BYTES + 1, 1);
+        offset = 0;
+        break;
+    default:
+        break;
+    }
+    *(volatile char *)(memory + offset) = 1;
+}
+
+/* What a child says on stderr that touches the piece at an offset; NULL when it ends well. */
+static const char *report_of(struct arena *arena, long offset)
+{
+    static const size_t REPORT_BYTES = 200;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        touch(arena, offset);
+        _exit(0);
+    }
+    close(ends[1]);
+    char *report = arena_alloc(arena, REPORT_BYTES + 1);
+    size_t length = 0;
+    for (ssize_t count = 1; count > 0;) {
+        char more[512];
+        count = read(ends[0], more, sizeof more);
+        for (ssize_t i = 0; i < count && length < REPORT_BYTES; i++) {
+            report[length++] = more[i];
+        }
+    }
+    close(ends[0]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NULL : report;
+}
+
+static void the_sanitizer_sees_a_touch_outside_a_piece(void **state)
+{
+    if (!POISON_IS_ON) {
+        skip(); /* nothing is poisoned in this build */
+    }
+    for (long offset = 0; offset < PIECE_BYTES; offset++) {
+        assert_null(report_of(*state, offset));
+    }
+    static const long wrong[] = {PIECE_BYTES, PIECE_BYTES + 1, 16,          100, -1, -16,
+                                 -100,        AFTER_RESET,     AFTER_GROWTH};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *report = report_of(*state, wrong[i]);
+        assert_non_null(report);
+        assert_non_null(strstr(report, "AddressSanitizer: use-after-poison"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +232,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks_are_found_again_after_a_reset_in_any_order,
                                         make_arena, end_arena),
         cmocka_unit_test_setup_teardown(texts_are_copied_and_printed, make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(the_sanitizer_sees_a_touch_outside_a_piece, make_arena,
+                                        end_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
