@@ -39,9 +39,20 @@ static void add_gbps(struct listing *listing, double bytes_per_s)
     listing_number(listing, bytes_per_s, number_gbps(listing->arena, bytes_per_s));
 }
 
+/* An empty list tells where it looked: nothing at all is no answer. */
+static const char **names_in(const struct parts *parts, const char *folder, uint32_t *count)
+{
+    const char **names = catalogue_list(parts->arena, parts->catalogue, folder, count);
+    if (*count == 0) {
+        diag_add(parts->diag, DIAG_WARNING, NULL, "the catalogue has no %s; looked for in %s",
+                 folder, catalogue_sought(parts->arena, parts->catalogue, folder));
+    }
+    return names;
+}
+
 static const char **names_of(const struct parts *parts, enum catalogue_kind kind, uint32_t *count)
 {
-    return catalogue_list(parts->arena, parts->catalogue, catalogue_folders[kind], count);
+    return names_in(parts, catalogue_folders[kind], count);
 }
 
 /* ---- models and GPUs ------------------------------------------------------------------- */
@@ -297,7 +308,7 @@ void catalogue_view_scenarios(const struct parts *parts, struct listing *listing
     };
     add_columns(listing, heads, sizeof heads / sizeof *heads);
     uint32_t count = 0;
-    const char **names = catalogue_list(parts->arena, parts->catalogue, SCENARIO_FOLDER, &count);
+    const char **names = names_in(parts, SCENARIO_FOLDER, &count);
     for (uint32_t i = 0; i < count; i++) {
         const char *path =
             catalogue_find(parts->arena, parts->catalogue, SCENARIO_FOLDER, names[i]);

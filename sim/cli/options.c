@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void options_init(struct options *options, struct cli *cli)
 {
@@ -29,8 +30,9 @@ enum {
 static const struct argp_option general_list[] = {
     {"json", KEY_JSON, NULL, 0, "One JSON document instead of text", 0},
     {"catalogue", KEY_CATALOGUE, "DIR", 0,
-     "Look for models/ and topologies/ in DIR first, then in $STOKER_PATH, here, and where stoker "
-     "is installed",
+     "Look for models/ and topologies/ in DIR first, then in $STOKER_PATH, here, beside the "
+     "program, "
+     "and where stoker is installed",
      0},
     {"quiet", 'q', NULL, 0, "No notes, warnings or progress", 0},
     {"verbose", 'v', NULL, 0, "Say where things are looked for", 0},
@@ -225,12 +227,26 @@ error_t options_parse_common(int key, char *argument, struct argp_state *state,
     }
 }
 
+static bool is_same_directory(const char *one, const char *other)
+{
+    struct stat a;
+    struct stat b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 static void note_directory(const struct options *options, struct catalogue *catalogue,
                            const char *directory)
 {
     if (directory == NULL || directory[0] == '\0') {
         return;
     }
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        if (is_same_directory(catalogue->directories[i], directory)) {
+            return; /* in a checkout, "here" is beside the program */
+        }
+    }
+    sim_assert(catalogue->count < CATALOGUE_DIRECTORIES_MAX);
     catalogue->directories[catalogue->count++] = directory;
     if (options->is_verbose) {
         diag_add(options->cli->diag, DIAG_NOTE, NULL, "models and topologies are looked for in %s",
@@ -244,6 +260,12 @@ struct catalogue options_catalogue(const struct options *options)
     note_directory(options, &catalogue, options->catalogue_directory);
     note_directory(options, &catalogue, getenv("STOKER_PATH"));
     note_directory(options, &catalogue, ".");
+    struct arena *arena = options->cli->arena;
+    const char *program = stoker_program_dir(arena);
+    if (program != NULL) {
+        note_directory(options, &catalogue, program);
+        note_directory(options, &catalogue, arena_printf(arena, "%s/../share/stoker", program));
+    }
     note_directory(options, &catalogue, stoker_data_dir());
     return catalogue;
 }

@@ -70,7 +70,8 @@ int64_t options_count(const char *text, int64_t max, struct argp_state *state);
 error_t options_parse_common(int key, char *argument, struct argp_state *state,
                              const struct options_rule *rule);
 
-/* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, as installed. */
+/* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
+ * checkout), in the share/ of its prefix, as installed. */
 struct catalogue options_catalogue(const struct options *options);
 
 struct study_base options_study_base(const struct options *options,

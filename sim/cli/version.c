@@ -1,6 +1,11 @@
 #include "cli/version.h"
 
+#include "base/arena.h"
 #include "out/version.h" /* the compiler complains when it differs from the Makefile's VERSION */
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
 
 /* The Makefile gives both; an editor or a lint tool that reads this file alone does not. */
 #ifndef STOKER_DATA_DIR
@@ -25,4 +30,20 @@ const char *stoker_build(void)
 const char *stoker_data_dir(void)
 {
     return STOKER_DATA_DIR;
+}
+
+const char *stoker_program_dir(struct arena *arena)
+{
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length <= 0 || length == (ssize_t)sizeof path) {
+        return NULL; /* no /proc, or a path that was cut off */
+    }
+    char *directory = arena_strndup(arena, path, (size_t)length);
+    char *slash = strrchr(directory, '/');
+    if (slash == NULL) {
+        return NULL;
+    }
+    slash[slash == directory ? 1 : 0] = '\0';
+    return directory;
 }

@@ -3,8 +3,10 @@
 #include "base/arena.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool path_make_directories(struct arena *arena, const char *path, struct diag *diag)
 {
@@ -24,4 +26,13 @@ bool path_make_directories(struct arena *arena, const char *path, struct diag *d
         *slash = '/';
     }
     return true;
+}
+
+const char *path_whole(struct arena *arena, const char *path)
+{
+    char current[PATH_MAX];
+    if (path[0] == '/' || getcwd(current, sizeof current) == NULL) {
+        return path;
+    }
+    return arena_printf(arena, "%s/%s", current, path);
 }

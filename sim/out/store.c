@@ -66,6 +66,14 @@ static bool create_tables(struct store *store, struct diag *diag)
     return sql_run(store, application_id, diag) && sql_run(store, schema, diag);
 }
 
+/* Its whole path: the default name is relative, and who works elsewhere than usual gets a second
+ * results file there. */
+static void note_new_file(const struct store *store, struct diag *diag)
+{
+    diag_add(diag, DIAG_NOTE, NULL, "results are stored in a new file, %s",
+             path_whole(store->arena, store->path));
+}
+
 /* Another process may create the tables at the same time: whoever has the lock looks again. */
 static bool initialise(struct store *store, struct identity *identity, struct diag *diag)
 {
@@ -73,10 +81,17 @@ static bool initialise(struct store *store, struct identity *identity, struct di
         return false;
     }
     bool is_good = read_identity(store, identity, diag);
-    if (is_good && is_empty(identity)) {
+    const bool is_ours = is_good && is_empty(identity);
+    if (is_ours) {
         is_good = create_tables(store, diag);
     }
-    return sql_finish(store, is_good, diag) && read_identity(store, identity, diag);
+    if (!sql_finish(store, is_good, diag)) {
+        return false;
+    }
+    if (is_ours) {
+        note_new_file(store, diag);
+    }
+    return read_identity(store, identity, diag);
 }
 
 static bool check_identity(const struct store *store, const struct identity *identity,

@@ -121,6 +121,17 @@ const char **catalogue_list(struct arena *arena, const struct catalogue *catalog
     return list.items;
 }
 
+const char *catalogue_sought(struct arena *arena, const struct catalogue *catalogue,
+                             const char *kind)
+{
+    const char *sought = "";
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        sought = arena_printf(arena, "%s%s%s/%s", sought, i > 0 ? ", " : "",
+                              catalogue->directories[i], kind);
+    }
+    return sought;
+}
+
 /* ---- opening what a scenario refers to ---- */
 
 /* One reference on its way to a file. */
@@ -141,7 +152,12 @@ static void help_with_names(const struct reference *reference, const char *rule)
     const char **names =
         catalogue_list(arena, reference->catalogue, catalogue_folders[reference->kind], &count);
     if (count == 0) {
-        diag_help(reference->diag, "%sthe catalogue has no %s", rule, key);
+        diag_help(
+            reference->diag,
+            "%sthe catalogue has no %s; looked for in %s; --catalogue or STOKER_PATH names "
+            "the folder of models/ and topologies/",
+            rule, key,
+            catalogue_sought(arena, reference->catalogue, catalogue_folders[reference->kind]));
         return;
     }
     const char *nearest = diag_nearest(reference->node->text, names, count);

@@ -12,9 +12,11 @@
 
 #include "spec/doc.h"
 
+enum { CATALOGUE_DIRECTORIES_MAX = 6 };
+
 /* Where catalogue files are looked for, in order; each holds models/ and topologies/. */
 struct catalogue {
-    const char *directories[4];
+    const char *directories[CATALOGUE_DIRECTORIES_MAX];
     uint32_t count;
 };
 
@@ -42,6 +44,11 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
 /* Names of all files of a kind, sorted, each once. */
 const char **catalogue_list(struct arena *arena, const struct catalogue *catalogue,
                             const char *kind, uint32_t *count);
+
+/* Each place where files of a kind were looked for, "./models/gpus, /usr/...": for a message that
+ * there is none. */
+const char *catalogue_sought(struct arena *arena, const struct catalogue *catalogue,
+                             const char *kind);
 
 /* The mapping that `reference` stands for: a mapping is itself; a text is a
  * name or a path, and its file is read. A path is looked for beside the file

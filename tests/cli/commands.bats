@@ -113,12 +113,3 @@ setup() {
     [ "$status" -eq 0 ]
     [[ "$output" == *'"schema": "stoker.explain/1"'* ]]
 }
-
-@test "the catalogue is found through --catalogue and STOKER_PATH" {
-    root=$PWD
-    cd "$BATS_TEST_TMPDIR"
-    run "$STOKER" run "$root/scenarios/quickstart.yaml" --no-db
-    [ "$status" -eq 3 ] || skip "a catalogue is installed"
-    "$STOKER" run "$root/scenarios/quickstart.yaml" --no-db --catalogue "$root" > /dev/null
-    STOKER_PATH=$root "$STOKER" run "$root/scenarios/quickstart.yaml" --no-db > /dev/null
-}

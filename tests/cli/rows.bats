@@ -115,6 +115,8 @@ PY
     mkdir -p "$work/empty"
     cp -r models topologies "$work/empty"
     rm "$work/empty/models/validated.csv"
+    cp "$STOKER" "$work/stoker" # alone: beside its folder's catalogue it would find that one
+    STOKER=$work/stoker
     here=$PWD
     cd "$work/empty"
     run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
