@@ -1,6 +1,7 @@
 /* What a calibration found: as a library, as a table, as JSON. */
 #include "cli/calibrate.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "cli/listing.h"
 #include "cli/numbers.h"
@@ -155,8 +156,9 @@ static void print_unknown_json(struct json *json, const char *key,
     json_number(json, "value", is_slowness ? 1.0 / group->value[unknown] : group->value[unknown]);
     json_bool(json, "is_fitted", group->is_fitted && group->is_free[unknown]);
     json_bool(json, "is_at_limit", group->is_fitted && group->is_held[unknown]);
-    json_number(json, "standard_error",
-                is_slowness ? efficiency_error(group, unknown) : group->error[unknown]);
+    const double error = is_slowness ? efficiency_error(group, unknown) : group->error[unknown];
+    const bool is_fitted = group->is_fitted && group->is_free[unknown];
+    json_number_or_null(json, "standard_error", is_fitted ? error : ABSENT);
     json_object_close(json);
 }
 
@@ -168,15 +170,15 @@ static void print_group_json(struct json *json, const struct calibration_group *
     json_text(json, "protocol", protocol_name(group));
     json_integer(json, "points", group->points);
     json_bool(json, "is_fitted", group->is_fitted);
-    json_text(json, "reason", group->reason != NULL && !group->is_fitted ? group->reason : "");
+    json_text_or_null(json, "reason", group->is_fitted ? NULL : group->reason);
     print_unknown_json(json, "base_s", group, UNKNOWN_BASE);
     print_unknown_json(json, "nvlink_s", group, UNKNOWN_NVLINK);
     print_unknown_json(json, "network_s", group, UNKNOWN_NETWORK);
     print_unknown_json(json, "efficiency_one_node", group, UNKNOWN_SLOWNESS);
     print_unknown_json(json, "efficiency_two_nodes", group, UNKNOWN_SLOWNESS + SPAN_TWO_NODES);
     print_unknown_json(json, "efficiency_many_nodes", group, UNKNOWN_SLOWNESS + SPAN_MANY_NODES);
-    json_number(json, "median_error", group->median);
-    json_number(json, "p90_error", group->p90);
+    json_number_or_null(json, "median_error", group->is_fitted ? group->median : ABSENT);
+    json_number_or_null(json, "p90_error", group->is_fitted ? group->p90 : ABSENT);
     json_object_close(json);
 }
 
@@ -184,8 +186,9 @@ static void print_errors_json(struct json *json, const char *key, const struct c
 {
     json_object_open(json, key);
     json_integer(json, "points", errors->count);
-    json_number(json, "median", errors->median);
-    json_number(json, "p90", errors->p90);
+    const bool has_points = errors->count > 0;
+    json_number_or_null(json, "median", has_points ? errors->median : ABSENT);
+    json_number_or_null(json, "p90", has_points ? errors->p90 : ABSENT);
     json_object_close(json);
 }
 

@@ -271,11 +271,12 @@ static bool parse_operation(struct request *request)
 
 /* ---- output ------------------------------------------------------------------------- */
 
+/* NULL: none. */
 static const char *bottleneck_of(const struct fabric_setting *setting,
                                  const struct transfer_quote *quote)
 {
     return quote->bottleneck == ENGINE_NONE
-               ? ""
+               ? NULL
                : fabric_link_name(setting->transfer.arena, &setting->fabric, quote->bottleneck);
 }
 
@@ -311,7 +312,8 @@ static void print_text(const struct request *request, const struct fabric_settin
             table_cell(table, rows[i].has_sends ? "%.2f" : "none",
                        sim_time_to_s(rows[i].sends.end) * 1e6);
         }
-        table_cell(table, "%s", bottleneck_of(setting, quote));
+        const char *bottleneck = bottleneck_of(setting, quote);
+        table_cell(table, "%s", bottleneck != NULL ? bottleneck : "-");
     }
     table_print(table, stdout);
     for (uint32_t i = 0; i < request->size_count; i++) {
@@ -344,7 +346,7 @@ static void print_json(const struct request *request, const struct fabric_settin
         json_number(&json, "busbw_bytes_per_s", outcome->busbw_bytes_per_s);
         json_text(&json, "algorithm", collective_algorithm_names[outcome->quote.algorithm]);
         json_text(&json, "protocol", collective_protocol_names[outcome->quote.protocol]);
-        json_text(&json, "bottleneck", bottleneck_of(setting, &outcome->quote));
+        json_text_or_null(&json, "bottleneck", bottleneck_of(setting, &outcome->quote));
         json_number(&json, "latency_s", outcome->quote.latency_s);
         json_integer(&json, "phases", outcome->quote.phase_count);
         json_bool(&json, "extrapolated", outcome->quote.is_extrapolated);

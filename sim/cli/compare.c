@@ -3,6 +3,7 @@
 #include "cli/points.h"
 #include "cli/session.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <inttypes.h>
@@ -29,6 +30,8 @@ static const struct argp parser = {
 
 /* ---- each by itself -------------------------------------------------------------------- */
 
+enum { RUN_COLUMNS = 4 };
+
 /* What is worth a column. */
 struct columns {
     bool has_runs;
@@ -44,13 +47,27 @@ static struct columns columns_of(const struct session *session)
     return columns;
 }
 
+static void add_run(struct arena *arena, const struct store_row *row, struct table *table)
+{
+    if (is_absent(row->days)) {
+        for (uint32_t i = 0; i < RUN_COLUMNS; i++) {
+            table_cell(table, "-");
+        }
+        return;
+    }
+    table_cell(table, "%.1f", row->days);
+    table_cell(table, "%s", number_short(arena, row->gpu_hours));
+    table_cell(table, "%s", number_short(arena, row->cost_usd));
+    table_cell(table, "%.0f", row->energy_kwh / 1000);
+}
+
 static void add_absolute(struct arena *arena, const struct store_row *row, struct columns columns,
                          struct table *table)
 {
     table_cell(table, "%s", row->label);
     if (!points_is_good(row)) {
         const uint32_t blanks =
-            5U + (columns.has_runs ? 4U : 0U) + (columns.has_pipelines ? 1U : 0U);
+            5U + (columns.has_runs ? RUN_COLUMNS : 0U) + (columns.has_pipelines ? 1U : 0U);
         for (uint32_t i = 0; i < blanks; i++) {
             table_cell(table, "-");
         }
@@ -66,10 +83,7 @@ static void add_absolute(struct arena *arena, const struct store_row *row, struc
     }
     table_cell(table, "%.1f", row->memory_peak_bytes / 1e9);
     if (columns.has_runs) {
-        table_cell(table, "%.1f", row->days);
-        table_cell(table, "%s", number_short(arena, row->gpu_hours));
-        table_cell(table, "%s", number_short(arena, row->cost_usd));
-        table_cell(table, "%.0f", row->energy_kwh / 1000);
+        add_run(arena, row, table);
     }
     table_cell(table, "%s", row->bound_by);
 }
@@ -106,7 +120,7 @@ static void print_absolute(const struct session *session)
 struct change {
     double speed_up;   /* tokens/s of the whole cluster, over the first's */
     double per_gpu;    /* the same per GPU */
-    double cost_ratio; /* 0: one of them has no run */
+    double cost_ratio; /* ABSENT: one of them has no run */
     double energy_ratio;
     enum cause cause; /* whose seconds per step changed most */
     double cause_s;   /* by how much; below 0: shorter */
@@ -114,7 +128,7 @@ struct change {
 
 static double ratio(double value, double first)
 {
-    return first > 0 ? value / first : 0;
+    return first > 0 ? value / first : ABSENT; /* also where one of them is */
 }
 
 static struct change change_of(const struct store_row *first, const struct store_row *row)
@@ -136,6 +150,15 @@ static struct change change_of(const struct store_row *first, const struct store
     return change;
 }
 
+static void add_ratio(double value, struct table *table)
+{
+    if (is_absent(value)) {
+        table_cell(table, "-");
+    } else {
+        table_cell(table, "%.2f x", value);
+    }
+}
+
 static void add_relative(const struct store_row *first, const struct store_row *row, bool has_runs,
                          struct table *table)
 {
@@ -144,8 +167,8 @@ static void add_relative(const struct store_row *first, const struct store_row *
     table_cell(table, "%.2f x", change.speed_up);
     table_cell(table, "%.2f x", change.per_gpu);
     if (has_runs) {
-        table_cell(table, "%.2f x", change.cost_ratio);
-        table_cell(table, "%.2f x", change.energy_ratio);
+        add_ratio(change.cost_ratio, table);
+        add_ratio(change.energy_ratio, table);
     }
     if (change.cause_s < 0 || change.cause_s > 0) {
         table_cell(table, "%s %+.3g s", cause_titles[change.cause], change.cause_s);
@@ -161,7 +184,7 @@ static void print_relative(const struct session *session)
         printf("\nThe first has no result to compare with.\n");
         return;
     }
-    const bool has_runs = first->days > 0;
+    const bool has_runs = !is_absent(first->days);
     struct arena *arena = session->options.cli->arena;
     struct table *table = table_new(arena);
     table_column(table, arena_printf(arena, "against %s", first->label), TABLE_LEFT);
@@ -190,8 +213,8 @@ static void put_change(struct json *json, const struct change *change)
     json_object_open(json, "against_first");
     json_number(json, "speed_up", change->speed_up);
     json_number(json, "speed_up_per_gpu", change->per_gpu);
-    json_number(json, "cost_ratio", change->cost_ratio);
-    json_number(json, "energy_ratio", change->energy_ratio);
+    json_number_or_null(json, "cost_ratio", change->cost_ratio);
+    json_number_or_null(json, "energy_ratio", change->energy_ratio);
     json_text(json, "largest_change", cause_names[change->cause]);
     json_number(json, "largest_change_s", change->cause_s);
     json_object_close(json);
@@ -211,6 +234,8 @@ static void print_json(const struct session *session)
         if (points_is_good(row) && points_is_good(&session->rows[0])) {
             const struct change change = change_of(&session->rows[0], row);
             put_change(&json, &change);
+        } else {
+            json_null(&json, "against_first");
         }
         json_object_close(&json);
     }

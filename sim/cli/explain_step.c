@@ -2,6 +2,7 @@
 #include "cli/explain_text.h"
 #include "cli/explain_transfer.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "out/screen.h"
 #include "plan/memory_live.h"
@@ -18,7 +19,7 @@ struct pipeline {
     struct schedule_shape shape;
     double ratio;      /* bubble / work, with every F, B and W alike */
     double work_s;     /* inside microbatches, mean of all GPUs */
-    double bubble_s;   /* simulated */
+    double bubble_s;   /* simulated; ABSENT where nothing fits */
     int64_t in_flight; /* (chunk, microbatch) pairs of the first stage */
     int64_t layers_in_flight;
 };
@@ -107,7 +108,8 @@ static struct pipeline pipeline_of(const struct explanation *explanation)
                       cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
                       cause_s(explanation, CAUSE_INTERFERENCE) +
                       cause_s(explanation, CAUSE_EXPOSED_TP);
-    pipeline.bubble_s = cause_s(explanation, CAUSE_BUBBLE);
+    pipeline.bubble_s =
+        metrics_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
     count_in_flight(explanation, &pipeline);
     return pipeline;
 }
@@ -169,8 +171,10 @@ static void add_bubble(const struct scenario *scenario, const struct pipeline *p
     sums_add(sums, "bubble by formula", "%.6f x %.6f, if all chunks were equal", pipeline->work_s,
              pipeline->ratio);
     sums_is(sums, "s", "%.6f", pipeline->work_s * pipeline->ratio);
-    sums_add(sums, "bubble simulated", "mean of all GPUs");
-    sums_is(sums, "s", "%.6f", pipeline->bubble_s);
+    if (!is_absent(pipeline->bubble_s)) {
+        sums_add(sums, "bubble simulated", "mean of all GPUs");
+        sums_is(sums, "s", "%.6f", pipeline->bubble_s);
+    }
 }
 
 void explain_pipeline_print(const struct explanation *explanation, FILE *out)
@@ -199,7 +203,7 @@ void explain_pipeline_json(const struct explanation *explanation, struct json *j
     json_number(json, "bubble_over_work", pipeline.ratio);
     json_number(json, "work_s", pipeline.work_s);
     json_number(json, "bubble_formula_s", pipeline.work_s * pipeline.ratio);
-    json_number(json, "bubble_simulated_s", pipeline.bubble_s);
+    json_number_or_null(json, "bubble_simulated_s", pipeline.bubble_s);
     json_integer(json, "chunks_in_flight", pipeline.in_flight);
     json_integer(json, "layers_in_flight", pipeline.layers_in_flight);
 }
@@ -262,6 +266,10 @@ static void print_bounds(const struct explanation *explanation, FILE *out)
     sums_is(sums, "s", "%.6f", bounds.peak_s);
     sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
     sums_is(sums, "s", "%.6f", bounds.kernel_s);
+    if (!metrics_has_step(explanation->result)) {
+        sums_print(sums, out);
+        return;
+    }
     add_links(explanation, sums);
     sums_print(sums, out);
     sums = sums_new(arena);
@@ -296,18 +304,24 @@ static void print_jitter(const struct explanation *explanation, FILE *out)
 
 void explain_step_print(const struct explanation *explanation, FILE *out)
 {
-    explain_paragraph(out, 2, "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
-    fputc('\n', out);
-    screen_causes(explanation->result, explanation->arena, out);
-    print_jitter(explanation, out);
+    if (metrics_has_step(explanation->result)) {
+        explain_paragraph(out, 2,
+                          "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
+        fputc('\n', out);
+        screen_causes(explanation->result, explanation->arena, out);
+        print_jitter(explanation, out);
+    } else {
+        explain_paragraph(out, 2, "The plan does not fit into memory: it has no step time.");
+    }
     explain_paragraph(out, 2, "No step can be shorter than any of these:");
     print_bounds(explanation, out);
 }
 
-static void put_links(struct json *json, const struct step_result *step)
+static void put_links(struct json *json, const struct result *result)
 {
+    const struct step_result *step = &result->step;
     json_array_open(json, "links");
-    for (uint32_t i = 0; i < step->link_use_count; i++) {
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
         json_object_open(json, NULL);
         json_text(json, "link", use->kind);
@@ -319,23 +333,29 @@ static void put_links(struct json *json, const struct step_result *step)
     json_array_close(json);
 }
 
+static void put_if(struct json *json, const char *key, bool exists, double value)
+{
+    json_number_or_null(json, key, exists ? value : ABSENT);
+}
+
 void explain_step_json(const struct explanation *explanation, struct json *json)
 {
     const struct step_result *step = &explanation->result->step;
     const struct lower_bounds bounds = bounds_of(explanation);
-    json_number(json, "step_time_s", sim_time_to_s(step->step_ns));
+    const bool has_step = metrics_has_step(explanation->result);
+    put_if(json, "step_time_s", has_step, sim_time_to_s(step->step_ns));
     json_object_open(json, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        json_number(json, cause_names[cause], cause_s(explanation, (enum cause)cause));
+        put_if(json, cause_names[cause], has_step, cause_s(explanation, (enum cause)cause));
     }
     json_object_close(json);
-    json_number(json, "slowest_gpu_s", sim_time_to_s(step->jitter_ns));
-    json_text(json, "bound_by", step->bound_by);
-    json_number(json, "mfu", step->mfu);
-    json_number(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);
+    put_if(json, "slowest_gpu_s", has_step, sim_time_to_s(step->jitter_ns));
+    json_text_or_null(json, "bound_by", has_step ? step->bound_by : NULL);
+    put_if(json, "mfu", has_step, step->mfu);
+    put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
     json_object_open(json, "at_least_s");
     json_number(json, "peak", bounds.peak_s);
     json_number(json, "compute", bounds.kernel_s);
-    put_links(json, step);
+    put_links(json, explanation->result);
     json_object_close(json);
 }

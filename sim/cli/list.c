@@ -159,8 +159,7 @@ static void add_run(struct lister *lister, const struct store_row *row)
     listing_text(listing, row->cluster);
     listing_number(listing, row->step_s, arena_printf(arena, "%.3f", row->step_s));
     listing_number(listing, row->mfu, arena_printf(arena, "%.1f", 100 * row->mfu));
-    listing_number(listing, row->days,
-                   row->days > 0 ? arena_printf(arena, "%.1f", row->days) : "-");
+    listing_number(listing, row->days, arena_printf(arena, "%.1f", row->days));
     listing_text(listing, row->fits ? "yes" : "no");
     add_build(lister, row->build);
     listing_text(listing, row->title);

@@ -1,5 +1,6 @@
 #include "cli/listing.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "out/json.h"
 #include "out/table.h"
@@ -41,7 +42,7 @@ void listing_text(struct listing *listing, const char *text)
 void listing_number(struct listing *listing, double number, const char *shown)
 {
     sim_assert(next_column(listing)->is_number);
-    add_cell(listing, number, arena_strdup(listing->arena, shown));
+    add_cell(listing, number, is_absent(number) ? "-" : arena_strdup(listing->arena, shown));
 }
 
 void listing_count(struct listing *listing, int64_t count)
@@ -62,7 +63,7 @@ static void print_json(const struct listing *listing, FILE *out)
             json_object_open(&json, NULL);
         }
         if (listing->columns[column].is_number) {
-            json_number(&json, listing->columns[column].key, listing->cells[i].number);
+            json_number_or_null(&json, listing->columns[column].key, listing->cells[i].number);
         } else {
             json_text(&json, listing->columns[column].key, listing->cells[i].text);
         }

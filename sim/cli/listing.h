@@ -47,7 +47,7 @@ void listing_column(struct listing *listing, const char *key, const char *head, 
 
 /* The next cell; NULL is "". */
 void listing_text(struct listing *listing, const char *text);
-/* A number in SI, and as it is shown. */
+/* A number in SI, and as it is shown; ABSENT (base/absent.h) is null and "-". */
 void listing_number(struct listing *listing, double number, const char *shown);
 /* A count, shown with all its digits. */
 void listing_count(struct listing *listing, int64_t count);

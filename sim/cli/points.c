@@ -1,5 +1,6 @@
 #include "cli/points.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ bool points_is_good(const struct store_row *row)
 bool points_have_runs(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) && rows[i].days > 0) {
+        if (points_is_good(&rows[i]) && !is_absent(rows[i].days)) {
             return true;
         }
     }
@@ -51,13 +52,19 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
                         shortened(arena, row->message));
 }
 
+/* NULL for a text that says nothing. */
+static const char *said(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
 static void put_axes(struct json *json, const struct store_row *row)
 {
     json_object_open(json, "axes");
     for (uint32_t i = 0; i < row->axis_count; i++) {
         json_object_open(json, row->axes[i]);
         json_text(json, "text", row->value_texts[i]);
-        json_number(json, "value", row->values[i]);
+        json_number_or_null(json, "value", row->values[i]);
         json_object_close(json);
     }
     json_object_close(json);
@@ -65,33 +72,37 @@ static void put_axes(struct json *json, const struct store_row *row)
 
 static void put_prediction(struct json *json, const struct store_row *row)
 {
-    json_text(json, "run_key", row->run_key);
-    json_text(json, "cluster", row->cluster);
-    json_text(json, "gpu", row->gpu);
-    json_integer(json, "gpus", row->gpus);
-    json_number(json, "step_time_s", row->step_s);
-    json_number(json, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
-    json_number(json, "tflops_per_gpu", row->tflops_per_gpu);
-    json_number(json, "mfu", row->mfu);
-    json_number(json, "hfu", row->hfu);
+    json_text_or_null(json, "run_key", said(row->run_key));
+    json_text_or_null(json, "cluster", said(row->cluster));
+    json_text_or_null(json, "gpu", said(row->gpu));
+    json_number_or_null(json, "gpus", row->has_run ? (double)row->gpus : ABSENT);
+    json_number_or_null(json, "step_time_s", row->step_s);
+    json_number_or_null(json, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
+    json_number_or_null(json, "tflops_per_gpu", row->tflops_per_gpu);
+    json_number_or_null(json, "mfu", row->mfu);
+    json_number_or_null(json, "hfu", row->hfu);
     json_object_open(json, "memory");
-    json_number(json, "peak_bytes", row->memory_peak_bytes);
-    json_number(json, "limit_bytes", row->memory_limit_bytes);
-    json_bool(json, "fits", row->fits);
+    json_number_or_null(json, "peak_bytes", row->memory_peak_bytes);
+    json_number_or_null(json, "limit_bytes", row->memory_limit_bytes);
+    if (row->has_run) {
+        json_bool(json, "fits", row->fits);
+    } else {
+        json_null(json, "fits");
+    }
     json_object_close(json);
     json_object_open(json, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        json_number(json, cause_names[cause], row->breakdown_s[cause]);
+        json_number_or_null(json, cause_names[cause], row->breakdown_s[cause]);
     }
     json_object_close(json);
     json_object_open(json, "run");
-    json_number(json, "days", row->days);
-    json_number(json, "gpu_hours", row->gpu_hours);
-    json_number(json, "goodput", row->goodput);
-    json_number(json, "cost_usd", row->cost_usd);
-    json_number(json, "energy_kwh", row->energy_kwh);
+    json_number_or_null(json, "days", row->days);
+    json_number_or_null(json, "gpu_hours", row->gpu_hours);
+    json_number_or_null(json, "goodput", row->goodput);
+    json_number_or_null(json, "cost_usd", row->cost_usd);
+    json_number_or_null(json, "energy_kwh", row->energy_kwh);
     json_object_close(json);
-    json_text(json, "bound_by", row->bound_by);
+    json_text_or_null(json, "bound_by", said(row->bound_by));
 }
 
 void points_json_members(struct json *json, const struct store_row *row)
@@ -100,16 +111,15 @@ void points_json_members(struct json *json, const struct store_row *row)
     json_text(json, "label", row->label);
     put_axes(json, row);
     json_text(json, "status", point_status_names[row->status]);
-    json_text(json, "message", row->message);
-    if (row->has_run) {
-        put_prediction(json, row);
-    }
+    json_text_or_null(json, "message", said(row->message));
+    put_prediction(json, row);
 }
 
 const char *points_metric(struct arena *arena, const struct plot_metric *metric,
                           const struct store_row *row)
 {
-    return arena_printf(arena, metric->format, plot_metric_value(metric, row));
+    const double value = plot_metric_value(metric, row);
+    return is_absent(value) ? "-" : arena_printf(arena, metric->format, value);
 }
 
 /* Shorter than the titles of the plots' axes. */

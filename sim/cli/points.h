@@ -16,10 +16,11 @@ bool points_is_good(const struct store_row *row);
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 
-/* The members of one point: label, axes, status, message, and what was predicted. */
+/* The members of one point: label, axes, status, message, and what was predicted, null where that
+ * does not exist. */
 void points_json_members(struct json *json, const struct store_row *row);
 
-/* A metric of a row as its table has it: "41.3". */
+/* A metric of a row as its table has it: "41.3"; "-" when it does not exist. */
 const char *points_metric(struct arena *arena, const struct plot_metric *metric,
                           const struct store_row *row);
 

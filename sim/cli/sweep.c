@@ -2,6 +2,7 @@
 #include "cli/points.h"
 #include "cli/session.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -119,7 +120,7 @@ static const struct store_row *best_row(const struct session *session,
     const struct store_row *best = NULL;
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
-        if (!points_is_good(row)) {
+        if (!points_is_good(row) || is_absent(plot_metric_value(metric, row))) {
             continue;
         }
         const double gain =

@@ -1,41 +1,61 @@
 /* The document of `stoker validate --json`: fractions, not per cent. */
+#include "base/absent.h"
 #include "base/arena.h"
 #include "cli/validate.h"
 #include "cli/version.h"
 #include "out/json.h"
 
+/* NULL for a text that says nothing. */
+static const char *said(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void put_if(struct json *json, const char *key, bool exists, double value)
+{
+    json_number_or_null(json, key, exists ? value : ABSENT);
+}
+
+/* A row that was skipped has no prediction, one that says no step time no error. */
 static void put_row(struct json *json, const struct validated_row *row)
 {
+    const bool is_predicted = row->status == ROW_OK;
+    const bool is_measured = row->measured_s > 0;
     json_object_open(json, NULL);
     json_text(json, "id", row->id);
     json_text(json, "config_key", row->config_key);
     json_text(json, "source", row->source);
     json_text(json, "status", row_status_names[row->status]);
-    json_text(json, "reason", row->reason);
-    json_number(json, "predicted_step_s", row->predicted_s);
-    json_number(json, "measured_step_s", row->measured_s);
-    json_number(json, "error", row->error);
+    json_text_or_null(json, "reason", said(row->reason));
+    put_if(json, "predicted_step_s", is_predicted, row->predicted_s);
+    put_if(json, "measured_step_s", is_measured, row->measured_s);
+    put_if(json, "error", is_predicted && is_measured, row->error);
     json_bool(json, "is_scored", score_is_scored(row));
-    json_text(json, "suspect", row->suspect);
-    json_text(json, "filled", row->filled);
-    json_text(json, "software", row->software);
-    json_text(json, "gpu", row->gpu_file);
-    json_integer(json, "gpus", row->gpus);
-    json_bool(json, "fits", row->fits);
-    json_number(json, "compute_share", row->compute_share);
-    json_text(json, "largest_cause", row->largest_cause);
-    json_number(json, "largest_share", row->largest_share);
+    json_text_or_null(json, "suspect", said(row->suspect));
+    json_text_or_null(json, "filled", said(row->filled));
+    json_text_or_null(json, "software", said(row->software));
+    json_text_or_null(json, "gpu", said(row->gpu_file));
+    put_if(json, "gpus", is_predicted, (double)row->gpus);
+    if (is_predicted) {
+        json_bool(json, "fits", row->fits);
+    } else {
+        json_null(json, "fits");
+    }
+    put_if(json, "compute_share", is_predicted, row->compute_share);
+    json_text_or_null(json, "largest_cause", said(row->largest_cause));
+    put_if(json, "largest_share", is_predicted, row->largest_share);
     json_object_close(json);
 }
 
 static void put_score(struct json *json, const struct score *score)
 {
     json_integer(json, "votes", score->votes);
-    json_number(json, "mean_ape", score->mean_ape);
-    json_number(json, "macro_mape", score->macro_mape);
-    json_number(json, "median_ape", score->median_ape);
-    json_number(json, "p90_ape", score->p90_ape);
-    json_number(json, "bias", score->bias);
+    const bool has_votes = score->votes > 0;
+    put_if(json, "mean_ape", has_votes, score->mean_ape);
+    put_if(json, "macro_mape", has_votes, score->macro_mape);
+    put_if(json, "median_ape", has_votes, score->median_ape);
+    put_if(json, "p90_ape", has_votes, score->p90_ape);
+    put_if(json, "bias", has_votes, score->bias);
 }
 
 static void put_groups(struct json *json, const struct validation *validation,
@@ -51,9 +71,7 @@ static void put_groups(struct json *json, const struct validation *validation,
         json_text(json, "name", groups[i].name);
         json_integer(json, "rows", groups[i].score.rows);
         put_score(json, &groups[i].score);
-        if (groups[i].has_rank) {
-            json_number(json, "rank_correlation", groups[i].rank);
-        }
+        put_if(json, "rank_correlation", groups[i].has_rank, groups[i].rank);
         json_object_close(json);
     }
     json_array_close(json);

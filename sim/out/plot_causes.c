@@ -1,5 +1,6 @@
 #include "out/plot_kinds.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -48,10 +49,10 @@ static void write_data(struct plot_page *page)
         const struct store_row *row = page->items[i].row;
         const char *mark = plot_mark(row);
         csv_number(csv, i);
-        csv_number(csv, mark == NULL ? row->step_s : 0);
-        csv_number(csv, mark == NULL ? 100 * row->mfu : 0);
+        csv_number(csv, mark == NULL ? row->step_s : ABSENT);
+        csv_number(csv, mark == NULL ? 100 * row->mfu : ABSENT);
         for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-            csv_number(csv, mark == NULL ? row->breakdown_s[cause] : 0);
+            csv_number(csv, mark == NULL ? row->breakdown_s[cause] : ABSENT);
         }
         csv_text(csv, bar_label(page, &page->items[i]));
         csv_text(csv, mark == NULL ? "" : mark);
@@ -91,11 +92,11 @@ static const char *plot_command(struct plot_page *page, const struct extent *ext
     const char *plot = "plot";
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (extent->has_cause[cause]) {
-            plot =
-                arena_printf(page->arena,
-                             "%s DATA using (column('%s_s')) lc rgb '%s' "
-                             "title '%s', \\\n    ",
-                             plot, cause_names[cause], cause_colours[cause], cause_titles[cause]);
+            plot = arena_printf(
+                page->arena,
+                "%s DATA using (strcol('mark') eq '-' ? column('%s_s') : 0) lc rgb '%s' "
+                "title '%s', \\\n    ",
+                plot, cause_names[cause], cause_colours[cause], cause_titles[cause]);
         }
     }
     const int decimals = extent->step_s_max >= 100  ? 0
@@ -104,7 +105,8 @@ static const char *plot_command(struct plot_page *page, const struct extent *ext
                                                     : 3;
     return arena_printf(
         page->arena,
-        "%s DATA using (column('bar')):(column('step_s')):(strcol('mark') eq '-' ? "
+        "%s DATA using (column('bar')):(strcol('mark') eq '-' ? column('step_s') : 0):"
+        "(strcol('mark') eq '-' ? "
         "sprintf(\"%%.%df s\\n%%.1f %%%%\", column('step_s'), column('mfu_percent')) : '') "
         "with labels offset 0,1.6 textcolor rgb '#222222' notitle, \\\n"
         "     DATA using (column('bar')):(0):(strcol('mark') ne '-' ? strcol('mark') : '') "

@@ -1,5 +1,6 @@
 #include "out/plot_data.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -169,24 +170,17 @@ static double value_of(const struct plot_axis *axis, const struct store_row *row
     return number < STORE_AXES_MAX ? row->values[number] * axis->factor : 0;
 }
 
-/* A word has the value 0, so an axis on which no value differs from 0 is of words. */
+/* An axis with a word on it is one of words. */
 static bool has_numbers(const struct plot_axis *axis, const struct plot_item *items, uint32_t count)
 {
-    bool has_number = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct store_row *row = items[i].row;
         const uint32_t number = axis_number(row, axis->name);
-        if (number == STORE_AXES_MAX) {
+        if (number == STORE_AXES_MAX || is_absent(row->values[number])) {
             return false;
         }
-        const double value = row->values[number];
-        const bool is_zero = !(value < 0) && !(value > 0);
-        if (is_zero && strspn(row->value_texts[number], "0123456789.") == 0) {
-            return false;
-        }
-        has_number = has_number || !is_zero;
     }
-    return has_number;
+    return true;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -359,7 +353,9 @@ void csv_text(struct csv *csv, const char *text)
 void csv_number(struct csv *csv, double number)
 {
     start_field(csv);
-    fprintf(csv->out, "%.10g", number);
+    if (!is_absent(number)) {
+        fprintf(csv->out, "%.10g", number);
+    }
 }
 
 void csv_row_end(struct csv *csv)

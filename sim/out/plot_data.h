@@ -5,7 +5,8 @@
  * through csv_text, because gnuplot 5.4 ends a field at the first inner quote,
  * reads escapes such as \n in data, and drops a row with an empty field: a
  * double quote becomes ”, a backslash ∖ (U+2216), a control character a space,
- * an empty text "-".
+ * an empty text "-". A number that does not exist is blank; no `using` of a
+ * script may lean on its column in that row.
  */
 #ifndef OUT_PLOT_DATA_H
 #define OUT_PLOT_DATA_H
@@ -29,6 +30,7 @@ extern const uint32_t plot_metric_count;
 
 /* NULL when there is none of that name. */
 const struct plot_metric *plot_metric_find(const char *name);
+/* ABSENT where the row has none (base/absent.h). */
 double plot_metric_value(const struct plot_metric *metric, const struct store_row *row);
 
 /* "OOM", "no" or "failed" for a row without a prediction to draw; NULL for one with. */
@@ -74,6 +76,7 @@ struct csv {
 
 void csv_head(struct csv *csv, const char *const *columns, uint32_t count);
 void csv_text(struct csv *csv, const char *text);
+/* Nothing, where the number is ABSENT. */
 void csv_number(struct csv *csv, double number);
 void csv_row_end(struct csv *csv);
 

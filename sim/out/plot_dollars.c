@@ -5,6 +5,7 @@
  */
 #include "out/plot_kinds.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static void collect_offers(struct plot_page *page, struct dollars *dollars)
     for (uint32_t i = 0; i < page->item_count; i++) {
         const struct plot_item *item = &page->items[i];
         const struct store_row *row = item->row;
-        if (plot_mark(row) == NULL && row->days > 0) {
+        if (plot_mark(row) == NULL && !is_absent(row->days)) {
             dollars->offers[dollars->count++] = (struct offer){
                 .item = item, .label = row->label, .days = row->days, .side = SIDE_NONE};
             cost_max = row->cost_usd > cost_max ? row->cost_usd : cost_max;

@@ -1,5 +1,6 @@
 #include "out/plot_kinds.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -14,13 +15,20 @@ struct heatmap {
     bool has_value;
 };
 
+/* What a cell says in place of a value; NULL for one that has a value. */
+static const char *cell_mark(const struct plot_metric *metric, const struct store_row *row)
+{
+    const char *mark = plot_mark(row);
+    return mark == NULL && is_absent(plot_metric_value(metric, row)) ? "-" : mark;
+}
+
 static bool is_better(const struct plot_metric *metric, const struct store_row *row,
                       const struct store_row *than)
 {
-    if (than == NULL || plot_mark(row) != NULL) {
+    if (than == NULL || cell_mark(metric, row) != NULL) {
         return than == NULL;
     }
-    if (plot_mark(than) != NULL) {
+    if (cell_mark(metric, than) != NULL) {
         return true;
     }
     const double value = plot_metric_value(metric, row);
@@ -41,7 +49,7 @@ static void collect_cells(struct plot_page *page, struct heatmap *map)
         }
     }
     for (size_t i = 0; i < (size_t)map->x.count * map->y.count; i++) {
-        if (map->cells[i] == NULL || plot_mark(map->cells[i]) != NULL) {
+        if (map->cells[i] == NULL || cell_mark(map->metric, map->cells[i]) != NULL) {
             continue;
         }
         const double value = plot_metric_value(map->metric, map->cells[i]);
@@ -67,8 +75,8 @@ static void write_cell(struct plot_page *page, const struct heatmap *map, uint32
 {
     struct csv *csv = &page->csv;
     const struct store_row *row = map->cells[(size_t)y * map->x.count + x];
-    const char *mark = row == NULL ? " " : plot_mark(row);
-    const double value = mark == NULL ? plot_metric_value(map->metric, row) : 0;
+    const char *mark = row == NULL ? " " : cell_mark(map->metric, row);
+    const double value = mark == NULL ? plot_metric_value(map->metric, row) : ABSENT;
     char text[32];
     snprintf(text, sizeof text, map->metric->format, value);
     csv_number(csv, x);

@@ -1,5 +1,6 @@
 #include "out/plot_kinds.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -118,7 +119,7 @@ static void write_data(struct plot_page *page, const struct lines *lines)
         csv_number(csv, spot->x_index);
         csv_number(csv, lines->x.values[spot->x_index]);
         csv_number(csv, spot->mark_level);
-        csv_number(csv, mark == NULL ? plot_metric_value(lines->metric, spot->row) : 0);
+        csv_number(csv, mark == NULL ? plot_metric_value(lines->metric, spot->row) : ABSENT);
         csv_text(csv, lines->titles[spot->line]);
         csv_text(csv, lines->x.labels[spot->x_index]);
         csv_text(csv, mark == NULL ? "" : mark);

@@ -1,6 +1,19 @@
 #include "out/screen.h"
 
+#include "base/absent.h"
 #include "out/version.h"
+
+/* NULL for a text that says nothing. */
+static const char *said(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* A number that exists if `exists`. */
+static void put_if(struct json *json, const char *key, bool exists, double value)
+{
+    json_number_or_null(json, key, exists ? value : ABSENT);
+}
 
 static void put_memory(struct json *json, const struct step_result *step)
 {
@@ -25,7 +38,7 @@ static void put_memory(struct json *json, const struct step_result *step)
     json_integer(json, "peak_chunk", use->chunk);
     json_bool(json, "fits", step->memory.fits);
     json_integer(json, "worst_stage", step->memory.worst_stage);
-    json_text(json, "advice", step->memory_advice);
+    json_text_or_null(json, "advice", said(step->memory_advice));
     json_object_close(json);
 }
 
@@ -34,33 +47,38 @@ static void put_breakdown(struct json *json, const struct result *result)
     json_object_open(json, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         const double gpu_s = (double)result->step.gpu_ns[cause] * 1e-9;
-        json_number(json, cause_names[cause], gpu_s / (double)result->scenario->gpus);
+        put_if(json, cause_names[cause], metrics_has_step(result),
+               gpu_s / (double)result->scenario->gpus);
     }
     json_object_close(json);
 }
 
-static void put_run(struct json *json, const struct run_result *run)
+static void put_run(struct json *json, const struct result *result)
 {
+    const struct run_result *run = &result->run;
+    const bool has_run = metrics_has_run(result);
+    const bool has_checkpoints = metrics_has_checkpoints(result);
     json_object_open(json, "run");
     json_bool(json, "is_asked", run->is_asked);
-    json_number(json, "days", run->days);
-    json_number(json, "gpu_hours", run->gpu_hours);
-    json_number(json, "goodput", run->goodput);
-    json_number(json, "cost_usd", run->cost_usd);
-    json_number(json, "energy_kwh", run->energy_kwh);
-    json_number(json, "tokens", run->tokens);
-    json_integer(json, "steps", run->steps);
-    json_integer(json, "checkpoints", run->checkpoints);
-    json_number(json, "checkpoint_bytes", run->checkpoint_bytes);
-    json_number(json, "checkpoint_s", run->checkpoint_s);
-    json_number(json, "data_stall_s", run->data_stall_s);
+    put_if(json, "days", has_run, run->days);
+    put_if(json, "gpu_hours", has_run, run->gpu_hours);
+    put_if(json, "goodput", has_run, run->goodput);
+    put_if(json, "cost_usd", has_run, run->cost_usd);
+    put_if(json, "energy_kwh", has_run, run->energy_kwh);
+    put_if(json, "tokens", run->is_asked, run->tokens);
+    put_if(json, "steps", run->is_asked, (double)run->steps);
+    put_if(json, "checkpoints", has_run, (double)run->checkpoints);
+    put_if(json, "checkpoint_bytes", has_checkpoints, run->checkpoint_bytes);
+    put_if(json, "checkpoint_s", has_checkpoints, run->checkpoint_s);
+    put_if(json, "data_stall_s", metrics_has_step(result), run->data_stall_s);
     json_object_close(json);
 }
 
-static void put_links(struct json *json, const struct step_result *step)
+static void put_links(struct json *json, const struct result *result)
 {
+    const struct step_result *step = &result->step;
     json_array_open(json, "links");
-    for (uint32_t i = 0; i < step->link_use_count; i++) {
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
         json_object_open(json, NULL);
         json_text(json, "kind", use->kind);
@@ -74,7 +92,7 @@ static void put_links(struct json *json, const struct step_result *step)
     }
     json_array_close(json);
     json_array_open(json, "busiest_links");
-    for (uint32_t i = 0; i < step->link_load_count; i++) {
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_load_count; i++) {
         const struct link_load *load = &step->link_loads[i];
         json_object_open(json, NULL);
         json_text(json, "link", load->name);
@@ -87,33 +105,35 @@ static void put_links(struct json *json, const struct step_result *step)
     json_array_close(json);
 }
 
-static void put_transfers(struct json *json, const struct step_result *step)
+static void put_transfers(struct json *json, const struct result *result)
 {
+    const struct step_result *step = &result->step;
     json_array_open(json, "transfers");
-    for (uint32_t i = 0; i < step->traffic_count; i++) {
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->traffic_count; i++) {
         const struct traffic_use *use = &step->traffic[i];
         json_object_open(json, NULL);
         json_text(json, "stream", use->stream);
         json_text(json, "operation", use->operation);
         json_text(json, "algorithm", use->algorithm);
-        json_text(json, "protocol", use->protocol);
+        json_text_or_null(json, "protocol", said(use->protocol));
         json_number(json, "bytes", use->bytes);
         json_number(json, "rank_bytes", use->rank_bytes);
         json_integer(json, "count", use->count);
         json_number(json, "latency_s", use->latency_s);
         json_number(json, "alone_s", use->alone_s);
         json_number(json, "slowdown", use->slowdown);
-        json_text(json, "bottleneck", use->bottleneck);
+        json_text_or_null(json, "bottleneck", said(use->bottleneck));
         json_bool(json, "extrapolated", use->is_extrapolated);
         json_object_close(json);
     }
     json_array_close(json);
 }
 
-static void put_jobs(struct json *json, const struct step_result *step)
+static void put_jobs(struct json *json, const struct result *result)
 {
+    const struct step_result *step = &result->step;
     json_array_open(json, "jobs");
-    for (uint32_t i = 0; i < step->job_count; i++) {
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->job_count; i++) {
         const struct job_use *use = &step->jobs[i];
         json_object_open(json, NULL);
         json_text(json, "scenario", use->title);
@@ -134,7 +154,7 @@ static void put_assumptions(struct json *json, const struct assumptions *assumpt
         json_object_open(json, NULL);
         json_text(json, "name", item->name);
         json_text(json, "value", item->value);
-        json_text(json, "reason", item->reason != NULL ? item->reason : "");
+        json_text_or_null(json, "reason", said(item->reason));
         json_object_close(json);
     }
     json_array_close(json);
@@ -164,8 +184,8 @@ static void put_conventions(struct json *json, const struct result *result)
     const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
     json_object_open(json, "mfu_by_convention");
     for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        json_number(json, flop_convention_names[i],
-                    metrics_mfu_by(result, (enum flop_convention)i));
+        put_if(json, flop_convention_names[i], metrics_has_step(result),
+               metrics_mfu_by(result, (enum flop_convention)i));
     }
     json_object_close(json);
     json_text(json, "mfu_convention", flop_convention_names[asked]);
@@ -175,8 +195,8 @@ static void put_conventions(struct json *json, const struct result *result)
 static void put_range(struct json *json, const char *key, double low, double high)
 {
     json_object_open(json, key);
-    json_number(json, "p10", low);
-    json_number(json, "p90", high);
+    json_number_or_null(json, "p10", low);
+    json_number_or_null(json, "p90", high);
     json_object_close(json);
 }
 
@@ -185,21 +205,24 @@ static void put_band(struct json *json, const struct result *result)
     static const struct band none = {.like = "", .reason = "it was not asked for"};
     const struct band *band = result->band != NULL ? result->band : &none;
     const struct step_result *step = &result->step;
-    const double step_s = (double)step->step_ns * 1e-9;
-    const double least = band->votes > 0 ? 1 / band->high : 0; /* of rates */
-    const double most = band->votes > 0 ? 1 / band->low : 0;
+    const bool is_known = band->votes > 0;
+    const double low = is_known ? band->low : ABSENT;
+    const double high = is_known ? band->high : ABSENT;
+    const double step_s = metrics_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
+    const double days = metrics_has_run(result) ? result->run.days : ABSENT;
+    const double tokens = metrics_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
+    const double mfu = metrics_has_step(result) ? step->mfu : ABSENT;
     json_object_open(json, "band");
-    json_bool(json, "is_known", band->votes > 0);
-    json_text(json, "reason", band->reason);
-    json_text(json, "class", band->like);
+    json_bool(json, "is_known", is_known);
+    json_text_or_null(json, "reason", said(band->reason));
+    json_text_or_null(json, "class", said(band->like));
     json_integer(json, "votes", band->votes);
     json_integer(json, "sources", band->sources);
-    put_range(json, "measured_over_predicted", band->low, band->high);
-    put_range(json, "step_s", step_s * band->low, step_s * band->high);
-    put_range(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu * least,
-              step->tokens_per_s_per_gpu * most);
-    put_range(json, "mfu", step->mfu * least, step->mfu * most);
-    put_range(json, "days", result->run.days * band->low, result->run.days * band->high);
+    put_range(json, "measured_over_predicted", low, high);
+    put_range(json, "step_s", step_s * low, step_s * high);
+    put_range(json, "tokens_per_s_per_gpu", tokens / high, tokens / low);
+    put_range(json, "mfu", mfu / high, mfu / low);
+    put_range(json, "days", days * low, days * high);
     json_array_open(json, "outside");
     for (uint32_t i = 0; i < band->outside_count; i++) {
         json_text(json, NULL, band->outside[i]);
@@ -211,18 +234,19 @@ static void put_band(struct json *json, const struct result *result)
 static void put_members(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
+    const bool has_step = metrics_has_step(result);
     json_text(json, "scenario", result->scenario->title);
     json_text(json, "version", STOKER_VERSION);
     json_text(json, "build", result->build);
     json_integer(json, "seed", result->scenario->seed);
     json_text(json, "key", result->key);
     json_integer(json, "gpus", result->scenario->gpus);
-    json_number(json, "step_time_s", (double)step->step_ns * 1e-9);
-    json_number(json, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);
-    json_number(json, "tflops_per_gpu", step->tflops_per_gpu);
-    json_number(json, "mfu", step->mfu);
-    json_number(json, "mfu_full_attention", step->mfu_full_attention);
-    json_number(json, "hfu", step->hfu);
+    put_if(json, "step_time_s", has_step, (double)step->step_ns * 1e-9);
+    put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
+    put_if(json, "tflops_per_gpu", has_step, step->tflops_per_gpu);
+    put_if(json, "mfu", has_step, step->mfu);
+    put_if(json, "mfu_full_attention", has_step, step->mfu_full_attention);
+    put_if(json, "hfu", has_step, step->hfu);
     put_band(json, result);
     put_conventions(json, result);
     json_integer(json, "tokens_per_step", step->model_flop_tokens);
@@ -232,13 +256,14 @@ static void put_members(struct json *json, const struct result *result)
     json_number(json, "peak_flop_per_s", step->peak_flop_per_s);
     put_memory(json, step);
     put_breakdown(json, result);
-    put_run(json, &result->run);
-    json_text(json, "bound_by", step->bound_by);
-    json_text(json, "busiest_link", step->busiest_link);
-    json_number(json, "busiest_link_utilisation", step->busiest_link_utilisation);
-    put_links(json, step);
-    put_transfers(json, step);
-    put_jobs(json, step);
+    put_run(json, result);
+    const char *link = has_step ? said(step->busiest_link) : NULL;
+    json_text_or_null(json, "bound_by", has_step ? step->bound_by : NULL);
+    json_text_or_null(json, "busiest_link", link);
+    put_if(json, "busiest_link_utilisation", link != NULL, step->busiest_link_utilisation);
+    put_links(json, result);
+    put_transfers(json, result);
+    put_jobs(json, result);
     put_assumptions(json, &result->scenario->assumptions);
     put_engine(json, &step->engine);
 }

@@ -169,9 +169,29 @@ static void add_run(struct table *list, const struct run_result *run, struct are
     }
 }
 
+/* A plan that does not fit takes no time. */
+static void print_no_headline(const struct result *result, struct arena *arena, FILE *out)
+{
+    struct table *list = new_list(arena);
+    if (result->run.is_asked) {
+        table_cell(list, "- days");
+        table_cell(list, "- USD, - GPU-hours, - kWh");
+    }
+    table_cell(list, "- %% MFU");
+    table_cell(list, "- tokens/s/GPU, - TFLOP/s per GPU");
+    table_cell(list, "step - s");
+    table_cell(list, "of %s tokens: the plan does not fit, see memory",
+               count_text(arena, result->step.model_flop_tokens));
+    print_indented(list, out);
+}
+
 static void print_headline(const struct result *result, struct arena *arena, FILE *out)
 {
     const struct step_result *step = &result->step;
+    if (!metrics_has_step(result)) {
+        print_no_headline(result, arena, out);
+        return;
+    }
     struct table *list = new_list(arena);
     if (result->run.is_asked) {
         add_run(list, &result->run, arena);
@@ -200,7 +220,7 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
     const struct band *band = result->band;
     const struct step_result *step = &result->step;
     const double step_s = (double)step->step_ns * 1e-9;
-    if (band == NULL) {
+    if (band == NULL || !metrics_has_step(result)) {
         return;
     }
     if (band->votes == 0) {
@@ -227,6 +247,9 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
 
 void screen_causes(const struct result *result, struct arena *arena, FILE *out)
 {
+    if (!metrics_has_step(result)) {
+        return;
+    }
     const struct step_result *step = &result->step;
     const double step_s = (double)step->step_ns * 1e-9;
     const int decimals = decimals_for(step_s);
@@ -260,9 +283,10 @@ void screen_causes(const struct result *result, struct arena *arena, FILE *out)
     fputs("\n\n", out);
 }
 
-static void print_jobs(const struct step_result *step, struct arena *arena, FILE *out)
+static void print_jobs(const struct result *result, struct arena *arena, FILE *out)
 {
-    if (step->job_count == 0) {
+    const struct step_result *step = &result->step;
+    if (!metrics_has_step(result) || step->job_count == 0) {
         return;
     }
     struct table *table = table_new(arena);
@@ -328,15 +352,21 @@ static void print_memory(const struct step_result *step, struct arena *arena, FI
     fputc('\n', out);
 }
 
+/* A share of the peak, in per cent. */
+static const char *share_text(const struct result *result, double share, struct arena *arena)
+{
+    return metrics_has_step(result) ? arena_printf(arena, "%.1f", 100 * share) : "-";
+}
+
 /* As papers count, when it was asked for. */
-static void add_convention(struct table *table, const struct result *result)
+static void add_convention(struct table *table, const struct result *result, struct arena *arena)
 {
     const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
     if (asked != FLOP_CAUSAL) {
         const double flop = metrics_flop_by(result, asked);
         table_cell(table, "  mfu as %s counts", flop_convention_names[asked]);
         table_cell(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
-        table_cell(table, "%.1f", 100 * metrics_mfu_by(result, asked));
+        table_cell(table, "%s", share_text(result, metrics_mfu_by(result, asked), arena));
     }
 }
 
@@ -362,9 +392,9 @@ static void print_conventions(const struct result *result, struct arena *arena, 
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         table_cell(table, "%s", rows[i].title);
         table_cell(table, "%.*f", rows[i].flop < 1e11 ? 3 : 1, rows[i].flop / 1e9);
-        table_cell(table, "%.1f", 100 * rows[i].share);
+        table_cell(table, "%s", share_text(result, rows[i].share, arena));
     }
-    add_convention(table, result);
+    add_convention(table, result, arena);
     print_indented(table, out);
 }
 
@@ -405,7 +435,7 @@ void screen_run(const struct result *result, struct arena *arena, FILE *out)
     print_headline(result, arena, out);
     print_band(result, arena, out);
     screen_causes(result, arena, out);
-    print_jobs(&result->step, arena, out);
+    print_jobs(result, arena, out);
     print_memory(&result->step, arena, out);
     print_conventions(result, arena, out);
     print_assumptions(&result->scenario->assumptions, arena, out);

@@ -7,6 +7,9 @@
  * column adds up to its total line exactly (largest remainder), and every
  * cause that is not zero has a line.
  *
+ * What does not exist (base/absent.h: the step of a plan that does not fit, days without `run:`) is
+ * "-" on the screen and null in the document; lists of what a step does are empty then.
+ *
  * The document is that of design.md section 5: SI units, fractions instead of
  * per cent, keys always there and in the same order; "schema" tells what they
  * mean. Memory kinds without a unit in their name are bytes of the fullest GPU.

@@ -255,16 +255,16 @@ static bool put_result(struct store *store, const struct result *result, struct 
     if (!is_good_put(put)) {
         return false;
     }
-    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        rows_breakdown(result, (enum cause)cause, values);
-        if (!put_part(store, RELATION_BREAKDOWN, values, put == PUT_SAME, diag)) {
-            return false;
-        }
-    }
     const struct step_result *step = &result->step;
     const bool was_there = put == PUT_SAME;
-    return put_parts(store, RELATION_ASSUMPTION, result, result->scenario->assumptions.count,
-                     rows_assumption, was_there, diag) &&
+    const bool is_good =
+        put_parts(store, RELATION_ASSUMPTION, result, result->scenario->assumptions.count,
+                  rows_assumption, was_there, diag);
+    if (!is_good || !metrics_has_step(result)) {
+        return is_good; /* where there is no step, nothing has its share of it */
+    }
+    return put_parts(store, RELATION_BREAKDOWN, result, CAUSE_COUNT_, rows_breakdown, was_there,
+                     diag) &&
            put_parts(store, RELATION_LINK_USE, result, step->link_use_count, rows_link_use,
                      was_there, diag) &&
            put_parts(store, RELATION_LINK_LOAD, result, step->link_load_count, rows_link_load,

@@ -1,17 +1,19 @@
 /* The results file: SQLite, the only module that knows it.
  *
- * Tables (STRICT, NOT NULL, units in column names, user_version = schema):
+ * Tables (STRICT, units in column names, user_version = schema). A value that does not exist is
+ * NULL: step time, MFU and what follows from them where the plan does not fit, days and money where
+ * no `run:` asked for them, a link where none is used. All other columns are NOT NULL.
  *   run          one prediction; key = hash of (resolved scenario, build, seed); a build is the
  *                hash of the sources that predicted it, so that results of two models stand side
  *                by side; scenario_key is the same for all builds
- *   breakdown    (run_key, cause, gpu_ns)
- *   assumption   (run_key, name, value, reason)
+ *   breakdown    (run_key, cause, gpu_ns); this and the next ones only of plans that fit
  *   link_use     (run_key, kind of link): the busiest one and how much it was used
  *   link_load    (run_key, link): the busiest links of each kind
  *   traffic      (run_key, stream, number): each kind of transfer, how it was done
  *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
+ *   assumption   (run_key, name, value, reason); of every run
  *   study        one sweep or comparison: (key, title, kind, build)
- *   point        (study_key, number, label, axes as JSON, run_key or '', status, message)
+ *   point        (study_key, number, label, axes as JSON, run_key, status, message)
  *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
  *
  * Storing is idempotent: the same key again is compared with what is there, and
@@ -58,9 +60,9 @@ struct store_point {
     uint32_t axis_count;
     const char *axes[STORE_AXES_MAX]; /* "cluster.nics.bandwidth" */
     const char *value_texts[STORE_AXES_MAX];
-    double values[STORE_AXES_MAX]; /* SI; 0 when the value is text */
+    double values[STORE_AXES_MAX]; /* SI; ABSENT when the value is a word */
     enum point_status status;
-    const char *message;         /* why not, "" if ok */
+    const char *message;         /* why not; NULL or "" if ok */
     const struct result *result; /* NULL unless ok or infeasible with a prediction */
 };
 
@@ -84,6 +86,7 @@ MUST_USE bool store_merge(struct store *store, struct store *from, struct diag *
 
 /* ---- reading back, for plots, tables and list -------------------------- */
 
+/* A number that is NULL in the store is ABSENT here (base/absent.h), a text "". */
 struct store_row {
     int64_t number;
     char label[160];

@@ -2,6 +2,7 @@
  * one query, and one more per point for its axes and its breakdown. */
 #include "out/store_sql.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -75,12 +76,19 @@ bool store_has_point(struct store *store, const char *study_key, int64_t number,
 
 /* ---- points -------------------------------------------------------------- */
 
-/* In the order of read_point. A point without a run has NULL in all run columns, read as 0. */
+/* In the order of read_point. A point without a run has NULL in all run columns. */
 #define RUN_COLUMNS                                                                               \
     "run.key, run.title, run.cluster, run.gpu, run.gpus, run.step_s, run.mfu, run.hfu, "          \
     "run.tokens_per_s_per_gpu, run.tflops_per_gpu, run.memory_peak_bytes, "                       \
     "run.memory_limit_bytes, run.memory_fits, run.wall_clock_days, run.gpu_hours, run.cost_usd, " \
     "run.energy_kwh, run.goodput, run.bound_by, run.build "
+
+static double read_number(sqlite3_stmt *statement, int column)
+{
+    return sqlite3_column_type(statement, column) == SQLITE_NULL
+               ? ABSENT
+               : sqlite3_column_double(statement, column);
+}
 
 static const char points_query[] =
     "SELECT point.number, point.label, point.status, point.message, " RUN_COLUMNS
@@ -104,21 +112,41 @@ static void read_run(sqlite3_stmt *statement, struct store_row *row)
         &row->memory_limit_bytes,
     };
     for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++) {
-        *numbers[i] = sqlite3_column_double(statement, 9 + i);
+        *numbers[i] = read_number(statement, 9 + i);
     }
     row->fits = sqlite3_column_int(statement, 16) != 0;
-    row->days = sqlite3_column_double(statement, 17);
-    row->gpu_hours = sqlite3_column_double(statement, 18);
-    row->cost_usd = sqlite3_column_double(statement, 19);
-    row->energy_kwh = sqlite3_column_double(statement, 20);
-    row->goodput = sqlite3_column_double(statement, 21);
+    row->days = read_number(statement, 17);
+    row->gpu_hours = read_number(statement, 18);
+    row->cost_usd = read_number(statement, 19);
+    row->energy_kwh = read_number(statement, 20);
+    row->goodput = read_number(statement, 21);
     copy_text(row->bound_by, sizeof row->bound_by, statement, 22);
     copy_text(row->build, sizeof row->build, statement, 23);
 }
 
+/* Of a point that has no run. */
+static const struct store_row store_row_unknown = {
+    .step_s = ABSENT,
+    .mfu = ABSENT,
+    .hfu = ABSENT,
+    .tokens_per_s_per_gpu = ABSENT,
+    .tflops_per_gpu = ABSENT,
+    .memory_peak_bytes = ABSENT,
+    .memory_limit_bytes = ABSENT,
+    .days = ABSENT,
+    .gpu_hours = ABSENT,
+    .cost_usd = ABSENT,
+    .energy_kwh = ABSENT,
+    .goodput = ABSENT,
+};
+
 static void read_point(sqlite3_stmt *statement, struct store_row *row)
 {
-    *row = (struct store_row){.number = sqlite3_column_int64(statement, 0)};
+    *row = store_row_unknown;
+    row->number = sqlite3_column_int64(statement, 0);
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        row->breakdown_s[cause] = ABSENT;
+    }
     copy_text(row->label, sizeof row->label, statement, 1);
     row->status = status_named((const char *)sqlite3_column_text(statement, 2));
     copy_text(row->message, sizeof row->message, statement, 3);
@@ -143,7 +171,7 @@ static bool read_axes(struct store *store, const char *study_key, struct store_r
             const uint32_t axis = row->axis_count++;
             copy_text(row->axes[axis], sizeof row->axes[axis], statement, 0);
             copy_text(row->value_texts[axis], sizeof row->value_texts[axis], statement, 1);
-            row->values[axis] = sqlite3_column_double(statement, 2);
+            row->values[axis] = read_number(statement, 2);
         }
         sqlite3_reset(statement);
     }

@@ -1,7 +1,8 @@
-/* Each table is one list of X(kind, is_compared, column, expression), from which
+/* Each table is one list of X(kind, is_compared, when it exists, column, expression), from which
  * both its description and its values are made, so they cannot fall out of step. */
 #include "out/store_rows.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "out/json.h"
 #include "out/version.h"
@@ -9,20 +10,37 @@
 
 #include <string.h>
 
-#define DESCRIBE(kind, is_compared, column, expression) {#column, COLUMN_##kind, is_compared},
-#define VALUE_TEXT(expression) \
-    {                          \
-        .text = (expression)   \
-    }
-#define VALUE_INTEGER(expression) \
-    {                             \
-        .integer = (expression)   \
-    }
-#define VALUE_REAL(expression) \
-    {                          \
-        .real = (expression)   \
-    }
-#define FILL(kind, is_compared, column, expression) VALUE_##kind(expression),
+/* When a column has a value. STEP, LINK, ASKED, RUN and CHECKPOINTS look at what rows_run knows,
+ * SAID at a text, KNOWN at a number. */
+#define NULLABLE_ALWAYS false
+#define NULLABLE_STEP true
+#define NULLABLE_LINK true
+#define NULLABLE_ASKED true
+#define NULLABLE_RUN true
+#define NULLABLE_CHECKPOINTS true
+#define NULLABLE_SAID true
+#define NULLABLE_KNOWN true
+#define EXISTS_ALWAYS(expression) true
+#define EXISTS_STEP(expression) has_step
+#define EXISTS_LINK(expression) has_link
+#define EXISTS_ASKED(expression) run->is_asked
+#define EXISTS_RUN(expression) metrics_has_run(result)
+#define EXISTS_CHECKPOINTS(expression) metrics_has_checkpoints(result)
+#define EXISTS_SAID(expression) is_said(expression)
+#define EXISTS_KNOWN(expression) (!is_absent(expression))
+
+#define DESCRIBE(kind, is_compared, when, column, expression) \
+    {#column, COLUMN_##kind, is_compared, NULLABLE_##when},
+#define VALUE_TEXT .text
+#define VALUE_INTEGER .integer
+#define VALUE_REAL .real
+#define FILL(kind, is_compared, when, column, expression) \
+    {.is_null = !(EXISTS_##when(expression)), VALUE_##kind = (expression)},
+
+static bool is_said(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
 
 /* A schedule that is data has the name of its file. */
 static const char *schedule_text(const struct parallel *parallel)
@@ -32,157 +50,157 @@ static const char *schedule_text(const struct parallel *parallel)
 }
 
 /* The title is a label: two files that differ in nothing else have one key. */
-#define RUN_COLUMNS(X)                                                            \
-    X(TEXT, true, key, result->key)                                               \
-    X(TEXT, true, stoker_version, STOKER_VERSION)                                 \
-    X(TEXT, true, build, result->build)                                           \
-    X(TEXT, true, scenario_key, result->scenario_key)                             \
-    X(INTEGER, true, seed, scenario->seed)                                        \
-    X(TEXT, false, title, scenario->title)                                        \
-    X(TEXT, true, model, scenario->model.name)                                    \
-    X(TEXT, true, cluster, scenario->cluster.name)                                \
-    X(TEXT, true, gpu, scenario->gpu.name)                                        \
-    X(TEXT, true, software, scenario->software.name)                              \
-    X(TEXT, true, precision, precision_names[scenario->precision])                \
-    X(INTEGER, true, gpus, scenario->gpus)                                        \
-    X(INTEGER, true, tp, scenario->parallel.tp)                                   \
-    X(INTEGER, true, cp, scenario->parallel.cp)                                   \
-    X(INTEGER, true, pp, scenario->parallel.pp)                                   \
-    X(INTEGER, true, dp, scenario->parallel.dp)                                   \
-    X(INTEGER, true, ep, scenario->parallel.ep)                                   \
-    X(INTEGER, true, zero, scenario->parallel.zero)                               \
-    X(TEXT, true, schedule, schedule_text(&scenario->parallel))                   \
-    X(INTEGER, true, virtual_stages, scenario->parallel.virtual_stages)           \
-    X(TEXT, true, recompute, recompute_names[scenario->recompute.kind])           \
-    X(INTEGER, true, batch_global_sequences, scenario->batch.global)              \
-    X(INTEGER, true, batch_micro_sequences, scenario->batch.micro)                \
-    X(INTEGER, true, sequence_length_tokens, scenario->batch.sequence_length)     \
-    X(TEXT, true, scenario_text, scenario->resolved_text)                         \
-    X(INTEGER, true, step_ns, step->step_ns)                                      \
-    X(REAL, true, step_s, (double)step->step_ns * 1e-9)                           \
-    X(INTEGER, true, tokens_per_step, step->model_flop_tokens)                    \
-    X(REAL, true, flop_per_token_causal, step->flop_per_token_causal)             \
-    X(REAL, true, flop_per_token_full, step->flop_per_token_full)                 \
-    X(REAL, true, hardware_flop_per_token, step->hardware_flop_per_token)         \
-    X(REAL, true, peak_flop_per_s, step->peak_flop_per_s)                         \
-    X(REAL, true, tokens_per_s_per_gpu, step->tokens_per_s_per_gpu)               \
-    X(REAL, true, tflops_per_gpu, step->tflops_per_gpu)                           \
-    X(REAL, true, mfu, step->mfu)                                                 \
-    X(REAL, true, mfu_full_attention, step->mfu_full_attention)                   \
-    X(REAL, true, hfu, step->hfu)                                                 \
-    X(TEXT, true, busiest_link, step->busiest_link)                               \
-    X(REAL, true, busiest_link_utilisation, step->busiest_link_utilisation)       \
-    X(INTEGER, true, memory_fits, step->memory.fits)                              \
-    X(INTEGER, true, memory_worst_stage, step->memory.worst_stage)                \
-    X(REAL, true, memory_peak_bytes, step->memory.worst.total_bytes)              \
-    X(REAL, true, memory_limit_bytes, step->memory.limit_bytes)                   \
-    X(REAL, true, memory_weights_bytes, step->memory.worst.weights_bytes)         \
-    X(REAL, true, memory_gradients_bytes, step->memory.worst.gradients_bytes)     \
-    X(REAL, true, memory_optimizer_bytes, step->memory.worst.optimizer_bytes)     \
-    X(REAL, true, memory_activations_bytes, step->memory.worst.activations_bytes) \
-    X(REAL, true, memory_logits_bytes, step->memory.worst.logits_bytes)           \
-    X(REAL, true, memory_buffers_bytes,                                           \
-      step->memory.worst.buffers_bytes + step->memory.worst.temporary_bytes)      \
-    X(REAL, true, memory_overhead_bytes, step->memory.worst.overhead_bytes)       \
-    X(TEXT, true, memory_advice, step->memory_advice)                             \
-    X(TEXT, true, bound_by, step->bound_by)                                       \
-    X(INTEGER, true, run_is_asked, run->is_asked)                                 \
-    X(INTEGER, true, run_steps, run->steps)                                       \
-    X(REAL, true, run_tokens, run->tokens)                                        \
-    X(REAL, true, wall_clock_days, run->days)                                     \
-    X(REAL, true, gpu_hours, run->gpu_hours)                                      \
-    X(REAL, true, goodput, run->goodput)                                          \
-    X(INTEGER, true, checkpoints, run->checkpoints)                               \
-    X(REAL, true, checkpoint_bytes, run->checkpoint_bytes)                        \
-    X(REAL, true, checkpoint_s, run->checkpoint_s)                                \
-    X(REAL, true, data_stall_s, run->data_stall_s)                                \
-    X(REAL, true, cost_usd, run->cost_usd)                                        \
-    X(REAL, true, energy_kwh, run->energy_kwh)                                    \
-    X(INTEGER, false, engine_ranks_simulated, step->engine.ranks_simulated)       \
-    X(INTEGER, false, engine_links_simulated, step->engine.links_simulated)       \
-    X(INTEGER, false, engine_tasks, step->engine.tasks)                           \
-    X(INTEGER, false, engine_events, step->engine.events)                         \
-    X(INTEGER, false, engine_solves, step->engine.solves)                         \
-    X(REAL, false, engine_host_s, step->engine.host_s)                            \
-    X(INTEGER, false, engine_host_peak_bytes, step->engine.host_peak_bytes)
+#define RUN_COLUMNS(X)                                                                    \
+    X(TEXT, true, ALWAYS, key, result->key)                                               \
+    X(TEXT, true, ALWAYS, stoker_version, STOKER_VERSION)                                 \
+    X(TEXT, true, ALWAYS, build, result->build)                                           \
+    X(TEXT, true, ALWAYS, scenario_key, result->scenario_key)                             \
+    X(INTEGER, true, ALWAYS, seed, scenario->seed)                                        \
+    X(TEXT, false, ALWAYS, title, scenario->title)                                        \
+    X(TEXT, true, ALWAYS, model, scenario->model.name)                                    \
+    X(TEXT, true, ALWAYS, cluster, scenario->cluster.name)                                \
+    X(TEXT, true, ALWAYS, gpu, scenario->gpu.name)                                        \
+    X(TEXT, true, ALWAYS, software, scenario->software.name)                              \
+    X(TEXT, true, ALWAYS, precision, precision_names[scenario->precision])                \
+    X(INTEGER, true, ALWAYS, gpus, scenario->gpus)                                        \
+    X(INTEGER, true, ALWAYS, tp, scenario->parallel.tp)                                   \
+    X(INTEGER, true, ALWAYS, cp, scenario->parallel.cp)                                   \
+    X(INTEGER, true, ALWAYS, pp, scenario->parallel.pp)                                   \
+    X(INTEGER, true, ALWAYS, dp, scenario->parallel.dp)                                   \
+    X(INTEGER, true, ALWAYS, ep, scenario->parallel.ep)                                   \
+    X(INTEGER, true, ALWAYS, zero, scenario->parallel.zero)                               \
+    X(TEXT, true, ALWAYS, schedule, schedule_text(&scenario->parallel))                   \
+    X(INTEGER, true, ALWAYS, virtual_stages, scenario->parallel.virtual_stages)           \
+    X(TEXT, true, ALWAYS, recompute, recompute_names[scenario->recompute.kind])           \
+    X(INTEGER, true, ALWAYS, batch_global_sequences, scenario->batch.global)              \
+    X(INTEGER, true, ALWAYS, batch_micro_sequences, scenario->batch.micro)                \
+    X(INTEGER, true, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length)     \
+    X(TEXT, true, ALWAYS, scenario_text, scenario->resolved_text)                         \
+    X(INTEGER, true, STEP, step_ns, step->step_ns)                                        \
+    X(REAL, true, STEP, step_s, (double)step->step_ns * 1e-9)                             \
+    X(INTEGER, true, ALWAYS, tokens_per_step, step->model_flop_tokens)                    \
+    X(REAL, true, ALWAYS, flop_per_token_causal, step->flop_per_token_causal)             \
+    X(REAL, true, ALWAYS, flop_per_token_full, step->flop_per_token_full)                 \
+    X(REAL, true, ALWAYS, hardware_flop_per_token, step->hardware_flop_per_token)         \
+    X(REAL, true, ALWAYS, peak_flop_per_s, step->peak_flop_per_s)                         \
+    X(REAL, true, STEP, tokens_per_s_per_gpu, step->tokens_per_s_per_gpu)                 \
+    X(REAL, true, STEP, tflops_per_gpu, step->tflops_per_gpu)                             \
+    X(REAL, true, STEP, mfu, step->mfu)                                                   \
+    X(REAL, true, STEP, mfu_full_attention, step->mfu_full_attention)                     \
+    X(REAL, true, STEP, hfu, step->hfu)                                                   \
+    X(TEXT, true, LINK, busiest_link, step->busiest_link)                                 \
+    X(REAL, true, LINK, busiest_link_utilisation, step->busiest_link_utilisation)         \
+    X(INTEGER, true, ALWAYS, memory_fits, step->memory.fits)                              \
+    X(INTEGER, true, ALWAYS, memory_worst_stage, step->memory.worst_stage)                \
+    X(REAL, true, ALWAYS, memory_peak_bytes, step->memory.worst.total_bytes)              \
+    X(REAL, true, ALWAYS, memory_limit_bytes, step->memory.limit_bytes)                   \
+    X(REAL, true, ALWAYS, memory_weights_bytes, step->memory.worst.weights_bytes)         \
+    X(REAL, true, ALWAYS, memory_gradients_bytes, step->memory.worst.gradients_bytes)     \
+    X(REAL, true, ALWAYS, memory_optimizer_bytes, step->memory.worst.optimizer_bytes)     \
+    X(REAL, true, ALWAYS, memory_activations_bytes, step->memory.worst.activations_bytes) \
+    X(REAL, true, ALWAYS, memory_logits_bytes, step->memory.worst.logits_bytes)           \
+    X(REAL, true, ALWAYS, memory_buffers_bytes,                                           \
+      step->memory.worst.buffers_bytes + step->memory.worst.temporary_bytes)              \
+    X(REAL, true, ALWAYS, memory_overhead_bytes, step->memory.worst.overhead_bytes)       \
+    X(TEXT, true, SAID, memory_advice, step->memory_advice)                               \
+    X(TEXT, true, STEP, bound_by, step->bound_by)                                         \
+    X(INTEGER, true, ALWAYS, run_is_asked, run->is_asked)                                 \
+    X(INTEGER, true, ASKED, run_steps, run->steps)                                        \
+    X(REAL, true, ASKED, run_tokens, run->tokens)                                         \
+    X(REAL, true, RUN, wall_clock_days, run->days)                                        \
+    X(REAL, true, RUN, gpu_hours, run->gpu_hours)                                         \
+    X(REAL, true, RUN, goodput, run->goodput)                                             \
+    X(INTEGER, true, RUN, checkpoints, run->checkpoints)                                  \
+    X(REAL, true, CHECKPOINTS, checkpoint_bytes, run->checkpoint_bytes)                   \
+    X(REAL, true, CHECKPOINTS, checkpoint_s, run->checkpoint_s)                           \
+    X(REAL, true, STEP, data_stall_s, run->data_stall_s)                                  \
+    X(REAL, true, RUN, cost_usd, run->cost_usd)                                           \
+    X(REAL, true, RUN, energy_kwh, run->energy_kwh)                                       \
+    X(INTEGER, false, ALWAYS, engine_ranks_simulated, step->engine.ranks_simulated)       \
+    X(INTEGER, false, ALWAYS, engine_links_simulated, step->engine.links_simulated)       \
+    X(INTEGER, false, ALWAYS, engine_tasks, step->engine.tasks)                           \
+    X(INTEGER, false, ALWAYS, engine_events, step->engine.events)                         \
+    X(INTEGER, false, ALWAYS, engine_solves, step->engine.solves)                         \
+    X(REAL, false, ALWAYS, engine_host_s, step->engine.host_s)                            \
+    X(INTEGER, false, ALWAYS, engine_host_peak_bytes, step->engine.host_peak_bytes)
 
-#define BREAKDOWN_COLUMNS(X)                 \
-    X(TEXT, true, run_key, result->key)      \
-    X(TEXT, true, cause, cause_names[cause]) \
-    X(INTEGER, true, gpu_ns, result->step.gpu_ns[cause])
+#define BREAKDOWN_COLUMNS(X)                         \
+    X(TEXT, true, ALWAYS, run_key, result->key)      \
+    X(TEXT, true, ALWAYS, cause, cause_names[cause]) \
+    X(INTEGER, true, ALWAYS, gpu_ns, result->step.gpu_ns[cause])
 
-#define ASSUMPTION_COLUMNS(X)           \
-    X(TEXT, true, run_key, result->key) \
-    X(TEXT, true, name, item->name)     \
-    X(TEXT, true, value, item->value)   \
-    X(TEXT, true, reason, item->reason != NULL ? item->reason : "")
+#define ASSUMPTION_COLUMNS(X)                   \
+    X(TEXT, true, ALWAYS, run_key, result->key) \
+    X(TEXT, true, ALWAYS, name, item->name)     \
+    X(TEXT, true, ALWAYS, value, item->value)   \
+    X(TEXT, true, SAID, reason, item->reason)
 
-#define LINK_USE_COLUMNS(X)                                           \
-    X(TEXT, true, run_key, result->key)                               \
-    X(TEXT, true, kind, use->kind)                                    \
-    X(INTEGER, true, links, use->count)                               \
-    X(TEXT, true, busiest, use->busiest)                              \
-    X(REAL, true, busiest_bytes, use->bytes)                          \
-    X(INTEGER, true, capacity_bytes_per_s, use->capacity_bytes_per_s) \
-    X(REAL, true, utilisation_max, use->utilisation_max)              \
-    X(REAL, true, utilisation_mean, use->utilisation_mean)
+#define LINK_USE_COLUMNS(X)                                                   \
+    X(TEXT, true, ALWAYS, run_key, result->key)                               \
+    X(TEXT, true, ALWAYS, kind, use->kind)                                    \
+    X(INTEGER, true, ALWAYS, links, use->count)                               \
+    X(TEXT, true, ALWAYS, busiest, use->busiest)                              \
+    X(REAL, true, ALWAYS, busiest_bytes, use->bytes)                          \
+    X(INTEGER, true, ALWAYS, capacity_bytes_per_s, use->capacity_bytes_per_s) \
+    X(REAL, true, ALWAYS, utilisation_max, use->utilisation_max)              \
+    X(REAL, true, ALWAYS, utilisation_mean, use->utilisation_mean)
 
-#define LINK_LOAD_COLUMNS(X)                                           \
-    X(TEXT, true, run_key, result->key)                                \
-    X(TEXT, true, link, load->name)                                    \
-    X(TEXT, true, kind, load->kind)                                    \
-    X(REAL, true, bytes, load->bytes)                                  \
-    X(INTEGER, true, capacity_bytes_per_s, load->capacity_bytes_per_s) \
-    X(REAL, true, utilisation, load->utilisation)
+#define LINK_LOAD_COLUMNS(X)                                                   \
+    X(TEXT, true, ALWAYS, run_key, result->key)                                \
+    X(TEXT, true, ALWAYS, link, load->name)                                    \
+    X(TEXT, true, ALWAYS, kind, load->kind)                                    \
+    X(REAL, true, ALWAYS, bytes, load->bytes)                                  \
+    X(INTEGER, true, ALWAYS, capacity_bytes_per_s, load->capacity_bytes_per_s) \
+    X(REAL, true, ALWAYS, utilisation, load->utilisation)
 
-#define TRAFFIC_COLUMNS(X)                       \
-    X(TEXT, true, run_key, result->key)          \
-    X(TEXT, true, stream, use->stream)           \
-    X(INTEGER, true, number, (int64_t)index)     \
-    X(TEXT, true, operation, use->operation)     \
-    X(TEXT, true, algorithm, use->algorithm)     \
-    X(TEXT, true, protocol, use->protocol)       \
-    X(REAL, true, buffer_bytes, use->bytes)      \
-    X(REAL, true, rank_bytes, use->rank_bytes)   \
-    X(INTEGER, true, count_per_step, use->count) \
-    X(REAL, true, latency_s, use->latency_s)     \
-    X(REAL, true, alone_s, use->alone_s)         \
-    X(REAL, true, slowdown, use->slowdown)       \
-    X(TEXT, true, bottleneck, use->bottleneck)   \
-    X(INTEGER, true, is_extrapolated, use->is_extrapolated)
+#define TRAFFIC_COLUMNS(X)                               \
+    X(TEXT, true, ALWAYS, run_key, result->key)          \
+    X(TEXT, true, ALWAYS, stream, use->stream)           \
+    X(INTEGER, true, ALWAYS, number, (int64_t)index)     \
+    X(TEXT, true, ALWAYS, operation, use->operation)     \
+    X(TEXT, true, ALWAYS, algorithm, use->algorithm)     \
+    X(TEXT, true, SAID, protocol, use->protocol)         \
+    X(REAL, true, ALWAYS, buffer_bytes, use->bytes)      \
+    X(REAL, true, ALWAYS, rank_bytes, use->rank_bytes)   \
+    X(INTEGER, true, ALWAYS, count_per_step, use->count) \
+    X(REAL, true, ALWAYS, latency_s, use->latency_s)     \
+    X(REAL, true, ALWAYS, alone_s, use->alone_s)         \
+    X(REAL, true, ALWAYS, slowdown, use->slowdown)       \
+    X(TEXT, true, SAID, bottleneck, use->bottleneck)     \
+    X(INTEGER, true, ALWAYS, is_extrapolated, use->is_extrapolated)
 
-#define JOB_COLUMNS(X)                             \
-    X(TEXT, true, run_key, result->key)            \
-    X(TEXT, true, scenario, use->title)            \
-    X(INTEGER, true, number, (int64_t)index)       \
-    X(INTEGER, true, gpus, use->gpus)              \
-    X(INTEGER, true, steps, use->steps)            \
-    X(REAL, true, step_alone_s, use->step_alone_s) \
-    X(REAL, true, step_s, use->step_s)
+#define JOB_COLUMNS(X)                                     \
+    X(TEXT, true, ALWAYS, run_key, result->key)            \
+    X(TEXT, true, ALWAYS, scenario, use->title)            \
+    X(INTEGER, true, ALWAYS, number, (int64_t)index)       \
+    X(INTEGER, true, ALWAYS, gpus, use->gpus)              \
+    X(INTEGER, true, ALWAYS, steps, use->steps)            \
+    X(REAL, true, ALWAYS, step_alone_s, use->step_alone_s) \
+    X(REAL, true, ALWAYS, step_s, use->step_s)
 
-#define STUDY_COLUMNS(X)               \
-    X(TEXT, true, key, study->key)     \
-    X(TEXT, true, title, study->title) \
-    X(TEXT, true, kind, study->kind)   \
-    X(TEXT, true, build, study->build)
+#define STUDY_COLUMNS(X)                       \
+    X(TEXT, true, ALWAYS, key, study->key)     \
+    X(TEXT, true, ALWAYS, title, study->title) \
+    X(TEXT, true, ALWAYS, kind, study->kind)   \
+    X(TEXT, true, ALWAYS, build, study->build)
 
-#define POINT_COLUMNS(X)                                                    \
-    X(TEXT, true, study_key, study_key)                                     \
-    X(INTEGER, true, number, point->number)                                 \
-    X(TEXT, true, label, point->label)                                      \
-    X(TEXT, true, axes, axes_json(point, arena))                            \
-    X(TEXT, true, run_key, point->result != NULL ? point->result->key : "") \
-    X(TEXT, true, status, point_status_names[point->status])                \
-    X(TEXT, true, message, point->message != NULL ? point->message : "")
+#define POINT_COLUMNS(X)                                                            \
+    X(TEXT, true, ALWAYS, study_key, study_key)                                     \
+    X(INTEGER, true, ALWAYS, number, point->number)                                 \
+    X(TEXT, true, ALWAYS, label, point->label)                                      \
+    X(TEXT, true, ALWAYS, axes, axes_json(point, arena))                            \
+    X(TEXT, true, SAID, run_key, point->result != NULL ? point->result->key : NULL) \
+    X(TEXT, true, ALWAYS, status, point_status_names[point->status])                \
+    X(TEXT, true, SAID, message, point->message)
 
-/* `value` is in SI units, 0 where the value is a word. */
-#define POINT_AXIS_COLUMNS(X)                           \
-    X(TEXT, true, study_key, study_key)                 \
-    X(INTEGER, true, number, point->number)             \
-    X(INTEGER, true, axis_number, axis)                 \
-    X(TEXT, true, axis, point->axes[axis])              \
-    X(TEXT, true, value_text, point->value_texts[axis]) \
-    X(REAL, true, value, point->values[axis])
+/* `value` is in SI units, NULL where the value is a word. */
+#define POINT_AXIS_COLUMNS(X)                                   \
+    X(TEXT, true, ALWAYS, study_key, study_key)                 \
+    X(INTEGER, true, ALWAYS, number, point->number)             \
+    X(INTEGER, true, ALWAYS, axis_number, axis)                 \
+    X(TEXT, true, ALWAYS, axis, point->axes[axis])              \
+    X(TEXT, true, ALWAYS, value_text, point->value_texts[axis]) \
+    X(REAL, true, KNOWN, value, point->values[axis])
 
 static const struct column run_columns[] = {RUN_COLUMNS(DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
@@ -223,11 +241,13 @@ void rows_run(const struct result *result, struct value *values)
     const struct scenario *scenario = result->scenario;
     const struct step_result *step = &result->step;
     const struct run_result *run = &result->run;
+    const bool has_step = metrics_has_step(result);
+    const bool has_link = has_step && is_said(step->busiest_link);
     const struct value row[] = {RUN_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_breakdown(const struct result *result, enum cause cause, struct value *values)
+void rows_breakdown(const struct result *result, size_t cause, struct value *values)
 {
     const struct value row[] = {BREAKDOWN_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);

@@ -7,7 +7,7 @@
 /* The columns of table `run`: what was predicted, from what, and what it took. */
 void rows_run(const struct result *result, struct value *values);
 
-void rows_breakdown(const struct result *result, enum cause cause, struct value *values);
+void rows_breakdown(const struct result *result, size_t cause, struct value *values);
 void rows_assumption(const struct result *result, size_t index, struct value *values);
 void rows_link_use(const struct result *result, size_t index, struct value *values);
 void rows_link_load(const struct result *result, size_t index, struct value *values);

@@ -111,8 +111,8 @@ bool relation_create(struct store *store, const struct relation *relation, struc
     const char *list = "";
     for (uint32_t i = 0; i < relation->column_count; i++) {
         const struct column *column = &relation->columns[i];
-        list =
-            arena_printf(arena, "%s%s %s NOT NULL, ", list, column->name, kind_words[column->kind]);
+        list = arena_printf(arena, "%s%s %s%s, ", list, column->name, kind_words[column->kind],
+                            column->is_nullable ? "" : " NOT NULL");
     }
     return sql_run(store,
                    arena_printf(arena, "CREATE TABLE %s (%sPRIMARY KEY (%s)) STRICT",
@@ -172,6 +172,11 @@ static void bind_values(const struct relation *relation, sqlite3_stmt *statement
     for (uint32_t i = 0; i < count; i++) {
         const int place = (int)i + 1;
         int code = SQLITE_OK;
+        if (values[i].is_null) {
+            sim_assert(relation->columns[i].is_nullable);
+            sqlite3_bind_null(statement, place);
+            continue;
+        }
         switch (relation->columns[i].kind) {
         case COLUMN_TEXT:
             sim_assert(values[i].text != NULL);
@@ -193,7 +198,8 @@ void relation_read(const struct relation *relation, sqlite3_stmt *statement, str
 {
     for (uint32_t i = 0; i < relation->column_count; i++) {
         const int place = (int)i;
-        values[i] = (struct value){.text = ""};
+        values[i] = (struct value){.text = "",
+                                   .is_null = sqlite3_column_type(statement, place) == SQLITE_NULL};
         if (relation->columns[i].kind == COLUMN_TEXT) {
             const char *text = (const char *)sqlite3_column_text(statement, place);
             values[i].text = text != NULL ? text : "";
@@ -207,6 +213,9 @@ void relation_read(const struct relation *relation, sqlite3_stmt *statement, str
 
 static bool is_same(enum column_kind kind, const struct value *a, const struct value *b)
 {
+    if (a->is_null || b->is_null) {
+        return a->is_null == b->is_null;
+    }
     switch (kind) {
     case COLUMN_TEXT:
         return strcmp(a->text, b->text) == 0;

@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
-#define STORE_SCHEMA 3
+#define STORE_SCHEMA 4
 
 enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
 
@@ -20,10 +20,12 @@ struct column {
     const char *name;
     enum column_kind kind;
     bool is_compared; /* false: may differ under the same key (host time) */
+    bool is_nullable; /* NULL: the value does not exist */
 };
 
-/* One value; the column's kind says which member holds. */
+/* One value; the column's kind says which member holds, unless it is NULL. */
 struct value {
+    bool is_null;
     const char *text;
     int64_t integer;
     double real;

@@ -8,6 +8,7 @@
  */
 #include "study/study.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/units.h"
@@ -279,7 +280,7 @@ static bool read_variants(struct expansion *expansion, const struct doc_node *li
 
 /* ---- points ------------------------------------------------------------------- */
 
-/* The text as a quantity in SI or a number; 0 when it is a word. */
+/* The text as a quantity in SI or a number; ABSENT when it is a word. */
 static double value_of(const char *text)
 {
     static const enum dimension dimensions[] = {
@@ -293,7 +294,7 @@ static double value_of(const char *text)
             return value;
         }
     }
-    return 0;
+    return ABSENT;
 }
 
 /* A quantity with its unit, or the name of a file of the catalogue. */
@@ -347,7 +348,8 @@ static void fill_point(const struct expansion *expansion, uint32_t number,
         add_sets(point, (const char *const *)choices[a]->sets, choices[a]->set_count);
         point->axes[a] = name;
         point->value_texts[a] = choices[a]->text;
-        point->values[a] = strcmp(name, STUDY_VARIANT_AXIS) == 0 ? 0 : value_of(choices[a]->text);
+        point->values[a] =
+            strcmp(name, STUDY_VARIANT_AXIS) == 0 ? ABSENT : value_of(choices[a]->text);
         point->label = arena_printf(arena, "%s%s%s", point->label, a > 0 ? ", " : "",
                                     value_label(arena, name, choices[a]->text));
     }

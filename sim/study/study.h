@@ -39,7 +39,7 @@ struct study_point {
     uint32_t axis_count;
     const char *axes[STORE_AXES_MAX];
     const char *value_texts[STORE_AXES_MAX];
-    double values[STORE_AXES_MAX]; /* SI if the text is a quantity or a number, else 0 */
+    double values[STORE_AXES_MAX]; /* SI if the text is a quantity or a number, else ABSENT */
 };
 
 struct study {

@@ -36,6 +36,21 @@ const char *const cause_titles[CAUSE_COUNT_] = {
     [CAUSE_CHECKPOINT_STALL] = "checkpoint stall",
 };
 
+bool metrics_has_step(const struct result *result)
+{
+    return result->step.memory.fits;
+}
+
+bool metrics_has_run(const struct result *result)
+{
+    return metrics_has_step(result) && result->run.is_asked;
+}
+
+bool metrics_has_checkpoints(const struct result *result)
+{
+    return metrics_has_run(result) && result->scenario->checkpoint.is_enabled;
+}
+
 double metrics_flop_by(const struct result *result, enum flop_convention convention)
 {
     const struct scenario *scenario = result->scenario;

@@ -135,7 +135,7 @@ struct step_result {
 };
 
 struct run_result {
-    bool is_asked; /* false: only the step was asked for, the rest is 0 */
+    bool is_asked; /* false: only the step was asked for, the rest does not exist */
     int64_t steps;
     double tokens;
     double days; /* wall-clock, predicted */
@@ -170,6 +170,13 @@ struct result {
     uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */
     const struct band *band; /* NULL: nobody asked */
 };
+
+/* What a prediction says exists only where the plan does: a plan that does not fit has memory, but
+ * no step time, MFU or days, and these must not be shown (base/absent.h). */
+bool metrics_has_step(const struct result *result);
+/* Days, money and energy: of a plan that fits, when `run:` asked for them. */
+bool metrics_has_run(const struct result *result);
+bool metrics_has_checkpoints(const struct result *result);
 
 /* FLOPs of a token as a paper counts them, and what share of the peak they are. */
 double metrics_flop_by(const struct result *result, enum flop_convention convention);

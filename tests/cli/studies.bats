@@ -273,3 +273,65 @@ END
     [ -s "$BATS_TEST_TMPDIR/p.gp" ]
     [ ! -e "$BATS_TEST_TMPDIR/p.svg" ]
 }
+
+# ---- values that do not exist --------------------------------------------------------------------
+
+# Two variants of one step; only the first says how long to train. 0 days would be the shortest.
+write_absent() {
+    awk '/^[a-z]/ { inside = /^run:/ } !inside' scenarios/quickstart.yaml - \
+        > "$BATS_TEST_TMPDIR/absent.yaml" << 'END'
+variants:
+  - {name: asked, set: {run.tokens: 1T}}
+  - {name: open}
+  - {name: large, set: {parallel.tp: 1}}
+  - {name: wrong, set: {parallel.tp: 3}}
+END
+}
+
+@test "a value that does not exist is - on screen and never the best" {
+    write_absent
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/absent.yaml" --metric days --metric cost_usd
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ asked\ +[0-9.]+\ +[0-9.]+\  ]]
+    [[ "$output" =~ open\ +-\ +-\  ]]
+    [[ "$output" == *"best days: "*" at asked"* ]]
+    run "$STOKER" compare "$BATS_TEST_TMPDIR/absent.yaml" --db "$db"
+    [[ "$output" =~ open\ .*\ -\ +-\ +-\ +-\ +compute ]]
+    [[ "$output" =~ open\ +1\.00\ x\ +1\.00\ x\ +-\ +-\ +nothing ]]
+    run "$STOKER" list runs --db "$db"
+    [ "$(grep -c -E ' - +yes ' <<< "$output")" -ge 1 ]
+    [ "$(grep -c -E ' - +- +- +no ' <<< "$output")" -ge 1 ]
+}
+
+@test "a value that does not exist is null in every document" {
+    write_absent
+    sweep "$BATS_TEST_TMPDIR/absent.yaml" --json > "$BATS_TEST_TMPDIR/sweep" 2> /dev/null
+    "$STOKER" compare "$BATS_TEST_TMPDIR/absent.yaml" --db "$db" --json \
+        > "$BATS_TEST_TMPDIR/compare" 2> /dev/null
+    for document in sweep compare; do
+        jq -e '.points | map({key: .label, value: .}) | from_entries |
+            (.asked.run.days > 0) and (.open.run | all(.[]; . == null)) and .open.mfu > 0 and
+            .large.memory.peak_bytes > .large.memory.limit_bytes and
+            ([.large.step_time_s, .large.mfu, .large.bound_by, .large.run.days] | all(. == null)) and
+            (.large.breakdown | all(.[]; . == null)) and
+            (.wrong.memory | all(.[]; . == null)) and .wrong.step_time_s == null and
+            .asked.axes.variant.value == null and .asked.message == null' \
+            "$BATS_TEST_TMPDIR/$document"
+    done
+    jq -e '.points | map({key: .label, value: .against_first}) | from_entries |
+        .large == null and .wrong == null and .open.cost_ratio == null and .open.speed_up == 1' \
+        "$BATS_TEST_TMPDIR/compare"
+    "$STOKER" list runs --db "$db" --json |
+        jq -e '.runs | any(.days == null and .step_s > 0) and any(.step_s == null and .mfu == null)'
+}
+
+@test "a value that does not exist is blank in the data of a plot" {
+    write_absent
+    sweep "$BATS_TEST_TMPDIR/absent.yaml" --plot lines:days --plot causes --plot dollars \
+        -o "$BATS_TEST_TMPDIR/p" > /dev/null 2>&1
+    grep -q -E '^0,1,1,0,,' "$BATS_TEST_TMPDIR/p-lines-days.csv"   # open
+    grep -q -E '^0,2,2,0,,.*"OOM"' "$BATS_TEST_TMPDIR/p-lines-days.csv"
+    grep -q -E '^2,,,,.*"large","OOM"' "$BATS_TEST_TMPDIR/p-causes.csv"
+    [ "$(grep -c asked "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 1 ]
+    [ "$(grep -c open "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 0 ]
+}

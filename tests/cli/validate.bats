@@ -182,3 +182,24 @@ cut, whole = ({row["id"]: (row["status"], row["predicted_step_s"], row["is_score
 assert all(cut[name] == whole[name] for name in whole), [name for name in whole if cut[name] != whole[name]]
 PY
 }
+
+# A row that is skipped has no prediction, no error and no cause; a table in which none is scored no
+# mean error. 0 would be a perfect score.
+@test "what a row that is skipped does not have is null" {
+    head -n 1 tests/published/runs.csv > "$work/skipped.csv"
+    sed -n 2p tests/published/runs.csv | sed 's/^[^,]*/odd/' >> "$work/skipped.csv"
+    "$STOKER" validate "$work/skipped.csv" --json -q > "$work/good.json"
+    jq -e '.rows[0] | .predicted_step_s > 0 and .gpus > 0 and .error != null' "$work/good.json"
+    python3 - "$work/skipped.csv" <<'PY'
+import csv, sys
+head, row = csv.reader(open(sys.argv[1]))
+row[head.index("gpu")] = "a-gpu-nobody-has"
+csv.writer(open(sys.argv[1], "w")).writerows([head, row])
+PY
+    "$STOKER" validate "$work/skipped.csv" --json -q > "$work/bad.json" || [ "$?" -eq 3 ]
+    jq -e '.rows[0] | .status == "skipped" and
+        ([.predicted_step_s, .error, .gpus, .fits, .compute_share, .largest_cause] |
+         all(. == null))' "$work/bad.json"
+    jq -e '.summary | .votes == 0 and
+        ([.mean_ape, .macro_mape, .median_ape, .p90_ape, .bias] | all(. == null))' "$work/bad.json"
+}

@@ -11,6 +11,7 @@ static void fill_scenario(struct sample *sample)
                                   .nodes = 1,
                                   .precision = PRECISION_BF16,
                                   .run_tokens = 15.6e12,
+                                  .checkpoint = {.is_enabled = true},
                                   .seed = 42,
                                   .resolved_text = "{model: {model: llama3-70b}, gpus: 8}"};
     scenario->model = (struct model){.name = "llama3-70b",

@@ -3,6 +3,7 @@
  * message says what to install. */
 #include "out/plot.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "out/gnuplot.h"
 #include "out/plot_data.h"
@@ -226,7 +227,7 @@ static void words_on_an_axis_keep_their_order(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         world->rows[i] = world->rows[5];
         world->rows[i].axis_count = 0;
-        add_axis(&world->rows[i], "cluster", clusters[i], 0);
+        add_axis(&world->rows[i], "cluster", clusters[i], ABSENT);
     }
     world->series.count = 3;
     const bool is_drawn = draw(world);
@@ -268,7 +269,7 @@ static void the_same_cause_has_one_colour_and_no_two_share_it(void **state)
     char colours[CAUSE_COUNT_][8];
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         char key[64];
-        snprintf(key, sizeof key, "column('%s_s')) lc rgb '", cause_names[cause]);
+        snprintf(key, sizeof key, "column('%s_s') : 0) lc rgb '", cause_names[cause]);
         const char *place = strstr(script, key);
         assert_non_null(place);
         snprintf(colours[cause], sizeof colours[cause], "%.7s", place + strlen(key));
@@ -304,11 +305,37 @@ static void dollars_need_a_run(void **state)
 {
     struct world *world = *state;
     for (uint32_t i = 0; i < ROWS; i++) {
-        world->rows[i].days = 0;
+        world->rows[i].days = ABSENT;
     }
     world->request.kind = "dollars";
     assert_false(plot_draw(world->arena, &world->request, world->diag));
     assert_holds(diag_first_error(world->diag), "no point of this study has days and dollars");
+}
+
+/* 100 Gbps has no run: no days, and 0 of them would be the shortest. */
+static void a_value_that_does_not_exist_is_blank_and_not_the_best(void **state)
+{
+    struct world *world = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        world->rows[i] = world->rows[3 + i];
+        add_axis(&world->rows[i], "price.gpu_hour", "none", ABSENT);
+        world->rows[i].days = ABSENT;
+    }
+    world->request.metric = "days";
+    world->request.x_axis = "batch.micro";
+    const bool is_drawn = draw(world);
+    assert_holds(text_of(world, ".csv"), "0,0,1,0,,\"bandwidth 200 Gbps, gpu_hour none\"");
+    world->request.kind = "heatmap";
+    world->request.x_axis = "cluster.nics.bandwidth";
+    world->request.y_axis = "batch.micro";
+    assert_int_equal(draw(world), is_drawn);
+    /* Two points for 200 Gbps, micro 1; the one that has 15 days is shown. */
+    assert_holds(text_of(world, ".csv"), "0,0,15,1,1,\"200\",\"1\",\"15.0\",");
+    for (uint32_t i = 3; i < 6; i++) {
+        world->rows[i].days = ABSENT;
+    }
+    assert_int_equal(draw(world), is_drawn);
+    assert_holds(text_of(world, ".csv"), "0,0,,0,0,\"200\",\"1\",\"-\",");
 }
 
 static void a_heatmap_has_a_cell_per_pair_and_marks_what_cannot_be(void **state)
@@ -318,8 +345,8 @@ static void a_heatmap_has_a_cell_per_pair_and_marks_what_cannot_be(void **state)
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
     assert_int_equal(lines_in(csv), ROWS + 1);
-    assert_holds(csv, "0,0,0,0,0,\"100\",\"1\",\"OOM\",");
-    assert_holds(csv, "0,1,0,0,0,\"100\",\"2\",\"no\",");
+    assert_holds(csv, "0,0,,0,0,\"100\",\"1\",\"OOM\",");
+    assert_holds(csv, "0,1,,0,0,\"100\",\"2\",\"no\",");
     assert_holds(csv, "3,2,44.44444444,1,0,\"800\",\"4\",\"44.4\",");
     if (is_drawn) {
         const char *svg = text_of(world, ".svg");
@@ -339,7 +366,7 @@ static void a_cell_shows_the_best_of_its_points(void **state)
     world->request.metric = "step_s";
     draw(world);
     assert_holds(text_of(world, ".csv"), "3,2,0.75,1,");
-    assert_holds(text_of(world, ".csv"), "3,1,0,0,0,\"800\",\"2\",\" \""); /* nobody is there now */
+    assert_holds(text_of(world, ".csv"), "3,1,,0,0,\"800\",\"2\",\" \""); /* nobody is there now */
 }
 
 static void a_heatmap_where_nothing_fits_is_still_drawn(void **state)
@@ -587,6 +614,7 @@ int main(void)
         TEST(the_same_cause_has_one_colour_and_no_two_share_it),
         TEST(dollars_mark_what_nothing_beats),
         TEST(dollars_need_a_run),
+        TEST(a_value_that_does_not_exist_is_blank_and_not_the_best),
         TEST(a_heatmap_has_a_cell_per_pair_and_marks_what_cannot_be),
         TEST(a_cell_shows_the_best_of_its_points),
         TEST(a_heatmap_where_nothing_fits_is_still_drawn),

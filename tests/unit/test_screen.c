@@ -154,6 +154,62 @@ static void memory_is_listed_against_the_limit(void **state)
     assert_holds(text, "  fits with micro 1\n");
 }
 
+/* The sample's own figures (6.91 s, 41.3 % MFU, 54.2 days) must not be seen anywhere. */
+static void a_plan_that_does_not_fit_has_no_step_and_no_days(void **state)
+{
+    struct world *world = *state;
+    world->sample.result.step.memory.fits = false;
+    const char *text = screen_of(world);
+    assert_holds(text, "- days  - USD, - GPU-hours, - kWh\n");
+    assert_holds(text, "- % MFU  - tokens/s/GPU, - TFLOP/s per GPU\n");
+    assert_holds(text, "step - s  of 131,072 tokens: the plan does not fit, see memory\n");
+    assert_holds(text, "430.0  -\n"); /* FLOPs of a token exist, a share of the peak does not */
+    assert_null(strstr(text, "where the step goes"));
+    assert_null(strstr(text, "6.91"));
+    assert_null(strstr(text, "41.3"));
+    assert_null(strstr(text, "54.2"));
+    const char *document = document_of(world);
+    static const char *const nulls[] = {"\"step_time_s\"",
+                                        "\"tokens_per_s_per_gpu\"",
+                                        "\"tflops_per_gpu\"",
+                                        "\"mfu\"",
+                                        "\"mfu_full_attention\"",
+                                        "\"hfu\"",
+                                        "\"compute\"",
+                                        "\"bubble\"",
+                                        "\"days\"",
+                                        "\"goodput\"",
+                                        "\"cost_usd\"",
+                                        "\"energy_kwh\"",
+                                        "\"bound_by\"",
+                                        "\"busiest_link\"",
+                                        "\"busiest_link_utilisation\"",
+                                        "\"data_stall_s\""};
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++) {
+        assert_holds(document, arena_printf(world->arena, "%s: null", nulls[i]));
+    }
+    assert_holds(document, "\"peak_bytes\": 73500000000,");
+    assert_holds(document, "\"fits\": false");
+}
+
+static void what_nobody_asked_for_is_null_in_the_document(void **state)
+{
+    struct world *world = *state;
+    const char *asked = document_of(world);
+    assert_null(strstr(asked, "\"days\": null"));
+    assert_holds(asked, "\"p10\": null"); /* no band was asked for */
+    world->sample.result.run = (struct run_result){.is_asked = false};
+    const char *document = document_of(world);
+    static const char *const keys[] = {
+        "days",   "gpu_hours", "goodput",     "cost_usd",         "energy_kwh",
+        "tokens", "steps",     "checkpoints", "checkpoint_bytes", "checkpoint_s"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        assert_holds(document, arena_printf(world->arena, "\"%s\": null", keys[i]));
+    }
+    assert_holds(document, "\"data_stall_s\": 0");
+    assert_holds(document, "\"mfu\": 0.413");
+}
+
 static void all_three_conventions_are_shown_with_what_they_count(void **state)
 {
     struct world *world = *state;
@@ -264,6 +320,8 @@ int main(void)
         TEST(the_headline_says_days_dollars_energy_and_the_step),
         TEST(without_a_run_only_the_step_is_said),
         TEST(memory_is_listed_against_the_limit),
+        TEST(a_plan_that_does_not_fit_has_no_step_and_no_days),
+        TEST(what_nobody_asked_for_is_null_in_the_document),
         TEST(all_three_conventions_are_shown_with_what_they_count),
         TEST(at_most_eight_assumptions_are_shown),
         TEST(the_engine_says_how_much_it_simulated),

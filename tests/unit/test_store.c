@@ -1,6 +1,7 @@
 /* The results file: storing twice, reading back, and every way a file can be bad. */
 #include "out/store.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "support/store_world.h"
 #include "support/temporary.h"
@@ -119,20 +120,110 @@ static void an_assumption_more_than_stored_is_an_error_and_is_not_stored(void **
     assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption"), 2);
 }
 
-static void every_table_is_strict_and_every_column_not_null(void **state)
+static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void **state)
 {
+    /* Of table run: 9 of the step (step_ns and _s, tokens/s, TFLOP/s, three MFUs, data stall,
+     * bound_by), 2 of its busiest link, memory's advice, 2 that `run:` says, 6 of the months, 2 of
+     * checkpoints: 22. assumption: reason. traffic: protocol, bottleneck. point: run_key, message.
+     * point_axis: value. Together 28. */
     struct world *world = *state;
     store_close(world_open(world));
     assert_int_equal(world_sql(world,
                                "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
                                "AND name NOT LIKE 'sqlite_%' AND strict = 1"),
                      10);
-    assert_int_equal(world_sql(world, "SELECT count(*) FROM sqlite_schema AS t, "
-                                      "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
-                                      "AND NOT c.\"notnull\""),
-                     0);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 3);
+    static const char nullable[] = "SELECT count(*) FROM sqlite_schema AS t, "
+                                   "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
+                                   "AND NOT c.\"notnull\"";
+    assert_int_equal(world_sql(world, nullable), 28);
+    assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
+    assert_int_equal(
+        world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 22);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 4);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
+}
+
+/* The columns of table run that are NULL. */
+static int64_t nulls_of_run(struct world *world, const char *const *columns, uint32_t count)
+{
+    int64_t nulls = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        nulls += world_sql(world, arena_printf(world->arena,
+                                               "SELECT count(*) FROM run WHERE %s "
+                                               "IS NULL",
+                                               columns[i]));
+    }
+    return nulls;
+}
+
+static const char *const step_columns[] = {"step_ns",
+                                           "step_s",
+                                           "tokens_per_s_per_gpu",
+                                           "tflops_per_gpu",
+                                           "mfu",
+                                           "mfu_full_attention",
+                                           "hfu",
+                                           "data_stall_s",
+                                           "bound_by",
+                                           "busiest_link",
+                                           "busiest_link_utilisation"};
+static const char *const months_columns[] = {"wall_clock_days", "gpu_hours",  "goodput",
+                                             "cost_usd",        "energy_kwh", "checkpoints"};
+static const char *const asked_columns[] = {"run_steps", "run_tokens"};
+
+static void what_nobody_asked_for_is_null_not_zero(void **state)
+{
+    struct world *world = *state;
+    world->sample.result.run = (struct run_result){.is_asked = false};
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag)); /* idempotent */
+    uint32_t count = 0;
+    const struct store_row *rows = store_runs(store, world->arena, &count);
+    assert_int_equal(count, 1);
+    assert_true(is_absent(rows[0].days));
+    assert_true(is_absent(rows[0].cost_usd));
+    assert_true(is_absent(rows[0].goodput));
+    assert_close(rows[0].mfu, 0.413, 1e-15);
+    store_close(store);
+    assert_int_equal(nulls_of_run(world, months_columns, 6), 6);
+    assert_int_equal(nulls_of_run(world, asked_columns, 2), 2);
+    assert_int_equal(nulls_of_run(world, step_columns, 11), 0);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
+}
+
+static void a_plan_that_does_not_fit_has_memory_and_no_step(void **state)
+{
+    struct world *world = *state;
+    world->sample.result.step.memory.fits = false;
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
+    world_must(world, store_run(store, &world->sample.result, world->diag));
+    uint32_t count = 0;
+    const struct store_row *rows = store_runs(store, world->arena, &count);
+    assert_int_equal(count, 1);
+    assert_true(is_absent(rows[0].step_s));
+    assert_true(is_absent(rows[0].mfu));
+    assert_true(is_absent(rows[0].days));
+    assert_close(rows[0].memory_peak_bytes, 73.5e9, 1e-15);
+    assert_string_equal(rows[0].bound_by, "");
+    store_close(store);
+    assert_int_equal(nulls_of_run(world, step_columns, 11), 11);
+    assert_int_equal(nulls_of_run(world, months_columns, 6), 6);
+    assert_int_equal(nulls_of_run(world, asked_columns, 2), 0); /* known without a step */
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), 0);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption"), 2);
+}
+
+static void a_value_that_is_null_here_and_a_number_there_differs(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world_open(world);
+    world_must(world, store_run(store, &world->sample.result, world->diag));
+    world->sample.result.run.is_asked = false;
+    assert_false(store_run(store, &world->sample.result, world->diag));
+    world_assert_error(world, "wall_clock_days, gpu_hours, goodput, checkpoints");
+    store_close(store);
 }
 
 /* ---- studies and points ---------------------------------------------------------- */
@@ -452,11 +543,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 4");
-    world_assert_refused(world, "stoker.db has schema 4, this stoker writes 3");
+    world_sql(world, "PRAGMA user_version = 5");
+    world_assert_refused(world, "stoker.db has schema 5, this stoker writes 4");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 3");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 4");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)
@@ -644,7 +735,10 @@ int main(void)
         TEST(a_breakdown_that_differs_is_an_error),
         TEST(assumptions_that_differ_are_an_error),
         TEST(an_assumption_more_than_stored_is_an_error_and_is_not_stored),
-        TEST(every_table_is_strict_and_every_column_not_null),
+        TEST(every_table_is_strict_and_only_what_may_not_exist_may_be_null),
+        TEST(what_nobody_asked_for_is_null_not_zero),
+        TEST(a_plan_that_does_not_fit_has_memory_and_no_step),
+        TEST(a_value_that_is_null_here_and_a_number_there_differs),
         TEST(a_point_reads_back_as_it_was_stored),
         TEST(points_come_in_order_of_number),
         TEST(an_infeasible_point_needs_no_run),
