@@ -2,17 +2,25 @@
 #include "cli/calibrate_steps.h"
 
 #include "base/arena.h"
+#include "study/fit_priors.h"
 #include "study/published_columns.h"
 #include "study/score.h"
 
-enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS };
+#include <string.h>
+
+enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS, KEY_PRIORS };
 enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
+static const double MEDIAN_MAX = 0.10; /* of votes' errors */
 
 /* ---- the command line ----------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
     {"constants", KEY_CONSTANTS, "FILE", 0,
      "What is fitted, with priors (default: tests/published/constants.yaml)", 0},
+    {"priors", KEY_PRIORS, "WHICH", 0,
+     "catalogue: what its files say now (default). file: those of --constants, for a fit to all "
+     "that the catalogue was fitted to",
+     0},
     {"jobs", 'j', "N", 0, "Processes that simulate rows (default: as many as cores)", 0},
     {"write", KEY_WRITE, NULL, 0, "Put the fitted values into the files of the catalogue", 0},
     {"rounds", KEY_ROUNDS, "N", 0, "Sets of slopes on the way (default: 2)", 0},
@@ -22,6 +30,15 @@ static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "General:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+static bool takes_file_priors(const char *which, struct argp_state *state)
+{
+    const bool is_file = strcmp(which, "file") == 0;
+    if (!is_file && strcmp(which, "catalogue") != 0) {
+        argp_error(state, "--priors '%s': catalogue or file", which);
+    }
+    return is_file;
+}
 
 /* A wrong number ends the program as argp does. */
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -34,6 +51,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'j':
         steps->jobs = options_count(argument, 256, state);
+        return 0;
+    case KEY_PRIORS:
+        steps->takes_file_priors = takes_file_priors(argument, state);
         return 0;
     case KEY_WRITE:
         steps->writes = true;
@@ -58,13 +78,15 @@ static const struct argp parser = {
     .options = option_list,
     .parser = parse,
     .args_doc = "FILE.csv",
-    .doc = "Fits constants of software profiles (and GPUs) jointly to measured step times, with "
-           "priors; says how well it fits, how far rows that were not fitted are off "
-           "(cross-validation, sources left out), and what each effect is worth."
-           "\vExample: stoker calibrate steps tests/published/runs.csv "
-           "--constants tests/published/constants.yaml --write\n"
-           "Every row is simulated some hundred times: minutes.\n"
-           "Exit status 3: a file cannot be read, or no row can be predicted with it.",
+    .doc = "Fits constants of software profiles (and GPUs) jointly to measured step times, from "
+           "one row on: each starts from what the catalogue says and moves as far as the rows pull "
+           "against that; what no row uses stays. Says how well it fits, how far rows that were "
+           "not fitted are off (cross-validation, sources left out), and what each effect is worth."
+           "\vExamples: stoker calibrate steps my-runs.csv --write\n"
+           "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
+           "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
+           "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "
+           "fitted misses the rows by more than 10 % in the median; nothing is written.",
     .children = children,
 };
 
@@ -82,6 +104,9 @@ static bool open_problem(struct steps_fit *steps)
     const struct fit_plan *plan = fit_plan_load(cli->arena, steps->constants_path, cli->diag);
     const struct published_table *table =
         published_load_runs(cli->arena, steps->options.arguments[0], cli->diag);
+    if (plan != NULL && !steps->takes_file_priors) {
+        plan = fit_plan_at_catalogue(cli->arena, plan, &steps->catalogue, cli->diag);
+    }
     if (plan == NULL || table == NULL) {
         return false;
     }
@@ -110,13 +135,56 @@ static bool fit_all(struct steps_fit *steps)
     if (steps->fit == NULL) {
         return false;
     }
-    const struct fit_system system = fit_system_of(arena, steps->fit, NULL);
-    steps->folds = fit_cross_validate(arena, &system, &steps->problem, repeats);
+    steps->has_folds = steps->problem.votes.config_count >= STEPS_FOLD_CONFIGS_MIN;
+    if (steps->has_folds) {
+        const struct fit_system system = fit_system_of(arena, steps->fit, NULL);
+        steps->folds = fit_cross_validate(arena, &system, &steps->problem, repeats);
+    }
     steps->left_out_error = arena_array(arena, steps->rows.count, sizeof *steps->left_out_error);
     steps->left_out = fit_leave_out(arena, steps->fit, steps->left_out_error);
     steps->ablation = fit_ablate(arena, steps->fit, repeats);
     steps->parts = steps->ablation != NULL ? fit_remove_parts(arena, steps->fit, repeats) : NULL;
-    return steps->parts != NULL && fit_check_fold(arena, steps->fit, &steps->check);
+    return steps->parts != NULL &&
+           (!steps->has_folds || fit_check_fold(arena, steps->fit, &steps->check));
+}
+
+/* Constants that are far off explain nothing: they would only spoil other predictions. */
+static bool check_error(const struct steps_fit *steps)
+{
+    struct cli *cli = steps->options.cli;
+    double *error = arena_array(cli->arena, steps->rows.count, sizeof *error);
+    fit_errors_of(steps->fit->residual, steps->rows.count, error);
+    const struct fit_score score = fit_votes_score(cli->arena, &steps->problem.votes, NULL, error);
+    if (score.median <= MEDIAN_MAX) {
+        return true;
+    }
+    diag_add(cli->diag, DIAG_FAILURE, NULL,
+             "with the best constants the %u row%s off by %.1f %% in the median, and the limit is "
+             "%.0f %%",
+             steps->rows.count, steps->rows.count == 1 ? " is" : "s are", 100.0 * score.median,
+             100.0 * MEDIAN_MAX);
+    diag_help(cli->diag,
+              "nothing is written. Constants move within their priors only: look for what "
+              "the rows say wrongly (stoker explain FILE.csv --row ID), or for a cluster "
+              "that is not as its file says");
+    return false;
+}
+
+/* What rows told goes into the files. */
+static bool write_values(struct steps_fit *steps)
+{
+    struct cli *cli = steps->options.cli;
+    const struct fit_plan *plan = steps->problem.plan;
+    double *values = arena_array(cli->arena, plan->count, sizeof *values);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < plan->count; k++) {
+        if (steps->fit->is_told[k]) {
+            values[count++] = steps->fit->value[k];
+        }
+    }
+    return fit_write(cli->arena, &steps->catalogue,
+                     fit_plan_narrow(cli->arena, plan, steps->fit->is_told), values,
+                     &steps->changes, cli->diag);
 }
 
 /* Bands are of runs of sources that nobody fitted to. */
@@ -147,9 +215,8 @@ int calibrate_steps(struct cli *cli, int argc, char **argv)
     if (!open_problem(steps) || !fit_all(steps)) {
         return EXIT_INPUT;
     }
-    const bool is_written =
-        !steps->writes || fit_write(cli->arena, &steps->catalogue, steps->problem.plan,
-                                    steps->fit->value, &steps->changes, cli->diag);
+    const bool is_met = check_error(steps);
+    const bool is_written = is_met && (!steps->writes || write_values(steps));
     if (steps->options.is_json) {
         calibrate_steps_print_json(steps, stdout);
     } else {

@@ -11,10 +11,12 @@ struct steps_fit {
     const char *constants_path, *errors_path;
     int64_t jobs, rounds, repeats;
     bool writes;
+    bool takes_file_priors; /* those of --constants, not the catalogue's values */
     struct catalogue catalogue;
     struct fit_rows rows;
     struct fit_problem problem;
     struct fit *fit;
+    bool has_folds; /* enough configurations for halves: else folds and check are empty */
     struct fit_folds folds;
     struct fit_fold_check check;
     const struct fit_left_out *left_out; /* [sources] */
@@ -26,6 +28,9 @@ struct steps_fit {
 
 /* stoker calibrate steps FILE.csv --constants FILE.yaml; argv[0] is its name. */
 int calibrate_steps(struct cli *cli, int argc, char **argv);
+
+/* So many configurations make two halves of which something can be learned. */
+enum { STEPS_FOLD_CONFIGS_MIN = 4 };
 
 /* Tables of classes of rows. */
 void calibrate_steps_print_classes(const struct steps_fit *steps, FILE *out);

@@ -131,6 +131,11 @@ static void add_scores(struct listing *listing, const struct fit_score *before,
     add_percent(listing, "%.1f", fitted->mean);
     add_percent(listing, "%.1f", fitted->macro);
     add_percent(listing, "%+.1f", fitted->bias);
+    if (full->fits == 0) { /* too few configurations for halves */
+        listing_number(listing, 0, "-");
+        listing_number(listing, 0, "-");
+        return;
+    }
     add_percent(listing, "%.1f", folds->other.mean);
     add_percent(listing, "%+.1f", folds->other.mean - full->other.mean);
 }

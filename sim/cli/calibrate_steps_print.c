@@ -71,11 +71,16 @@ static void print_scores(const struct steps_fit *steps, FILE *out)
     struct listing listing;
     begin(&listing, steps, columns, sizeof columns / sizeof *columns);
     add_score(&listing, "the catalogue's", &before);
-    add_score(&listing, "priors", &prior);
+    if (steps->takes_file_priors) {
+        add_score(&listing, "priors", &prior);
+    }
     add_score(&listing, "fitted", &fitted);
-    fprintf(out, "%u rows, %u votes of %u sources, %u constants; %u rows simulated for the fit\n\n",
+    fprintf(out,
+            "%u rows, %u votes of %u sources, %u constants; %u rows simulated for the fit\n"
+            "priors: %s\n\n",
             steps->rows.count, steps->problem.votes.vote_count, steps->problem.votes.source_count,
-            steps->problem.plan->count, steps->fit->predictions);
+            steps->problem.plan->count, steps->fit->predictions,
+            steps->takes_file_priors ? "those of the file" : "the catalogue's values");
     listing_print(&listing, false, out);
     fputs("\n", out);
 }
@@ -135,6 +140,24 @@ static const char *limit_text(const struct fit_constant *constant, double value)
     return value <= constant->min * 1.001 ? "min" : value >= constant->max * 0.999 ? "max" : "";
 }
 
+/* Constants that stay as they are, on one line. */
+static void print_untouched(const struct steps_fit *steps, FILE *out)
+{
+    const char *text = "";
+    for (uint32_t k = 0; k < steps->problem.plan->count; k++) {
+        if (!steps->fit->is_told[k]) {
+            text = arena_printf(arena_of(steps), "%s%s%s", text, text[0] != '\0' ? "; " : "",
+                                steps->problem.plan->constants[k].name);
+        }
+    }
+    for (uint32_t i = 0; i < steps->rows.unused_count; i++) {
+        text = arena_printf(arena_of(steps), "%s%s%s", text, text[0] != '\0' ? "; " : "",
+                            steps->rows.unused[i]);
+    }
+    fprintf(out, "%s%s%s\n", text[0] != '\0' ? "Untouched, for no row tells them: " : "", text,
+            text[0] != '\0' ? "\n" : "");
+}
+
 static void print_constants(const struct steps_fit *steps, FILE *out)
 {
     static const struct listing_column columns[] = {
@@ -149,6 +172,9 @@ static void print_constants(const struct steps_fit *steps, FILE *out)
     for (uint32_t k = 0; k < steps->problem.plan->count; k++) {
         const struct fit_constant *constant = &steps->problem.plan->constants[k];
         const double value = steps->fit->value[k];
+        if (!steps->fit->is_told[k]) {
+            continue;
+        }
         listing_text(&listing, constant->name);
         listing_text(&listing, constant->key);
         listing_number(&listing, constant->prior,
@@ -162,8 +188,9 @@ static void print_constants(const struct steps_fit *steps, FILE *out)
     listing_print(&listing, false, out);
     fputs(
         "Standard errors take rows for independent: rows of one source err alike, so they are too "
-        "small.\n\n",
+        "small.\n",
         out);
+    print_untouched(steps, out);
 }
 
 /* ---- guards ----------------------------------------------------------------------------- */
@@ -176,6 +203,12 @@ static void print_spread(const char *name, struct fit_spread spread, FILE *out)
 static void print_folds(const struct steps_fit *steps, FILE *out)
 {
     const struct fit_folds *folds = &steps->folds;
+    if (!steps->has_folds) {
+        fprintf(out, "no cross-validation: %u configuration%s, and two halves need %d\n\n",
+                steps->problem.votes.config_count,
+                steps->problem.votes.config_count == 1 ? "" : "s", STEPS_FOLD_CONFIGS_MIN);
+        return;
+    }
     fprintf(out, "two-fold cross-validation by configuration, %u fits (linear model):\n",
             folds->fits);
     print_spread("fitted half", folds->fitted, out);
@@ -212,7 +245,9 @@ static void print_left_out(const struct steps_fit *steps, FILE *out)
         votes += left->without.votes;
     }
     listing_print(&listing, false, out);
-    fprintf(out, "each source left out: mean of votes %.1f %%\n\n", 100.0 * sum / votes);
+    fprintf(out, "each source left out: mean of votes %.1f %%%s\n\n", 100.0 * sum / votes,
+            steps->problem.votes.source_count == 1 ? " (it is the only one: the priors alone)"
+                                                   : "");
 }
 
 static void print_ablation(const struct steps_fit *steps, FILE *out)
@@ -238,8 +273,13 @@ static void print_ablation(const struct steps_fit *steps, FILE *out)
         add_percent(&listing, ablation->fitted.mean);
         add_percent(&listing, ablation->fitted.macro);
         add_signed(&listing, ablation->fitted.bias);
-        add_percent(&listing, ablation->folds.other.mean);
-        add_signed(&listing, ablation->folds.other.mean - steps->folds.other.mean);
+        if (steps->has_folds) {
+            add_percent(&listing, ablation->folds.other.mean);
+            add_signed(&listing, ablation->folds.other.mean - steps->folds.other.mean);
+        } else {
+            listing_number(&listing, 0, "-");
+            listing_number(&listing, 0, "-");
+        }
     }
     listing_print(&listing, false, out);
     fputs("\n", out);
@@ -302,6 +342,15 @@ static void json_folds(struct json *json, const struct fit_folds *folds)
     json_object_close(json);
 }
 
+/* Absent where there are too few configurations for halves. */
+static void json_folds_if(struct json *json, const struct steps_fit *steps,
+                          const struct fit_folds *folds)
+{
+    if (steps->has_folds) {
+        json_folds(json, folds);
+    }
+}
+
 static void json_moved(const struct steps_fit *steps, struct json *json, uint32_t constant)
 {
     uint32_t moved[MOVED_MAX];
@@ -335,19 +384,27 @@ static void json_constants(const struct steps_fit *steps, struct json *json)
         json_number(json, "spread", constant->spread);
         json_number(json, "value", steps->fit->value[k]);
         json_number(json, "standard_error", steps->fit->error[k]);
+        json_bool(json, "is_told", steps->fit->is_told[k]);
         json_moved(steps, json, k);
         json_object_close(json);
+    }
+    json_array_close(json);
+    json_array_open(json, "untouched");
+    for (uint32_t i = 0; i < steps->rows.unused_count; i++) {
+        json_text(json, NULL, steps->rows.unused[i]);
     }
     json_array_close(json);
 }
 
 static void json_guards(const struct steps_fit *steps, struct json *json)
 {
-    json_folds(json, &steps->folds);
-    json_object_open(json, "first_fold");
-    json_number(json, "linear", steps->check.linear);
-    json_number(json, "simulated", steps->check.simulated);
-    json_object_close(json);
+    if (steps->has_folds) {
+        json_folds(json, &steps->folds);
+        json_object_open(json, "first_fold");
+        json_number(json, "linear", steps->check.linear);
+        json_number(json, "simulated", steps->check.simulated);
+        json_object_close(json);
+    }
     json_array_open(json, "left_out");
     for (uint32_t s = 0; s < steps->problem.votes.source_count; s++) {
         json_object_open(json, NULL);
@@ -369,7 +426,7 @@ static void json_ablation(const struct steps_fit *steps, struct json *json)
         json_integer(json, "constants", ablation->constants);
         if (ablation->is_removable) {
             json_score(json, "fitted", &ablation->fitted);
-            json_folds(json, &ablation->folds);
+            json_folds_if(json, steps, &ablation->folds);
         }
         json_object_close(json);
     }
@@ -392,7 +449,7 @@ static void json_parts(const struct steps_fit *steps, struct json *json)
         json_integer(json, "rows_refusing", part->refused);
         json_score(json, "not_refitted", &part->before);
         json_score(json, "fitted", &part->fitted);
-        json_folds(json, &part->folds);
+        json_folds_if(json, steps, &part->folds);
         json_object_close(json);
     }
     json_array_close(json);
@@ -409,7 +466,9 @@ static void json_rows(const struct steps_fit *steps, struct json *json)
         json_text(json, "config_key", row->config_key);
         json_number(json, "measured_step_s", row->measured_s);
         json_number(json, "error", expm1(steps->fit->residual[i]));
-        json_number(json, "cv_error", steps->folds.error[i]);
+        if (steps->has_folds) {
+            json_number(json, "cv_error", steps->folds.error[i]);
+        }
         json_number(json, "loso_error", steps->left_out_error[i]);
         json_object_close(json);
     }

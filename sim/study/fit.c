@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double MOVE = 0.05;  /* of ln(value), for slopes */
+static const double MOVE = 0.05; /* of ln(value), for slopes */
+static const double SLOPE_MIN = 1e-6;
 static const double GAIN = 0.002; /* share of the objective that a further chord must bring */
 enum { CHORDS_MAX = 3, HALVINGS_MAX = 4, DIGITS = 3 };
 
@@ -156,13 +157,31 @@ static bool make_round(struct runner *runner)
     return true;
 }
 
-/* As it will be written, within its bounds. */
+/* Constants that no slope moves, as the rows that use a GPU's file do not use all of it. */
+static void note_told(struct fit *fit)
+{
+    const uint32_t count = fit->problem->plan->count;
+    for (uint32_t k = 0; k < count; k++) {
+        fit->is_told[k] = false;
+        for (uint32_t row = 0; row < fit->problem->votes.row_count && !fit->is_told[k]; row++) {
+            fit->is_told[k] = fabs(fit->slope[(size_t)row * count + k]) > SLOPE_MIN;
+        }
+    }
+}
+
+/* As it will be written, within its bounds; what no row tells stays to the last digit. */
 static void round_values(struct runner *runner)
 {
     struct fit *fit = runner->fit;
     values_at(fit->problem->plan, fit->x, fit->value);
+    note_told(fit);
     for (uint32_t k = 0; k < runner->system.constants; k++) {
         const struct fit_constant *constant = &fit->problem->plan->constants[k];
+        if (!fit->is_told[k]) {
+            fit->value[k] = constant->prior;
+            fit->x[k] = 0;
+            continue;
+        }
         const double size = floor(log10(fit->value[k]));
         const double unit = pow(10.0, size - DIGITS + 1);
         const double rounded = unit * round(fit->value[k] / unit);
@@ -185,6 +204,7 @@ static struct fit *fit_new(struct arena *arena, const struct fit_problem *proble
     fit->residual = arena_array(arena, rows, sizeof(double));
     fit->prior_residual = arena_array(arena, rows, sizeof(double));
     fit->slope = arena_array(arena, rows * constants, sizeof(double));
+    fit->is_told = arena_array(arena, constants, sizeof(bool));
     return fit;
 }
 
@@ -247,6 +267,7 @@ struct fit *fit_run(struct arena *arena, const struct fit_problem *problem, uint
     if (!simulate_at(&runner, fit->x, fit->residual) || !take_slopes(&runner)) {
         return NULL;
     }
+    note_told(fit);
     fit_standard_errors(arena, &runner.system, fit->error);
     return fit;
 }

@@ -48,6 +48,7 @@ struct fit {
     double *residual;       /* [rows] ln(predicted / measured), simulated at `value` */
     double *slope;          /* [rows * constants] at `value` */
     double *prior_residual; /* [rows] at the priors */
+    bool *is_told;          /* [constants] some row moves with it; others stay at their priors */
     uint32_t predictions;   /* rows simulated */
 };
 

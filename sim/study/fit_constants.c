@@ -21,8 +21,7 @@ struct reading {
 
 /* ---- numbers with units ----------------------------------------------------------------- */
 
-/* False when the text does not begin with a finite decimal number. */
-static bool split(const char *text, double *value, const char **unit)
+bool fit_constant_split(const char *text, double *value, const char **unit)
 {
     char *end;
     const bool is_plain = strspn(text, "+-.0123456789") > 0;
@@ -53,7 +52,7 @@ static bool read_value(const struct reading *reading, struct doc_map *map, const
     if (node == NULL) {
         return false;
     }
-    if (node->kind != DOC_SCALAR || !split(node->text, value, &unit)) {
+    if (node->kind != DOC_SCALAR || !fit_constant_split(node->text, value, &unit)) {
         map->is_bad = true;
         return complain(reading, node, constant, "a number, with its unit if it has one");
     }
@@ -271,4 +270,9 @@ bool fit_constant_is_of(const struct fit_constant *constant, const char *file)
         }
     }
     return false;
+}
+
+enum catalogue_kind fit_constant_kind(const struct fit_constant *constant)
+{
+    return strncmp(constant->key, "gpu.", 4) == 0 ? CATALOGUE_GPU : CATALOGUE_SOFTWARE;
 }

@@ -22,6 +22,7 @@
 
 #include "base/check.h"
 #include "base/diag.h"
+#include "spec/catalogue.h"
 #include "study/fit_removals.h"
 
 #include <stdbool.h>
@@ -67,5 +68,11 @@ const char *fit_constant_text(struct arena *arena, const struct fit_constant *co
                               double value, int digits);
 
 bool fit_constant_is_of(const struct fit_constant *constant, const char *file);
+
+/* The kind of file that has its key: a GPU's or a software profile's. */
+enum catalogue_kind fit_constant_kind(const struct fit_constant *constant);
+
+/* "4.25 us" is 4.25 and " us". False when the text does not begin with a finite decimal number. */
+bool fit_constant_split(const char *text, double *value, const char **unit);
 
 #endif

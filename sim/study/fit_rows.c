@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "spec/catalogue.h"
+#include "spec/doc.h"
+#include "study/fit_priors.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,15 +19,10 @@ static bool is_of_row(const struct fit_constant *constant, const struct validate
            fit_constant_is_of(constant, row->gpu_file);
 }
 
-static enum catalogue_kind kind_of(const struct fit_constant *constant)
-{
-    return strncmp(constant->key, "gpu.", 4) == 0 ? CATALOGUE_GPU : CATALOGUE_SOFTWARE;
-}
-
 static bool check_files(const struct fit_rows *rows, const struct fit_constant *constant,
                         struct diag *diag)
 {
-    const char *folder = catalogue_folders[kind_of(constant)];
+    const char *folder = catalogue_folders[fit_constant_kind(constant)];
     for (uint32_t i = 0; i < constant->file_count; i++) {
         if (catalogue_find(rows->arena, rows->catalogue, folder, constant->files[i]) == NULL) {
             uint32_t count;
@@ -42,16 +39,47 @@ static bool check_files(const struct fit_rows *rows, const struct fit_constant *
     return true;
 }
 
-static void warn_of_unused(const struct fit_rows *rows, const struct fit_constant *constant,
-                           struct diag *diag)
+/* A file of which nothing can be fitted: what is wrong with its first row. */
+static bool refuse_all(const struct fit_rows *rows, const struct validated_row *all,
+                       struct diag *diag)
 {
-    for (uint32_t i = 0; i < rows->count; i++) {
-        if (is_of_row(constant, &rows->rows[i])) {
-            return;
+    diag_add(diag, DIAG_INPUT, NULL, "there is no row to fit to in %s", rows->table->path);
+    if (rows->table->row_count > 0) {
+        const char *reason = all[0].status != ROW_OK ? all[0].reason
+                             : all[0].measured_s > 0 ? "it is suspect"
+                                                     : "it has no measured_step_s";
+        diag_help(diag, "'%s': %s", all[0].id, reason);
+    }
+    return false;
+}
+
+/* Constants that a row uses; what is left out is noted by name. */
+static void narrow_plan(struct fit_rows *rows)
+{
+    const struct fit_plan *plan = rows->plan;
+    bool *is_kept = arena_array(rows->arena, plan->count, sizeof *is_kept);
+    const char **unused = arena_array(rows->arena, plan->count, sizeof *unused);
+    for (uint32_t k = 0; k < plan->count; k++) {
+        for (uint32_t i = 0; i < rows->count; i++) {
+            is_kept[k] = is_kept[k] || is_of_row(&plan->constants[k], &rows->rows[i]);
+        }
+        if (!is_kept[k]) {
+            unused[rows->unused_count++] = plan->constants[k].name;
         }
     }
-    diag_add(diag, DIAG_WARNING, &constant->place, "no row uses '%s': it keeps its prior",
-             constant->name);
+    rows->unused = unused;
+    rows->plan = fit_plan_narrow(rows->arena, plan, is_kept);
+}
+
+static bool has_constants(const struct fit_rows *rows, struct diag *diag)
+{
+    if (rows->plan->count == 0) {
+        diag_add(diag, DIAG_INPUT, NULL, "no constant of %s is of a profile or GPU that a row uses",
+                 rows->plan->path);
+        diag_help(diag, "row '%s' is predicted with software %s and GPU %s", rows->rows[0].id,
+                  rows->rows[0].software, rows->rows[0].gpu_file);
+    }
+    return rows->plan->count > 0;
 }
 
 bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
@@ -74,10 +102,11 @@ bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
         }
     }
     rows->rows = kept;
-    for (uint32_t k = 0; k < rows->plan->count; k++) {
-        warn_of_unused(rows, &rows->plan->constants[k], diag);
+    if (rows->count == 0) {
+        return refuse_all(rows, all, diag);
     }
-    return true;
+    narrow_plan(rows);
+    return has_constants(rows, diag);
 }
 
 /* ---- predictions ------------------------------------------------------------------------ */
@@ -176,7 +205,33 @@ static bool predict(void *context, const double *values, const uint32_t *indices
 
 /* ---- parts of the model removed --------------------------------------------------------- */
 
-/* What every row refuses is a mistake. */
+/* A key that some file of the catalogue has: rows without it are of other GPUs or profiles. */
+static bool is_known(const struct fit_rows *rows, const char *assignment)
+{
+    const size_t length = strcspn(assignment, "=");
+    const char *key = arena_strndup(rows->arena, assignment, length);
+    const char *dot = strchr(key, '.');
+    for (uint32_t kind = 0; kind < CATALOGUE_KIND_COUNT_ && dot != NULL; kind++) {
+        const size_t size = strlen(catalogue_keys[kind]);
+        if (size != (size_t)(dot - key) || strncmp(key, catalogue_keys[kind], size) != 0) {
+            continue;
+        }
+        uint32_t count;
+        const char *folder = catalogue_folders[kind];
+        const char **names = catalogue_list(rows->arena, rows->catalogue, folder, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const char *path = catalogue_find(rows->arena, rows->catalogue, folder, names[i]);
+            const struct doc_node *root =
+                path != NULL ? doc_load(rows->arena, path, rows->diag) : NULL;
+            if (root != NULL && doc_find(root, dot + 1) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What every row refuses, and no file knows, is a mistake. */
 static bool check_taken(const struct fit_rows *rows, const struct fit_removal *removal,
                         const struct validated_row *found, uint32_t count)
 {
@@ -185,7 +240,7 @@ static bool check_taken(const struct fit_rows *rows, const struct fit_removal *r
         refused &= found[i].refused;
     }
     for (uint32_t i = 0; i < removal->set_count && count > 0; i++) {
-        if ((refused >> i & 1) != 0) {
+        if ((refused >> i & 1) != 0 && !is_known(rows, removal->sets[i])) {
             diag_add(rows->diag, DIAG_INPUT, &removal->place, "no row takes '%s' of ablation '%s'",
                      removal->sets[i], removal->name);
             diag_help(rows->diag, "stoker run SCENARIO --set '%s' says why", removal->sets[i]);

@@ -19,11 +19,13 @@ struct fit_rows {
     const struct fit_plan *plan;
     const struct validated_row *rows; /* those fitted to, as the catalogue stands */
     uint32_t count;
-    double *residual; /* [count] as the catalogue stands */
+    double *residual;          /* [count] as the catalogue stands */
+    const char *const *unused; /* names of constants that no row uses; the plan loses them */
+    uint32_t unused_count;
 };
 
-/* Predicts all rows as the catalogue stands. An error when a file of a constant does not exist,
- * a warning when no row uses it. */
+/* Predicts all rows as the catalogue stands. An error when a file of a constant does not exist, or
+ * when no row can be fitted to. */
 MUST_USE bool fit_rows_open(struct fit_rows *rows, struct diag *diag);
 
 /* predict, remove and is_used are these rows'; *rows must live as long. */

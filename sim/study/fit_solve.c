@@ -234,10 +234,22 @@ static double scatter(const struct fit_system *system)
     return weights > 0 ? sum / weights : 0;
 }
 
+/* Rows that are no more than the constants can be met whatever they say: then their scatter tells
+ * nothing, and their noise is the plan's. No row is better than a thousandth. */
+static double variance_of(const struct fit_system *system)
+{
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < system->rows; i++) {
+        rows += system->weight[i] > 0 ? 1 : 0;
+    }
+    const double least = rows > system->constants ? 1e-6 : system->noise * system->noise;
+    return fmax(scatter(system), least);
+}
+
 void fit_standard_errors(struct arena *arena, const struct fit_system *system, double *error)
 {
     struct solver solver = solver_new(arena, system);
-    const double variance = fmax(scatter(system), 1e-6); /* no better than a thousandth */
+    const double variance = variance_of(system);
     for (uint32_t i = 0; i < system->rows; i++) {
         solver.weight[i] = system->weight[i] / variance;
     }

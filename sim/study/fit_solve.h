@@ -41,7 +41,7 @@ void fit_linear(const struct fit_system *system, const double *x, double *residu
 void fit_solve(struct arena *arena, const struct fit_system *system, double *x);
 
 /* Standard errors of x at `at`: of the normal law with rows' noise as wide as their
- * residuals are, times the priors. */
+ * residuals are (no less than `noise` with as many constants as rows), times the priors. */
 void fit_standard_errors(struct arena *arena, const struct fit_system *system, double *error);
 
 #endif

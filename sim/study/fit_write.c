@@ -209,8 +209,7 @@ bool fit_write(struct arena *arena, const struct catalogue *catalogue, const str
 {
     for (uint32_t k = 0; k < plan->count; k++) {
         const struct fit_constant *constant = &plan->constants[k];
-        const bool is_gpu = strncmp(constant->key, "gpu.", 4) == 0;
-        const char *folder = catalogue_folders[is_gpu ? CATALOGUE_GPU : CATALOGUE_SOFTWARE];
+        const char *folder = catalogue_folders[fit_constant_kind(constant)];
         for (uint32_t i = 0; i < constant->file_count; i++) {
             struct writer writer = {
                 .arena = arena,

@@ -16,6 +16,7 @@
 #include "spec/catalogue.h"
 #include "spec/doc.h"
 #include "study/fit.h"
+#include "study/fit_priors.h"
 #include "study/fit_write.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
@@ -495,6 +496,90 @@ static void keys_that_a_file_lacks_are_added(void **state)
     arena_free(arena);
 }
 
+/* ---- what it starts from ------------------------------------------------------------------- */
+
+static const struct fit_plan *plan_at(struct arena *arena, const char *directory,
+                                      const char *constants, struct diag *diag)
+{
+    const struct catalogue catalogue = {{directory}, 1};
+    const struct fit_plan *plan = plan_of(arena, directory, constants, diag);
+    assert_non_null(plan);
+    return fit_plan_at_catalogue(arena, plan, &catalogue, diag);
+}
+
+/* The file says 0.95 and 6 us where the plan has 0.9 and 5 us; a key that it lacks keeps the plan's
+ * prior, and a bound of 0.94 gives way to 0.95. */
+static void the_catalogue_s_values_are_priors(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const char *directory = temporary_new(arena);
+    profile_in(arena, directory);
+    const struct fit_plan *plan = plan_at(arena, directory, plan_text, diag);
+    assert_non_null(plan);
+    assert_close(plan->constants[0].prior, 0.95, 1e-12);
+    assert_close(plan->constants[1].prior, 6.0, 1e-12);
+    plan = plan_at(
+        arena, directory,
+        "constants:\n"
+        "  - {name: low, files: [here], key: software.gemm.derate, prior: 0.9, spread: 5 %,\n"
+        "     min: 0.5, max: 0.94, effect: e, source: s}\n"
+        "  - {name: new, files: [here], key: software.gemm.new, prior: 7, spread: 5 %,\n"
+        "     min: 1, max: 9, effect: e, source: s}\n",
+        diag);
+    assert_non_null(plan);
+    assert_close(plan->constants[0].max, 0.95, 1e-12);
+    assert_close(plan->constants[1].prior, 7.0, 1e-12);
+    assert_null(plan_at(arena, directory,
+                        "constants:\n"
+                        "  - {name: a, files: [here], key: software.host.per_kernel, prior: 5 ms,\n"
+                        "     spread: 5 %, min: 1 ms, max: 9 ms, effect: e, source: s}\n",
+                        diag));
+    assert_string_equal(diag_first_error(diag), "'a' is not in the unit of the list of constants");
+    temporary_remove(directory);
+    arena_free(arena);
+}
+
+/* Of two constants of two effects the second is left: number 0 of the only effect, and what the
+ * removal leaves idle (the host's constant) goes with it. */
+static void a_narrow_plan_counts_anew(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const char *directory = temporary_new(arena);
+    const struct fit_plan *plan =
+        plan_of(arena, directory, arena_printf(arena, "%s%s", plan_text, REMOVED), diag);
+    temporary_remove(directory);
+    assert_non_null(plan);
+    static const bool is_kept[] = {false, true};
+    const struct fit_plan *narrow = fit_plan_narrow(arena, plan, is_kept);
+    assert_int_equal(narrow->count, 1);
+    assert_string_equal(narrow->constants[0].name, "host");
+    assert_int_equal(narrow->constants[0].effect, 0);
+    assert_int_equal(narrow->effect_count, 1);
+    assert_string_equal(narrow->effects[0], "host");
+    assert_int_equal(narrow->removal_count, 1);
+    assert_true(narrow->removals[0].is_idle[0]);
+    assert_int_equal(plan->count, 2);
+    arena_free(arena);
+}
+
+/* One row, met exactly: its scatter of 0 would say that a constant is known to a thousandth. With
+ * the noise of 0.1 and no prior to speak of it is known to 0.1. */
+static void one_row_knows_no_more_than_its_noise(void **state)
+{
+    (void)state;
+    static const double residual[] = {0.0};
+    const struct fit_system system = one_constant(residual, 1, &WIDE);
+    struct arena *arena = arena_new();
+    double error;
+    fit_standard_errors(arena, &system, &error);
+    assert_close(error, 0.1, 1e-9);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +598,9 @@ int main(void)
         cmocka_unit_test(wrong_constants_are_told),
         cmocka_unit_test(only_numbers_and_their_provenance_are_written),
         cmocka_unit_test(keys_that_a_file_lacks_are_added),
+        cmocka_unit_test(the_catalogue_s_values_are_priors),
+        cmocka_unit_test(a_narrow_plan_counts_anew),
+        cmocka_unit_test(one_row_knows_no_more_than_its_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
