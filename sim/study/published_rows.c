@@ -483,12 +483,14 @@ static int64_t virtual_stages(const struct maker *maker, int64_t pp)
 /* Megatron-LM distributes only layers that divide, or do so with the embedding and the loss
  * (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split); for others its
  * recipes lay out full chunks from the first on and leave the last what remains, beside the loss
- * (Megatron-Bridge's pp_layout of DeepSeek-V3: "Et*4|(t*4|)*14tmL"). */
+ * (Megatron-Bridge's pp_layout of DeepSeek-V3: "Et*4|(t*4|)*14tmL"). DeepSeek did not publish its
+ * own, and the stage with multi-token prediction and the loss is taken to be light, too. */
 static void put_layers(struct maker *maker, int64_t chunks)
 {
     int64_t left = count_of(maker, "layers", 0);
     const int64_t most = (left + chunks - 1) / chunks;
-    if (!is_framework(maker, "megatron") || left % chunks == 0 || chunks > left) {
+    const bool has_rule = is_framework(maker, "megatron") || is_framework(maker, "deepseek");
+    if (!has_rule || left % chunks == 0 || chunks > left) {
         return;
     }
     if ((left + 2) % chunks == 0) {

@@ -32,6 +32,20 @@ print([row["predicted_step_s"] for row in rows if row["id"] == sys.argv[1]][0])'
     cmp "$work/table" "$work/file"
 }
 
+# What differs in their sheets (tokens, prices) is no part of a step.
+@test "a run that is both a scenario and a row has one prediction" {
+    while read -r scenario id; do
+        "$STOKER" run "scenarios/$scenario.yaml" --no-db --json 2> "$work/err" | step_of > "$work/scenario"
+        "$STOKER" run "$runs" --row "$id" --no-db --json 2> "$work/err" | step_of > "$work/row"
+        echo "$scenario: $(cat "$work/scenario"), $id: $(cat "$work/row")"
+        cmp "$work/scenario" "$work/row"
+    done <<'PAIRS'
+deepseek-v3-2048 dsv3-isca25-mpft
+korthikanti-22b-selective korthikanti22-22B-selective+SP
+korthikanti-175b-full korthikanti22-175B-full
+PAIRS
+}
+
 @test "explain shows the kernels and the collectives of a row" {
     "$STOKER" explain "$runs" --row "$row" > "$work/text" 2> "$work/err"
     grep -qi 'all-gather' "$work/text"
