@@ -69,6 +69,21 @@ void predict_result(const struct options *options, const struct scenario *scenar
     }
 }
 
+void predict_check_placement(const struct options *options, const struct result *result)
+{
+    const struct placement_use *use = &result->step.placement;
+    if (use->straddling == 0) {
+        return;
+    }
+    struct diag *diag = options->cli->diag;
+    diag_add(diag, DIAG_WARNING, NULL,
+             "%lld %s groups of %lld GPUs leave their NVLink domain of %lld, which could hold them",
+             (long long)use->straddling, use->straddler, (long long)use->straddling_gpus,
+             (long long)use->domain_gpus);
+    diag_help(diag, "their collectives cross the network; more nodes, of which some stay idle, or "
+                    "degrees that divide a domain, would keep them inside");
+}
+
 void predict_check_memory(const struct options *options, const struct result *result)
 {
     if (!result->step.memory.fits) {

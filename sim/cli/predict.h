@@ -12,6 +12,9 @@ MUST_USE struct scenario *predict_load(const struct options *options, const char
 void predict_result(const struct options *options, const struct scenario *scenario,
                     struct result *result);
 
+/* A warning in the diag when groups leave an NVLink domain that could hold them. */
+void predict_check_placement(const struct options *options, const struct result *result);
+
 /* An infeasible error in the diag when the plan does not fit into memory. */
 void predict_check_memory(const struct options *options, const struct result *result);
 

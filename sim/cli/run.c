@@ -79,6 +79,7 @@ int command_run(struct cli *cli, int argc, char **argv)
     if (options.stores) {
         store_result(&options, &result);
     }
+    predict_check_placement(&options, &result);
     predict_check_memory(&options, &result);
     return 0;
 }

@@ -129,6 +129,17 @@ static void put_transfers(struct json *json, const struct result *result)
     json_array_close(json);
 }
 
+static void put_placement(struct json *json, const struct placement_use *use)
+{
+    json_object_open(json, "placement");
+    json_integer(json, "domain_gpus", use->domain_gpus);
+    json_integer(json, "segment_gpus", use->segment_gpus);
+    json_integer(json, "used_gpus_per_domain", use->used_gpus);
+    json_integer(json, "idle_gpus", use->idle_gpus);
+    json_integer(json, "groups_across_domains", use->straddling);
+    json_object_close(json);
+}
+
 static void put_jobs(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
@@ -263,6 +274,7 @@ static void put_members(struct json *json, const struct result *result)
     put_if(json, "busiest_link_utilisation", link != NULL, step->busiest_link_utilisation);
     put_links(json, result);
     put_transfers(json, result);
+    put_placement(json, &step->placement);
     put_jobs(json, result);
     put_assumptions(json, &result->scenario->assumptions);
     put_engine(json, &step->engine);

@@ -126,8 +126,28 @@ static struct table *new_list(struct arena *arena)
     return list;
 }
 
-static void print_title(const struct scenario *scenario, struct arena *arena, FILE *out)
+/* How the job lies in NVLink domains, where that leaves GPUs idle or parts groups. */
+static void add_placement(struct table *lines, const struct placement_use *use, struct arena *arena)
 {
+    if (use->idle_gpus > 0) {
+        table_cell(lines,
+                   "segments of %" PRId64 " GPUs use %" PRId64 " of each NVLink domain of %" PRId64
+                   ": %s GPUs stay idle",
+                   use->segment_gpus, use->used_gpus, use->domain_gpus,
+                   count_text(arena, use->idle_gpus));
+    }
+    if (use->straddling > 0) {
+        table_cell(lines,
+                   "%s %s groups of %" PRId64 " leave their NVLink domain of %" PRId64
+                   ", which could hold them",
+                   count_text(arena, use->straddling), use->straddler, use->straddling_gpus,
+                   use->domain_gpus);
+    }
+}
+
+static void print_title(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct scenario *scenario = result->scenario;
     const struct parallel *parallel = &scenario->parallel;
     const struct batch *batch = &scenario->batch;
     const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
@@ -144,6 +164,7 @@ static void print_title(const struct scenario *scenario, struct arena *arena, FI
                schedule_names[parallel->schedule], count_text(arena, batch->global),
                count_text(arena, batch->sequence_length), batch->micro,
                recompute_names[scenario->recompute.kind]);
+    add_placement(lines, &result->step.placement, arena);
     print_indented(lines, out);
 }
 
@@ -431,7 +452,7 @@ static void print_engine(const struct engine_use *use, struct arena *arena, FILE
 
 void screen_run(const struct result *result, struct arena *arena, FILE *out)
 {
-    print_title(result->scenario, arena, out);
+    print_title(result, arena, out);
     print_headline(result, arena, out);
     print_band(result, arena, out);
     screen_causes(result, arena, out);

@@ -106,6 +106,17 @@ struct step_spread {
     int64_t above_ns;
 };
 
+/* How the job lies in NVLink domains. */
+struct placement_use {
+    int64_t domain_gpus;
+    int64_t segment_gpus;    /* that come together, in one domain */
+    int64_t used_gpus;       /* at most, of each domain */
+    int64_t idle_gpus;       /* in domains of which it uses so many, and nobody the rest */
+    int64_t straddling;      /* groups that leave a domain which could hold them */
+    int64_t straddling_gpus; /* of one of the largest of them */
+    const char *straddler;   /* its kind, "expert"; "" when there is none */
+};
+
 struct step_result {
     int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
     int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
@@ -128,6 +139,7 @@ struct step_result {
     struct traffic_use *traffic;
     struct job_use *jobs; /* empty when there is one job */
     uint32_t link_use_count, link_load_count, traffic_count, job_count;
+    struct placement_use placement;
     struct memory_verdict memory;
     char memory_advice[512]; /* what is too large and what would fit; "" if it fits */
     const char *bound_by;    /* one phrase: "compute (72 % of the step)" */

@@ -291,19 +291,17 @@ static void note_jobs(struct arena *arena, const struct scenario *scenario,
 
 /* The scenario and its neighbours, with how often each repeats its step. */
 static struct step_job *gather_jobs(struct arena *arena, const struct scenario *scenario,
-                                    bool folds, double **alone_s, uint32_t *gpus)
+                                    bool folds, double **alone_s, struct placement *placement)
 {
     const uint32_t count = scenario->neighbour_count + 1;
     struct step_job *jobs = arena_array(arena, count, sizeof *jobs);
     *alone_s = arena_array(arena, count, sizeof **alone_s);
-    struct placement placement;
-    placement_choose(arena, scenario, &placement);
-    *gpus = placement.gpus;
+    placement_choose(arena, scenario, placement);
     for (uint32_t i = 0; i < count; i++) {
         const struct scenario *job = i == 0 ? scenario : scenario->neighbours[i - 1];
-        jobs[i] = (struct step_job){job, placement.gpu_of_rank[i], 1};
+        jobs[i] = (struct step_job){job, placement->gpu_of_rank[i], 1};
         if (count > 1) {
-            (*alone_s)[i] = step_alone_s(&jobs[i], *gpus, folds);
+            (*alone_s)[i] = step_alone_s(&jobs[i], placement->gpus, folds);
             jobs[i].steps = i == 0 ? 1 : neighbour_steps((*alone_s)[0], (*alone_s)[i]);
         }
     }
@@ -343,14 +341,16 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
 {
     const uint32_t job_count = scenario->neighbour_count + 1;
     double *alone_s = NULL;
-    uint32_t gpus = 0;
-    const struct step_job *jobs = gather_jobs(arena, scenario, request->folds, &alone_s, &gpus);
+    struct placement placement;
+    const struct step_job *jobs =
+        gather_jobs(arena, scenario, request->folds, &alone_s, &placement);
     struct simulation simulation;
-    simulate(arena, jobs, job_count, gpus, request, &simulation);
+    simulate(arena, jobs, job_count, placement.gpus, request, &simulation);
     const struct step_system *system = simulation.system;
     const struct engine_outcome *outcome = &simulation.outcome;
 
     memset(result, 0, sizeof *result);
+    result->placement = placement.use;
     result->step_ns = outcome->jobs[0].end;
     result->spread = simulation.spread;
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {

@@ -63,8 +63,8 @@ static struct scenario *find_neighbour(struct arena *arena, const struct scenari
     return NULL;
 }
 
-/* Number `number` of the family: up to two neighbours, any placement, ECMP in one of two, and
- * more nodes than are needed in one of two. */
+/* Number `number` of the family: up to two neighbours, any placement, ECMP in one of two, NVLink
+ * domains of one to five nodes, and more nodes than are needed in one of two. */
 static struct scenario *random_jobs(struct arena *arena, uint64_t seed, uint64_t number)
 {
     struct dice dice = {{seed, rng_stream("random jobs"), number, 0, 0}};
@@ -73,6 +73,9 @@ static struct scenario *random_jobs(struct arena *arena, uint64_t seed, uint64_t
     asked->cluster.routing = roll(&dice, 2) == 0 ? ROUTING_ECMP : ROUTING_ADAPTIVE;
     asked->seed = 1 + (int64_t)roll(&dice, 1000);
     force_algorithms(asked, &dice);
+    if (asked->cluster.scale_up_kind == SCALE_UP_NVSWITCH) {
+        asked->cluster.domain_nodes = 1 + (int64_t)roll(&dice, 5);
+    }
     asked->neighbours = arena_array(arena, NEIGHBOURS_MAX, sizeof *asked->neighbours);
     int64_t nodes = asked->nodes;
     for (uint64_t wanted = roll(&dice, NEIGHBOURS_MAX + 1); wanted > 0; wanted--) {
@@ -91,7 +94,7 @@ static char *text_of(struct arena *arena, const struct scenario *scenario,
                      const struct step_result *step)
 {
     struct result *result = arena_alloc(arena, sizeof *result);
-    *result = (struct result){.scenario = scenario, .step = *step};
+    *result = (struct result){.scenario = scenario, .build = "test", .step = *step};
     char *text = NULL;
     size_t size_bytes = 0;
     FILE *out = open_memstream(&text, &size_bytes);

@@ -17,6 +17,17 @@ static struct scenario job_of(int64_t nodes, uint32_t placement)
     struct scenario scenario = {
         .nodes = nodes, .gpus = nodes * PER_NODE, .seed = 42, .placement = placement};
     scenario.cluster.gpus_per_node = PER_NODE;
+    scenario.cluster.domain_nodes = 1;
+    scenario.parallel = (struct parallel){
+        .tp = 1,
+        .cp = 1,
+        .pp = 1,
+        .dp = scenario.gpus,
+        .ep = 1,
+        .etp = 1,
+        .zero_group = 1,
+        .order = {AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP},
+    };
     scenario.cluster.nodes_per_leaf = PER_LEAF;
     return scenario;
 }

@@ -1,0 +1,99 @@
+/* Blocks are found by trying the divisors of the ranks on all lines: no second rule of where ranks
+ * stand has to agree with plan/mesh. All lines of a mesh have as many ranks as there are GPUs,
+ * and numbers have few divisors: plain scans.
+ */
+#include "train/placement_segment.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+const struct placement_line placement_lines[PLACEMENT_LINE_COUNT] = {
+    {MESH_TENSOR, "tensor"},
+    {MESH_CONTEXT, "context"},
+    {MESH_EXPERT, "expert"},
+    {MESH_EXPERT_TENSOR, "expert tensor"},
+};
+
+struct ends {
+    uint32_t first, last;
+};
+
+/* The first and the last rank of each line. */
+static struct ends *ends_of(struct arena *arena, const struct mesh *mesh, enum mesh_line line,
+                            uint32_t count)
+{
+    const uint32_t size = mesh_line_size(mesh, line);
+    uint32_t *ranks = arena_array(arena, size, sizeof *ranks);
+    struct ends *ends = arena_array(arena, count, sizeof *ends);
+    for (uint32_t i = 0; i < count; i++) {
+        mesh_line_ranks(mesh, line, i, ranks);
+        ends[i] = (struct ends){ranks[0], ranks[size - 1]};
+    }
+    return ends;
+}
+
+static bool blocks_hold(const struct ends *ends, uint32_t count, uint32_t block)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (ends[i].first / block != ends[i].last / block) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t placement_block(const struct mesh *mesh, enum mesh_line line)
+{
+    const uint32_t ranks = mesh_size(mesh);
+    const uint32_t count = mesh_line_count(mesh, line) * mesh->pp;
+    struct arena *arena = arena_new();
+    const struct ends *ends = ends_of(arena, mesh, line, count);
+    uint32_t block = mesh_line_size(mesh, line);
+    while (ranks % block != 0 || !blocks_hold(ends, count, block)) {
+        block++; /* ends at all ranks */
+    }
+    arena_free(arena);
+    return block;
+}
+
+static uint32_t common_multiple(uint32_t a, uint32_t b)
+{
+    uint32_t multiple = a;
+    while (multiple % b != 0) { /* ends after b rounds at the latest; both fit into a domain */
+        multiple += a;
+    }
+    return multiple;
+}
+
+/* The largest block of at most `limit` ranks, 0 if none. */
+static uint32_t largest_up_to(const uint32_t *blocks, uint32_t limit)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < PLACEMENT_LINE_COUNT; i++) {
+        if (blocks[i] <= limit && blocks[i] > largest) {
+            largest = blocks[i];
+        }
+    }
+    return largest;
+}
+
+uint32_t placement_segment_nodes(const struct scenario *scenario)
+{
+    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
+    if (scenario->cluster.domain_nodes <= 1 || scenario->nodes <= 1) {
+        return 1;
+    }
+    const uint32_t domain = per_node * (uint32_t)scenario->cluster.domain_nodes;
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    uint32_t blocks[PLACEMENT_LINE_COUNT];
+    for (uint32_t i = 0; i < PLACEMENT_LINE_COUNT; i++) {
+        blocks[i] = placement_block(&mesh, placement_lines[i].line);
+    }
+    uint32_t segment = per_node;
+    for (uint32_t block = domain; (block = largest_up_to(blocks, block)) > 0; block--) {
+        const uint32_t both = common_multiple(segment, block);
+        segment = both <= domain ? both : segment;
+    }
+    sim_assert(scenario->gpus % segment == 0);
+    return segment / per_node;
+}

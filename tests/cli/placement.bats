@@ -1,0 +1,52 @@
+# Groups stay inside NVLink domains that can hold them; what that costs in idle GPUs is said.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    racks=(scenarios/qwen3-235b-256.yaml --no-db --set cluster=gb300-nvl72 --set batch.global=512)
+}
+
+step_s() {
+    "$STOKER" run "${racks[@]}" --json "$@" 2> /dev/null |
+        sed -nE 's/.*"step_time_s": ([0-9.e+-]+),?/\1/p'
+}
+
+# Expert groups of 32: two segments of 32 in each rack of 72, as with racks of 64. Across racks
+# their exchange would take twice the step.
+@test "expert groups of 32 lie in racks of 72 as they would in racks of 64" {
+    run step_s
+    [ -n "$output" ]
+    [ "$output" = "$(step_s --set cluster.scale_up.domain_nodes=16)" ]
+}
+
+@test "a job that leaves GPUs of each rack idle takes as long folded as not" {
+    [ "$(step_s)" = "$(step_s --fold=off)" ]
+    [ "$(step_s --set placement=spread)" = "$(step_s --set placement=spread --fold=off)" ]
+}
+
+# 256 GPUs are eight segments on four racks, and 8 of each rack are left.
+@test "idle GPUs of racks are stated" {
+    run "$STOKER" run "${racks[@]}"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"segments of 32 GPUs use 64 of each NVLink domain of 72: 32 GPUs stay idle"* ]]
+    [[ "$output" != *warning* ]]
+    run "$STOKER" run "${racks[@]}" --json
+    [[ "$output" == *'"idle_gpus": 32,'*'"groups_across_domains": 0'* ]]
+}
+
+# 64 trays hold the 256 GPUs, but not with two left idle in each of three racks: the expert groups of
+# ranks 64 to 95, 128 to 159 and 192 to 223 lie across the ends of racks at 72, 144 and 216.
+@test "a cluster too small to leave any idle parts groups, with a warning" {
+    run "$STOKER" run "${racks[@]}" --set cluster.nodes=64
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"warning: 3 expert groups of 32 GPUs leave their NVLink domain of 72"* ]]
+    [[ "$output" != *"GPUs stay idle"* ]]
+    awk -v parted="$(step_s --set cluster.nodes=64)" -v whole="$(step_s)" \
+        'BEGIN { exit !(parted > 1.2 * whole) }'
+}
+
+@test "groups that divide a rack leave nothing idle" {
+    run "$STOKER" run "${racks[@]}" --set parallel.ep=8
+    [[ "$output" != *"stay idle"* ]]
+    [[ "$output" != *warning* ]]
+}
