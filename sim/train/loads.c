@@ -83,6 +83,25 @@ static void rank_link(struct busiest *busiest, uint32_t link, const double *used
     }
 }
 
+/* Why GPUs wait, of all streams with a transfer that crosses the link. */
+static uint32_t causes_over(const struct engine_system *engine, uint32_t link)
+{
+    uint32_t causes = 0;
+    for (uint32_t i = 0; i < engine->channel_count; i++) {
+        const struct engine_channel *channel = &engine->channels[i];
+        const uint32_t stream = engine->members[channel->member_first].stream;
+        for (uint32_t k = 0; k < channel->path_count; k++) {
+            const struct engine_path *path = &engine->paths[channel->path_first + k];
+            for (uint32_t j = 0; j < path->crossing_count; j++) {
+                if (engine->crossings[path->crossing_first + j].link == link) {
+                    causes |= 1U << engine->streams[stream].exposed_cause;
+                }
+            }
+        }
+    }
+    return causes;
+}
+
 static void add_kind(struct arena *arena, const struct step_system *system,
                      const struct busiest *busiest, struct link_use use, const double *carried,
                      const double *used, struct step_result *result)
@@ -108,6 +127,7 @@ static void add_kind(struct arena *arena, const struct step_system *system,
     if (use.utilisation_max > result->busiest_link_utilisation) {
         result->busiest_link_utilisation = use.utilisation_max;
         result->busiest_link = use.kind;
+        result->busiest_link_causes = causes_over(&system->engine, first);
     }
 }
 
@@ -134,6 +154,7 @@ void loads_of_links(struct arena *arena, const struct step_system *system, sim_t
     result->link_use_count = 0;
     result->link_load_count = 0;
     result->busiest_link = "";
+    result->links_ns = end;
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
         uses[kind].kind = link_titles[kind];
         if (uses[kind].utilisation_mean > 0) {

@@ -134,15 +134,17 @@ struct step_result {
     double hfu;
     double busiest_link_utilisation; /* 0..1, over the step */
     const char *busiest_link;        /* "NIC out", "leaf up-link"; "" if none */
-    struct link_use *link_uses;      /* by kind */
-    struct link_load *link_loads;    /* the busiest of each kind */
+    int64_t links_ns;                /* over which links were used: without jitter and stalls */
+    uint32_t busiest_link_causes; /* bits of the causes for which a GPU waits for what crosses it */
+    struct link_use *link_uses;   /* by kind */
+    struct link_load *link_loads; /* the busiest of each kind */
     struct traffic_use *traffic;
     struct job_use *jobs; /* empty when there is one job */
     uint32_t link_use_count, link_load_count, traffic_count, job_count;
     struct placement_use placement;
     struct memory_verdict memory;
     char memory_advice[512]; /* what is too large and what would fit; "" if it fits */
-    const char *bound_by;    /* one phrase: "compute (72 % of the step)" */
+    const char *bound_by;    /* one phrase, see step_bound_by */
     struct engine_use engine;
 };
 
@@ -152,7 +154,7 @@ struct run_result {
     double tokens;
     double days; /* wall-clock, predicted */
     double gpu_hours;
-    double goodput; /* time in steps / wall-clock */
+    double goodput; /* time in steps / wall-clock: checkpoint and data stalls only, no failures */
     double checkpoint_bytes;
     double checkpoint_s; /* one checkpoint, the blocking part */
     int64_t checkpoints;

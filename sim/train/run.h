@@ -17,7 +17,7 @@
  * blocks for the copy to host memory; if writing that out takes longer than the
  * interval, the next one waits for it.
  *
- * ASSUMES: no failures, no restarts; goodput counts checkpoints and stalls only.
+ * ASSUMES: no failures, no restarts; goodput counts checkpoint and data stalls only.
  * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.

@@ -75,8 +75,25 @@ static const char *phrase_of(enum cause cause)
     return cause_titles[cause];
 }
 
-/* What takes most of the step; compute counts with its launch gaps apart. */
-static const char *bound_by(struct arena *arena, const struct step_result *result, int64_t gpus)
+static const double BINDING_LINK_USE = 0.9; /* of the step */
+static const double BINDING_EXPOSED = 0.01; /* of the step */
+
+/* How much of the step the busiest link is used, when that bounds it; else 0. */
+static double binding_link_share(const struct step_result *result, int64_t gpus)
+{
+    int64_t exposed = 0;
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        exposed += (result->busiest_link_causes >> c & 1U) != 0 ? result->gpu_ns[c] : 0;
+    }
+    const double step_ns = (double)result->step_ns;
+    const double used =
+        result->busiest_link_utilisation * fmin(1, (double)result->links_ns / step_ns);
+    const bool is_binding =
+        used >= BINDING_LINK_USE && (double)exposed >= BINDING_EXPOSED * step_ns * (double)gpus;
+    return is_binding ? used : 0;
+}
+
+const char *step_bound_by(struct arena *arena, const struct step_result *result, int64_t gpus)
 {
     enum cause largest = CAUSE_COMPUTE;
     enum cause largest_loss = CAUSE_RECOMPUTE;
@@ -90,6 +107,11 @@ static const char *bound_by(struct arena *arena, const struct step_result *resul
     }
     const double whole = (double)result->step_ns * (double)gpus;
     const double share = 100.0 * (double)result->gpu_ns[largest] / whole;
+    const double link_share = binding_link_share(result, gpus);
+    if (link_share > 0) {
+        return arena_printf(arena, "%s (%.0f %% of the step), then %s (%.0f %%)",
+                            result->busiest_link, 100 * link_share, phrase_of(largest), share);
+    }
     if (largest != CAUSE_COMPUTE) {
         return arena_printf(arena, "%s (%.0f %% of the step)", phrase_of(largest), share);
     }
@@ -119,7 +141,7 @@ static void derive(struct arena *arena, const struct scenario *scenario, struct 
     sim_assert(result->mfu > 0);
     sim_assert(result->hfu >= result->mfu);
     sim_assert(result->mfu <= 1);
-    result->bound_by = bound_by(arena, result, scenario->gpus);
+    result->bound_by = step_bound_by(arena, result, scenario->gpus);
 }
 
 static void check_sums(const struct step_result *result, int64_t gpus)

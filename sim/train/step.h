@@ -55,4 +55,13 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
+/* What bounds the step, in one phrase:
+ *   - a link, when the busiest one is used for at least 90 % of the step and GPUs wait for what
+ *     crosses it for at least 1 % of it: "NIC out (97 % of the step), then compute (51 %)".
+ *     However much is computed meanwhile, the bytes alone take as long;
+ *   - else compute, when it is the largest cause, with the largest other one:
+ *     "compute (72 % of the step), then recompute (22 %)";
+ *   - else the largest cause: "exposed EP communication (49 % of the step)". */
+const char *step_bound_by(struct arena *arena, const struct step_result *result, int64_t gpus);
+
 #endif
