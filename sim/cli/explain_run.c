@@ -42,6 +42,9 @@ static void add_time(const struct explanation *explanation, struct sums *sums)
     }
     sums_add(sums, "wall-clock", "the sum, / 86,400 s: no failures, no restarts");
     sums_is(sums, "days", "%.4f", run->days);
+    sums_add(sums, "goodput", "%s x %.6f s without data stalls / (86,400 s x %.4f days)",
+             explain_count(arena, run->steps), step_s - run->data_stall_s, run->days);
+    sums_is(sums, "%, checkpoint and data stalls only", "%.3f", 100 * run->goodput);
     sums_add(sums, "GPU-hours", "%s GPUs x %.4f days x 24 h", explain_count(arena, scenario->gpus),
              run->days);
     sums_is(sums, "h", "%s", number_grouped(arena, run->gpu_hours));

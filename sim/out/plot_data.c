@@ -9,17 +9,18 @@
 /* ---- metrics --------------------------------------------------------------- */
 
 /* X(name in the store, column of the CSV, title, factor, format of a cell, is_higher_better) */
-#define METRICS(X)                                                                       \
-    X(mfu, "mfu_percent", "MFU, %", 100, "%.1f", true)                                   \
-    X(hfu, "hfu_percent", "HFU, %", 100, "%.1f", true)                                   \
-    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", 1, "%.0f", true) \
-    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", 1, "%.0f", true)              \
-    X(step_s, "step_s", "step time, s", 1, "%.2f", false)                                \
-    X(days, "days", "wall-clock, days", 1, "%.1f", false)                                \
-    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", 1e-3, "%.1f", false)        \
-    X(cost_usd, "cost_million_usd", "cost, million USD", 1e-6, "%.2f", false)            \
-    X(energy_kwh, "energy_mwh", "energy, MWh", 1e-3, "%.0f", false)                      \
-    X(goodput, "goodput_percent", "goodput, %", 100, "%.1f", true)                       \
+#define METRICS(X)                                                                             \
+    X(mfu, "mfu_percent", "MFU, %", 100, "%.1f", true)                                         \
+    X(hfu, "hfu_percent", "HFU, %", 100, "%.1f", true)                                         \
+    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", 1, "%.0f", true)       \
+    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", 1, "%.0f", true)                    \
+    X(step_s, "step_s", "step time, s", 1, "%.2f", false)                                      \
+    X(days, "days", "wall-clock, days", 1, "%.1f", false)                                      \
+    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", 1e-3, "%.1f", false)              \
+    X(cost_usd, "cost_million_usd", "cost, million USD", 1e-6, "%.2f", false)                  \
+    X(energy_kwh, "energy_mwh", "energy, MWh", 1e-3, "%.0f", false)                            \
+    X(goodput, "goodput_percent", "goodput (checkpoint and data stalls only), %", 100, "%.1f", \
+      true)                                                                                    \
     X(memory_peak_bytes, "memory_peak_gb", "peak memory of a GPU, GB", 1e-9, "%.1f", false)
 
 #define METRIC_ROW(name, column, title, factor, format, is_higher_better) \

@@ -173,8 +173,8 @@ static void add_run(struct table *list, const struct run_result *run, struct are
     char tokens[32];
     units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
     table_cell(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
-    table_cell(list, "for %s tokens: %s steps, goodput %.1f %%", tokens,
-               count_text(arena, run->steps), 100 * run->goodput);
+    table_cell(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
+               tokens, count_text(arena, run->steps), 100 * run->goodput);
     table_cell(list, "%s USD", screen_grouped(arena, run->cost_usd));
     table_cell(list, "%s GPU-hours", screen_grouped(arena, run->gpu_hours));
     table_cell(list, "%s kWh", screen_grouped(arena, run->energy_kwh));

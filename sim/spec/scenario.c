@@ -138,8 +138,8 @@ static void read_run(struct doc_map *scenario_map, struct scenario *scenario)
     read_checkpoint(&map, scenario);
     if (doc_get_bool(&map, "failures", &has_failures) && has_failures) {
         diag_add(map.diag, DIAG_WARNING, &doc_take(&map, "failures")->place,
-                 "failures are not modelled in this version; goodput counts checkpoints and "
-                 "stalls only");
+                 "failures are not modelled in this version; goodput counts checkpoint and "
+                 "data stalls only");
     }
     section_close(&map, scenario_map);
 }

@@ -174,3 +174,27 @@ patch_header() {
     "$STOKER" run scenarios/quickstart.yaml --no-db --set lora.rank=16 |
         grep -Eq '^  mfu: forward \+ backward, causal attention +36\.461 '
 }
+
+# 70B with FSDP at 40 Gbps: 41 % of the step is compute, more than any other cause, and the NICs are
+# busy for 96 % of it. More GPUs' FLOP/s would not help.
+@test "a step whose NICs are never idle is bound by them, not by what runs beside" {
+    run "$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q --json \
+        --set 'cluster.nics.bandwidth=40 Gbps'
+    [ "$(jq -r .bound_by <<< "$output")" = "NIC out (96 % of the step), then compute (41 %)" ]
+    jq -e '.busiest_link == "NIC out" and .busiest_link_utilisation > 0.95' <<< "$output"
+    run "$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q
+    [[ "$output" == *"bound by compute ("*"; busiest link: NIC out, "* ]]
+}
+
+@test "goodput says what it counts, on screen, explained and as a metric" {
+    words="checkpoint and data stalls only"
+    run "$STOKER" run scenarios/quickstart.yaml --no-db -q
+    [[ "$output" =~ goodput\ [0-9.]+\ %\ \($words\) ]]
+    run "$STOKER" explain scenarios/quickstart.yaml -q
+    [[ "$output" =~ goodput\ .*$words ]]
+    run "$STOKER" list metrics
+    [[ "$output" =~ goodput\ .*\($words\) ]]
+    # No other word of ours calls it goodput alone.
+    run grep -rnE 'goodput,? [0-9.]+ %$' README.md tests/golden
+    [ "$status" -eq 1 ]
+}
