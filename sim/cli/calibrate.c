@@ -79,7 +79,8 @@ static const struct argp parser = {
         "stoker calibrate gemm tests/published/gemm.csv\n"
         "stoker calibrate attention tests/published/attention.csv --check\n"
         "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
-        "fitted misses the measurements by more than 10 % in the median; nothing is written.",
+        "fitted misses the measurements by more than 10 % in the median; nothing is written. Of "
+        "several pairs or sections the ones that miss are left out, and named.",
     .children = children,
 };
 

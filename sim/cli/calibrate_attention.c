@@ -6,13 +6,14 @@
 #include "out/json.h"
 #include "spec/catalogue.h"
 #include "study/attention_fit.h"
+#include "study/fit_limit.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_INPUT = 3, WORST_ROWS = 5 };
+enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, WORST_ROWS = 5 };
 
 static const char *const keys[ATTENTION_UNKNOWN_COUNT_] = {
     [ATTENTION_FORWARD] = "forward",
@@ -206,6 +207,11 @@ static void print_text(const struct calibrator *calibrator, const struct groups 
                 100.0 * after->median, 100.0 * after->p90);
         if (calibrator->only_checks) {
             fputs("\n", out);
+        } else if (!group->fit.is_met) {
+            fprintf(out,
+                    " (before: %.1f %%, %.1f %%)\n# not fitted: this is with the best figures, and "
+                    "the limit of the median is %.0f %%\n",
+                    100.0 * before->median, 100.0 * before->p90, 100.0 * FIT_MEDIAN_MAX);
         } else {
             fprintf(out, " (before: %.1f %%, %.1f %%)\nattention:\n", 100.0 * before->median,
                     100.0 * before->p90);
@@ -236,7 +242,10 @@ static void put_group(struct json *json, const struct group *group, bool only_ch
     json_text(json, "attention", attention_names[group->kind]);
     put_errors(json, "errors_before", &group->fit.before);
     put_errors(json, "errors", &group->fit.after);
-    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_ && !only_checks; i++) {
+    if (!only_checks) {
+        json_bool(json, "is_fitted", group->fit.is_met);
+    }
+    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_ && !only_checks && group->fit.is_met; i++) {
         json_object_open(json, keys[i]);
         json_number(json, "value", values[i]);
         json_number(json, "relative_standard_error", group->fit.relative_error[i]);
@@ -258,6 +267,28 @@ static void print_json(const struct calibrator *calibrator, const struct groups 
     json_array_close(&json);
     json_object_close(&json);
     json_end(&json);
+}
+
+/* Status 1 when no section is any good. */
+static bool check_fits(const struct calibrator *calibrator, const struct groups *groups)
+{
+    struct cli *cli = calibrator->options.cli;
+    uint32_t met = 0;
+    for (uint32_t i = 0; i < groups->count; i++) {
+        met += groups->groups[i].fit.is_met ? 1 : 0;
+    }
+    if (calibrator->only_checks || met > 0) {
+        return true;
+    }
+    const struct group *group = &groups->groups[0];
+    diag_add(cli->diag, DIAG_FAILURE, NULL,
+             "nothing is fitted: the %u rows of %s, %s, are off by %.1f %% in the median with the "
+             "best figures, and the limit is %.0f %%",
+             group->fit.after.count, group->name, attention_names[group->kind],
+             100.0 * group->fit.after.median, 100.0 * FIT_MEDIAN_MAX);
+    diag_help(cli->diag, "look at the worst ones: another kernel, pass, mask or count of FLOPs, or "
+                         "rows that contradict each other");
+    return false;
 }
 
 int calibrate_attention(struct calibrator *calibrator)
@@ -284,5 +315,5 @@ int calibrate_attention(struct calibrator *calibrator)
     } else {
         print_text(calibrator, &groups, stdout);
     }
-    return 0;
+    return check_fits(calibrator, &groups) ? 0 : EXIT_FAILURE_;
 }

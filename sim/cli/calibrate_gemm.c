@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "cli/version.h"
 #include "out/json.h"
+#include "study/fit_limit.h"
 #include "study/kernel_fit.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_INPUT = 3, WORST_ROWS = 5, PASSES = 3 };
+enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, WORST_ROWS = 5, PASSES = 3 };
 
 static const char *const pass_titles[PASSES] = {"forward (TN)", "dgrad (NN)", "wgrad (NT)"};
 static const char *const pass_keys[PASSES] = {"forward", "dgrad", "wgrad"};
@@ -138,6 +139,18 @@ static void print_errors(struct arena *arena, const struct gemm_rows *rows,
     print_worst(arena, rows, fit, gpu, warm_s, out);
 }
 
+/* What misses its products is told, not offered. */
+static void print_missed(struct arena *arena, const struct gemm_fit *fit, FILE *out)
+{
+    fprintf(
+        out,
+        "# %s, section %s: not fitted, for its %u products are off by %.1f %% in the median with "
+        "the best\n# figures, and the limit is %.0f %%; as the file stands: %.1f %%\n",
+        fit->gpu_name, section_name(arena, fit->precision), fit->errors_after.count,
+        100.0 * fit->errors_after.median, 100.0 * FIT_MEDIAN_MAX,
+        100.0 * fit->errors_before.median);
+}
+
 static void print_text(const struct calibrator *calibrator, const struct gemm_rows *rows,
                        const struct gemm_fits *fits, FILE *out)
 {
@@ -152,7 +165,11 @@ static void print_text(const struct calibrator *calibrator, const struct gemm_ro
                     section_name(arena, fit->precision));
             print_errors(arena, rows, fit, fit->before, gemm_warm_s(), out);
         } else {
-            print_yaml(arena, rows, fit, out);
+            if (fit->is_met) {
+                print_yaml(arena, rows, fit, out);
+            } else {
+                print_missed(arena, fit, out);
+            }
             print_errors(arena, rows, fit, fit->after, fit->value[GEMM_WARM], out);
         }
     }
@@ -180,8 +197,11 @@ static void put_fit(struct json *json, struct arena *arena, const struct gemm_ro
     json_text(json, "gpu", fit->gpu_name);
     json_text(json, "section", section_name(arena, fit->precision));
     put_errors(json, "errors_before", &fit->errors_before);
+    if (!only_checks) {
+        json_bool(json, "is_fitted", fit->is_met);
+    }
     for (uint32_t i = 0; i < GEMM_UNKNOWN_COUNT_ && !only_checks; i++) {
-        if (fit->error[i] > 0.0) {
+        if (fit->error[i] > 0.0 && fit->is_met) {
             json_object_open(json, gemm_unknown_names[i]);
             json_number(json, "value", fit->value[i]);
             json_number(json, "standard_error", fit->error[i]);
@@ -217,6 +237,30 @@ static void print_json(const struct calibrator *calibrator, const struct gemm_ro
     json_end(&json);
 }
 
+/* Status 1 when no section is any good. */
+static bool check_fits(const struct calibrator *calibrator, const struct gemm_fits *fits)
+{
+    struct cli *cli = calibrator->options.cli;
+    uint32_t met = 0;
+    for (uint32_t i = 0; i < fits->count; i++) {
+        met += fits->fits[i].is_met ? 1 : 0;
+    }
+    if (calibrator->only_checks || met > 0) {
+        return true;
+    }
+    const struct gemm_fit *fit = &fits->fits[0];
+    diag_add(
+        cli->diag, DIAG_FAILURE, NULL,
+        "nothing is fitted: the %u products of %s, section %s, are off by %.1f %% in the median "
+        "with the best figures, and the limit is %.0f %%",
+        fit->errors_after.count, fit->gpu_name, section_name(cli->arena, fit->precision),
+        100.0 * fit->errors_after.median, 100.0 * FIT_MEDIAN_MAX);
+    diag_help(cli->diag,
+              "look at the worst ones: another GPU, precision, layout or unit, or products "
+              "that contradict each other");
+    return false;
+}
+
 int calibrate_gemm(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
@@ -231,5 +275,5 @@ int calibrate_gemm(struct calibrator *calibrator)
     } else {
         print_text(calibrator, &rows, &fits, stdout);
     }
-    return 0;
+    return check_fits(calibrator, &fits) ? 0 : EXIT_FAILURE_;
 }

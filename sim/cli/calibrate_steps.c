@@ -2,6 +2,7 @@
 #include "cli/calibrate_steps.h"
 
 #include "base/arena.h"
+#include "study/fit_limit.h"
 #include "study/fit_priors.h"
 #include "study/published_columns.h"
 #include "study/score.h"
@@ -10,7 +11,6 @@
 
 enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS, KEY_PRIORS };
 enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
-static const double MEDIAN_MAX = 0.10; /* of votes' errors */
 
 /* ---- the command line ----------------------------------------------------------------- */
 
@@ -155,14 +155,14 @@ static bool check_error(const struct steps_fit *steps)
     double *error = arena_array(cli->arena, steps->rows.count, sizeof *error);
     fit_errors_of(steps->fit->residual, steps->rows.count, error);
     const struct fit_score score = fit_votes_score(cli->arena, &steps->problem.votes, NULL, error);
-    if (score.median <= MEDIAN_MAX) {
+    if (score.median <= FIT_MEDIAN_MAX) {
         return true;
     }
     diag_add(cli->diag, DIAG_FAILURE, NULL,
              "with the best constants the %u row%s off by %.1f %% in the median, and the limit is "
              "%.0f %%",
              steps->rows.count, steps->rows.count == 1 ? " is" : "s are", 100.0 * score.median,
-             100.0 * MEDIAN_MAX);
+             100.0 * FIT_MEDIAN_MAX);
     diag_help(cli->diag,
               "nothing is written. Constants move within their priors only: look for what "
               "the rows say wrongly (stoker explain FILE.csv --row ID), or for a cluster "

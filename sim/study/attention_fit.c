@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/fit_limit.h"
 #include "study/quantile.h"
 
 #include <gsl/gsl_blas.h>
@@ -331,5 +332,6 @@ bool attention_fit(struct arena *arena, const struct gpu *gpu, const char *name,
                         attention_names[kind], name);
     }
     fit->after = attention_errors_of(arena, gpu, &fit->rate, rows, name, kind);
+    fit->is_met = fit->after.median <= FIT_MEDIAN_MAX;
     return true;
 }

@@ -75,6 +75,7 @@ struct attention_fit {
     double relative_error[ATTENTION_UNKNOWN_COUNT_]; /* standard error over value */
     bool is_told[ATTENTION_UNKNOWN_COUNT_];          /* by the rows, and not by the prior */
     struct attention_errors before, after;
+    bool is_met; /* after within FIT_MEDIAN_MAX (study/fit_limit); else no section to use */
 };
 
 /* Where to start for a GPU file that says nothing of a kind. */

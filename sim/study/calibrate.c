@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/fit_limit.h"
 #include "study/quantile.h"
 
 #include <gsl/gsl_matrix.h>
@@ -575,7 +576,7 @@ static void measure_group(const struct fitting *fitting, struct calibration_grou
 static bool is_met(struct fitting *fitting, struct calibration_group *group)
 {
     measure_group(fitting, group);
-    if (group->median <= CALIBRATION_MEDIAN_MAX) {
+    if (group->median <= FIT_MEDIAN_MAX) {
         return true;
     }
     const struct library_cost cost = cost_of(fitting->original, group->architecture, group->pair);
@@ -677,8 +678,7 @@ static bool nothing_fitted(const struct calibration *calibration, struct diag *d
         diag_add(diag, DIAG_FAILURE, NULL,
                  "nothing is fitted: with the best constants of %s %s its %u points are off by "
                  "%.1f %% in the median, and the limit is %.0f %%",
-                 algorithm, protocol, group->points, 100.0 * group->median,
-                 100.0 * CALIBRATION_MEDIAN_MAX);
+                 algorithm, protocol, group->points, 100.0 * group->median, 100.0 * FIT_MEDIAN_MAX);
         diag_help(diag, MISSED_HELP);
         return false;
     }
@@ -695,12 +695,12 @@ static bool check_errors(const struct calibration *calibration, const struct lib
 {
     const struct curve_errors *before = &calibration->before;
     const struct curve_errors *after = &calibration->after;
-    if (after->median > CALIBRATION_MEDIAN_MAX) {
+    if (after->median > FIT_MEDIAN_MAX) {
         diag_add(diag, DIAG_FAILURE, NULL,
                  "the fitted library is off by %.1f %% in the median of %u points, and the limit "
                  "is %.0f %% (%s as it is: %.1f %%)",
-                 100.0 * after->median, after->count, 100.0 * CALIBRATION_MEDIAN_MAX,
-                 original->name, 100.0 * before->median);
+                 100.0 * after->median, after->count, 100.0 * FIT_MEDIAN_MAX, original->name,
+                 100.0 * before->median);
         diag_help(diag, MISSED_HELP);
         return false;
     }

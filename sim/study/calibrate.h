@@ -20,8 +20,9 @@
  * Only what was measured changes: constants of a pair on as many nodes (one, two, more) as some
  * curve had. On others its times stay as they are to the last bit, launch and rounds included.
  *
- * A pair whose own points are then off by more than CALIBRATION_MEDIAN_MAX in the median keeps
- * the library's constants, and a library that is off by more over all points is refused.
+ * A pair whose own points are then off by more than FIT_MEDIAN_MAX (study/fit_limit) in the
+ * median keeps the library's constants, and a library that is off by more over all points is
+ * refused.
  *
  * Which pair ran at a size is the measurement's word; where it says nothing, the library's
  * choice, so choosing and fitting alternate until the choice stays.
@@ -30,9 +31,6 @@
 #define STUDY_CALIBRATE_H
 
 #include "study/curves.h"
-
-/* Of relative errors: twice the 5 % that the catalogue's library has over the published curves. */
-#define CALIBRATION_MEDIAN_MAX 0.10
 
 enum calibration_unknown {
     UNKNOWN_BASE,

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "study/fit_limit.h"
 #include "study/quantile.h"
 
 #include <gsl/gsl_multifit_nlinear.h>
@@ -252,6 +253,7 @@ static void fit_section(struct arena *arena, const struct gemm_rows *rows, struc
         gemm_errors_of(arena, rows, fit->gpu_name, fit->precision, fit->before, WARM_S, -1);
     fit->errors_after = gemm_errors_of(arena, rows, fit->gpu_name, fit->precision, after,
                                        fit->value[GEMM_WARM], -1);
+    fit->is_met = fit->errors_after.median <= FIT_MEDIAN_MAX;
 }
 
 static struct gemm_fit *find(const struct gemm_fits *fits, const char *gpu_name,
@@ -278,9 +280,10 @@ struct gemm_fits gemm_fit_all(struct arena *arena, const struct gemm_rows *rows)
             }
             const struct gemm_fit *wide = find(&fits, row->gpu_name, PRECISION_BF16);
             struct gemm_fit *fit = &fits.fits[fits.count++];
-            *fit = (struct gemm_fit){.gpu_name = row->gpu_name,
-                                     .before = wide != NULL ? wide->after : row->gpu,
-                                     .precision = section};
+            *fit =
+                (struct gemm_fit){.gpu_name = row->gpu_name,
+                                  .before = wide != NULL && wide->is_met ? wide->after : row->gpu,
+                                  .precision = section};
             fit_section(arena, rows, fit);
         }
     }

@@ -45,6 +45,7 @@ struct gemm_fit {
     double error[GEMM_UNKNOWN_COUNT_]; /* standard errors; 0: was not free */
     bool is_told[GEMM_UNKNOWN_COUNT_]; /* the rows say more than the prior */
     struct gemm_errors errors_before, errors_after;
+    bool is_met; /* errors_after within FIT_MEDIAN_MAX (study/fit_limit); else no section to use */
 };
 
 struct gemm_fits {

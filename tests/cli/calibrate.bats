@@ -158,3 +158,24 @@ for slow, fast in zip(times, times[1:]):
     assert all(b <= a * 1.00001 for a, b in zip(slow, fast)), (slow, fast)
 PY
 }
+
+@test "products that contradict each other are refused: status 1 and the figures" {
+    # The same sizes in t and in 3 t: whatever is predicted, half of them are off by 50 % or more.
+    { echo gpu,dtype,layout,m,n,k,us
+      for size in 2048 4096 8192; do
+          us=$((2 * size * size * size / 600000000)) # 600 TFLOP/s
+          echo "h100-sxm5-80gb,bf16,TN,$size,$size,$size,$us"
+          echo "h100-sxm5-80gb,bf16,TN,$size,$size,$size,$((3 * us))"
+      done; } > "$work/products.csv"
+    run -1 --separate-stderr "$STOKER" calibrate gemm "$work/products.csv"
+    [[ $stderr == *"nothing is fitted: the 6 products of h100-sxm5-80gb, section gemm, are off by "*" %"*"the limit is 10 %"* ]]
+    [[ $output != *"efficiency:"* && $output == *"# h100-sxm5-80gb, section gemm: not fitted"* ]]
+}
+
+@test "a section that misses its products is left out and named, the others are printed" {
+    # Six shapes of nvfp4 on one GPU, off by 16 % in the median.
+    "$STOKER" calibrate gemm tests/published/gemm.csv > "$work/gemm.yaml"
+    grep -q '^# gb200-nvl72, section gemm_nvfp4: not fitted, for its 6 products are off by 1[0-9]\.[0-9] %' "$work/gemm.yaml"
+    run -1 grep '^# gb200-nvl72: 6 products' "$work/gemm.yaml"
+    [ "$(grep -c '^gemm:' "$work/gemm.yaml")" -ge 6 ]
+}

@@ -36,3 +36,12 @@ setup() {
     run --separate-stderr -3 "$STOKER" calibrate attention "$work/rows.csv"
     [[ $stderr == *"2 rows, and three at least"* ]]
 }
+
+@test "rows that contradict each other are refused: status 1 and the figures" {
+    # The same rows at r and at 3 r: whatever is predicted, half of them are off by 50 % or more.
+    head -n 10 tests/published/attention.csv > "$work/rows.csv"
+    tail -n +2 "$work/rows.csv" | awk -F, -v OFS=, '{$11 = $11 / 3; print}' >> "$work/rows.csv"
+    run -1 --separate-stderr "$STOKER" calibrate attention "$work/rows.csv"
+    [[ $stderr == *"nothing is fitted: the "*" rows of a100-sxm4-80gb, fa2, are off by "*" %"*"the limit is 10 %"* ]]
+    [[ $output != *"forward:"* && $output == *"# not fitted: "* ]]
+}
