@@ -81,13 +81,14 @@ const char *import_quote(struct arena *arena, const char *text);
 struct import_gpu {
     const char *name;        /* models/gpus/ */
     int64_t sm;              /* compute capability, 90 */
+    bool is_on_arm;          /* beside a Grace */
     int64_t links;           /* NVLinks */
     double link_bytes_per_s; /* of one, one way */
     const char *like;        /* topologies/: what a node of it is like */
 };
 
-/* The GPU of --gpu, or the first of that compute capability (0: none); else NULL. */
-const struct import_gpu *import_find_gpu(const char *name, int64_t sm);
+/* NULL: none of that name. */
+const struct import_gpu *import_find_gpu(const char *name);
 
 struct import_cluster {
     const char *gpu;  /* name; the file's word or --gpu */
@@ -108,9 +109,10 @@ struct import_cluster {
     uint32_t comment_count;
 };
 
-/* Fills gpu and like from the options, else from the GPU of compute capability `sm` (0:
- * unknown). */
-bool import_choose_gpu(const struct importer *importer, int64_t sm, struct import_cluster *cluster);
+/* Fills gpu and like from the options, else from the first GPU of compute capability `sm` (0:
+ * unknown) beside such a CPU. */
+bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_arm,
+                       struct import_cluster *cluster);
 
 /* Adds a comment to the head of the file that is written. */
 void import_comment(struct importer *importer, struct import_cluster *cluster, const char *text);
@@ -118,6 +120,7 @@ void import_comment(struct importer *importer, struct import_cluster *cluster, c
 /* The rate of one NVLink of the GPU; 0 with a usage error when it is not known. */
 double import_nvlink_rate(const struct importer *importer, const char *gpu);
 
+/* Prints the file when it can be read as a cluster; else false, with messages. */
 bool import_cluster_print(const struct importer *importer, const struct import_cluster *cluster);
 
 #endif

@@ -3,10 +3,12 @@
 
 #include "base/arena.h"
 #include "spec/catalogue.h"
+#include "spec/cluster.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NAME_BYTES_MAX = 80 };
 
@@ -14,15 +16,20 @@ enum { NAME_BYTES_MAX = 80 };
  * H800 eight) carry 25 GB/s each way, NVLink 5 (Blackwell, eighteen) 50 GB/s: NVIDIA's
  * datasheets, as in the scale_up sections of topologies/. */
 static const struct import_gpu gpus[] = {
-    {"v100-sxm2-32gb", 70, 6, 25e9, "v100-100"},
-    {"a100-sxm4-80gb", 80, 12, 25e9, "a100-80gb-1600"},
-    {"a100-sxm4-40gb", 80, 12, 25e9, "a100-40gb-1600"},
-    {"h100-sxm5-80gb", 90, 18, 25e9, "h100-3200"},
-    {"h200-sxm-141gb", 90, 18, 25e9, "h200-3200"},
-    {"h800-sxm5-80gb", 90, 8, 25e9, "h100-3200"},
-    {"b200-sxm", 100, 18, 50e9, "b200-3200"},
-    {"b200-sxm", 103, 18, 50e9, "b200-3200"}, /* B300: no file of its own yet */
-    {"gb200-nvl72", 100, 18, 50e9, "gb200-nvl72"},
+    {"v100-sxm2-32gb", 70, false, 6, 25e9, "v100-100"},
+    {"v100-sxm2-16gb", 70, false, 6, 25e9, "v100-100"},
+    {"a100-sxm4-80gb", 80, false, 12, 25e9, "a100-80gb-1600"},
+    {"a100-sxm4-40gb", 80, false, 12, 25e9, "a100-40gb-1600"},
+    {"a100-pcie-80gb", 80, false, 12, 25e9, "a100-pcie-200"},
+    {"h100-sxm5-80gb", 90, false, 18, 25e9, "h100-3200"},
+    {"h100-96gb-hbm2e", 90, false, 18, 25e9, "h100-3200"},
+    {"h200-sxm-141gb", 90, false, 18, 25e9, "h200-3200"},
+    {"h800-sxm5-80gb", 90, false, 8, 25e9, "h800-3200"},
+    {"gh200-96gb", 90, true, 18, 25e9, "gh200-slingshot-800"},
+    {"b200-sxm", 100, false, 18, 50e9, "b200-3200"},
+    {"gb200-nvl72", 100, true, 18, 50e9, "gb200-nvl72"},
+    {"b300-sxm", 103, false, 18, 50e9, "b200-3200"},
+    {"gb300-nvl72", 103, true, 18, 50e9, "gb300-nvl72"},
 };
 
 /* ---- options -------------------------------------------------------------------- */
@@ -47,19 +54,26 @@ const char *import_quote(struct arena *arena, const char *text)
     return quoted;
 }
 
-const struct import_gpu *import_find_gpu(const char *name, int64_t sm)
+static const struct import_gpu *find_gpu(const char *name, int64_t sm, bool is_on_arm)
 {
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
-        if (name != NULL ? strcmp(gpus[i].name, name) == 0 : gpus[i].sm == sm) {
+        if (name != NULL ? strcmp(gpus[i].name, name) == 0
+                         : gpus[i].sm == sm && gpus[i].is_on_arm == is_on_arm) {
             return &gpus[i];
         }
     }
     return NULL;
 }
 
-bool import_choose_gpu(const struct importer *importer, int64_t sm, struct import_cluster *cluster)
+const struct import_gpu *import_find_gpu(const char *name)
 {
-    const struct import_gpu *gpu = import_find_gpu(importer->gpu, sm);
+    return find_gpu(name, 0, false);
+}
+
+bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_arm,
+                       struct import_cluster *cluster)
+{
+    const struct import_gpu *gpu = find_gpu(importer->gpu, sm, is_on_arm);
     if (importer->gpu == NULL && gpu == NULL) {
         const char *why = sm == 0 ? "this file does not name the GPU"
                                   : arena_printf(importer->arena,
@@ -79,7 +93,7 @@ bool import_choose_gpu(const struct importer *importer, int64_t sm, struct impor
 
 double import_nvlink_rate(const struct importer *importer, const char *gpu)
 {
-    const struct import_gpu *known = import_find_gpu(gpu, 0);
+    const struct import_gpu *known = import_find_gpu(gpu);
     if (importer->nvlink_bytes_per_s > 0.0 || known != NULL) {
         return importer->nvlink_bytes_per_s > 0.0 ? importer->nvlink_bytes_per_s
                                                   : known->link_bytes_per_s;
@@ -145,6 +159,7 @@ struct writer {
     const struct importer *importer;
     const struct import_cluster *cluster;
     const struct doc_node *like; /* the file */
+    FILE *out;
 };
 
 static bool is_one_of(const char *key, const char *const *keys)
@@ -163,7 +178,8 @@ static void print_like(const struct writer *writer, const char *section, const c
     const struct doc_node *child = from == NULL ? NULL : from->child;
     for (; child != NULL; child = child->next) {
         if (child->key != NULL && !is_one_of(child->key, skipped) && !is_one_of(child->key, ours)) {
-            printf("  %s: %s\n", child->key, doc_to_text(writer->importer->arena, child));
+            fprintf(writer->out, "  %s: %s\n", child->key,
+                    doc_to_text(writer->importer->arena, child));
         }
     }
 }
@@ -176,7 +192,7 @@ static void print_source(const struct writer *writer, const char *what, const ch
                                                    writer->importer->file.path);
     const char *source =
         arena_printf(arena, "%s%s as in topologies/%s", said, assumed, writer->cluster->like);
-    printf("  provenance: assumed\n  source: %s\n", import_quote(arena, source));
+    fprintf(writer->out, "  provenance: assumed\n  source: %s\n", import_quote(arena, source));
 }
 
 static const char *rate_text(struct arena *arena, double bytes_per_s, bool is_network)
@@ -185,28 +201,36 @@ static const char *rate_text(struct arena *arena, double bytes_per_s, bool is_ne
                       : arena_printf(arena, "%.10g GB/s", bytes_per_s * 1e-9);
 }
 
+/* A name that YAML would take for nothing stands in quotes. */
+static const char *yaml_name(struct arena *arena, const char *name)
+{
+    return strcasecmp(name, "null") == 0 ? import_quote(arena, name) : name;
+}
+
 static void print_head(const struct writer *writer)
 {
     const struct import_cluster *cluster = writer->cluster;
     struct arena *arena = writer->importer->arena;
     const char *name = name_of(writer->importer);
     const char *from = arena_printf(arena, "imported from %s", writer->importer->file.path);
-    printf("# Made by `stoker import`. What the imported file does not say is taken from\n"
-           "# topologies/%s.yaml: fill it in, with sources of your own.\n"
-           "# Save it as %s.yaml; a file and its cluster have the same name.\n",
-           cluster->like, name);
+    fprintf(writer->out,
+            "# Made by `stoker import`. What the imported file does not say is taken from\n"
+            "# topologies/%s.yaml: fill it in, with sources of your own.\n"
+            "# Save it as %s.yaml; a file and its cluster have the same name.\n",
+            cluster->like, name);
     for (uint32_t i = 0; i < cluster->comment_count; i++) {
         const char *quoted = import_quote(arena, cluster->comments[i]); /* cleans it, too */
-        printf("# %.*s\n", (int)strlen(quoted) - 2, quoted + 1);
+        fprintf(writer->out, "# %.*s\n", (int)strlen(quoted) - 2, quoted + 1);
     }
-    printf(
-        "cluster: %s\ntitle: %s\nsource: %s\ngpu: %s\ngpus_per_node: %" PRId64 "\n", name,
+    fprintf(
+        writer->out, "cluster: %s\ntitle: %s\nsource: %s\ngpu: %s\ngpus_per_node: %" PRId64 "\n",
+        yaml_name(arena, name),
         import_quote(arena, arena_printf(arena, "%" PRId64 " x %s a node, %" PRId64 " x %s, %s",
                                          cluster->gpus_per_node, cluster->gpu, cluster->nics,
                                          rate_text(arena, cluster->nic_bytes_per_s, true), from)),
         import_quote(arena, from), cluster->gpu, cluster->gpus_per_node);
     if (cluster->nodes > 0) {
-        printf("nodes: %" PRId64 "\n", cluster->nodes);
+        fprintf(writer->out, "nodes: %" PRId64 "\n", cluster->nodes);
     }
 }
 
@@ -219,10 +243,10 @@ static void print_links(const struct writer *writer)
     static const char *const nothing[] = {NULL};
     const struct import_cluster *cluster = writer->cluster;
     struct arena *arena = writer->importer->arena;
-    printf("scale_up:                   # per GPU, one way\n");
+    fprintf(writer->out, "scale_up:                   # per GPU, one way\n");
     if (cluster->scale_up_kind != NULL) {
-        printf("  kind: %s\n  bandwidth: %s\n", cluster->scale_up_kind,
-               rate_text(arena, cluster->scale_up_bytes_per_s, false));
+        fprintf(writer->out, "  kind: %s\n  bandwidth: %s\n", cluster->scale_up_kind,
+                rate_text(arena, cluster->scale_up_bytes_per_s, false));
     }
     const bool is_pcie =
         cluster->scale_up_kind != NULL && strcmp(cluster->scale_up_kind, "pcie") == 0;
@@ -232,9 +256,10 @@ static void print_links(const struct writer *writer)
                                               : said);
     print_source(writer, cluster->scale_up_source,
                  cluster->scale_up_kind != NULL ? "the rest" : "all of it");
-    printf("nics:                       # per NIC, one way; fill in efficiency and latency\n"
-           "  count: %" PRId64 "\n  bandwidth: %s\n",
-           cluster->nics, rate_text(arena, cluster->nic_bytes_per_s, true));
+    fprintf(writer->out,
+            "nics:                       # per NIC, one way; fill in efficiency and latency\n"
+            "  count: %" PRId64 "\n  bandwidth: %s\n",
+            cluster->nics, rate_text(arena, cluster->nic_bytes_per_s, true));
     print_like(writer, "nics", said_of_nics);
     print_source(writer, cluster->nic_source, "efficiency and latency");
 }
@@ -246,20 +271,21 @@ static void print_rest(const struct writer *writer)
     const struct import_cluster *cluster = writer->cluster;
     if (cluster->print_fabric != NULL) {
         const struct doc_node *hop = doc_find(writer->like, "fabric.hop_latency");
-        printf("fabric:                     # fill in the hop latency\n");
-        cluster->print_fabric(cluster->fabric_context, stdout);
-        printf("  hop_latency: %s\n",
-               hop != NULL ? doc_to_text(writer->importer->arena, hop) : "0.5 us");
+        fprintf(writer->out, "fabric:                     # fill in the hop latency\n");
+        cluster->print_fabric(cluster->fabric_context, writer->out);
+        fprintf(writer->out, "  hop_latency: %s\n",
+                hop != NULL ? doc_to_text(writer->importer->arena, hop) : "0.5 us");
         print_source(writer, cluster->fabric_source, "hop latency");
     } else {
-        printf("fabric:                     # the imported file is of one node: fill this in\n");
+        fprintf(writer->out,
+                "fabric:                     # the imported file is of one node: fill this in\n");
         print_like(writer, "fabric", nothing);
         print_source(writer, NULL, "all of it");
     }
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         if (doc_find(writer->like, sections[i]) != NULL) {
-            printf("%s:%*s# not in the imported file: fill it in\n", sections[i],
-                   (int)(27 - strlen(sections[i])), "");
+            fprintf(writer->out, "%s:%*s# not in the imported file: fill it in\n", sections[i],
+                    (int)(27 - strlen(sections[i])), "");
             print_like(writer, sections[i], nothing);
             print_source(writer, NULL, "all of it");
         }
@@ -284,6 +310,48 @@ static bool check_nics(const struct importer *importer, const struct import_clus
     return false;
 }
 
+/* All that was written to `out` since its beginning; NULL when it cannot be read back. */
+static const char *text_of(struct arena *arena, FILE *out)
+{
+    const long length = ftell(out);
+    if (ferror(out) || length < 0 || fseek(out, 0, SEEK_SET) != 0) {
+        return NULL;
+    }
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    const size_t got = fread(text, 1, (size_t)length, out);
+    text[got] = '\0';
+    return got == (size_t)length ? text : NULL;
+}
+
+/* What is written must be read again: where the imported machine is beyond what a cluster file may
+ * say, the reader's message tells, and nothing is printed. */
+static bool check_text(const struct importer *importer, const char *text)
+{
+    struct cluster cluster;
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, importer->arena);
+    const struct doc_node *document = doc_parse(
+        importer->arena, "the cluster as it would be written", text, strlen(text), importer->diag);
+    return document != NULL && cluster_read(document, &cluster, &assumptions, importer->diag);
+}
+
+static bool print_checked(const struct importer *importer, struct writer *writer)
+{
+    writer->out = tmpfile();
+    if (writer->out == NULL) {
+        return diag_add(importer->diag, DIAG_FAILURE, NULL, "a temporary file cannot be made");
+    }
+    print_head(writer);
+    print_links(writer);
+    print_rest(writer);
+    const char *text = text_of(importer->arena, writer->out);
+    fclose(writer->out);
+    if (text == NULL) {
+        return diag_add(importer->diag, DIAG_FAILURE, NULL, "a temporary file cannot be read");
+    }
+    return check_text(importer, text) && fputs(text, stdout) >= 0;
+}
+
 bool import_cluster_print(const struct importer *importer, const struct import_cluster *cluster)
 {
     if (importer->name != NULL && !is_name(importer->name)) {
@@ -304,9 +372,6 @@ bool import_cluster_print(const struct importer *importer, const struct import_c
             return diag_add(importer->diag, DIAG_INPUT, &gpu->place, "this GPU has no host_link");
         }
     }
-    const struct writer writer = {importer, &complete, like};
-    print_head(&writer);
-    print_links(&writer);
-    print_rest(&writer);
-    return true;
+    struct writer writer = {importer, &complete, like, NULL};
+    return print_checked(importer, &writer);
 }

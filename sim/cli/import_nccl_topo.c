@@ -42,6 +42,7 @@ struct topo {
     uint32_t depth;
     double pcie_bytes_per_s[DEPTH_MAX]; /* of the pci element at each depth, or its parent's */
     bool is_in_gpu;
+    bool is_on_arm; /* a CPU is: Grace */
     struct topo_gpu *gpus;
     uint32_t gpu_count;
     size_t gpu_capacity;
@@ -142,6 +143,17 @@ static void read_net(struct topo *topo, const char **attributes)
     topo->nets[topo->net_count++] = (struct topo_net){place_here(topo), speed};
 }
 
+static void read_cpu(struct topo *topo, const char **attributes)
+{
+    const char *host = attribute(attributes, "host_hash");
+    const char *kind = attribute(attributes, "arch");
+    bool is_new = false;
+    if (host != NULL) {
+        name_table_add(&topo->hosts, host, &is_new);
+    }
+    topo->is_on_arm = topo->is_on_arm || (kind != NULL && strcmp(kind, "arm64") == 0);
+}
+
 static void XMLCALL begin_element(void *user, const char *name, const char **attributes)
 {
     struct topo *topo = user;
@@ -166,9 +178,8 @@ static void XMLCALL begin_element(void *user, const char *name, const char **att
         topo->gpus[topo->gpu_count - 1].links += need_count(topo, "nvlink", attributes, "count");
     } else if (strcmp(name, "net") == 0) {
         read_net(topo, attributes);
-    } else if (strcmp(name, "cpu") == 0 && attribute(attributes, "host_hash") != NULL) {
-        bool is_new = false;
-        name_table_add(&topo->hosts, attribute(attributes, "host_hash"), &is_new);
+    } else if (strcmp(name, "cpu") == 0) {
+        read_cpu(topo, attributes);
     }
     topo->depth++;
 }
@@ -304,7 +315,7 @@ bool import_nccl_topo(struct importer *importer)
     name_table_init(&topo->hosts, importer->arena);
     struct import_cluster cluster = {.nodes = 0};
     if (!parse_file(topo) || !check_gpus(topo) ||
-        !import_choose_gpu(importer, topo->gpus[0].sm, &cluster)) {
+        !import_choose_gpu(importer, topo->gpus[0].sm, topo->is_on_arm, &cluster)) {
         return false;
     }
     cluster.gpus_per_node = topo->gpu_count;

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "cli/hostlist.h"
+#include "spec/cluster_explicit.h"
 #include "spec/name_table.h"
 
 #include <inttypes.h>
@@ -375,14 +376,44 @@ static void count_uplinks(struct tree *tree)
     }
 }
 
+/* Names as they are written: what is not ASCII is '?', and two that are then the same get numbers.
+ */
+static const char **written_names(const struct tree *tree)
+{
+    struct arena *arena = tree->importer->arena;
+    const char **names = arena_array(arena, tree->count, sizeof *names);
+    struct name_table known;
+    name_table_init(&known, arena);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const char *quoted = import_quote(arena, tree->switches[i].name);
+        const char *name = quoted;
+        bool is_new = false;
+        for (uint32_t k = 2; name_table_add(&known, name, &is_new), !is_new; k++) {
+            name = arena_printf(arena, "%.*s %" PRIu32 "'", (int)strlen(quoted) - 1, quoted, k);
+        }
+        names[i] = name;
+    }
+    return names;
+}
+
+/* More links than one may have cables are fewer, faster ones: the rate of all of them is kept. */
+static void print_uplinks(const struct tree *tree, const struct tree_switch *one, FILE *out)
+{
+    const double rate = (double)one->uplinks * tree->importer->nic_bytes_per_s;
+    const int64_t bundle = (one->uplinks + EXPLICIT_CABLES_MAX - 1) / EXPLICIT_CABLES_MAX;
+    const int64_t cables = (one->uplinks + bundle - 1) / bundle;
+    fprintf(out, "bandwidth: %.10g Gbps, count: %" PRId64 "}\n", rate / (double)cables * 8e-9,
+            cables);
+}
+
 static void print_explicit(const void *context, FILE *out)
 {
     const struct tree *tree = context;
-    struct arena *arena = tree->importer->arena;
+    const char *const *names = written_names(tree);
     fputs("  kind: explicit\n  routing: adaptive\n  switches:\n", out);
     for (uint32_t i = 0; i < tree->order_count; i++) {
         const struct tree_switch *one = &tree->switches[tree->order[i]];
-        fprintf(out, "  - {name: %s", import_quote(arena, one->name));
+        fprintf(out, "  - {name: %s", names[tree->order[i]]);
         if (one->nodes == 1) {
             fprintf(out, ", nodes: %" PRId64, one->node_base);
         } else if (one->nodes > 1) {
@@ -394,10 +425,8 @@ static void print_explicit(const void *context, FILE *out)
     fputs("  links:\n", out);
     for (uint32_t i = 1; i < tree->order_count; i++) {
         const struct tree_switch *one = &tree->switches[tree->order[i]];
-        fprintf(out, "  - {from: %s, to: %s, bandwidth: %.10g Gbps, count: %" PRId64 "}\n",
-                import_quote(arena, one->name),
-                import_quote(arena, tree->switches[one->parent].name),
-                tree->importer->nic_bytes_per_s * 8e-9, one->uplinks);
+        fprintf(out, "  - {from: %s, to: %s, ", names[tree->order[i]], names[one->parent]);
+        print_uplinks(tree, one, out);
     }
 }
 
@@ -426,6 +455,25 @@ static bool check_options(const struct tree *tree)
     return is_good;
 }
 
+/* A tree that is not regular is written switch by switch. */
+static bool check_explicit(struct tree *tree)
+{
+    if (tree->count <= EXPLICIT_SWITCHES_MAX && tree->node_names.count <= EXPLICIT_NODES_MAX) {
+        return true;
+    }
+    const struct place whole = {.file = tree->importer->file.path};
+    report(
+        tree, &whole,
+        arena_printf(tree->importer->arena,
+                     "a tree that is not regular may have %d switches and %d nodes, this one "
+                     "has %" PRIu32 " and %" PRIu32,
+                     EXPLICIT_SWITCHES_MAX, EXPLICIT_NODES_MAX, tree->count,
+                     tree->node_names.count),
+        "regular: all leaves have as many nodes and lie equally deep; leave out what the jobs do "
+        "not use");
+    return false;
+}
+
 bool import_slurm(struct importer *importer)
 {
     struct tree *tree = arena_alloc(importer->arena, sizeof *tree);
@@ -435,7 +483,7 @@ bool import_slurm(struct importer *importer)
         return false;
     }
     const bool has_options = check_options(tree);
-    if (!import_choose_gpu(importer, 0, &cluster) || !has_options) {
+    if (!import_choose_gpu(importer, 0, false, &cluster) || !has_options) {
         return false;
     }
     cluster.gpus_per_node = importer->gpus_per_node;
@@ -446,6 +494,9 @@ bool import_slurm(struct importer *importer)
     cluster.print_fabric = print_regular;
     cluster.fabric_context = tree;
     if (!is_regular(tree)) {
+        if (!check_explicit(tree)) {
+            return false;
+        }
         count_uplinks(tree);
         cluster.print_fabric = print_explicit;
     }

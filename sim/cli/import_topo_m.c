@@ -193,7 +193,7 @@ static bool has_gaps(const struct matrix *matrix)
 static bool choose_scale_up(const struct matrix *matrix, struct import_cluster *cluster)
 {
     struct importer *importer = matrix->importer;
-    const struct import_gpu *known = import_find_gpu(cluster->gpu, 0);
+    const struct import_gpu *known = import_find_gpu(cluster->gpu);
     const int64_t links = count_links(matrix, known != NULL ? known->links : 0);
     cluster->scale_up_kind = links > 0 ? "nvswitch" : "pcie";
     if (links == 0) {
@@ -250,6 +250,6 @@ bool import_topo_m(struct importer *importer)
     }
     cluster.gpus_per_node = matrix->gpu_count;
     const bool has_nics = choose_nics(matrix, &cluster);
-    return import_choose_gpu(importer, 0, &cluster) && choose_scale_up(matrix, &cluster) &&
+    return import_choose_gpu(importer, 0, false, &cluster) && choose_scale_up(matrix, &cluster) &&
            has_nics && import_cluster_print(importer, &cluster);
 }

@@ -12,11 +12,8 @@
 #include <string.h>
 
 enum {
-    SWITCHES_MAX = 1024,
     LINKS_MAX = 8192,
     ROUTES_MAX = 8192,
-    NODES_MAX = 16384, /* that hang on switches */
-    CABLES_MAX = 4096,
     RANGES_MAX = 4096, /* in one list */
 };
 static const double LINK_MIN = 1e3; /* bytes/s */
@@ -179,7 +176,7 @@ static void read_ports(struct reader *reader, struct doc_map *map)
 {
     struct range *nodes = NULL;
     struct range *nics = NULL;
-    const uint32_t node_ranges = take_ranges(reader, map, "nodes", NODES_MAX - 1, &nodes);
+    const uint32_t node_ranges = take_ranges(reader, map, "nodes", EXPLICIT_NODES_MAX - 1, &nodes);
     const uint32_t nic_ranges =
         take_ranges(reader, map, "nics", reader->cluster->nics_per_node - 1, &nics);
     for (uint32_t i = 0; i < node_ranges; i++) {
@@ -221,7 +218,7 @@ static void read_switches(struct reader *reader)
 {
     const struct doc_node *item = NULL;
     uint32_t count = 0;
-    if (!take_list(reader, "switches", SWITCHES_MAX, &item, &count)) {
+    if (!take_list(reader, "switches", EXPLICIT_SWITCHES_MAX, &item, &count)) {
         return;
     }
     reader->names = arena_array(reader->arena, count, sizeof *reader->names);
@@ -263,7 +260,7 @@ static void read_link(struct reader *reader, const struct doc_node *item)
     doc_require(&map, "bandwidth");
     doc_get_quantity(&map, "bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
                      &link.bytes_per_s);
-    doc_get_count(&map, "count", 1, CABLES_MAX, &link.count);
+    doc_get_count(&map, "count", 1, EXPLICIT_CABLES_MAX, &link.count);
     close_item(reader, &map);
     if (!has_from || !has_to || map.is_bad) {
         return;

@@ -6,6 +6,12 @@
 
 struct arena;
 
+enum {
+    EXPLICIT_SWITCHES_MAX = 1024,
+    EXPLICIT_NODES_MAX = 16384, /* that hang on switches */
+    EXPLICIT_CABLES_MAX = 4096, /* of one link */
+};
+
 /* Takes `switches`, `links` and `routes` of the fabric's mapping. `cluster` must have its GPUs,
  * NICs and (if it says so) nodes; nodes_max becomes the number of nodes that hang on
  * switches. Errors make the section bad. */

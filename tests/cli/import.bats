@@ -37,6 +37,31 @@ refuse() {
     has ours '# 1 slower NICs of the file are left out.'
 }
 
+# The same compute capability beside x86 is an HGX board, beside Grace (arm64) a tray of an NVL72.
+@test "the GPU of a topology is the catalogue's of that capability and CPU" {
+    while read -r sm arch gpu like; do
+        sed "s/sm=\"90\"/sm=\"$sm\"/; s/x86_64/$arch/" "$data/h100.xml" > "$out/topo.xml"
+        import ours nccl-topo "$out/topo.xml"
+        has ours "gpu: $gpu"
+        has ours "topologies/$like"
+    done <<'GPUS'
+103 x86_64 b300-sxm b200-3200
+103 arm64 gb300-nvl72 gb300-nvl72
+100 x86_64 b200-sxm b200-3200
+100 arm64 gb200-nvl72 gb200-nvl72
+90 arm64 gh200-96gb gh200-slingshot-800
+80 x86_64 a100-sxm4-80gb a100-80gb-1600
+GPUS
+}
+
+@test "every GPU of the catalogue has a cluster that it is like" {
+    for file in models/gpus/*.yaml; do
+        gpu=$(basename "$file" .yaml)
+        import ours slurm-topology "$data/irregular.conf" "${slurm[@]}" --oversubscription 2 --gpu "$gpu"
+        has ours "gpu: $gpu"
+    done
+}
+
 # 16 GT/s x 16 lanes x 128/130 / 8 bits = 31.508 GB/s; 100000 Mbit/s = 100 Gbps.
 @test "GPUs without NVLink talk over PCIe" {
     import ours nccl-topo "$data/pcie.xml"
@@ -82,6 +107,43 @@ refuse() {
     has ours "- {name: 'small', nodes: 4-12}"
     has ours "- {from: 'small', to: 'edge', bandwidth: 400 Gbps, count: 36}"
     has ours "- {from: 'edge', to: 'spine', bandwidth: 400 Gbps, count: 36}"
+}
+
+# 1,300 nodes x 8 NICs are 10,400 links up, and a link may have 4,096 cables: 3,467 of
+# 10,400 x 400 / 3,467 = 1,199.88 Gbps. 600 x 8 = 4,800 are 2,400 of 800 Gbps.
+@test "more links than one may have are fewer, faster ones" {
+    printf 'SwitchName=a Nodes=n[1-600]\nSwitchName=b Nodes=n[601-1300]\nSwitchName=c Nodes=m1
+SwitchName=p Switches=a,b\nSwitchName=r Switches=p,c\n' > "$out/big.conf"
+    import ours slurm-topology "$out/big.conf" "${slurm[@]}" --oversubscription 1
+    has ours "{from: 'a', to: 'p', bandwidth: 800 Gbps, count: 2400}"
+    has ours "{from: 'p', to: 'r', bandwidth: 1199.884626 Gbps, count: 3467}"
+}
+
+@test "switches whose names become the same are told apart" {
+    printf 'BlockName=a\xc3\xa4 Nodes=n[1-6]\nBlockName=a\xc3\xb6 Nodes=n[7-10]\nBlockName=above-the-blocks Nodes=n[11-13]\n' \
+        > "$out/names.conf"
+    import ours slurm-topology "$out/names.conf" "${slurm[@]}" --oversubscription 1
+    has ours "- {name: 'a?? 2', nodes: 6-9}"
+    has ours "- {name: 'above-the-blocks 2'}"
+}
+
+@test "what a cluster file cannot say is refused, and nothing is written" {
+    for leaf in $(seq 1 1100); do echo "SwitchName=l$leaf Nodes=n[$((2 * leaf))-$((2 * leaf + (leaf != 3)))]"; done > "$out/t.conf"
+    echo 'SwitchName=root Switches=l[1-1100]' >> "$out/t.conf"
+    run --separate-stderr "$STOKER" import slurm-topology "$out/t.conf" "${slurm[@]}" --oversubscription 2
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"may have 1024 switches and 16384 nodes, this one has 1101 and 2199"* ]]
+    run --separate-stderr "$STOKER" import slurm-topology "$data/regular.conf" --gpu h100-sxm5-80gb \
+        --gpus-per-node 100000 --nics 1 --nic-bandwidth "400 Gbps" --uplinks 16
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"'gpus_per_node' must be a whole number from 1 to 1024, not '100000'"* ]]
+}
+
+@test "a cluster may be called null" {
+    "$STOKER" import slurm-topology "$data/regular.conf" "${slurm[@]}" --uplinks 16 --name null > "$out/null.yaml"
+    "$STOKER" show "$out/null.yaml" > "$out/show"
 }
 
 @test "nccl-tests' output is measurements, quoted safely" {
