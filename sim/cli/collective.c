@@ -56,7 +56,8 @@ static const struct argp_option option_list[] = {
     {"algorithm", KEY_ALGORITHM, "NAME", 0, "This algorithm instead of the library's choice", 0},
     {"protocol", KEY_PROTOCOL, "NAME", 0, "This protocol: LL, LL128 or Simple", 0},
     {"single-sends", KEY_SINGLE_SENDS, NULL, 0,
-     "Simulate each single message, too, with the latency of a message: slow, for comparison", 0},
+     "Simulate each single message, too, by the library's latencies and pace: slow, for comparison",
+     0},
     {"hottest", KEY_HOTTEST, "TIMES", 0,
      "All-to-all of unequal parts: one rank receives so many times the mean (1 to GPUs)", 0},
     {"library", KEY_LIBRARY, "NAME", 0, "The library: a name of models/libraries/ or a path", 0},
@@ -386,6 +387,32 @@ static bool check_times(const struct request *request, const struct fabric_setti
     return false;
 }
 
+/* As the library runs what was quoted. Phases that follow one another have each a kind of link, and
+ * what it reaches of it; what is all one phase has one pace on all its links. */
+static struct single_sends_options sends_options(const struct transfer_quote *quote)
+{
+    struct single_sends_options options = {
+        .has_latency = true,
+        .latency_intra_ns = sim_time_from_s(quote->round_intra_s),
+        .latency_inter_ns = sim_time_from_s(quote->round_inter_s),
+        .start_ns = sim_time_from_s(quote->start_s),
+    };
+    if (quote->algorithm == ALGORITHM_TREE) { /* see ASSUMES in single_sends.h */
+        options.latency_intra_ns = options.latency_inter_ns = 0;
+        options.start_ns = sim_time_from_s(quote->latency_s);
+    }
+    if (quote->phase_count == 1) {
+        options.pace_ns = sim_time_from_s(quote->phases[0].bytes / quote->rates_bytes_per_s[0]);
+        return options;
+    }
+    for (uint32_t i = 0; i < quote->phase_count; i++) {
+        double *share =
+            quote->phases[i].rounds_inter > 0 ? &options.share_inter : &options.share_intra;
+        *share = quote->rates_bytes_per_s[i] / quote->caps_bytes_per_s[i];
+    }
+    return options;
+}
+
 static void predict_row(const struct request *request, const struct fabric_setting *setting,
                         double bytes, struct row *row)
 {
@@ -393,6 +420,7 @@ static void predict_row(const struct request *request, const struct fabric_setti
     collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
     if (request->has_single_sends) {
         struct arena *arena = arena_new();
+        const struct single_sends_options options = sends_options(&row->outcome.quote);
         const struct single_sends_work work = {
             .group = &setting->group.group,
             .gpus = setting->group.gpus,
@@ -402,7 +430,7 @@ static void predict_row(const struct request *request, const struct fabric_setti
             .pieces = PIECES,
         };
         row->has_sends =
-            single_sends_run(arena, setting->transfer.fabric, &work, NULL, &row->sends);
+            single_sends_run(arena, setting->transfer.fabric, &work, &options, &row->sends);
         arena_free(arena);
     }
 }

@@ -203,7 +203,7 @@ bool collective_script(enum collective_operation operation, enum collective_algo
     group_check(group);
     struct collective_ask ask;
     const struct collective_row *row = slow_find(operation, algorithm, group, pieces, &ask);
-    *script = (struct collective_script){0, 1, 0};
+    *script = (struct collective_script){0, 1, 0, 1};
     if (row == NULL) {
         return false;
     }

@@ -161,6 +161,8 @@ struct collective_script {
     uint32_t rounds;
     uint32_t chunks;
     uint32_t sends_max; /* that one rank sends in a round */
+    uint32_t lanes;     /* more than 1: rings of their own; a rank sends one message a round of
+                         * each, sends[lane], which the same lane receives */
 };
 
 /* False where there is no slow form (nvls, sharp: the switches are not ranks).

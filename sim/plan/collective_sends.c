@@ -41,7 +41,7 @@ static uint32_t ring_rounds(enum collective_operation operation, uint32_t n)
 static bool ring_script(const struct collective_ask *ask, struct collective_script *script)
 {
     const uint32_t n = ask->group->ranks;
-    *script = (struct collective_script){ring_rounds(ask->operation, n), n, 1};
+    *script = (struct collective_script){ring_rounds(ask->operation, n), n, 1, 1};
     return true;
 }
 
@@ -95,7 +95,7 @@ static bool rails_script(const struct collective_ask *ask, struct collective_scr
 {
     const uint32_t n = ask->group->ranks;
     const uint32_t rings = group_members_max(ask->group);
-    *script = (struct collective_script){ring_rounds(ask->operation, n), n * rings, rings};
+    *script = (struct collective_script){ring_rounds(ask->operation, n), n * rings, rings, rings};
     return true;
 }
 
@@ -132,7 +132,7 @@ static bool halving_doubling_script(const struct collective_ask *ask,
 {
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
     const uint32_t rounds = halving_doubling_phases(ask->operation, ask->group, 0, phases);
-    *script = (struct collective_script){rounds, ask->group->ranks, 1};
+    *script = (struct collective_script){rounds, ask->group->ranks, 1, 1};
     return rounds > 0;
 }
 
@@ -159,7 +159,7 @@ static bool pat_script(const struct collective_ask *ask, struct collective_scrip
 {
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
     const uint32_t rounds = pat_phases(ask->operation, ask->group, 0, phases);
-    *script = (struct collective_script){rounds, ask->group->ranks, 1};
+    *script = (struct collective_script){rounds, ask->group->ranks, 1, 1};
     return rounds > 0;
 }
 
@@ -193,7 +193,7 @@ static bool hierarchical_script(const struct collective_ask *ask, struct collect
     for (uint32_t i = 0; i < count; i++) {
         rounds += phases[i].rounds_intra + phases[i].rounds_inter;
     }
-    *script = (struct collective_script){(uint32_t)rounds, ask->group->ranks, 1};
+    *script = (struct collective_script){(uint32_t)rounds, ask->group->ranks, 1, 1};
     return count > 0;
 }
 
@@ -246,7 +246,7 @@ const struct collective_slow hierarchical_slow = {hierarchical_script, hierarchi
 
 static bool send_script(const struct collective_ask *ask, struct collective_script *script)
 {
-    *script = (struct collective_script){1, 1, 1};
+    *script = (struct collective_script){1, 1, 1, 1};
     return ask->group->ranks == 2;
 }
 
@@ -272,7 +272,7 @@ const struct collective_slow send_slow = {send_script, send_sends, send_receives
 static bool shift_script(const struct collective_ask *ask, struct collective_script *script)
 {
     (void)ask;
-    *script = (struct collective_script){1, 1, 1};
+    *script = (struct collective_script){1, 1, 1, 1};
     return true;
 }
 
@@ -289,7 +289,7 @@ const struct collective_slow shift_slow = {shift_script, shift_sends, one_receiv
 
 static bool all_to_all_script(const struct collective_ask *ask, struct collective_script *script)
 {
-    *script = (struct collective_script){1, ask->group->ranks, ask->group->ranks - 1};
+    *script = (struct collective_script){1, ask->group->ranks, ask->group->ranks - 1, 1};
     return !(ask->group->hottest > 1) && !group_hands_on(ask->group); /* chunks are equal */
 }
 

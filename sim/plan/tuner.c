@@ -82,12 +82,6 @@ static double plateau(const struct pricing *p)
     return is_long ? p->architecture->plateau : 1.0;
 }
 
-static double phase_latency_s(const struct pricing *p, const struct collective_phase *phase)
-{
-    return (double)phase->rounds_intra * round_inside_s(p) +
-           (double)phase->rounds_inter * round_between_s(p);
-}
-
 /* ---- bandwidth ---- */
 
 /* Trees "are not perfectly sticking to the model for medium sizes": a factor per power of two. */
@@ -163,13 +157,17 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
         return false;
     }
     const double stretch = plateau(&pricing);
-    const double start = pricing.cost->launch_s[span] + pricing.cost->base_s[span] +
-                         (double)setting->ranks * pricing.cost->rank_s;
+    price->start_s = stretch * (pricing.cost->launch_s[span] + pricing.cost->base_s[span] +
+                                (double)setting->ranks * pricing.cost->rank_s);
+    price->round_intra_s = stretch * round_inside_s(&pricing);
+    price->round_inter_s = stretch * round_between_s(&pricing);
     price->time_s = 0.0;
     for (uint32_t i = 0; i < work->phase_count; i++) {
         const struct collective_phase *phase = &work->phases[i];
         sim_assert(work->route_caps[i] > 0.0);
-        price->latency_s[i] = stretch * ((i == 0 ? start : 0.0) + phase_latency_s(&pricing, phase));
+        price->latency_s[i] = (i == 0 ? price->start_s : 0.0) +
+                              (double)phase->rounds_intra * price->round_intra_s +
+                              (double)phase->rounds_inter * price->round_inter_s;
         price->bytes_per_s[i] = phase_rate(&pricing, phase, work->route_caps[i]);
         price->time_s += price->latency_s[i] + phase->bytes / price->bytes_per_s[i];
     }

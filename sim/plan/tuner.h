@@ -46,6 +46,8 @@ struct tuner_price {
     double latency_s[COLLECTIVE_PHASES_MAX];   /* the base in the first */
     double bytes_per_s[COLLECTIVE_PHASES_MAX]; /* rate cap of the phase's flow */
     double time_s;                             /* alone on an idle fabric */
+    double start_s;                            /* the base; latency_s is it and these: */
+    double round_intra_s, round_inter_s;       /* of a round inside and between nodes */
     bool is_extrapolated; /* the size is outside what this library's constants were fitted to */
 };
 

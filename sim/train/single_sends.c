@@ -2,22 +2,25 @@
  * and their routes are found by going through the script once without time. A message whose
  * links are all slack needs no solving: its end is known when it starts.
  *
- * Because both ends of a message are in its round, a rank needs two counts, of what it sends and
- * receives in the round under way. Were senders allowed to run ahead, their messages would share
- * ports with those that their receivers still wait for, and a tree would take 1.3 to 1.4 times as
- * long as its busiest port needs.
+ * Rings of a rank that know nothing of each other are lanes: each has its own rounds. A lane
+ * keeps two rounds, of what leaves and of what comes in. A message starts when it is the turn of
+ * its round at both ends. Were senders allowed to run ahead of their receivers, their messages
+ * would share ports with those that these still wait for, and a tree would take 1.3 to 1.4 times
+ * as long as its busiest port needs.
  */
 #include "train/single_sends.h"
 
 #include "base/arena.h"
 #include "des/fluid.h"
 
-enum event_kind { EVENT_RANK_START = 1, EVENT_LATENCY_END, EVENT_MESSAGE_END, EVENT_FLUID };
+#include <math.h>
+
+enum event_kind { EVENT_LANE_START = 1, EVENT_BYTES_END, EVENT_READY, EVENT_FLUID };
 
 __extension__ typedef unsigned __int128 uint128;
 
 struct pair {
-    uint32_t from, to;
+    uint32_t from, to; /* lanes */
     uint32_t messages; /* of the script in it; 0: none is under way */
     uint32_t chunks;
     uint32_t chunks_reduced;
@@ -25,14 +28,19 @@ struct pair {
     bool is_direct;
     sim_time latency_ns;
     int64_t cap_bytes_per_s;
+    uint64_t chunks_all; /* of all rounds */
     int64_t timed_bytes; /* what timed_ns is the time of, to divide but once */
     sim_time timed_ns;
 };
 
-struct rank_state {
-    uint32_t rounds;   /* started */
-    uint32_t sending;  /* messages of the last one that are not done */
-    uint32_t expected; /* messages to it of that round that have not come, as the script counts */
+struct lane_state {
+    uint32_t out_round;  /* whose messages leave; as many as there are: all have left */
+    uint32_t in_round;   /* whose messages come in */
+    uint32_t sending;    /* messages of out_round that have not left */
+    uint32_t expected;   /* messages of in_round that have not come in, as the script counts */
+    uint32_t had_rounds; /* rounds for which the lane has what it sends */
+    bool is_out;         /* out_round was begun */
+    sim_time has_all_ns; /* when it has what came in so far */
 };
 
 struct run {
@@ -45,10 +53,12 @@ struct run {
     struct pair *pairs;
     size_t pair_capacity;
     uint32_t pair_count;
-    uint32_t *pair_first; /* [ranks + 1] */
-    uint32_t *in_first;   /* [ranks + 1]: into in_pairs */
+    uint32_t lanes; /* of a rank */
+    uint32_t lane_count;
+    uint32_t *pair_first; /* [lane_count + 1] */
+    uint32_t *in_first;   /* [lane_count + 1]: into in_pairs */
     uint32_t *in_pairs;   /* pairs by their `to` */
-    struct rank_state *ranks;
+    struct lane_state *states;
     struct collective_send *sends;
     uint32_t *starting; /* pairs of the round being started */
 
@@ -59,10 +69,20 @@ struct run {
 
 /* ---- pairs ----------------------------------------------------------------------- */
 
-static uint32_t sends_of(const struct run *run, uint32_t rank, uint32_t round)
+/* What a lane sends in a round: its one message, or all of the rank's. */
+static uint32_t sends_of(const struct run *run, uint32_t lane, uint32_t round,
+                         const struct collective_send **sends)
 {
-    return collective_sends(run->work.operation, run->work.algorithm, run->work.group,
-                            run->work.pieces, rank, round, run->sends);
+    const uint32_t count =
+        collective_sends(run->work.operation, run->work.algorithm, run->work.group,
+                         run->work.pieces, lane / run->lanes, round, run->sends);
+    *sends = run->lanes > 1 ? &run->sends[lane % run->lanes] : run->sends;
+    return run->lanes > 1 ? 1 : count;
+}
+
+static uint32_t lane_of(const struct run *run, uint32_t from, uint32_t to_rank)
+{
+    return to_rank * run->lanes + from % run->lanes;
 }
 
 static void add_pair(struct run *run, uint32_t from, uint32_t to)
@@ -72,30 +92,34 @@ static void add_pair(struct run *run, uint32_t from, uint32_t to)
     run->pairs[run->pair_count++] = (struct pair){.from = from, .to = to, .timed_bytes = -1};
 }
 
-/* Which ranks each rank ever sends to. */
+/* Which lanes each lane ever sends to. A ring's neighbour is the same in every round. */
 static void find_pairs(struct run *run)
 {
-    const uint32_t n = run->work.group->ranks;
-    uint32_t *seen = arena_array(run->arena, n, sizeof *seen); /* by rank + 1 */
-    run->pair_first = arena_array(run->arena, n + 1, sizeof *run->pair_first);
-    for (uint32_t rank = 0; rank < n; rank++) {
-        for (uint32_t round = 0; round < run->script.rounds; round++) {
-            const uint32_t count = sends_of(run, rank, round);
+    const bool is_ring = run->lanes > 1;
+    const uint32_t rounds = is_ring ? 1 : run->script.rounds;
+    uint32_t *seen = arena_array(run->arena, run->lane_count, sizeof *seen); /* pair + 1 */
+    run->pair_first = arena_array(run->arena, run->lane_count + 1, sizeof *run->pair_first);
+    for (uint32_t lane = 0; lane < run->lane_count; lane++) {
+        for (uint32_t round = 0; round < rounds; round++) {
+            const struct collective_send *sends;
+            const uint32_t count = sends_of(run, lane, round, &sends);
             for (uint32_t i = 0; i < count; i++) {
-                const uint32_t to = run->sends[i].to;
-                if (seen[to] != rank + 1) {
-                    seen[to] = rank + 1;
-                    add_pair(run, rank, to);
+                const uint32_t to = lane_of(run, lane, sends[i].to);
+                if (seen[to] <= run->pair_first[lane]) {
+                    add_pair(run, lane, to);
+                    seen[to] = run->pair_count;
                 }
+                run->pairs[seen[to] - 1].chunks_all +=
+                    (uint64_t)sends[i].count * (is_ring ? run->script.rounds : 1);
             }
         }
-        run->pair_first[rank + 1] = run->pair_count;
+        run->pair_first[lane + 1] = run->pair_count;
     }
 }
 
 static void list_incoming(struct run *run)
 {
-    const uint32_t n = run->work.group->ranks;
+    const uint32_t n = run->lane_count;
     run->in_first = arena_array(run->arena, n + 2, sizeof *run->in_first);
     run->in_pairs = arena_array(run->arena, run->pair_count, sizeof *run->in_pairs);
     uint32_t *next = run->in_first + 1; /* while filling: where the next one of a rank goes */
@@ -110,11 +134,11 @@ static void list_incoming(struct run *run)
     }
 }
 
-/* Looks first at `hint`: pairs were found in the order in which a rank uses them. */
-static uint32_t pair_find(const struct run *run, uint32_t rank, uint32_t to, uint32_t hint)
+/* Looks first at `hint`: pairs were found in the order in which a lane uses them. */
+static uint32_t pair_find(const struct run *run, uint32_t lane, uint32_t to, uint32_t hint)
 {
-    const uint32_t first = run->pair_first[rank];
-    const uint32_t last = run->pair_first[rank + 1];
+    const uint32_t first = run->pair_first[lane];
+    const uint32_t last = run->pair_first[lane + 1];
     if (hint >= first && hint < last && run->pairs[hint].to == to) {
         return hint;
     }
@@ -137,6 +161,25 @@ static void set_latency(const struct run *run, struct pair *pair, bool is_inter,
     }
 }
 
+static double bytes_of(const struct run *run, uint64_t chunks)
+{
+    return run->work.bytes * (double)chunks / (double)run->script.chunks;
+}
+
+/* What the library reaches of the route's rate, at its pace. */
+static int64_t cap_of(const struct run *run, const struct pair *pair,
+                      const struct fabric_route *route)
+{
+    const struct single_sends_options *options = &run->options;
+    const double share = route->hops_max > 0 ? options->share_inter : options->share_intra;
+    double cap = (double)route->cap_bytes_per_s * (share > 0 ? share : 1);
+    if (options->pace_ns > 0) {
+        const double pace = bytes_of(run, pair->chunks_all) / ((double)options->pace_ns * 1e-9);
+        cap = pace < cap ? pace : cap;
+    }
+    return cap > 1 ? (int64_t)ceil(cap) : 1;
+}
+
 /* A flow for each pair, and the links of the fabric. */
 static void route_pairs(struct run *run)
 {
@@ -149,14 +192,14 @@ static void route_pairs(struct run *run)
     for (uint32_t i = 0; i < run->pair_count; i++) {
         struct pair *pair = &run->pairs[i];
         fabric_trace_begin(run->fabric);
-        fabric_trace_send(run->fabric, run->work.gpus[pair->from], run->work.gpus[pair->to],
-                          FLUID_USAGE_ONE);
+        fabric_trace_send(run->fabric, run->work.gpus[pair->from / run->lanes],
+                          run->work.gpus[pair->to / run->lanes], FLUID_USAGE_ONE);
         fabric_trace_end(run->fabric, &routes[i]);
         for (uint32_t k = 0; k < routes[i].count; k++) {
             links[k] =
                 (struct fluid_crossing){routes[i].crossings[k].link, routes[i].crossings[k].usage};
         }
-        pair->cap_bytes_per_s = routes[i].cap_bytes_per_s;
+        pair->cap_bytes_per_s = cap_of(run, pair, &routes[i]);
         set_latency(run, pair, routes[i].hops_max > 0, fabric_message_s(run->fabric, &routes[i]));
         const struct fluid_flow_options options = {.route = links,
                                                    .route_count = routes[i].count,
@@ -183,12 +226,12 @@ static void set_fixed_rate(struct run *run)
 
 /* ---- messages -------------------------------------------------------------------- */
 
-static int64_t bytes_of(const struct run *run, uint32_t chunks)
+static int64_t message_bytes(const struct run *run, uint32_t chunks)
 {
-    return (int64_t)(run->work.bytes * (double)chunks / (double)run->script.chunks + 0.5);
+    return (int64_t)(bytes_of(run, chunks) + 0.5);
 }
 
-/* Latency and bytes, on links of its own. */
+/* Of the bytes, on links of their own. At a fixed rate the latency and they are rounded as one. */
 static sim_time undisturbed_ns(const struct run *run, struct pair *pair, int64_t bytes)
 {
     if (pair->timed_bytes == bytes) {
@@ -196,12 +239,10 @@ static sim_time undisturbed_ns(const struct run *run, struct pair *pair, int64_t
     }
     pair->timed_bytes = bytes;
     if (run->options.rate_bytes_per_ns > 0) {
-        pair->timed_ns =
-            (sim_time)((double)pair->latency_ns + (double)bytes / run->options.rate_bytes_per_ns);
+        pair->timed_ns = (sim_time)((double)bytes / run->options.rate_bytes_per_ns);
     } else {
         const uint128 rate = (uint128)pair->cap_bytes_per_s;
-        pair->timed_ns =
-            pair->latency_ns + (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
+        pair->timed_ns = (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
     }
     return pair->timed_ns;
 }
@@ -211,40 +252,39 @@ static sim_time receiver_ns(const struct run *run, const struct pair *pair)
 {
     sim_time time = run->options.overhead_ns;
     if (run->options.memory_bytes_per_ns > 0 && pair->chunks_reduced > 0) {
-        const double bytes = (double)bytes_of(run, pair->chunks_reduced);
+        const double bytes = (double)message_bytes(run, pair->chunks_reduced);
         time += run->options.reduce_passes * (sim_time)(bytes / run->options.memory_bytes_per_ns);
     }
     return time;
 }
 
-/* Both ends are in the round. */
-static void send_message(struct run *run, uint32_t number)
+static void start_message(struct run *run, uint32_t number)
 {
     struct pair *pair = &run->pairs[number];
-    const int64_t bytes = bytes_of(run, pair->chunks);
-    const sim_time now = event_now(run->queue);
+    const int64_t bytes = message_bytes(run, pair->chunks);
     pair->is_waiting = false;
     run->result.messages++;
     run->result.bytes += (double)bytes;
     if (pair->is_direct) {
-        const sim_time arrives = now + undisturbed_ns(run, pair, bytes);
-        event_post(run->queue, arrives + receiver_ns(run, pair), number, EVENT_MESSAGE_END);
+        const sim_time end = event_now(run->queue) + undisturbed_ns(run, pair, bytes);
+        event_post(run->queue, end, number, EVENT_BYTES_END);
     } else {
-        event_post(run->queue, now + pair->latency_ns, number, EVENT_LATENCY_END);
+        fluid_start(run->fluid, number, bytes, pair->cap_bytes_per_s);
     }
 }
 
-/* ---- ranks ------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------- */
 
-/* Gathers what a rank sends in its round into a message per pair; their number. */
-static uint32_t gather_messages(struct run *run, uint32_t rank, uint32_t round)
+/* Gathers what a lane sends in its round into a message per pair; their number. */
+static uint32_t gather_messages(struct run *run, uint32_t lane, uint32_t round)
 {
-    const uint32_t count = sends_of(run, rank, round);
+    const struct collective_send *sends;
+    const uint32_t count = sends_of(run, lane, round, &sends);
     uint32_t starting = 0;
-    uint32_t hint = run->pair_first[rank];
+    uint32_t hint = run->pair_first[lane];
     for (uint32_t i = 0; i < count; i++) {
-        const struct collective_send *send = &run->sends[i];
-        const uint32_t number = pair_find(run, rank, send->to, hint);
+        const struct collective_send *send = &sends[i];
+        const uint32_t number = pair_find(run, lane, lane_of(run, lane, send->to), hint);
         struct pair *pair = &run->pairs[number];
         if (pair->messages == 0) {
             run->starting[starting++] = number;
@@ -259,76 +299,103 @@ static uint32_t gather_messages(struct run *run, uint32_t rank, uint32_t round)
     return starting;
 }
 
-static void start_round(struct run *run, uint32_t rank)
+/* Begins the next round of which the lane has what it sends. */
+static void begin_out(struct run *run, uint32_t lane)
 {
-    struct rank_state *state = &run->ranks[rank];
-    const uint32_t round = state->rounds++;
-    state->expected = collective_receives(run->work.operation, run->work.algorithm, run->work.group,
-                                          run->work.pieces, rank, round);
-    state->sending = gather_messages(run, rank, round);
-    for (uint32_t i = 0; i < state->sending; i++) {
-        if (run->ranks[run->pairs[run->starting[i]].to].rounds == state->rounds) {
-            send_message(run, run->starting[i]);
+    struct lane_state *state = &run->states[lane];
+    if (state->is_out) {
+        return;
+    }
+    while (!state->is_out && state->out_round < state->had_rounds &&
+           state->out_round < run->script.rounds) {
+        state->sending = gather_messages(run, lane, state->out_round);
+        state->is_out = state->sending > 0;
+        state->out_round += state->is_out ? 0 : 1;
+    }
+    for (uint32_t i = 0; state->is_out && i < state->sending; i++) {
+        if (run->states[run->pairs[run->starting[i]].to].in_round == state->out_round) {
+            start_message(run, run->starting[i]);
         }
     }
-    for (uint32_t i = run->in_first[rank]; i < run->in_first[rank + 1]; i++) {
+}
+
+/* Opens the next round in which something comes, to those that wait for it. */
+static void begin_in(struct run *run, uint32_t lane)
+{
+    struct lane_state *state = &run->states[lane];
+    while (state->expected == 0 && state->in_round < run->script.rounds) {
+        const uint32_t count =
+            collective_receives(run->work.operation, run->work.algorithm, run->work.group,
+                                run->work.pieces, lane / run->lanes, state->in_round);
+        state->expected = run->lanes > 1 ? 1 : count;
+        if (state->expected == 0) {
+            state->in_round++;
+            event_post(run->queue, state->has_all_ns, lane, EVENT_READY);
+        }
+    }
+    for (uint32_t i = run->in_first[lane]; i < run->in_first[lane + 1]; i++) {
         const struct pair *pair = &run->pairs[run->in_pairs[i]];
-        if (pair->is_waiting && run->ranks[pair->from].rounds == state->rounds) {
-            send_message(run, run->in_pairs[i]);
+        if (pair->is_waiting && run->states[pair->from].out_round == state->in_round) {
+            start_message(run, run->in_pairs[i]);
         }
     }
 }
 
-static void advance(struct run *run, uint32_t rank)
+static void start_lane(struct run *run, uint32_t lane)
 {
-    const struct rank_state *state = &run->ranks[rank];
-    while (state->rounds < run->script.rounds && state->sending == 0 && state->expected == 0) {
-        start_round(run, rank);
-    }
+    run->states[lane].has_all_ns = event_now(run->queue);
+    run->states[lane].had_rounds = 1; /* what is sent first was there before */
+    begin_in(run, lane);
+    begin_out(run, lane);
 }
 
-static void end_message(struct run *run, uint32_t number)
+/* The bytes have left one end and come in at the other, which has them a latency later. */
+static void end_bytes(struct run *run, uint32_t number)
 {
     struct pair *pair = &run->pairs[number];
-    struct rank_state *from = &run->ranks[pair->from];
-    struct rank_state *to = &run->ranks[pair->to];
-    debug_assert(from->rounds == to->rounds);
+    struct lane_state *from = &run->states[pair->from];
+    struct lane_state *to = &run->states[pair->to];
+    const sim_time has_ns = event_now(run->queue) + pair->latency_ns + receiver_ns(run, pair);
+    debug_assert(from->out_round == to->in_round);
     sim_assert(from->sending >= 1);
     sim_assert(to->expected >= pair->messages);
+    to->has_all_ns = has_ns > to->has_all_ns ? has_ns : to->has_all_ns;
+    run->result.end = has_ns > run->result.end ? has_ns : run->result.end;
     from->sending--;
     to->expected -= pair->messages;
     pair->messages = 0;
-    run->result.end = event_now(run->queue);
-    advance(run, pair->from);
-    advance(run, pair->to);
+    if (to->expected == 0) {
+        to->in_round++;
+        event_post(run->queue, to->has_all_ns, pair->to, EVENT_READY);
+        begin_in(run, pair->to);
+    }
+    if (from->sending == 0) {
+        from->out_round++;
+        from->is_out = false;
+        begin_out(run, pair->from);
+    }
 }
 
 /* ---- the run ------------------------------------------------------------------------- */
 
-static void end_flows(struct run *run, const struct event *event)
-{
-    flow_id flow;
-    while (fluid_complete(run->fluid, event, &flow)) {
-        const sim_time extra = receiver_ns(run, &run->pairs[flow]);
-        event_post(run->queue, event->time + extra, flow, EVENT_MESSAGE_END);
-    }
-}
-
 static void handle(struct run *run, const struct event *event)
 {
-    struct pair *pair = &run->pairs[event->target];
+    flow_id flow;
     switch (event->stamp & 0xff) {
-    case EVENT_RANK_START:
-        advance(run, event->target);
+    case EVENT_LANE_START:
+        start_lane(run, event->target);
         break;
-    case EVENT_LATENCY_END:
-        fluid_start(run->fluid, event->target, bytes_of(run, pair->chunks), pair->cap_bytes_per_s);
+    case EVENT_READY:
+        run->states[event->target].had_rounds++;
+        begin_out(run, event->target);
         break;
-    case EVENT_MESSAGE_END:
-        end_message(run, event->target);
+    case EVENT_BYTES_END:
+        end_bytes(run, event->target);
         break;
     default:
-        end_flows(run, event);
+        while (fluid_complete(run->fluid, event, &flow)) {
+            event_post(run->queue, event->time, flow, EVENT_BYTES_END);
+        }
     }
 }
 
@@ -336,8 +403,9 @@ static void run_to_the_end(struct run *run)
 {
     sim_time time;
     struct event event;
-    for (uint32_t i = 0; i < run->work.group->ranks; i++) {
-        event_post(run->queue, run->options.overhead_ns, i, EVENT_RANK_START);
+    for (uint32_t i = 0; i < run->lane_count; i++) {
+        event_post(run->queue, run->options.start_ns + run->options.overhead_ns, i,
+                   EVENT_LANE_START);
     }
     while ((time = event_next_time(run->queue)) != SIM_TIME_MAX) {
         while (event_pop_at(run->queue, time, &event)) {
@@ -348,18 +416,21 @@ static void run_to_the_end(struct run *run)
             fluid_solve(run->fluid);
         }
     }
-    for (uint32_t i = 0; i < run->work.group->ranks; i++) {
-        sim_assert(run->ranks[i].rounds == run->script.rounds); /* else: a deadlock */
-        sim_assert(run->ranks[i].sending == 0 && run->ranks[i].expected == 0);
+    for (uint32_t i = 0; i < run->lane_count; i++) {
+        const struct lane_state *state = &run->states[i];
+        sim_assert(state->out_round == run->script.rounds); /* else: a deadlock */
+        sim_assert(state->in_round == run->script.rounds);
+        sim_assert(state->sending == 0 && state->expected == 0);
     }
 }
 
 static void prepare(struct run *run)
 {
-    const uint32_t n = run->work.group->ranks;
+    run->lanes = run->script.lanes > 1 ? run->script.lanes : 1;
+    run->lane_count = run->work.group->ranks * run->lanes;
     run->sends = arena_array(run->arena, run->script.sends_max, sizeof *run->sends);
     run->starting = arena_array(run->arena, run->script.sends_max, sizeof *run->starting);
-    run->ranks = arena_array(run->arena, n, sizeof *run->ranks);
+    run->states = arena_array(run->arena, run->lane_count, sizeof *run->states);
     run->queue = event_queue_new(run->arena);
     find_pairs(run);
     list_incoming(run);

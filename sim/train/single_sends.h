@@ -1,19 +1,33 @@
 /* A collective as single messages over the fabric: the slow form.
  *
  * plan/collective says which messages each rank sends in which round. Here each of them is a
- * message of its own: a latency that holds no bandwidth, then its bytes over its route, sharing
- * links with the other messages under way (des/fluid). What a rank sends to one peer in one
- * round travels as one message. A rank starts a round when all that it sends and receives in
- * the round before is done, and a message starts when both its ends are in its round.
+ * message of its own: its bytes cross their route, sharing links with the other messages under
+ * way (des/fluid), and a latency later the receiver has them. What a rank sends to one peer in
+ * one round travels as one message. Ports work in order: a rank's messages of a round leave when
+ * those of the round before have left, and come in when those of the round before have come in.
+ * A rank sends in a round when it has what was sent to it in the rounds before. So a latency
+ * holds no port: in a ring it is that of the hops on a part's way, one after the other, while
+ * the bytes of each hop take their turn. With rounds of R equal messages of c seconds on every
+ * hop, and latencies l of the hops, that is
  *
- * This is the oracle of the coupled flows that a training step uses, and what
- * `collective --single-sends` runs. Messages are made when they are sent: memory grows with
+ *     R c + the largest sum of l over R hops in a row
+ *
+ * which is the coupled flow of a training step: rounds inside and between nodes, and the bytes
+ * at the pace of the slowest hop. Were both ends held for the latency (a rendezvous without
+ * buffers), it would be R (c + l) of the slowest hop, 1.3 times as much over 4,096 GPUs.
+ *
+ * This is the oracle of those coupled flows, and what `collective --single-sends` runs, with the
+ * library's own latencies and pace. Messages are made when they are sent: memory grows with
  * ranks and with pairs that ever speak, not with rounds or messages.
  *
  * The options can also set the rules of other simulators: a fixed rate instead of a fabric,
  * time at the receiver.
  *
- * ASSUMES: in single sends a rank is in one round at a time, in all channels.
+ * ASSUMES: in single sends buffers at the receiver never fill. A library has a few; NCCL's
+ * tuning model stretches the latencies of large rings for it.
+ * ASSUMES: a rank waits for all that came in the rounds before, in whichever direction. In an
+ * all-reduce along trees, whose pieces go up and down at once, each of them would so wait a
+ * latency; the command gives such a run the latency of the way once, before all.
  */
 #ifndef TRAIN_SINGLE_SENDS_H
 #define TRAIN_SINGLE_SENDS_H
@@ -35,6 +49,11 @@ struct single_sends_work {
 struct single_sends_options {
     bool has_latency; /* else each message takes fabric_message_s */
     sim_time latency_intra_ns, latency_inter_ns;
+    sim_time start_ns;  /* before all */
+    sim_time pace_ns;   /* > 0: no pair's bytes of all rounds are sent in less: a library's
+                                 * channel has one pace on all its hops, that of the slowest */
+    double share_intra; /* of the links' rate that the library reaches; 0: all of it */
+    double share_inter;
     sim_time overhead_ns;       /* before a rank's first round, and after each message comes */
     double rate_bytes_per_ns;   /* > 0: no fabric; a message takes floor(latency + bytes / rate) */
     int64_t reduce_passes;      /* what is reduced is then read and written so often, each pass */

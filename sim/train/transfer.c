@@ -207,6 +207,9 @@ static void fill_quote(const struct tuner_price *price, const struct route_cap *
     double slowest_s = -1;
     quote->latency_s = 0;
     quote->time_s = price->time_s;
+    quote->start_s = price->start_s;
+    quote->round_intra_s = price->round_intra_s;
+    quote->round_inter_s = price->round_inter_s;
     quote->is_extrapolated = price->is_extrapolated;
     quote->bottleneck = ENGINE_NONE;
     for (uint32_t i = 0; i < quote->phase_count; i++) {

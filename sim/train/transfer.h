@@ -72,7 +72,9 @@ struct transfer_quote {
     double rates_bytes_per_s[COLLECTIVE_PHASES_MAX]; /* what the library reaches of them */
     uint32_t bottleneck; /* link of the slowest phase, ENGINE_NONE if none */
     double latency_s;    /* of all phases */
-    double time_s;       /* on an idle fabric */
+    double start_s;      /* of latency_s, before the first round */
+    double round_intra_s, round_inter_s;
+    double time_s; /* on an idle fabric */
     bool is_extrapolated;
 };
 

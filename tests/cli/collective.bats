@@ -265,3 +265,26 @@ close() {
     run "$STOKER" collective all-reduce --cluster h100-400 --gpus 16 --hottest 2
     [ "$status" -eq 2 ]
 }
+
+# h100-3200, ring, Simple: rounds of 1.4 x 3.4 us inside nodes and 1.4 x (14 + 3 x 2 x 0.5) us between;
+# the coupled flow counts 2 (K - 1) rounds between nodes, a part's way has 2 K: 2 x 1.4 x 13.6 =
+# 38 us later, at most, whatever the size, and each of the messages ends at a whole nanosecond.
+@test "single sends take as long as the coupled ring, with each protocol, over 64 to 1,024 GPUs" {
+    for gpus in 64 512 1024; do
+        for algorithm in ring multi-rail-ring; do
+            [ "$gpus $algorithm" = "1024 multi-rail-ring" ] && continue # 17 M messages a size
+            for protocol in LL LL128 Simple; do
+                "$STOKER" collective all-reduce --cluster h100-3200 --gpus $gpus --json -q \
+                    --sizes 1MiB,1GiB --algorithm $algorithm --protocol $protocol --single-sends |
+                    jq -e '[.rows[] | .single_sends_s - .time_s | . > -1e-6 and . < 50e-6] | all'
+            done
+        done
+    done
+}
+
+@test "single sends follow the protocol" {
+    of() { "$STOKER" collective all-reduce --cluster h100-3200 --gpus 64 --sizes 64MiB --json -q \
+        --algorithm ring --single-sends --protocol "$1" | jq .rows[0].single_sends_s; }
+    [ "$(of LL128)" != "$(of Simple)" ]
+    [ "$(of LL128)" != "$(of LL)" ]
+}

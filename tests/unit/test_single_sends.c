@@ -155,18 +155,11 @@ struct agreement {
 };
 
 /* Of k messages that share a port each gets a k-th of its rate, rounded down to a byte per
- * second: all-to-alls may end a nanosecond late. Rings have messages under way at every rank
- * in every round, so that with unequal latencies the slow hop's is what each round takes:
- * equal ones there. */
+ * second: all-to-alls may end a nanosecond late. */
 static const struct agreement in_rounds[] = {
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, 1, 8, &equal_latencies},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, 4, 8, &equal_latencies},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, 16, 1, &two_latencies},
-    {COLLECTIVE_ALL_GATHER, ALGORITHM_RING, 2, 8, &equal_latencies},
-    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_RING, 2, 4, &equal_latencies},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING, 1, 8, &equal_latencies},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING, 4, 8, &equal_latencies},
-    {COLLECTIVE_ALL_GATHER, ALGORITHM_MULTI_RAIL_RING, 2, 8, &equal_latencies},
     {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_MULTI_RAIL_RING, 16, 1, &two_latencies},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_HALVING_DOUBLING, 1, 8, &two_latencies},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_HALVING_DOUBLING, 4, 8, &two_latencies},
@@ -249,16 +242,103 @@ static void pipelined_algorithms_agree_up_to_their_filling(void **state)
     }
 }
 
-/* A broadcast down a chain of 8 in 16 pieces: 7 + 15 rounds, each 1 us + 64 MiB / 16 / 512 B/ns,
- * 1000 + 8192 ns. */
-static void a_chain_takes_a_round_per_piece_and_hop(void **state)
+/* A broadcast down a chain of 8 in 16 pieces: 7 + 15 rounds of 64 MiB / 16 / 512 B/ns = 8192 ns,
+ * and 1 us on each of the last piece's 7 hops: the pieces before it are under way meanwhile. */
+static void a_chain_takes_a_round_per_piece_and_a_latency_per_hop(void **state)
 {
     (void)state;
     struct rig rig;
     rig_init(&rig, &one_leaf, 1, 8);
     assert_int_equal(
         single_ns(&rig, COLLECTIVE_BROADCAST, ALGORITHM_RING, 64 * MIB, 16, &equal_latencies),
-        22 * 9192);
+        22 * 8192 + 7 * 1000);
+    arena_free(rig.arena);
+}
+
+/* ---- rings over nodes -----------------------------------------------------------------------
+ *
+ * K nodes of m ranks, N = K m; buffer S, so that a part is S/N; NVLink hops have latency a, those
+ * between nodes b > a. A pass has N - 1 rounds, an all-reduce two passes: R rounds. With one pace
+ * for all hops, c for a part, hop i's message of round r leaves when (1) hop i's of round r - 1 has
+ * left: c later; (2) what it hands on has come in: c and the latency of hop i - 1 later. The last
+ * arrival is the longest such way: each of its R messages takes c, and most latency lies on the
+ * way that goes on in every round, over R hops in a row:
+ *
+ *     R c + max sum of R latencies in a row
+ *
+ * A ring has K hops between nodes. N - 1 hops in a row leave one out, an NVLink hop if there is one
+ * (m > 1): K b + (N - 1 - K) a. 2 (N - 1) leave out two in a row: of m > 2 both NVLink hops,
+ * 2 K b + (2 (N - 1) - 2 K) a; of m = 2 one each: (2 K - 1) b + (2 K - 1) a. (Were both ends of a
+ * message held for its latency, it would be R (c + b).)
+ *
+ * NCCL's model, and so the coupled flow, counts K - 1 hops between nodes a pass: the single sends
+ * end up to a pass' b - a later, whatever the size. */
+static sim_time ring_ns(uint32_t nodes, uint32_t per_node, uint32_t passes, sim_time part_ns,
+                        sim_time a, sim_time b)
+{
+    const sim_time rounds = (sim_time)passes * (nodes * per_node - 1);
+    sim_time inter = (sim_time)passes * nodes;
+    inter -= per_node == 2 && passes == 2 ? 1 : 0;
+    inter = per_node == 1 ? rounds : nodes == 1 ? 0 : inter;
+    return rounds * part_ns + inter * b + (rounds - inter) * a;
+}
+
+/* What LL, LL128 and Simple make of it: latencies, and a pace of 64, 32, 8 B/ns at the NIC (of the
+ * ring on one rail) or at all 8 together. */
+static const struct {
+    sim_time a, b;
+    int64_t bytes_per_ns;
+} protocols[] = {{600, 2700, 8}, {1900, 4000, 32}, {3400, 14000, 64}};
+
+static void check_ring(enum collective_operation operation, enum collective_algorithm algorithm,
+                       uint32_t nodes, uint32_t per_node, double bytes)
+{
+    const uint32_t passes = operation == COLLECTIVE_ALL_REDUCE ? 2 : 1;
+    const int64_t rounds = (int64_t)passes * (nodes * per_node - 1);
+    for (size_t i = 0; i < sizeof protocols / sizeof protocols[0]; i++) {
+        struct rig rig;
+        rig_init(&rig, &one_leaf, nodes, per_node);
+        const int64_t part_ns = (int64_t)bytes / (nodes * per_node) / protocols[i].bytes_per_ns;
+        const struct single_sends_options options = {.has_latency = true,
+                                                     .latency_intra_ns = protocols[i].a,
+                                                     .latency_inter_ns = protocols[i].b,
+                                                     .start_ns = 20000,
+                                                     .pace_ns = rounds * part_ns};
+        assert_int_equal(
+            single_ns(&rig, operation, algorithm, bytes, 1, &options),
+            20000 + ring_ns(nodes, per_node, passes, part_ns, protocols[i].a, protocols[i].b));
+        arena_free(rig.arena);
+    }
+}
+
+static void a_ring_takes_its_bytes_and_the_latencies_of_a_parts_way(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes, per_node;
+    } shapes[] = {{1, 8}, {2, 8}, {4, 8}, {16, 8}, {8, 2}, {4, 4}, {16, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        for (double bytes = MIB; bytes <= 1024 * MIB; bytes *= 32) {
+            const uint32_t nodes = shapes[i].nodes, per_node = shapes[i].per_node;
+            check_ring(COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, nodes, per_node, bytes);
+            check_ring(COLLECTIVE_ALL_GATHER, ALGORITHM_RING, nodes, per_node, bytes);
+            check_ring(COLLECTIVE_REDUCE_SCATTER, ALGORITHM_RING, nodes, per_node, bytes);
+            check_ring(COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING, nodes, per_node, bytes);
+        }
+    }
+}
+
+/* 4 nodes of 8, 64 MiB, each hop at its own rate: a part of 2 MiB takes 32,768 ns over a NIC of
+ * 64 B/ns, 4,096 over NVLink. The NIC is never idle: 62 parts in turn, and the last one's latency:
+ * 62 x 32,768 + 5,000; all the others' are behind it. */
+static void a_ring_without_a_pace_hides_latencies_behind_its_slow_hop(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &one_leaf, 4, 8);
+    assert_int_equal(
+        single_ns(&rig, COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, 64 * MIB, 1, &two_latencies),
+        62 * 32768 + 5000);
     arena_free(rig.arena);
 }
 
@@ -394,7 +474,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(algorithms_in_rounds_agree_with_their_phases_to_the_nanosecond),
         cmocka_unit_test(pipelined_algorithms_agree_up_to_their_filling),
-        cmocka_unit_test(a_chain_takes_a_round_per_piece_and_hop),
+        cmocka_unit_test(a_chain_takes_a_round_per_piece_and_a_latency_per_hop),
+        cmocka_unit_test(a_ring_takes_its_bytes_and_the_latencies_of_a_parts_way),
+        cmocka_unit_test(a_ring_without_a_pace_hides_latencies_behind_its_slow_hop),
         cmocka_unit_test(phases_of_halving_doubling_have_routes_of_their_own),
         cmocka_unit_test(a_ring_sends_the_known_messages_and_bytes),
         cmocka_unit_test(latency_is_the_fabrics_unless_told_otherwise),
