@@ -36,11 +36,15 @@ enum { RUN_COLUMNS = 4 };
 struct columns {
     bool has_runs;
     bool has_pipelines; /* a point has a bubble */
+    bool has_spreads;
 };
 
 static struct columns columns_of(const struct session *session)
 {
-    struct columns columns = {points_have_runs(session->rows, session->row_count), false};
+    struct columns columns = {
+        .has_runs = points_have_runs(session->rows, session->row_count),
+        .has_spreads = points_have_spreads(session->rows, session->row_count),
+    };
     for (uint32_t i = 0; i < session->row_count; i++) {
         columns.has_pipelines |= session->rows[i].breakdown_s[CAUSE_BUBBLE] > 0;
     }
@@ -66,8 +70,8 @@ static void add_absolute(struct arena *arena, const struct store_row *row, struc
 {
     table_cell(table, "%s", row->label);
     if (!points_is_good(row)) {
-        const uint32_t blanks =
-            5U + (columns.has_runs ? RUN_COLUMNS : 0U) + (columns.has_pipelines ? 1U : 0U);
+        const uint32_t blanks = 5U + (columns.has_runs ? RUN_COLUMNS : 0U) +
+                                (columns.has_pipelines ? 1U : 0U) + (columns.has_spreads ? 1U : 0U);
         for (uint32_t i = 0; i < blanks; i++) {
             table_cell(table, "-");
         }
@@ -76,6 +80,9 @@ static void add_absolute(struct arena *arena, const struct store_row *row, struc
     }
     table_cell(table, "%" PRId64, row->gpus);
     table_cell(table, "%.2f", row->step_s);
+    if (columns.has_spreads) {
+        table_cell(table, "%s", points_spread(arena, row));
+    }
     table_cell(table, "%.1f", 100 * row->mfu);
     table_cell(table, "%.0f", row->tokens_per_s_per_gpu);
     if (columns.has_pipelines) {
@@ -96,6 +103,9 @@ static void print_absolute(const struct session *session)
     table_column(table, "", TABLE_LEFT);
     table_column(table, "GPUs", TABLE_RIGHT);
     table_column(table, "step s", TABLE_RIGHT);
+    if (columns.has_spreads) {
+        table_column(table, POINTS_SPREAD_HEAD, TABLE_RIGHT);
+    }
     table_column(table, "MFU %", TABLE_RIGHT);
     table_column(table, "tokens/s/GPU", TABLE_RIGHT);
     if (columns.has_pipelines) {

@@ -77,6 +77,8 @@ static void put_prediction(struct json *json, const struct store_row *row)
     json_text_or_null(json, "gpu", said(row->gpu));
     json_number_or_null(json, "gpus", row->has_run ? (double)row->gpus : ABSENT);
     json_number_or_null(json, "step_time_s", row->step_s);
+    json_number_or_null(json, "step_least_s", row->step_least_s);
+    json_number_or_null(json, "step_most_s", row->step_most_s);
     json_number_or_null(json, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
     json_number_or_null(json, "tflops_per_gpu", row->tflops_per_gpu);
     json_number_or_null(json, "mfu", row->mfu);
@@ -113,6 +115,23 @@ void points_json_members(struct json *json, const struct store_row *row)
     json_text(json, "status", point_status_names[row->status]);
     json_text_or_null(json, "message", said(row->message));
     put_prediction(json, row);
+}
+
+bool points_have_spreads(const struct store_row *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (points_is_good(&rows[i]) && !is_absent(rows[i].step_least_s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *points_spread(struct arena *arena, const struct store_row *row)
+{
+    return is_absent(row->step_least_s)
+               ? "-"
+               : arena_printf(arena, "%.2f to %.2f", row->step_least_s, row->step_most_s);
 }
 
 const char *points_metric(struct arena *arena, const struct plot_metric *metric,

@@ -16,6 +16,14 @@ bool points_is_good(const struct store_row *row);
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 
+/* The step of at least one good point is the median of runs that lie apart (train/ensemble). */
+bool points_have_spreads(const struct store_row *rows, uint32_t count);
+
+/* From the shortest to the longest of these, in seconds: "26.64 to 31.05"; "-" where there are
+ * none. The head of its column is POINTS_SPREAD_HEAD. */
+const char *points_spread(struct arena *arena, const struct store_row *row);
+#define POINTS_SPREAD_HEAD "of runs alike"
+
 /* The members of one point: label, axes, status, message, and what was predicted, null where that
  * does not exist. */
 void points_json_members(struct json *json, const struct store_row *row);

@@ -95,6 +95,9 @@ static void add_heads(const struct session *session, struct table *table)
         const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
         table_column(table, points_metric_head(metric), TABLE_RIGHT);
     }
+    if (points_have_spreads(session->rows, session->row_count)) {
+        table_column(table, POINTS_SPREAD_HEAD, TABLE_RIGHT);
+    }
     table_column(table, "bound by", TABLE_LEFT);
 }
 
@@ -108,6 +111,9 @@ static void add_row(const struct session *session, const struct store_row *row, 
     for (uint32_t i = 0; i < session->metric_count; i++) {
         const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
         table_cell(table, "%s", is_good ? points_metric(arena, metric, row) : "-");
+    }
+    if (points_have_spreads(session->rows, session->row_count)) {
+        table_cell(table, "%s", is_good ? points_spread(arena, row) : "-");
     }
     table_cell(table, "%s", is_good ? row->bound_by : points_reason(arena, row));
 }

@@ -253,6 +253,8 @@ static void put_members(struct json *json, const struct result *result)
     json_text(json, "key", result->key);
     json_integer(json, "gpus", result->scenario->gpus);
     put_if(json, "step_time_s", has_step, (double)step->step_ns * 1e-9);
+    json_number_or_null(json, "step_least_s", metrics_step_least_s(result));
+    json_number_or_null(json, "step_most_s", metrics_step_most_s(result));
     put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
     put_if(json, "tflops_per_gpu", has_step, step->tflops_per_gpu);
     put_if(json, "mfu", has_step, step->mfu);

@@ -103,7 +103,9 @@ struct store_row {
     char cluster[64];
     char gpu[64];
     int64_t gpus;
-    double step_s, mfu, hfu, tokens_per_s_per_gpu, tflops_per_gpu;
+    double step_s;
+    double step_least_s, step_most_s; /* of runs alike; absent where they do not lie apart */
+    double mfu, hfu, tokens_per_s_per_gpu, tflops_per_gpu;
     double memory_peak_bytes, memory_limit_bytes;
     bool fits;
     double days, gpu_hours, cost_usd, energy_kwh, goodput;

@@ -81,7 +81,8 @@ bool store_has_point(struct store *store, const char *study_key, int64_t number,
     "run.key, run.title, run.cluster, run.gpu, run.gpus, run.step_s, run.mfu, run.hfu, "          \
     "run.tokens_per_s_per_gpu, run.tflops_per_gpu, run.memory_peak_bytes, "                       \
     "run.memory_limit_bytes, run.memory_fits, run.wall_clock_days, run.gpu_hours, run.cost_usd, " \
-    "run.energy_kwh, run.goodput, run.bound_by, run.build "
+    "run.energy_kwh, run.goodput, run.bound_by, run.build, "                                      \
+    "run.step_least_s, run.step_most_s "
 
 static double read_number(sqlite3_stmt *statement, int column)
 {
@@ -122,11 +123,15 @@ static void read_run(sqlite3_stmt *statement, struct store_row *row)
     row->goodput = read_number(statement, 21);
     copy_text(row->bound_by, sizeof row->bound_by, statement, 22);
     copy_text(row->build, sizeof row->build, statement, 23);
+    row->step_least_s = read_number(statement, 24);
+    row->step_most_s = read_number(statement, 25);
 }
 
 /* Of a point that has no run. */
 static const struct store_row store_row_unknown = {
     .step_s = ABSENT,
+    .step_least_s = ABSENT,
+    .step_most_s = ABSENT,
     .mfu = ABSENT,
     .hfu = ABSENT,
     .tokens_per_s_per_gpu = ABSENT,

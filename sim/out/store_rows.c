@@ -78,6 +78,8 @@ static const char *schedule_text(const struct parallel *parallel)
     X(TEXT, true, ALWAYS, scenario_text, scenario->resolved_text)                         \
     X(INTEGER, true, STEP, step_ns, step->step_ns)                                        \
     X(REAL, true, STEP, step_s, (double)step->step_ns * 1e-9)                             \
+    X(REAL, true, KNOWN, step_least_s, metrics_step_least_s(result))                      \
+    X(REAL, true, KNOWN, step_most_s, metrics_step_most_s(result))                        \
     X(INTEGER, true, ALWAYS, tokens_per_step, step->model_flop_tokens)                    \
     X(REAL, true, ALWAYS, flop_per_token_causal, step->flop_per_token_causal)             \
     X(REAL, true, ALWAYS, flop_per_token_full, step->flop_per_token_full)                 \

@@ -1,5 +1,7 @@
 #include "train/metrics.h"
 
+#include "base/absent.h"
+
 const char *const cause_names[CAUSE_COUNT_] = {
     [CAUSE_COMPUTE] = "compute",
     [CAUSE_RECOMPUTE] = "recompute",
@@ -49,6 +51,23 @@ bool metrics_has_run(const struct result *result)
 bool metrics_has_checkpoints(const struct result *result)
 {
     return metrics_has_run(result) && result->scenario->checkpoint.is_enabled;
+}
+
+static bool has_spread(const struct result *result)
+{
+    return metrics_has_step(result) && result->step.spread.members > 1;
+}
+
+double metrics_step_least_s(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    return has_spread(result) ? (double)(step->step_ns - step->spread.below_ns) * 1e-9 : ABSENT;
+}
+
+double metrics_step_most_s(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    return has_spread(result) ? (double)(step->step_ns + step->spread.above_ns) * 1e-9 : ABSENT;
 }
 
 double metrics_flop_by(const struct result *result, enum flop_convention convention)

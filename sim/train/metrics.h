@@ -192,6 +192,11 @@ bool metrics_has_step(const struct result *result);
 bool metrics_has_run(const struct result *result);
 bool metrics_has_checkpoints(const struct result *result);
 
+/* The shortest and the longest of runs alike (struct step_spread); ABSENT where they do not lie
+ * apart, or there is no step. */
+double metrics_step_least_s(const struct result *result);
+double metrics_step_most_s(const struct result *result);
+
 /* FLOPs of a token as a paper counts them, and what share of the peak they are. */
 double metrics_flop_by(const struct result *result, enum flop_convention convention);
 double metrics_mfu_by(const struct result *result, enum flop_convention convention);
