@@ -59,7 +59,7 @@ static void a_segment_holds_the_groups_that_fit(void **state)
         {{16, 1, 16, 1, 1, 16}, 4},  {{8, 2, 16, 1, 1, 8}, 4},    {{1, 1, 128, 2, 32, 1}, 8},
         {{1, 1, 128, 2, 64, 1}, 16}, {{1, 1, 144, 2, 72, 1}, 18}, {{1, 1, 256, 1, 128, 1}, 1},
         {{4, 1, 64, 1, 32, 1}, 8},   {{3, 1, 96, 1, 1, 3}, 3},    {{16, 3, 12, 1, 36, 1}, 12},
-        {{6, 1, 48, 1, 8, 1}, 6},
+        {{6, 1, 48, 1, 8, 1}, 6},    {{3, 1, 1, 1, 1, 3}, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct scenario scenario = job_of(cases[i].is);
@@ -99,6 +99,25 @@ static void a_job_of_expert_groups_uses_64_of_72(void **state)
     assert_int_equal(placement.use.used_gpus, 64);
     assert_int_equal(placement.use.idle_gpus, 4 * 8);
     assert_int_equal(placement.use.straddling, 0);
+}
+
+/* 96 GPUs: two segments in the first rack, one in the second, whose rest is not lost to anybody. */
+static void only_what_cannot_be_used_is_idle(void **state)
+{
+    struct arena *arena = *state;
+    const struct scenario scenario = job_of((struct degrees){1, 1, 96, 1, 32, 1});
+    const struct placement placement = place(arena, &scenario);
+    assert_int_equal(placement.gpus, DOMAIN + 32);
+    assert_int_equal(placement.use.idle_gpus, 8);
+}
+
+/* 24 nodes of a job whose groups need no more than a node are 24 nodes, spread or not. */
+static void single_nodes_need_no_whole_domains(void **state)
+{
+    struct arena *arena = *state;
+    struct scenario scenario = job_of((struct degrees){1, 1, 96, 1, 1, 1});
+    scenario.placement = PLACEMENT_SPREAD;
+    assert_int_equal(place(arena, &scenario).gpus, 96);
 }
 
 /* Groups of 8 divide 72, and 64 GPUs are all in one domain: every GPU is taken in its turn. */
@@ -236,6 +255,8 @@ int main(void)
         TEST(a_segment_holds_the_groups_that_fit),
         TEST(a_block_follows_the_order_of_the_mesh),
         TEST(a_job_of_expert_groups_uses_64_of_72),
+        TEST(only_what_cannot_be_used_is_idle),
+        TEST(single_nodes_need_no_whole_domains),
         TEST(nothing_is_idle_where_groups_divide_the_domain_or_one_is_enough),
         TEST(a_full_cluster_parts_groups_and_says_so),
         TEST(a_group_larger_than_a_domain_is_no_news),

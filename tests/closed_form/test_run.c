@@ -1,0 +1,445 @@
+/* From a step to a run, against sums done by hand. Quickstart: 64 H100 on 8 nodes, tp 2, dp 32; a
+ * step of 256 x 8,192 = 2,097,152 tokens in 8 microbatches a replica. */
+#include "train/run.h"
+
+#include "base/arena.h"
+#include "hw/dataloader.h"
+#include "plan/memory.h"
+#include "spec/catalogue.h"
+#include "train/step.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+
+enum { SETS_MAX = 8 };
+
+#define STEP_TOKENS INT64_C(2097152)
+#define QUICKSTART "scenarios/quickstart.yaml"
+
+static struct scenario *resolve(struct arena *arena, const char *file, const char *const *sets)
+{
+    struct diag *diag = diag_new(arena);
+    const struct catalogue catalogue = {{"."}, 1};
+    uint32_t count = 0;
+    while (sets != NULL && sets[count] != NULL) {
+        count++;
+    }
+    const struct doc_node *document = scenario_load_document(arena, file, diag);
+    struct scenario *scenario =
+        document != NULL ? scenario_resolve(arena, document, &catalogue, sets, count, diag) : NULL;
+    if (scenario == NULL) {
+        diag_print(diag, stderr);
+    }
+    assert_non_null(scenario);
+    return scenario;
+}
+
+static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
+{
+    return resolve(arena, QUICKSTART, sets);
+}
+
+static const struct result *predict(struct arena *arena, const struct scenario *scenario)
+{
+    struct result *result = arena_alloc(arena, sizeof *result);
+    run_predict(arena, scenario, &(struct run_request){true, "test"}, result);
+    return result;
+}
+
+static double step_s(const struct result *result)
+{
+    return (double)result->step.step_ns * 1e-9;
+}
+
+static double wall_s(const struct result *result)
+{
+    return result->run.days * 86400;
+}
+
+/* ---- counting ----------------------------------------------------------------------- */
+
+/* 1T / 2,097,152 = 476,837.2; what is left over takes a step, and no more. */
+static void the_last_step_may_be_part_of_one(void **state)
+{
+    (void)state;
+    assert_int_equal(run_steps(1e12, STEP_TOKENS), 476838);
+    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS, STEP_TOKENS), 10);
+    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS + 1, STEP_TOKENS), 11);
+    assert_int_equal(run_steps(11.0 * (double)STEP_TOKENS - 1, STEP_TOKENS), 11);
+    assert_int_equal(run_steps(1, STEP_TOKENS), 1);
+}
+
+/* 30 min / 4 s = 450 steps, / 4.1 s = 439.02; one step at least; so many as are asked for. */
+static void an_interval_is_whole_steps(void **state)
+{
+    (void)state;
+    const struct checkpoint half_hour = {.is_enabled = true, .every_s = 1800};
+    const struct checkpoint in_steps = {.is_enabled = true, .every_s = 0, .every_steps = 500};
+    assert_int_equal(run_checkpoint_interval(&half_hour, 4.0), 450);
+    assert_int_equal(run_checkpoint_interval(&half_hour, 4.1), 439);
+    assert_int_equal(run_checkpoint_interval(&half_hour, 1801), 1);
+    assert_int_equal(run_checkpoint_interval(&in_steps, 4.1), 500);
+}
+
+/* The key is of the resolved text, the build and the seed. */
+static void a_key_is_of_text_build_and_seed(void **state)
+{
+    (void)state;
+    struct scenario scenario = {.resolved_text = "{gpus: 8}", .seed = 42};
+    char keys[5][17];
+    run_key(&scenario, "a", keys[0]);
+    run_key(&scenario, "a", keys[1]);
+    run_key(&scenario, "b", keys[2]);
+    scenario.seed = 43;
+    run_key(&scenario, "a", keys[3]);
+    scenario = (struct scenario){.resolved_text = "{gpus: 9}", .seed = 42};
+    run_key(&scenario, "a", keys[4]);
+    assert_int_equal(strlen(keys[0]), 16);
+    assert_string_equal(keys[0], keys[1]);
+    for (uint32_t i = 2; i < 5; i++) {
+        assert_string_not_equal(keys[0], keys[i]);
+    }
+}
+
+/* ---- storage -------------------------------------------------------------------------- */
+
+/* 1 TB: 4 nodes x 10 GB/s = 40 GB/s take 25 s; of 48 nodes the file system takes 100 GB/s: 10 s.
+ * */
+static void the_file_system_or_the_nodes_limit_writing(void **state)
+{
+    (void)state;
+    struct scenario scenario = {
+        .nodes = 4,
+        .cluster = {.storage_write_bytes_per_s = 100e9, .storage_node_bytes_per_s = 10e9}};
+    assert_close(run_persist_s(&scenario, 1e12), 25, 1e-12);
+    scenario.nodes = 48;
+    assert_close(run_persist_s(&scenario, 1e12), 10, 1e-12);
+}
+
+/* BLOOM's 2.3 TB took 40 s: 57.5 GB/s, less than 48 nodes x 10 GB/s. */
+static void a_checkpoint_of_bloom_takes_40_s(void **state)
+{
+    const struct scenario *scenario = resolve(*state, "scenarios/bloom-176b-384.yaml", NULL);
+    assert_close(run_persist_s(scenario, 2.3e12), 40, 1e-12);
+}
+
+/* 8.03e9 parameters x (2 weights + 4 master + 8 moments) = 112.4 GB. While it is written nobody
+ * works: 8 nodes x 10 GB/s = 80 GB/s take 1.405 s; with 50 GB/s a node the file system's 100 GB/s
+ * 1.124 s; at 62.5 GB/s 1.799 s. (A rank's share goes through its own PCIe in 28 ms.) */
+static void a_blocking_checkpoint_takes_bytes_over_bandwidth(void **state)
+{
+    const struct {
+        const char *node, *write;
+        double rate;
+    } cases[] = {
+        {"cluster.storage.per_node=10 GB/s", "cluster.storage.write=100 GB/s", 80e9},
+        {"cluster.storage.per_node=50 GB/s", "cluster.storage.write=100 GB/s", 100e9},
+        {"cluster.storage.per_node=10 GB/s", "cluster.storage.write=62.5 GB/s", 62.5e9},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const sets[SETS_MAX] = {"run.checkpoint.mode=blocking", cases[i].node,
+                                            cases[i].write};
+        const struct result *result = predict(*state, quickstart(*state, sets));
+        assert_close(result->run.checkpoint_bytes, 14 * 8.03e9, 1e-3);
+        assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / cases[i].rate, 1e-6);
+    }
+}
+
+/* Of an asynchronous one the copy to host memory blocks: a 64th of it over 63 GB/s. */
+static void an_asynchronous_checkpoint_blocks_for_the_copy(void **state)
+{
+    const struct result *result = predict(*state, quickstart(*state, NULL));
+    const double copy_s = result->run.checkpoint_bytes / 64 / 63e9;
+    assert_close(result->run.checkpoint_s, copy_s, 1e-6);
+}
+
+/* Written at 100 MB/s it takes 1,124 s, and every 100 steps of 3.83 s = 383 s is one due: each
+ * waits 741 s for the one before. With 300 steps (1,150 s) between them none does; nor does one
+ * that blocks until it is written, and so for 1,124 s. */
+static void a_late_checkpoint_is_waited_for(void **state)
+{
+    const char *const sets[SETS_MAX] = {"cluster.storage.write=100 MB/s"};
+    struct scenario *scenario = quickstart(*state, sets);
+    scenario->checkpoint.every_steps = 100;
+    const struct result *late = predict(*state, scenario);
+    const double copy_s = late->run.checkpoint_bytes / 64 / 63e9;
+    const double persist_s = late->run.checkpoint_bytes / 100e6;
+    assert_true(persist_s > 1100 && persist_s < 1150);
+    assert_close(late->run.checkpoint_s, copy_s + persist_s - 100 * step_s(late), 1e-6);
+    scenario->checkpoint.every_steps = 300;
+    assert_close(predict(*state, scenario)->run.checkpoint_s, copy_s, 1e-6);
+    scenario->checkpoint =
+        (struct checkpoint){.is_enabled = true, .every_steps = 100, .mode = CHECKPOINT_BLOCKING};
+    assert_close(predict(*state, scenario)->run.checkpoint_s, persist_s, 1e-6);
+}
+
+/* What is flushed over the training's NICs takes ceil(write / step) steps, each with its part of
+ * the bytes, and what each is longer. At 0.5 GB/s 112.4 GB take 225 s: of steps of 57 s, behind
+ * NICs of 1 Gbps, four. These NICs, 112.5 MB/s at 90 %, are what the steps wait for: the 1.757 GB
+ * of each come on top, 15.6 s; less what is written while a step only computes, at most 4 x 3.83
+ * s x 0.5 GB/s / 64 = 0.120 GB: 14.55 s. */
+static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "cluster.storage.network=fabric", "cluster.storage.write=0.5 GB/s",
+        "cluster.nics.bandwidth=1 Gbps", "run.checkpoint.every=5000 steps"};
+    struct scenario *scenario = quickstart(*state, sets);
+    const struct result *result = predict(*state, scenario);
+    const double bytes = result->run.checkpoint_bytes;
+    const double steps = ceil(bytes / 0.5e9 / step_s(result));
+    assert_close(steps, 4, 0);
+    const struct ensemble_member member = {(uint64_t)scenario->seed, result->step.spread.median};
+    struct step_result beside;
+    step_simulate(*state, scenario,
+                  &(struct step_request){.folds = true,
+                                         .member = &member,
+                                         .is_checkpoint_async = true,
+                                         .flush_bytes = bytes / steps},
+                  &beside);
+    const double longer_s = (double)beside.step_ns * 1e-9 - step_s(result);
+    assert_close(result->run.checkpoint_s, bytes / 64 / 63e9 + steps * longer_s, 1e-6);
+    const double all_s = bytes / 64 / 112.5e6;
+    assert_true(steps * longer_s < all_s);
+    assert_true(steps * longer_s > all_s - 0.1197e9 / 112.5e6);
+}
+
+/* ---- the whole ------------------------------------------------------------------------- */
+
+/* 25 steps with a checkpoint every 10: after 10 and 20. Steps, checkpoints, nothing else. */
+static void a_run_is_its_steps_and_checkpoints(void **state)
+{
+    const char *const sets[SETS_MAX] = {"run.checkpoint.mode=blocking"};
+    struct scenario *scenario = quickstart(*state, sets);
+    scenario->run_tokens = 25.0 * (double)STEP_TOKENS;
+    scenario->checkpoint.every_steps = 10;
+    const struct result *result = predict(*state, scenario);
+    const struct run_result *run = &result->run;
+    assert_int_equal(run->steps, 25);
+    assert_int_equal(run->checkpoints, 2);
+    assert_close(wall_s(result), 25 * step_s(result) + 2 * run->checkpoint_s, 1e-12);
+    assert_close(run->goodput, 25 * step_s(result) / wall_s(result), 1e-12);
+    assert_close(run->gpu_hours, 64 * wall_s(result) / 3600, 1e-12);
+    scenario->run_tokens = 9.0 * (double)STEP_TOKENS;
+    const struct result *brief = predict(*state, scenario);
+    assert_int_equal(brief->run.checkpoints, 0);
+    assert_close(brief->run.goodput, 1, 1e-12);
+}
+
+static struct scenario powered(void)
+{
+    return (struct scenario){
+        .gpus = 8,
+        .nodes = 1,
+        .gpu = {.tdp_w = 700, .busy_power_fraction = 0.8, .idle_power_fraction = 0.2},
+        .cluster = {.host_power_w = 2000},
+        .price = {.pue = 1.25}};
+}
+
+/* Of 8 x 1,000 ns kernels run 2,000 + 1,000 + 600 + 400: half. A GPU draws 700 x (0.8 / 2 + 0.2 /
+ * 2) = 350 W, and 1.25 x (8 x 350 + 2,000) = 6,000 W. All busy: 1.25 x (8 x 560 + 2,000) = 8,100
+ * W; all idle: 1.25 x (8 x 140 + 2,000) = 3,900 W. Two nodes of 8 draw twice as much. */
+static void power_follows_the_kernels(void **state)
+{
+    (void)state;
+    struct scenario scenario = powered();
+    struct step_result step = {.step_ns = 1000};
+    step.gpu_ns[CAUSE_COMPUTE] = 2000;
+    step.gpu_ns[CAUSE_RECOMPUTE] = 1000;
+    step.gpu_ns[CAUSE_OPTIMIZER] = 600;
+    step.gpu_ns[CAUSE_INTERFERENCE] = 400;
+    step.gpu_ns[CAUSE_BUBBLE] = 4000;
+    assert_close(run_power_w(&scenario, &step), 6000, 1e-12);
+    const struct step_result busy = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 8000}};
+    assert_close(run_power_w(&scenario, &busy), 8100, 1e-12);
+    const struct step_result idle = {.step_ns = 1000, .gpu_ns = {[CAUSE_EXPOSED_DP] = 8000}};
+    assert_close(run_power_w(&scenario, &idle), 3900, 1e-12);
+    scenario.gpus = 16;
+    scenario.nodes = 2;
+    const struct step_result twice = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 16000}};
+    assert_close(run_power_w(&scenario, &twice), 16200, 1e-12);
+}
+
+/* At 2 USD a GPU-hour and 0.10 USD/kWh: GPU-hours x 2 + kWh x 0.1, and kWh = kW x hours. */
+static void money_is_gpus_and_electricity(void **state)
+{
+    const char *const sets[SETS_MAX] = {"price.gpu_hour=2.00 USD", "price.electricity=0.10 USD/kWh",
+                                        "price.pue=1.5"};
+    const struct scenario *scenario = quickstart(*state, sets);
+    const struct result *result = predict(*state, scenario);
+    const struct run_result *run = &result->run;
+    const double hours = wall_s(result) / 3600;
+    const double kw = run_power_w(scenario, &result->step) / 1000;
+    assert_true(kw > 64 * 0.1 * 1.5 && kw < (64 * 0.7 + 8 * 2.8) * 1.5);
+    assert_close(run->energy_kwh, kw * hours, 1e-12);
+    assert_close(run->cost_usd, 64 * hours * 2 + kw * hours * 0.1, 1e-12);
+}
+
+static void a_step_alone_has_no_run(void **state)
+{
+    struct scenario *scenario = quickstart(*state, NULL);
+    scenario->run_tokens = 0;
+    const struct result *result = predict(*state, scenario);
+    assert_false(result->run.is_asked);
+    assert_int_equal(result->run.steps, 0);
+}
+
+/* ---- data ---------------------------------------------------------------------------- */
+
+/* Four workers, 4 s a sequence: 8 microbatches take 8 x 4 / 4 = 8 s, and the first step waits 4 s
+ * for its first. Every 85 s, ten of these steps, a checkpoint; of a step what is not data is
+ * good. */
+static void a_stalled_run_waits_in_every_step_and_once_at_first(void **state)
+{
+    const char *const sets[SETS_MAX] = {"data.time_per_sample=4 s", "data.bytes_per_token=0 B",
+                                        "data.workers_per_gpu=4", "run.checkpoint.every=85 s"};
+    struct scenario *scenario = quickstart(*state, sets);
+    scenario->run_tokens = 100.0 * (double)STEP_TOKENS;
+    const double alone_s = step_s(predict(*state, quickstart(*state, NULL)));
+    const struct result *result = predict(*state, scenario);
+    const struct run_result *run = &result->run;
+    assert_close(step_s(result), 8, 1e-7);
+    assert_close(run->data_stall_s, 8 - alone_s, 1e-6);
+    assert_int_equal(run->checkpoints, 10);
+    assert_close(run->checkpoint_s, run->checkpoint_bytes / 64 / 63e9, 1e-6);
+    assert_close(wall_s(result), 100 * step_s(result) + 10 * run->checkpoint_s + 4, 1e-9);
+    assert_close(run->goodput, 100 * alone_s / wall_s(result), 1e-6);
+}
+
+/* A loader that keeps up costs its first batch alone: 1 s of one of 4 workers. */
+static void a_loader_that_keeps_up_costs_its_first_batch(void **state)
+{
+    const char *const sets[SETS_MAX] = {"data.time_per_sample=1 s", "data.bytes_per_token=0 B",
+                                        "data.workers_per_gpu=4", "run.checkpoint=off"};
+    struct scenario *scenario = quickstart(*state, sets);
+    scenario->run_tokens = 10.0 * (double)STEP_TOKENS;
+    const struct result *result = predict(*state, scenario);
+    assert_close(result->run.data_stall_s, 0, 0);
+    assert_close(wall_s(result), 10 * step_s(result) + 1, 1e-12);
+}
+
+/* A step reads 256 x 8,192 x 50 kB = 104.86 GB: at 10 GB/s 10.486 s, whoever reads how much at a
+ * time: workers share the file system's bandwidth. */
+static void reading_takes_bytes_over_bandwidth(void **state)
+{
+    const char *const cuts[][2] = {{"data.workers_per_gpu=2", "batch.micro=1"},
+                                   {"data.workers_per_gpu=5", "batch.micro=1"},
+                                   {"data.workers_per_gpu=2", "batch.micro=2"}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *const sets[SETS_MAX] = {"data.time_per_sample=0 s",
+                                            "data.bytes_per_token=50 kB",
+                                            "cluster.storage.read=10 GB/s",
+                                            "recompute=full",
+                                            cuts[i][0],
+                                            cuts[i][1]};
+        const struct result *result = predict(*state, quickstart(*state, sets));
+        assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
+    }
+}
+
+/* 4 loaders x 2 workers x (1 GB + 2 microbatches of 8,192 x 4 B) lie in a host's memory, and must
+ * fit there. */
+static void workers_must_fit_the_host(void **state)
+{
+    const char *const sets[SETS_MAX] = {"data.workers_per_gpu=2"};
+    struct scenario *scenario = quickstart(*state, sets);
+    const struct memory_verdict verdict = memory_check(scenario);
+    assert_close(verdict.host_bytes, 8 * (1e9 + 2 * 8192 * 4), 1e-12);
+    assert_true(verdict.fits);
+    scenario->cluster.host_memory_bytes = 0.999 * verdict.host_bytes;
+    assert_true(memory_check(scenario).fits_gpu);
+    assert_false(memory_check(scenario).fits);
+}
+
+/* Over the fabric the step itself waits until its 104.86 GB are there, 10.486 s. What the GPUs
+ * wait is in the breakdown, and not good. */
+static void reads_over_the_fabric_are_no_goodput(void **state)
+{
+    const char *const sets[SETS_MAX] = {"data.time_per_sample=0 s", "data.bytes_per_token=50 kB",
+                                        "cluster.storage.read=10 GB/s",
+                                        "cluster.storage.network=fabric", "run.checkpoint=off"};
+    const struct result *result = predict(*state, quickstart(*state, sets));
+    const double stall_s = (double)result->step.gpu_ns[CAUSE_DATA_STALL] * 1e-9 / 64;
+    assert_true(stall_s > 6 && stall_s < step_s(result));
+    const double read_s = step_s(result) - (double)result->step.jitter_ns * 1e-9;
+    assert_close(read_s, 256.0 * 8192 * 50e3 / 10e9, 1e-3);
+    assert_close(result->run.data_stall_s, stall_s, 1e-12);
+    assert_close(result->run.goodput,
+                 (double)result->run.steps * (step_s(result) - stall_s) / wall_s(result), 1e-12);
+}
+
+/* A worker on 5 cores beside 4 x 14 workers and 8 main processes falls in and out of step with
+ * the others when it has one batch ahead: the first rounds stall by half of what later ones do.
+ * The mean of 14,000 microbatches is what the run waits for, to a thousandth of a step. */
+static void the_stall_is_that_of_the_long_run(void **state)
+{
+    const double microbatch_s = step_s(predict(*state, quickstart(*state, NULL))) / 8;
+    const double sample_s = microbatch_s * 90108 / 80510;
+    const char *const sets[SETS_MAX] = {"data.bytes_per_token=0 B", "data.workers_per_gpu=14",
+                                        "data.prefetch=1", "cluster.host.cores=5"};
+    struct scenario *scenario = quickstart(*state, sets);
+    scenario->data.time_per_sample_s = sample_s;
+    const struct dataloader_options options = {.workers = 14,
+                                               .prefetch = 1,
+                                               .cores = 5,
+                                               .loaders = 4,
+                                               .mains = 8,
+                                               .batch_ns = (int64_t)(sample_s * 1e9)};
+    const uint32_t batches = 14000;
+    struct dataloader_outcome outcome;
+    dataloader_run(*state, &options, (int64_t)(microbatch_s * 1e9), batches, &outcome);
+    const double mean_s = (double)(outcome.stall_ns - outcome.first_stall_ns) * 1e-9 / batches;
+    assert_true(mean_s > 0.02 * microbatch_s);
+    const double stall_s = predict(*state, scenario)->run.data_stall_s;
+    assert_true(fabs(stall_s - 8 * mean_s) < 0.001 * 8 * microbatch_s);
+}
+
+/* ---- */
+
+static int setup(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_last_step_may_be_part_of_one),
+        TEST(an_interval_is_whole_steps),
+        TEST(a_key_is_of_text_build_and_seed),
+        TEST(the_file_system_or_the_nodes_limit_writing),
+        TEST(a_checkpoint_of_bloom_takes_40_s),
+        TEST(a_blocking_checkpoint_takes_bytes_over_bandwidth),
+        TEST(an_asynchronous_checkpoint_blocks_for_the_copy),
+        TEST(a_late_checkpoint_is_waited_for),
+        TEST(a_flush_beside_training_costs_what_its_steps_are_longer),
+        TEST(a_run_is_its_steps_and_checkpoints),
+        TEST(power_follows_the_kernels),
+        TEST(money_is_gpus_and_electricity),
+        TEST(a_step_alone_has_no_run),
+        TEST(a_stalled_run_waits_in_every_step_and_once_at_first),
+        TEST(a_loader_that_keeps_up_costs_its_first_batch),
+        TEST(reading_takes_bytes_over_bandwidth),
+        TEST(workers_must_fit_the_host),
+        TEST(reads_over_the_fabric_are_no_goodput),
+        TEST(the_stall_is_that_of_the_long_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
