@@ -115,7 +115,10 @@ ALL_OBJECTS := $(LIBRARY_OBJECTS) $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJ
 TESTS := $(TEST_OBJECTS:.o=)
 BENCHES := $(BENCH_OBJECTS:.o=)
 
-programs: $(BUILD)/stoker $(TESTS) $(BENCHES)
+# Loaded before stoker by tests/cli/faults.bats; nothing may be loaded before the sanitizers.
+FAULTS := $(if $(filter release,$(MODE)),$(BUILD)/tests/faults/faults.so)
+
+programs: $(BUILD)/stoker $(TESTS) $(BENCHES) $(FAULTS)
 benches: $(BENCHES)
 
 # ---- rules -------------------------------------------------------------------------------------
@@ -135,6 +138,10 @@ $(TESTS): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
 
 $(BENCHES): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
+
+$(BUILD)/%.so: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(COMPILE) -fPIC -shared -o $@ $<
 
 $(BUILD)/libstoker.a: $(LIBRARY_OBJECTS) $(BUILD)/libstoker.list
 $(BUILD)/libsupport.a: $(SUPPORT_OBJECTS) $(BUILD)/libsupport.list

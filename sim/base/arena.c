@@ -44,6 +44,12 @@ static _Noreturn void out_of_memory(size_t size_bytes)
     exit(1);
 }
 
+void arena_out_of_memory(void)
+{
+    fputs("stoker: out of memory\n", stderr);
+    exit(1);
+}
+
 struct arena *arena_new(void)
 {
     struct arena *arena = calloc(1, sizeof *arena);

@@ -40,6 +40,9 @@ void *arena_array(struct arena *arena, size_t count, size_t element_bytes);
 void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_needed,
                  size_t element_bytes);
 
+/* What running out of memory does, for a library that reports it: a message, exit status 1. */
+_Noreturn void arena_out_of_memory(void);
+
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -197,7 +197,7 @@ int command_calibrate(struct cli *cli, int argc, char **argv)
     struct calibrator *calibrator = arena_alloc(cli->arena, sizeof *calibrator);
     *calibrator = (struct calibrator){.base = "nccl-2026"};
     options_init(&calibrator->options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, calibrator);
+    options_parse(&parser, argc, argv, calibrator);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         if (strcmp(calibrator->options.arguments[0], kernels[i].name) == 0) {
             calibrator->catalogue = options_catalogue(&calibrator->options);

@@ -210,7 +210,7 @@ int calibrate_steps(struct cli *cli, int argc, char **argv)
     *steps = (struct steps_fit){
         .constants_path = "tests/published/constants.yaml", .rounds = 2, .repeats = 10};
     options_init(&steps->options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, steps);
+    options_parse(&parser, argc, argv, steps);
     steps->catalogue = options_catalogue(&steps->options);
     if (!open_problem(steps) || !fit_all(steps)) {
         return EXIT_INPUT;

@@ -471,7 +471,7 @@ int command_collective(struct cli *cli, int argc, char **argv)
     struct request request = {.fabric = {.forced = COLLECTIVE_CHOICE_FREE},
                               .sizes_text = "1KiB..16GiB"};
     options_init(&request.options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &request);
+    options_parse(&parser, argc, argv, &request);
     if (!parse_operation(&request) || !parse_gpus(&request) || !parse_sizes(&request) ||
         !parse_hottest(&request)) {
         return EXIT_USAGE_;

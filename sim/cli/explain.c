@@ -87,7 +87,7 @@ int command_explain(struct cli *cli, int argc, char **argv)
 {
     struct options options;
     options_init(&options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    options_parse(&parser, argc, argv, &options);
     const struct scenario *scenario = predict_load(&options, options.arguments[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;

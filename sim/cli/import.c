@@ -250,7 +250,7 @@ int command_import(struct cli *cli, int argc, char **argv)
     importer->arena = cli->arena;
     importer->diag = cli->diag;
     options_init(&importer->options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, importer);
+    options_parse(&parser, argc, argv, importer);
     const struct import_kind *kind = find_kind(importer, importer->options.arguments[0]);
     if (kind == NULL || !check_options(importer, kind)) {
         return EXIT_USAGE;

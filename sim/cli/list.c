@@ -394,7 +394,7 @@ int command_list(struct cli *cli, int argc, char **argv)
 {
     struct options options;
     options_init(&options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    options_parse(&parser, argc, argv, &options);
     const struct list_kind *kind =
         find_kind(cli->diag, options.argument_count > 0 ? options.arguments[0] : "kinds");
     if (kind == NULL) {

@@ -130,7 +130,7 @@ int command_merge(struct cli *cli, int argc, char **argv)
 {
     struct options options;
     options_init(&options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    options_parse(&parser, argc, argv, &options);
     struct store **stores = arena_array(cli->arena, options.argument_count, sizeof *stores);
     const bool is_good = open_all(&options, stores) && merge(&options, stores);
     for (uint32_t i = 0; i < options.argument_count; i++) {

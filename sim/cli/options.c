@@ -191,6 +191,14 @@ static void add_argument(struct options *options, const char *argument)
     options->arguments[options->argument_count++] = argument;
 }
 
+/* Wrong usage ends inside argp; what comes back is that it got no memory. */
+void options_parse(const struct argp *parser, int argc, char **argv, void *input)
+{
+    if (argp_parse(parser, argc, argv, 0, NULL, input) != 0) {
+        arena_out_of_memory();
+    }
+}
+
 int64_t options_count(const char *text, int64_t max, struct argp_state *state)
 {
     char *end = NULL;

@@ -63,6 +63,9 @@ struct options_rule {
     const char *wanted;     /* "a scenario file" */
 };
 
+/* argp_parse into a command's input; --help and wrong usage end the program there. */
+void options_parse(const struct argp *parser, int argc, char **argv, void *input);
+
 /* A whole number from 1 to `max`; else wrong usage, which ends the program. */
 int64_t options_count(const char *text, int64_t max, struct argp_state *state);
 

@@ -236,7 +236,7 @@ int command_plot(struct cli *cli, int argc, char **argv)
 {
     struct plot_input input = {.kind = "lines"};
     options_init(&input.options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &input);
+    options_parse(&parser, argc, argv, &input);
     if (asks_for(&input, "pipeline")) {
         return plot_pipeline_command(&input.options, input.options.arguments[1], input.path_base);
     }

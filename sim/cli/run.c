@@ -56,14 +56,14 @@ static const struct band *find_band(const struct options *options, const struct 
     struct options silent = *options; /* where it looks has been told */
     silent.is_verbose = false;
     const struct catalogue catalogue = options_catalogue(&silent);
-    return band_find(options->cli->arena, &catalogue, scenario);
+    return band_find(options->cli->arena, &catalogue, scenario, options->cli->diag);
 }
 
 int command_run(struct cli *cli, int argc, char **argv)
 {
     struct options options;
     options_init(&options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    options_parse(&parser, argc, argv, &options);
     const struct scenario *scenario = predict_load(&options, options.arguments[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;

@@ -344,7 +344,7 @@ int command_show(struct cli *cli, int argc, char **argv)
 {
     struct show show = {.nodes = 0};
     options_init(&show.options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, &show);
+    options_parse(&parser, argc, argv, &show);
     const bool has_kind = show.options.argument_count == 2;
     const char *kind = has_kind ? show.options.arguments[0] : NULL;
     show.catalogue = options_catalogue(&show.options);

@@ -177,7 +177,7 @@ int command_validate(struct cli *cli, int argc, char **argv)
 {
     struct validation *validation = arena_alloc(cli->arena, sizeof *validation);
     options_init(&validation->options, cli);
-    argp_parse(&parser, argc, argv, 0, NULL, validation);
+    options_parse(&parser, argc, argv, validation);
     validation->table =
         published_load_runs(cli->arena, validation->options.arguments[0], cli->diag);
     if (validation->table == NULL || !predict(validation)) {

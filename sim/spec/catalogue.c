@@ -9,6 +9,7 @@
 #include "spec/text_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,9 @@ static int compare_names(const void *left, const void *right)
 static void list_directory(struct name_list *list, const char *path)
 {
     DIR *directory = opendir(path);
+    if (directory == NULL && errno == ENOMEM) {
+        arena_out_of_memory(); /* it may be there all the same */
+    }
     if (directory == NULL) {
         return;
     }

@@ -313,17 +313,20 @@ static const char *file_of(struct arena *arena, const struct catalogue *catalogu
 }
 
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
-                             const struct scenario *scenario)
+                             const struct scenario *scenario, struct diag *diag)
 {
     struct band *band = arena_alloc(arena, sizeof *band);
     *band = (struct band){.like = "", .reason = ""};
     const char *path = file_of(arena, catalogue);
     struct band_votes votes;
-    struct diag *diag = diag_new(arena);
+    struct diag *own = diag_new(arena);
     if (path == NULL) {
         band->reason = "the catalogue has no " BAND_FILE;
-    } else if (!band_read(arena, path, &votes, diag)) {
-        band->reason = arena_printf(arena, "%s: %s", path, diag_first_error(diag));
+    } else if (!band_read(arena, path, &votes, own)) {
+        band->reason = arena_printf(arena, "%s: %s", path, diag_first_error(own));
+        if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
+            diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", band->reason);
+        }
     } else {
         const struct band_traits traits = band_traits_of(scenario);
         *band = band_of(arena, &votes, &traits);

@@ -59,8 +59,9 @@ MUST_USE bool band_write(const char *path, const struct band_votes *votes, struc
 struct band band_of(struct arena *arena, const struct band_votes *votes,
                     const struct band_traits *traits);
 
-/* By the first catalogue directory that has the file. */
+/* By the first catalogue directory that has the file. A file that is wrong is a band that is not
+ * known; one that the system does not let us read is a DIAG_FAILURE, too. */
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
-                             const struct scenario *scenario);
+                             const struct scenario *scenario, struct diag *diag);
 
 #endif
