@@ -1,21 +1,47 @@
-/* Work shared by processes.
+/* Work done by other processes, so that a piece of it that kills its process (out of memory, a
+ * broken invariant, kill -9) costs that piece and nothing else.
  *
- * Each of `jobs` processes calls work(context) once and ends; they share what the caller mapped as
- * shared memory and nothing else. Where no process can be started, the caller does the work itself.
+ * Pieces are numbered from 0. Each worker is forked from the caller, so it finds all that the
+ * caller had; it works on one piece after the other and sends back what it made of each, as bytes.
+ * The caller takes them and is the only one that prints or writes. One worker takes the pieces in
+ * their order; several, as they get to them.
+ *
+ * A worker that ends over a piece is replaced, and the piece is given to the caller as failed, with
+ * the first words that the worker left on its standard error. Where no process can be started, the
+ * caller does the work itself. Workers never outlive the caller, however it ends.
  */
 #ifndef BASE_WORKERS_H
 #define BASE_WORKERS_H
 
+#include "base/check.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct arena;
+
+/* What a worker made of a piece, or why it did not. */
+struct piece_result {
+    const void *bytes;
+    size_t size_bytes;
+    const char *failure; /* NULL: none. "its process was killed by signal 9 (Killed)" */
+};
+
+struct workers_request {
+    uint32_t jobs; /* processes, from workers_count */
+    uint32_t piece_count;
+    /* In a worker. The arena holds the result and is emptied before the next piece. */
+    struct piece_result (*work)(const void *context, uint32_t piece, struct arena *arena);
+    /* In the caller, once for each piece; the result is gone when it returns. False: stop. */
+    bool (*take)(void *context, uint32_t piece, const struct piece_result *result);
+    void *context;
+};
 
 /* As many as asked for; 0: as many as the machine has cores; at most `pieces` of work. */
 uint32_t workers_count(uint32_t wanted, uint32_t pieces);
 
-/* Returns when all have ended, well or not: the caller looks at what they left. */
-void workers_run(uint32_t jobs, void (*work)(const void *context), const void *context);
-
-/* Zeroed memory that processes share from then on; NULL when the machine has none. */
-void *workers_share(uint64_t bytes);
-void workers_unshare(void *memory, uint64_t bytes);
+/* False when `take` was; no worker is left in any case. */
+MUST_USE bool workers_run(const struct workers_request *request);
 
 #endif

@@ -63,7 +63,8 @@ static const struct argp parser = {
         "\vExamples: stoker validate tests/published/runs.csv --plot results/validation\n"
         "stoker validate mine.csv --json\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
-        "catalogue, is told, skipped and counted. Exit status 3: the file cannot be read, lacks "
+        "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
+        "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "
         "columns, has a column, word or number that is not known, or an id twice; or no line of it "
         "could be predicted.",
     .children = children,
@@ -173,6 +174,22 @@ static bool write_errors(const struct validation *validation)
            band_write(validation->errors, &votes, cli->diag);
 }
 
+/* What was printed lacks these rows; a file of errors or a plot without them is not written. */
+static bool tell_failed(const struct validation *validation)
+{
+    struct diag *diag = validation->options.cli->diag;
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        if (row->has_failed) {
+            const struct place place = published_place(validation->table, row->row, "id");
+            diag_add(diag, DIAG_FAILURE, &place, "row '%s' was not predicted: %s", row->id,
+                     row->reason);
+            diag_help(diag, "nothing is scored with it; run the same command again");
+        }
+    }
+    return !diag_has(diag, DIAG_FAILURE);
+}
+
 int command_validate(struct cli *cli, int argc, char **argv)
 {
     struct validation *validation = arena_alloc(cli->arena, sizeof *validation);
@@ -189,6 +206,9 @@ int command_validate(struct cli *cli, int argc, char **argv)
         validate_print_json(validation, stdout);
     } else {
         validate_print_text(validation, stdout);
+    }
+    if (!tell_failed(validation)) {
+        return EXIT_FAILURE_;
     }
     if (validation->skipped_count == validation->row_count) {
         const struct place place = {.file = validation->table->path};

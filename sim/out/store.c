@@ -10,8 +10,10 @@
 
 #include "base/arena.h"
 #include "out/path.h"
+#include "out/store_pack.h"
 #include "out/store_rows.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -221,62 +223,57 @@ static bool count_parts(struct store *store, enum relation_id id, const char *ru
     return is_good;
 }
 
-/* All rows of one table that belong to a run: `count` of them, made by `fill`. */
-static bool put_parts(struct store *store, enum relation_id id, const struct result *result,
-                      size_t count,
-                      void (*fill)(const struct result *result, size_t index, struct value *values),
-                      bool was_there, struct diag *diag)
+/* A run that was there already must have had just these rows, too. */
+static bool check_count(struct store *store, enum relation_id id, const char *run_key,
+                        uint32_t count, struct diag *diag)
 {
-    struct value values[STORE_COLUMNS_MAX];
-    for (size_t i = 0; i < count; i++) {
-        fill(result, i, values);
-        if (!put_part(store, id, values, was_there, diag)) {
-            return false;
-        }
-    }
     int64_t stored = 0;
-    if (!count_parts(store, id, result->key, &stored, diag)) {
+    if (!count_parts(store, id, run_key, &stored, diag)) {
         return false;
     }
-    if (stored != (int64_t)count) {
-        return diag_add(diag, DIAG_FAILURE, NULL,
-                        "%s: run %s is stored already, with %lld rows of %s instead of %zu",
-                        store->path, result->key, (long long)stored, store_relations[id].name,
-                        count);
-    }
-    return true;
+    return stored == count ||
+           diag_add(diag, DIAG_FAILURE, NULL,
+                    "%s: run %s is stored already, with %lld rows of %s instead "
+                    "of %" PRIu32,
+                    store->path, run_key, (long long)stored, store_relations[id].name, count);
 }
 
-static bool put_result(struct store *store, const struct result *result, struct diag *diag)
+/* The rows of one table that hang on a run. */
+static bool put_parts(struct store *store, enum relation_id id, const struct row_list *rows,
+                      bool was_there, struct diag *diag)
 {
-    struct value values[STORE_COLUMNS_MAX];
-    rows_run(result, values);
-    const enum put put = relation_put(store, RELATION_RUN, values, diag);
-    if (!is_good_put(put)) {
-        return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (rows->items[i].id == id) {
+            if (!put_part(store, id, rows->items[i].values, was_there, diag)) {
+                return false;
+            }
+            count++;
+        }
     }
-    const struct step_result *step = &result->step;
-    const bool was_there = put == PUT_SAME;
-    const bool is_good =
-        put_parts(store, RELATION_ASSUMPTION, result, result->scenario->assumptions.count,
-                  rows_assumption, was_there, diag);
-    if (!is_good || !metrics_has_step(result)) {
-        return is_good; /* where there is no step, nothing has its share of it */
+    return check_count(store, id, rows->items[0].values[0].text, count, diag);
+}
+
+/* The rows of a result, the run's first. */
+static bool put_result(struct store *store, const struct row_list *rows, struct diag *diag)
+{
+    sim_assert(rows->items[0].id == RELATION_RUN);
+    const enum put put = relation_put(store, RELATION_RUN, rows->items[0].values, diag);
+    bool is_good = is_good_put(put);
+    for (uint32_t id = RELATION_RUN + 1; is_good && id < RELATION_STUDY; id++) {
+        is_good = put_parts(store, (enum relation_id)id, rows, put == PUT_SAME, diag);
     }
-    return put_parts(store, RELATION_BREAKDOWN, result, CAUSE_COUNT_, rows_breakdown, was_there,
-                     diag) &&
-           put_parts(store, RELATION_LINK_USE, result, step->link_use_count, rows_link_use,
-                     was_there, diag) &&
-           put_parts(store, RELATION_LINK_LOAD, result, step->link_load_count, rows_link_load,
-                     was_there, diag) &&
-           put_parts(store, RELATION_TRAFFIC, result, step->traffic_count, rows_traffic, was_there,
-                     diag) &&
-           put_parts(store, RELATION_JOB, result, step->job_count, rows_job, was_there, diag);
+    return is_good;
 }
 
 bool store_run(struct store *store, const struct result *result, struct diag *diag)
 {
-    return sql_begin(store, diag) && sql_finish(store, put_result(store, result, diag), diag);
+    struct row_list rows = {.arena = arena_new()};
+    rows_of_result(result, &rows);
+    const bool is_good =
+        sql_begin(store, diag) && sql_finish(store, put_result(store, &rows, diag), diag);
+    arena_free(rows.arena);
+    return is_good;
 }
 
 bool store_study(struct store *store, const struct store_study *study, struct diag *diag)
@@ -317,34 +314,58 @@ static bool forget_failed_point(struct store *store, const char *study_key, int6
                         study_key, number, diag);
 }
 
-static bool put_point(struct store *store, const char *study_key, const struct store_point *point,
-                      struct arena *arena, struct diag *diag)
+static const struct row *first_row(const struct row_list *rows, enum relation_id id)
 {
-    if (point->result != NULL && !put_result(store, point->result, diag)) {
-        return false;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (rows->items[i].id == id) {
+            return &rows->items[i];
+        }
     }
-    if (!forget_failed_point(store, study_key, point->number, diag)) {
-        return false;
-    }
-    struct value values[STORE_COLUMNS_MAX];
-    rows_point(study_key, point, values, arena);
-    bool is_good = is_good_put(relation_put(store, RELATION_POINT, values, diag));
-    for (uint32_t axis = 0; is_good && axis < point->axis_count; axis++) {
-        rows_point_axis(study_key, point, axis, values);
-        is_good = is_good_put(relation_put(store, RELATION_POINT_AXIS, values, diag));
+    return NULL;
+}
+
+static bool put_point(struct store *store, const struct row_list *rows, struct diag *diag)
+{
+    const struct row *point = first_row(rows, RELATION_POINT);
+    sim_assert(point != NULL);
+    bool is_good = rows->items[0].id != RELATION_RUN || put_result(store, rows, diag);
+    is_good = is_good &&
+              forget_failed_point(store, point->values[0].text, point->values[1].integer, diag);
+    for (const struct row *row = point; is_good && row < rows->items + rows->count; row++) {
+        is_good = is_good_put(relation_put(store, row->id, row->values, diag));
     }
     return is_good;
+}
+
+static bool put_whole_point(struct store *store, const struct row_list *rows, struct diag *diag)
+{
+    return sql_begin(store, diag) && sql_finish(store, put_point(store, rows, diag), diag);
 }
 
 bool store_point(struct store *store, const char *study_key, const struct store_point *point,
                  struct diag *diag)
 {
-    sim_assert(point->axis_count <= STORE_AXES_MAX);
-    sim_assert(point->status != POINT_OK || point->result != NULL);
-    struct arena *arena = arena_new();
-    const bool is_good = sql_begin(store, diag) &&
-                         sql_finish(store, put_point(store, study_key, point, arena, diag), diag);
-    arena_free(arena);
+    struct row_list rows = {.arena = arena_new()};
+    rows_of_point(study_key, point, &rows);
+    const bool is_good = put_whole_point(store, &rows, diag);
+    arena_free(rows.arena);
+    return is_good;
+}
+
+struct store_packed store_pack(struct arena *arena, const char *study_key,
+                               const struct store_point *point)
+{
+    struct row_list rows = {.arena = arena};
+    rows_of_point(study_key, point, &rows);
+    return pack_rows(&rows);
+}
+
+bool store_packed(struct store *store, const struct store_packed *packed, struct diag *diag)
+{
+    struct row_list rows = {.arena = arena_new()};
+    unpack_rows(packed, &rows);
+    const bool is_good = put_whole_point(store, &rows, diag);
+    arena_free(rows.arena);
     return is_good;
 }
 

@@ -76,6 +76,19 @@ MUST_USE bool store_study(struct store *store, const struct store_study *study, 
 MUST_USE bool store_point(struct store *store, const char *study_key,
                           const struct store_point *point, struct diag *diag);
 
+/* A point as bytes, for a process that predicts and may not write the store. They mean something to
+ * this build only. */
+struct store_packed {
+    const void *bytes;
+    size_t size_bytes;
+};
+struct store_packed store_pack(struct arena *arena, const char *study_key,
+                               const struct store_point *point);
+
+/* store_point for what another process packed. */
+MUST_USE bool store_packed(struct store *store, const struct store_packed *packed,
+                           struct diag *diag);
+
 /* True when the point is there already (with any status but failed); then *status is set. */
 bool store_has_point(struct store *store, const char *study_key, int64_t number,
                      enum point_status *status);

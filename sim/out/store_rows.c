@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* When a column has a value. STEP, LINK, ASKED, RUN and CHECKPOINTS look at what rows_run knows,
+/* When a column has a value. STEP, LINK, ASKED, RUN and CHECKPOINTS look at what add_run knows,
  * SAID at a text, KNOWN at a number. */
 #define NULLABLE_ALWAYS false
 #define NULLABLE_STEP true
@@ -238,7 +238,17 @@ const char *const point_status_names[3] = {"ok", "infeasible", "failed"};
 _Static_assert(sizeof run_columns / sizeof *run_columns <= STORE_COLUMNS_MAX,
                "the widest table fits a row buffer");
 
-void rows_run(const struct result *result, struct value *values)
+struct value *rows_add(struct row_list *rows, enum relation_id id)
+{
+    rows->items = arena_grow(rows->arena, rows->items, &rows->capacity, rows->count + 1u,
+                             sizeof *rows->items);
+    struct value *values =
+        arena_array(rows->arena, store_relations[id].column_count, sizeof *values);
+    rows->items[rows->count++] = (struct row){id, values};
+    return values;
+}
+
+static void add_run(const struct result *result, struct value *values)
 {
     const struct scenario *scenario = result->scenario;
     const struct step_result *step = &result->step;
@@ -249,45 +259,71 @@ void rows_run(const struct result *result, struct value *values)
     memcpy(values, row, sizeof row);
 }
 
-void rows_breakdown(const struct result *result, size_t cause, struct value *values)
+static void add_breakdown(const struct result *result, size_t index, struct value *values)
 {
+    const enum cause cause = (enum cause)index;
     const struct value row[] = {BREAKDOWN_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_assumption(const struct result *result, size_t index, struct value *values)
+static void add_assumption(const struct result *result, size_t index, struct value *values)
 {
     const struct assumption *item = &result->scenario->assumptions.items[index];
     const struct value row[] = {ASSUMPTION_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_link_use(const struct result *result, size_t index, struct value *values)
+static void add_link_use(const struct result *result, size_t index, struct value *values)
 {
     const struct link_use *use = &result->step.link_uses[index];
     const struct value row[] = {LINK_USE_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_link_load(const struct result *result, size_t index, struct value *values)
+static void add_link_load(const struct result *result, size_t index, struct value *values)
 {
     const struct link_load *load = &result->step.link_loads[index];
     const struct value row[] = {LINK_LOAD_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_traffic(const struct result *result, size_t index, struct value *values)
+static void add_traffic(const struct result *result, size_t index, struct value *values)
 {
     const struct traffic_use *use = &result->step.traffic[index];
     const struct value row[] = {TRAFFIC_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
 }
 
-void rows_job(const struct result *result, size_t index, struct value *values)
+static void add_job(const struct result *result, size_t index, struct value *values)
 {
     const struct job_use *use = &result->step.jobs[index];
     const struct value row[] = {JOB_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
+}
+
+void rows_of_result(const struct result *result, struct row_list *rows)
+{
+    const struct step_result *step = &result->step;
+    const struct {
+        enum relation_id id;
+        size_t count;
+        void (*add)(const struct result *result, size_t index, struct value *values);
+    } parts[] = {
+        {RELATION_ASSUMPTION, result->scenario->assumptions.count, add_assumption},
+        {RELATION_BREAKDOWN, CAUSE_COUNT_, add_breakdown},
+        {RELATION_LINK_USE, step->link_use_count, add_link_use},
+        {RELATION_LINK_LOAD, step->link_load_count, add_link_load},
+        {RELATION_TRAFFIC, step->traffic_count, add_traffic},
+        {RELATION_JOB, step->job_count, add_job},
+    };
+    /* Where there is no step, nothing has its share of it. */
+    const size_t part_count = metrics_has_step(result) ? sizeof parts / sizeof *parts : 1;
+    add_run(result, rows_add(rows, RELATION_RUN));
+    for (size_t part = 0; part < part_count; part++) {
+        for (size_t i = 0; i < parts[part].count; i++) {
+            parts[part].add(result, i, rows_add(rows, parts[part].id));
+        }
+    }
 }
 
 void rows_study(const struct store_study *study, struct value *values)
@@ -308,17 +344,30 @@ static const char *axes_json(const struct store_point *point, struct arena *aren
     return arena_printf(arena, "{%s}", list);
 }
 
-void rows_point(const char *study_key, const struct store_point *point, struct value *values,
-                struct arena *arena)
+static void add_point(const char *study_key, const struct store_point *point, struct row_list *rows)
 {
+    struct arena *arena = rows->arena;
     const struct value row[] = {POINT_COLUMNS(FILL)};
-    memcpy(values, row, sizeof row);
+    memcpy(rows_add(rows, RELATION_POINT), row, sizeof row);
     sim_assert(strcmp(point_columns[POINT_STATUS_COLUMN].name, "status") == 0);
 }
 
-void rows_point_axis(const char *study_key, const struct store_point *point, uint32_t axis,
-                     struct value *values)
+static void add_point_axis(const char *study_key, const struct store_point *point, uint32_t axis,
+                           struct value *values)
 {
     const struct value row[] = {POINT_AXIS_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
+}
+
+void rows_of_point(const char *study_key, const struct store_point *point, struct row_list *rows)
+{
+    sim_assert(point->axis_count <= STORE_AXES_MAX);
+    sim_assert(point->status != POINT_OK || point->result != NULL);
+    if (point->result != NULL) {
+        rows_of_result(point->result, rows);
+    }
+    add_point(study_key, point, rows);
+    for (uint32_t axis = 0; axis < point->axis_count; axis++) {
+        add_point_axis(study_key, point, axis, rows_add(rows, RELATION_POINT_AXIS));
+    }
 }

@@ -4,20 +4,31 @@
 
 #include "out/store_sql.h"
 
-/* The columns of table `run`: what was predicted, from what, and what it took. */
-void rows_run(const struct result *result, struct value *values);
+/* A row of a table that is known by its relation: as many values as that has columns. */
+struct row {
+    enum relation_id id;
+    struct value *values;
+};
 
-void rows_breakdown(const struct result *result, size_t cause, struct value *values);
-void rows_assumption(const struct result *result, size_t index, struct value *values);
-void rows_link_use(const struct result *result, size_t index, struct value *values);
-void rows_link_load(const struct result *result, size_t index, struct value *values);
-void rows_traffic(const struct result *result, size_t index, struct value *values);
-void rows_job(const struct result *result, size_t index, struct value *values);
+/* Rows: a run before what hangs on it, a point before its axes. Texts are borrowed from what they
+ * were made of. */
+struct row_list {
+    struct arena *arena;
+    struct row *items;
+    uint32_t count;
+    size_t capacity;
+};
+
+/* A row of zeroes at the end of the list, to be filled. */
+struct value *rows_add(struct row_list *rows, enum relation_id id);
+
+/* All rows of a result: run, breakdown, and all that hangs on it. */
+void rows_of_result(const struct result *result, struct row_list *rows);
+
+/* All rows of a point: those of its result, if it has one, its own, and its axes. */
+void rows_of_point(const char *study_key, const struct store_point *point, struct row_list *rows);
+
 void rows_study(const struct store_study *study, struct value *values);
-void rows_point(const char *study_key, const struct store_point *point, struct value *values,
-                struct arena *arena);
-void rows_point_axis(const char *study_key, const struct store_point *point, uint32_t axis,
-                     struct value *values);
 
 /* Where a point's status stands among the values of rows_point. */
 #define POINT_STATUS_COLUMN 5

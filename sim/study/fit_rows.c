@@ -82,6 +82,18 @@ static bool has_constants(const struct fit_rows *rows, struct diag *diag)
     return rows->plan->count > 0;
 }
 
+/* Constants that were fitted without a row are others. */
+static bool check_failed_rows(const struct validated_row *rows, uint32_t count, struct diag *diag)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].has_failed) {
+            return diag_add(diag, DIAG_FAILURE, NULL, "row '%s' was not predicted: %s", rows[i].id,
+                            rows[i].reason);
+        }
+    }
+    return true;
+}
+
 bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
 {
     bool is_good = true;
@@ -93,6 +105,9 @@ bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
     }
     const struct validate_request request = {.catalogue = rows->catalogue, .jobs = rows->jobs};
     const struct validated_row *all = validate_rows(rows->arena, rows->table, &request);
+    if (!check_failed_rows(all, rows->table->row_count, diag)) {
+        return false;
+    }
     struct validated_row *kept = arena_array(rows->arena, rows->table->row_count, sizeof *kept);
     rows->residual = arena_array(rows->arena, rows->table->row_count, sizeof *rows->residual);
     for (uint32_t i = 0; i < rows->table->row_count; i++) {
@@ -142,6 +157,10 @@ static uint32_t overrides_of(const struct fit_rows *rows, struct arena *arena, c
 /* A row that could be predicted as the catalogue stands, and cannot with these values. */
 static bool complain(const struct fit_rows *rows, const struct validated_row *row)
 {
+    if (row->has_failed) {
+        return diag_add(rows->diag, DIAG_FAILURE, NULL, "row '%s' was not predicted: %s", row->id,
+                        row->reason);
+    }
     diag_add(rows->diag, DIAG_INPUT, NULL,
              "row '%s' cannot be predicted with the constants of %s: %s", row->id, rows->plan->path,
              row->reason);
@@ -183,6 +202,7 @@ static bool take_times(const struct fit_rows *rows, const struct validated_row *
         if (found[i].status != ROW_OK) {
             struct validated_row bad = rows->rows[indices[i]];
             bad.reason = arena_strdup(rows->arena, found[i].reason);
+            bad.has_failed = found[i].has_failed;
             return complain(rows, &bad);
         }
     }

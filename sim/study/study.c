@@ -1,20 +1,30 @@
-/* Points one after the other, each in the same arena, forgotten before the
- * next: the memory of a study is that of its largest point.
+/* Points are predicted by another process, one after the other, each in the same arena, forgotten
+ * before the next: the memory of a study is that of its largest point. This process stores them, so
+ * there is one that writes; a point over which the other process ends is stored as failed.
  */
 #include "study/study.h"
 
 #include "base/arena.h"
 #include "base/host.h"
+#include "base/workers.h"
 #include "train/run.h"
 
 #include <string.h>
 
 struct point_run {
+    const struct study *study;
     const struct study_request *request;
     struct store *store;
-    const char *study_key;
-    struct diag *diag; /* of the study: what the store says */
-    struct arena *arena;
+    struct study_outcome *outcome;
+    struct diag *diag;       /* of the study: what the store says */
+    const uint32_t *pending; /* numbers of the points that are not stored */
+    uint32_t pending_count;
+    uint32_t done;
+};
+
+/* What a worker makes of a point: this, then the packed point. */
+struct prediction {
+    uint32_t status; /* enum point_status */
 };
 
 static struct store_point store_point_of(const struct study_point *point, uint32_t number)
@@ -29,12 +39,13 @@ static struct store_point store_point_of(const struct study_point *point, uint32
     return stored;
 }
 
-static void predict(const struct point_run *run, const struct scenario *scenario,
-                    struct result *result, struct store_point *stored)
+static void predict(const struct point_run *run, struct arena *arena,
+                    const struct scenario *scenario, struct result *result,
+                    struct store_point *stored)
 {
     const struct run_request request = {run->request->folds, run->request->build};
     const double start_s = host_now_s();
-    run_predict(run->arena, scenario, &request, result);
+    run_predict(arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
     result->step.engine.host_peak_bytes = host_peak_bytes();
     const bool fits = result->step.memory.fits;
@@ -52,49 +63,88 @@ static void give_reason(const struct diag *diag, struct store_point *stored)
     stored->message = reason != NULL ? reason : "";
 }
 
-static bool run_point(const struct point_run *run, const struct study_point *point, uint32_t number,
-                      enum point_status *status)
+/* In a worker. */
+static struct piece_result work_on_point(const void *context, uint32_t piece, struct arena *arena)
 {
+    const struct point_run *run = context;
+    const uint32_t number = run->pending[piece];
+    const struct study_point *point = &run->study->points[number];
     struct store_point stored = store_point_of(point, number);
-    struct diag *diag = diag_new(run->arena);
+    struct diag *diag = diag_new(arena);
     struct result result;
     const struct scenario *scenario = scenario_resolve(
-        run->arena, point->document, run->request->catalogue, point->sets, point->set_count, diag);
+        arena, point->document, run->request->catalogue, point->sets, point->set_count, diag);
     if (scenario != NULL) {
-        predict(run, scenario, &result, &stored);
+        predict(run, arena, scenario, &result, &stored);
     } else {
         give_reason(diag, &stored);
     }
-    *status = stored.status;
-    return store_point(run->store, run->study_key, &stored, run->diag);
+    const struct store_packed packed = store_pack(arena, run->study->key, &stored);
+    const struct prediction prediction = {stored.status};
+    char *bytes = arena_alloc(arena, sizeof prediction + packed.size_bytes);
+    memcpy(bytes, &prediction, sizeof prediction);
+    memcpy(bytes + sizeof prediction, packed.bytes, packed.size_bytes);
+    return (struct piece_result){bytes, sizeof prediction + packed.size_bytes, NULL};
 }
 
-static void count_status(struct study_outcome *outcome, enum point_status status, bool was_stored)
+static void count_point(struct point_run *run, uint32_t number, enum point_status status,
+                        bool was_stored)
 {
+    struct study_outcome *outcome = run->outcome;
     uint32_t *const counts[] = {&outcome->ok, &outcome->infeasible, &outcome->failed};
     (*counts[status])++;
     outcome->reused += was_stored;
+    run->done++;
+    if (run->request->on_point != NULL) {
+        run->request->on_point(run->request->context, run->done, run->study->count,
+                               run->study->points[number].label, status, was_stored);
+    }
 }
 
-static bool run_points(const struct point_run *run, const struct study *study,
-                       struct study_outcome *outcome)
+/* Nothing came of a point: why not is all there is to store. */
+static bool store_failed(const struct point_run *run, uint32_t number, const char *failure)
 {
-    const struct study_request *request = run->request;
-    for (uint32_t i = 0; i < study->count; i++) {
+    struct store_point stored = store_point_of(&run->study->points[number], number);
+    stored.status = POINT_FAILED;
+    stored.message = failure;
+    return store_point(run->store, run->study->key, &stored, run->diag);
+}
+
+static bool take_point(void *context, uint32_t piece, const struct piece_result *result)
+{
+    struct point_run *run = context;
+    const uint32_t number = run->pending[piece];
+    struct prediction prediction = {POINT_FAILED};
+    bool is_stored;
+    if (result->failure != NULL) {
+        is_stored = store_failed(run, number, result->failure);
+    } else {
+        sim_assert(result->size_bytes > sizeof prediction);
+        memcpy(&prediction, result->bytes, sizeof prediction);
+        const struct store_packed packed = {(const char *)result->bytes + sizeof prediction,
+                                            result->size_bytes - sizeof prediction};
+        is_stored = store_packed(run->store, &packed, run->diag);
+    }
+    if (is_stored) {
+        count_point(run, number, (enum point_status)prediction.status, false);
+    }
+    return is_stored;
+}
+
+/* Counts the points that are stored, lists the others. */
+static bool sort_points(struct point_run *run, uint32_t *pending)
+{
+    for (uint32_t i = 0; i < run->study->count; i++) {
         enum point_status status = POINT_FAILED;
-        const bool was_stored = store_has_point(run->store, study->key, i, &status);
+        const bool was_stored = store_has_point(run->store, run->study->key, i, &status);
         if (diag_has_error(run->diag)) { /* the store could not be read */
             return false;
         }
-        if (!was_stored && !run_point(run, &study->points[i], i, &status)) {
-            return false;
+        if (was_stored) {
+            count_point(run, i, status, true);
+        } else {
+            pending[run->pending_count++] = i;
         }
-        count_status(outcome, status, was_stored);
-        if (request->on_point != NULL) {
-            request->on_point(request->context, i + 1, study->count, study->points[i].label, status,
-                              was_stored);
-        }
-        arena_reset(run->arena);
     }
     return true;
 }
@@ -107,9 +157,26 @@ bool study_run(const struct study *study, const struct study_request *request, s
     if (!store_study(store, &stored, diag)) {
         return false;
     }
-    const struct point_run run = {request, store, study->key, diag, arena_new()};
-    const bool is_good = run_points(&run, study, outcome);
-    arena_free(run.arena);
+    struct arena *arena = arena_new();
+    uint32_t *pending = arena_array(arena, study->count, sizeof *pending);
+    struct point_run run = {.study = study,
+                            .request = request,
+                            .store = store,
+                            .outcome = outcome,
+                            .diag = diag,
+                            .pending = pending};
+    bool is_good = sort_points(&run, pending);
+    if (is_good && run.pending_count > 0) {
+        const struct workers_request workers = {
+            .jobs = 1,
+            .piece_count = run.pending_count,
+            .work = work_on_point,
+            .take = take_point,
+            .context = &run,
+        };
+        is_good = workers_run(&workers);
+    }
+    arena_free(arena);
     sim_assert(!is_good || outcome->ok + outcome->infeasible + outcome->failed == study->count);
     return is_good;
 }

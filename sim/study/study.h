@@ -14,10 +14,11 @@
  * Each point is resolved, predicted and stored on its own: one that cannot be
  * (sizes that do not divide, out of GPU memory) is stored as infeasible with the
  * reason, and the rest goes on. That is a verdict of the model, and the only one. What
- * kept a point from being predicted (wrong input, a file that could not be read) makes it a
- * failed one, which the next run tries again. A study that was stopped goes on where it was:
- * points already in the store are not computed again. The store is the only
- * place results live; tables and plots read it back.
+ * kept a point from being predicted (wrong input, a file that could not be read, a process
+ * that ran out of memory or was killed) makes it a failed one, which the next run tries
+ * again. A study that was stopped goes on where it was: points already in the store are
+ * not computed again. The store is the only place results live; tables and plots read it
+ * back.
  *
  * A study's key is the hash of its resolved points, so that editing a file of
  * the catalogue makes another study and never mixes old with new points.
@@ -87,7 +88,8 @@ struct study_outcome {
     uint32_t reused; /* of these, found in the store */
 };
 
-/* Runs the points that are not stored yet. False only when the store fails. */
+/* Runs the points that are not stored yet, in another process: one that kills it has failed, and
+ * the next goes on. False only when the store fails. */
 MUST_USE bool study_run(const struct study *study, const struct study_request *request,
                         struct store *store, struct study_outcome *outcome, struct diag *diag);
 

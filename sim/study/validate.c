@@ -1,7 +1,6 @@
-/* Rows are taken one by one by whichever process is idle: a counter in memory that all share. A
- * process writes what it found into the row's own place there, so neither order nor number of
- * processes shows in the result. Texts of a place have a fixed size: no process can use another's
- * heap.
+/* Rows are given one by one to whichever process is idle (base/workers); what it found goes into
+ * the row's own place, so neither order nor number of processes shows in the result. Texts of a
+ * finding have a fixed size: it is sent as it lies in memory.
  */
 #include "study/validate.h"
 
@@ -11,7 +10,7 @@
 #include "spec/scenario.h"
 #include "train/step.h"
 
-#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const row_status_names[ROW_STATUS_COUNT_] = {"ok", "skipped", "infeasible"};
@@ -20,7 +19,7 @@ enum { NAME_MAX_ = 64, TEXT_MAX_ = 512 };
 
 /* What a process found out about a row. */
 struct finding {
-    bool is_done;
+    bool has_failed;
     uint32_t status; /* enum row_status */
     char software[NAME_MAX_], gpu[NAME_MAX_];
     char filled[TEXT_MAX_], reason[TEXT_MAX_];
@@ -36,17 +35,12 @@ struct finding {
     double largest_share, compute_share;
 };
 
-struct board {
-    _Atomic uint32_t next; /* row that nobody has begun */
-    struct finding findings[];
-};
-
 struct share {
     const struct published_table *table;
     const struct published_base *base;
     const uint32_t *rows;
     uint32_t count;
-    struct board *board;
+    struct finding *findings;
 };
 
 /* ---- one row ---------------------------------------------------------------------------- */
@@ -114,8 +108,11 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
                  : refused != NULL    ? refused
                                       : "");
         finding->status =
-            made.skipped == NULL && diag_exit_status(diag) == 4 ? ROW_INFEASIBLE : ROW_SKIPPED;
-        note_wrong(finding, &made);
+            made.skipped == NULL && diag_is_verdict(diag) ? ROW_INFEASIBLE : ROW_SKIPPED;
+        finding->has_failed = made.skipped == NULL && diag_has(diag, DIAG_FAILURE);
+        if (!finding->has_failed) {
+            note_wrong(finding, &made);
+        }
         return;
     }
     struct step_result result;
@@ -124,35 +121,28 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
     note_step(finding, scenario, &result);
 }
 
-/* Takes rows until none is left. */
-static void work_on(const void *context)
+/* In a worker. */
+static struct piece_result work_on_row(const void *context, uint32_t piece, struct arena *arena)
 {
     const struct share *work = context;
-    struct arena *arena = arena_new();
-    for (;;) {
-        const uint32_t i = atomic_fetch_add(&work->board->next, 1);
-        if (i >= work->count) {
-            break;
-        }
-        struct finding *finding = &work->board->findings[i];
-        predict(work, arena, work->rows[i], finding);
-        finding->is_done = true;
-        arena_reset(arena);
-    }
-    arena_free(arena);
+    struct finding *finding = arena_alloc(arena, sizeof *finding);
+    predict(work, arena, work->rows[piece], finding);
+    return (struct piece_result){finding, sizeof *finding, NULL};
 }
 
-/* A process that did not end well broke an invariant, whatever the row says: so do we. */
-static void check_all_done(struct arena *arena, const struct share *work)
+static bool take_row(void *context, uint32_t piece, const struct piece_result *result)
 {
-    for (uint32_t i = 0; i < work->count; i++) {
-        if (!work->board->findings[i].is_done) {
-            check_failed(__FILE__, __LINE__, __func__,
-                         arena_printf(arena, "row '%s' of %s is predicted",
-                                      published_text(work->table, work->rows[i], "id"),
-                                      work->table->path));
-        }
+    const struct share *work = context;
+    struct finding *finding = &work->findings[piece];
+    if (result->failure != NULL) {
+        finding->status = ROW_SKIPPED;
+        finding->has_failed = true;
+        snprintf(finding->reason, sizeof finding->reason, "%s", result->failure);
+        return true;
     }
+    sim_assert(result->size_bytes == sizeof *finding);
+    memcpy(finding, result->bytes, sizeof *finding);
+    return true;
 }
 
 /* ---- the result ------------------------------------------------------------------------- */
@@ -183,6 +173,7 @@ static struct validated_row row_of(struct arena *arena, const struct published_t
     struct validated_row result = {
         .row = row,
         .status = finding->status,
+        .has_failed = finding->has_failed,
         .id = published_text(table, row, "id"),
         .config_key = text_or(table, row, "config_key", published_text(table, row, "id")),
         .source = text_or(table, row, "source", "no source"),
@@ -234,22 +225,25 @@ const struct validated_row *validate_rows(struct arena *arena, const struct publ
     const struct published_base base = {request->catalogue, request->overrides,
                                         request->override_count};
     const uint32_t count = request->rows != NULL ? request->row_count : table->row_count;
-    const uint64_t size = sizeof(struct board) + count * sizeof(struct finding);
-    struct board *board = workers_share(size);
-    sim_assert(board != NULL); /* some kilobytes for each row of a file */
-    const struct share work = {
+    struct share work = {
         .table = table,
         .base = &base,
         .rows = request->rows != NULL ? request->rows : all_rows(arena, count),
         .count = count,
-        .board = board,
+        .findings = arena_array(arena, count, sizeof *work.findings),
     };
-    workers_run(workers_count(request->jobs, count), work_on, &work);
-    check_all_done(arena, &work);
+    const struct workers_request workers = {
+        .jobs = workers_count(request->jobs, count),
+        .piece_count = count,
+        .work = work_on_row,
+        .take = take_row,
+        .context = &work,
+    };
+    const bool is_good = workers_run(&workers);
+    sim_assert(is_good); /* every row is taken */
     struct validated_row *rows = arena_array(arena, count, sizeof *rows);
     for (uint32_t i = 0; i < count; i++) {
-        rows[i] = row_of(arena, table, work.rows[i], &board->findings[i]);
+        rows[i] = row_of(arena, table, work.rows[i], &work.findings[i]);
     }
-    workers_unshare(board, size);
     return rows;
 }

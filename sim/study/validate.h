@@ -1,7 +1,9 @@
 /* Validation: every row of a CSV of published runs predicted and scored.
  *
  * A row becomes an ordinary scenario (study/published_rows) and is simulated as a user's own. Rows
- * are independent, so `jobs` processes share them; the result does not depend on how many.
+ * are independent, so `jobs` processes share them; the result does not depend on how many. A row
+ * over which its process ends, or whose files cannot be read, is skipped and marked: then the score
+ * is short of it, and whoever asked must say so.
  */
 #ifndef STUDY_VALIDATE_H
 #define STUDY_VALIDATE_H
@@ -16,6 +18,7 @@ extern const char *const row_status_names[ROW_STATUS_COUNT_]; /* "ok", "skipped"
 struct validated_row {
     uint32_t row; /* of the table */
     enum row_status status;
+    bool has_failed; /* skipped for what is no fault of the row's; reason says what */
     const char *id, *config_key, *source, *framework, *framework_year, *gpu, *precision;
     const char *software, *gpu_file; /* of the catalogue, that the row was predicted with */
     struct band_traits traits;       /* if predicted */

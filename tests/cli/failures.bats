@@ -12,6 +12,10 @@ setup() {
     export ASAN_OPTIONS=verify_asan_link_order=0
 }
 
+build_preload() {
+    "${CC:-cc}" -shared -fPIC -o "$work/preload.so" tests/cli/preload.c -ldl
+}
+
 # Every row of every table but for what the engine took.
 rows_of() {
     python3 - "$1" <<'PY'
@@ -29,7 +33,7 @@ PY
 # bad block in the first three: the study has no name, and nothing is stored. In one of the others:
 # that point has failed, and the next run makes up for it.
 @test "a file that cannot be read fails a point, or the command: no verdict, no other study" {
-    "${CC:-cc}" -shared -fPIC -o "$work/preload.so" tests/cli/preload_open.c
+    build_preload
     "$STOKER" sweep "$work/study.yaml" --db "$work/whole.db" > "$work/whole" 2> /dev/null
     rows_of "$work/whole.db" | sort > "$work/whole.rows"
     [ "$(grep -c '^point (.*infeasible' "$work/whole.rows")" -eq 1 ]
@@ -61,7 +65,7 @@ PY
 }
 
 @test "a scenario that cannot be read to its end is status 1" {
-    "${CC:-cc}" -shared -fPIC -o "$work/preload.so" tests/cli/preload_open.c
+    build_preload
     for command in "run $work/study.yaml --no-db" "sweep $work/study.yaml --db $db" \
         "compare $work/study.yaml --db $db" "explain $work/study.yaml"; do
         # shellcheck disable=SC2086 # words
@@ -70,4 +74,155 @@ PY
         [[ $output == *"study.yaml: error: this file cannot be read to its end"* ]]
     done
     [ ! -e "$db" ]
+}
+
+# ---- processes ----------------------------------------------------------------------------
+
+# The children of a process; without pgrep, which a small system lacks.
+children_of() {
+    awk -v parent="$1" '$4 == parent { print $1 }' /proc/[0-9]*/stat 2> /dev/null || true
+}
+
+# The first child of a process that is there; fails when the process ends without one.
+child_of() {
+    local child=
+    while [ -z "$child" ] && kill -0 "$1" 2> /dev/null; do
+        child=$(children_of "$1" | head -1)
+    done
+    [ -n "$child" ] && echo "$child"
+}
+
+# Neither gone nor a zombie that nobody has fetched yet.
+is_alive() {
+    [ -e "/proc/$1/stat" ] && ! grep -q '^[0-9]* (.*) [ZX]' "/proc/$1/stat" 2> /dev/null
+}
+
+# Waits for the end of a process for two seconds.
+assert_ends() {
+    for _ in $(seq 100); do
+        is_alive "$1" || return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+# 1,000,000 sequences on 32 replicas of one GPU pair: 31,250 microbatches, whose programs want more
+# than 400 MB; the points beside it want a tenth of that.
+@test "a point that runs out of memory has failed, and the sweep goes on" {
+    ! ldd "$STOKER" | grep -q libasan || skip "the sanitizer reserves more memory than there is"
+    { cat scenarios/quickstart.yaml; echo 'sweep: {batch.global: [256, 1000000, 512]}'; } > "$work/poison.yaml"
+    for reused in 0 2; do
+        run --separate-stderr bash -c 'ulimit -v 400000; exec "$@"' - \
+            "$STOKER" sweep "$work/poison.yaml" --db "$db"
+        [ "$status" -eq 5 ]
+        [[ $output == *"failed: its process ended with status 1: out of memory ("*" bytes were asked for)"* ]]
+        [[ $stderr == *"3 points: 2 ok, 0 infeasible, 1 failed ($reused reused)"* ]]
+    done
+}
+
+@test "a worker that is killed costs its point, which the next run repeats" {
+    batch=scenarios/study-batch.yaml
+    "$STOKER" sweep "$batch" --db "$work/whole.db" > "$work/whole" 2> /dev/null
+    for signal in KILL ABRT SEGV; do
+        rm -f "$db"
+        "$STOKER" sweep "$batch" --db "$db" --json > "$work/json" 2> "$work/err" &
+        sweeper=$!
+        worker=$(child_of $sweeper)
+        kill -STOP "$worker"
+        kill -$signal "$worker"
+        kill -CONT "$worker" 2> /dev/null || true
+        status=0
+        wait $sweeper || status=$?
+        [ "$status" -eq 5 ]
+        python3 - "$work/json" "$signal" <<'PY'
+import json, signal, sys
+document = json.load(open(sys.argv[1]))
+assert len(document["points"]) == 80 and document["counts"]["failed"] == 1
+number = int(getattr(signal, "SIG" + sys.argv[2]))
+(failed,) = [point for point in document["points"] if point["status"] == "failed"]
+assert failed["message"].startswith(f"its process was killed by signal {number} ("), failed
+PY
+        run --separate-stderr "$STOKER" sweep "$batch" --db "$db"
+        [ "$status" -eq 0 ]
+        [[ $stderr == *" 0 failed (79 reused)"* ]]
+        [ "$output" = "$(cat "$work/whole")" ]
+    done
+    diff <(rows_of "$work/whole.db" | sort) <(rows_of "$db" | sort)
+}
+
+# The worker is stopped: it could not see for itself that there is nobody to work for.
+@test "no worker outlives the command, however that ends" {
+    for signal in KILL TERM HUP; do
+        rm -f "$db"
+        "$STOKER" sweep scenarios/study-batch.yaml --db "$db" > /dev/null 2>&1 &
+        sweeper=$!
+        worker=$(child_of $sweeper)
+        kill -STOP "$worker"
+        is_alive "$worker"
+        kill -$signal $sweeper
+        wait $sweeper || true
+        assert_ends "$worker"
+    done
+    "$STOKER" validate tests/published/runs.csv -j 3 > /dev/null 2>&1 &
+    validator=$!
+    worker=$(child_of $validator)
+    sleep 0.2
+    mapfile -t workers < <(children_of $validator)
+    [ "${#workers[@]}" -eq 3 ]
+    kill -STOP "${workers[@]}"
+    kill -KILL $validator
+    wait $validator || true
+    for worker in "${workers[@]}"; do
+        assert_ends "$worker"
+    done
+}
+
+@test "a row whose process is killed is named, and the others are scored" {
+    head -60 tests/published/runs.csv > "$work/some.csv"
+    "$STOKER" validate "$work/some.csv" -j 2 --errors "$work/errors.csv" --json > "$work/json" 2> "$work/err" &
+    validator=$!
+    worker=$(child_of $validator)
+    kill -STOP "$worker"
+    kill -KILL "$worker"
+    status=0
+    wait $validator || status=$?
+    [ "$status" -eq 1 ]
+    "$STOKER" validate "$work/some.csv" --json > "$work/whole"
+    python3 - "$work/json" "$work/whole" "$(cat "$work/err")" <<'PY'
+import json, sys
+some, whole = (json.load(open(path)) for path in sys.argv[1:3])
+assert len(some["rows"]) == len(whole["rows"]) == 59
+different = [(a, b) for a, b in zip(some["rows"], whole["rows"]) if a != b]
+((killed, good),) = different
+assert killed["status"] == "skipped" and not killed["is_scored"]
+assert killed["reason"] == "its process was killed by signal 9 (Killed)"
+assert f"row '{good['id']}' was not predicted: its process was killed by signal 9 (Killed)" in sys.argv[3]
+assert some["summary"]["skipped"] == whole["summary"]["skipped"] + 1
+PY
+    [ ! -e "$work/errors.csv" ]
+}
+
+@test "a row whose files cannot be read is named, too" {
+    build_preload
+    head -12 tests/published/runs.csv > "$work/some.csv"
+    run env LD_PRELOAD="$work/preload.so" OPEN_FAIL=/h100-sxm5-80gb.yaml OPEN_FAIL_AT=1 \
+        "$STOKER" validate "$work/some.csv" -j 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"was not predicted: this file cannot be read to its end"* ]]
+}
+
+# Without processes the command does the work itself; after the second fork, what is left of it.
+@test "where no process can be started the result is the same" {
+    build_preload
+    "$STOKER" sweep "$work/study.yaml" --db "$work/whole.db" > "$work/whole" 2> /dev/null
+    head -20 tests/published/runs.csv > "$work/some.csv"
+    "$STOKER" validate "$work/some.csv" -j 3 --json > "$work/rows"
+    for at in 1 2; do
+        rm -f "$db"
+        LD_PRELOAD=$work/preload.so FORK_FAIL_AT=$at "$STOKER" sweep "$work/study.yaml" --db "$db" \
+            -q | cmp - "$work/whole"
+        diff <(rows_of "$work/whole.db" | sort) <(rows_of "$db" | sort)
+        LD_PRELOAD=$work/preload.so FORK_FAIL_AT=$at "$STOKER" validate "$work/some.csv" -j 3 --json |
+            cmp - "$work/rows"
+    done
 }

@@ -263,6 +263,32 @@ static void a_point_reads_back_as_it_was_stored(void **state)
     store_close(store);
 }
 
+/* What another process packed is what it would have stored: the same key with the same values, or
+ * storing it again would be an error. */
+static void a_packed_point_is_stored_as_the_point_is(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world_open(world);
+    const struct store_point point = point_of(world, 3);
+    const struct store_packed packed = store_pack(world->arena, "s", &point);
+    world_must(world, store_packed(store, &packed, world->diag));
+    world_must(world, store_point(store, "s", &point, world->diag));
+    world_must(world, store_packed(store, &packed, world->diag));
+    struct store_point other = point;
+    other.number = 4;
+    other.status = POINT_INFEASIBLE;
+    other.result = NULL;
+    other.message = "tp 3 does not divide 8 heads";
+    const struct store_packed infeasible = store_pack(world->arena, "s", &other);
+    world_must(world, store_packed(store, &infeasible, world->diag));
+    world_must(world, store_point(store, "s", &other, world->diag));
+    store_close(store);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 2);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point_axis"), 4);
+}
+
 static void points_come_in_order_of_number(void **state)
 {
     struct world *world = *state;
@@ -740,6 +766,7 @@ int main(void)
         TEST(a_plan_that_does_not_fit_has_memory_and_no_step),
         TEST(a_value_that_is_null_here_and_a_number_there_differs),
         TEST(a_point_reads_back_as_it_was_stored),
+        TEST(a_packed_point_is_stored_as_the_point_is),
         TEST(points_come_in_order_of_number),
         TEST(an_infeasible_point_needs_no_run),
         TEST(a_failed_point_is_tried_again_and_replaced),

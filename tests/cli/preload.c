@@ -1,8 +1,10 @@
-/* For LD_PRELOAD in tests/cli: reading a file fails with EIO.
+/* For LD_PRELOAD in tests/cli: what goes wrong on a machine.
  *
  * OPEN_FAIL is the end of the file's path, OPEN_FAIL_AT says which opening of it is bad, counting
  * from 1 in each process and going on in its children. fopen then gives a stream that cannot be
  * read, as a disk with a bad block does.
+ *
+ * FORK_FAIL_AT: this fork and all later ones fail for want of processes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static ssize_t fail(void *cookie, char *buffer, size_t size)
 {
@@ -42,4 +45,17 @@ FILE *fopen(const char *path, const char *mode)
     FILE *(*real)(const char *, const char *);
     *(void **)&real = dlsym(RTLD_NEXT, "fopen");
     return real(path, mode);
+}
+
+pid_t fork(void)
+{
+    static long forked;
+    const char *at = getenv("FORK_FAIL_AT");
+    if (at != NULL && ++forked >= strtol(at, NULL, 10)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    pid_t (*real)(void);
+    *(void **)&real = dlsym(RTLD_NEXT, "fork");
+    return real();
 }
