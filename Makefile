@@ -11,7 +11,7 @@ PREFIX = /usr/local
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
-        install uninstall setup clean help programs benches flags build-id FORCE
+        readme-update install uninstall setup clean help programs benches flags build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -49,6 +49,9 @@ validate-collectives: all ## measured collectives beside predictions; results/co
 
 golden-update: all ## rewrite the expected texts of tests/golden; the commit argues the difference
 	@tests/golden/update
+
+readme-update: all ## rewrite the outputs that README.md shows beneath its commands
+	@tests/readme/run --update
 
 install: all ## install stoker and its catalogue under PREFIX
 	install -D -m 755 stoker '$(DESTDIR)$(PREFIX)/bin/stoker'

@@ -18,19 +18,22 @@ readme_commands() {
     [ -f tests/setup ]
 }
 
-@test "every command of the README succeeds" {
-    mkdir -p "$work/results"
-    for entry in README.md models topologies scenarios tests sim Makefile; do
-        ln -s "$PWD/$entry" "$work/$entry"
-    done
-    ln -s "$(realpath "$STOKER")" "$work/stoker"
+# It runs them all in a folder of its own, so that nothing stored before shows.
+@test "every command of the README succeeds and prints what is shown" {
+    STOKER=$STOKER tests/readme/run
+}
+
+# Of a block the test must see: a changed figure, a lost line, a command that fails.
+@test "a figure that no command prints is found, and --update puts the right one there" {
     cd "$work"
-    readme_commands > commands
-    while read -r command; do
-        echo "$command"
-        if [[ $command == *plot* ]] && ! command -v gnuplot > /dev/null; then
-            continue
-        fi
-        bash -c "$command" > output 2>&1 < /dev/null || { cat output; false; }
-    done < commands
+    printf '```sh\nprintf "speed 17\\nmemory 4\\n\\nother\\n"\n```\n\n```\nspeed 18\nmemory 4\n```\n' > page.md
+    run "$OLDPWD/tests/readme/blocks" page.md
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"page.md:5"*"-speed 18"*"+speed 17"* ]]
+    "$OLDPWD/tests/readme/blocks" --update page.md
+    grep -qx 'speed 17' page.md
+    "$OLDPWD/tests/readme/blocks" page.md
+    sed -i 's/printf .*/false/' page.md
+    run "$OLDPWD/tests/readme/blocks" page.md
+    [ "$status" -eq 1 ]
 }
