@@ -51,12 +51,12 @@ static void store_result(const struct options *options, const struct result *res
     }
 }
 
-static const struct band *find_band(const struct options *options, const struct scenario *scenario)
+static const struct band *find_band(const struct options *options, const struct result *result)
 {
     struct options silent = *options; /* where it looks has been told */
     silent.is_verbose = false;
     const struct catalogue catalogue = options_catalogue(&silent);
-    return band_find(options->cli->arena, &catalogue, scenario, options->cli->diag);
+    return band_find(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
 int command_run(struct cli *cli, int argc, char **argv)
@@ -70,7 +70,7 @@ int command_run(struct cli *cli, int argc, char **argv)
     }
     struct result result;
     predict_result(&options, scenario, &result);
-    result.band = find_band(&options, scenario);
+    result.band = find_band(&options, &result);
     if (options.is_json) {
         screen_json(&result, stdout);
     } else {

@@ -273,8 +273,9 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
             screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
             screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
             duration(arena, step_s * band->low), duration(arena, step_s * band->high));
-    fprintf(out, "as measured in %u runs of %u %s (%s)", band->votes, band->sources,
-            band->sources == 1 ? "source" : "sources", band->like);
+    fprintf(out, "%s %u runs of %u %s (%s)",
+            band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
+            band->sources, band->sources == 1 ? "source" : "sources", band->like);
     for (uint32_t i = 0; i < band->outside_count; i++) {
         fprintf(out, "%s%s", i == 0 ? "; outside what was validated: " : ", ", band->outside[i]);
     }

@@ -6,16 +6,31 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char *const columns[] = {
-    "source",    "gpu",       "architecture",
-    "framework", "precision", "kind",
-    "gpus",      "seq_len",   "measured_over_predicted",
+    "source",
+    "gpu",
+    "architecture",
+    "framework",
+    "precision",
+    "kind",
+    "gpus",
+    "seq_len",
+    "gbps_per_node",
+    "fabric",
+    "routing",
+    "oversubscription",
+    "measured_over_predicted",
 };
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns, OUTSIDE_MAX = 5 };
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns, OUTSIDE_MAX = 13 };
+
+static const double GBPS_PER_BYTES = 8e-9;
+static const double STALL_MIN = 0.005; /* of the time; less goes unnoticed in a measurement */
+static const double NEAR = 1.001;      /* numbers that differ by less are the same */
 
 static const char *kind_name(bool is_mixture)
 {
@@ -28,8 +43,23 @@ static bool is_low(const char *precision)
     return strstr(precision, "fp8") != NULL || strstr(precision, "fp4") != NULL;
 }
 
+/* Down over up, of the levels that these nodes reach over. */
+static double oversubscription_of(const struct scenario *scenario)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const int64_t leaf = cluster->nodes_per_leaf;
+    const int64_t pod = leaf * cluster->leaves_per_pod;
+    const int64_t group = leaf * cluster->leaves_per_group;
+    double most = leaf > 0 && scenario->nodes > leaf ? cluster->oversubscription : 1;
+    most = pod > 0 && scenario->nodes > pod ? fmax(most, cluster->pod_oversubscription) : most;
+    return group > 0 && scenario->nodes > group ? fmax(most, cluster->global_oversubscription)
+                                                : most;
+}
+
 struct band_traits band_traits_of(const struct scenario *scenario)
 {
+    const struct cluster *cluster = &scenario->cluster;
+    const bool has_network = scenario->nodes > cluster->domain_nodes;
     const struct software *software = &scenario->software;
     return (struct band_traits){
         .gpu = scenario->gpu.name,
@@ -39,7 +69,31 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .is_mixture = scenario->model.experts > 0,
         .gpus = scenario->gpus,
         .sequence_length = scenario->batch.sequence_length,
+        .network_bytes_per_s = has_network ? cluster->network_bytes_per_s : 0,
+        .fabric = has_network ? fabric_kind_names[cluster->fabric_kind] : "",
+        .routing = has_network ? routing_names[cluster->routing] : "",
+        .oversubscription = has_network ? oversubscription_of(scenario) : 1,
     };
+}
+
+struct band_burdens band_burdens_of(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    const struct scenario *scenario = result->scenario;
+    const double all_ns = (double)step->step_ns * (double)scenario->gpus;
+    struct band_burdens burdens = {.neighbours = scenario->neighbour_count, .slowest = 1};
+    if (metrics_has_step(result)) {
+        burdens.data_stall = (double)step->gpu_ns[CAUSE_DATA_STALL] / all_ns;
+        burdens.checkpoint_stall = (double)step->gpu_ns[CAUSE_CHECKPOINT_STALL] / all_ns;
+    }
+    if (metrics_has_run(result) && metrics_has_checkpoints(result)) {
+        const double stalls_s = (double)result->run.checkpoints * result->run.checkpoint_s;
+        burdens.checkpoint_stall += stalls_s / (result->run.days * 86400.0);
+    }
+    for (int64_t i = 0; i < scenario->slow_count; i++) {
+        burdens.slowest = fmin(burdens.slowest, scenario->slow[i].speed);
+    }
+    return burdens;
 }
 
 /* ---- the file ---------------------------------------------------------------------------- */
@@ -59,14 +113,19 @@ static bool read_number(const struct published_table *table, uint32_t row, const
 static bool read_vote(const struct published_table *table, uint32_t row, struct band_vote *vote,
                       struct diag *diag)
 {
-    double gpus = 0, length = 0;
+    double gpus = 0, length = 0, gbps = 0, oversubscription = 0;
     if (table->problems[row].what != NULL) {
         const struct place place = published_place(table, row, "");
         return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
     }
     if (!read_number(table, row, "gpus", 1, &gpus, diag) ||
         !read_number(table, row, "seq_len", 1, &length, diag) ||
+        !read_number(table, row, "oversubscription", 1, &oversubscription, diag) ||
         !read_number(table, row, "measured_over_predicted", 1e-6, &vote->ratio, diag)) {
+        return false;
+    }
+    if (published_text(table, row, "gbps_per_node")[0] != '\0' &&
+        !read_number(table, row, "gbps_per_node", 1e-3, &gbps, diag)) {
         return false;
     }
     vote->source = published_text(table, row, "source");
@@ -78,6 +137,10 @@ static bool read_vote(const struct published_table *table, uint32_t row, struct 
         .is_mixture = strcmp(published_text(table, row, "kind"), kind_name(true)) == 0,
         .gpus = (int64_t)gpus,
         .sequence_length = (int64_t)length,
+        .network_bytes_per_s = gbps / GBPS_PER_BYTES,
+        .fabric = published_text(table, row, "fabric"),
+        .routing = published_text(table, row, "routing"),
+        .oversubscription = oversubscription,
     };
     return true;
 }
@@ -118,10 +181,14 @@ static void write_votes(const struct band_votes *votes, FILE *out)
     for (uint32_t i = 0; i < votes->count; i++) {
         const struct band_traits *traits = &votes->items[i].traits;
         write_quoted(votes->items[i].source, out);
-        fprintf(out, ",%s,%s,%s,%s,%s,%" PRId64 ",%" PRId64 ",%.4f\n", traits->gpu,
-                traits->architecture, traits->framework, traits->precision,
-                kind_name(traits->is_mixture), traits->gpus, traits->sequence_length,
-                votes->items[i].ratio);
+        fprintf(out, ",%s,%s,%s,%s,%s,%" PRId64 ",%" PRId64 ",", traits->gpu, traits->architecture,
+                traits->framework, traits->precision, kind_name(traits->is_mixture), traits->gpus,
+                traits->sequence_length);
+        if (traits->network_bytes_per_s > 0) {
+            fprintf(out, "%.6g", traits->network_bytes_per_s * GBPS_PER_BYTES);
+        }
+        fprintf(out, ",%s,%s,%.6g,%.4f\n", traits->fabric, traits->routing,
+                traits->oversubscription, votes->items[i].ratio);
     }
 }
 
@@ -276,8 +343,83 @@ static void check_sizes(const struct band_vote *const *chosen, uint32_t count,
     }
 }
 
+/* Of the class, which networks its runs say they had. */
+static void check_network(const struct band_vote *const *chosen, uint32_t count,
+                          const struct band_traits *traits, struct outside *outside)
+{
+    const double own = traits->network_bytes_per_s;
+    double least = 0, most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const double known = chosen[i]->traits.network_bytes_per_s;
+        least = known > 0 && (most <= 0 || known < least) ? known : least;
+        most = known > most ? known : most;
+    }
+    if (own <= 0 || (most > 0 && own * NEAR >= least && own <= most * NEAR)) {
+        return;
+    }
+    const char *text = arena_printf(outside->arena, "%.6g Gbps a node", own * GBPS_PER_BYTES);
+    if (most <= 0) {
+        text = arena_printf(outside->arena, "%s, no run there states its network", text);
+    } else if (most <= least * NEAR) {
+        text = arena_printf(outside->arena, "%s, those stated there have %.6g", text,
+                            most * GBPS_PER_BYTES);
+    } else {
+        text = arena_printf(outside->arena, "%s, those stated there have %.6g to %.6g", text,
+                            least * GBPS_PER_BYTES, most * GBPS_PER_BYTES);
+    }
+    add(outside, text);
+}
+
+/* Of all votes, whether one ran on such a fabric. */
+static void check_fabric(const struct band_votes *votes, const struct band_traits *traits,
+                         struct outside *outside)
+{
+    bool has_fabric = false, has_routing = false;
+    double most = 1;
+    if (traits->fabric[0] == '\0') {
+        return;
+    }
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_traits *known = &votes->items[i].traits;
+        has_fabric = has_fabric || is_same(known->fabric, traits->fabric);
+        has_routing = has_routing || is_same(known->routing, traits->routing);
+        most = fmax(most, known->oversubscription);
+    }
+    if (!has_fabric) {
+        add(outside, arena_printf(outside->arena, "no run on a %s fabric", traits->fabric));
+    }
+    if (!has_routing) {
+        add(outside, arena_printf(outside->arena, "no run with routing %s", traits->routing));
+    }
+    if (traits->oversubscription > most * NEAR) {
+        add(outside, arena_printf(outside->arena, "%.6g:1 oversubscribed, at most %.6g:1 measured",
+                                  traits->oversubscription, most));
+    }
+}
+
+/* Runs are published without these. */
+static void check_burdens(const struct band_burdens *burdens, struct outside *outside)
+{
+    struct arena *arena = outside->arena;
+    if (burdens->data_stall >= STALL_MIN) {
+        add(outside, arena_printf(arena, "no run waited for data (%.1f %% of this step)",
+                                  100 * burdens->data_stall));
+    }
+    if (burdens->checkpoint_stall >= STALL_MIN) {
+        add(outside, arena_printf(arena, "no run waited for checkpoints (%.1f %% of the time)",
+                                  100 * burdens->checkpoint_stall));
+    }
+    if (burdens->slowest > 0 && burdens->slowest < 1) {
+        add(outside,
+            arena_printf(arena, "no run had a slow GPU (one at %.6g %%)", 100 * burdens->slowest));
+    }
+    if (burdens->neighbours > 0) {
+        add(outside, "no run shared its fabric with other jobs");
+    }
+}
+
 struct band band_of(struct arena *arena, const struct band_votes *votes,
-                    const struct band_traits *traits)
+                    const struct band_traits *traits, const struct band_burdens *burdens)
 {
     struct band band = {.like = "", .reason = ""};
     const struct band_vote **chosen = arena_array(arena, votes->count + (size_t)1, sizeof *chosen);
@@ -295,6 +437,9 @@ struct band band_of(struct arena *arena, const struct band_votes *votes,
     struct outside outside = {arena, arena_array(arena, OUTSIDE_MAX, sizeof *outside.texts), 0};
     check_known(votes, traits, &outside);
     check_sizes(chosen, count, traits, &outside);
+    check_network(chosen, count, traits, &outside);
+    check_fabric(votes, traits, &outside);
+    check_burdens(burdens, &outside);
     band.outside = outside.texts;
     band.outside_count = outside.count;
     return band;
@@ -313,7 +458,7 @@ static const char *file_of(struct arena *arena, const struct catalogue *catalogu
 }
 
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
-                             const struct scenario *scenario, struct diag *diag)
+                             const struct result *result, struct diag *diag)
 {
     struct band *band = arena_alloc(arena, sizeof *band);
     *band = (struct band){.like = "", .reason = ""};
@@ -328,8 +473,9 @@ const struct band *band_find(struct arena *arena, const struct catalogue *catalo
             diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", band->reason);
         }
     } else {
-        const struct band_traits traits = band_traits_of(scenario);
-        *band = band_of(arena, &votes, &traits);
+        const struct band_traits traits = band_traits_of(result->scenario);
+        const struct band_burdens burdens = band_burdens_of(result);
+        *band = band_of(arena, &votes, &traits, &burdens);
     }
     return band;
 }

@@ -28,6 +28,9 @@ struct finding {
     char framework[NAME_MAX_]; /* the profile's */
     uint32_t architecture, precision;
     int64_t gpus, step_ns, sequence_length;
+    bool has_network;             /* several nodes */
+    const char *fabric, *routing; /* static texts */
+    double oversubscription;
     bool is_mixture, fits;
     uint64_t refused;
     double model_flop_per_gpu, peak_flop_per_s, tokens;
@@ -58,8 +61,12 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     }
     finding->step_ns = result->step_ns;
     finding->gpus = scenario->gpus;
-    snprintf(finding->framework, sizeof finding->framework, "%s",
-             band_traits_of(scenario).framework);
+    const struct band_traits traits = band_traits_of(scenario);
+    snprintf(finding->framework, sizeof finding->framework, "%s", traits.framework);
+    finding->has_network = traits.network_bytes_per_s > 0;
+    finding->fabric = traits.fabric;
+    finding->routing = traits.routing;
+    finding->oversubscription = traits.oversubscription;
     finding->architecture = scenario->gpu.architecture;
     finding->precision = scenario->precision;
     finding->sequence_length = scenario->batch.sequence_length;
@@ -154,8 +161,15 @@ static const char *text_or(const struct published_table *table, uint32_t row, co
     return text[0] != '\0' ? text : blank;
 }
 
-static struct band_traits traits_of(struct arena *arena, const struct finding *finding)
+/* The network as the row states it: what the platform's file says was not measured. */
+static struct band_traits traits_of(struct arena *arena, const struct published_table *table,
+                                    uint32_t row, const struct finding *finding)
 {
+    double gbps = 0;
+    if (finding->status != ROW_OK) {
+        return (struct band_traits){.fabric = "", .routing = "", .oversubscription = 1};
+    }
+    const bool is_stated = published_number(table, row, "inter_node_gbps_per_node", &gbps);
     return (struct band_traits){
         .gpu = arena_strdup(arena, finding->gpu),
         .architecture = gpu_architecture_names[finding->architecture],
@@ -164,6 +178,10 @@ static struct band_traits traits_of(struct arena *arena, const struct finding *f
         .is_mixture = finding->is_mixture,
         .gpus = finding->gpus,
         .sequence_length = finding->sequence_length,
+        .network_bytes_per_s = is_stated && finding->has_network ? gbps * 1e9 / 8 : 0,
+        .fabric = finding->fabric,
+        .routing = finding->routing,
+        .oversubscription = finding->oversubscription,
     };
 }
 
@@ -183,7 +201,7 @@ static struct validated_row row_of(struct arena *arena, const struct published_t
         .precision = published_text(table, row, "precision"),
         .software = arena_strdup(arena, finding->software),
         .gpu_file = arena_strdup(arena, finding->gpu),
-        .traits = traits_of(arena, finding),
+        .traits = traits_of(arena, table, row, finding),
         .gpus = finding->gpus,
         .is_mixture = finding->is_mixture,
         .suspect = published_text(table, row, "suspect"),

@@ -94,9 +94,11 @@ make_catalogue() {
     python3 - "$work/catalogue/models/validated.csv" <<'PY'
 import sys
 with open(sys.argv[1], "w") as out:
-    print("source,gpu,architecture,framework,precision,kind,gpus,seq_len,measured_over_predicted", file=out)
+    print("source,gpu,architecture,framework,precision,kind,gpus,seq_len,gbps_per_node,fabric,"
+          "routing,oversubscription,measured_over_predicted", file=out)
     for i in range(20):
-        print(f"s{i % 3},h100-sxm5-80gb,hopper,megatron,bf16,dense,64,8192,{1 if i < 10 else 2}", file=out)
+        print(f"s{i % 3},h100-sxm5-80gb,hopper,megatron,bf16,dense,64,8192,3200,rail,adaptive,1,"
+              f"{1 if i < 10 else 2}", file=out)
 PY
 }
 
@@ -125,6 +127,31 @@ PY
     grep -q 'outside what was validated: no run of torchtitan, 256 GPUs, at most 64 there$' "$work/text"
 }
 
+# quickstart on h100-3200 is what those runs were; each line changes what none of them had.
+@test "run says what no measured run had: networks, fabrics, stalls, slow GPUs, other jobs" {
+    make_catalogue
+    told() { # what is told, then the settings
+        local text=$1
+        shift
+        "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" \
+            "${@/#/--set=}" > "$work/text"
+        grep -q "^guessed from 20 runs of .*; outside what was validated: .*$text" "$work/text"
+        run ! grep -q '^as measured' "$work/text"
+        "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" --json -q \
+            "${@/#/--set=}" | jq -e --arg text "$text" '.band.outside | any(test($text))'
+    }
+    told '8 Gbps a node, those stated there have 3200' 'cluster.nics.bandwidth=1 Gbps'
+    told 'no run on a torus fabric' cluster=h100-torus-3200
+    told 'no run with routing ecmp' cluster.fabric.routing=ecmp
+    told '3:1 oversubscribed, at most 1:1 measured' cluster.fabric.nodes_per_leaf=2 \
+        cluster.fabric.oversubscription=3
+    told 'no run waited for data .9[0-9][.][0-9] % of this step' 'data.time_per_sample=20 s'
+    told 'no run waited for checkpoints' 'run.checkpoint={every: 2 s, mode: blocking}'
+    told 'no run had a slow GPU .one at 50 %' 'slow=[{rank: 3, speed: 0.5}]'
+    told 'no run shared its fabric with other jobs' \
+        'jobs=[{scenario: scenarios/quickstart.yaml}]'
+}
+
 @test "a catalogue without errors, or with a wrong file of them: no band, and the rest as ever" {
     mkdir -p "$work/empty"
     cp -r models topologies "$work/empty"
@@ -143,7 +170,7 @@ PY
 }
 
 @test "validate writes the errors of its votes, whatever the number of processes" {
-    head -60 "$runs" > "$work/some.csv"
+    { head -60 "$runs"; grep '^titan' "$runs"; } > "$work/some.csv"
     "$STOKER" validate "$work/some.csv" --summary -j 1 --errors "$work/one.csv" > "$work/out"
     "$STOKER" validate "$work/some.csv" --summary -j 5 --errors "$work/five.csv" > "$work/out"
     cmp "$work/one.csv" "$work/five.csv"
@@ -159,6 +186,14 @@ for row in document["rows"]:
         ratios.setdefault((row["source"], row["config_key"]), []).append(1 / (1 + row["error"]))
 means = [sum(values) / len(values) for _, values in sorted(ratios.items())]
 assert all(abs(float(vote["measured_over_predicted"]) - mean) < 1e-4 for vote, mean in zip(votes, means))
+table = list(csv.DictReader(open("tests/published/runs.csv")))
+for vote in votes:  # a network counts where the source states it and there are several nodes
+    stated = {row["inter_node_gbps_per_node"] for row in table
+              if (row["source"], row["gpus"]) == (vote["source"], vote["gpus"])}
+    alone = int(vote["gpus"]) <= 8
+    assert vote["gbps_per_node"] in ({""} if alone else stated), vote
+    assert (vote["fabric"] == "") == alone, vote
+assert any(vote["gbps_per_node"] for vote in votes)
 PY
 }
 

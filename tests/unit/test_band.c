@@ -41,6 +41,10 @@ static const struct band_traits usual = {
     .precision = "bf16",
     .gpus = 64,
     .sequence_length = 4096,
+    .network_bytes_per_s = 400e9, /* 3200 Gbps */
+    .fabric = "rail",
+    .routing = "adaptive",
+    .oversubscription = 1,
 };
 
 static void add(struct world *world, const struct band_traits *traits, const char *source,
@@ -60,7 +64,8 @@ static void add_votes(struct world *world, const struct band_traits *traits, uin
 
 static struct band band(struct world *world, const struct band_traits *traits)
 {
-    return band_of(world->arena, &world->votes, traits);
+    static const struct band_burdens none = {.slowest = 1};
+    return band_of(world->arena, &world->votes, traits, &none);
 }
 
 /* 11 ratios 1.00 ... 1.10: a tenth of the way from the first to the last is the second, 1.01; nine
@@ -165,7 +170,10 @@ static void all_that_lies_outside_is_told(void **state)
                               .framework = "ours",
                               .precision = "nvfp4",
                               .gpus = 129,
-                              .sequence_length = 4097};
+                              .sequence_length = 4097,
+                              .fabric = "",
+                              .routing = "",
+                              .oversubscription = 1};
     const struct band found = band(world, &far);
     assert_string_equal(found.like, "dense");
     assert_int_equal(found.outside_count, 5);
@@ -195,12 +203,92 @@ static void sizes_are_those_of_the_class(void **state)
     assert_true(has(&found, "1024 GPUs, at most 64 there"));
 }
 
+/* ---- what was never measured: a phrase each ------------------------------------------------- */
+
+/* 3200 Gbps are 400e9 bytes/s, 400 Gbps 50e9, 800 Gbps 100e9. */
+static void a_network_that_the_class_does_not_state_is_told(void **state)
+{
+    struct world *world = *state;
+    struct band_traits unstated = usual, narrow = usual, middle = usual, local = usual;
+    unstated.network_bytes_per_s = 0;
+    narrow.network_bytes_per_s = 50e9;
+    middle.network_bytes_per_s = 100e9;
+    local.network_bytes_per_s = 0; /* one node needs no network */
+    local.fabric = "";
+    add_votes(world, &unstated, 10);
+    const struct band nobody = band(world, &usual);
+    assert_int_equal(nobody.outside_count, 1);
+    assert_true(has(&nobody, "3200 Gbps a node, no run there states its network"));
+    assert_int_equal(band(world, &local).outside_count, 0);
+    add_votes(world, &usual, 10);
+    assert_int_equal(band(world, &usual).outside_count, 0);
+    const struct band one = band(world, &narrow);
+    assert_int_equal(one.outside_count, 1);
+    assert_true(has(&one, "400 Gbps a node, those stated there have 3200"));
+    add_votes(world, &middle, 10);
+    const struct band two = band(world, &narrow);
+    assert_true(has(&two, "400 Gbps a node, those stated there have 800 to 3200"));
+    assert_int_equal(band(world, &middle).outside_count, 0);
+}
+
+/* Networks of another class do not count; the fabrics of all runs do. */
+static void networks_are_those_of_the_class_and_fabrics_those_of_all(void **state)
+{
+    struct world *world = *state;
+    struct band_traits other = usual, mine = usual;
+    other.framework = "torchtitan";
+    other.network_bytes_per_s = 50e9;
+    other.fabric = "torus";
+    add_votes(world, &usual, 10);
+    add_votes(world, &other, 10);
+    mine.network_bytes_per_s = 50e9;
+    mine.fabric = "torus";
+    const struct band found = band(world, &mine);
+    assert_int_equal(found.outside_count, 1);
+    assert_true(has(&found, "400 Gbps a node, those stated there have 3200"));
+}
+
+static void a_fabric_that_no_run_had_is_told(void **state)
+{
+    struct world *world = *state;
+    add_votes(world, &usual, 10);
+    struct band_traits mine = usual;
+    mine.fabric = "torus";
+    mine.routing = "ecmp";
+    mine.oversubscription = 3;
+    const struct band found = band(world, &mine);
+    assert_int_equal(found.outside_count, 3);
+    assert_true(has(&found, "no run on a torus fabric"));
+    assert_true(has(&found, "no run with routing ecmp"));
+    assert_true(has(&found, "3:1 oversubscribed, at most 1:1 measured"));
+}
+
+static void stalls_slow_gpus_and_other_jobs_are_told(void **state)
+{
+    struct world *world = *state;
+    add_votes(world, &usual, 10);
+    const struct band_burdens few = {.data_stall = 0.004, .checkpoint_stall = 0.004, .slowest = 1};
+    assert_int_equal(band_of(world->arena, &world->votes, &usual, &few).outside_count, 0);
+    const struct band_burdens many = {
+        .data_stall = 0.76, .checkpoint_stall = 0.05, .slowest = 0.5, .neighbours = 1};
+    const struct band found = band_of(world->arena, &world->votes, &usual, &many);
+    assert_int_equal(found.outside_count, 4);
+    assert_true(has(&found, "no run waited for data (76.0 % of this step)"));
+    assert_true(has(&found, "no run waited for checkpoints (5.0 % of the time)"));
+    assert_true(has(&found, "no run had a slow GPU (one at 50 %)"));
+    assert_true(has(&found, "no run shared its fabric with other jobs"));
+}
+
 static void a_file_reads_back_as_it_was_written(void **state)
 {
     struct world *world = *state;
     struct band_traits mixture = usual;
     mixture.is_mixture = true;
     mixture.precision = "mxfp8";
+    mixture.network_bytes_per_s = 0;
+    mixture.fabric = "torus";
+    mixture.routing = "ecmp";
+    mixture.oversubscription = 7;
     add(world, &usual, "a \"source\", with a comma", 1.25);
     add(world, &mixture, "other", 0.5);
     struct diag *diag = diag_new(world->arena);
@@ -218,6 +306,12 @@ static void a_file_reads_back_as_it_was_written(void **state)
     assert_string_equal(back.items[1].traits.precision, "mxfp8");
     assert_false(back.items[0].traits.is_mixture);
     assert_true(back.items[1].traits.is_mixture);
+    assert_close(back.items[0].traits.network_bytes_per_s, 400e9, 1e-12);
+    assert_true(back.items[1].traits.network_bytes_per_s <= 0);
+    assert_string_equal(back.items[0].traits.fabric, "rail");
+    assert_string_equal(back.items[1].traits.fabric, "torus");
+    assert_string_equal(back.items[1].traits.routing, "ecmp");
+    assert_close(back.items[1].traits.oversubscription, 7, 1e-12);
     assert_int_equal(back.items[1].traits.gpus, 64);
     assert_int_equal(back.items[1].traits.sequence_length, 4096);
     assert_close(back.items[0].ratio, 1.25, 1e-12);
@@ -231,7 +325,8 @@ static void a_wrong_number_is_told(void **state)
     assert_true(descriptor >= 0);
     FILE *file = fdopen(descriptor, "w");
     fputs("source,gpu,architecture,framework,precision,kind,gpus,seq_len,"
-          "measured_over_predicted\na,h100,hopper,megatron,bf16,dense,8,4096,-1\n",
+          "gbps_per_node,fabric,routing,oversubscription,measured_over_predicted\n"
+          "a,h100,hopper,megatron,bf16,dense,8,4096,,,,1,-1\n",
           file);
     fclose(file);
     struct diag *diag = diag_new(world->arena);
@@ -245,10 +340,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
-        TEST(quantiles_lie_between_votes),      TEST(votes_need_not_be_sorted),
-        TEST(a_class_is_widened_step_by_step),  TEST(too_few_votes_are_no_band),
-        TEST(what_was_measured_is_not_outside), TEST(all_that_lies_outside_is_told),
-        TEST(sizes_are_those_of_the_class),     TEST(a_file_reads_back_as_it_was_written),
+        TEST(quantiles_lie_between_votes),
+        TEST(votes_need_not_be_sorted),
+        TEST(a_class_is_widened_step_by_step),
+        TEST(too_few_votes_are_no_band),
+        TEST(what_was_measured_is_not_outside),
+        TEST(all_that_lies_outside_is_told),
+        TEST(sizes_are_those_of_the_class),
+        TEST(a_file_reads_back_as_it_was_written),
+        TEST(a_network_that_the_class_does_not_state_is_told),
+        TEST(a_file_reads_back_as_it_was_written),
+        TEST(networks_are_those_of_the_class_and_fabrics_those_of_all),
+        TEST(a_file_reads_back_as_it_was_written),
+        TEST(a_fabric_that_no_run_had_is_told),
+        TEST(a_file_reads_back_as_it_was_written),
+        TEST(stalls_slow_gpus_and_other_jobs_are_told),
+        TEST(a_file_reads_back_as_it_was_written),
         TEST(a_wrong_number_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
