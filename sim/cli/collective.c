@@ -472,6 +472,10 @@ int command_collective(struct cli *cli, int argc, char **argv)
                               .sizes_text = "1KiB..16GiB"};
     options_init(&request.options, cli);
     options_parse(&parser, argc, argv, &request);
+    if (!options_refuse(&request.options, GIVEN_FOLD, "a collective",
+                        "it is priced as a whole; --single-sends simulates every message")) {
+        return EXIT_USAGE_;
+    }
     if (!parse_operation(&request) || !parse_gpus(&request) || !parse_sizes(&request) ||
         !parse_hottest(&request)) {
         return EXIT_USAGE_;

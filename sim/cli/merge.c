@@ -9,7 +9,7 @@
 
 #define MERGE_SCHEMA "stoker.merge/1"
 
-enum { EXIT_FAILURE_ = 1 };
+enum { EXIT_FAILURE_ = 1, EXIT_USAGE_ = 2 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -131,6 +131,10 @@ int command_merge(struct cli *cli, int argc, char **argv)
     struct options options;
     options_init(&options, cli);
     options_parse(&parser, argc, argv, &options);
+    if (!options_refuse(&options, GIVEN_CATALOGUE, "results that are stored",
+                        "each holds the scenario with all that it names")) {
+        return EXIT_USAGE_;
+    }
     struct store **stores = arena_array(cli->arena, options.argument_count, sizeof *stores);
     const bool is_good = open_all(&options, stores) && merge(&options, stores);
     for (uint32_t i = 0; i < options.argument_count; i++) {

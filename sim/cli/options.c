@@ -44,9 +44,11 @@ static error_t parse_general(int key, char *argument, struct argp_state *state)
     struct options *options = state->input;
     switch (key) {
     case KEY_JSON:
+        options->given |= GIVEN_JSON;
         options->is_json = true;
         return 0;
     case KEY_CATALOGUE:
+        options->given |= GIVEN_CATALOGUE;
         options->catalogue_directory = argument;
         return 0;
     case 'q':
@@ -91,11 +93,14 @@ static error_t parse_prediction(int key, char *argument, struct argp_state *stat
             argp_error(state, "--set needs PATH=VALUE, not '%s'", argument);
         }
         add_set(options, argument);
+        options->given |= GIVEN_SET;
         return 0;
     case KEY_SEED:
+        options->given |= GIVEN_SEED;
         add_set(options, arena_printf(options->cli->arena, "seed=%s", argument));
         return 0;
     case KEY_FOLD:
+        options->given |= GIVEN_FOLD;
         options->folds = strcmp(argument, "auto") == 0;
         if (!options->folds && strcmp(argument, "off") != 0) {
             argp_error(state, "--fold is auto or off, not '%s'", argument);
@@ -168,6 +173,7 @@ static error_t parse_store(int key, char *argument, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     options->db_path = argument;
+    options->given |= GIVEN_DB;
     options->stores = true;
     return 0;
 }
@@ -207,6 +213,36 @@ int64_t options_count(const char *text, int64_t max, struct argp_state *state)
         argp_error(state, "'%s' is not a number from 1 to %lld", text, (long long)max);
     }
     return value;
+}
+
+bool options_refuse_own(const struct options *options, bool is_given, const char *name,
+                        const char *what, const char *remedy)
+{
+    struct diag *diag = options->cli->diag;
+    if (is_given) {
+        diag_add(diag, DIAG_USAGE, NULL, "%s has no meaning for %s", name, what);
+        diag_help(diag, "%s", remedy);
+    }
+    return !is_given;
+}
+
+bool options_refuse(const struct options *options, uint32_t useless, const char *what,
+                    const char *remedy)
+{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } names[] = {
+        {GIVEN_SET, "--set"},     {GIVEN_SEED, "--seed"},           {GIVEN_FOLD, "--fold"},
+        {GIVEN_DB, "--db"},       {GIVEN_CATALOGUE, "--catalogue"}, {GIVEN_JSON, "--json"},
+        {GIVEN_NO_DB, "--no-db"},
+    };
+    bool is_good = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bool is_given = (options->given & useless & names[i].bit) != 0;
+        is_good = options_refuse_own(options, is_given, names[i].name, what, remedy) && is_good;
+    }
+    return is_good;
 }
 
 error_t options_parse_common(int key, char *argument, struct argp_state *state,

@@ -23,6 +23,18 @@
 
 #define OPTIONS_DB_DEFAULT "results/stoker.db"
 
+/* Bits of `given`: which shared options were on the command line. */
+enum option_given {
+    GIVEN_SET = 1 << 0,
+    GIVEN_SEED = 1 << 1,
+    GIVEN_FOLD = 1 << 2,
+    GIVEN_DB = 1 << 3,
+    GIVEN_CATALOGUE = 1 << 4,
+    GIVEN_JSON = 1 << 5,
+    GIVEN_NO_DB = 1 << 6,
+};
+#define GIVEN_PREDICTION ((uint32_t)GIVEN_SET | GIVEN_SEED | GIVEN_FOLD)
+
 struct options {
     struct cli *cli;
     const char **arguments; /* positional */
@@ -39,6 +51,7 @@ struct options {
     bool folds;
     bool is_json;
     bool is_verbose;
+    uint32_t given; /* bits of enum option_given */
 };
 
 void options_init(struct options *options, struct cli *cli);
@@ -65,6 +78,15 @@ struct options_rule {
 
 /* argp_parse into a command's input; --help and wrong usage end the program there. */
 void options_parse(const struct argp *parser, int argc, char **argv, void *input);
+
+/* No option is ignored in silence: wrong usage for each of `useless` (bits of enum option_given) that
+ * was given, which has no meaning for `what` ("a stored study"), with the remedy. False if any was. */
+MUST_USE bool options_refuse(const struct options *options, uint32_t useless, const char *what,
+                             const char *remedy);
+
+/* The same for an option of the command's own. */
+MUST_USE bool options_refuse_own(const struct options *options, bool is_given, const char *name,
+                                 const char *what, const char *remedy);
 
 /* A whole number from 1 to `max`; else wrong usage, which ends the program. */
 int64_t options_count(const char *text, int64_t max, struct argp_state *state);

@@ -10,12 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_KIND = 0x500, KEY_METRIC, KEY_NODES, EXIT_FAILURE_ = 1, KEY_PREFIX_MIN = 4 };
+enum {
+    KEY_KIND = 0x500,
+    KEY_METRIC,
+    KEY_NODES,
+    EXIT_FAILURE_ = 1,
+    EXIT_USAGE_ = 2,
+    KEY_PREFIX_MIN = 4
+};
 enum { NODES_MAX = 1 << 20 };
+
+#define KIND_DEFAULT "lines"
 
 struct plot_input {
     struct options options; /* first: shared parsers look here */
-    const char *kind;
+    const char *kind;       /* NULL, as the next ones: not given */
     const char *metric;
     const char *x_axis;
     const char *y_axis;
@@ -170,6 +179,29 @@ static void tell_builds(const struct options *options, const struct store_study_
     }
 }
 
+/* Studies of one title are told apart by how they were named: their file, or their key. */
+static bool tell_apart(const struct options *options, const struct store_study_row *const *studies,
+                       struct plot_series *series, uint32_t count)
+{
+    struct cli *cli = options->cli;
+    for (uint32_t i = 0; i < count; i++) {
+        bool has_twin = false;
+        for (uint32_t j = 0; j < count; j++) {
+            if (j < i && studies[i] == studies[j]) {
+                diag_add(cli->diag, DIAG_USAGE, NULL, "'%s' and '%s' are one study",
+                         options->arguments[j], options->arguments[i]);
+                diag_help(cli->diag, "`stoker list studies` shows which there are");
+                return false;
+            }
+            has_twin = has_twin || (j != i && strcmp(studies[i]->title, studies[j]->title) == 0);
+        }
+        series[i].title =
+            has_twin ? arena_printf(cli->arena, "%s (%s)", studies[i]->title, options->arguments[i])
+                     : studies[i]->title;
+    }
+    return true;
+}
+
 static bool read_series(const struct options *options, struct store *store,
                         struct plot_series *series, uint32_t count)
 {
@@ -177,6 +209,7 @@ static bool read_series(const struct options *options, struct store *store,
     struct cli *cli = options->cli;
     struct study_list studies = {NULL, 0};
     studies.rows = store_studies(store, cli->arena, &studies.count);
+    const struct store_study_row **chosen = arena_array(cli->arena, count, sizeof *chosen);
     const struct store_study_row *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = options->argument_count > 0 ? options->arguments[i] : last;
@@ -186,18 +219,18 @@ static bool read_series(const struct options *options, struct store *store,
         }
         tell_builds(options, first != NULL ? first : study, study);
         first = first != NULL ? first : study;
-        series[i].title = study->title;
+        chosen[i] = study;
         series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);
     }
-    return !diag_has_error(cli->diag);
+    return !diag_has_error(cli->diag) && tell_apart(options, chosen, series, count);
 }
 
 static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
 {
     struct cli *cli = input->options.cli;
-    const char *text = input->metric == NULL
-                           ? input->kind
-                           : arena_printf(cli->arena, "%s:%s", input->kind, input->metric);
+    const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
+    const char *text =
+        input->metric == NULL ? kind : arena_printf(cli->arena, "%s:%s", kind, input->metric);
     *wish = (struct draw_wish){.x_axis = input->x_axis, .y_axis = input->y_axis};
     if (!draw_parse(cli, text, wish)) {
         return false;
@@ -226,6 +259,92 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
     return is_read && draw(cli, wish, series, count, paths);
 }
 
+/* ---- what does not apply ------------------------------------------------------------------ */
+
+static bool names_file(const struct options *options)
+{
+    for (uint32_t i = 0; i < options->argument_count; i++) {
+        if (is_file(options->arguments[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The options of pictures of studies. */
+static bool refuse_study_options(const struct plot_input *input, const char *what,
+                                 const char *remedy)
+{
+    const struct options *options = &input->options;
+    bool is_good = options_refuse_own(options, input->kind != NULL, "--kind", what, remedy);
+    is_good =
+        options_refuse_own(options, input->metric != NULL, "--metric", what, remedy) && is_good;
+    is_good = options_refuse_own(options, input->x_axis != NULL, "-x", what, remedy) && is_good;
+    is_good = options_refuse_own(options, input->y_axis != NULL, "-y", what, remedy) && is_good;
+    return options_refuse(options, GIVEN_DB, what, remedy) && is_good;
+}
+
+/* A stored study is what it was when it was stored; a file's is found by what the options say. */
+static bool check_options(const struct plot_input *input)
+{
+    static const char predicted[] =
+        "it is drawn as it was stored: `stoker sweep FILE` with this option makes another one";
+    const struct options *options = &input->options;
+    const bool has_file = names_file(options);
+    const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
+    const bool is_heatmap = strcmp(kind, "heatmap") == 0;
+    const bool has_axes = is_heatmap || strcmp(kind, "lines") == 0;
+    bool is_good = options_refuse(options, GIVEN_FOLD, "a stored study", predicted);
+    is_good = options_refuse(options, GIVEN_JSON, "a plot", "BASE.csv has the data") && is_good;
+    if (!has_file) {
+        is_good = options_refuse(options, (uint32_t)GIVEN_SET | GIVEN_SEED | GIVEN_CATALOGUE,
+                                 "a stored study", predicted) &&
+                  is_good;
+    }
+    is_good = options_refuse_own(options, input->nodes > 0, "--nodes", "a study",
+                                 "it is for `stoker plot topology CLUSTER`") &&
+              is_good;
+    const char *what = arena_printf(options->cli->arena, "%s", kind);
+    is_good = options_refuse_own(options, !has_axes && input->metric != NULL, "--metric", what,
+                                 "it is for lines and heatmap") &&
+              is_good;
+    is_good = options_refuse_own(options, !has_axes && input->x_axis != NULL, "-x", what,
+                                 "it is for lines and heatmap") &&
+              is_good;
+    return options_refuse_own(options, !is_heatmap && input->y_axis != NULL, "-y", what,
+                              "it is for heatmap") &&
+           is_good;
+}
+
+static int plot_pipeline_of(const struct plot_input *input)
+{
+    static const char what[] = "plot pipeline";
+    static const char remedy[] = "it takes --set, --seed, --fold, --catalogue and -o";
+    const bool is_good = refuse_study_options(input, what, remedy);
+    if (!options_refuse_own(&input->options, input->nodes > 0, "--nodes", what, remedy) ||
+        !options_refuse(&input->options, GIVEN_JSON, what, remedy) || !is_good) {
+        return EXIT_USAGE_;
+    }
+    return plot_pipeline_command(&input->options, input->options.arguments[1], input->path_base);
+}
+
+static int plot_topology_of(const struct plot_input *input)
+{
+    static const char what[] = "plot topology";
+    static const char remedy[] = "it takes --set cluster.KEY=VALUE, --nodes, --catalogue and -o";
+    const bool is_good = refuse_study_options(input, what, remedy);
+    if (!options_refuse(&input->options, (uint32_t)GIVEN_SEED | GIVEN_FOLD | GIVEN_JSON, what,
+                        remedy) ||
+        !is_good) {
+        return EXIT_USAGE_;
+    }
+    const struct plot_topology_wish topology = {input->options.arguments[1], input->nodes,
+                                                input->path_base};
+    return plot_topology_command(&input->options, &topology);
+}
+
+/* ---- the command's kinds ------------------------------------------------------------------- */
+
 /* "topology" and "pipeline" are no keys of a study, which have digits and a to f. */
 static bool asks_for(const struct plot_input *input, const char *what)
 {
@@ -234,18 +353,19 @@ static bool asks_for(const struct plot_input *input, const char *what)
 
 int command_plot(struct cli *cli, int argc, char **argv)
 {
-    struct plot_input input = {.kind = "lines"};
+    struct plot_input input = {.kind = NULL};
     options_init(&input.options, cli);
     options_parse(&parser, argc, argv, &input);
     if (asks_for(&input, "pipeline")) {
-        return plot_pipeline_command(&input.options, input.options.arguments[1], input.path_base);
+        return plot_pipeline_of(&input);
     }
     if (asks_for(&input, "topology")) {
-        const struct plot_topology_wish topology = {input.options.arguments[1], input.nodes,
-                                                    input.path_base};
-        return plot_topology_command(&input.options, &topology);
+        return plot_topology_of(&input);
     }
     struct draw_wish wish;
+    if (!check_options(&input)) {
+        return EXIT_USAGE_;
+    }
     if (!make_wish(&input, &wish)) {
         return EXIT_FAILURE_;
     }

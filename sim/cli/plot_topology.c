@@ -23,8 +23,13 @@ static bool read_cluster(const struct options *options, const char *name, struct
     part->key = catalogue_keys[CATALOGUE_CLUSTER];
     struct doc_node root = {.kind = DOC_MAPPING, .child = part, .place = part->place};
     for (uint32_t i = 0; i < options->set_count; i++) {
-        if (strncmp(options->sets[i], "cluster.", strlen("cluster.")) == 0 &&
-            !doc_set(cli->arena, &root, options->sets[i], cli->diag)) {
+        const char *set = options->sets[i];
+        if (strncmp(set, "cluster.", strlen("cluster.")) != 0) {
+            diag_add(cli->diag, DIAG_USAGE, NULL, "--set %s has no meaning for plot topology", set);
+            diag_help(cli->diag, "set cluster.KEY");
+            return false;
+        }
+        if (!doc_set(cli->arena, &root, set, cli->diag)) {
             return false;
         }
     }

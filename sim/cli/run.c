@@ -5,7 +5,7 @@
 #include "out/screen.h"
 #include "study/band.h"
 
-enum { KEY_NO_DB = 0x200, EXIT_INPUT = 3 };
+enum { KEY_NO_DB = 0x200, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
 static const struct argp_option option_list[] = {
     {"no-db", KEY_NO_DB, NULL, 0, "Do not store the result", 0},
@@ -18,6 +18,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *options = state->input;
     if (key == KEY_NO_DB) {
         options->stores = false;
+        options->given |= GIVEN_NO_DB;
         return 0;
     }
     return options_parse_common(key, argument, state, &rule);
@@ -64,6 +65,11 @@ int command_run(struct cli *cli, int argc, char **argv)
     struct options options;
     options_init(&options, cli);
     options_parse(&parser, argc, argv, &options);
+    if ((options.given & GIVEN_DB) != 0 &&
+        !options_refuse(&options, GIVEN_NO_DB, "a run that is stored by --db",
+                        "give one of the two")) {
+        return EXIT_USAGE;
+    }
     const struct scenario *scenario = predict_load(&options, options.arguments[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;

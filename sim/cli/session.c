@@ -9,7 +9,13 @@
 #include <unistd.h>
 
 enum { KEY_PLOT = 0x300 };
-enum { EXIT_FAILED = 1, EXIT_INPUT = 3, EXIT_INFEASIBLE = 4, EXIT_FAILED_POINTS = 5 };
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_INPUT = 3,
+    EXIT_INFEASIBLE = 4,
+    EXIT_FAILED_POINTS = 5
+};
 
 static const struct argp_option option_list[] = {
     {"plot", KEY_PLOT, "KIND[:METRIC]", 0,
@@ -179,11 +185,26 @@ static int finish(const struct session *session)
     return outcome->ok == 0 ? EXIT_INFEASIBLE : 0;
 }
 
+static bool check_options(const struct session *session)
+{
+    const struct options *options = &session->options;
+    const bool has_base = session->path_base != NULL && session->plot_count == 0;
+    const bool has_metric = session->metric_count > 0 && options->is_json;
+    const bool is_good = options_refuse_own(options, has_base, "-o", "a study without plots",
+                                            "add --plot KIND, or leave it out");
+    return options_refuse_own(options, has_metric, "--metric", "--json",
+                              "the document has every metric") &&
+           is_good;
+}
+
 int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command)
 {
     struct session session;
     init(&session, cli);
-    options_parse(command->parser, argc, argv, &session);
+    argp_parse(command->parser, argc, argv, 0, NULL, &session);
+    if (!check_options(&session)) {
+        return EXIT_USAGE;
+    }
     if (!command->expand(&session)) {
         return EXIT_INPUT;
     }

@@ -340,6 +340,23 @@ static bool find_target(struct show *show, const char *kind)
                           show->options.cli->diag);
 }
 
+/* Nothing is simulated, and only a run is in the results file. */
+static bool check_options(const struct show *show)
+{
+    const struct options *options = &show->options;
+    const char *kind = show_kind_names[show->target.kind];
+    const bool is_part = show->target.kind < CATALOGUE_KIND_COUNT_;
+    bool is_good = options_refuse(options, GIVEN_FOLD, "show", "`stoker run` simulates");
+    if (show->target.kind != SHOW_RUN) {
+        is_good =
+            options_refuse(options, GIVEN_DB, kind, "it is for `stoker show run KEY`") && is_good;
+    }
+    if (is_part) {
+        is_good = options_refuse(options, GIVEN_SEED, kind, "it is for scenarios") && is_good;
+    }
+    return is_good;
+}
+
 int command_show(struct cli *cli, int argc, char **argv)
 {
     struct show show = {.nodes = 0};
@@ -359,6 +376,9 @@ int command_show(struct cli *cli, int argc, char **argv)
         return EXIT_USAGE;
     }
     const bool is_part = show.target.kind < CATALOGUE_KIND_COUNT_;
+    if (!check_options(&show)) {
+        return EXIT_USAGE;
+    }
     if (!(is_part ? load_part(&show) : load_scenario(&show))) {
         return EXIT_INPUT;
     }

@@ -335,3 +335,27 @@ END
     [ "$(grep -c asked "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 1 ]
     [ "$(grep -c open "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 0 ]
 }
+
+# Two files of one title and axis, with batches of 256 and 512: two lines with two points each, not
+# one of four that jumps to and fro.
+@test "two studies of one title are two lines, told apart by their files" {
+    write one <<< 'sweep: {batch.micro: [1, 2]}'
+    sed 's/^  global: 256$/  global: 512/' "$BATS_TEST_TMPDIR/one.yaml" > "$BATS_TEST_TMPDIR/two.yaml"
+    ! cmp -s "$BATS_TEST_TMPDIR/one.yaml" "$BATS_TEST_TMPDIR/two.yaml"
+    sweep "$BATS_TEST_TMPDIR/one.yaml" > /dev/null 2>&1
+    sweep "$BATS_TEST_TMPDIR/two.yaml" > /dev/null 2>&1
+    run "$STOKER" plot "$BATS_TEST_TMPDIR/one.yaml" "$BATS_TEST_TMPDIR/two.yaml" -x batch.micro \
+        --db "$db" -o "$BATS_TEST_TMPDIR/p"
+    [ "$status" -eq 0 ]
+    [ "$(cut -d, -f1 "$BATS_TEST_TMPDIR/p.csv" | grep -c '^0$')" -eq 2 ]
+    [ "$(cut -d, -f1 "$BATS_TEST_TMPDIR/p.csv" | grep -c '^1$')" -eq 2 ]
+    grep -q '"Llama 3 8B on 64 H100 (.*one.yaml)"' "$BATS_TEST_TMPDIR/p.csv"
+    grep -q '"Llama 3 8B on 64 H100 (.*two.yaml)"' "$BATS_TEST_TMPDIR/p.csv"
+    key=$("$STOKER" list studies --db "$db" --json | jq -r '.studies[0].key')
+    run "$STOKER" plot "$key" last --db "$db" -x batch.micro -o "$BATS_TEST_TMPDIR/p"
+    [ "$status" -eq 0 ]
+    grep -q "64 H100 ($key)\"" "$BATS_TEST_TMPDIR/p.csv"
+    run "$STOKER" plot "$key" "$BATS_TEST_TMPDIR/one.yaml" --db "$db" -o "$BATS_TEST_TMPDIR/p"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"are one study"* ]]
+}

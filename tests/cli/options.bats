@@ -1,0 +1,104 @@
+# No command ignores an option: what does not apply is wrong usage that says what would be right.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    export STOKER db=$BATS_FILE_TMPDIR/results.db study=$BATS_FILE_TMPDIR/study.yaml
+    cat scenarios/quickstart.yaml - > "$study" <<< 'sweep: {batch.micro: [1, 2], parallel.tp: [2, 4]}'
+    "$STOKER" sweep "$study" --db "$db" -q > /dev/null
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+# The option that does not apply | the rest of the command line, DB for the results file of a study,
+# STUDY for its file. The rest by itself is good.
+refused() {
+    cat << 'END'
+--set nonsense=1|plot last --db DB -o OUT
+--set batch.global=512|plot last --db DB -o OUT
+--seed 7|plot last --db DB -o OUT
+--fold off|plot last --db DB -o OUT
+--fold off|plot STUDY --db DB -o OUT
+--catalogue models|plot last --db DB -o OUT
+--json|plot last --db DB -o OUT
+--nodes 4|plot last --db DB -o OUT
+-y batch.micro|plot last --db DB -o OUT
+--metric days|plot last --kind causes --db DB -o OUT
+-x batch.micro|plot last --kind dollars --db DB -o OUT
+--set batch.micro=1|plot topology h100-3200 --nodes 4 -o OUT
+--seed 7|plot topology h100-3200 --nodes 4 -o OUT
+--kind lines|plot topology h100-3200 --nodes 4 -o OUT
+--db DB|plot topology h100-3200 --nodes 4 -o OUT
+--json|plot topology h100-3200 --nodes 4 -o OUT
+--nodes 4|plot pipeline scenarios/quickstart.yaml -o OUT
+--metric mfu|plot pipeline scenarios/quickstart.yaml -o OUT
+--db DB|plot pipeline scenarios/quickstart.yaml -o OUT
+--set gpus=8|list models
+--set batch.micro=1|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
+--fold off|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
+--db DB|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
+--fold off|show gpu h100-sxm5-80gb
+--seed 7|show gpu h100-sxm5-80gb
+--db DB|show gpu h100-sxm5-80gb
+--nodes 4|show gpu h100-sxm5-80gb
+--set gpus=8|show gpu h100-sxm5-80gb
+--db DB|show scenarios/quickstart.yaml
+--no-db|run scenarios/quickstart.yaml --db DB
+-o OUT|sweep STUDY --db DB
+-o OUT|compare STUDY --db DB
+--metric days|sweep STUDY --db DB --json
+--set gpus=8|merge DB --db OUT
+--catalogue .|merge DB --db OUT
+--db DB|explain scenarios/quickstart.yaml
+--set gpus=8|validate tests/published/blind.csv
+--db DB|validate tests/published/blind.csv
+--fold off|calibrate collectives tests/published/collectives.yaml
+--set gpus=8|import hf tests/unit/data/nothing.json
+END
+}
+
+line() {
+    local words=${1//DB/$db}
+    words=${words//STUDY/$study}
+    echo "${words//OUT/$BATS_TEST_TMPDIR/out}"
+}
+
+@test "an option that does not apply is wrong usage, and is named" {
+    while IFS='|' read -r option rest; do
+        # shellcheck disable=SC2046 # words
+        run "$STOKER" $(line "$rest") $(line "$option")
+        if [ "$status" -ne 2 ] || [[ "$output" != *"${option%% *}"* ]]; then
+            echo "status $status: stoker $rest $option"
+            echo "$output"
+            return 1
+        fi
+    done < <(refused)
+}
+
+# Else the test above would pass for a wrong reason. The slow ones run elsewhere.
+@test "without it the same command is good" {
+    while IFS='|' read -r _ rest; do
+        [[ "$rest" =~ ^(validate|calibrate|import) ]] && continue
+        # shellcheck disable=SC2046 # words
+        run "$STOKER" $(line "$rest")
+        if [ "$status" -ne 0 ]; then
+            echo "status $status: stoker $rest"
+            echo "$output"
+            return 1
+        fi
+        rm -f "$BATS_TEST_TMPDIR"/out*
+    done < <(refused | sort -u -t '|' -k 2)
+}
+
+@test "--set and --seed find the study of a file, and of no other" {
+    "$STOKER" sweep "$study" --db "$db" -q --set batch.global=512 > /dev/null
+    run "$STOKER" plot "$study" --set batch.global=512 --db "$db" -o "$BATS_TEST_TMPDIR/out"
+    [ "$status" -eq 0 ]
+    run "$STOKER" plot "$study" --set batch.global=1024 --db "$db" -o "$BATS_TEST_TMPDIR/out"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"holds no study"* ]]
+}
