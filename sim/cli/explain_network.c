@@ -26,14 +26,17 @@ static void print_rules(const struct explanation *explanation, FILE *out)
         cluster->nic_latency_s * 1e6);
     fprintf(out, "  choice    the algorithm and protocol of least time on an idle fabric, unless "
                  "`collectives` says so\n");
-    fprintf(out, "  scale-up  %s x %g = %s a GPU, each way\n",
+    const struct software *software = &explanation->scenario->software;
+    fprintf(out, "  scale-up  %s x %g x %g for a step = %s a GPU, each way\n",
             number_quantity(arena, cluster->scale_up_bytes_per_s, DIM_BYTES_PER_S),
-            cluster->scale_up_efficiency,
+            cluster->scale_up_efficiency, software->nvlink_bandwidth,
             number_quantity(arena, (double)fabric->capacity[LINK_SCALE_UP_OUT], DIM_BYTES_PER_S));
     fprintf(out,
-            "  NIC       %s x %g x %" PRId64 " NICs / %u ports of a node = %s a port, each way\n",
+            "  NIC       %s x %g x %g for a step x %" PRId64
+            " NICs / %u ports of a node = %s a port, each way\n",
             number_quantity(arena, cluster->nic_bytes_per_s, DIM_BYTES_PER_S),
-            cluster->nic_efficiency, cluster->nics_per_node, fabric->ports_per_node,
+            cluster->nic_efficiency, software->network_bandwidth, cluster->nics_per_node,
+            fabric->ports_per_node,
             number_quantity(arena, (double)fabric->capacity[LINK_NIC_OUT], DIM_BYTES_PER_S));
     fprintf(out, "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
             fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],

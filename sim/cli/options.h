@@ -79,8 +79,9 @@ struct options_rule {
 /* argp_parse into a command's input; --help and wrong usage end the program there. */
 void options_parse(const struct argp *parser, int argc, char **argv, void *input);
 
-/* No option is ignored in silence: wrong usage for each of `useless` (bits of enum option_given) that
- * was given, which has no meaning for `what` ("a stored study"), with the remedy. False if any was. */
+/* No option is ignored in silence: wrong usage for each of `useless` (bits of enum option_given)
+ * that was given, which has no meaning for `what` ("a stored study"), with the remedy. False if any
+ * was. */
 MUST_USE bool options_refuse(const struct options *options, uint32_t useless, const char *what,
                              const char *remedy);
 

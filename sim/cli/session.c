@@ -201,7 +201,7 @@ int session_main(struct cli *cli, int argc, char **argv, const struct session_co
 {
     struct session session;
     init(&session, cli);
-    argp_parse(command->parser, argc, argv, 0, NULL, &session);
+    options_parse(command->parser, argc, argv, &session);
     if (!check_options(&session)) {
         return EXIT_USAGE;
     }

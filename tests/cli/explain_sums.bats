@@ -1,0 +1,55 @@
+# Every printed sum of `stoker explain` is worked out anew, and its values are those that are predicted.
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    export STOKER
+}
+
+sums() {
+    tests/support/explain-sums "$@"
+}
+
+# At the time of writing 584 sums and 750 values of 34 scenarios. Fewer by much would mean that the
+# text changed its shape and that little is checked.
+@test "all sums of all scenarios hold, and their values are those of run" {
+    run sums "$STOKER" scenarios/*.yaml
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ([0-9]+)\ sums\ hold,\ 0\ do\ not\;\ ([0-9]+)\ values\ agree,\ 0\ do\ not$ ]]
+    [ "${BASH_REMATCH[1]}" -ge 500 ]
+    [ "${BASH_REMATCH[2]}" -ge 600 ]
+}
+
+# What a formula would print that was retyped wrongly: sed on the text stands for it. Of each, the
+# first figure is of quickstart.
+@test "one wrong figure in a formula is noticed" {
+    local count=0
+    while read -r wrong; do
+        cat > "$BATS_TEST_TMPDIR/stoker" << END
+#!/bin/sh
+if [ "\$1" = explain ]; then "$STOKER" "\$@" | sed -E '$wrong'; else exec "$STOKER" "\$@"; fi
+END
+        chmod +x "$BATS_TEST_TMPDIR/stoker"
+        run sums "$BATS_TEST_TMPDIR/stoker" scenarios/quickstart.yaml
+        if [ "$status" -ne 1 ]; then
+            echo "not noticed: $wrong"
+            echo "$output"
+            return 1
+        fi
+        count=$((count + 1))
+    done << 'END'
+s/^(  matrices of a layer .*)3 x /\14 x /
+s/^(  layers  .*)32 x /\131 x /
+s/^(  forward . backward .*)3 x /\12 x /
+s/^(  attention, full mask .*)4 x /\12 x /
+s/^(  D, tokens per step .*) x 8,192/\1 x 8,191/
+s/^(  GPU-hours .*) 24 h/\1 25 h/
+s/^(  weights  .*) 2 B/\1 4 B/
+s/^(  energy  .*) 24 h/\1 23 h/
+s/^(  MFU  .*= )([0-9])/\11\2/
+s/^(  wall-clock .*= )2/\13/
+s/^(  scale-up  .*) x 1 for/\1 x 0.9 for/
+END
+    [ "$count" -eq 11 ]
+}
