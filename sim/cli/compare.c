@@ -21,7 +21,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp parser = {
     .parser = parse,
     .args_doc = "FILE FILE...\nFILE_WITH_VARIANTS",
-    .doc = "Puts several scenarios side by side, then each against the first: how much faster, "
+    .doc = "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
+           "points), "
+           "then each against the first: how much faster, "
            "which cause changed most, what it costs."
            "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
            "Exit status 4: none of them fits; 5: some failed.",

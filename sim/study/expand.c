@@ -454,35 +454,67 @@ static bool check_input(struct arena *arena, const struct study_point *point,
                             diag) != NULL;
 }
 
-bool study_expand(struct arena *arena, const struct doc_node *document,
-                  const struct study_base *base, struct study *study, struct diag *diag)
+/* The points that a document's sweep: and variants: ask for. */
+static bool expand_points(struct arena *arena, const struct doc_node *document,
+                          const struct study_base *base, struct study *study, struct diag *diag)
 {
     struct expansion expansion = {.arena = arena, .base = base, .document = document, .diag = diag};
     const struct doc_node *variants = doc_find(document, "variants");
     const struct doc_node *sweep = doc_find(document, "sweep");
     bool is_good = variants == NULL || read_variants(&expansion, variants);
     is_good = (sweep == NULL || read_sweep(&expansion, sweep)) && is_good;
-    if (!is_good || !fill_points(&expansion, document, study)) {
+    return is_good && fill_points(&expansion, document, study);
+}
+
+bool study_expand(struct arena *arena, const struct doc_node *document,
+                  const struct study_base *base, struct study *study, struct diag *diag)
+{
+    if (!expand_points(arena, document, base, study, diag)) {
         return false;
     }
     study->title = title_of(document);
-    study->kind = variants != NULL ? "variants" : "sweep";
+    study->kind = doc_find(document, "variants") != NULL ? "variants" : "sweep";
     const enum reading reading = seal(study, base, diag);
     return reading == READING_GOOD ||
            (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }
 
-/* A title that an earlier point has already is told apart by its file. */
-static const char *label_of(struct arena *arena, const struct study *study, uint32_t number,
-                            const struct doc_node *document)
+/* A title that an earlier document has already is told apart by its file. */
+static const char *label_of(struct arena *arena, const struct doc_node *const *documents,
+                            uint32_t number)
 {
+    const struct doc_node *document = documents[number];
     const char *title = title_of(document);
     for (uint32_t i = 0; i < number; i++) {
-        if (strcmp(study->points[i].label, title) == 0 && document->place.file != NULL) {
+        if (strcmp(title_of(documents[i]), title) == 0 && document->place.file != NULL) {
             return arena_printf(arena, "%s (%s)", title, document->place.file);
         }
     }
     return title;
+}
+
+/* One document of several: its point, which must be readable, or those of its own study, named by
+ * the document. */
+static bool expand_one(struct arena *arena, const struct doc_node *document, const char *label,
+                       const struct study_base *base, struct study *part, struct diag *diag)
+{
+    if (study_is_asked(document)) {
+        if (!expand_points(arena, document, base, part, diag)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < part->count; i++) {
+            part->points[i].label = arena_printf(arena, "%s: %s", label, part->points[i].label);
+        }
+        return true;
+    }
+    part->count = 1;
+    part->points = arena_alloc(arena, sizeof *part->points);
+    struct study_point *point = &part->points[0];
+    point->document = document;
+    point->label = label;
+    point->sets = arena_array(arena, base->set_count, sizeof *point->sets);
+    add_sets(point, base->sets, base->set_count);
+    return check_input(arena, point, base, diag);
 }
 
 bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,
@@ -492,19 +524,31 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
     sim_assert(count > 0);
     study->kind = "compare";
     study->title = title_of(documents[0]);
-    study->count = count;
-    study->points = arena_array(arena, count, sizeof *study->points);
+    study->count = 0;
+    struct study *parts = arena_array(arena, count, sizeof *parts);
     bool is_good = true;
     for (uint32_t i = 0; i < count; i++) {
-        struct study_point *point = &study->points[i];
-        point->document = documents[i];
-        point->label = label_of(arena, study, i, documents[i]);
-        point->sets = arena_array(arena, base->set_count, sizeof *point->sets);
-        add_sets(point, base->sets, base->set_count);
+        is_good =
+            expand_one(arena, documents[i], label_of(arena, documents, i), base, &parts[i], diag) &&
+            is_good;
         if (i > 0) {
             study->title = arena_printf(arena, "%s | %s", study->title, title_of(documents[i]));
         }
-        is_good = check_input(arena, point, base, diag) && is_good;
     }
-    return is_good && seal(study, base, diag) == READING_GOOD;
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        if (parts[i].count > STUDY_POINTS_MAX - study->count) {
+            return diag_add(diag, DIAG_INPUT, &documents[i]->place,
+                            "together the files have more than %d points", STUDY_POINTS_MAX);
+        }
+        study->count += parts[i].count;
+    }
+    study->points = arena_array(arena, study->count + 1u, sizeof *study->points);
+    uint32_t filled = 0;
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        memcpy(&study->points[filled], parts[i].points, parts[i].count * sizeof *study->points);
+        filled += parts[i].count;
+    }
+    const enum reading reading = is_good ? seal(study, base, diag) : READING_FAILED;
+    return reading == READING_GOOD ||
+           (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }

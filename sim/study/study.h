@@ -5,7 +5,7 @@
  *     axis fastest:      sweep: {cluster.nics.bandwidth: [50 Gbps, 100 Gbps], batch.micro: [1, 2]}
  *   - a scenario's `variants:` list:   variants: [{name: "H100", set: {cluster: h100-3200}}, ...]
  *     (both keys together: every variant with every sweep point)
- *   - several scenario files to compare.
+ *   - several scenario files to compare, each with the points of its own sweep: and variants:
  *
  * Paths may be dotted (parallel.pp: 16) or nested (parallel: {pp: 16}); a value is a
  * scalar or a whole list. Variants are an axis named "variant". What the command
@@ -69,7 +69,8 @@ bool study_is_asked(const struct doc_node *document);
 MUST_USE bool study_expand(struct arena *arena, const struct doc_node *document,
                            const struct study_base *base, struct study *study, struct diag *diag);
 
-/* One point per document, labelled by its title. An input error in any of them ends it. */
+/* One point per document, labelled by its title; of one with sweep: or variants:, each of its
+ * points, labelled "title: point". An input error in any document ends it. */
 MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,
                                  uint32_t count, const struct study_base *base, struct study *study,
                                  struct diag *diag);

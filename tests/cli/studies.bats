@@ -359,3 +359,27 @@ END
     [ "$status" -eq 2 ]
     [[ "$output" == *"are one study"* ]]
 }
+
+# A plain scenario, one with two variants and one with a sweep of three: 1 + 2 + 3 points.
+@test "files that are compared keep their sweeps and variants" {
+    cp scenarios/quickstart.yaml "$BATS_TEST_TMPDIR/plain.yaml"
+    write variants <<< 'variants: [{name: thin, set: {parallel.tp: 4}}, {name: wide, set: {parallel.tp: 8}}]'
+    write swept <<< 'sweep: {batch.global: [256, 512, 1024]}'
+    run --separate-stderr "$STOKER" compare "$BATS_TEST_TMPDIR/plain.yaml" \
+        "$BATS_TEST_TMPDIR/variants.yaml" "$BATS_TEST_TMPDIR/swept.yaml" --db "$db" --json
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"6 points: 6 ok"* ]]
+    [ "$(jq -r '.points[].label' <<< "$output" | sed "s|$BATS_TEST_TMPDIR/||")" = \
+"Llama 3 8B on 64 H100
+Llama 3 8B on 64 H100 (variants.yaml): thin
+Llama 3 8B on 64 H100 (variants.yaml): wide
+Llama 3 8B on 64 H100 (swept.yaml): global 256
+Llama 3 8B on 64 H100 (swept.yaml): global 512
+Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
+    # A point is what run predicts with the same --set.
+    for point in 2:parallel.tp=8 5:batch.global=1024; do
+        [ "$(jq ".points[${point%%:*}].step_time_s" <<< "$output")" = \
+            "$("$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set "${point#*:}" |
+                jq .step_time_s)" ]
+    done
+}
