@@ -106,10 +106,14 @@ static void print_rules(const struct explanation *explanation, FILE *out)
             gpu->memory_kernel_efficiency, number_quantity(arena, bandwidth, DIM_BYTES_PER_S));
     print_derates(&scenario->software, out);
     fprintf(out,
-            "  gaps      %g us before each kernel; the host needs %g us a kernel, and what that is "
-            "longer\n            than a segment's kernels and gaps is gap, too%s\n\n",
-            gpu->launch_s * 1e6, scenario->software.host_per_kernel_s * 1e6,
-            scenario->software.has_graphs ? " (but in layers: CUDA graphs)" : "");
+            "  gaps      %g us before each kernel%s\n"
+            "  host      %g us a kernel%s, up to %" PRId64 " launches ahead; the GPU waits for a "
+            "launch when\n            kernels are too short for too long\n\n",
+            gpu->launch_s * 1e6,
+            scenario->software.is_blocking ? ", and the host's time: it waits for each" : "",
+            scenario->software.host_per_kernel_s * 1e6,
+            scenario->software.has_graphs ? " (but in layers: CUDA graphs)" : "",
+            scenario->software.host_queue);
 }
 
 static void print_example(const struct explanation *explanation, FILE *out)
@@ -310,7 +314,8 @@ static void add_optimizer(const struct explanation *explanation, struct sums *su
 
 static void add_launch(const struct explanation *explanation, struct sums *sums)
 {
-    sums_add(sums, "launch", "the gaps, likewise, + %g ms host a step",
+    sums_add(sums, "launch", "the gaps, likewise, + %.3f ms waits for launches + %g ms host a step",
+             explain_time_step(explanation).host_wait_s * 1e3,
              explanation->scenario->software.host_per_step_s * 1e3);
 }
 
@@ -477,6 +482,7 @@ static void put_constants(struct json *json, const struct scenario *scenario)
     json_number(json, "launch_s", gpu->launch_s);
     json_number(json, "host_per_kernel_s", scenario->software.host_per_kernel_s);
     json_number(json, "host_per_step_s", scenario->software.host_per_step_s);
+    json_integer(json, "host_queue", scenario->software.host_queue);
     json_object_close(json);
 }
 
@@ -494,5 +500,6 @@ void explain_layer_json(const struct explanation *explanation, struct json *json
     json_number(json, "recompute", step.recompute_s);
     json_number(json, "optimizer", step.optimizer_s);
     json_number(json, "launch", step.launch_s);
+    json_number(json, "host_wait", step.host_wait_s);
     json_object_close(json);
 }

@@ -239,7 +239,7 @@ const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forwar
 /* Nanoseconds of all stages together. */
 static struct work optimizer_work(const struct scenario *scenario)
 {
-    struct work all = {0, 0};
+    struct work all = {.busy_ns = 0};
     for (uint32_t stage = 0; stage < scenario->parallel.pp; stage++) {
         const struct work norm = program_norm_work(scenario, stage);
         const struct work update =
@@ -305,6 +305,17 @@ static struct work ends_work(const struct explanation *explanation)
     return all;
 }
 
+/* What a GPU waits for launches in a step, mean of all stages, as its programs have it. */
+static double host_wait_s(const struct step_system *system)
+{
+    const struct system_job *job = &system->jobs[0];
+    int64_t sum_ns = 0;
+    for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
+        sum_ns += job->host_wait_ns[stage];
+    }
+    return sim_time_to_s(sum_ns) / (double)job->mesh.pp;
+}
+
 /* What FSDP's own copies add to a step: the step without them is simulated, too. */
 static void time_copies(const struct explanation *explanation, struct timed_step *timed)
 {
@@ -321,7 +332,9 @@ static void time_copies(const struct explanation *explanation, struct timed_step
     const int64_t *booked = explanation->result->step.gpu_ns;
     timed->copies_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]);
     timed->compute_s += timed->copies_s;
-    timed->launch_s += explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]);
+    timed->launch_s += explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]) -
+                       timed->host_wait_s +
+                       host_wait_s(step_system_of(explanation->arena, &without));
 }
 
 struct timed_step explain_time_step(const struct explanation *explanation)
@@ -343,7 +356,9 @@ struct timed_step explain_time_step(const struct explanation *explanation)
         .optimizer_s = (double)optimizer.busy_ns / stages_ns,
         .launch_s = (double)(microbatches * gap_ns + optimizer.launch_ns) / stages_ns +
                     scenario->software.host_per_step_s,
+        .host_wait_s = host_wait_s(explanation->system),
     };
+    timed.launch_s += timed.host_wait_s;
     time_copies(explanation, &timed);
     return timed;
 }

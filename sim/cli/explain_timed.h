@@ -34,7 +34,7 @@ struct timed_segment {
     const char *title; /* static text */
     uint32_t count;
     struct timed_kernel kernels[SEGMENT_KERNELS_MAX];
-    struct work work; /* with what a slow host adds */
+    struct work work;
     double flop;
     double bytes;
 };
@@ -60,6 +60,7 @@ const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forwar
  * beside what the simulation booked. They are equal unless a GPU is slow. */
 struct timed_step {
     double compute_s, recompute_s, optimizer_s, launch_s;
+    double host_wait_s; /* of launch_s: for launches, where the host falls behind */
     double copies_s; /* of compute_s: FSDP's own, the difference that they make to the simulation */
 };
 struct timed_step explain_time_step(const struct explanation *explanation);

@@ -268,6 +268,8 @@ static const struct row rows[] = {
     {QUANTITY("software.host.per_step", software.host_per_step_s, DIM_SECONDS)},
     {BOOL("software.host.graphs", software.has_graphs)},
     {QUANTITY("software.host.update", software.host_update_bytes_per_s, DIM_BYTES_PER_S)},
+    {COUNT("software.launch_queue.launches", software.host_queue)},
+    {BOOL("software.launch_queue.waits_for_p2p", software.waits_for_p2p)},
     {QUANTITY("software.gemm.derate", software.gemm_derate, DIM_FRACTION)},
     {QUANTITY("software.memory_kernels.derate", software.memory_derate, DIM_FRACTION)},
     {QUANTITY("software.attention_kernels.derate", software.attention_derate, DIM_FRACTION)},

@@ -23,6 +23,8 @@ static const struct software software_defaults = {
     .bucket_bytes = 160e6, /* 40 M fp32 gradients, Megatron-LM's default; an assumption */
     .tp_pieces = 1,
     .fsdp_prefetch = 1,
+    .host_queue = 1000,              /* CUDA's, of a stream, as measured by
+                         * forums.developer.nvidia.com/t/68937, December 2018 */
     .host_update_bytes_per_s = 25e9, /* half of a GPU's share of memory bandwidth in a node of
                                       * two CPUs with eight DDR4-3200 channels; an assumption */
     .gemm_derate = 1.0,
@@ -260,6 +262,7 @@ static void read_experts(struct doc_map *map, struct software *software,
 
 /* The benchmark of a GPU may be of an older build of the same kernel. */
 #define ATTENTION_DERATE_MAX 2.0
+#define HOST_QUEUE_MAX 65536
 
 static void read_derate(struct doc_map *map, const char *key, double max, double *derate,
                         struct assumptions *assumptions)
@@ -268,6 +271,21 @@ static void read_derate(struct doc_map *map, const char *key, double max, double
     section_open(&section, map, key, "software", assumptions);
     doc_get_quantity(&section, "derate", DIM_FRACTION, 0.001, max, derate);
     section_close(&section, map);
+}
+
+static void read_queue(struct doc_map *map, struct software *software,
+                       struct assumptions *assumptions)
+{
+    struct doc_map queue;
+    section_open(&queue, map, "launch_queue", "software", assumptions);
+    doc_get_bool(&queue, "waits_for_p2p", &software->waits_for_p2p);
+    if (doc_take(&queue, "launches") == NULL && software->host_per_kernel_s > 0.0) {
+        assumptions_add(assumptions, &(struct assumption){.name = "software.launch_queue.launches",
+                                                          .value = "1000",
+                                                          .reason = DEFAULT_REASON});
+    }
+    doc_get_count(&queue, "launches", 1, HOST_QUEUE_MAX, &software->host_queue);
+    section_close(&queue, map);
 }
 
 static void read_costs(struct doc_map *map, struct software *software,
@@ -288,6 +306,7 @@ static void read_costs(struct doc_map *map, struct software *software,
                      &software->host_update_bytes_per_s);
     section_close(&section, map);
 
+    read_queue(map, software, assumptions);
     read_derate(map, "gemm", 1.0, &software->gemm_derate, assumptions);
     read_derate(map, "memory_kernels", 1.0, &software->memory_derate, assumptions);
     read_derate(map, "attention_kernels", ATTENTION_DERATE_MAX, &software->attention_derate,

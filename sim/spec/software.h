@@ -68,7 +68,8 @@
  *                                        # cross-entropy on 16-bit logits in two reads
  *                                        # and a write, which leave the gradient in their place
  *     host: {per_kernel: 6 us, per_step: 20 ms, graphs: false, blocking: false, ...}
- *                                        # CPU time to launch a kernel; a short kernel waits
+ *                                        # CPU time to launch a kernel; short kernels wait when
+ *                                        # the host's lead is used up
  *                                        # (blocking: every kernel does, as the host waits for the
  *                                        # one before: CUDA_LAUNCH_BLOCKING=1)
  *                                        # (graphs: kernels of layers are launched as CUDA graphs
@@ -76,6 +77,9 @@
  *                                        # and update: 25 GB/s, at which the CPU updates a
  *                                        # GPU's share of an offloaded optimizer, in bytes of
  *                                        # states read and written
+ *     launch_queue: {launches: 1000, waits_for_p2p: true, source: ...}   # how far it may be ahead;
+ *                                        # and that after sends and receives between stages it
+ *                                        # waits until the GPU is idle
  *     fp8:                               # training in fp8, mxfp8 or nvfp4: the products of
  *                                        # linear layers; attention, router and logits stay 16-bit
  *       gemms: {forward: true, dgrad: true, wgrad: true}   # which of them (default: all)
@@ -244,8 +248,10 @@ struct software {
     uint32_t rotary; /* enum rotary_kind */
     bool fuses_experts;
     double host_per_kernel_s;
-    bool is_blocking; /* the host waits for each kernel */
-    bool has_graphs;  /* host_per_kernel does not count inside layers */
+    bool is_blocking;   /* the host waits for each kernel */
+    bool has_graphs;    /* host_per_kernel does not count inside layers */
+    int64_t host_queue; /* launches that may be pending */
+    bool waits_for_p2p; /* the host, for the GPU, unless an interleaved schedule overlaps them */
     double host_per_step_s;
     double host_update_bytes_per_s; /* of a GPU's share of optimizer states on the host */
     double gemm_derate;             /* 0..1 */

@@ -58,7 +58,8 @@ static void run_schedule(struct builder *builder, const struct schedule_order *o
 
 static void begin_step(struct builder *builder)
 {
-    const struct work host = {sim_time_from_s(builder->scenario->software.host_per_step_s), 0};
+    const struct work host = {.busy_ns =
+                                  sim_time_from_s(builder->scenario->software.host_per_step_s)};
     if (shards_gather_ahead(builder)) {
         shards_begin(builder);
     }
@@ -104,7 +105,7 @@ double program_owned_parameters(const struct scenario *scenario, uint32_t stage)
 struct work program_norm_work(const struct scenario *scenario, uint32_t stage)
 {
     if (!scenario->optimizer.clips) {
-        return (struct work){0, 0};
+        return (struct work){.busy_ns = 0};
     }
     return timing_memory_pass(scenario,
                               program_owned_parameters(scenario, stage) *
@@ -207,6 +208,7 @@ struct engine_program program_build(const struct program_context *context, uint3
         .combine_bytes = software_combine_bytes(software, precision),
     };
     builder.next.cause = CAUSE_COMPUTE;
+    launch_queue_init(&builder.launches, context->arena, software->host_queue);
     chunks_init(&builder, &order);
     messages_init(&builder);
     offload_init(&builder);
@@ -220,6 +222,9 @@ struct engine_program program_build(const struct program_context *context, uint3
     end_background(&builder);
     builder_flush(&builder);
     note_actions(&builder, &order);
+    if (context->host_wait_ns != NULL) {
+        context->host_wait_ns[stage] = builder.host_wait_ns;
+    }
     struct engine_program program = {.step_tasks = 0};
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         program.tasks[s] = builder.lists[s].tasks;

@@ -29,6 +29,9 @@
  *    the step ends no sooner;
  *  - then gradient norm (everybody), optimizer, and the gather of sharded parameters,
  *    which the next step's first forward waits for layer by layer if it overlaps;
+ *  - a kernel waits for its launch: the host is ahead by what train/launch_queue says, from the
+ *    step's beginning on; where it waits for the GPU (software.launch_queue, the router of
+ *    experts), it begins anew;
  *  - activations that are kept on the host go out after their layer's forward and come back
  *    one layer ahead of its backward; the host's share of the optimizer gets its gradients
  *    after the norm, and parameters come back when it is done.
@@ -82,6 +85,8 @@ struct program_context {
     /* [pp], filled by program_build; compute tasks then end with their action, which changes
      * their number and nothing else. NULL: not wanted. */
     struct program_actions *actions;
+    int64_t *host_wait_ns; /* [pp], filled by program_build: what a GPU waits for launches in a
+                            * step. NULL: not wanted */
 };
 
 /* The program of pipeline stage `stage`. */

@@ -50,11 +50,17 @@ void builder_flush(struct builder *builder)
 
 void builder_work(struct builder *builder, enum cause cause, struct work work)
 {
-    if (work.busy_ns + work.launch_ns == 0) {
-        return;
-    }
     if (lanes_record(builder)) {
         lanes_work(builder, cause, work);
+        return;
+    }
+    const int64_t wait_ns = launch_queue_wait(&builder->launches, &work.burst);
+    builder->host_wait_ns += wait_ns;
+    work.launch_ns += wait_ns;
+    if (work.drains) {
+        launch_queue_drain(&builder->launches);
+    }
+    if (work.busy_ns + work.launch_ns == 0) {
         return;
     }
     if (builder->has_work && builder->next.cause != cause) {
@@ -86,8 +92,10 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
     const int64_t i = part.number;
     const int64_t n = part.count;
     builder_work(builder, cause,
-                 (struct work){whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
-                               whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n});
+                 (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
+                               .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
+                               .burst = launch_burst_part(&whole.burst, i, n),
+                               .drains = whole.drains && i + 1 == n});
 }
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)

@@ -58,6 +58,8 @@ struct builder {
     struct task_list lists[STREAM_COUNT_];
     struct task next; /* the compute task being filled: cause, work, waits */
     bool has_work;
+    struct launch_queue launches;   /* the host's, as of the last work emitted */
+    int64_t host_wait_ns;           /* of all launches until then */
     uint32_t needed[STREAM_COUNT_]; /* what compute has waited for already */
     struct shards shards[SHARD_COUNT_];
     struct chunk_state *chunks;  /* [virtual_stages] */
@@ -80,6 +82,7 @@ uint32_t builder_emitted(const struct builder *builder, enum stream stream);
 /* Writes the compute task being filled, if there is anything in it. */
 void builder_flush(struct builder *builder);
 
+/* With what the GPU waits for its launches. */
 void builder_work(struct builder *builder, enum cause cause, struct work work);
 /* `kind` of layer; of segments outside layers: any. */
 void builder_segment(struct builder *builder, enum cause cause, uint32_t kind,

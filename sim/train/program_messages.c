@@ -137,6 +137,18 @@ void messages_init(struct builder *builder)
 
 /* ---- in an action ------------------------------------------------------------------------ */
 
+/* Megatron-LM waits for the GPU after a batch of sends and receives (p2p_communication.py,
+ * batch_p2p_sync); only the interleaved schedule can overlap them. */
+static void synchronise(struct builder *builder)
+{
+    const struct scenario *scenario = builder->scenario;
+    const bool overlaps =
+        scenario->software.overlaps_p2p && scenario->parallel.schedule == SCHEDULE_INTERLEAVED;
+    if (scenario->software.waits_for_p2p && !overlaps) {
+        launch_queue_drain(&builder->launches);
+    }
+}
+
 /* Tensor-parallel ranks each receive a share; without sequence parallelism they
  * gather the whole over NVLink. */
 void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
@@ -146,6 +158,7 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
         return; /* the chunk before is on this stage */
     }
     builder_need_at(builder, (enum stream)message->stream, message->number);
+    synchronise(builder);
     if (!builder->scenario->parallel.is_sequence_parallel) {
         const struct schedule_place place = {builder->stage, chunk};
         struct schedule_place from = {0, 0};
@@ -174,4 +187,5 @@ void messages_send(struct builder *builder, uint32_t chunk, bool is_forward)
     if (!builder->scenario->software.overlaps_p2p) {
         builder_need(builder, stream);
     }
+    synchronise(builder);
 }

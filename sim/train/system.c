@@ -388,6 +388,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
     const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
     struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
     timing_init(scenario, timing);
+    job->host_wait_ns = arena_array(builder->arena, job->mesh.pp, sizeof *job->host_wait_ns);
     const struct program_context context = {
         .arena = builder->arena,
         .scenario = scenario,
@@ -411,6 +412,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .flush_bytes_per_rank = options->flush_bytes / ranks,
         .reads_over_fabric = reads_over_fabric(scenario),
         .actions = options->actions,
+        .host_wait_ns = job->host_wait_ns,
     };
     for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
         const struct engine_program once = program_build(&context, stage);

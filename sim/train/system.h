@@ -38,6 +38,7 @@ struct system_job {
     struct fabric_route pair;                     /* first boundary between stages, forward */
     bool has_pair;
     struct transfer_patterns patterns[STREAM_COUNT_];
+    int64_t *host_wait_ns; /* [mesh.pp], for launches, in a step (train/launch_queue) */
 };
 
 struct step_system {

@@ -108,26 +108,44 @@ static int64_t launches_beside(const struct software *software, enum segment_kin
     return routes ? software->expert_launches : 0;
 }
 
-/* Host and GPU from a segment's beginning: how long each has been at work. The host is one launch
- * ahead then, and a kernel begins when the one before it ends and it has been launched. */
-struct queue {
-    int64_t host_ns, gpu_ns;
-};
-
-static int64_t max_ns(int64_t a, int64_t b)
+/* The host waits for the GPU in front of the experts: dropless, it reads how many tokens each has.
+ * With a capacity, or in a graph, all sizes are known. */
+static bool reads_the_routers_choice(const struct scenario *scenario, enum segment_kind kind)
 {
-    return a > b ? a : b;
+    return kind == SEGMENT_ROUTER && !scenario->software.has_graphs &&
+           scenario->routing.capacity_factor <= 0.0;
 }
 
-/* So many kernels of together `work_ns`, for which the host takes `host_ns`. Each may be the last
- * for which the GPU waits; as they are equally long that is the first or the last. */
-static void queue_kernels(struct queue *queue, int64_t launches, int64_t work_ns, int64_t host_ns)
+/* Kernels of a segment, as they are launched. */
+struct launcher {
+    int64_t per_kernel_ns, per_tensor_ns;
+    struct work *work;
+};
+
+static void launch_kernels(const struct launcher *launcher, int64_t launches, int64_t busy_ns,
+                           int64_t gaps_ns, int64_t tensors)
 {
-    const int64_t before_last = host_ns - host_ns / launches;
-    const int64_t from_first = max_ns(queue->gpu_ns, queue->host_ns) + work_ns;
-    const int64_t from_last = queue->host_ns + before_last + work_ns / launches;
-    queue->gpu_ns = max_ns(from_first, from_last);
-    queue->host_ns += host_ns;
+    struct work *work = launcher->work;
+    work->busy_ns += busy_ns;
+    work->launch_ns += gaps_ns;
+    launch_burst_add(&work->burst, launches, busy_ns + gaps_ns,
+                     launches * launcher->per_kernel_ns + tensors * launcher->per_tensor_ns);
+}
+
+static void launch_all(const struct scenario *scenario, enum segment_kind kind,
+                       const struct segment *segment, const struct launcher *launcher)
+{
+    for (uint32_t i = 0; i < segment->count; i++) {
+        const struct kernel *kernel = &segment->kernels[i];
+        const struct kernel_time time = timing_kernel(scenario, kernel);
+        launch_kernels(launcher, kernel->launches > 0 ? kernel->launches : 1,
+                       sim_time_from_s(time.busy_s), sim_time_from_s(time.launch_s),
+                       kernel->tensors);
+    }
+    const int64_t beside = launches_beside(&scenario->software, kind);
+    if (beside > 0) {
+        launch_kernels(launcher, beside, 0, beside * sim_time_from_s(scenario->gpu.launch_s), 0);
+    }
 }
 
 struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
@@ -135,35 +153,27 @@ struct work timing_segment(const struct scenario *scenario, enum segment_kind ki
 {
     const struct software *software = &scenario->software;
     const bool is_in_graph = software->has_graphs && is_in_layer(kind);
-    const int64_t per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s);
-    const int64_t per_tensor_ns = is_in_graph ? 0 : sim_time_from_s(software->expert_tensor_s);
-    struct work work = {0, 0};
-    struct queue queue = {0, 0};
-    for (uint32_t i = 0; i < segment->count; i++) {
-        const struct kernel *kernel = &segment->kernels[i];
-        const struct kernel_time time = timing_kernel(scenario, kernel);
-        const int64_t busy_ns = sim_time_from_s(time.busy_s);
-        const int64_t launch_ns = sim_time_from_s(time.launch_s);
-        const int64_t launches = kernel->launches > 0 ? kernel->launches : 1;
-        work.busy_ns += busy_ns;
-        work.launch_ns += launch_ns;
-        queue_kernels(&queue, launches, busy_ns + launch_ns,
-                      launches * per_kernel_ns + kernel->tensors * per_tensor_ns);
+    struct work work = {.busy_ns = 0};
+    const struct launcher launcher = {
+        .per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s),
+        .per_tensor_ns = is_in_graph ? 0 : sim_time_from_s(software->expert_tensor_s),
+        .work = &work,
+    };
+    if (segment->count == 0) {
+        return work;
     }
-    const int64_t beside = segment->count > 0 ? launches_beside(software, kind) : 0;
-    if (beside > 0) {
-        const int64_t gaps_ns = beside * sim_time_from_s(scenario->gpu.launch_s);
-        work.launch_ns += gaps_ns;
-        queue_kernels(&queue, beside, gaps_ns, beside * per_kernel_ns);
+    launch_all(scenario, kind, segment, &launcher);
+    if (is_in_graph) {
+        work.burst.launches = 1;
     }
     if (software->is_blocking) {
-        work.launch_ns += queue.host_ns;
-    } else {
-        work.launch_ns = max_ns(queue.gpu_ns, queue.host_ns) - work.busy_ns;
+        work.launch_ns += work.burst.host_ns;
+        work.burst = (struct launch_burst){0};
     }
-    if (kind == SEGMENT_ROUTER && segment->count > 0) {
+    if (kind == SEGMENT_ROUTER) {
         work.launch_ns += sim_time_from_s(software->expert_synchronisation_s);
     }
+    work.drains = reads_the_routers_choice(scenario, kind);
     return work;
 }
 

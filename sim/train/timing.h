@@ -4,12 +4,11 @@
  * Each kernel is rounded to nanoseconds before summing, so merging segments
  * into one task changes nothing.
  *
- * The host launches kernels ahead of the GPU and needs software.host.per_kernel for each. A
- * kernel begins when the one before it has ended and it has been launched: what the GPU waits for
- * is launch time, too. A run of short kernels waits, also in front of long ones; nothing is won
- * back of it. With software.host.blocking all of the host's time is launch time; with
- * software.host.graphs the kernels of layers need no host. (The host is not ahead from one segment
- * to the next: a segment of short kernels waits for it even after one of long ones.)
+ * The host launches kernels ahead of the GPU and needs software.host.per_kernel for each. Where it
+ * falls behind, the GPU waits: how long depends on what came before (train/launch_queue), so a
+ * segment says what it asks of the host, and train/program_builder, which knows the order, what
+ * is waited for. With software.host.blocking all of the host's time is launch time; with
+ * software.host.graphs the kernels of layers need no host.
  *
  * Where software launches a product or a conversion for each expert (cost.h, launches), the gaps
  * of conversions count each, those of products, which run on 4 streams, one in 4; and the host
@@ -17,7 +16,8 @@
  *
  * To the router's kernels come software.experts.launches more, of which only the gaps and the
  * host's time count, and forward the time for which the GPU stands when the host reads the
- * router's choice (software.experts.synchronisation).
+ * router's choice (software.experts.synchronisation). Unless experts have a capacity, it reads it,
+ * and its lead is gone.
  *
  * Kernels that stream memory, and fused attention, take 1 / software.memory_kernels.derate and
  * 1 / software.attention_kernels.derate of what hw/kernel says of the GPU.
@@ -28,11 +28,14 @@
 #include "hw/attention.h"
 #include "plan/cost.h"
 #include "spec/scenario.h"
+#include "train/launch_queue.h"
 
 /* Work of one stretch of kernels, in nanoseconds at full speed. */
 struct work {
     int64_t busy_ns;
-    int64_t launch_ns;
+    int64_t launch_ns;         /* gaps, without waits for launches */
+    struct launch_burst burst; /* what waits for launches depend on; launches 0: on nothing */
+    bool drains;               /* then the host waits for the GPU */
 };
 
 struct timing {
@@ -65,8 +68,8 @@ struct work timing_optimizer(const struct scenario *scenario, double parameters)
 /* One pass over `bytes` of memory (gradient norm). */
 struct work timing_memory_pass(const struct scenario *scenario, double bytes);
 
-/* The kernels of a segment back to back, with what the host adds. `kind` SEGMENT_COUNT_: of the
- * optimizer. */
+/* The kernels of a segment back to back, and what they ask of the host. `kind` SEGMENT_COUNT_: of
+ * the optimizer. */
 struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
                            const struct segment *segment);
 

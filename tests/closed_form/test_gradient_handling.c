@@ -78,6 +78,8 @@ static void a_host_that_waits_adds_each_launch(void **state)
     assert_true(segment.count > 0);
     assert_int_equal(held.busy_ns, free.busy_ns);
     assert_int_equal(held.launch_ns, free.launch_ns + (int64_t)segment.count * 30 * 1000);
+    assert_int_equal(held.burst.launches, 0);
+    assert_int_equal(free.burst.deficit_ns, 30 * 1000); /* the first launch, from an empty queue */
     arena_free(arena);
 }
 

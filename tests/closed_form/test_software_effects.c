@@ -138,8 +138,17 @@ static void fused_attention_takes_as_much_longer(void **state)
     arena_free(arena);
 }
 
-/* 200 us a kernel is more than a norm's take: the host sets their pace. In a graph only the GPU's
- * own gap is left; embedding, head and optimizer are launched one by one all the same. */
+/* What a GPU waits for the launches of a segment, the host not ahead at its beginning. */
+static int64_t wait_of(struct arena *arena, const struct work *work)
+{
+    struct launch_queue queue;
+    launch_queue_init(&queue, arena, 1000);
+    return launch_queue_wait(&queue, &work->burst);
+}
+
+/* 200 us a kernel is more than a norm's take: from an empty queue the host sets their pace, and the
+ * last runs on when it is done. In a graph only the GPU's own gap is left; embedding, head and
+ * optimizer are launched one by one all the same. */
 static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
 {
     (void)state;
@@ -153,11 +162,17 @@ static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
     const int64_t kernels = segment.count;
-    assert_int_equal(waits.busy_ns + waits.launch_ns, kernels * 200000);
+    const struct kernel_time last = timing_kernel(scenario, &segment.kernels[kernels - 1]);
+    const int64_t last_ns = sim_time_from_s(last.busy_s) + sim_time_from_s(last.launch_s);
+    assert_int_equal(waits.busy_ns + waits.launch_ns + wait_of(arena, &waits),
+                     kernels * 200000 + last_ns);
     assert_int_equal(runs.busy_ns, waits.busy_ns);
     assert_int_equal(runs.launch_ns, kernels * sim_time_from_s(scenario->gpu.launch_s));
-    assert_int_equal(timing_work(graph, 0, SEGMENT_HEAD_PRE).launch_ns,
-                     timing_work(eager, 0, SEGMENT_HEAD_PRE).launch_ns);
+    assert_int_equal(wait_of(arena, &runs), 0);
+    const struct work head = timing_work(graph, 0, SEGMENT_HEAD_PRE);
+    assert_true(wait_of(arena, &head) >= 200000);
+    assert_int_equal(head.burst.deficit_ns,
+                     timing_work(eager, 0, SEGMENT_HEAD_PRE).burst.deficit_ns);
     arena_free(arena);
 }
 
@@ -349,8 +364,15 @@ static struct work router_of(struct arena *arena, const char *more, enum segment
     return timing_work(timing, kind, segment);
 }
 
-/* The kernels are short (128 tokens), the host slow: 30 more cost it 3 ms forward, and backward;
- * for 2 ms more the GPU stands, forward only. */
+static int64_t launch_of(struct arena *arena, const char *more, enum segment_kind segment)
+{
+    const struct work work = router_of(arena, more, segment);
+    return work.launch_ns + wait_of(arena, &work);
+}
+
+/* The kernels are short (128 tokens), the host slow: 30 more, of 3 us each, cost it 3 ms forward,
+ * and backward, after the last of which the GPU has its gap of 3 us and no longer the last
+ * kernel; for 2 ms more it stands, forward only. Forward the host reads the choice, then. */
 static void routing_tokens_takes_kernels_and_waits_for_the_host(void **state)
 {
     (void)state;
@@ -358,12 +380,14 @@ static void routing_tokens_takes_kernels_and_waits_for_the_host(void **state)
     const char *more = "  experts: {launches: 30, synchronisation: 2 ms}\n";
     const enum segment_kind there = SEGMENT_ROUTER;
     const enum segment_kind back = SEGMENT_ROUTER_BACKWARD;
-    assert_int_equal(router_of(arena, more, there).launch_ns,
-                     router_of(arena, "", there).launch_ns + 30 * 100000 + 2000000);
-    assert_int_equal(router_of(arena, more, back).launch_ns,
-                     router_of(arena, "", back).launch_ns + 30 * 100000);
-    assert_int_equal(router_of(arena, more, SEGMENT_EXPERTS).launch_ns,
-                     router_of(arena, "", SEGMENT_EXPERTS).launch_ns);
+    const int64_t forward_ns = launch_of(arena, more, there) - launch_of(arena, "", there);
+    const int64_t backward_ns = launch_of(arena, more, back) - launch_of(arena, "", back);
+    assert_in_range(forward_ns, 30 * 100000 + 2000000 - 20000, 30 * 100000 + 2000000 + 20000);
+    assert_in_range(backward_ns, 30 * 100000 - 20000, 30 * 100000 + 20000);
+    assert_int_equal(launch_of(arena, more, SEGMENT_EXPERTS),
+                     launch_of(arena, "", SEGMENT_EXPERTS));
+    assert_true(router_of(arena, more, there).drains);
+    assert_false(router_of(arena, more, back).drains);
     arena_free(arena);
 }
 
@@ -377,10 +401,10 @@ static struct scenario slow_host(double per_kernel_s, double per_tensor_s)
                                           .expert_tensor_s = per_tensor_s}};
 }
 
-/* 10 kernels of 1 us each in front of one of 1 ms. The host, one launch ahead, needs 5 us for
- * each: the long one begins after 10 of them, so 40 us more than without, although the host is
- * done long before the GPU. Prepared one by one, at 2 us, they take 20 us more. A long kernel in
- * front hides all of it. */
+/* 10 kernels of 1 us each in front of one of 1 ms. The host needs 5 us for each: the long one
+ * begins after 11 of them, at 55 us, so 45 us later than without, although the host is done long
+ * before the GPU. Prepared one by one, at 2 us, they take 20 us more. Of a long kernel in front
+ * the GPU waits for its launch, 5 us, and the rest is hidden. */
 static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
 {
     (void)state;
@@ -391,13 +415,17 @@ static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
     const struct segment first = {.kernels = {little, large}, .count = 2};
     const struct segment last = {.kernels = {large, little}, .count = 2};
     struct scenario scenario = slow_host(5e-6, 0.0);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).busy_ns, 1010000);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 40000);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &last).launch_ns, 0);
+    struct work work = timing_segment(&scenario, SEGMENT_EXPERTS, &first);
+    assert_int_equal(work.busy_ns, 1010000);
+    assert_int_equal(work.launch_ns, 0);
+    assert_int_equal(work.burst.deficit_ns, 45000);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &last).burst.deficit_ns, 5000);
     scenario = slow_host(5e-6, 2e-6);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 60000);
+    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).burst.deficit_ns, 65000);
     scenario.software.has_graphs = true;
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).launch_ns, 0);
+    work = timing_segment(&scenario, SEGMENT_EXPERTS, &first);
+    assert_int_equal(work.burst.deficit_ns, 0);
+    assert_int_equal(work.burst.launches, 1);
 }
 
 /* ---- a wrong profile ------------------------------------------------------------------------- */

@@ -131,8 +131,9 @@ static void equal_ranks_take_as_long_for_every_step(void **state)
 
 /* In a pipeline the first stage may begin while the last one still updates its parameters: a
  * little less than k times, never more but for how messages then meet on links: the end of the
- * first step may share them with the next one's beginning (0.14 % seen). 5 % and 0.1 % are far
- * beyond what was seen of the whole (1.8 %, 0.03 %), and far below a step too few or too many. */
+ * first step may share them with the next one's beginning (0.55 % seen, of ZeRO 2, whose
+ * reductions are all at the end). 5 % and 0.1 % are far beyond what was seen of the whole (1.8 %,
+ * 0.03 %), and far below a step too few or too many. */
 static void steps_of_a_pipeline_overlap_a_little(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void steps_of_a_pipeline_overlap_a_little(void **state)
         assert_true(repeated.end * 1000 <= STEPS * once * 1001);
         assert_true(repeated.end * 100 >= STEPS * once * 95);
         assert_true(repeated.step_ends[0] >= once);
-        assert_true(repeated.step_ends[0] * 1000 <= once * 1005);
+        assert_true(repeated.step_ends[0] * 1000 <= once * 1010);
         for (uint32_t k = 1; k < STEPS; k++) {
             assert_true(repeated.step_ends[k] > repeated.step_ends[k - 1]);
         }
