@@ -9,6 +9,7 @@ setup() {
     if [ ! -e "$faults" ] || [[ $STOKER == *-asan/* ]]; then
         skip "nothing to be loaded before this build" # the sanitizer must be first
     fi
+    export STOKER_PATH=$root
     cd "$BATS_TEST_TMPDIR"
 }
 
