@@ -364,9 +364,13 @@ static void start_values(const struct fitting *fitting, struct calibration_group
 static bool is_absurd(const struct fitting *fitting, const struct calibration_group *group,
                       uint32_t unknown, double value)
 {
+    sim_assert(unknown < UNKNOWN_COUNT_);
+    if (unknown < UNKNOWN_SLOWNESS) {
+        return false;
+    }
     for (uint32_t i = 0; i < fitting->sample_count; i++) {
         const struct sample *sample = &fitting->samples[i];
-        if (unknown >= UNKNOWN_SLOWNESS && is_member(sample, group) &&
+        if (is_member(sample, group) &&
             value * sample->column[unknown] > SLOWER_MAX * sample->kept_s[unknown]) {
             return true;
         }
