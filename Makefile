@@ -107,7 +107,7 @@ LINK = $(CC) $(MODE_FLAGS) $(CFLAGS) $(LDFLAGS)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
-LIBRARY_OBJECTS := $(call objects,$(filter-out sim/cli/main.c,$(wildcard sim/*/*.c)))
+LIBRARY_OBJECTS := $(call objects,$(filter-out sim/cli/main.c,$(wildcard sim/*/*.c sim/*/*/*.c)))
 SUPPORT_OBJECTS := $(call objects,$(wildcard tests/support/*.c))
 TEST_OBJECTS := $(call objects,$(sort $(wildcard tests/unit/*.c tests/closed_form/*.c \
                                                tests/published/*.c tests/fuzz/*.c)))
@@ -157,8 +157,8 @@ $(ALL_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call quiet,CC)$(COMPILE) $(OWN_FLAGS) -MMD -MP -c -o $@ $<
 
 $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS): OWN_FLAGS = -Itests
-$(BUILD)/sim/cli/version.o: OWN_FLAGS = $(VERSION_FLAGS)
-$(BUILD)/sim/cli/version.o: $(BUILD)/version
+$(BUILD)/sim/base/version.o: OWN_FLAGS = $(VERSION_FLAGS)
+$(BUILD)/sim/base/version.o: $(BUILD)/version
 VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"' \
     -DSTOKER_BUILD='"$(SOURCES_HASH)"'
 

@@ -1,9 +1,9 @@
 /* Which builds predicted what a results file holds. A build is the hash of the sources
- * (cli/version.h); on screen its first digits tell it apart. */
+ * (base/version.h); on screen its first digits tell it apart. */
 #ifndef CLI_BUILDS_H
 #define CLI_BUILDS_H
 
-#include "out/store.h"
+#include "store/store.h"
 
 #define BUILDS_DIGITS 8
 

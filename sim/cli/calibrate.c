@@ -2,8 +2,8 @@
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
-#include "cli/calibrate_steps.h"
-#include "out/path.h"
+#include "cli/calibrate/calibrate_steps.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CLI_CALIBRATE_H
 
 #include "cli/options.h"
-#include "study/calibrate.h"
+#include "lab/calibrate.h"
 
 struct calibrator {
     struct options options;

@@ -1,9 +1,9 @@
 #include "cli/catalogue_view.h"
 
 #include "base/arena.h"
-#include "cli/numbers.h"
-#include "cli/show_name.h"
-#include "cli/version.h"
+#include "report/numbers.h"
+#include "report/show/show_name.h"
+#include "base/version.h"
 #include "plan/cost.h"
 #include "study/study.h"
 

@@ -7,8 +7,8 @@
 #ifndef CLI_CATALOGUE_VIEW_H
 #define CLI_CATALOGUE_VIEW_H
 
-#include "cli/listing.h"
-#include "cli/parts.h"
+#include "report/listing.h"
+#include "report/parts.h"
 
 /* Adds columns and rows; quantities are those of the files, in SI. */
 void catalogue_view_models(const struct parts *parts, struct listing *listing);

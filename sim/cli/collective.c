@@ -1,11 +1,11 @@
 /* stoker collective: one collective over a range of sizes, as nccl-tests prints it. */
 #include "cli/fabric_setting.h"
-#include "cli/numbers.h"
+#include "report/numbers.h"
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "out/json.h"
-#include "out/table.h"
+#include "base/json.h"
+#include "report/table.h"
 #include "train/collective_run.h"
 #include "train/single_sends.h"
 

@@ -1,6 +1,6 @@
 /* stoker compare: scenarios or variants side by side, then against the first. */
-#include "cli/numbers.h"
-#include "cli/points.h"
+#include "report/numbers.h"
+#include "report/points.h"
 #include "cli/session.h"
 
 #include "base/absent.h"

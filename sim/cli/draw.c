@@ -1,7 +1,7 @@
 #include "cli/draw.h"
 
 #include "base/arena.h"
-#include "out/plot_data.h"
+#include "report/plot/plot_data.h"
 
 #include <string.h>
 #include <unistd.h>

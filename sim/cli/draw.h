@@ -3,7 +3,7 @@
 #define CLI_DRAW_H
 
 #include "cli/commands.h"
-#include "out/plot.h"
+#include "report/plot/plot.h"
 
 struct draw_paths {
     const char **items; /* pictures, data and scripts that were written */

@@ -1,11 +1,11 @@
 /* stoker explain: the arithmetic of a prediction, for a pocket calculator. */
-#include "cli/explain_sections.h"
-#include "cli/explain_text.h"
+#include "report/explain/explain_sections.h"
+#include "report/explain/explain_text.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
 #include "train/step.h"
-#include "out/screen.h"
+#include "report/screen.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
 

@@ -1,8 +1,9 @@
 /* stoker import: the field's own files as our YAML. */
-#include "cli/import.h"
+#include "foreign/import.h"
 
 #include "base/arena.h"
-#include "spec/measurement.h"
+#include "cli/options.h"
+#include "input/formats/measurement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,12 @@ static const struct import_kind kinds[] = {
     {"torchtitan-log", import_torchtitan, LOG_OPTIONS},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+/* Begins with the options, so that shared parsers find them. */
+struct command_line {
+    struct options options;
+    struct importer importer;
+};
 
 /* ---- the command line --------------------------------------------------------------------- */
 
@@ -164,7 +171,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     static const struct options_rule rule = {1, 2, 2, "a kind and a file"};
     if (key >= KEY_FIRST && key < KEY(IMPORT_OPTION_COUNT_)) {
-        set_option(state->input, (enum import_option)(key - KEY_FIRST), argument, state);
+        set_option(&((struct command_line *)state->input)->importer,
+                   (enum import_option)(key - KEY_FIRST), argument, state);
         return 0;
     }
     return options_parse_common(key, argument, state, &rule);
@@ -200,11 +208,6 @@ static const struct argp parser = {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-bool import_has(const struct importer *importer, enum import_option option)
-{
-    return (importer->given & BIT(option)) != 0;
-}
-
 static const struct import_kind *find_kind(const struct importer *importer, const char *word)
 {
     const char *names[KIND_COUNT];
@@ -227,8 +230,9 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
 }
 
 /* An option that the kind would not look at is a mistake. */
-static bool check_options(const struct importer *importer, const struct import_kind *kind)
+static bool check_options(const struct command_line *line, const struct import_kind *kind)
 {
+    const struct importer *importer = &line->importer;
     bool is_good = true;
     for (const struct argp_option *option = option_list; option->name != NULL || option->doc;
          option++) {
@@ -238,7 +242,7 @@ static bool check_options(const struct importer *importer, const struct import_k
                                option->name, kind->name);
         }
     }
-    if (importer->options.is_json) {
+    if (line->options.is_json) {
         is_good = diag_add(importer->diag, DIAG_USAGE, NULL, "import writes YAML or CSV, not JSON");
     }
     return is_good;
@@ -246,19 +250,22 @@ static bool check_options(const struct importer *importer, const struct import_k
 
 int command_import(struct cli *cli, int argc, char **argv)
 {
-    struct importer *importer = arena_alloc(cli->arena, sizeof *importer);
+    struct command_line *line = arena_alloc(cli->arena, sizeof *line);
+    struct importer *importer = &line->importer;
     importer->arena = cli->arena;
     importer->diag = cli->diag;
-    options_init(&importer->options, cli);
-    options_parse(&parser, argc, argv, importer);
-    const struct import_kind *kind = find_kind(importer, importer->options.arguments[0]);
-    if (kind == NULL || !check_options(importer, kind)) {
+    options_init(&line->options, cli);
+    options_parse(&parser, argc, argv, line);
+    const struct import_kind *kind = find_kind(importer, line->options.arguments[0]);
+    if (kind == NULL || !check_options(line, kind)) {
         return EXIT_USAGE;
     }
-    if (!text_file_load(cli->arena, importer->options.arguments[1], FILE_BYTES_MAX, &importer->file,
+    if (!text_file_load(cli->arena, line->options.arguments[1], FILE_BYTES_MAX, &importer->file,
                         cli->diag) ||
         !text_file_check(&importer->file, cli->diag)) {
         return EXIT_INPUT;
     }
+    const struct catalogue catalogue = options_catalogue(&line->options);
+    importer->catalogue = &catalogue;
     return kind->function(importer) ? 0 : EXIT_INPUT;
 }

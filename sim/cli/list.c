@@ -2,10 +2,10 @@
 #include "cli/builds.h"
 #include "cli/catalogue_view.h"
 #include "cli/options.h"
-#include "cli/show_name.h"
+#include "report/show/show_name.h"
 
 #include "base/arena.h"
-#include "out/plot_data.h"
+#include "report/plot/plot_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -259,7 +259,7 @@ static bool list_metrics(struct lister *lister)
     return true;
 }
 
-/* out/plot.h explains them; the table there has names only. */
+/* report/plot/plot.h explains them; the table there has names only. */
 static const char *plot_title(const char *name)
 {
     static const char *const titles[][2] = {

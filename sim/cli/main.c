@@ -1,7 +1,7 @@
 /* Finds the command, runs it, prints its messages, and sees that all output arrived. */
 #include "base/arena.h"
 #include "cli/commands.h"
-#include "cli/version.h"
+#include "base/version.h"
 
 #include <gsl/gsl_errno.h>
 

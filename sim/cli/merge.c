@@ -3,7 +3,7 @@
 #include "cli/options.h"
 
 #include "base/arena.h"
-#include "out/json.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 

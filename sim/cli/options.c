@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
 #include "base/arena.h"
-#include "cli/version.h"
+#include "base/version.h"
 #include "plan/cost.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #define CLI_OPTIONS_H
 
 #include "cli/commands.h"
-#include "spec/catalogue.h"
+#include "input/catalogue.h"
 #include "study/study.h"
 
 #include <argp.h>

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "cli/draw.h"
 #include "cli/predict.h"
-#include "out/plot_pipeline.h"
+#include "report/plot/plot_pipeline.h"
 
 enum { EXIT_FAILURE_ = 1, EXIT_INPUT_ = 3 };
 

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "cli/draw.h"
-#include "out/plot_topology.h"
-#include "spec/scenario.h"
+#include "report/plot/plot_topology.h"
+#include "input/scenario.h"
 
 #include <string.h>
 

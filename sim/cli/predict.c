@@ -2,8 +2,8 @@
 
 #include "base/host.h"
 #include "cli/row.h"
-#include "cli/version.h"
-#include "train/run.h"
+#include "base/version.h"
+#include "run/run.h"
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,

@@ -1,8 +1,8 @@
 #include "cli/row.h"
 
 #include "base/arena.h"
-#include "study/published_columns.h"
-#include "study/published_rows.h"
+#include "lab/published/published_columns.h"
+#include "lab/published/published_rows.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* One row of a CSV of measured runs (study/published_rows.h) as the scenario that it describes:
+/* One row of a CSV of measured runs (published_rows.h) as the scenario that it describes:
  * what `--row ID` of run, explain and show means.
  *
  * The scenario is the one that `stoker validate` predicts, with what was blank filled as there;

@@ -2,8 +2,8 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
-#include "out/screen.h"
-#include "study/band.h"
+#include "report/screen.h"
+#include "lab/band.h"
 
 enum { KEY_NO_DB = 0x200, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "cli/builds.h"
-#include "cli/version.h"
+#include "base/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>

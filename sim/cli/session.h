@@ -9,7 +9,7 @@
 
 #include "cli/draw.h"
 #include "cli/options.h"
-#include "out/json.h"
+#include "base/json.h"
 
 /* Begins with the options, so that shared parsers find them. */
 struct session {

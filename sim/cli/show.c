@@ -1,11 +1,11 @@
 /* stoker show: a file with everything in it, the defaults that hold, and what follows. */
 #include "cli/predict.h"
 #include "cli/row.h"
-#include "cli/show_figures.h"
-#include "cli/show_name.h"
-#include "cli/show_yaml.h"
-#include "cli/tree.h"
-#include "cli/version.h"
+#include "report/show/show_figures.h"
+#include "report/show/show_name.h"
+#include "report/show/show_yaml.h"
+#include "report/show/tree.h"
+#include "base/version.h"
 
 #include "base/arena.h"
 

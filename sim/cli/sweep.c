@@ -1,5 +1,5 @@
 /* stoker sweep: every point of a study, in a table. */
-#include "cli/points.h"
+#include "report/points.h"
 #include "cli/session.h"
 
 #include "base/absent.h"

@@ -2,9 +2,9 @@
 #include "cli/validate.h"
 
 #include "base/arena.h"
-#include "out/path.h"
-#include "out/plot_parity.h"
-#include "study/published_columns.h"
+#include "base/path.h"
+#include "report/plot/plot_parity.h"
+#include "lab/published/published_columns.h"
 
 #include <string.h>
 

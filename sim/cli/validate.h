@@ -3,13 +3,13 @@
 #define CLI_VALIDATE_H
 
 #include "cli/options.h"
-#include "study/score.h"
+#include "lab/score.h"
 
 struct validation {
     struct options options;
     uint32_t jobs;      /* 0: as many as there are cores */
     const char *plot;   /* base of the pictures' paths; NULL: none */
-    const char *errors; /* file of votes' errors, study/band.h; NULL: none */
+    const char *errors; /* file of votes' errors, lab/band.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     bool only_summary;
     const struct published_table *table;

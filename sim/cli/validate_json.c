@@ -2,8 +2,8 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "cli/validate.h"
-#include "cli/version.h"
-#include "out/json.h"
+#include "base/version.h"
+#include "base/json.h"
 
 /* NULL for a text that says nothing. */
 static const char *said(const char *text)

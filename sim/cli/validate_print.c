@@ -1,9 +1,9 @@
 /* What a validation found: rows, then summaries; as tables, as JSON. */
 #include "base/arena.h"
-#include "cli/listing.h"
+#include "report/listing.h"
 #include "cli/validate.h"
-#include "cli/version.h"
-#include "out/json.h"
+#include "base/version.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <math.h>

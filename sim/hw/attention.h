@@ -20,8 +20,8 @@
  * Kernels exist for some head dimensions only; others are padded to the next, and where a kernel
  * wants queries and values of the same dimension, to the larger of both.
  *
- * Figures are the GPU's (spec/gpu); those of the catalogue are fitted to published benchmarks
- * (study/attention_fit). Tiles: FlashAttention-2, arXiv 2307.08691, section 3. Cost O(1).
+ * Figures are the GPU's (input/gpu); those of the catalogue are fitted to published benchmarks
+ * (lab/attention_fit). Tiles: FlashAttention-2, arXiv 2307.08691, section 3. Cost O(1).
  */
 #ifndef HW_ATTENTION_H
 #define HW_ATTENTION_H

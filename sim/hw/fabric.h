@@ -27,7 +27,7 @@
  *
  * A transfer's links are traced send by send: fabric_trace_begin, any number of
  * fabric_trace_*, fabric_trace_end. Usages add up per link; FLUID_USAGE_ONE is the
- * transfer's bytes once. What a collective sends where is plan/collective's business;
+ * transfer's bytes once. What a collective sends where is plan/collective/collective's business;
  * train/transfer joins the two.
  *
  * ASSUMES: adaptive routing is perfect: it spreads evenly and loses nothing to reordering.
@@ -38,7 +38,7 @@
 
 #include "des/event.h"
 #include "hw/topology.h"
-#include "spec/cluster.h"
+#include "input/cluster.h"
 
 struct arena;
 

@@ -9,7 +9,7 @@
  * library's heuristic would. All of it holds until the power limit acts: a training step
  * multiplies for hours, so no product is faster than `sustained` of the peak. Weight gradients
  * are slower by wgrad_loss. Efficiency, sustained and k_half belong to the precision of
- * the product (spec/gpu, gpu_gemm). The software profile's derate multiplies the rate
+ * the product (input/gpu, gpu_gemm). The software profile's derate multiplies the rate
  * of GEMMs only: the GPU's figures are those of products by themselves. Batches of 16-bit
  * products whose n or k is not a multiple of 8 run at the fp32 peak
  * (kernel.c has the measurement behind this).
@@ -27,7 +27,7 @@
 #ifndef HW_KERNEL_H
 #define HW_KERNEL_H
 
-#include "spec/gpu.h"
+#include "input/gpu.h"
 
 struct kernel_gpu {
     const struct gpu *gpu;

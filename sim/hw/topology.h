@@ -26,7 +26,7 @@
 #ifndef HW_TOPOLOGY_H
 #define HW_TOPOLOGY_H
 
-#include "spec/cluster.h"
+#include "input/cluster.h"
 
 struct arena;
 

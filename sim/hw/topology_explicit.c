@@ -1,4 +1,4 @@
-/* Switches and links as the file lists them; spec/cluster_explicit saw to it that they
+/* Switches and links as the file lists them; input/cluster_explicit saw to it that they
  * fit together. Adaptive routing takes the cables between two switches as one link.
  *
  * A switch's level is how far it is from the nodes (1: nodes hang on it), for drawing only.

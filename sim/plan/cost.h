@@ -44,8 +44,8 @@
 #ifndef PLAN_COST_H
 #define PLAN_COST_H
 
-#include "spec/model.h"
-#include "spec/software.h"
+#include "input/model.h"
+#include "input/software.h"
 
 /* ---- parameters -------------------------------------------------------- */
 
@@ -262,7 +262,7 @@ struct cost_shape {
     double expert_rows;         /* rows of a rank's experts over the mean (plan/routing): >= 1 when
                               * one is hotter than the others; below 1 when a capacity cuts them */
     int64_t local_experts;      /* on a rank, copies included */
-    uint32_t recompute_modules; /* bits 1 << enum recompute_module (spec/scenario.h) that
+    uint32_t recompute_modules; /* bits 1 << enum recompute_module (input/scenario.h) that
                                  * SEGMENT_SELECTIVE_RECOMPUTE computes again: core-attention,
                                  * norm, activation, mla-up; whole modules are the program's */
     bool is_ulysses;            /* context parallelism by heads: the core sees whole sequences and a

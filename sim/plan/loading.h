@@ -14,7 +14,7 @@
 #ifndef PLAN_LOADING_H
 #define PLAN_LOADING_H
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 /* Ranks that load on the node with the most of them; 0 without `data`. */
 int64_t loading_ranks_of_node(const struct scenario *scenario);

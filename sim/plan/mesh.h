@@ -37,7 +37,7 @@
 #ifndef PLAN_MESH_H
 #define PLAN_MESH_H
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 #include <stdbool.h>
 #include <stdint.h>

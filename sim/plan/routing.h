@@ -26,7 +26,7 @@
 #ifndef PLAN_ROUTING_H
 #define PLAN_ROUTING_H
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 struct arena;
 

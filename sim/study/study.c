@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/host.h"
 #include "base/workers.h"
-#include "train/run.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -26,8 +26,8 @@
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
-#include "out/store.h"
-#include "spec/scenario.h"
+#include "store/store.h"
+#include "input/scenario.h"
 
 #define STUDY_POINTS_MAX 100000
 #define STUDY_VARIANT_AXIS "variant"

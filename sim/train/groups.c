@@ -1,7 +1,7 @@
 #include "train/groups.h"
 
 #include "base/check.h"
-#include "spec/layout.h"
+#include "input/layout.h"
 
 /* ---- lines of the mesh ----------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #define TRAIN_GROUPS_H
 
 #include "plan/mesh.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "train/streams.h"
 
 enum group_kind {

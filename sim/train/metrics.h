@@ -1,6 +1,6 @@
 /* What a prediction says: the step, its causes, memory, the whole run.
  *
- * Plain data, filled by train/step (the step) and train/run (the months).
+ * Plain data, filled by train/step (the step) and run/run (the months).
  * Every GPU-nanosecond of the step has one cause, and the sums are exact:
  * sum over causes of gpu_ns[cause] == gpus * step_ns, asserted when the result
  * is made.
@@ -9,8 +9,8 @@
 #define TRAIN_METRICS_H
 
 #include "plan/cost.h"
-#include "plan/memory.h"
-#include "spec/scenario.h"
+#include "plan/memory/memory.h"
+#include "input/scenario.h"
 
 /* In the order in which ties between causes of a wait are decided. */
 enum cause {
@@ -163,7 +163,7 @@ struct run_result {
     double energy_kwh;   /* whole facility (pue) */
 };
 
-/* From the p10 to the p90 of measured runs that are alike (study/band). */
+/* From the p10 to the p90 of measured runs that are alike (lab/band). */
 struct band {
     const char *like;     /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
     const char *reason;   /* then: why */

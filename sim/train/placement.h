@@ -16,7 +16,7 @@
 #ifndef TRAIN_PLACEMENT_H
 #define TRAIN_PLACEMENT_H
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "train/metrics.h"
 
 struct placement {

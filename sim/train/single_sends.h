@@ -1,6 +1,6 @@
 /* A collective as single messages over the fabric: the slow form.
  *
- * plan/collective says which messages each rank sends in which round. Here each of them is a
+ * collective says which messages each rank sends in which round. Here each of them is a
  * message of its own: its bytes cross their route, sharing links with the other messages under
  * way (des/fluid), and a latency later the receiver has them. What a rank sends to one peer in
  * one round travels as one message. Ports work in order: a rank's messages of a round leave when
@@ -34,7 +34,7 @@
 
 #include "des/event.h"
 #include "hw/fabric.h"
-#include "plan/collective.h"
+#include "plan/collective/collective.h"
 
 /* What is done, by whom. */
 struct single_sends_work {

@@ -7,7 +7,7 @@
 #define TRAIN_STREAMS_H
 
 #include "des/engine.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 enum stream {
     STREAM_COMPUTE,

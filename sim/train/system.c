@@ -318,7 +318,7 @@ static void add_storage(struct system_builder *builder, const struct system_job 
 
 /* Between a GPU and its host's memory. What goes out shares the host link with checkpoints; the
  * way back is the link's other direction, which nothing else uses. The CPU's own work on what it
- * got is the second path of the way out (train/program_offload). */
+ * got is the second path of the way out (train/program/program_offload). */
 static void add_host_links(struct system_builder *builder, const struct system_job *job)
 {
     const struct fabric *fabric = &builder->system->fabric;

@@ -19,7 +19,7 @@
 #include "plan/mesh.h"
 #include "plan/routing.h"
 #include "train/groups.h"
-#include "train/program.h"
+#include "train/program/program.h"
 
 /* One job on the fabric: a scenario, the GPUs it was given, and how often its step is run. */
 struct step_job {

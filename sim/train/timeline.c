@@ -1,4 +1,4 @@
-/* A step is run once more, with compute tasks that end with their action (train/program) and a
+/* A step is run once more, with compute tasks that end with their action (program) and a
  * hook at the end of each. Tasks of an action follow one another, and so do its bars. */
 #include "train/timeline.h"
 

@@ -14,7 +14,7 @@
 #ifndef TRAIN_TIMELINE_H
 #define TRAIN_TIMELINE_H
 
-#include "plan/schedule.h"
+#include "plan/schedule/schedule.h"
 #include "train/step.h"
 
 enum timeline_kind {

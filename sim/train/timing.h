@@ -6,7 +6,7 @@
  *
  * The host launches kernels ahead of the GPU and needs software.host.per_kernel for each. Where it
  * falls behind, the GPU waits: how long depends on what came before (train/launch_queue), so a
- * segment says what it asks of the host, and train/program_builder, which knows the order, what
+ * segment says what it asks of the host, and program_builder, which knows the order, what
  * is waited for. With software.host.blocking all of the host's time is launch time; with
  * software.host.graphs the kernels of layers need no host.
  *
@@ -27,7 +27,7 @@
 
 #include "hw/attention.h"
 #include "plan/cost.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "train/launch_queue.h"
 
 /* Work of one stretch of kernels, in nanoseconds at full speed. */

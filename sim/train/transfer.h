@@ -1,8 +1,8 @@
 /* Collectives as transfers: which algorithm and protocol, how much latency, how many
  * bytes over which links.
  *
- * Where plan meets hw: plan/collective says who sends what to whom, hw/fabric over which
- * links, plan/tuner how fast the library runs it. Of all algorithms and protocols that
+ * Where plan meets hw: plan/collective/collective says who sends what to whom, hw/fabric over which
+ * links, plan/collective/tuner how fast the library runs it. Of all algorithms and protocols that
  * offer an operation the one of least time on an idle fabric is taken, as the library's
  * own tuner does, unless the scenario names one for the kind of group.
  *
@@ -20,9 +20,9 @@
 
 #include "des/engine.h"
 #include "hw/fabric.h"
-#include "plan/collective.h"
-#include "plan/tuner.h"
-#include "spec/scenario.h"
+#include "plan/collective/collective.h"
+#include "plan/collective/tuner.h"
+#include "input/scenario.h"
 #include "train/streams.h"
 
 /* Of a group that crosses no link: its messages are a few bytes, their latency is all. */

@@ -10,9 +10,9 @@
 
 #include "base/arena.h"
 #include "base/host.h"
-#include "spec/catalogue.h"
-#include "spec/scenario.h"
-#include "train/run.h"
+#include "input/catalogue.h"
+#include "input/scenario.h"
+#include "run/run.h"
 #include "train/step.h"
 
 static struct scenario *load(struct arena *arena, const char *path)

@@ -1,6 +1,6 @@
 /* Collectives against the closed forms and worked numbers of oracles.md section 4, computed
  * from phases and edges: rounds, and bytes of the busiest scale-up port and NIC. */
-#include "plan/collective.h"
+#include "plan/collective/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  */
 #include "base/arena.h"
 #include "plan/cost.h"
-#include "spec/catalogue.h"
+#include "input/catalogue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

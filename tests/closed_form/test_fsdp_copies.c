@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "plan/cost.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "support/assert_close.h"
 #include "support/volume.h"
 #include "train/step.h"

@@ -9,7 +9,7 @@
  * 234,901,504 bytes, which a NIC carries in T = 23,490,151 ns.
  */
 #include "base/arena.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "train/step.h"
 #include "train/streams.h"
 

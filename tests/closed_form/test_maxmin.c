@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "des/fluid.h"
-#include "spec/doc.h"
+#include "input/doc/doc.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "plan/memory.h"
-#include "plan/memory_allocator.h"
-#include "plan/memory_megatron.h"
+#include "plan/memory/memory.h"
+#include "plan/memory/memory_allocator.h"
+#include "plan/memory/memory_megatron.h"
 #include "support/assert_close.h"
 #include "support/memory_case.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "spec/doc.h"
+#include "input/doc/doc.h"
 #include "support/pipeline.h"
 
 static int64_t simulate(struct arena *arena, const struct schedule_shape *shape,

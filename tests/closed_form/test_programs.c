@@ -12,9 +12,9 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/diag.h"
-#include "plan/schedule_pairs.h"
-#include "spec/doc.h"
-#include "spec/layout.h"
+#include "plan/schedule/schedule_pairs.h"
+#include "input/doc/doc.h"
+#include "input/layout.h"
 #include "train/step.h"
 
 /* ---- a machine ---------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* From a step to a run, against sums done by hand. Quickstart: 64 H100 on 8 nodes, tp 2, dp 32; a
  * step of 256 x 8,192 = 2,097,152 tokens in 8 microbatches a replica. */
-#include "train/run.h"
+#include "run/run.h"
 
 #include "base/arena.h"
 #include "hw/dataloader.h"
-#include "plan/memory.h"
-#include "spec/catalogue.h"
+#include "plan/memory/memory.h"
+#include "input/catalogue.h"
 #include "train/step.h"
 
 #include <math.h>

@@ -4,10 +4,10 @@
  * sends free; *_split: the same orders with B and W apart and adjacent). Tests run in the root of
  * the repository.
  */
-#include "plan/schedule.h"
+#include "plan/schedule/schedule.h"
 
 #include "base/arena.h"
-#include "spec/doc.h"
+#include "input/doc/doc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "plan/memory_layer.h"
+#include "plan/memory/memory_layer.h"
 #include "support/assert_close.h"
 #include "support/volume.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 #include "support/random_scenario.h"
 #include "train/groups.h"
 #include "train/step.h"
@@ -90,7 +90,7 @@ static void count_groups(const struct scenario *scenario, struct coverage *cover
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         coverage->groups[kind] += groups_count((enum group_kind)kind, scenario, &mesh) > 0;
     }
-    /* What plan/memory keeps on a rank is what plan/mesh lays there. */
+    /* What plan/memory/memory keeps on a rank is what plan/mesh lays there. */
     if (scenario->parallel.zero > 0) {
         assert_int_equal(mesh_shards(&mesh, MESH_DATA), memory_dense_shards(&scenario->parallel));
         assert_int_equal(mesh_shards(&mesh, MESH_EXPERT_DATA),

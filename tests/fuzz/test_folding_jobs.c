@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
-#include "out/screen.h"
+#include "report/screen.h"
 #include "support/random_scenario.h"
 #include "train/step.h"
 

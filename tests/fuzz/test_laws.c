@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "support/collective_law.h"
 #include "support/random_scenario.h"
-#include "train/run.h"
+#include "run/run.h"
 #include "train/step.h"
 
 struct family {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "plan/memory.h"
-#include "plan/schedule.h"
+#include "plan/memory/memory.h"
+#include "plan/schedule/schedule.h"
 #include "support/random_scenario.h"
 #include "train/timing.h"
 

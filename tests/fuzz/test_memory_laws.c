@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 #include "support/assert_close.h"
 #include "support/memory_case.h"
 #include "support/seeds.h"

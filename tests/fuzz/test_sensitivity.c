@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/rng.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "train/step.h"
 
 struct family {

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "spec/catalogue.h"
-#include "spec/scenario.h"
-#include "train/run.h"
+#include "input/catalogue.h"
+#include "input/scenario.h"
+#include "run/run.h"
 
 struct anchor {
     char name[96];

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "spec/catalogue.h"
-#include "study/attention_fit.h"
+#include "input/catalogue.h"
+#include "lab/attention_fit.h"
 
 #define ROWS "tests/published/attention.csv"
 

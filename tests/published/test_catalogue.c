@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "plan/cost.h"
-#include "plan/memory.h"
-#include "spec/catalogue.h"
-#include "spec/scenario.h"
+#include "plan/memory/memory.h"
+#include "input/catalogue.h"
+#include "input/scenario.h"
 #include "support/assert_close.h"
 
 /* Checkpoints and model cards where there are some: Llama L[hd(n+2kv)+ndh+3hf+2h]+h+2Vh, GPT

@@ -13,8 +13,8 @@
 #include <gsl/gsl_errno.h>
 
 #include "base/arena.h"
-#include "study/calibrate.h"
-#include "study/quantile.h"
+#include "lab/calibrate.h"
+#include "lab/quantile.h"
 #include "support/collective_law.h"
 
 #define FITTED "tests/published/collectives.yaml"

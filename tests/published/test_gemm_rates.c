@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "spec/catalogue.h"
+#include "input/catalogue.h"
 #include "support/assert_close.h"
 
 static const struct catalogue here = {{"."}, 1};

@@ -8,8 +8,8 @@
  * without embedding and loss.
  */
 #include "base/arena.h"
-#include "spec/catalogue.h"
-#include "spec/scenario.h"
+#include "input/catalogue.h"
+#include "input/scenario.h"
 #include "train/timeline.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Predicted peak memory against what published runs measured.
  *
  * tests/published/memory.csv holds the rows with a measured memory (facts; who published them is
- * its column `source`). Each becomes a scenario by the rules of study/published_rows; memory_check
+ * its column `source`). Each becomes a scenario by the rules of published_rows; memory_check
  * alone judges it. Prints a table; STOKER_MEMORY_ROWS=1 also prints the parts of each, and which
  * rows are skipped and why. */
 #include <setjmp.h>
@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "plan/memory.h"
-#include "spec/scenario.h"
-#include "study/published_rows.h"
+#include "plan/memory/memory.h"
+#include "input/scenario.h"
+#include "lab/published/published_rows.h"
 
 enum { ROWS_MAX = 1000 };
 

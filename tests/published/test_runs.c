@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "study/score.h"
+#include "lab/score.h"
 
 #define ROWS_MAX 600
 

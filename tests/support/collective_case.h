@@ -3,7 +3,7 @@
 #ifndef SUPPORT_COLLECTIVE_CASE_H
 #define SUPPORT_COLLECTIVE_CASE_H
 
-#include "plan/collective.h"
+#include "plan/collective/collective.h"
 
 #define CASE_NODES_MAX 256
 

@@ -8,9 +8,9 @@
 #ifndef SUPPORT_COLLECTIVE_LAW_H
 #define SUPPORT_COLLECTIVE_LAW_H
 
-#include "spec/cluster.h"
-#include "spec/gpu.h"
-#include "spec/library.h"
+#include "input/cluster.h"
+#include "input/gpu.h"
+#include "input/library.h"
 
 #include <stdint.h>
 

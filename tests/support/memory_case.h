@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_MEMORY_CASE_H
 #define TESTS_SUPPORT_MEMORY_CASE_H
 
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 
 #include <stdint.h>
 

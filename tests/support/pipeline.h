@@ -8,7 +8,7 @@
 #define TESTS_SUPPORT_PIPELINE_H
 
 #include "des/engine.h"
-#include "plan/schedule.h"
+#include "plan/schedule/schedule.h"
 
 struct pipeline_costs {
     int64_t forward_ns;

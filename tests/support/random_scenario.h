@@ -10,7 +10,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_SCENARIO_H
 #define TESTS_SUPPORT_RANDOM_SCENARIO_H
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 /* Scenario number `number` of the family `seed`; always the same for the same two. */
 struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t number);

@@ -1,6 +1,6 @@
 #include "support/segments.h"
 
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "support/store_world.h"
 
 #include "base/arena.h"
-#include "out/store.h"
+#include "store/store.h"
 #include "support/temporary.h"
 
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
 /* The band of a prediction: quantiles of a class, which class, and what lies outside. */
-#include "study/band.h"
+#include "lab/band.h"
 
 #include "base/arena.h"
 #include "support/assert_close.h"

@@ -1,6 +1,6 @@
 /* The table of collectives: laws that every row must obey, and the slow form executed on
  * symbolic chunks. */
-#include "plan/collective.h"
+#include "plan/collective/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

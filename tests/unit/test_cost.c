@@ -1,6 +1,6 @@
 /* Parameters, FLOPs and kernels of models, against published and hand-made sums. */
 #include "plan/cost.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

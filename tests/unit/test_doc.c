@@ -1,5 +1,5 @@
 /* Documents: places, refusals with a place, getters, --set, copies, text. */
-#include "spec/doc.h"
+#include "input/doc/doc.h"
 
 #include "base/arena.h"
 

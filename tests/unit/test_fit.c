@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "spec/catalogue.h"
-#include "spec/doc.h"
-#include "study/fit.h"
-#include "study/fit_priors.h"
-#include "study/fit_write.h"
+#include "input/catalogue.h"
+#include "input/doc/doc.h"
+#include "lab/fit/fit.h"
+#include "lab/fit/fit_priors.h"
+#include "lab/fit/fit_write.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
 

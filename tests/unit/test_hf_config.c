@@ -1,7 +1,7 @@
 /* Hugging Face's config.json as a model: shapes by the parameters of public checkpoints, the
  * meaning of missing and null keys, and what a model file cannot say. Wrong files and their
  * messages are in tests/bad_input/hf_*. */
-#include "spec/hf_config.h"
+#include "input/formats/hf_config.h"
 
 #include "base/arena.h"
 #include "plan/cost.h"

@@ -1,9 +1,9 @@
 /* Host lists, what import writes, and files of other tools that were cut off. */
-#include "cli/import.h"
+#include "foreign/import.h"
 
 #include "base/arena.h"
-#include "cli/hostlist.h"
-#include "spec/measurement.h"
+#include "foreign/hostlist.h"
+#include "input/formats/measurement.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -169,7 +169,8 @@ struct sample {
 static bool import_prefix(const struct sample *sample, const char *text, size_t length)
 {
     struct arena *arena = arena_new();
-    struct cli cli = {.arena = arena, .diag = diag_new(arena)};
+    struct diag *diag = diag_new(arena);
+    const struct catalogue catalogue = {{"."}, 1};
     struct importer importer = {
         .given = 1u << IMPORT_OVERSUBSCRIPTION,
         .gpu = "h100-sxm5-80gb",
@@ -178,12 +179,12 @@ static bool import_prefix(const struct sample *sample, const char *text, size_t 
         .nic_bytes_per_s = 50e9,
         .oversubscription = 2.0,
         .arena = arena,
-        .diag = cli.diag,
+        .diag = diag,
+        .catalogue = &catalogue,
         .file = {sample->path, arena_strndup(arena, text, length), length},
     };
-    options_init(&importer.options, &cli);
     const bool is_good = sample->function(&importer);
-    assert_int_equal(is_good, !diag_has_error(cli.diag));
+    assert_int_equal(is_good, !diag_has_error(diag));
     arena_free(arena);
     return is_good;
 }

@@ -1,5 +1,5 @@
 /* The JSON writer: form, escapes, numbers. Expected documents are written out. */
-#include "out/json.h"
+#include "base/json.h"
 
 #include "base/arena.h"
 

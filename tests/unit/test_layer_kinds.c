@@ -2,7 +2,7 @@
  * encoders, experts cut on their own, adapters, multi-token prediction. */
 #include "base/arena.h"
 #include "plan/cost.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

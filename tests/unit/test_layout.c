@@ -1,9 +1,9 @@
 /* Which layers lie where, and which schedules go with which layouts. tests/unit/test_scenario has
  * the near-even distribution itself. */
 #include "base/arena.h"
-#include "spec/feasible.h"
-#include "spec/layout.h"
-#include "spec/scenario.h"
+#include "input/feasible.h"
+#include "input/layout.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "plan/collective.h"
-#include "spec/library.h"
+#include "plan/collective/collective.h"
+#include "input/library.h"
 #include "support/assert_close.h"
 
 static const struct catalogue here = {{"."}, 1};

@@ -1,8 +1,8 @@
 /* Measured collectives: our YAML, the text of nccl-tests, its JSON. */
-#include "spec/measurement.h"
+#include "input/formats/measurement.h"
 
 #include "base/arena.h"
-#include "spec/nccl_tests.h"
+#include "input/formats/nccl_tests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

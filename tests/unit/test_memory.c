@@ -1,7 +1,7 @@
 /* Memory of a GPU: against ZeRO, Korthikanti et al., Megatron-LM's own report
  * (oracles.md 2.1 to 2.3). */
 #include "plan/cost.h"
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 
 #include "support/memory_case.h"
 

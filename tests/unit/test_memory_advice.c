@@ -1,8 +1,8 @@
 /* Memory of a GPU: laws that hold for every plan, the verdict, and the advice. */
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 
 #include "base/arena.h"
-#include "spec/layout.h"
+#include "input/layout.h"
 #include "support/memory_case.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Memory of a GPU with experts and with context parallelism. */
-#include "plan/memory.h"
+#include "plan/memory/memory.h"
 
 #include "support/memory_case.h"
 

@@ -1,12 +1,12 @@
 /* Plots: what is in the files, that gnuplot draws them, and that no text of a
  * user's is ever run. Without gnuplot, that data and script are written and the
  * message says what to install. */
-#include "out/plot.h"
+#include "report/plot/plot.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "out/gnuplot.h"
-#include "out/plot_data.h"
+#include "report/plot/gnuplot.h"
+#include "report/plot/plot_data.h"
 #include "support/temporary.h"
 
 #include <setjmp.h>

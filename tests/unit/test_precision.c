@@ -1,7 +1,7 @@
 /* Products of 8 and 4 bits: how long they take, which ones they are, and what converting their
  * operands moves. */
 #include "hw/kernel.h"
-#include "plan/kernel_list.h"
+#include "plan/kernels/kernel_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

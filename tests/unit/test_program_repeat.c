@@ -1,5 +1,5 @@
 /* A step repeated: the tasks of the program, and that it takes as long each time. */
-#include "train/program.h"
+#include "train/program/program.h"
 
 #include "base/arena.h"
 #include "support/random_scenario.h"

@@ -1,5 +1,5 @@
 /* What may stand in the columns of a table of runs. */
-#include "study/published_columns.h"
+#include "lab/published/published_columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "study/published_words.h"
+#include "lab/published/published_words.h"
 
 static const struct published_column *column_of(const char *name)
 {

@@ -1,5 +1,5 @@
-/* What study/published_recipes knows of a run, by its release. */
-#include "study/published_recipes.h"
+/* What lab/published/published_recipes knows of a run, by its release. */
+#include "lab/published/published_recipes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* What the rules of study/published_rows make of a published run. */
-#include "study/published_rows.h"
+/* What the rules of lab/published/published_rows make of a published run. */
+#include "lab/published/published_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 #include "support/assert_close.h"
 
 static const char columns[] =

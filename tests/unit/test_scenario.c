@@ -1,8 +1,8 @@
 /* Scenarios that are right: what is read, resolved and worked out. Wrong ones
  * are in tests/bad_input. The catalogue is tests/unit/data. */
 #include "base/arena.h"
-#include "spec/layout.h"
-#include "spec/scenario.h"
+#include "input/layout.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

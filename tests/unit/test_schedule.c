@@ -2,11 +2,11 @@
  * and times are in closed_form/test_schedules. `test_schedule SEED` runs the random tests from one
  * seed.
  */
-#include "plan/schedule.h"
+#include "plan/schedule/schedule.h"
 
 #include "base/arena.h"
 #include "base/rng.h"
-#include "spec/layout.h"
+#include "input/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -211,7 +211,7 @@ static void what_stays_until_the_weight_gradients_counts_until_then(void **state
 
 /* ---- the way of a microbatch --------------------------------------------- */
 
-/* spec/layout says which piece a chunk is; a microbatch goes from each piece to the one after. */
+/* input/layout says which piece a chunk is; a microbatch goes from each piece to the one after. */
 static void a_microbatch_goes_through_the_pieces_in_order(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* Schedules that are data: what a file says comes out, and each mistake has its message. */
-#include "spec/schedule_file.h"
+#include "input/schedule_file.h"
 
 #include "base/arena.h"
-#include "plan/schedule.h"
-#include "spec/layout.h"
+#include "plan/schedule/schedule.h"
+#include "input/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The scores of study/score, redone by hand. */
-#include "study/score.h"
+/* The scores of lab/score, redone by hand. */
+#include "lab/score.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What `stoker run` prints and its JSON document, of a made-up result. */
-#include "out/screen.h"
+#include "report/screen.h"
 
 #include "base/arena.h"
 #include "support/sample_result.h"

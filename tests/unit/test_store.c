@@ -1,5 +1,5 @@
 /* The results file: storing twice, reading back, and every way a file can be bad. */
-#include "out/store.h"
+#include "store/store.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /* The results file: what a step did on the network, and jobs beside it. */
-#include "out/store.h"
+#include "store/store.h"
 
 #include "base/arena.h"
 #include "support/store_world.h"

@@ -1,5 +1,5 @@
 /* Text tables, compared letter by letter. */
-#include "out/table.h"
+#include "report/table.h"
 
 #include "base/arena.h"
 

@@ -2,7 +2,7 @@
 #include "train/timeline.h"
 
 #include "base/arena.h"
-#include "plan/schedule_pairs.h"
+#include "plan/schedule/schedule_pairs.h"
 #include "support/random_scenario.h"
 
 #include <setjmp.h>

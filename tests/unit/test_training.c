@@ -1,7 +1,7 @@
 /* How a model is trained: what a scenario says of recomputation, optimizer, offload, routing and
  * LoRA, and what holds where it says nothing. Wrong ones are in tests/bad_input. */
 #include "base/arena.h"
-#include "spec/scenario.h"
+#include "input/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

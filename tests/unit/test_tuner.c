@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "plan/tuner.h"
+#include "plan/collective/tuner.h"
 #include "support/assert_close.h"
 
 static const struct catalogue here = {{"."}, 1};

@@ -1,0 +1,211 @@
+#include "base/json.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_begin(struct json *json, FILE *out)
+{
+    *json = (struct json){.out = out};
+}
+
+void json_end(struct json *json)
+{
+    sim_assert(json->depth == 0);
+    sim_assert(json->has_item[0]);
+    fputc('\n', json->out);
+}
+
+/* Length of the well-formed UTF-8 character at `text`, 0 when there is none:
+ * RFC 3629 section 4, so without overlong forms, surrogates, or above U+10FFFF. */
+static uint32_t character_bytes(const unsigned char *text)
+{
+    const unsigned char first = text[0];
+    if (first < 0x80) {
+        return 1;
+    }
+    const uint32_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4) {
+        return 0;
+    }
+    for (uint32_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) { /* stops at the closing NUL, too */
+            return 0;
+        }
+    }
+    const unsigned char second = text[1];
+    const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    const bool is_outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    return is_overlong || is_outside ? 0 : length;
+}
+
+/* The escaped form of the first character at `text`, written to `out` (at most 6 bytes and a
+ * NUL). Returns the bytes read. A byte that is no UTF-8 (a path may hold one) becomes U+FFFD. */
+static uint32_t escape(const char *text, char out[8])
+{
+    const unsigned char letter = (unsigned char)text[0];
+    const uint32_t bytes = character_bytes((const unsigned char *)text);
+    if (bytes == 0) {
+        snprintf(out, 8, "\xef\xbf\xbd");
+    } else if (letter == '"' || letter == '\\') {
+        snprintf(out, 8, "\\%c", letter);
+    } else if (letter == '\n' || letter == '\t') {
+        snprintf(out, 8, "\\%c", letter == '\n' ? 'n' : 't');
+    } else if (letter < 0x20 || letter == 0x7f) {
+        snprintf(out, 8, "\\u%04x", (unsigned)letter);
+    } else {
+        snprintf(out, 8, "%.*s", (int)bytes, text);
+    }
+    return bytes == 0 ? 1 : bytes;
+}
+
+static void print_string(FILE *out, const char *value)
+{
+    char escaped[8];
+    fputc('"', out);
+    while (*value != '\0') {
+        value += escape(value, escaped);
+        fputs(escaped, out);
+    }
+    fputc('"', out);
+}
+
+const char *json_quoted(struct arena *arena, const char *value)
+{
+    char *quoted = arena_alloc(arena, 6 * strlen(value) + sizeof "\"\"" + 2);
+    char *end = quoted;
+    *end++ = '"';
+    while (*value != '\0') {
+        value += escape(value, end);
+        end += strlen(end);
+    }
+    *end = '"';
+    return quoted;
+}
+
+static void start_line(struct json *json)
+{
+    fprintf(json->out, "\n%*s", (int)(2 * json->depth), "");
+}
+
+static void start_item(struct json *json, const char *key)
+{
+    if (json->depth == 0) {
+        sim_assert(!json->has_item[0]); /* one document has one root */
+    } else {
+        fputs(json->has_item[json->depth] ? "," : "", json->out);
+        start_line(json);
+    }
+    json->has_item[json->depth] = true;
+    if (key != NULL) {
+        print_string(json->out, key);
+        fputs(": ", json->out);
+    }
+}
+
+static void open_nest(struct json *json, const char *key, char bracket)
+{
+    start_item(json, key);
+    fputc(bracket, json->out);
+    sim_assert(json->depth + 1 < JSON_DEPTH_MAX);
+    json->depth++;
+    json->has_item[json->depth] = false;
+}
+
+static void close_nest(struct json *json, char bracket)
+{
+    sim_assert(json->depth > 0);
+    const bool has_item = json->has_item[json->depth];
+    json->depth--;
+    if (has_item) {
+        start_line(json);
+    }
+    fputc(bracket, json->out);
+}
+
+void json_object_open(struct json *json, const char *key)
+{
+    open_nest(json, key, '{');
+}
+
+void json_object_close(struct json *json)
+{
+    close_nest(json, '}');
+}
+
+void json_array_open(struct json *json, const char *key)
+{
+    open_nest(json, key, '[');
+}
+
+void json_array_close(struct json *json)
+{
+    close_nest(json, ']');
+}
+
+void json_text(struct json *json, const char *key, const char *value)
+{
+    start_item(json, key);
+    print_string(json->out, value);
+}
+
+/* A whole number is printed as one, another with the fewest digits that read back as the same
+ * double; 17 always do. */
+void json_number(struct json *json, const char *key, double value)
+{
+    sim_assert(isfinite(value));
+    char text[32];
+    const bool is_whole = fabs(value) < 1e15 && fabs(value - round(value)) <= 0;
+    if (is_whole) {
+        snprintf(text, sizeof text, "%.0f", value);
+    }
+    for (int digits = 1; !is_whole && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        const double back = strtod(text, NULL);
+        if (!(back < value) && !(back > value)) {
+            break;
+        }
+    }
+    start_item(json, key);
+    fputs(text, json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+    start_item(json, key);
+    fputs("null", json->out);
+}
+
+void json_number_or_null(struct json *json, const char *key, double value)
+{
+    if (is_absent(value)) {
+        json_null(json, key);
+    } else {
+        json_number(json, key, value);
+    }
+}
+
+void json_text_or_null(struct json *json, const char *key, const char *value)
+{
+    if (value == NULL) {
+        json_null(json, key);
+    } else {
+        json_text(json, key, value);
+    }
+}
+
+void json_integer(struct json *json, const char *key, int64_t value)
+{
+    start_item(json, key);
+    fprintf(json->out, "%" PRId64, value);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    start_item(json, key);
+    fputs(value ? "true" : "false", json->out);
+}

@@ -1,0 +1,38 @@
+#include "base/path.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool path_make_directories(struct arena *arena, const char *path, struct diag *diag)
+{
+    char *prefix = arena_strdup(arena, path);
+    for (char *slash = strchr(prefix, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        if (slash == prefix) {
+            continue; /* the root */
+        }
+        *slash = '\0';
+        const int reason = mkdir(prefix, 0777) == 0 ? 0 : errno;
+        /* What is there already is refused with EEXIST, or EROFS on a read-only file system. */
+        struct stat status;
+        if (reason != 0 && (stat(prefix, &status) != 0 || !S_ISDIR(status.st_mode))) {
+            return diag_add(diag, DIAG_FAILURE, NULL, "cannot make the directory %s: %s", prefix,
+                            strerror(reason));
+        }
+        *slash = '/';
+    }
+    return true;
+}
+
+const char *path_whole(struct arena *arena, const char *path)
+{
+    char current[PATH_MAX];
+    if (path[0] == '/' || getcwd(current, sizeof current) == NULL) {
+        return path;
+    }
+    return arena_printf(arena, "%s/%s", current, path);
+}

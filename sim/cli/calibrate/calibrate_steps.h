@@ -1,0 +1,42 @@
+/* The inside of `stoker calibrate steps`: what its two files share. */
+#ifndef CLI_CALIBRATE_CALIBRATE_STEPS_H
+#define CLI_CALIBRATE_CALIBRATE_STEPS_H
+
+#include "cli/options.h"
+#include "lab/fit/fit_rows.h"
+#include "lab/fit/fit_write.h"
+
+struct steps_fit {
+    struct options options;
+    const char *constants_path, *errors_path;
+    int64_t jobs, rounds, repeats;
+    bool writes;
+    bool takes_file_priors; /* those of --constants, not the catalogue's values */
+    struct catalogue catalogue;
+    struct fit_rows rows;
+    struct fit_problem problem;
+    struct fit *fit;
+    bool has_folds; /* enough configurations for halves: else folds and check are empty */
+    struct fit_folds folds;
+    struct fit_fold_check check;
+    const struct fit_left_out *left_out; /* [sources] */
+    double *left_out_error;              /* [rows] */
+    const struct fit_ablation *ablation; /* [effects] */
+    const struct fit_part *parts;        /* [removals] */
+    struct fit_changes changes;
+};
+
+/* stoker calibrate steps FILE.csv --constants FILE.yaml; argv[0] is its name. */
+int calibrate_steps(struct cli *cli, int argc, char **argv);
+
+/* So many configurations make two halves of which something can be learned. */
+enum { STEPS_FOLD_CONFIGS_MIN = 4 };
+
+/* Tables of classes of rows. */
+void calibrate_steps_print_classes(const struct steps_fit *steps, FILE *out);
+void calibrate_steps_print_parts(const struct steps_fit *steps, FILE *out);
+
+void calibrate_steps_print(const struct steps_fit *steps, FILE *out);
+void calibrate_steps_print_json(const struct steps_fit *steps, FILE *out);
+
+#endif

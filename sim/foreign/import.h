@@ -1,0 +1,126 @@
+/* What the kinds of `stoker import` share: options, the file, and writing a cluster.
+ *
+ * A kind reads its file into facts about a cluster; import_cluster_print adds
+ * what the file does not say from a cluster of the catalogue with the same GPU,
+ * marks those parts `provenance: assumed`, and writes a file that loads.
+ */
+#ifndef FOREIGN_IMPORT_H
+#define FOREIGN_IMPORT_H
+
+#include "input/catalogue.h"
+#include "input/doc/text_file.h"
+
+#include <stdio.h>
+
+/* Options of the command; which kind takes which, its row says. */
+enum import_option {
+    IMPORT_OPERATION,
+    IMPORT_CLUSTER,
+    IMPORT_GPUS,
+    IMPORT_NODES,
+    IMPORT_NAME,
+    IMPORT_GPU,
+    IMPORT_LIKE,
+    IMPORT_NICS,
+    IMPORT_NIC_BANDWIDTH,
+    IMPORT_NVLINK,
+    IMPORT_GPUS_PER_NODE,
+    IMPORT_UPLINKS,
+    IMPORT_OVERSUBSCRIPTION,
+    IMPORT_POD_OVERSUBSCRIPTION,
+    IMPORT_TOPOLOGY,
+    IMPORT_MODEL,
+    IMPORT_NETWORK,
+    IMPORT_SOFTWARE,
+    IMPORT_SKIP,
+    IMPORT_NO_HEADER,
+    IMPORT_OPTION_COUNT_
+};
+
+/* What a kind works with. */
+struct importer {
+    uint32_t given; /* bit 1 << enum import_option */
+    const char *operation, *cluster;
+    int64_t gpus, nodes; /* 0: not given, as with all numbers here */
+    const char *name, *gpu, *like, *topology;
+    int64_t nics, gpus_per_node, uplinks;
+    double nic_bytes_per_s;    /* of one NIC */
+    double nvlink_bytes_per_s; /* of one NVLink, one way */
+    double oversubscription, pod_oversubscription;
+    const char *model, *software;
+    double network_bytes_per_s; /* of a node, one way */
+    int64_t skip;               /* lines of steps */
+
+    struct arena *arena;
+    struct diag *diag;
+    const struct catalogue *catalogue;
+    struct text_file file; /* loaded and no binary */
+};
+
+/* Prints on stdout when all is good; else false, with messages. */
+typedef bool import_function(struct importer *importer);
+import_function import_hf;
+import_function import_nccl_tests;
+import_function import_nccl_topo;
+import_function import_topo_m;
+import_function import_slurm;
+import_function import_megatron;
+import_function import_torchtitan;
+
+bool import_has(const struct importer *importer, enum import_option option);
+
+/* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */
+bool import_need(const struct importer *importer, const char *option, const char *why);
+
+/* A user's text as a YAML scalar in single quotes; what is not printable ASCII becomes '?'. */
+const char *import_quote(struct arena *arena, const char *text);
+
+/* ---- clusters ---------------------------------------------------------------- */
+
+/* A GPU that these formats can mean. */
+struct import_gpu {
+    const char *name;        /* models/gpus/ */
+    int64_t sm;              /* compute capability, 90 */
+    bool is_on_arm;          /* beside a Grace */
+    int64_t links;           /* NVLinks */
+    double link_bytes_per_s; /* of one, one way */
+    const char *like;        /* topologies/: what a node of it is like */
+};
+
+/* NULL: none of that name. */
+const struct import_gpu *import_find_gpu(const char *name);
+
+struct import_cluster {
+    const char *gpu;  /* name; the file's word or --gpu */
+    const char *like; /* topologies/ */
+    int64_t gpus_per_node;
+    const char *scale_up_kind;   /* NULL: as in `like` */
+    double scale_up_bytes_per_s; /* per GPU, one way; 0: the GPU's host link */
+    const char *scale_up_source; /* "18 NVLinks of 25 GB/s" */
+    int64_t nics;
+    double nic_bytes_per_s;
+    const char *nic_source;
+    int64_t nodes;                                        /* 0: not known */
+    void (*print_fabric)(const void *context, FILE *out); /* lines of YAML, but hop_latency;
+                                                             NULL: as in `like` */
+    const void *fabric_context;
+    const char *fabric_source;
+    const char *const *comments; /* for the head of the file */
+    uint32_t comment_count;
+};
+
+/* Fills gpu and like from the options, else from the first GPU of compute capability `sm` (0:
+ * unknown) beside such a CPU. */
+bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_arm,
+                       struct import_cluster *cluster);
+
+/* Adds a comment to the head of the file that is written. */
+void import_comment(struct importer *importer, struct import_cluster *cluster, const char *text);
+
+/* The rate of one NVLink of the GPU; 0 with a usage error when it is not known. */
+double import_nvlink_rate(const struct importer *importer, const char *gpu);
+
+/* Prints the file when it can be read as a cluster; else false, with messages. */
+bool import_cluster_print(const struct importer *importer, const struct import_cluster *cluster);
+
+#endif

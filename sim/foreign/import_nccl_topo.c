@@ -1,0 +1,331 @@
+/* NCCL's view of a node (NCCL_TOPO_DUMP_FILE) as a cluster.
+ *
+ *     <system version="1">
+ *       <cpu numaid="0" host_hash="0x1" ...>
+ *         <pci busid="0000:1b:00.0" link_speed="32.0 GT/s PCIe" link_width="16" ...>
+ *           <gpu dev="0" sm="90" rank="0">
+ *             <nvlink target="0000:05:00.0" count="18" tclass="0x068000"/>
+ *         <nic> <net name="mlx5_0" speed="400000" .../>
+ *
+ * expat reads it, element by element; nothing is kept but GPUs and NICs. A
+ * document type is refused, so nothing expands. net@speed is in Mbit/s.
+ */
+#include "foreign/import.h"
+
+#include "base/arena.h"
+#include "input/doc/name_table.h"
+
+#include <expat.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 64, ATTRIBUTE_MAX = 1000 * 1000 * 1000 };
+
+struct topo_gpu {
+    struct place place;
+    int64_t sm;
+    int64_t links;           /* NVLinks, to whatever */
+    double pcie_bytes_per_s; /* 0: not said */
+};
+
+struct topo_net {
+    struct place place;
+    int64_t speed; /* Mbit/s */
+};
+
+struct topo {
+    struct importer *importer;
+    XML_Parser parser;
+    bool is_bad; /* a message was added; the parser stops */
+    uint32_t depth;
+    double pcie_bytes_per_s[DEPTH_MAX]; /* of the pci element at each depth, or its parent's */
+    bool is_in_gpu;
+    bool is_on_arm; /* a CPU is: Grace */
+    struct topo_gpu *gpus;
+    uint32_t gpu_count;
+    size_t gpu_capacity;
+    struct topo_net *nets;
+    uint32_t net_count;
+    size_t net_capacity;
+    struct name_table hosts; /* by host_hash */
+};
+
+/* ---- elements ------------------------------------------------------------------ */
+
+static struct place place_here(const struct topo *topo)
+{
+    const struct text_file *file = &topo->importer->file;
+    return (struct place){
+        .file = file->path,
+        .source_text = file->text,
+        .line = (uint32_t)XML_GetCurrentLineNumber(topo->parser),
+        .column = (uint32_t)XML_GetCurrentColumnNumber(topo->parser) + 1,
+    };
+}
+
+static void refuse(struct topo *topo, const char *message, const char *help)
+{
+    const struct place place = place_here(topo);
+    diag_add(topo->importer->diag, DIAG_INPUT, &place, "%s", message);
+    diag_help(topo->importer->diag, "%s", help);
+    topo->is_bad = true;
+    XML_StopParser(topo->parser, XML_FALSE);
+}
+
+static const char *attribute(const char **attributes, const char *name)
+{
+    for (; attributes[0] != NULL; attributes += 2) {
+        if (strcmp(attributes[0], name) == 0) {
+            return attributes[1];
+        }
+    }
+    return NULL;
+}
+
+/* A count that the element must have. */
+static int64_t need_count(struct topo *topo, const char *element, const char **attributes,
+                          const char *name)
+{
+    const char *text = attribute(attributes, name);
+    int64_t count = 0;
+    if (text == NULL || !text_span_count((struct text_span){text, text + strlen(text)}, &count) ||
+        count < 1 || count > ATTRIBUTE_MAX) {
+        refuse(topo, text == NULL ? "an attribute is missing here" : "an attribute here is wrong",
+               arena_printf(topo->importer->arena, "<%s> has %s=\"N\", a count", element, name));
+        return 0;
+    }
+    return count;
+}
+
+/* Payload of a PCIe link, one way: "32.0 GT/s PCIe", width "16". Up to 5 GT/s ten bits carry
+ * eight, beyond that 130 carry 128. 0 when it is not said. */
+static double pcie_rate(const char *speed, const char *width)
+{
+    double gigatransfers = 0.0;
+    int64_t lanes = 0;
+    if (speed == NULL || width == NULL ||
+        !text_span_number((struct text_span){speed, speed + strcspn(speed, " ")}, &gigatransfers) ||
+        !text_span_count((struct text_span){width, width + strlen(width)}, &lanes) ||
+        gigatransfers <= 0.0 || gigatransfers > 1000.0 || lanes > 64) {
+        return 0.0;
+    }
+    const double coding = gigatransfers < 6.0 ? 0.8 : 128.0 / 130.0;
+    return gigatransfers * 1e9 / 8.0 * coding * (double)lanes;
+}
+
+static void read_pci(struct topo *topo, const char **attributes)
+{
+    const double rate =
+        pcie_rate(attribute(attributes, "link_speed"), attribute(attributes, "link_width"));
+    topo->pcie_bytes_per_s[topo->depth] = rate;
+}
+
+static void read_gpu(struct topo *topo, const char **attributes)
+{
+    const int64_t sm = need_count(topo, "gpu", attributes, "sm");
+    topo->gpus = arena_grow(topo->importer->arena, topo->gpus, &topo->gpu_capacity,
+                            (size_t)topo->gpu_count + 1, sizeof *topo->gpus);
+    topo->gpus[topo->gpu_count++] = (struct topo_gpu){
+        .place = place_here(topo),
+        .sm = sm,
+        .pcie_bytes_per_s = topo->depth > 0 ? topo->pcie_bytes_per_s[topo->depth - 1] : 0.0,
+    };
+    topo->is_in_gpu = true;
+}
+
+static void read_net(struct topo *topo, const char **attributes)
+{
+    const int64_t speed = need_count(topo, "net", attributes, "speed");
+    topo->nets = arena_grow(topo->importer->arena, topo->nets, &topo->net_capacity,
+                            (size_t)topo->net_count + 1, sizeof *topo->nets);
+    topo->nets[topo->net_count++] = (struct topo_net){place_here(topo), speed};
+}
+
+static void read_cpu(struct topo *topo, const char **attributes)
+{
+    const char *host = attribute(attributes, "host_hash");
+    const char *kind = attribute(attributes, "arch");
+    bool is_new = false;
+    if (host != NULL) {
+        name_table_add(&topo->hosts, host, &is_new);
+    }
+    topo->is_on_arm = topo->is_on_arm || (kind != NULL && strcmp(kind, "arm64") == 0);
+}
+
+static void XMLCALL begin_element(void *user, const char *name, const char **attributes)
+{
+    struct topo *topo = user;
+    if (topo->depth >= DEPTH_MAX) {
+        refuse(topo, "elements are nested too deep", "a topology of NCCL has about ten levels");
+        return;
+    }
+    topo->pcie_bytes_per_s[topo->depth] =
+        topo->depth > 0 ? topo->pcie_bytes_per_s[topo->depth - 1] : 0.0;
+    if (topo->depth == 0 && strcmp(name, "system") != 0) {
+        refuse(topo, "this is no topology of NCCL",
+               strcmp(name, "graphs") == 0
+                   ? "this is NCCL_GRAPH_DUMP_FILE; NCCL_TOPO_DUMP_FILE writes the topology"
+                   : "the file that NCCL_TOPO_DUMP_FILE=FILE writes begins with <system>");
+        return;
+    }
+    if (strcmp(name, "pci") == 0) {
+        read_pci(topo, attributes);
+    } else if (strcmp(name, "gpu") == 0) {
+        read_gpu(topo, attributes);
+    } else if (strcmp(name, "nvlink") == 0 && topo->is_in_gpu) {
+        topo->gpus[topo->gpu_count - 1].links += need_count(topo, "nvlink", attributes, "count");
+    } else if (strcmp(name, "net") == 0) {
+        read_net(topo, attributes);
+    } else if (strcmp(name, "cpu") == 0) {
+        read_cpu(topo, attributes);
+    }
+    topo->depth++;
+}
+
+static void XMLCALL end_element(void *user, const char *name)
+{
+    struct topo *topo = user;
+    if (topo->depth > 0) {
+        topo->depth--;
+    }
+    if (strcmp(name, "gpu") == 0) {
+        topo->is_in_gpu = false;
+    }
+}
+
+static void XMLCALL begin_doctype(void *user, const char *name, const char *system_id,
+                                  const char *public_id, int has_internal_subset)
+{
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_internal_subset;
+    refuse(user, "a document type is not read", "NCCL writes none; take the line out");
+}
+
+static bool parse_file(struct topo *topo)
+{
+    const struct text_file *file = &topo->importer->file;
+    topo->parser = XML_ParserCreate("UTF-8");
+    if (topo->parser == NULL) {
+        return diag_add(topo->importer->diag, DIAG_FAILURE, NULL, "not enough memory to read XML");
+    }
+    XML_SetUserData(topo->parser, topo);
+    XML_SetElementHandler(topo->parser, begin_element, end_element);
+    XML_SetStartDoctypeDeclHandler(topo->parser, begin_doctype);
+    const enum XML_Status status = XML_Parse(topo->parser, file->text, (int)file->length, XML_TRUE);
+    if (status != XML_STATUS_OK && !topo->is_bad) {
+        refuse(topo, XML_ErrorString(XML_GetErrorCode(topo->parser)),
+               "is this the whole file that NCCL_TOPO_DUMP_FILE=FILE wrote?");
+    }
+    XML_ParserFree(topo->parser);
+    return !topo->is_bad;
+}
+
+/* ---- facts ---------------------------------------------------------------------- */
+
+static bool check_gpus(const struct topo *topo)
+{
+    struct diag *diag = topo->importer->diag;
+    const struct place whole = {.file = topo->importer->file.path};
+    if (topo->gpu_count == 0) {
+        diag_add(diag, DIAG_INPUT, &whole, "there is no GPU in this file");
+        diag_help(diag, "NCCL writes those that it used; dump it with all GPUs of the node in "
+                        "one job");
+        return false;
+    }
+    for (uint32_t i = 1; i < topo->gpu_count; i++) {
+        if (topo->gpus[i].sm != topo->gpus[0].sm) {
+            return diag_add(diag, DIAG_INPUT, &topo->gpus[i].place,
+                            "this GPU has compute capability %" PRId64 ", the first has %" PRId64,
+                            topo->gpus[i].sm, topo->gpus[0].sm);
+        }
+        if (topo->gpus[i].links != topo->gpus[0].links) {
+            diag_add(diag, DIAG_WARNING, &topo->gpus[i].place,
+                     "this GPU has %" PRId64 " NVLinks, the first has %" PRId64
+                     "; the least counts",
+                     topo->gpus[i].links, topo->gpus[0].links);
+        }
+    }
+    return true;
+}
+
+static bool choose_scale_up(const struct topo *topo, struct import_cluster *cluster)
+{
+    struct importer *importer = topo->importer;
+    int64_t links = topo->gpus[0].links;
+    double pcie = topo->gpus[0].pcie_bytes_per_s;
+    for (uint32_t i = 1; i < topo->gpu_count; i++) {
+        links = topo->gpus[i].links < links ? topo->gpus[i].links : links;
+        pcie = topo->gpus[i].pcie_bytes_per_s < pcie ? topo->gpus[i].pcie_bytes_per_s : pcie;
+    }
+    cluster->scale_up_kind = links > 0 ? "nvswitch" : "pcie";
+    if (links == 0) {
+        cluster->scale_up_bytes_per_s = pcie;
+        cluster->scale_up_source = pcie > 0.0
+                                       ? "no NVLink; PCIe as link_speed and link_width say"
+                                       : "no NVLink; PCIe as the host_link of the GPU's file says";
+        return true;
+    }
+    const double rate = import_nvlink_rate(importer, cluster->gpu);
+    cluster->scale_up_bytes_per_s = (double)links * rate;
+    cluster->scale_up_source = arena_printf(
+        importer->arena, "%" PRId64 " NVLinks of %.10g GB/s each way", links, rate * 1e-9);
+    return rate > 0.0;
+}
+
+/* The fastest ones; slower ones are for management as a rule. */
+static bool choose_nics(const struct topo *topo, struct import_cluster *cluster)
+{
+    struct importer *importer = topo->importer;
+    int64_t fastest = 0;
+    int64_t count = 0;
+    for (uint32_t i = 0; i < topo->net_count; i++) {
+        const int64_t speed = topo->nets[i].speed;
+        count = speed > fastest ? 1 : count + (speed == fastest);
+        fastest = speed > fastest ? speed : fastest;
+    }
+    if (count < topo->net_count) {
+        import_comment(importer, cluster,
+                       arena_printf(importer->arena,
+                                    "%" PRId64 " slower NICs of the file are left out.",
+                                    (int64_t)topo->net_count - count));
+    }
+    cluster->nics = importer->nics > 0 ? importer->nics : count;
+    cluster->nic_bytes_per_s =
+        importer->nic_bytes_per_s > 0.0 ? importer->nic_bytes_per_s : (double)fastest * 1e6 / 8.0;
+    cluster->nic_source = arena_printf(
+        importer->arena, "%" PRId64 " NICs of %" PRId64 " Mbit/s%s", count, fastest,
+        importer->nics > 0 || importer->nic_bytes_per_s > 0.0 ? ", changed by options" : "");
+    if (cluster->nics == 0 || cluster->nic_bytes_per_s <= 0.0) {
+        import_need(importer, "--nics N and --nic-bandwidth RATE", "there is no NIC in this file");
+        diag_help(importer->diag, "NCCL lists NICs only when it looked for some: run it on two "
+                                  "nodes, or with NCCL_IB_HCA set");
+        return false;
+    }
+    return true;
+}
+
+bool import_nccl_topo(struct importer *importer)
+{
+    struct topo *topo = arena_alloc(importer->arena, sizeof *topo);
+    topo->importer = importer;
+    name_table_init(&topo->hosts, importer->arena);
+    struct import_cluster cluster = {.nodes = 0};
+    if (!parse_file(topo) || !check_gpus(topo) ||
+        !import_choose_gpu(importer, topo->gpus[0].sm, topo->is_on_arm, &cluster)) {
+        return false;
+    }
+    cluster.gpus_per_node = topo->gpu_count;
+    if (topo->hosts.count > 1) {
+        import_comment(importer, &cluster,
+                       arena_printf(importer->arena,
+                                    "The GPUs of %" PRIu32 " hosts are one NVLink domain, which "
+                                    "counts as a node here.",
+                                    topo->hosts.count));
+    }
+    return choose_scale_up(topo, &cluster) && choose_nics(topo, &cluster) &&
+           import_cluster_print(importer, &cluster);
+}

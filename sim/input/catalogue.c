@@ -1,0 +1,295 @@
+/* Looking things up by name. Directories are small (tens of files), so names
+ * are listed and sorted afresh each time they are needed, for messages and
+ * for `list`.
+ */
+#include "input/catalogue.h"
+
+#include "base/arena.h"
+#include "input/formats/hf_config.h"
+#include "input/doc/text_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {"model", "cluster", "software", "gpu",
+                                                           "library"};
+const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {
+    "models/llms", "topologies", "models/software", "models/gpus", "models/libraries"};
+
+static const char SUFFIX[] = ".yaml";
+enum { SUFFIX_LENGTH = sizeof SUFFIX - 1, NAMES_SHOWN_MAX = 20, SOURCE_SHOWN_MAX = 60 };
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    const size_t end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* Letters are those of ASCII, whatever the locale. */
+static bool is_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-";
+    return text[0] != '\0' && text[strspn(text, allowed)] == '\0' && strstr(text, "..") == NULL;
+}
+
+static bool is_path(const char *text)
+{
+    return ends_with(text, SUFFIX) && strlen(text) > SUFFIX_LENGTH;
+}
+
+/* The part between the last '/' and the suffix. */
+static const char *base_name(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name);
+    return arena_strndup(arena, name, ends_with(name, SUFFIX) ? length - SUFFIX_LENGTH : length);
+}
+
+const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
+                           const char *name)
+{
+    if (is_path(name)) {
+        return text_file_exists(name) ? arena_strdup(arena, name) : NULL;
+    }
+    if (!is_name(name)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        const char *path =
+            arena_printf(arena, "%s/%s/%s%s", catalogue->directories[i], kind, name, SUFFIX);
+        if (text_file_exists(path)) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+/* ---- listing ---- */
+
+struct name_list {
+    struct arena *arena;
+    const char **items;
+    size_t count;
+    size_t capacity;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* A directory that is not there holds no names. */
+static void list_directory(struct name_list *list, const char *path)
+{
+    DIR *directory = opendir(path);
+    if (directory == NULL && errno == ENOMEM) {
+        arena_out_of_memory(); /* it may be there all the same */
+    }
+    if (directory == NULL) {
+        return;
+    }
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        if (entry->d_name[0] == '.' || !is_path(entry->d_name)) {
+            continue;
+        }
+        list->items = arena_grow(list->arena, list->items, &list->capacity, list->count + 1,
+                                 sizeof *list->items);
+        list->items[list->count++] = base_name(list->arena, entry->d_name);
+    }
+    closedir(directory);
+}
+
+const char **catalogue_list(struct arena *arena, const struct catalogue *catalogue,
+                            const char *kind, uint32_t *count)
+{
+    struct name_list list = {.arena = arena};
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        list_directory(&list, arena_printf(arena, "%s/%s", catalogue->directories[i], kind));
+    }
+    uint32_t kept = 0;
+    if (list.count > 0) {
+        qsort(list.items, list.count, sizeof *list.items, compare_names);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        if (kept == 0 || strcmp(list.items[kept - 1], list.items[i]) != 0) {
+            list.items[kept++] = list.items[i];
+        }
+    }
+    *count = kept;
+    return list.items;
+}
+
+const char *catalogue_sought(struct arena *arena, const struct catalogue *catalogue,
+                             const char *kind)
+{
+    const char *sought = "";
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        sought = arena_printf(arena, "%s%s%s/%s", sought, i > 0 ? ", " : "",
+                              catalogue->directories[i], kind);
+    }
+    return sought;
+}
+
+/* ---- opening what a scenario refers to ---- */
+
+/* One reference on its way to a file. */
+struct reference {
+    struct arena *arena;
+    const struct catalogue *catalogue;
+    enum catalogue_kind kind;
+    const struct doc_node *node; /* a scalar */
+    struct diag *diag;
+};
+
+/* The names that would have been right, the nearest first. */
+static void help_with_names(const struct reference *reference, const char *rule)
+{
+    struct arena *arena = reference->arena;
+    const char *key = catalogue_keys[reference->kind];
+    uint32_t count = 0;
+    const char **names =
+        catalogue_list(arena, reference->catalogue, catalogue_folders[reference->kind], &count);
+    if (count == 0) {
+        diag_help(
+            reference->diag,
+            "%sthe catalogue has no %s; looked for in %s; --catalogue or STOKER_PATH names "
+            "the folder of models/ and topologies/",
+            rule, key,
+            catalogue_sought(arena, reference->catalogue, catalogue_folders[reference->kind]));
+        return;
+    }
+    const char *nearest = diag_nearest(reference->node->text, names, count);
+    const char *hint = nearest == NULL ? "" : arena_printf(arena, "did you mean '%s'? ", nearest);
+    char *known = arena_printf(arena, "%s", names[0]);
+    for (uint32_t i = 1; i < count && i < NAMES_SHOWN_MAX; i++) {
+        known = arena_printf(arena, "%s, %s", known, names[i]);
+    }
+    diag_help(reference->diag, "%s%sthe catalogue has %s%s", hint, rule, known,
+              count > NAMES_SHOWN_MAX ? ", ..." : "");
+}
+
+/* Beside the file that holds the reference, then in the current directory.
+ * A reference from the command line (line 0) has only the latter. */
+const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path)
+{
+    const char *slash = place->file != NULL && place->line > 0 ? strrchr(place->file, '/') : NULL;
+    if (slash != NULL && path[0] != '/') {
+        const char *beside =
+            arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
+        if (text_file_exists(beside)) {
+            return beside;
+        }
+    }
+    return path;
+}
+
+static const char *find_path(const struct reference *reference)
+{
+    const char *path =
+        catalogue_path_beside(reference->arena, &reference->node->place, reference->node->text);
+    return text_file_exists(path) ? path : NULL;
+}
+
+/* The file that a reference means; NULL and a message when there is none. */
+static const char *find_file(const struct reference *reference)
+{
+    const char *text = reference->node->text;
+    const char *key = catalogue_keys[reference->kind];
+    const struct place *place = &reference->node->place;
+    if (is_path(text)) {
+        const char *path = find_path(reference);
+        if (path == NULL) {
+            diag_add(reference->diag, DIAG_INPUT, place, "there is no file '%.*s'",
+                     SOURCE_SHOWN_MAX, text);
+            help_with_names(reference, "a path is looked for beside the scenario file, then in "
+                                       "the current directory; ");
+        }
+        return path;
+    }
+    if (!is_name(text)) {
+        diag_add(reference->diag, DIAG_INPUT, place, "'%.*s' is not the name of a %s",
+                 SOURCE_SHOWN_MAX, text, key);
+        help_with_names(reference, "a name has letters, digits, '.', '_' and '-'; "
+                                   "a path ends in .yaml; ");
+        return NULL;
+    }
+    const char *path = catalogue_find(reference->arena, reference->catalogue,
+                                      catalogue_folders[reference->kind], text);
+    if (path == NULL) {
+        diag_add(reference->diag, DIAG_INPUT, place, "there is no %s '%.*s'", key, SOURCE_SHOWN_MAX,
+                 text);
+        help_with_names(reference, "");
+    }
+    return path;
+}
+
+/* The first key of a file says what it describes, and under which name. */
+static bool check_own_name(const struct reference *reference, const struct doc_node *root,
+                           const char *path)
+{
+    const char *key = catalogue_keys[reference->kind];
+    const char *expected = base_name(reference->arena, path);
+    if (root->kind != DOC_MAPPING) {
+        diag_add(reference->diag, DIAG_INPUT, &root->place, "a %s file holds keys and values", key);
+        diag_help(reference->diag, "begin it with '%s: %s'", key, expected);
+        return false;
+    }
+    const struct doc_node *name = doc_find(root, key);
+    if (name == NULL || name->kind != DOC_SCALAR) {
+        diag_add(reference->diag, DIAG_INPUT, &root->place, "this file does not name a %s", key);
+        diag_help(reference->diag, "begin it with '%s: %s'", key, expected);
+        return false;
+    }
+    if (strcmp(name->text, expected) != 0) {
+        diag_add(reference->diag, DIAG_INPUT, &name->place,
+                 "%s '%.*s' is in a file named '%s.yaml'", key, SOURCE_SHOWN_MAX, name->text,
+                 expected);
+        diag_help(reference->diag, "both names must be the same");
+        return false;
+    }
+    return true;
+}
+
+/* A model of Hugging Face in place of a model file. */
+static struct doc_node *open_config(struct arena *arena, const struct doc_node *node,
+                                    const char *path, struct diag *diag)
+{
+    if (!text_file_exists(path)) {
+        diag_add(diag, DIAG_INPUT, &node->place, "there is no file '%.*s'", SOURCE_SHOWN_MAX, path);
+        diag_help(diag, "a config.json is looked for beside the scenario file, then in the "
+                        "current directory");
+        return NULL;
+    }
+    const struct doc_node *root = doc_load(arena, path, diag);
+    return root != NULL ? hf_config_read(arena, root, path, diag) : NULL;
+}
+
+struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *catalogue,
+                                enum catalogue_kind kind, const struct doc_node *node,
+                                struct diag *diag)
+{
+    sim_assert(kind < CATALOGUE_KIND_COUNT_);
+    if (node->kind == DOC_MAPPING) {
+        return doc_copy(arena, node);
+    }
+    if (node->kind != DOC_SCALAR) {
+        diag_add(diag, DIAG_INPUT, &node->place, "%s must be a name, a path or a mapping",
+                 catalogue_keys[kind]);
+        return NULL;
+    }
+    const char *config =
+        kind == CATALOGUE_MODEL ? hf_config_path(arena, &node->place, node->text) : NULL;
+    if (config != NULL) {
+        return open_config(arena, node, config, diag);
+    }
+    const struct reference reference = {arena, catalogue, kind, node, diag};
+    const char *path = find_file(&reference);
+    struct doc_node *root = path != NULL ? doc_load(arena, path, diag) : NULL;
+    return root != NULL && check_own_name(&reference, root, path) ? root : NULL;
+}

@@ -1,0 +1,177 @@
+/* A cluster: nodes of GPUs, the links inside and between them, storage.
+ *
+ * Read from topologies/NAME.yaml. Bandwidths are one way (each direction has
+ * as much). Names of clusters carry the bandwidth per node in Gbps: h100-3200
+ * has 8 NICs of 400 Gbps each.
+ *
+ *     cluster: h100-3200
+ *     title: 8 x H100 nodes, 8 x 400 Gbps, rail-optimised
+ *     source: https://...
+ *     gpu: h100-sxm5-80gb               # models/gpus/
+ *     gpus_per_node: 8
+ *     scale_up: {kind: nvswitch, bandwidth: 450 GB/s, efficiency: 0.82, latency: 2.0 us,
+ *                source: ...}           # per GPU, one way; kind: nvswitch | pcie
+ *                                       # multicast: true    the switch reduces (NVLS)
+ *                                       # domain_nodes: 18   nodes in one NVLink domain (NVL72)
+ *     nics: {count: 8, bandwidth: 400 Gbps, efficiency: 0.92, latency: 5 us,
+ *            source: ...}               # per NIC, one way
+ *                                       # round_latency: 3 us  what this network adds to a
+ *                                       # collective's round over InfiniBand's (EFA, TCP)
+ *     network: 3200 Gbps                # in place of nics.bandwidth: of all NICs of a node
+ *                                       # together, one way; each has network / count
+ *     fabric:
+ *       kind: rail                      # rail | rail-only | tree | dragonfly | torus | explicit
+ *       hop_latency: 0.5 us
+ *       routing: adaptive               # or ecmp; see hw/fabric.h
+ *       ecmp_paths: 2                   # connections that share a transfer
+ *       pxn: true                       # NVLink to the right rail first
+ *       in_network_reduction: false     # SHARP
+ *       source: ...
+ *       # rail, rail-only, tree, dragonfly (a rail-only fabric has no up-links):
+ *       nodes_per_leaf: 32              # nodes in a leaf group
+ *       oversubscription: 1             # leaf down-links : up-links
+ *       uplink: 400 Gbps                # one up-link; default: a NIC's bandwidth
+ *       # rail, tree: an optional third level
+ *       leaves_per_pod: 12              # leaf groups in a pod
+ *       pod_oversubscription: 7         # pod : core
+ *       # dragonfly:
+ *       leaves_per_group: 16            # leaf groups in a dragonfly group
+ *       global_oversubscription: 1      # a group's spines : its global links
+ *       # torus:
+ *       dimensions: [4, 4, 8]           # nodes; two or three
+ *       link: 400 Gbps                  # one way, between neighbours
+ *       # explicit:
+ *       switches:
+ *       - {name: leaf0, nodes: 0-15}             # all their NICs hang on it
+ *       - {name: rail3, nodes: "0-31,40", nics: 3}  # only port 3 of each
+ *       - {name: spine0}
+ *       links:
+ *       - {from: leaf0, to: spine0, bandwidth: 400 Gbps, count: 8}   # both ways
+ *       routes:                         # optional: overrule the shortest way
+ *       - {at: leaf0, to: leaf3, via: spine1}
+ *     host: {cores: 96, memory: 2 TB, power: 3 kW, source: ...}   # per node; power without GPUs
+ *     storage: {write: 100 GB/s, read: 100 GB/s, per_node: 5 GB/s, source: ...}
+ *                                       # aggregate caps, and one node's
+ *                                       # network: own (the default), or fabric: its traffic
+ *                                       # crosses the NICs and up-links that collectives use
+ *     collectives: {library: nccl-2026} # models/libraries/; the default is the newest
+ *     nodes: 128                        # optional: the cluster has no more
+ *
+ * Only title, oversubscription (1), leaves_per_pod, pod_oversubscription (1), the
+ * keys with a default above, collectives and nodes may be left out. Impossible shapes
+ * (a switch that nothing reaches, routes in a loop, links of no capacity,
+ * oversubscription below 1) are errors of the file.
+ */
+#ifndef INPUT_CLUSTER_H
+#define INPUT_CLUSTER_H
+
+#include "input/gpu.h"
+
+enum scale_up_kind { SCALE_UP_NVSWITCH, SCALE_UP_PCIE };
+enum fabric_kind {
+    FABRIC_RAIL,
+    FABRIC_RAIL_ONLY,
+    FABRIC_TREE,
+    FABRIC_DRAGONFLY,
+    FABRIC_TORUS,
+    FABRIC_EXPLICIT,
+    FABRIC_KIND_COUNT_
+};
+extern const char *const fabric_kind_names[FABRIC_KIND_COUNT_];
+
+enum storage_network { STORAGE_ON_OWN_NETWORK, STORAGE_ON_FABRIC };
+
+enum routing_kind { ROUTING_ADAPTIVE, ROUTING_ECMP };
+extern const char *const routing_names[2];
+
+#define TORUS_DIMENSIONS_MAX 3
+
+/* Of an explicit fabric. */
+struct cluster_switch {
+    const char *name;
+    struct place place;
+};
+
+struct cluster_port { /* NIC ports of a run of nodes that hang on a switch */
+    uint32_t switch_number;
+    int64_t node_first, node_last; /* both included */
+    int64_t nic;                   /* -1: all */
+};
+
+struct cluster_link {
+    uint32_t from, to; /* switches; both ways */
+    double bytes_per_s;
+    int64_t count;
+};
+
+struct cluster_route {
+    uint32_t at, to, via; /* switches */
+    struct place place;
+};
+
+struct cluster {
+    const char *name;
+    const char *title;
+    const char *gpu_name; /* resolved by the scenario */
+    int64_t gpus_per_node;
+    uint32_t scale_up_kind; /* enum scale_up_kind */
+    double scale_up_bytes_per_s;
+    double scale_up_efficiency; /* achieved / advertised for large messages */
+    double scale_up_latency_s;  /* of one message */
+    bool has_multicast;         /* the switch reduces and multicasts (NVLS) */
+    int64_t domain_nodes;       /* nodes in one NVLink domain; >= 1 */
+    int64_t nics_per_node;      /* divides gpus_per_node, or is a multiple of it */
+    double network_bytes_per_s; /* of a node: all its NICs, one way */
+    double nic_bytes_per_s;
+    double nic_efficiency;
+    double nic_latency_s;   /* per message, both ends and the software between */
+    double round_latency_s; /* added to each round of a collective between nodes */
+    uint32_t fabric_kind;   /* enum fabric_kind */
+    uint32_t routing;       /* enum routing_kind */
+    int64_t ecmp_paths;     /* >= 1 */
+    bool has_pxn;
+    bool has_in_network_reduction;
+    int64_t nodes_per_leaf;
+    double oversubscription; /* >= 1 */
+    double uplink_bytes_per_s;
+    int64_t leaves_per_pod;      /* 0: no third level */
+    double pod_oversubscription; /* >= 1 */
+    int64_t leaves_per_group;    /* dragonfly */
+    double global_oversubscription;
+    int64_t dimensions[TORUS_DIMENSIONS_MAX]; /* nodes; 1 where there is no dimension */
+    double torus_link_bytes_per_s;
+    struct cluster_switch *switches; /* explicit */
+    struct cluster_port *ports;
+    struct cluster_link *links;
+    struct cluster_route *routes;
+    uint32_t switch_count, port_count, link_count, route_count;
+    double hop_latency_s;
+    int64_t host_cores;
+    double host_memory_bytes;
+    double host_power_w;
+    double storage_write_bytes_per_s; /* aggregate */
+    double storage_read_bytes_per_s;
+    double storage_node_bytes_per_s; /* of one node */
+    uint32_t storage_network;        /* enum storage_network */
+    const char *library_name;        /* resolved by the scenario, like the GPU */
+    int64_t nodes_max;               /* 0: as many as the scenario asks for */
+    struct place place;
+    struct place fabric_place;
+};
+
+/* Between ports on different switches traffic goes by NVLink first (PXN). A rail-only fabric
+ * has no other way; elsewhere it takes an NVSwitch. */
+bool cluster_uses_pxn(const struct cluster *cluster);
+
+/* A node's network is written as `network` or as `nics.bandwidth`: where --set gives one of them
+ * and the file the other, the file's is taken out. To be called after --set; what is then left of
+ * both is an error of cluster_read. */
+void cluster_settle_network(struct doc_node *cluster);
+
+/* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
+int64_t cluster_nodes_max(const struct cluster *cluster);
+
+MUST_USE bool cluster_read(const struct doc_node *node, struct cluster *cluster,
+                           struct assumptions *assumptions, struct diag *diag);
+
+#endif

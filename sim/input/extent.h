@@ -1,0 +1,29 @@
+/* Whether a scenario is of a size that can be simulated at all.
+ *
+ * Every value of a file may be in its range and the whole still absurd: a
+ * trillion microbatches, a step of a thousand years. Time is an integer of
+ * nanoseconds that ends after 292 years, and programs hold a task for each
+ * kernel stretch and collective, so both are bounded here, by generous
+ * estimates (within a factor of a few of what the plan will have). No step that
+ * anybody would run comes near.
+ */
+#ifndef INPUT_EXTENT_H
+#define INPUT_EXTENT_H
+
+#include "base/check.h"
+
+#include <stdbool.h>
+
+struct diag;
+struct scenario;
+
+#define EXTENT_TASKS_MAX 5e7  /* of all stages' programs; 32 bytes each */
+#define EXTENT_STEP_S_MAX 1e5 /* of arithmetic, at the stated rate */
+#define EXTENT_MOVE_S_MAX 1e8 /* were every byte to cross the slowest link; and of latencies */
+
+#define EXTENT_LOADING_S_MAX 1e3 /* one worker, one microbatch */
+
+/* After feasible_check. */
+MUST_USE bool extent_check(const struct scenario *scenario, struct diag *diag);
+
+#endif

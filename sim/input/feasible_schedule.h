@@ -1,0 +1,28 @@
+/* Whether a schedule goes with the stages, the chunks, the layers and the microbatches.
+ *
+ *     gpipe, 1f1b, zb-h1, zb-h2    one chunk a stage
+ *     interleaved                  two or more; pp >= 2; microbatches a multiple of pp
+ *     zb-v, dualpipev              two chunks; pp >= 2; dualpipev 2 pp microbatches or more
+ *     dualpipe                     two chunks; pp even; microbatches even, 2 pp or more
+ *     file                         stages, chunks and microbatches are the file's
+ */
+#ifndef INPUT_FEASIBLE_SCHEDULE_H
+#define INPUT_FEASIBLE_SCHEDULE_H
+
+#include "input/feasible_choices.h"
+
+#include "base/check.h"
+
+/* Before: the degrees are read. */
+MUST_USE bool feasible_schedule(const struct layout *layout);
+
+/* Before: dp is known, global is a multiple of dp * micro, and batch.microbatches is set. */
+MUST_USE bool feasible_microbatches(const struct layout *layout);
+
+/* What the number of sequences of a step is a multiple of. */
+int64_t feasible_batch_unit(const struct scenario *scenario);
+
+/* For choices: stages that divide the GPUs, and that schedule and layers allow. */
+bool feasible_pp_fits(const struct scenario *scenario, int64_t pp);
+
+#endif

@@ -1,0 +1,543 @@
+/* Reading goes in three steps: which family (through text_config, if need be), all fields of
+ * the family's row with their defaults, then the keys of a model file in their order. Which
+ * layers have what is hf_layers.c's. Cost is linear in the file.
+ */
+#include "input/formats/hf_config.h"
+
+#include "base/arena.h"
+#include "input/formats/hf_reading.h"
+#include "input/doc/text_file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { VALUE_MAX = 1000 * 1000 * 1000, LAYERS_MAX = 10 * 1000, SHOWN_MAX = 60 };
+
+/* ---- the file ----------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    const size_t end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* `path` beside the file of `place`, or NULL when there is no such file. */
+static const char *beside(struct arena *arena, const struct place *place, const char *path)
+{
+    const char *slash = place->file != NULL && place->line > 0 ? strrchr(place->file, '/') : NULL;
+    if (slash == NULL || path[0] == '/') {
+        return NULL;
+    }
+    const char *found =
+        arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
+    return text_file_exists(found) ? found : NULL;
+}
+
+const char *hf_config_path(struct arena *arena, const struct place *place, const char *text)
+{
+    if (ends_with(text, ".json")) {
+        const char *found = beside(arena, place, text);
+        return found != NULL ? found : text;
+    }
+    if (strchr(text, '/') == NULL) {
+        return NULL; /* a name of the catalogue */
+    }
+    const char *inside =
+        arena_printf(arena, "%s%sconfig.json", text, ends_with(text, "/") ? "" : "/");
+    const char *found = beside(arena, place, inside);
+    if (found != NULL) {
+        return found;
+    }
+    return text_file_exists(inside) || ends_with(text, "/") ? inside : NULL;
+}
+
+/* The folder that config.json lies in, or the file's own name. */
+static const char *name_of(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    if (strcmp(base, "config.json") != 0) {
+        return arena_strndup(arena, base, strlen(base) - (ends_with(base, ".json") ? 5 : 0));
+    }
+    const char *end = slash;
+    while (end != NULL && end > path && end[-1] == '/') {
+        end--;
+    }
+    const char *begin = end;
+    while (begin != NULL && begin > path && begin[-1] != '/') {
+        begin--;
+    }
+    const size_t length = end != NULL ? (size_t)(end - begin) : 0;
+    const bool is_named = length > 0 && begin[length - 1] != '.';
+    return is_named ? arena_strndup(arena, begin, length) : "config";
+}
+
+/* ---- the result --------------------------------------------------------------------- */
+
+struct doc_node *hf_put_text(struct hf_reading *reading, const char *key, const char *text,
+                             const struct place *place)
+{
+    struct doc_node *node = arena_alloc(reading->arena, sizeof *node);
+    *node = (struct doc_node){
+        .kind = DOC_SCALAR, .text = text, .key = key, .place = *place, .key_place = *place};
+    *reading->end = node;
+    reading->end = &node->next;
+    return node;
+}
+
+void hf_put_count(struct hf_reading *reading, const char *key, int64_t count,
+                  const struct place *place)
+{
+    hf_put_text(reading, key, arena_printf(reading->arena, "%" PRId64, count), place);
+}
+
+void hf_put_bool(struct hf_reading *reading, const char *key, bool value)
+{
+    hf_put_text(reading, key, value ? "true" : "false", &reading->config->place);
+}
+
+static void put_field(struct hf_reading *reading, const char *key, enum hf_field field)
+{
+    hf_put_count(reading, key, reading->values[field], reading->places[field]);
+}
+
+/* ---- the family --------------------------------------------------------------------- */
+
+static const struct hf_family *report_type(const struct hf_reading *reading,
+                                           const struct doc_node *node)
+{
+    const char *names[HF_NAMES_MAX];
+    const uint32_t count = hf_family_names(names, HF_NAMES_MAX);
+    const char *known = names[0];
+    for (uint32_t i = 1; i < count; i++) {
+        known = arena_printf(reading->arena, "%s, %s", known, names[i]);
+    }
+    const char *nearest = diag_nearest(node->text, names, count);
+    diag_add(reading->diag, DIAG_INPUT, &node->place, "model_type '%.*s' is not known", SHOWN_MAX,
+             node->text);
+    diag_help(reading->diag, "%s%s%sknown are %s", nearest != NULL ? "did you mean '" : "",
+              nearest != NULL ? nearest : "", nearest != NULL ? "'? " : "", known);
+    return NULL;
+}
+
+/* The node of model_type in a mapping, or NULL with a message. */
+static const struct doc_node *need_type(const struct hf_reading *reading)
+{
+    const struct doc_node *node = doc_find(reading->root, "model_type");
+    if (node != NULL && node->kind == DOC_SCALAR) {
+        return node;
+    }
+    diag_add(reading->diag, DIAG_INPUT, node != NULL ? &node->place : &reading->root->place,
+             "this file does not say its model_type");
+    diag_help(reading->diag, "a config.json of Hugging Face has \"model_type\": \"llama\" or the "
+                             "like, which says what its keys mean");
+    return NULL;
+}
+
+/* Goes down to the decoder of a model that reads images too. */
+static const struct hf_family *enter_text(struct hf_reading *reading,
+                                          const struct hf_composite *composite)
+{
+    const struct doc_node *text = doc_find(reading->root, "text_config");
+    const bool is_flat =
+        text == NULL && composite->is_flat && doc_find(reading->root, "hidden_size") != NULL;
+    if (!is_flat && (text == NULL || text->kind != DOC_MAPPING)) {
+        diag_add(reading->diag, DIAG_INPUT, text != NULL ? &text->place : &reading->root->place,
+                 "a %s describes its decoder in text_config, which is %s", composite->type,
+                 text != NULL ? "no mapping" : "missing");
+        diag_help(reading->diag, "put the decoder's keys there, or use its own config.json");
+        return NULL;
+    }
+    reading->config = is_flat ? reading->root : text;
+    diag_add(reading->diag, DIAG_NOTE, &reading->config->place,
+             "of this %s only the decoder is taken, not what reads images", composite->type);
+    const struct doc_node *type = is_flat ? NULL : doc_find(text, "model_type");
+    if (type == NULL || type->kind != DOC_SCALAR || hf_composite_find(type->text) != NULL) {
+        return hf_family_find(composite->text_type);
+    }
+    const struct hf_family *family = hf_family_find(type->text);
+    return family != NULL ? family : report_type(reading, type);
+}
+
+static const struct hf_family *find_family(struct hf_reading *reading)
+{
+    const struct doc_node *type = need_type(reading);
+    if (type == NULL) {
+        return NULL;
+    }
+    const struct hf_composite *composite = hf_composite_find(type->text);
+    if (composite != NULL) {
+        return enter_text(reading, composite);
+    }
+    const struct hf_family *family = hf_family_find(type->text);
+    return family != NULL ? family : report_type(reading, type);
+}
+
+/* ---- fields ------------------------------------------------------------------------- */
+
+/* Names that a key has, too: of other versions, and of transformers' attribute_map. */
+static const struct {
+    const char *key, *alias;
+} aliases[] = {
+    {"num_experts", "num_local_experts"},
+    {"num_local_experts", "num_experts"},
+    {"n_routed_experts", "num_local_experts"},
+    {"n_routed_experts", "num_experts"},
+    {"num_experts_per_tok", "experts_per_token"},
+    {"sliding_window_pattern", "_sliding_window_pattern"},
+    {"n_layer", "num_hidden_layers"},
+    {"n_embd", "hidden_size"},
+    {"n_head", "num_attention_heads"},
+    {"n_positions", "max_position_embeddings"},
+    {"n_layers", "num_hidden_layers"},
+    {"d_model", "hidden_size"},
+    {"n_heads", "num_attention_heads"},
+};
+
+static const struct doc_node *find_key(const struct hf_reading *reading, const char *key)
+{
+    const struct doc_node *node = doc_find(reading->config, key);
+    for (size_t i = 0; node == NULL && i < sizeof aliases / sizeof *aliases; i++) {
+        if (strcmp(aliases[i].key, key) == 0) {
+            node = doc_find(reading->config, aliases[i].alias);
+        }
+    }
+    return node;
+}
+
+bool hf_switch_value(struct hf_reading *reading, const struct hf_switch *wanted)
+{
+    const bool is_opposite = wanted->key != NULL && wanted->key[0] == '!';
+    const struct doc_node *node =
+        wanted->key != NULL ? doc_find(reading->config, wanted->key + is_opposite) : NULL;
+    if (node == NULL || node->kind == DOC_NULL) {
+        return wanted->by_default;
+    }
+    const bool value = node->kind == DOC_SCALAR && strcmp(node->text, "true") == 0;
+    if (!value && (node->kind != DOC_SCALAR || strcmp(node->text, "false") != 0)) {
+        reading->is_bad = true;
+        diag_add(reading->diag, DIAG_INPUT, &node->place, "%s must be true or false",
+                 wanted->key + is_opposite);
+    }
+    return value != is_opposite;
+}
+
+/* What null means where the class has a number; HF_REQUIRED: it is an error. */
+static int64_t null_default(enum hf_field field)
+{
+    switch (field) {
+    case HF_KV_HEADS:
+        return HF_AS_HEADS;
+    case HF_HEAD_DIM:
+        return HF_HIDDEN_PER_HEAD;
+    case HF_WINDOW:
+    case HF_EXPERTS:
+    case HF_SHARED:
+    case HF_SHARED_HIDDEN:
+    case HF_GROUPS:
+    case HF_GROUP_LIMIT:
+    case HF_MTP:
+    case HF_Q_RANK:
+        return HF_NULL;
+    default:
+        return HF_REQUIRED;
+    }
+}
+
+static int64_t report_missing(struct hf_reading *reading, enum hf_field field,
+                              const struct doc_node *node)
+{
+    const char *key = reading->family->keys[field];
+    reading->is_bad = true;
+    diag_add(reading->diag, DIAG_INPUT, node != NULL ? &node->place : &reading->config->place,
+             node != NULL ? "%s is null" : "missing key '%s'", key);
+    if (node != NULL) {
+        diag_help(reading->diag, "give a number, or leave the key out for the default of %s",
+                  reading->family->type);
+    } else {
+        diag_help(reading->diag, "%s has no default for it; give a number", reading->family->type);
+    }
+    return 0;
+}
+
+/* A number or an enum hf_default as the number it means; 0 for none. */
+static int64_t meaning(const struct hf_reading *reading, int64_t value)
+{
+    switch (value) {
+    case HF_AS_HEADS:
+        return reading->values[HF_HEADS];
+    case HF_FOUR_HIDDEN:
+        return 4 * reading->values[HF_HIDDEN];
+    case HF_HIDDEN_PER_HEAD: /* the model file's own default */
+    case HF_NULL:
+        return 0;
+    default:
+        return value;
+    }
+}
+
+static void read_field(struct hf_reading *reading, enum hf_field field)
+{
+    const char *key = reading->family->keys[field];
+    const struct doc_node *node = key != NULL ? find_key(reading, key) : NULL;
+    reading->places[field] = node != NULL ? &node->place : &reading->config->place;
+    int64_t value = reading->family->by_default[field];
+    if (node != NULL && node->kind == DOC_NULL && value >= 0) {
+        value = null_default(field);
+    } else if (node != NULL && node->kind != DOC_NULL) {
+        const int64_t most = field == HF_LAYERS ? LAYERS_MAX : VALUE_MAX;
+        const int64_t least = field <= HF_HEADS ? 1 : 0;
+        reading->is_bad =
+            !doc_node_count(node, least, most, &value, reading->diag) || reading->is_bad;
+    }
+    if (value == HF_REQUIRED) {
+        value = report_missing(reading, field, node);
+    }
+    reading->values[field] = meaning(reading, value);
+}
+
+/* Fields that nothing of this family looks at are not read, however wrong they are. */
+static bool is_wanted(const struct hf_reading *reading, enum hf_field field)
+{
+    const struct hf_family *family = reading->family;
+    const struct hf_switch window_switch = {family->window_switch, false};
+    if (family->keys[field] == NULL) {
+        return false;
+    }
+    if (field >= HF_WINDOW && field <= HF_WINDOW_EVERY) {
+        return family->by_default[field] != 0 &&
+               (family->window_switch == NULL ||
+                doc_find_text(reading->config, window_switch.key) != NULL);
+    }
+    return field < HF_EXPERTS || field > HF_GROUP_LIMIT || family->experts != HF_EXPERTS_NONE;
+}
+
+static void read_fields(struct hf_reading *reading)
+{
+    for (uint32_t field = 0; field < HF_FIELD_COUNT_; field++) {
+        reading->places[field] = &reading->config->place;
+        if (is_wanted(reading, (enum hf_field)field)) {
+            read_field(reading, (enum hf_field)field);
+        }
+    }
+    const struct hf_switch window_switch = {reading->family->window_switch, false};
+    if (window_switch.key != NULL && !hf_switch_value(reading, &window_switch)) {
+        reading->values[HF_WINDOW] = 0;
+    }
+}
+
+/* ---- MPT: attention in a mapping of its own, the MLP's width as a ratio ------------- */
+
+static bool is_true(const struct doc_node *mapping, const char *key)
+{
+    const char *text = doc_find_text(mapping, key);
+    return text != NULL && strcmp(text, "true") == 0;
+}
+
+static void read_mpt_width(struct hf_reading *reading)
+{
+    const struct doc_node *node = doc_find(reading->config, "expansion_ratio");
+    double ratio = 4.0;
+    if (node != NULL) {
+        reading->is_bad =
+            !doc_node_quantity(node, DIM_COUNT, 0.01, 1000.0, &ratio, reading->diag) ||
+            reading->is_bad;
+        reading->places[HF_FFN] = &node->place;
+    }
+    reading->values[HF_FFN] = (int64_t)round(ratio * (double)reading->values[HF_HIDDEN]);
+}
+
+/* Returns the word for positions: alibi unless the file says otherwise. */
+static const char *read_mpt(struct hf_reading *reading)
+{
+    read_mpt_width(reading);
+    const struct doc_node *attention = doc_find(reading->config, "attn_config");
+    if (attention == NULL || attention->kind != DOC_MAPPING) {
+        return "alibi";
+    }
+    const char *type = doc_find_text(attention, "attn_type");
+    const struct doc_node *kv = doc_find(attention, "kv_n_heads");
+    if (type != NULL && strcmp(type, "multiquery_attention") == 0) {
+        reading->values[HF_KV_HEADS] = 1;
+    } else if (kv != NULL && kv->kind != DOC_NULL) {
+        reading->is_bad =
+            !doc_node_count(kv, 1, VALUE_MAX, &reading->values[HF_KV_HEADS], reading->diag) ||
+            reading->is_bad;
+    }
+    if (is_true(attention, "qk_ln")) {
+        diag_add(reading->diag, DIAG_NOTE, &attention->place,
+                 "the norms of queries and keys (qk_ln) are left out");
+    }
+    if (is_true(attention, "rope")) {
+        return "rotary";
+    }
+    const char *alibi = doc_find_text(attention, "alibi");
+    return alibi == NULL || strcmp(alibi, "true") == 0 ? "alibi" : "learned";
+}
+
+/* ---- keys of a model file ----------------------------------------------------------- */
+
+/* _name_or_path as a title, when it says anything. */
+static void put_head(struct hf_reading *reading, const char *path)
+{
+    const char *name = name_of(reading->arena, path);
+    const char *own = doc_find_text(reading->root, "_name_or_path");
+    const char *title = own != NULL && own[0] != '\0' ? own : name;
+    const struct place *place = &reading->root->place;
+    hf_put_text(reading, "model", name, place);
+    hf_put_text(reading, "title", title, place);
+    hf_put_text(reading, "source",
+                arena_printf(reading->arena, "Hugging Face config.json of %s, model_type %s", title,
+                             reading->family->type),
+                place);
+}
+
+static void put_shapes(struct hf_reading *reading)
+{
+    put_field(reading, "layers", HF_LAYERS);
+    put_field(reading, "hidden", HF_HIDDEN);
+    put_field(reading, "ffn_hidden", HF_FFN);
+    put_field(reading, "heads", HF_HEADS);
+    if (reading->values[HF_KV_HEADS] > 0) {
+        put_field(reading, "kv_heads", HF_KV_HEADS);
+    }
+    if (reading->values[HF_HEAD_DIM] > 0) {
+        put_field(reading, "head_dim", HF_HEAD_DIM);
+    }
+    put_field(reading, "vocab", HF_VOCAB);
+    put_field(reading, "max_positions", HF_POSITIONS);
+}
+
+static void put_biases(struct hf_reading *reading)
+{
+    const struct hf_family *family = reading->family;
+    const bool qkv = hf_switch_value(reading, &family->qkv_biases);
+    const bool projection = hf_switch_value(reading, &family->projection_biases);
+    const bool mlp = hf_switch_value(reading, &family->mlp_biases);
+    const bool all = qkv && projection && mlp;
+    hf_put_bool(reading, "biases", all);
+    if (!all && qkv) {
+        hf_put_bool(reading, "qkv_biases", true);
+    }
+    if (!all && projection) {
+        hf_put_bool(reading, "projection_biases", true);
+    }
+    if (!all && mlp) {
+        hf_put_bool(reading, "mlp_biases", true);
+    }
+    if (strcmp(family->norm, "layernorm") == 0 && !hf_switch_value(reading, &family->norm_biases)) {
+        hf_put_bool(reading, "norm_biases", false);
+    }
+    if (qkv && reading->values[HF_KV_RANK] > 0) {
+        reading->is_bad = true;
+        const struct doc_node *node = doc_find(reading->config, "attention_bias");
+        diag_add(reading->diag, DIAG_INPUT, &node->place,
+                 "biases of latent attention have no place in a model file");
+        diag_help(reading->diag, "set attention_bias to false");
+    }
+}
+
+/* The decoder's own word, then the whole model's, then the class's. */
+static bool is_tied(struct hf_reading *reading)
+{
+    struct hf_switch tie = {"tie_word_embeddings", reading->family->is_tied};
+    if (doc_find(reading->config, tie.key) == NULL && reading->config != reading->root) {
+        const char *text = doc_find_text(reading->root, tie.key);
+        tie.by_default = text != NULL ? strcmp(text, "true") == 0 : tie.by_default;
+    }
+    return hf_switch_value(reading, &tie);
+}
+
+static bool has_dropout(struct hf_reading *reading)
+{
+    const struct hf_family *family = reading->family;
+    const struct doc_node *node =
+        family->dropout_key != NULL ? doc_find(reading->config, family->dropout_key) : NULL;
+    double rate = 0.0;
+    if (node == NULL || node->kind == DOC_NULL) {
+        return family->has_dropout;
+    }
+    reading->is_bad =
+        !doc_node_quantity(node, DIM_COUNT, 0.0, 1.0, &rate, reading->diag) || reading->is_bad;
+    return rate > 0.0;
+}
+
+static void put_latent(struct hf_reading *reading)
+{
+    if (reading->values[HF_KV_RANK] == 0) {
+        return;
+    }
+    struct doc_node *latent = hf_put_text(reading, "latent", NULL, reading->places[HF_KV_RANK]);
+    struct doc_node **after = reading->end;
+    latent->kind = DOC_MAPPING;
+    reading->end = &latent->child;
+    put_field(reading, "q_rank", HF_Q_RANK);
+    put_field(reading, "kv_rank", HF_KV_RANK);
+    put_field(reading, "nope_dim", HF_NOPE_DIM);
+    put_field(reading, "rope_dim", HF_ROPE_DIM);
+    put_field(reading, "value_dim", HF_VALUE_DIM);
+    reading->end = after;
+}
+
+static void put_keys(struct hf_reading *reading, const char *path)
+{
+    const struct hf_family *family = reading->family;
+    const char *positions = family->keys[HF_FFN] == NULL ? read_mpt(reading) : family->positions;
+    put_head(reading, path);
+    put_shapes(reading);
+    hf_put_text(reading, "mlp", family->mlp, &reading->config->place);
+    hf_put_text(reading, "norm", family->norm, &reading->config->place);
+    hf_put_text(reading, "positions", positions, &reading->config->place);
+    put_biases(reading);
+    hf_put_bool(reading, "tied_embeddings", is_tied(reading));
+    hf_put_bool(reading, "dropout", has_dropout(reading));
+    if (family->has_qk_norm) {
+        hf_put_bool(reading, "qk_norm", true);
+    }
+    if (family->has_sinks) {
+        hf_put_bool(reading, "sinks", true);
+    }
+    hf_put_window(reading);
+    put_latent(reading);
+    hf_put_experts(reading);
+    if (reading->values[HF_MTP] > 0) {
+        put_field(reading, "mtp_layers", HF_MTP);
+    }
+}
+
+static void put_note(struct hf_reading *reading)
+{
+    const struct hf_family *family = reading->family;
+    if (family->note != NULL &&
+        (family->note_switch.key == NULL || hf_switch_value(reading, &family->note_switch))) {
+        diag_add(reading->diag, DIAG_NOTE, &reading->config->place, "%s: %s", family->type,
+                 family->note);
+    }
+}
+
+struct doc_node *hf_config_read(struct arena *arena, const struct doc_node *root, const char *path,
+                                struct diag *diag)
+{
+    if (root->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &root->place, "this is no config.json of Hugging Face");
+        diag_help(diag, "that is a JSON object: {\"model_type\": \"llama\", ...}");
+        return NULL;
+    }
+    struct doc_node *result = arena_alloc(arena, sizeof *result);
+    *result = (struct doc_node){.kind = DOC_MAPPING, .place = root->place};
+    struct hf_reading reading = {.arena = arena, .diag = diag, .root = root, .config = root};
+    reading.end = &result->child;
+    reading.family = find_family(&reading);
+    if (reading.family == NULL) {
+        return NULL;
+    }
+    read_fields(&reading);
+    if (reading.is_bad) {
+        return NULL;
+    }
+    put_keys(&reading, path);
+    put_note(&reading);
+    return reading.is_bad ? NULL : result;
+}

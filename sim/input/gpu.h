@@ -1,0 +1,165 @@
+/* A GPU as a datasheet and a few micro-benchmarks describe it.
+ *
+ * Read from models/gpus/NAME.yaml. Peaks are dense (no 2:4 sparsity). The
+ * achieved rates are what measured kernels reach on this GPU, independent of
+ * any model or framework:
+ *
+ *     gpu: a100-sxm4-80gb
+ *     title: NVIDIA A100 SXM4 80 GB
+ *     architecture: ampere               # volta | ampere | hopper | blackwell
+ *     source: https://...
+ *     peak: {fp32: 19.5 TFLOP/s, tf32: 156 TFLOP/s, fp16: 312 TFLOP/s, bf16: 312 TFLOP/s}
+ *     memory: 80 GB
+ *     memory_bandwidth: 2.039 TB/s
+ *     sms: 108
+ *     tdp: 400 W
+ *     host_link: 31 GB/s                 # PCIe, one way
+ *     price: {gpu_hour: 1.50 USD, provenance: assumed, source: ...}
+ *     power: {idle_fraction: 0.2, busy_fraction: 0.85, provenance: assumed, source: ...}
+ *     memory_kernels: {efficiency: 0.82, provenance: measured, source: ...}
+ *     launch: {time: 4 us, provenance: measured, source: ...}
+ *                                        # gap between dependent kernels, GPU side
+ *     gemm: {tile_m: 256, tile_n: 128, efficiency: 0.86, sustained: 0.81, k_half: 130,
+ *            tile_loss: 1, balance: 0.45, wgrad_loss: 0.05, provenance: fitted, source: ...}
+ *     attention:                         # achieved rates for long sequences, many heads of 128
+ *       fa2: {forward: 220 TFLOP/s, backward: 180 TFLOP/s, length_half: 120,
+ *             length_half_backward: 200, head_half: 20, wide: 0.9, wide_backward: 0.8, tail: 0.6,
+ *             tail_backward: 0.3, tile: 128, provenance: fitted, source: ...}
+ *                                        # length_half: keys at which half the rate is lost to
+ *                                        # a tile's start and end; head_half: dimension of a
+ *                                        # head at which half is lost to exponentials; wide:
+ *                                        # heads above 128 over what head_half gives; tail: of
+ *                                        # the longest tile's time, waiting for the last tiles;
+ *                                        # tile: queries of one
+ *
+ * Only title, price, power and attention may be left out (no price is 0; the
+ * power fractions then are assumptions of the result). A kind of attention
+ * that is left out does not exist on this GPU. Of its keys head_half (0), wide (1), tail (0),
+ * tile (128) and those ..._backward (as forward) may be left out; hw/attention has the formula.
+ *
+ * gemm.efficiency is the fraction of the dense peak that tiles of a large product reach before
+ * the power limit acts, gemm.sustained the fraction that any product keeps after it (as
+ * efficiency: the limit never acts); k_half is the inner dimension at which half of the first
+ * is lost to prologue and epilogue. tile_loss (0: none) says how much smaller tiles lose to
+ * operand traffic, balance (0: nothing) how much of what the last wave leaves idle libraries win
+ * back, wgrad_loss (0: none) what weight gradients lose to adding up in 32 bits. hw/kernel has
+ * the formulas; `stoker calibrate gemm` fits all of them to measured shapes. Products of 8
+ * and 4 bits lose more; where `peak` names fp8, mxfp8 or nvfp4 there is a section for it:
+ *
+ *     gemm_fp8: {efficiency: 0.76, sustained: 0.70, k_half: 500, provenance: fitted, source: ...}
+ */
+#ifndef INPUT_GPU_H
+#define INPUT_GPU_H
+
+#include "input/doc/doc.h"
+#include "input/doc/provenance.h"
+
+/* What products multiply in. */
+enum precision {
+    PRECISION_FP32,
+    PRECISION_TF32,
+    PRECISION_FP16,
+    PRECISION_BF16,
+    PRECISION_FP8,   /* one scale a tensor or a block of it */
+    PRECISION_MXFP8, /* one scale for each 32 values */
+    PRECISION_NVFP4, /* one fp8 scale for each 16 values, one fp32 scale a tensor */
+    PRECISION_COUNT_
+};
+
+/* What collective libraries tell apart (input/library). */
+enum gpu_architecture { GPU_VOLTA, GPU_AMPERE, GPU_HOPPER, GPU_BLACKWELL, GPU_ARCHITECTURE_COUNT_ };
+
+extern const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_];
+
+extern const char *const precision_names[PRECISION_COUNT_];
+
+/* Bytes of one element of a tensor kept between products (tf32 is stored as fp32; what fp8,
+ * mxfp8 and nvfp4 multiply is kept in bf16 and converted before). */
+int64_t precision_bytes(enum precision precision);
+
+/* Bytes of one operand's element in the product, scales included: fp8 1, mxfp8 1 + 1/32,
+ * nvfp4 1/2 + 1/16; else precision_bytes. */
+double precision_operand_bytes(enum precision precision);
+
+/* Fewer than 16 bits: fp8, mxfp8, nvfp4. */
+bool precision_is_low(enum precision precision);
+
+/* Precision of everything that is not a linear layer's product (attention, logits). */
+enum precision precision_outside(enum precision precision);
+
+/* In order of age. */
+enum attention_kind {
+    ATTENTION_UNFUSED,
+    ATTENTION_FA1,
+    ATTENTION_FA2,
+    ATTENTION_FA3,
+    ATTENTION_CUDNN,
+    ATTENTION_COUNT_
+};
+
+extern const char *const attention_names[ATTENTION_COUNT_];
+
+/* Of one pass of a kernel of fused attention. */
+struct attention_pass_rate {
+    double flop_per_s; /* heads of 128; 0: this GPU has no such kernel */
+    double half;       /* keys at which half the rate is reached */
+    double wide;       /* heads above 128: their rate over what head_half gives */
+    double tail;       /* of the longest tile's time */
+};
+
+struct attention_rate {
+    struct attention_pass_rate forward, backward;
+    double head_half; /* dimension of a head at which half the rate is reached */
+    int64_t tile;     /* queries */
+};
+
+/* How near to the peak products come; see above. */
+struct gemm_figures {
+    double efficiency;
+    double k_half;
+    double sustained; /* 0: as efficiency */
+};
+
+/* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
+enum gemm_pass { GEMM_FORWARD, GEMM_DGRAD, GEMM_WGRAD };
+
+struct gpu {
+    const char *name;
+    const char *title;
+    uint32_t architecture;                    /* enum gpu_architecture */
+    double peak_flop_per_s[PRECISION_COUNT_]; /* dense; 0 = not supported */
+    double memory_bytes;
+    double memory_bandwidth_bytes_per_s;
+    int64_t sms;
+    double tdp_w;
+    double idle_power_fraction; /* of tdp, when waiting */
+    double busy_power_fraction; /* of tdp, when computing */
+    double host_link_bytes_per_s;
+    double gpu_hour_usd;
+    double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
+    double launch_s;
+    int64_t gemm_tile_m, gemm_tile_n;
+    double gemm_efficiency;
+    double gemm_k_half;
+    double gemm_sustained;                             /* 0: as gemm_efficiency */
+    double gemm_tile_loss;                             /* 0: small tiles lose nothing */
+    double gemm_balance;                               /* 0..1, of what the last wave leaves idle */
+    double gemm_wgrad_loss;                            /* 0..1, of weight gradients' rate */
+    struct gemm_figures gemm_of[PRECISION_COUNT_];     /* efficiency 0: as above */
+    struct attention_rate attention[ATTENTION_COUNT_]; /* [ATTENTION_UNFUSED] unused */
+    struct place place;
+};
+
+/* It multiplies in this precision. */
+bool gpu_has_precision(const struct gpu *gpu, enum precision precision);
+
+/* Of products in this precision; sustained is there. */
+struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
+
+/* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
+bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);
+
+MUST_USE bool gpu_read(const struct doc_node *node, struct gpu *gpu,
+                       struct assumptions *assumptions, struct diag *diag);
+
+#endif

@@ -1,0 +1,112 @@
+/* A collective library (NCCL of some year) as its tuning model describes it.
+ *
+ * Read from models/libraries/NAME.yaml. What an algorithm costs with a protocol:
+ *
+ *     library: nccl-2026
+ *     title: NCCL 2.30
+ *     source: https://...
+ *     network_overhead: 1 us             # a ring's round takes this long at least on several nodes
+ *     algorithms:
+ *       source: https://...
+ *       ring:
+ *         LL:     {base: 6.6 us, nvlink: 0.6 us, pcie: 1 us, network: 2.7 us, efficiency: 0.5}
+ *         LL128:  {base: 14 us, ...}
+ *         Simple: {...}
+ *       hierarchical:
+ *         like: ring                     # its costs are those of a ring
+ *         automatic: false               # the library's own choice never falls on it
+ *     tree_correction:                   # of the tree's bandwidth, sizes 64 B, 128 B, ...
+ *       LL: [1, 1, 0.9, ...]
+ *     architectures:
+ *       hopper:
+ *         channels: 12
+ *         plateau: 1.4                   # latency of a long Simple ring all-reduce over nodes
+ *         ring: {LL: {maximum: [141 GB/s, 39 GB/s, 20.4 GB/s]}}
+ *     fitted:                            # replaces the above where measurements say so
+ *       hopper:
+ *         launch: 15 us                # any collective takes this much longer
+ *         sizes: {from: 8 B, to: 16 GiB} # measured; what lies outside is extrapolated
+ *         nvls: {Simple: {base: 12 us, nvlink_fill: 60 us, fill_half: 32 MiB}}
+ *
+ * The keys of a cost, all optional where a section above has set them:
+ *
+ *     base                     of a collective
+ *     launch                   in place of the architecture's launch
+ *     nvlink, pcie, network    of a round inside a node, or between nodes
+ *     per_rank                 of each rank (PAT has a linear part)
+ *     efficiency               of the route's capacity on an idle fabric, at most 1
+ *     maximum                  bus bandwidth at most
+ *     maximum_per_channel      the same, times the architecture's channels
+ *     nvlink_fill, pcie_fill, network_fill, fill_half
+ *                              a round takes up to `fill` longer for large buffers, half of
+ *                              that at fill_half: pieces grow with the buffer up to a limit, and
+ *                              a pipeline fills with one piece a round
+ *
+ * All but `per_rank` and the fills are one value, or three: on 1, 2 and more nodes (NVLink
+ * domains). A protocol that no section gives a base is not offered.
+ *
+ * A file may say `extends: nccl-2026` and hold nothing but `fitted`: what `stoker calibrate`
+ * writes. library_open puts that on top of the library it names.
+ */
+#ifndef INPUT_LIBRARY_H
+#define INPUT_LIBRARY_H
+
+#include "input/catalogue.h"
+#include "input/gpu.h"
+
+/* In the order of collective's enums, which lie in a layer above; a test compares. */
+enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
+extern const char *const library_algorithm_names[LIBRARY_ALGORITHM_COUNT];
+extern const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT];
+
+enum library_link { LIBRARY_NVLINK, LIBRARY_PCIE, LIBRARY_NETWORK, LIBRARY_LINK_COUNT_ };
+
+/* How many nodes a group spans, as far as NCCL tells apart. */
+enum library_span { SPAN_ONE_NODE, SPAN_TWO_NODES, SPAN_MANY_NODES, SPAN_COUNT_ };
+enum library_span library_span_of(uint32_t nodes);
+
+/* Of an algorithm with a protocol on an architecture. */
+struct library_cost {
+    bool is_offered;
+    double launch_s[SPAN_COUNT_]; /* on top of the base */
+    double base_s[SPAN_COUNT_];
+    double round_s[LIBRARY_LINK_COUNT_][SPAN_COUNT_];
+    double fill_s[LIBRARY_LINK_COUNT_]; /* of a round, for buffers far above fill_half */
+    double fill_half_bytes;
+    double rank_s;
+    double efficiency[SPAN_COUNT_];          /* at most 1: a link carries no more than it can */
+    double maximum_bytes_per_s[SPAN_COUNT_]; /* bus bandwidth; HUGE_VAL: no limit */
+    double channel_maximum_bytes_per_s[SPAN_COUNT_];
+};
+
+struct library_architecture {
+    struct library_cost costs[LIBRARY_ALGORITHM_COUNT][LIBRARY_PROTOCOL_COUNT];
+    int64_t channels;
+    double plateau;
+    double fitted_from_bytes, fitted_to_bytes; /* both 0: nothing is fitted */
+};
+
+struct library_shape {
+    bool is_automatic;
+    uint32_t like; /* algorithm whose costs these are; itself as a rule */
+};
+
+struct library {
+    const char *name;
+    const char *title;
+    struct library_shape shapes[LIBRARY_ALGORITHM_COUNT];
+    double network_overhead_s;
+    double tree_correction[LIBRARY_PROTOCOL_COUNT][LIBRARY_CORRECTION_MAX];
+    uint32_t tree_correction_count[LIBRARY_PROTOCOL_COUNT];
+    struct library_architecture architectures[GPU_ARCHITECTURE_COUNT_];
+    struct place place;
+};
+
+/* The mapping that `reference` stands for, what it extends put under it. NULL on error. */
+MUST_USE struct doc_node *library_open(struct arena *arena, const struct catalogue *catalogue,
+                                       const struct doc_node *reference, struct diag *diag);
+
+MUST_USE bool library_read(const struct doc_node *node, struct library *library,
+                           struct assumptions *assumptions, struct diag *diag);
+
+#endif

@@ -1,0 +1,177 @@
+/* The model that is trained: a transformer as its shapes, nothing more.
+ *
+ * Read from models/llms/NAME.yaml. Decoders of the GPT and Llama families are
+ * described, dense or with a mixture of experts in place of the MLP; what they
+ * cost (parameters, FLOPs, bytes) is computed in plan/cost, so that a wrong
+ * shape shows as a wrong parameter count beside the advertised one.
+ *
+ *     model: llama3-405b
+ *     title: Llama 3.1 405B
+ *     source: https://...            # where the shapes come from
+ *     layers: 126
+ *     hidden: 16384
+ *     ffn_hidden: 53248
+ *     heads: 128
+ *     kv_heads: 8                    # default: heads
+ *     head_dim: 128                  # default: hidden / heads
+ *     vocab: 128256
+ *     max_positions: 131072
+ *     mlp: swiglu                    # gelu: two matrices; swiglu: three
+ *     norm: rmsnorm                  # or layernorm
+ *     norm_biases: true              # of layernorm; false: MPT from the hub
+ *     positions: rotary              # or learned, alibi
+ *     biases: false
+ *     tied_embeddings: false
+ *     embedding_norm: false          # BLOOM has one
+ *     dropout: false                 # activations pay for its masks
+ *     advertised_parameters: 405B
+ *
+ * With a mixture of experts, all of them optional:
+ *
+ *     experts: 8                     # default 0: dense
+ *     experts_per_token: 2           # needed with experts
+ *     expert_hidden: 14336           # width of one expert; default: ffn_hidden
+ *     shared_experts: 0              # each of expert_hidden, for every token
+ *     dense_layers: 0                # the first layers, which have an MLP of ffn_hidden
+ *     expert_every: 1                # of the layers after these, every n-th has experts: with 2
+ *                                    # the second, the fourth, ...
+ *     shared_hidden: 2048            # width of all shared experts together; default
+ *                                    # shared_experts * expert_hidden
+ *     router_biases: true            # one value an expert (DeepSeek's balancing, gpt-oss)
+ *     expert_groups: 8               # node-limited routing: experts lie in so many groups,
+ *     group_limit: 4                 # and a token goes to at most so many of them
+ *
+ * Attention, all of them optional:
+ *
+ *     qkv_biases: true               # default: biases
+ *     projection_biases: true        # default: biases
+ *     mlp_biases: true               # default: biases; of experts too
+ *     qk_norm: true                  # a norm of head_dim for queries and one for keys (Qwen3)
+ *     sinks: true                    # one value a head (gpt-oss)
+ *     causal: true                   # false: each token sees all (BERT)
+ *     window: 128                    # a query sees so many keys
+ *     window_every: 2                # layers 0, 2, 4, ... have the window; default 1, all
+ *     full_every: 6                  # instead: all have it but layers 5, 11, ... (Gemma 3)
+ *     latent: {q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, value_dim: 128}
+ *                                    # multi-head latent attention; q_rank 0: none. Then
+ *                                    # kv_heads and head_dim are not given
+ *
+ * Besides:
+ *
+ *     mtp_layers: 1                  # multi-token prediction (DeepSeek-V3): after the last
+ *                                    # layer; each two norms, a 2h x h projection, a layer like
+ *                                    # the last, a norm, and the shared embedding and head
+ *     blocks:                        # layers of another shape before the decoder's: a vision
+ *       - {name: vision, layers: 24, hidden: 1024, heads: 16, ffn_hidden: 4096,
+ *          tokens: 576, causal: false, mlp: gelu}
+ *                                    # encoder; also kv_heads, head_dim; tokens: of each
+ *                                    # sequence, default its length; causal: default true;
+ *                                    # mlp: default the model's. Norms and biases are the model's
+ */
+#ifndef INPUT_MODEL_H
+#define INPUT_MODEL_H
+
+#include "input/doc/doc.h"
+#include "input/doc/provenance.h"
+
+enum mlp_kind { MLP_GELU, MLP_SWIGLU };
+enum norm_kind { NORM_LAYERNORM, NORM_RMSNORM };
+enum position_kind { POSITION_LEARNED, POSITION_ROTARY, POSITION_ALIBI };
+
+#define LAYER_KINDS_MAX 12
+#define LAYER_BLOCKS_MAX (LAYER_KINDS_MAX - 5) /* the decoder has four kinds, and MTP one */
+
+/* Multi-head latent attention: what queries, and keys and values together, are compressed to,
+ * and the parts of a head (DeepSeek-V2, arXiv 2405.04434, section 2.1). */
+struct latent {
+    int64_t q_rank;  /* 0: queries are not compressed */
+    int64_t kv_rank; /* 0: attention is not latent at all */
+    int64_t nope_dim, rope_dim, value_dim;
+};
+
+/* Layers of one shape. A model has a few kinds and says of each layer which it is. */
+struct layer_kind {
+    const char *name; /* "dense", "experts", "experts, window 128", "vision", "mtp" */
+    int64_t hidden;
+    int64_t tokens; /* of each sequence; 0: the scenario's sequence_length */
+    int64_t heads;
+    int64_t kv_heads;  /* = heads when latent */
+    int64_t head_dim;  /* of queries and keys; when latent nope_dim + rope_dim */
+    int64_t value_dim; /* of values; = head_dim unless latent */
+    struct latent latent;
+    int64_t window; /* keys that a query sees; 0: all before it */
+    bool is_causal;
+    uint32_t mlp;       /* enum mlp_kind */
+    int64_t ffn_hidden; /* of the MLP; without meaning with experts */
+    bool has_experts;   /* then experts, expert_hidden, ... are the model's */
+    bool is_mtp;        /* with the two norms and the projection before it */
+    int64_t layers;     /* of this kind; the mtp kind's are not among model.layers */
+};
+
+struct model {
+    const char *name;
+    const char *title;
+    int64_t layers; /* those of blocks, which come first, included; MTP's not */
+    int64_t block_layers;
+    int64_t hidden;
+    int64_t ffn_hidden;
+    int64_t heads;
+    int64_t kv_heads; /* divides heads */
+    int64_t head_dim;
+    int64_t vocab;
+    int64_t max_positions;
+    uint32_t mlp;        /* enum mlp_kind */
+    uint32_t norm;       /* enum norm_kind */
+    bool has_bare_norms; /* layernorm without biases */
+    uint32_t positions;  /* enum position_kind */
+    bool has_biases;
+    bool has_tied_embeddings;
+    bool has_embedding_norm;
+    bool has_dropout;
+    bool is_bidirectional; /* the decoder's layers are an encoder's: no causal mask */
+    int64_t experts;       /* routed, in each layer but the dense ones; 0: there are none */
+    int64_t experts_per_token;
+    int64_t expert_hidden;
+    int64_t shared_experts;
+    int64_t dense_layers; /* the first ones, of a model with experts */
+    int64_t expert_every;
+    int64_t shared_hidden; /* of all shared experts together */
+    bool has_router_biases;
+    int64_t expert_groups, group_limit; /* 0: routing is not limited */
+    bool has_qkv_biases, has_projection_biases, has_mlp_biases;
+    bool has_qk_norm, has_sinks;
+    int64_t window, window_every;
+    int64_t full_every; /* layers full_every - 1, 2 full_every - 1, ... have no window; or 0 */
+    struct latent latent;
+    int64_t mtp_layers;
+    struct layer_kind kinds[LAYER_KINDS_MAX];
+    uint32_t kind_count;
+    uint32_t mtp_kind;            /* of kinds; meaningless without mtp_layers */
+    uint32_t block_kinds;         /* the first so many of kinds are blocks, in model order */
+    uint32_t decoder_kinds[2][2]; /* of kinds, for [has experts][has the window] */
+    double advertised_parameters; /* 0: not stated */
+    struct place place;           /* of the file's root */
+    struct place heads_place;     /* for "tp does not divide heads" */
+};
+
+/* Fills in what follows from the other fields: defaults of 0 (value 0 of expert_every,
+ * window_every, shared_hidden, head_dim of latent attention), decoder_kinds, and kinds with their
+ * layers. `blocks` of the decoder's own width, if any, are in kinds already. Called by model_read;
+ * by hand after building a model from its fields. */
+void model_finish(struct model *model);
+
+/* The kind of layer `layer` (from 0); its index. */
+const struct layer_kind *model_layer(const struct model *model, int64_t layer);
+uint32_t model_kind(const struct model *model, int64_t layer);
+
+/* Whether layer `layer` (from 0) has experts instead of an MLP. */
+bool model_has_experts(const struct model *model, int64_t layer);
+
+/* How many of the layers [first, first + count) have experts. */
+int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count);
+
+/* All keys without a default above are required. */
+MUST_USE bool model_read(const struct doc_node *node, struct model *model,
+                         struct assumptions *assumptions, struct diag *diag);
+
+#endif

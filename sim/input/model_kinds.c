@@ -1,0 +1,148 @@
+/* Kinds of layers of a model, and which layer is of which.
+ *
+ * In model order come the blocks' layers, then the decoder's, then those of multi-token
+ * prediction. A decoder's layer is told apart by two questions: has it experts, has its
+ * attention a window? Both have closed forms, so that no list of layers is kept. Cost O(kinds).
+ */
+#include "input/model.h"
+
+#include "base/check.h"
+
+/* ---- which layers of the decoder ------------------------------------------------------- */
+
+/* Of the first `count` layers of the decoder: how many have experts. */
+static int64_t expert_layers_before(const struct model *model, int64_t count)
+{
+    const int64_t after_dense = count - model->dense_layers;
+    return model->experts > 0 && after_dense > 0 ? after_dense / model->expert_every : 0;
+}
+
+static bool decoder_has_experts(const struct model *model, int64_t layer)
+{
+    return expert_layers_before(model, layer + 1) > expert_layers_before(model, layer);
+}
+
+static bool decoder_has_window(const struct model *model, int64_t layer)
+{
+    if (model->window == 0) {
+        return false;
+    }
+    return model->full_every > 0 ? (layer + 1) % model->full_every != 0
+                                 : layer % model->window_every == 0;
+}
+
+/* ---- kinds -------------------------------------------------------------------------------- */
+
+static struct layer_kind decoder_kind(const struct model *model, bool has_experts, bool has_window)
+{
+    static const char *const names[2][2] = {{"dense", "dense, window"},
+                                            {"experts", "experts, window"}};
+    return (struct layer_kind){
+        .name = names[has_experts][has_window],
+        .hidden = model->hidden,
+        .heads = model->heads,
+        .kv_heads = model->kv_heads,
+        .head_dim = model->head_dim,
+        .value_dim = model->latent.kv_rank > 0 ? model->latent.value_dim : model->head_dim,
+        .latent = model->latent,
+        .window = has_window ? model->window : 0,
+        .is_causal = !model->is_bidirectional,
+        .mlp = model->mlp,
+        .ffn_hidden = model->ffn_hidden,
+        .has_experts = has_experts,
+    };
+}
+
+static void add_decoder_kinds(struct model *model)
+{
+    const int64_t layers = model->layers - model->block_layers;
+    bool is_known[2][2] = {{false, false}, {false, false}};
+    for (int64_t layer = 0; layer < layers; layer++) {
+        const bool has_experts = decoder_has_experts(model, layer);
+        const bool has_window = decoder_has_window(model, layer);
+        uint32_t *kind = &model->decoder_kinds[has_experts][has_window];
+        if (!is_known[has_experts][has_window]) {
+            is_known[has_experts][has_window] = true;
+            *kind = model->kind_count++;
+            model->kinds[*kind] = decoder_kind(model, has_experts, has_window);
+        }
+        model->kinds[*kind].layers++;
+    }
+}
+
+static void add_mtp_kind(struct model *model)
+{
+    struct layer_kind kind = *model_layer(model, model->layers - 1);
+    kind.name = "mtp";
+    kind.is_mtp = true;
+    kind.layers = model->mtp_layers;
+    model->mtp_kind = model->kind_count++;
+    model->kinds[model->mtp_kind] = kind;
+}
+
+static void fill_defaults(struct model *model)
+{
+    if (model->has_biases) {
+        model->has_qkv_biases = model->has_projection_biases = model->has_mlp_biases = true;
+    }
+    model->expert_every = model->expert_every > 0 ? model->expert_every : 1;
+    model->window_every = model->window_every > 0 ? model->window_every : 1;
+    if (model->shared_hidden == 0) {
+        model->shared_hidden = model->shared_experts * model->expert_hidden;
+    }
+    if (model->latent.kv_rank > 0) {
+        model->kv_heads = model->heads;
+        model->head_dim = model->latent.nope_dim + model->latent.rope_dim;
+    }
+}
+
+void model_finish(struct model *model)
+{
+    fill_defaults(model);
+    model->block_layers = 0;
+    for (uint32_t i = 0; i < model->block_kinds; i++) {
+        model->block_layers += model->kinds[i].layers;
+    }
+    sim_assert(model->block_kinds <= LAYER_BLOCKS_MAX);
+    sim_assert(model->layers > model->block_layers);
+    model->kind_count = model->block_kinds;
+    add_decoder_kinds(model);
+    if (model->mtp_layers > 0) {
+        add_mtp_kind(model);
+    }
+    sim_assert(model->kind_count <= LAYER_KINDS_MAX);
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+uint32_t model_kind(const struct model *model, int64_t layer)
+{
+    sim_assert(layer >= 0 && layer < model->layers);
+    int64_t first = 0;
+    for (uint32_t i = 0; i < model->block_kinds; i++) {
+        first += model->kinds[i].layers;
+        if (layer < first) {
+            return i;
+        }
+    }
+    const int64_t of_decoder = layer - first;
+    return model->decoder_kinds[decoder_has_experts(model, of_decoder)]
+                               [decoder_has_window(model, of_decoder)];
+}
+
+const struct layer_kind *model_layer(const struct model *model, int64_t layer)
+{
+    sim_assert(model->kind_count > 0);
+    return &model->kinds[model_kind(model, layer)];
+}
+
+bool model_has_experts(const struct model *model, int64_t layer)
+{
+    return layer >= model->block_layers && decoder_has_experts(model, layer - model->block_layers);
+}
+
+int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count)
+{
+    const int64_t begin = first - model->block_layers;
+    return expert_layers_before(model, begin + count) - expert_layers_before(model, begin);
+}

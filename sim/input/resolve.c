@@ -1,0 +1,341 @@
+/* The document is copied, then changed step by step; each step needs what the
+ * one before left: a --set without a dot may change which file is read, one
+ * with a dot changes what was read, and cluster.gpu names the GPU.
+ *
+ * Nodes of doc.h are relinked here (a reference is replaced by what it stands
+ * for, keys are put in order), which leaves their places as they were.
+ */
+#include "input/resolve.h"
+
+#include "input/cluster.h"
+#include "input/library.h"
+#include "input/doc/text_file.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
+    "scenario",  "model",    "cluster", "software",   "gpu",       "library",     "gpus",
+    "precision", "parallel", "batch",   "recompute",  "optimizer", "offload",     "routing",
+    "lora",      "run",      "data",    "price",      "slow",      "collectives", "placement",
+    "jobs",      "seed",     "source",  "provenance",
+};
+
+/* Keys that are read elsewhere and change no prediction. */
+static const char *const other_keys[] = {"sweep", "variants", "note"};
+enum { OTHER_KEY_COUNT = 3 };
+
+struct resolution {
+    struct arena *arena;
+    const struct resolve_input *input;
+    struct doc_node *root;
+    struct diag *diag;
+};
+
+/* Which --set assignments a step applies. */
+enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY };
+
+/* The path ends at '='; without one, doc_set reports it in the first step. */
+static enum set_step step_of_set(const char *assignment)
+{
+    const size_t path_length = strcspn(assignment, "=");
+    if (memchr(assignment, '.', path_length) == NULL || assignment[path_length] == '\0') {
+        return SET_TOP;
+    }
+    if (strncmp(assignment, "library.", 8) == 0) {
+        return SET_LIBRARY;
+    }
+    return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
+}
+
+static bool apply_sets(const struct resolution *resolution, enum set_step step)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < resolution->input->set_count; i++) {
+        const char *assignment = resolution->input->sets[i];
+        if (step_of_set(assignment) == step) {
+            is_good = doc_set(resolution->arena, resolution->root, assignment, resolution->diag) &&
+                      is_good;
+        }
+    }
+    return is_good;
+}
+
+/* Puts `value` under `key`, in the place of what was there. */
+static void put_child(struct doc_node *root, const char *key, struct doc_node *value)
+{
+    struct doc_node **link = doc_link(root, key);
+    const struct doc_node *old = *link;
+    value->key = key;
+    value->key_place = old != NULL ? old->key_place : value->place;
+    value->next = old != NULL ? old->next : NULL;
+    *link = value;
+}
+
+/* Replaces the reference under the kind's key by the mapping it stands for. */
+static bool put_reference(const struct resolution *resolution, enum catalogue_kind kind,
+                          const struct doc_node *reference)
+{
+    struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue, kind,
+                                              reference, resolution->diag);
+    if (mapping == NULL) {
+        return false;
+    }
+    put_child(resolution->root, catalogue_keys[kind], mapping);
+    return true;
+}
+
+static bool put_required(const struct resolution *resolution, enum catalogue_kind kind)
+{
+    const char *key = catalogue_keys[kind];
+    const struct doc_node *reference = *doc_link(resolution->root, key);
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &resolution->root->place, "missing key '%s'", key);
+        return false;
+    }
+    return put_reference(resolution, kind, reference);
+}
+
+static bool put_software(const struct resolution *resolution)
+{
+    const struct doc_node *reference = *doc_link(resolution->root, "software");
+    const struct doc_node by_default = {.kind = DOC_SCALAR,
+                                        .text = resolution->input->default_software};
+    return put_reference(resolution, CATALOGUE_SOFTWARE,
+                         reference != NULL ? reference : &by_default);
+}
+
+/* The scenario's own gpu goes before the cluster's. */
+static bool put_gpu(const struct resolution *resolution)
+{
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    const struct doc_node *reference = *doc_link(resolution->root, "gpu");
+    if (reference == NULL) {
+        reference = doc_find(cluster, "gpu");
+    }
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &cluster->place, "missing key 'gpu'");
+        diag_help(resolution->diag, "the cluster or the scenario names its GPU");
+        return false;
+    }
+    return put_reference(resolution, CATALOGUE_GPU, reference);
+}
+
+/* The scenario's own library goes before the cluster's, and that before the newest. */
+static bool put_library(const struct resolution *resolution)
+{
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    const struct doc_node *reference = *doc_link(resolution->root, "library");
+    const struct doc_node by_default = {.kind = DOC_SCALAR,
+                                        .text = resolution->input->default_library};
+    if (reference == NULL) {
+        reference = doc_find(cluster, "collectives.library");
+    }
+    struct doc_node *mapping =
+        library_open(resolution->arena, resolution->input->catalogue,
+                     reference != NULL ? reference : &by_default, resolution->diag);
+    if (mapping == NULL) {
+        return false;
+    }
+    put_child(resolution->root, catalogue_keys[CATALOGUE_LIBRARY], mapping);
+    return true;
+}
+
+/* A regular file that `text` means: beside the file that names it, or as it is. NULL and a
+ * message when there is none. */
+static const char *find_beside(const struct resolution *resolution, const struct doc_node *node,
+                               const char *what)
+{
+    const char *path = catalogue_path_beside(resolution->arena, &node->place, node->text);
+    if (text_file_exists(path)) {
+        return path;
+    }
+    diag_add(resolution->diag, DIAG_INPUT, &node->place, "there is no file '%.60s'", node->text);
+    diag_help(resolution->diag,
+              "%s is looked for beside this file, then in "
+              "the current directory",
+              what);
+    return NULL;
+}
+
+static bool is_schedule_path(const struct doc_node *node)
+{
+    static const char suffix[] = ".yaml";
+    const size_t suffix_length = sizeof suffix - 1;
+    const size_t length = node->kind == DOC_SCALAR ? strlen(node->text) : 0;
+    return length > suffix_length && strcmp(node->text + length - suffix_length, suffix) == 0;
+}
+
+/* A schedule that is the path of a file gives way to what the file holds. */
+static bool put_schedule(const struct resolution *resolution)
+{
+    struct doc_node *parallel = *doc_link(resolution->root, "parallel");
+    const struct doc_node *reference =
+        parallel != NULL && parallel->kind == DOC_MAPPING ? doc_find(parallel, "schedule") : NULL;
+    if (reference == NULL || !is_schedule_path(reference)) {
+        return true;
+    }
+    const char *path = find_beside(resolution, reference, "a schedule");
+    struct doc_node *mapping =
+        path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
+    if (mapping == NULL) {
+        return false;
+    }
+    if (mapping->kind != DOC_MAPPING) {
+        return diag_add(resolution->diag, DIAG_INPUT, &mapping->place,
+                        "a schedule file holds keys and values");
+    }
+    put_child(parallel, "schedule", mapping);
+    return true;
+}
+
+/* Unknown keys are reported even when a file is missing. */
+static bool check_keys(const struct resolution *resolution)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, resolution->root, resolution->diag)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
+        doc_take(&map, resolve_keys[i]);
+    }
+    for (uint32_t i = 0; i < OTHER_KEY_COUNT; i++) {
+        doc_take(&map, other_keys[i]);
+    }
+    return doc_finish(&map);
+}
+
+/* The same children in the order of resolve_keys, the others left out. */
+static struct doc_node *in_order(struct arena *arena, const struct doc_node *root)
+{
+    struct doc_node *ordered = arena_alloc(arena, sizeof *ordered);
+    *ordered = *root;
+    struct doc_node **link = &ordered->child;
+    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
+        struct doc_node *child = doc_find(root, resolve_keys[i]);
+        if (child != NULL) {
+            *link = arena_alloc(arena, sizeof *child);
+            **link = *child;
+            link = &(*link)->next;
+        }
+    }
+    *link = NULL;
+    return ordered;
+}
+
+static bool apply_inner_sets(const struct resolution *resolution)
+{
+    const bool is_good = apply_sets(resolution, SET_INNER);
+    cluster_settle_network(*doc_link(resolution->root, "cluster"));
+    return is_good;
+}
+
+/* An inner --set would only trip over a file that could not be read, so the
+ * later steps wait for all of these. */
+static bool put_files(const struct resolution *resolution)
+{
+    bool is_good = put_required(resolution, CATALOGUE_MODEL);
+    is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
+    is_good = put_software(resolution) && is_good;
+    return is_good && apply_inner_sets(resolution) && put_schedule(resolution) &&
+           put_gpu(resolution) && apply_sets(resolution, SET_GPU) && put_library(resolution) &&
+           apply_sets(resolution, SET_LIBRARY);
+}
+
+/* Everything but the jobs. */
+static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_input *input,
+                                      struct diag *diag)
+{
+    sim_assert(input->document != NULL);
+    sim_assert(input->default_software != NULL);
+    if (input->document->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &input->document->place, "a scenario holds keys and values");
+        diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");
+        return NULL;
+    }
+    struct doc_node *root = doc_copy(arena, input->document);
+    const struct resolution resolution = {arena, input, root, diag};
+    bool is_good = apply_sets(&resolution, SET_TOP);
+    is_good = put_files(&resolution) && is_good;
+    is_good = check_keys(&resolution) && is_good;
+    return is_good ? in_order(arena, root) : NULL;
+}
+
+/* ---- jobs that share the fabric ---- */
+
+/* The document that a job's `scenario` stands for: a path beside this file, or a mapping. */
+static struct doc_node *open_job(const struct resolution *resolution,
+                                 const struct doc_node *reference)
+{
+    if (reference->kind == DOC_MAPPING) {
+        return doc_copy(resolution->arena, reference);
+    }
+    if (reference->kind != DOC_SCALAR || reference->text[0] == '\0') {
+        diag_add(resolution->diag, DIAG_INPUT, &reference->place,
+                 "a job's scenario is the path of a file, or a mapping");
+        return NULL;
+    }
+    const char *path = find_beside(resolution, reference, "a job's scenario");
+    return path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
+}
+
+/* A job runs on this scenario's cluster; all else is its own. */
+static bool put_job(const struct resolution *resolution, struct doc_node *entry)
+{
+    static const char *const shared[] = {"cluster", "gpu", "library"};
+    const struct doc_node *reference =
+        entry->kind == DOC_MAPPING ? doc_find(entry, "scenario") : NULL;
+    if (reference == NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &entry->place, "a job names its scenario");
+        diag_help(resolution->diag, "write it like [{scenario: other.yaml, placement: spread}]");
+        return false;
+    }
+    struct doc_node *job = open_job(resolution, reference);
+    if (job == NULL) {
+        return false;
+    }
+    const struct doc_node *nested = job->kind == DOC_MAPPING ? doc_find(job, "jobs") : NULL;
+    if (nested != NULL) {
+        diag_add(resolution->diag, DIAG_INPUT, &nested->place, "a job has no jobs of its own");
+        diag_help(resolution->diag, "list all jobs in the scenario that is run");
+        return false;
+    }
+    for (uint32_t i = 0; job->kind == DOC_MAPPING && i < 3; i++) {
+        const struct doc_node *own = *doc_link(resolution->root, shared[i]);
+        put_child(job, shared[i], doc_copy(resolution->arena, own));
+    }
+    struct resolve_input input = *resolution->input;
+    input.document = job;
+    input.set_count = 0;
+    struct doc_node *resolved = resolve_alone(resolution->arena, &input, resolution->diag);
+    if (resolved == NULL) {
+        return false;
+    }
+    put_child(entry, "scenario", resolved);
+    return true;
+}
+
+static bool put_jobs(const struct resolution *resolution)
+{
+    struct doc_node *jobs = *doc_link(resolution->root, "jobs");
+    if (jobs == NULL || jobs->kind != DOC_SEQUENCE) {
+        return true; /* another kind is reported by its reader */
+    }
+    bool is_good = true;
+    for (struct doc_node *entry = jobs->child; entry != NULL; entry = entry->next) {
+        is_good = put_job(resolution, entry) && is_good;
+    }
+    return is_good;
+}
+
+struct doc_node *resolve_document(struct arena *arena, const struct resolve_input *input,
+                                  struct diag *diag)
+{
+    struct doc_node *root = resolve_alone(arena, input, diag);
+    if (root == NULL) {
+        return NULL;
+    }
+    const struct resolution resolution = {arena, input, root, diag};
+    return put_jobs(&resolution) ? root : NULL;
+}

@@ -1,0 +1,295 @@
+/* A scenario: everything one prediction depends on, resolved and checked.
+ *
+ * scenario_resolve reads a scenario document, the catalogue files it names, and the
+ * command line's --set assignments, in this order:
+ *   1. the scenario file; --set without a dot in the path (model=..., gpus=...)
+ *   2. models/llms/MODEL.yaml, topologies/CLUSTER.yaml, models/software/SOFTWARE.yaml,
+ *      each found by name in the catalogue directories or by path
+ *   3. --set with a dot (cluster.nics.bandwidth=..., batch.micro=...)
+ *   4. models/gpus/GPU.yaml and models/libraries/LIBRARY.yaml as the cluster names them;
+ *      --set gpu.x=..., --set library.x=...
+ * The merged tree is the resolved document: same text, same prediction. It
+ * has the keys of the scenario with model, cluster, software and gpu as whole
+ * mappings; its canonical text is hashed into the run key.
+ *
+ * Checks that need only the scenario are made here (counts, sizes that must
+ * divide, with the nearest choices that do): a plan never meets an impossible
+ * size. Impossible sizes are DIAG_INFEASIBLE, malformed values DIAG_INPUT.
+ *
+ * model, cluster, software and gpu are names of catalogue files, paths (they
+ * hold a '/' or end in .yaml; looked for beside the scenario file, then in the
+ * current directory) or mappings written in place. A resolved document can be
+ * resolved again and gives itself.
+ *
+ * The file's keys, with defaults (see input/scenario.c, the one place for them):
+ *
+ *     scenario: Llama-3 405B on 16,384 H100     # title
+ *     model: llama3-405b
+ *     cluster: h100-roce-24k
+ *     gpu: h100-sxm5-80gb                        # default: the cluster's
+ *     gpus: 16384
+ *     software: megatron-2024
+ *     precision: bf16                            # fp32 | tf32 | fp16 | bf16 | fp8 | mxfp8 | nvfp4:
+ *                                                # of the products; weights and activations of
+ *                                                # the last three are kept in bf16
+ *     parallel: {tp: 8, cp: 1, pp: 16, dp: auto, ep: 1, zero: 1, schedule: interleaved,
+ *                virtual_stages: 8, sequence_parallel: true, layers_per_stage: [..]}
+ *                                                # cp: ranks that share a sequence; ep: ranks
+ *                                                # of a stage that share experts
+ *                                                # and: etp, zero_group, reshard: after-forward,
+ *                                                # cp_type: all-gather | ring | ulysses,
+ *                                                # order: tp-cp-ep-dp-pp, overlap_experts: true,
+ *                                                # first_stage_layers, last_stage_layers,
+ *                                                # embedding_slot, loss_slot: true (count as a
+ *                                                # layer when layers are distributed);
+ *                                                # schedule: 1f1b ... or the path of a file;
+ *                                                # microbatch_group: 16 (interleaved)
+ *     batch: {global: 2048, micro: 1, sequence_length: 8192}   # global counts sequences
+ *                                                # or global_tokens: 16M
+ *     recompute: none                            # none | selective | full; selective: the
+ *                                                # core of unfused attention, norms and
+ *                                                # activation beside a fused one; or
+ *                                                # {layers: 4} (full, of the first 4 layers of a
+ *                                                # chunk) or {modules: [core-attention, moe]}
+ *     optimizer: {gradients: fp32, master: fp32, moments: fp32, clip: true}
+ *     offload: {optimizer: 100 %, activation_layers: 0}      # to the host
+ *     routing: {distribution: even, spread: 0.5, capacity_factor: 1.25, redundant_experts: 32}
+ *                                                # distribution: even | lognormal
+ *     lora: {rank: 16, targets: [qkv, projection, fc1, fc2]}  # or off, the default
+ *     run: {tokens: 15.6T, checkpoint: {every: 30 min, mode: blocking}}
+ *                                                # every: or "500 steps"; checkpoint: off
+ *     data: {workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B,
+ *            memory_per_worker: 1 GB}            # or off, the default
+ *     price: {gpu_hour: 2.00 USD, pue: 1.1}     # electricity: 0.08 USD/kWh where it is paid apart
+ *     slow: [{rank: 4711, speed: 0.9}]
+ *     library: nccl-2026                         # default: the cluster's
+ *     collectives: {data: {algorithm: multi-rail-ring, protocol: Simple}}   # input/collectives.h
+ *     placement: packed                          # packed | spread | random (train/placement.h)
+ *     jobs: [{scenario: other.yaml, placement: spread}]
+ *                                                # others on the same fabric, beside this one
+ *     seed: 42
+ *     sweep: {...}  variants: [...]              # read by study/, ignored here
+ */
+#ifndef INPUT_SCENARIO_H
+#define INPUT_SCENARIO_H
+
+#include "input/catalogue.h"
+#include "input/cluster.h"
+#include "input/collectives.h"
+#include "input/library.h"
+#include "input/model.h"
+#include "input/software.h"
+
+#define SCENARIO_GPUS_MAX 1000000
+#define SCENARIO_LIBRARY_DEFAULT "nccl-2026"
+
+enum schedule_kind {
+    SCHEDULE_GPIPE,
+    SCHEDULE_1F1B,
+    SCHEDULE_INTERLEAVED,
+    SCHEDULE_ZB_H1,
+    SCHEDULE_ZB_H2,
+    SCHEDULE_ZB_V,
+    SCHEDULE_DUALPIPE,
+    SCHEDULE_DUALPIPEV,
+    SCHEDULE_FILE, /* orders are data: input/schedule_file.h */
+    SCHEDULE_COUNT_
+};
+extern const char *const schedule_names[SCHEDULE_COUNT_];
+
+enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_COUNT_ };
+extern const char *const recompute_names[RECOMPUTE_COUNT_];
+
+/* What `recompute: {modules: [...]}` may name; Megatron-LM's words (--recompute-modules). */
+enum recompute_module {
+    RECOMPUTE_CORE_ATTENTION, /* core-attention: scores, softmax, values; or the fused kernel */
+    RECOMPUTE_NORM,           /* norm: the outputs of both norms */
+    RECOMPUTE_ACTIVATION,     /* activation: of the MLP, of experts, of shared experts */
+    RECOMPUTE_MLA_UP,         /* mla-up: latent queries, keys and values to heads */
+    RECOMPUTE_MLP,            /* mlp: the whole MLP of a dense layer */
+    RECOMPUTE_MOE,            /* moe: router, exchange and experts */
+    RECOMPUTE_SHARED_EXPERTS, /* shared-experts */
+    RECOMPUTE_MODULE_COUNT_
+};
+extern const char *const recompute_module_names[RECOMPUTE_MODULE_COUNT_];
+
+struct recompute {
+    uint32_t kind;    /* enum recompute_kind; SELECTIVE: `modules` say what */
+    uint32_t modules; /* bits 1 << enum recompute_module; of SELECTIVE without a list: the core
+                       * of unfused attention, norms and activation beside a fused one */
+    int64_t layers;   /* FULL: the first so many of each chunk, block-wise; 0: all */
+};
+
+enum context_kind { CONTEXT_ALL_GATHER, CONTEXT_RING, CONTEXT_ULYSSES, CONTEXT_COUNT_ };
+extern const char *const context_names[CONTEXT_COUNT_]; /* all-gather, ring, ulysses */
+
+/* FSDP (zero 3): until when gathered parameters are kept. */
+enum reshard_kind {
+    RESHARD_FORWARD,  /* after-forward: gathered again for the backward pass */
+    RESHARD_BACKWARD, /* after-backward: kept from forward to backward of a microbatch */
+    RESHARD_STEP,     /* after-step: gathered once a step */
+    RESHARD_COUNT_
+};
+extern const char *const reshard_names[RESHARD_COUNT_];
+
+/* Dimensions of the mesh, for `order`. */
+enum parallel_axis { AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP, AXIS_COUNT_ };
+extern const char *const parallel_axis_names[AXIS_COUNT_];
+
+enum placement_kind { PLACEMENT_PACKED, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_COUNT_ };
+extern const char *const placement_names[PLACEMENT_COUNT_];
+
+enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC };
+
+struct parallel {
+    int64_t tp, cp, pp, dp;     /* tp * cp * pp * dp == gpus */
+    int64_t ep;                 /* ep * etp divides tp * cp * dp; ep divides the experts */
+    int64_t etp;                /* ranks that share each expert's matrices; default tp */
+    int64_t zero;               /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
+    int64_t zero_group;         /* ranks over which states are sharded, of the cp * dp that hold the
+                             * same; divides them; default all. Less: HSDP */
+    uint32_t reshard;           /* enum reshard_kind; zero 3 only */
+    uint32_t context;           /* enum context_kind; cp > 1 only */
+    uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */
+    uint32_t schedule;          /* enum schedule_kind */
+    const struct schedule_file *schedule_file; /* of SCHEDULE_FILE; else NULL */
+    int64_t virtual_stages;   /* chunks per stage: interleaved >= 2; zb-v, dualpipe, dualpipev 2 */
+    int64_t microbatch_group; /* interleaved: microbatches that pass a chunk before the next one's
+                               * turn; default pp. Else 0 */
+    bool is_sequence_parallel;
+    bool overlaps_experts; /* the exchange of one microbatch beside the compute of another:
+                             * forwards are paired with backwards (1f1b, interleaved) */
+    /* layout_pieces() counts, in model order; which chunk of which stage holds a piece says
+     * layout_piece (input/layout.h) */
+    int64_t *layers_per_chunk;
+    struct place place;
+};
+
+struct batch {
+    int64_t global;          /* sequences per step */
+    int64_t micro;           /* sequences per microbatch */
+    int64_t sequence_length; /* tokens */
+    int64_t microbatches;    /* per pipeline and step: global / (dp * micro) */
+    struct place place;
+};
+
+/* What is kept of a parameter, and what the optimizer does. */
+enum state_format {
+    STATE_NONE,
+    STATE_FP32,
+    STATE_BF16,
+    STATE_FP16,
+    STATE_FP8,
+    STATE_INT8,
+    STATE_COUNT_
+};
+extern const char *const state_names[STATE_COUNT_];
+/* Bytes of a value; int8 has one fp32 scale for each block of 2048 (bitsandbytes). */
+double state_bytes(enum state_format format);
+
+struct optimizer {
+    uint32_t gradients; /* enum state_format: accumulated and reduced in; default: the software's */
+    uint32_t master;    /* enum state_format; default fp32; none with fp32 training */
+    uint32_t moments;   /* enum state_format, of each of two; default fp32 */
+    bool clips;         /* gradient norm over all ranks, then scaling */
+};
+
+struct offload {
+    double optimizer;          /* share of the optimizer's states, and its update, on the host */
+    int64_t activation_layers; /* of each stage, whose activations go to the host and back */
+};
+
+/* How tokens spread over experts. */
+enum token_routing { ROUTING_EVEN, ROUTING_LOGNORMAL, ROUTING_COUNT_ };
+extern const char *const token_routing_names[ROUTING_COUNT_];
+
+struct routing {
+    uint32_t kind;             /* enum token_routing, of the experts' popularity */
+    double spread;             /* lognormal: its sigma */
+    double capacity_factor;    /* 0: dropless; else rows of each expert are cut and padded to this
+                             * multiple of the mean */
+    int64_t redundant_experts; /* copies of the busiest, as EPLB places them; ep divides the sum */
+};
+
+/* Matrices beside which LoRA puts its two small ones; all others are frozen too. */
+enum lora_target { LORA_QKV, LORA_PROJECTION, LORA_FC1, LORA_FC2, LORA_TARGET_COUNT_ };
+extern const char *const lora_target_names[LORA_TARGET_COUNT_];
+
+struct lora {
+    int64_t rank;     /* 0: every weight is trained */
+    uint32_t targets; /* bits 1 << enum lora_target */
+};
+
+struct checkpoint {
+    bool is_enabled;
+    double every_s;      /* 0 when given in steps */
+    int64_t every_steps; /* 0 when given as a duration */
+    uint32_t mode;       /* enum checkpoint_mode */
+};
+
+struct data_loading {
+    bool is_enabled;
+    int64_t workers_per_gpu;
+    int64_t prefetch;               /* batches ahead per worker */
+    double time_per_sample_s;       /* one worker, one sequence */
+    double bytes_per_token;         /* read from storage */
+    double memory_per_worker_bytes; /* of the host, without its queue */
+};
+
+struct price {
+    double gpu_hour_usd;
+    double electricity_usd_per_kwh;
+    double pue; /* facility power over IT power */
+};
+
+struct slow_rank {
+    int64_t rank;
+    double speed; /* 0 < speed <= 1 */
+};
+
+struct scenario {
+    const char *title;
+    const char *file;
+    struct model model;
+    struct cluster cluster;
+    struct gpu gpu;
+    struct software software;
+    int64_t gpus;
+    int64_t nodes;
+    uint32_t precision; /* enum precision */
+    struct parallel parallel;
+    struct batch batch;
+    struct recompute recompute;
+    struct optimizer optimizer;
+    struct offload offload;
+    struct routing routing;
+    struct lora lora;
+    double run_tokens; /* 0: no run asked for, only the step */
+    struct checkpoint checkpoint;
+    struct data_loading data;
+    struct price price;
+    struct slow_rank *slow; /* by rank, each once */
+    int64_t slow_count;
+    struct library library;
+    struct collective_choice collectives[COLLECTIVE_USER_COUNT_];
+    uint32_t placement;           /* enum placement_kind */
+    struct scenario **neighbours; /* jobs on the same fabric; their cluster is this one's */
+    uint32_t neighbour_count;
+    int64_t seed;
+    struct assumptions assumptions;
+    const struct doc_node *document; /* resolved */
+    const char *resolved_text;       /* canonical; without sweep, variants, note */
+};
+
+/* The document of a scenario before it is resolved (a sweep sets keys in copies). */
+MUST_USE struct doc_node *scenario_load_document(struct arena *arena, const char *path,
+                                                 struct diag *diag);
+
+/* Resolves a document: see above. `sets` are "path=value" texts. NULL on
+ * error; what lies in `arena` then may be dropped. */
+MUST_USE struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
+                                           const struct catalogue *catalogue,
+                                           const char *const *sets, uint32_t set_count,
+                                           struct diag *diag);
+
+#endif

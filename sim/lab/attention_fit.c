@@ -1,0 +1,337 @@
+#include "lab/attention_fit.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "lab/fit/fit_limit.h"
+#include "lab/quantile.h"
+
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_multifit_nlinear.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS_MAX = 200, ROWS_MIN = 3 };
+static const double ROW_SPREAD = 0.05; /* relative error that a row is believed with */
+static const double TOLD = 0.7;        /* standard error over the prior's width, below which */
+
+const char *const attention_pass_names[ATTENTION_PASS_COUNT_] = {"forward", "backward", "both"};
+
+/* How far a logarithm may go from where it starts, one standard deviation. */
+static const double prior_width[ATTENTION_UNKNOWN_COUNT_] = {
+    [ATTENTION_FORWARD] = 1.0,       [ATTENTION_RATIO] = 0.1,     [ATTENTION_HALF] = 0.7,
+    [ATTENTION_HALF_BACKWARD] = 0.7, [ATTENTION_HEAD_HALF] = 0.5, [ATTENTION_WIDE] = 0.3,
+    [ATTENTION_WIDE_BACKWARD] = 0.3, [ATTENTION_TAIL] = 0.5,      [ATTENTION_TAIL_BACKWARD] = 0.5,
+};
+
+/* ---- reading -------------------------------------------------------------------------- */
+
+struct row_reader {
+    const struct published_table *table;
+    struct diag *diag;
+    uint32_t row;
+    bool is_good;
+};
+
+static void complain(struct row_reader *reader, const char *column, const char *wanted)
+{
+    const struct place place = {.file = reader->table->path, .line = reader->row + 2};
+    diag_add(reader->diag, DIAG_INPUT, &place, "%s is '%s', and should be %s", column,
+             published_text(reader->table, reader->row, column), wanted);
+    reader->is_good = false;
+}
+
+static uint32_t read_name(struct row_reader *reader, const char *column, const char *const *names,
+                          uint32_t count, const char *wanted)
+{
+    const char *text = published_text(reader->table, reader->row, column);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return i;
+        }
+    }
+    complain(reader, column, wanted);
+    return 0;
+}
+
+static double read_positive(struct row_reader *reader, const char *column, double most)
+{
+    double value = 0.0;
+    if (!published_number(reader->table, reader->row, column, &value) ||
+        !(value > 0.0 && value <= most)) {
+        complain(reader, column, "a number above 0");
+        return 1.0;
+    }
+    return value;
+}
+
+static int64_t read_count(struct row_reader *reader, const char *column)
+{
+    const double value = read_positive(reader, column, 1e9);
+    if (value < 1.0 || value != floor(value)) { /* what was written */
+        complain(reader, column, "a whole number");
+        return 1;
+    }
+    return (int64_t)value;
+}
+
+static struct attention_row read_row(struct row_reader *reader)
+{
+    static const char *const words[] = {"no", "yes"};
+    struct attention_row row = {.line = reader->row + 2};
+    row.gpu = published_text(reader->table, reader->row, "gpu");
+    row.source = published_text(reader->table, reader->row, "source");
+    row.kind =
+        read_name(reader, "attention", attention_names, ATTENTION_COUNT_, "fa1, fa2, fa3 or cudnn");
+    if (row.kind == ATTENTION_UNFUSED && reader->is_good) {
+        complain(reader, "attention", "a fused kernel");
+    }
+    row.pass = read_name(reader, "pass", attention_pass_names, ATTENTION_PASS_COUNT_,
+                         "forward, backward or both");
+    row.is_causal = read_name(reader, "causal", words, 2, "yes or no") == 1;
+    row.sequences = read_count(reader, "sequences");
+    row.heads = read_count(reader, "heads");
+    row.kv_heads = read_count(reader, "kv_heads");
+    row.length = read_count(reader, "length");
+    row.head_dim = read_count(reader, "head_dim");
+    const bool has_value_dim = published_text(reader->table, reader->row, "value_dim")[0] != '\0';
+    row.value_dim = has_value_dim ? read_count(reader, "value_dim") : row.head_dim;
+    row.tflop_per_s = read_positive(reader, "tflop_per_s", 1e6);
+    return row;
+}
+
+bool attention_rows_read(struct arena *arena, const char *path, struct attention_rows *rows,
+                         struct diag *diag)
+{
+    struct row_reader reader = {.table = published_load(arena, path, diag), .diag = diag};
+    if (reader.table == NULL) {
+        return false;
+    }
+    struct attention_row *list = arena_array(arena, reader.table->row_count + 1, sizeof *list);
+    bool is_good = true;
+    for (reader.row = 0; reader.row < reader.table->row_count; reader.row++) {
+        reader.is_good = true;
+        list[reader.row] = read_row(&reader);
+        is_good = is_good && reader.is_good;
+    }
+    *rows = (struct attention_rows){list, reader.table->row_count};
+    return is_good;
+}
+
+/* ---- predicting ----------------------------------------------------------------------- */
+
+struct pass_time {
+    double flop, time_s;
+};
+
+static struct pass_time pass_time(const struct gpu *gpu, const struct attention_rate *rate,
+                                  const struct attention_row *row, bool is_backward)
+{
+    const struct attention_size size = {.count = row->sequences * row->heads,
+                                        .queries = row->length,
+                                        .keys = row->length,
+                                        .mean_keys = row->is_causal ? (double)row->length / 2.0
+                                                                    : (double)row->length,
+                                        .edges = row->is_causal ? 1 : 0,
+                                        .head_dim = row->head_dim,
+                                        .value_dim = row->value_dim,
+                                        .is_backward = is_backward};
+    const struct kernel_gpu on = {.gpu = gpu, .gemm_derate = 1.0};
+    const double key = (double)row->head_dim;
+    const double value = (double)row->value_dim;
+    const double pairs = (double)size.count * (double)size.queries * size.mean_keys;
+    const double heads = (double)(row->sequences * (row->heads + row->kv_heads));
+    const double bytes = 2.0 * heads * (double)row->length * (key + value);
+    const double stream_s = kernel_memory(&on, is_backward ? 2.0 * bytes : bytes).busy_s;
+    const double compute_s =
+        attention_work_with(&on, rate, (enum attention_kind)row->kind, &size).compute_s;
+    return (struct pass_time){.flop = 2.0 * pairs *
+                                      (is_backward ? 3.0 * key + 2.0 * value : key + value),
+                              .time_s = compute_s > stream_s ? compute_s : stream_s};
+}
+
+double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
+                         const struct attention_row *row)
+{
+    struct pass_time all = {0.0, 0.0};
+    for (uint32_t backward = 0; backward < 2; backward++) {
+        const uint32_t alone = backward == 0 ? PASS_FORWARD : PASS_BACKWARD;
+        if (row->pass == alone || row->pass == PASS_BOTH) {
+            const struct pass_time one = pass_time(gpu, rate, row, backward == 1);
+            all.flop += one.flop;
+            all.time_s += one.time_s;
+        }
+    }
+    return all.flop / all.time_s / 1e12;
+}
+
+static bool is_of(const struct attention_row *row, const char *name, uint32_t kind)
+{
+    return row->kind == kind && strcmp(row->gpu, name) == 0;
+}
+
+struct attention_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
+                                            const struct attention_rate *rate,
+                                            const struct attention_rows *rows, const char *name,
+                                            uint32_t kind)
+{
+    struct attention_errors errors = {0};
+    double *sizes = arena_array(arena, rows->count + 1, sizeof *sizes);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (is_of(&rows->rows[i], name, kind)) {
+            const double rate_of = attention_predict(gpu, rate, &rows->rows[i]);
+            const double error = rows->rows[i].tflop_per_s / rate_of - 1.0;
+            sizes[errors.count++] = fabs(error);
+            if (fabs(error) > fabs(errors.worst)) {
+                errors.worst = error;
+                errors.worst_row = i;
+            }
+        }
+    }
+    errors.median = quantile_of(sizes, errors.count, 0.5);
+    errors.p90 = quantile_of(sizes, errors.count, 0.9);
+    return errors;
+}
+
+/* ---- fitting -------------------------------------------------------------------------- */
+
+struct problem {
+    const struct gpu *gpu;
+    const struct attention_row **rows;
+    uint32_t count;
+    double start[ATTENTION_UNKNOWN_COUNT_]; /* logarithms */
+    int64_t tile;
+};
+
+struct attention_rate attention_fit_start(const struct gpu *gpu)
+{
+    const double fp16 = gpu->peak_flop_per_s[PRECISION_FP16];
+    const double bf16 = gpu->peak_flop_per_s[PRECISION_BF16];
+    const double forward = 0.6 * (fp16 > bf16 ? fp16 : bf16);
+    return (struct attention_rate){.forward = {forward, 120.0, 1.0, 0.7},
+                                   .backward = {0.85 * forward, 200.0, 1.0, 0.35},
+                                   .head_half = 25.0,
+                                   .tile = 128};
+}
+
+/* Where each unknown lies in a rate, in their order. */
+static double *unknowns_of(struct attention_rate *rate, enum attention_unknown unknown)
+{
+    double *const places[ATTENTION_UNKNOWN_COUNT_] = {
+        [ATTENTION_FORWARD] = &rate->forward.flop_per_s,
+        [ATTENTION_RATIO] = &rate->backward.flop_per_s,
+        [ATTENTION_HALF] = &rate->forward.half,
+        [ATTENTION_HALF_BACKWARD] = &rate->backward.half,
+        [ATTENTION_HEAD_HALF] = &rate->head_half,
+        [ATTENTION_WIDE] = &rate->forward.wide,
+        [ATTENTION_WIDE_BACKWARD] = &rate->backward.wide,
+        [ATTENTION_TAIL] = &rate->forward.tail,
+        [ATTENTION_TAIL_BACKWARD] = &rate->backward.tail,
+    };
+    return places[unknown];
+}
+
+/* A figure of 0 has no logarithm: from there the fit starts at the usual one. */
+static void logarithms(const struct gpu *gpu, const struct attention_rate *start, double *logs)
+{
+    struct attention_rate usual = attention_fit_start(gpu);
+    struct attention_rate rate = *start;
+    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
+        const double value = *unknowns_of(&rate, (enum attention_unknown)i);
+        logs[i] = log(value > 0.0 ? value : *unknowns_of(&usual, (enum attention_unknown)i));
+    }
+    logs[ATTENTION_RATIO] -= logs[ATTENTION_FORWARD];
+}
+
+static struct attention_rate rate_from(const gsl_vector *logs, int64_t tile)
+{
+    struct attention_rate rate = {.tile = tile};
+    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
+        *unknowns_of(&rate, (enum attention_unknown)i) = exp(gsl_vector_get(logs, i));
+    }
+    rate.backward.flop_per_s *= rate.forward.flop_per_s;
+    return rate;
+}
+
+/* Of rows the logarithm of predicted over measured, of unknowns how far they went. */
+static int residuals(const gsl_vector *logs, void *input, gsl_vector *out)
+{
+    const struct problem *problem = input;
+    const struct attention_rate rate = rate_from(logs, problem->tile);
+    for (uint32_t i = 0; i < problem->count; i++) {
+        const double predicted = attention_predict(problem->gpu, &rate, problem->rows[i]);
+        gsl_vector_set(out, i, log(predicted / problem->rows[i]->tflop_per_s) / ROW_SPREAD);
+    }
+    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
+        const double gone = gsl_vector_get(logs, i) - problem->start[i];
+        gsl_vector_set(out, problem->count + i, gone / prior_width[i]);
+    }
+    return GSL_SUCCESS;
+}
+
+static void take_result(const struct problem *problem, gsl_multifit_nlinear_workspace *work,
+                        struct attention_fit *fit)
+{
+    gsl_matrix *covariance = gsl_matrix_alloc(ATTENTION_UNKNOWN_COUNT_, ATTENTION_UNKNOWN_COUNT_);
+    const gsl_vector *left = gsl_multifit_nlinear_residual(work);
+    double square = 0.0;
+    gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0.0, covariance);
+    gsl_blas_ddot(left, left, &square);
+    const double spread = sqrt(square / (double)problem->count);
+    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
+        const double error = sqrt(gsl_matrix_get(covariance, i, i));
+        fit->is_told[i] = error < TOLD * prior_width[i];
+        fit->relative_error[i] = error * (spread > 1.0 ? spread : 1.0);
+    }
+    gsl_matrix_free(covariance);
+}
+
+static bool solve(const struct problem *problem, struct attention_fit *fit)
+{
+    const gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
+    gsl_multifit_nlinear_fdf fdf = {.f = residuals,
+                                    .n = problem->count + ATTENTION_UNKNOWN_COUNT_,
+                                    .p = ATTENTION_UNKNOWN_COUNT_,
+                                    .params = (void *)(uintptr_t)problem};
+    gsl_multifit_nlinear_workspace *work =
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
+    const gsl_vector_const_view start =
+        gsl_vector_const_view_array(problem->start, ATTENTION_UNKNOWN_COUNT_);
+    int info = 0;
+    const bool is_solved = gsl_multifit_nlinear_init(&start.vector, &fdf, work) == GSL_SUCCESS &&
+                           gsl_multifit_nlinear_driver(ITERATIONS_MAX, 1e-8, 1e-8, 0.0, NULL, NULL,
+                                                       &info, work) != GSL_EBADFUNC;
+    if (is_solved) {
+        fit->rate = rate_from(gsl_multifit_nlinear_position(work), problem->tile);
+        take_result(problem, work, fit);
+    }
+    gsl_multifit_nlinear_free(work);
+    return is_solved;
+}
+
+bool attention_fit(struct arena *arena, const struct gpu *gpu, const char *name, uint32_t kind,
+                   const struct attention_rows *rows, const struct attention_rate *start,
+                   struct attention_fit *fit, struct diag *diag)
+{
+    struct problem problem = {.gpu = gpu, .tile = start->tile};
+    problem.rows = arena_array(arena, rows->count + 1, sizeof *problem.rows);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (is_of(&rows->rows[i], name, kind)) {
+            problem.rows[problem.count++] = &rows->rows[i];
+        }
+    }
+    if (problem.count < ROWS_MIN) {
+        return diag_add(diag, DIAG_INPUT, NULL, "%s of %s: %u rows, and three at least are needed",
+                        attention_names[kind], name, problem.count);
+    }
+    *fit = (struct attention_fit){0};
+    logarithms(gpu, start, problem.start);
+    fit->before = attention_errors_of(arena, gpu, start, rows, name, kind);
+    if (!solve(&problem, fit)) {
+        return diag_add(diag, DIAG_INPUT, NULL, "%s of %s: no figures fit these rows",
+                        attention_names[kind], name);
+    }
+    fit->after = attention_errors_of(arena, gpu, &fit->rate, rows, name, kind);
+    fit->is_met = fit->after.median <= FIT_MEDIAN_MAX;
+    return true;
+}

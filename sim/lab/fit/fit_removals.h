@@ -1,0 +1,42 @@
+/* Parts of the model to be removed, to see what each is worth: a list in the file of the constants,
+ *
+ *     ablations:
+ *       - name: memory-bound kernels
+ *         set: ['gpu.memory_bandwidth=1000 TB/s']  # as --set takes them, in all rows
+ *         idle: [memory-bound rate]   # effects of constants that then act on nothing
+ *         files: [megatron-2021]      # optional: only rows of these profiles or GPUs
+ *         source: what it removes, and what it leaves
+ *
+ * An assignment that a row's scenario refuses is left out there. Constants of a key that is set,
+ * and those of `idle` effects, are not fitted again.
+ */
+#ifndef LAB_FIT_FIT_REMOVALS_H
+#define LAB_FIT_FIT_REMOVALS_H
+
+#include "base/check.h"
+#include "base/diag.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct doc_node;
+struct fit_plan;
+
+struct fit_removal {
+    const char *name, *source;
+    const char *const *sets;
+    uint32_t set_count; /* at most PUBLISHED_FOR_ALL_MAX */
+    const char *const *files;
+    uint32_t file_count; /* 0: all rows */
+    const bool *is_idle; /* [constants] */
+    struct place place;
+};
+
+/* `node` is the list; the plan's constants are read. False after a diagnosis. */
+MUST_USE bool fit_removals_read(struct arena *arena, const struct doc_node *node,
+                                struct fit_plan *plan, struct diag *diag);
+
+bool fit_removal_is_of(const struct fit_removal *removal, const char *software, const char *gpu);
+
+#endif

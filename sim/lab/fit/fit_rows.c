@@ -1,0 +1,329 @@
+#include "lab/fit/fit_rows.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "input/catalogue.h"
+#include "input/doc/doc.h"
+#include "lab/fit/fit_priors.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_DIGITS = 9 };
+
+/* ---- which rows, which constants -------------------------------------------------------- */
+
+static bool is_of_row(const struct fit_constant *constant, const struct validated_row *row)
+{
+    return fit_constant_is_of(constant, row->software) ||
+           fit_constant_is_of(constant, row->gpu_file);
+}
+
+static bool check_files(const struct fit_rows *rows, const struct fit_constant *constant,
+                        struct diag *diag)
+{
+    const char *folder = catalogue_folders[fit_constant_kind(constant)];
+    for (uint32_t i = 0; i < constant->file_count; i++) {
+        if (catalogue_find(rows->arena, rows->catalogue, folder, constant->files[i]) == NULL) {
+            uint32_t count;
+            const char **names = catalogue_list(rows->arena, rows->catalogue, folder, &count);
+            const char *nearest = diag_nearest(constant->files[i], names, count);
+            diag_add(diag, DIAG_INPUT, &constant->place, "there is no file '%s' in %s",
+                     constant->files[i], folder);
+            if (nearest != NULL) {
+                diag_help(diag, "did you mean '%s'?", nearest);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A file of which nothing can be fitted: what is wrong with its first row. */
+static bool refuse_all(const struct fit_rows *rows, const struct validated_row *all,
+                       struct diag *diag)
+{
+    diag_add(diag, DIAG_INPUT, NULL, "there is no row to fit to in %s", rows->table->path);
+    if (rows->table->row_count > 0) {
+        const char *reason = all[0].status != ROW_OK ? all[0].reason
+                             : all[0].measured_s > 0 ? "it is suspect"
+                                                     : "it has no measured_step_s";
+        diag_help(diag, "'%s': %s", all[0].id, reason);
+    }
+    return false;
+}
+
+/* Constants that a row uses; what is left out is noted by name. */
+static void narrow_plan(struct fit_rows *rows)
+{
+    const struct fit_plan *plan = rows->plan;
+    bool *is_kept = arena_array(rows->arena, plan->count, sizeof *is_kept);
+    const char **unused = arena_array(rows->arena, plan->count, sizeof *unused);
+    for (uint32_t k = 0; k < plan->count; k++) {
+        for (uint32_t i = 0; i < rows->count; i++) {
+            is_kept[k] = is_kept[k] || is_of_row(&plan->constants[k], &rows->rows[i]);
+        }
+        if (!is_kept[k]) {
+            unused[rows->unused_count++] = plan->constants[k].name;
+        }
+    }
+    rows->unused = unused;
+    rows->plan = fit_plan_narrow(rows->arena, plan, is_kept);
+}
+
+static bool has_constants(const struct fit_rows *rows, struct diag *diag)
+{
+    if (rows->plan->count == 0) {
+        diag_add(diag, DIAG_INPUT, NULL, "no constant of %s is of a profile or GPU that a row uses",
+                 rows->plan->path);
+        diag_help(diag, "row '%s' is predicted with software %s and GPU %s", rows->rows[0].id,
+                  rows->rows[0].software, rows->rows[0].gpu_file);
+    }
+    return rows->plan->count > 0;
+}
+
+/* Constants that were fitted without a row are others. */
+static bool check_failed_rows(const struct validated_row *rows, uint32_t count, struct diag *diag)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].has_failed) {
+            return diag_add(diag, DIAG_FAILURE, NULL, "row '%s' was not predicted: %s", rows[i].id,
+                            rows[i].reason);
+        }
+    }
+    return true;
+}
+
+bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
+{
+    bool is_good = true;
+    for (uint32_t k = 0; k < rows->plan->count; k++) {
+        is_good = check_files(rows, &rows->plan->constants[k], diag) && is_good;
+    }
+    if (!is_good) {
+        return false;
+    }
+    const struct validate_request request = {.catalogue = rows->catalogue, .jobs = rows->jobs};
+    const struct validated_row *all = validate_rows(rows->arena, rows->table, &request);
+    if (!check_failed_rows(all, rows->table->row_count, diag)) {
+        return false;
+    }
+    struct validated_row *kept = arena_array(rows->arena, rows->table->row_count, sizeof *kept);
+    rows->residual = arena_array(rows->arena, rows->table->row_count, sizeof *rows->residual);
+    for (uint32_t i = 0; i < rows->table->row_count; i++) {
+        if (all[i].status == ROW_OK && all[i].measured_s > 0 && all[i].suspect[0] == '\0') {
+            rows->residual[rows->count] = log(all[i].predicted_s / all[i].measured_s);
+            kept[rows->count++] = all[i];
+        }
+    }
+    rows->rows = kept;
+    if (rows->count == 0) {
+        return refuse_all(rows, all, diag);
+    }
+    narrow_plan(rows);
+    return has_constants(rows, diag);
+}
+
+/* ---- predictions ------------------------------------------------------------------------ */
+
+/* Constants at their values; the assignments of a removal (NULL: none) stand behind them and are
+ * not counted. */
+static uint32_t overrides_of(const struct fit_rows *rows, struct arena *arena, const double *values,
+                             const struct fit_removal *removal, struct published_override **list)
+{
+    const struct fit_plan *plan = rows->plan;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < plan->count; k++) {
+        count += plan->constants[k].file_count;
+    }
+    const uint32_t more = removal != NULL ? removal->set_count : 0;
+    *list = arena_array(arena, (size_t)count + more, sizeof **list);
+    for (uint32_t i = 0; i < more; i++) {
+        (*list)[count + i] = (struct published_override){NULL, removal->sets[i]};
+    }
+    count = 0;
+    for (uint32_t k = 0; k < plan->count; k++) {
+        const struct fit_constant *constant = &plan->constants[k];
+        const char *assignment =
+            arena_printf(arena, "%s=%s", constant->key,
+                         fit_constant_text(arena, constant, values[k], TEXT_DIGITS));
+        for (uint32_t i = 0; i < constant->file_count; i++) {
+            (*list)[count++] = (struct published_override){constant->files[i], assignment};
+        }
+    }
+    return count;
+}
+
+/* A row that could be predicted as the catalogue stands, and cannot with these values. */
+static bool complain(const struct fit_rows *rows, const struct validated_row *row)
+{
+    if (row->has_failed) {
+        return diag_add(rows->diag, DIAG_FAILURE, NULL, "row '%s' was not predicted: %s", row->id,
+                        row->reason);
+    }
+    diag_add(rows->diag, DIAG_INPUT, NULL,
+             "row '%s' cannot be predicted with the constants of %s: %s", row->id, rows->plan->path,
+             row->reason);
+    for (uint32_t k = 0; k < rows->plan->count; k++) {
+        if (is_of_row(&rows->plan->constants[k], row)) {
+            diag_help(rows->diag, "it uses, among others, '%s'", rows->plan->constants[k].name);
+            break;
+        }
+    }
+    return false;
+}
+
+/* Rows as the catalogue stands but for the overrides. */
+static const struct validated_row *predict_with(const struct fit_rows *rows, struct arena *arena,
+                                                const struct published_override *overrides,
+                                                uint32_t override_count, const uint32_t *indices,
+                                                uint32_t count)
+{
+    uint32_t *asked = arena_array(arena, (size_t)count + 1, sizeof *asked);
+    for (uint32_t i = 0; i < count; i++) {
+        asked[i] = rows->rows[indices[i]].row;
+    }
+    const struct validate_request request = {
+        .catalogue = rows->catalogue,
+        .jobs = rows->jobs,
+        .overrides = overrides,
+        .override_count = override_count,
+        .rows = asked,
+        .row_count = count,
+    };
+    return validate_rows(arena, rows->table, &request);
+}
+
+static bool take_times(const struct fit_rows *rows, const struct validated_row *found,
+                       const uint32_t *indices, uint32_t count, double *predicted_s)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        predicted_s[i] = found[i].predicted_s;
+        if (found[i].status != ROW_OK) {
+            struct validated_row bad = rows->rows[indices[i]];
+            bad.reason = arena_strdup(rows->arena, found[i].reason);
+            bad.has_failed = found[i].has_failed;
+            return complain(rows, &bad);
+        }
+    }
+    return true;
+}
+
+static bool predict(void *context, const double *values, const uint32_t *indices, uint32_t count,
+                    double *predicted_s)
+{
+    const struct fit_rows *rows = context;
+    struct arena *arena = arena_new();
+    struct published_override *overrides;
+    const uint32_t override_count = overrides_of(rows, arena, values, NULL, &overrides);
+    const struct validated_row *found =
+        predict_with(rows, arena, overrides, override_count, indices, count);
+    const bool is_good = take_times(rows, found, indices, count, predicted_s);
+    arena_free(arena);
+    return is_good;
+}
+
+/* ---- parts of the model removed --------------------------------------------------------- */
+
+/* A key that some file of the catalogue has: rows without it are of other GPUs or profiles. */
+static bool is_known(const struct fit_rows *rows, const char *assignment)
+{
+    const size_t length = strcspn(assignment, "=");
+    const char *key = arena_strndup(rows->arena, assignment, length);
+    const char *dot = strchr(key, '.');
+    for (uint32_t kind = 0; kind < CATALOGUE_KIND_COUNT_ && dot != NULL; kind++) {
+        const size_t size = strlen(catalogue_keys[kind]);
+        if (size != (size_t)(dot - key) || strncmp(key, catalogue_keys[kind], size) != 0) {
+            continue;
+        }
+        uint32_t count;
+        const char *folder = catalogue_folders[kind];
+        const char **names = catalogue_list(rows->arena, rows->catalogue, folder, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const char *path = catalogue_find(rows->arena, rows->catalogue, folder, names[i]);
+            const struct doc_node *root =
+                path != NULL ? doc_load(rows->arena, path, rows->diag) : NULL;
+            if (root != NULL && doc_find(root, dot + 1) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What every row refuses, and no file knows, is a mistake. */
+static bool check_taken(const struct fit_rows *rows, const struct fit_removal *removal,
+                        const struct validated_row *found, uint32_t count)
+{
+    uint64_t refused = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        refused &= found[i].refused;
+    }
+    for (uint32_t i = 0; i < removal->set_count && count > 0; i++) {
+        if ((refused >> i & 1) != 0 && !is_known(rows, removal->sets[i])) {
+            diag_add(rows->diag, DIAG_INPUT, &removal->place, "no row takes '%s' of ablation '%s'",
+                     removal->sets[i], removal->name);
+            diag_help(rows->diag, "stoker run SCENARIO --set '%s' says why", removal->sets[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Rows that it is not for stay as they are. */
+static bool remove_part(void *context, uint32_t number, const double *values, double *predicted_s,
+                        uint32_t *refused)
+{
+    const struct fit_rows *rows = context;
+    const struct fit_removal *removal = &rows->plan->removals[number];
+    struct arena *arena = arena_new();
+    struct published_override *overrides;
+    const uint32_t plain = overrides_of(rows, arena, values, removal, &overrides);
+    uint32_t *indices = arena_array(arena, rows->count, sizeof *indices);
+    double *times = arena_array(arena, rows->count, sizeof *times);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (fit_removal_is_of(removal, rows->rows[i].software, rows->rows[i].gpu_file)) {
+            indices[count++] = i;
+        }
+    }
+    const struct validated_row *found =
+        predict_with(rows, arena, overrides, plain + removal->set_count, indices, count);
+    const bool is_good =
+        take_times(rows, found, indices, count, times) && check_taken(rows, removal, found, count);
+    sim_assert(removal->set_count > 0 && removal->set_count <= PUBLISHED_FOR_ALL_MAX);
+    const uint64_t all = UINT64_MAX >> (PUBLISHED_FOR_ALL_MAX - removal->set_count);
+    *refused = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        predicted_s[indices[i]] = times[i];
+        *refused += found[i].refused == all ? 1 : 0;
+    }
+    arena_free(arena);
+    return is_good;
+}
+
+struct fit_problem fit_rows_problem(struct fit_rows *rows)
+{
+    struct arena *arena = rows->arena;
+    const uint32_t n = rows->plan->count;
+    struct fit_row_names *names = arena_array(arena, rows->count, sizeof *names);
+    double *measured_s = arena_array(arena, rows->count, sizeof *measured_s);
+    bool *is_used = arena_array(arena, (size_t)rows->count * n, sizeof *is_used);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct validated_row *row = &rows->rows[i];
+        names[i] = (struct fit_row_names){row->source, row->config_key};
+        measured_s[i] = row->measured_s;
+        for (uint32_t k = 0; k < n; k++) {
+            is_used[(size_t)i * n + k] = is_of_row(&rows->plan->constants[k], row);
+        }
+    }
+    return (struct fit_problem){
+        .plan = rows->plan,
+        .votes = fit_votes_of(arena, names, rows->count),
+        .measured_s = measured_s,
+        .is_used = is_used,
+        .predict = predict,
+        .remove = remove_part,
+        .context = rows,
+    };
+}

@@ -1,0 +1,34 @@
+/* Published rows as the problem of a fit: which rows count, which constants they use, and their
+ * predictions by the simulator (lab/validate).
+ *
+ * Rows that are predicted, have a measured time and no reason to be suspect are fitted to; all
+ * others are left out. A row uses the constants of its software profile's and its GPU's files.
+ */
+#ifndef LAB_FIT_FIT_ROWS_H
+#define LAB_FIT_FIT_ROWS_H
+
+#include "lab/fit/fit.h"
+#include "lab/validate.h"
+
+struct fit_rows {
+    struct arena *arena;
+    struct diag *diag;
+    const struct published_table *table;
+    const struct catalogue *catalogue;
+    uint32_t jobs; /* processes; 0: as many as cores */
+    const struct fit_plan *plan;
+    const struct validated_row *rows; /* those fitted to, as the catalogue stands */
+    uint32_t count;
+    double *residual;          /* [count] as the catalogue stands */
+    const char *const *unused; /* names of constants that no row uses; the plan loses them */
+    uint32_t unused_count;
+};
+
+/* Predicts all rows as the catalogue stands. An error when a file of a constant does not exist, or
+ * when no row can be fitted to. */
+MUST_USE bool fit_rows_open(struct fit_rows *rows, struct diag *diag);
+
+/* predict, remove and is_used are these rows'; *rows must live as long. */
+struct fit_problem fit_rows_problem(struct fit_rows *rows);
+
+#endif

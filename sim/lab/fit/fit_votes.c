@@ -1,0 +1,173 @@
+/* Names are compared one by one: some hundred rows, read once. */
+#include "lab/fit/fit_votes.h"
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "lab/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Index of the name, which is added when it is new. */
+static uint32_t index_of(const char **names, uint32_t *count, const char *name)
+{
+    for (uint32_t i = 0; i < *count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    names[*count] = name;
+    return (*count)++;
+}
+
+struct fit_votes fit_votes_of(struct arena *arena, const struct fit_row_names *rows, uint32_t count)
+{
+    const char **sources = arena_array(arena, count, sizeof *sources);
+    const char **configs = arena_array(arena, count, sizeof *configs);
+    uint32_t *vote = arena_array(arena, count, sizeof *vote);
+    uint32_t *size = arena_array(arena, count, sizeof *size);
+    uint32_t *source = arena_array(arena, count, sizeof *source);
+    uint32_t *config = arena_array(arena, count, sizeof *config);
+    struct fit_votes votes = {.row_count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t of = index_of(sources, &votes.source_count, rows[i].source);
+        const uint32_t key = index_of(configs, &votes.config_count, rows[i].config_key);
+        uint32_t at = 0;
+        while (at < votes.vote_count && (source[at] != of || config[at] != key)) {
+            at++;
+        }
+        votes.vote_count += at == votes.vote_count;
+        source[at] = of;
+        config[at] = key;
+        size[at]++;
+        vote[i] = at;
+    }
+    votes.vote = vote;
+    votes.size = size;
+    votes.source = source;
+    votes.config = config;
+    votes.source_names = sources;
+    votes.config_names = configs;
+    return votes;
+}
+
+static bool is_counted(const bool *is_in, uint32_t vote)
+{
+    return is_in == NULL || is_in[vote];
+}
+
+/* Votes of a source that are in. */
+static uint32_t votes_of(const struct fit_votes *votes, const bool *is_in, uint32_t source)
+{
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < votes->vote_count; v++) {
+        count += votes->source[v] == source && is_counted(is_in, v);
+    }
+    return count;
+}
+
+static uint32_t sources_of(const struct fit_votes *votes, const bool *is_in)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < votes->source_count; s++) {
+        count += votes_of(votes, is_in, s) > 0;
+    }
+    return count;
+}
+
+static uint32_t votes_in(const struct fit_votes *votes, const bool *is_in)
+{
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < votes->vote_count; v++) {
+        count += is_counted(is_in, v);
+    }
+    return count;
+}
+
+void fit_votes_weights(const struct fit_votes *votes, const bool *is_in, double balance,
+                       double *weight)
+{
+    const double all = votes_in(votes, is_in);
+    const double sources = sources_of(votes, is_in);
+    for (uint32_t i = 0; i < votes->row_count; i++) {
+        const uint32_t v = votes->vote[i];
+        if (!is_counted(is_in, v)) {
+            weight[i] = 0;
+            continue;
+        }
+        const double share = all / (sources * votes_of(votes, is_in, votes->source[v]));
+        weight[i] = (1.0 - balance + balance * share) / votes->size[v];
+    }
+}
+
+/* ---- score ------------------------------------------------------------------------------ */
+
+struct fit_score fit_votes_score(struct arena *arena, const struct fit_votes *votes,
+                                 const bool *is_in, const double *error)
+{
+    double *absolute = arena_array(arena, votes->vote_count, sizeof *absolute);
+    struct fit_score score = {.votes = votes_in(votes, is_in)};
+    if (score.votes == 0) {
+        return score;
+    }
+    for (uint32_t i = 0; i < votes->row_count; i++) {
+        const uint32_t v = votes->vote[i];
+        if (is_counted(is_in, v)) {
+            absolute[v] += fabs(error[i]) / votes->size[v];
+            score.bias += error[i] / votes->size[v] / score.votes;
+        }
+    }
+    const double sources = sources_of(votes, is_in);
+    double *sorted = arena_array(arena, score.votes, sizeof *sorted);
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < votes->vote_count; v++) {
+        if (is_counted(is_in, v)) {
+            score.mean += absolute[v] / score.votes;
+            score.macro += absolute[v] / (sources * votes_of(votes, is_in, votes->source[v]));
+            sorted[count++] = absolute[v];
+        }
+    }
+    score.median = quantile_of(sorted, count, 0.5);
+    score.p90 = quantile_of(sorted, count, 0.9);
+    return score;
+}
+
+/* ---- halves ----------------------------------------------------------------------------- */
+
+struct ticket {
+    uint64_t drawn;
+    uint32_t config;
+};
+
+static int compare_tickets(const void *left, const void *right)
+{
+    const struct ticket *a = left;
+    const struct ticket *b = right;
+    if (a->drawn != b->drawn) {
+        return a->drawn < b->drawn ? -1 : 1;
+    }
+    return (a->config > b->config) - (a->config < b->config);
+}
+
+void fit_votes_half(struct arena *arena, const struct fit_votes *votes, uint64_t seed,
+                    uint32_t repeat, bool *is_in)
+{
+    struct ticket *tickets = arena_array(arena, votes->config_count, sizeof *tickets);
+    bool *is_chosen = arena_array(arena, votes->config_count, sizeof *is_chosen);
+    for (uint32_t i = 0; i < votes->config_count; i++) {
+        const char *name = votes->config_names[i];
+        const struct rng_key key = {.seed = seed,
+                                    .stream = rng_stream("cross-validation"),
+                                    .step = repeat,
+                                    .operation = rng_hash_bytes(name, strlen(name), 0)};
+        tickets[i] = (struct ticket){rng_bits(&key), i};
+    }
+    qsort(tickets, votes->config_count, sizeof *tickets, compare_tickets);
+    for (uint32_t i = 0; i < votes->config_count / 2; i++) {
+        is_chosen[tickets[i].config] = true;
+    }
+    for (uint32_t v = 0; v < votes->vote_count; v++) {
+        is_in[v] = is_chosen[votes->config[v]];
+    }
+}

@@ -1,0 +1,54 @@
+/* The columns that a table of runs may have, and what may stand in each: one table, a row a column.
+ *
+ * A column or a word that is not in it is an error with its place: what is misspelt would otherwise
+ * count as not stated, and be filled by a rule. So is an id that two rows share. Names that only
+ * the catalogue can know (gpu, framework, model_name, precision) are text here; a row whose name
+ * it lacks is skipped with the reason (lab/published/published_rows).
+ *
+ * A field may be blank: not stated. Numbers are decimal. Truth is one of 0, 1, true, false, yes
+ * and no, in any case of letters.
+ */
+#ifndef LAB_PUBLISHED_PUBLISHED_COLUMNS_H
+#define LAB_PUBLISHED_PUBLISHED_COLUMNS_H
+
+#include "lab/published/published_table.h"
+
+enum published_kind {
+    COLUMN_TEXT,
+    COLUMN_TRUTH,
+    COLUMN_COUNT, /* whole, from `least` on */
+    COLUMN_NUMBER,
+    COLUMN_WORD,       /* one of the list */
+    COLUMN_WORD_OR_NO, /* or what is not true */
+    COLUMN_WORDS,      /* some of the list, joined by '+' */
+    COLUMN_KIND_COUNT_
+};
+
+struct published_column {
+    const char *name;
+    uint32_t kind;            /* enum published_kind */
+    int64_t least;            /* of counts */
+    const char *const *words; /* `word_count` */
+    uint32_t word_count;
+};
+extern const struct published_column published_known[];
+extern const uint32_t published_known_count;
+
+/* What is wrong with a field, or NULL; *help: what would be right. */
+const char *published_field_check(struct arena *arena, const struct published_column *column,
+                                  const char *text, const char **help);
+
+/* What is wrong with a row's first field that is wrong, or NULL; *column is its name. */
+const char *published_row_check(struct arena *arena, const struct published_table *table,
+                                uint32_t row, const char **column, const char **help);
+
+/* A table of runs: what is needed is there, all columns and words are known, all ids differ. Rows
+ * with a problem (published_table.h) are not judged. NULL after a diagnosis. */
+MUST_USE const struct published_table *published_load_runs(struct arena *arena, const char *path,
+                                                           struct diag *diag);
+
+enum published_truth { PUBLISHED_NOT_STATED, PUBLISHED_FALSE, PUBLISHED_TRUE };
+enum published_truth published_truth(const struct published_table *table, uint32_t row,
+                                     const char *column);
+
+#endif

@@ -1,0 +1,73 @@
+/* How good predictions of measured runs are, as shared/validation/README.md defines it.
+ *
+ * A vote is one (source, config_key): the mean over its rows of the absolute error, and of the
+ * signed one. mean_ape, median_ape and p90_ape are over votes; macro_mape is the mean over sources
+ * of the mean over their votes; bias is the mean over votes of the signed error. Quantiles lie
+ * between order statistics as a straight line: of 1, 2, 3, 4 and 10 the p90 is 4 + 0.6 (10 - 4).
+ * Errors are fractions: predicted / measured - 1.
+ */
+#ifndef LAB_SCORE_H
+#define LAB_SCORE_H
+
+#include "lab/validate.h"
+
+/* Predicted, measured, not suspect. */
+bool score_is_scored(const struct validated_row *row);
+
+struct score {
+    uint32_t rows, votes, sources;
+    double mean_ape, macro_mape, median_ape, p90_ape, bias; /* 0 when there are no rows */
+};
+
+/* Of all these rows: the caller leaves out what is not to be scored. */
+struct score score_rows(struct arena *arena, const struct validated_row *rows, uint32_t count);
+
+/* Groups of rows, by what they have in common. */
+enum score_grouping {
+    SCORE_BY_SOURCE,
+    SCORE_BY_GPU,
+    SCORE_BY_FRAMEWORK, /* and year */
+    SCORE_BY_SCALE,     /* GPUs: 1-8, 9-64, 65-512, 513+ */
+    SCORE_BY_MODEL,     /* dense, or mixture of experts */
+    SCORE_BY_BLANKS,    /* everything stated, or something filled */
+    SCORE_GROUPING_COUNT_
+};
+extern const char *const score_grouping_names[SCORE_GROUPING_COUNT_];
+
+struct score_group {
+    const char *name;
+    struct score score;
+    bool has_rank; /* at least 3 configurations that differ */
+    double rank;   /* Spearman, of predicted and measured GPU-seconds per token */
+};
+
+/* By name; scales from small to large. */
+struct score_group *score_groups(struct arena *arena, const struct validated_row *rows,
+                                 uint32_t count, enum score_grouping grouping,
+                                 uint32_t *group_count);
+
+/* Each vote with its mean measured / predicted, by source and configuration, for the bands of
+ * lab/band. Rows are those that score_is_scored accepts. */
+struct band_votes score_votes(struct arena *arena, const struct validated_row *rows,
+                              uint32_t count);
+
+/* ---- predictors that know nothing ------------------------------------------------------- */
+
+/* predicted = model FLOPs of a GPU / (efficiency * peak), one efficiency for all rows that are
+ * alike; that with the least mean over votes, which is a weighted median. */
+enum baseline_kind {
+    BASELINE_ONE,      /* all are */
+    BASELINE_HARDWARE, /* of one GPU and precision */
+    BASELINE_SOFTWARE, /* of one GPU, framework, year and precision */
+    BASELINE_COUNT_
+};
+extern const char *const baseline_titles[BASELINE_COUNT_];
+
+struct baseline {
+    uint32_t constants;
+    struct score score; /* on the rows to which it was fitted */
+};
+struct baseline score_baseline(struct arena *arena, const struct validated_row *rows,
+                               uint32_t count, enum baseline_kind kind);
+
+#endif

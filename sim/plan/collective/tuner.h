@@ -1,0 +1,64 @@
+/* The tuner: how fast a collective library runs an algorithm with a protocol.
+ *
+ * A library (input/library: NCCL of some year) has a cost per algorithm, protocol and GPU
+ * architecture: a base latency, a latency per round inside a node and between nodes, and
+ * what the protocol makes of the bandwidth (LL sends a flag with every 4 of 8 bytes, LL128
+ * 120 of 128, Simple all, but synchronises more). As in NCCL (src/graph/tuning.cc), the time is
+ *
+ *     base + sum over phases of (rounds * latency + bytes / rate)
+ *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol)
+ *
+ * and the library takes the algorithm and protocol of the least time, unless told
+ * otherwise. The latencies and rates it gives are what the simulation uses; under contention
+ * the fluid gives a flow less than its rate, never more.
+ *
+ * collective gives phases; the caller (train/transfer) asks the fabric for the caps of
+ * their routes. Units: seconds, bytes, bytes/s of the phase's `bytes`.
+ */
+#ifndef PLAN_COLLECTIVE_TUNER_H
+#define PLAN_COLLECTIVE_TUNER_H
+
+#include "plan/collective/collective.h"
+#include "input/gpu.h"
+#include "input/library.h"
+
+struct tuner_setting {
+    const struct library *library;
+    uint32_t architecture; /* enum gpu_architecture */
+    uint32_t ranks;
+    uint32_t nodes;         /* NVLink domains */
+    double round_latency_s; /* added to a round between nodes: network kind, switches */
+    bool is_scale_up_pcie;  /* no NVLink inside nodes */
+};
+
+/* An operation on a buffer, as an algorithm with a protocol does it. */
+struct tuner_work {
+    enum collective_operation operation;
+    enum collective_algorithm algorithm;
+    enum collective_protocol protocol;
+    uint32_t phase_count;
+    const struct collective_phase *phases;
+    const double *route_caps; /* bytes/s of each phase on an idle fabric */
+    double bytes;             /* of the buffer */
+};
+
+struct tuner_price {
+    double latency_s[COLLECTIVE_PHASES_MAX];   /* the base in the first */
+    double bytes_per_s[COLLECTIVE_PHASES_MAX]; /* rate cap of the phase's flow */
+    double time_s;                             /* alone on an idle fabric */
+    double start_s;                            /* the base; latency_s is it and these: */
+    double round_intra_s, round_inter_s;       /* of a round inside and between nodes */
+    bool is_extrapolated; /* the size is outside what this library's constants were fitted to */
+};
+
+/* False when the library does not run this pair (protocol not allowed, algorithm unknown to it). */
+MUST_USE bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *work,
+                          struct tuner_price *price);
+
+/* The library's own choice may fall on it; the others run only when a scenario asks. NCCL
+ * broadcasts and reduces to one rank along rings only (ncclTopoTuneModel in src/graph/tuning.cc:
+ * other algorithms are skipped), so the time of small ones grows with the number of ranks. */
+bool tuner_is_automatic(const struct library *library, enum collective_operation operation,
+                        enum collective_algorithm algorithm);
+
+#endif

@@ -1,0 +1,191 @@
+/* Memory of one GPU: by kind, over the step, and whether it fits.
+ *
+ * States: bytes per parameter of the recipe (16-bit weights, gradients, fp32 master weights and
+ * two moments: 18 in Megatron, 16 in the ZeRO paper), sharded by ZeRO stage over the ranks of
+ * parallel.zero_group that hold the same parameters (Rajbhandari et al. 2020, arXiv 1910.02054,
+ * section 5). Frozen weights (LoRA) have no gradient and no states. Gradients are sharded only
+ * where each microbatch's are reduced (memory_shards_gradients): in a pipeline they stay whole,
+ * whatever the stage.
+ *
+ * Activations: what a layer keeps is a table of tensors (memory_layer). Over the step they
+ * come and go with the actions of the stage's order: a forward allocates, the backward of input
+ * gradients frees, and what only weight gradients read goes with these. On top lies what the
+ * running action needs: recomputed tensors, gradients of the running layer, logits and their
+ * fp32 copies. The peak is the largest sum over all actions (memory_live); the update, which
+ * has no activations, is not larger.
+ *
+ * Beside tensors: gathered parameters (FSDP) and buckets, NCCL's buffers of each group, the CUDA
+ * context, and what the caching allocator reserves beyond what is allocated. These are
+ * constants of the software profile, with their sources.
+ *
+ * Dense parameters are shared by cp * dp ranks, those of routed experts, of which a GPU has
+ * one of ep parts and a share of etp, by tp * cp * dp / (ep * etp).
+ *
+ * ASSUMES: with DualPipe, where each piece is on two stages, each keeps its own states.
+ */
+#ifndef PLAN_MEMORY_MEMORY_H
+#define PLAN_MEMORY_MEMORY_H
+
+#include "input/scenario.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* When a GPU is fullest. */
+enum memory_moment {
+    MEMORY_AT_FORWARD,
+    MEMORY_AT_LOSS, /* a microbatch turns round: logits, their gradient */
+    MEMORY_AT_BACKWARD,
+    MEMORY_AT_WEIGHTS, /* weight gradients apart */
+    MEMORY_MOMENT_COUNT_
+};
+extern const char *const memory_moment_names[MEMORY_MOMENT_COUNT_];
+
+struct memory_use {
+    double weights_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;   /* master weights and moments */
+    double activations_bytes; /* kept at the peak, all microbatches in flight, logits too */
+    double logits_bytes;      /* part of activations_bytes */
+    double temporary_bytes;   /* of the running action: recomputed, gradients, sends */
+    double buffers_bytes;     /* gathered weights, buckets, copies of gradients */
+    double overhead_bytes;    /* the sum of: */
+    double context_bytes;
+    double communication_bytes; /* NCCL's buffers */
+    double fragmentation_bytes;
+    double lump_bytes; /* software.memory.overhead */
+    double total_bytes;
+    double allocated_bytes; /* what the framework's allocator hands out: total less overhead */
+    double host_bytes;      /* offloaded, in the host's memory */
+    uint32_t moment;        /* enum memory_moment, of the peak */
+    uint32_t microbatch, chunk;
+};
+
+/* What is kept of one parameter. */
+struct memory_state {
+    double weights, gradients, optimizer; /* bytes */
+};
+
+/* 2 + gradients + master + 2 moments with 16-bit weights; fp32 and tf32 have no master. */
+struct memory_state memory_state_whole(enum precision precision, const struct optimizer *optimizer);
+
+/* The same on each of `ranks`: ZeRO 1 shards the optimizer, 2 the gradients too, 3 everything. */
+struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
+                                         int64_t ranks);
+
+/* Whether the sum of gradients over microbatches is kept in shards: ZeRO 2 and 3, which then
+ * reduce each microbatch's (DeepSpeed, stage_1_and_2.py, reduce_ready_partitions_and_remove_grads;
+ * FSDP without no_sync). In a pipeline gradients are summed whole and reduced with the last
+ * microbatch (PyTorch, pipelining/stage.py, backward_maybe_with_nosync; Megatron-LM, schedules.py,
+ * enable_grad_sync for a chunk's last microbatch). ASSUMES: so with one microbatch, too. */
+bool memory_shards_gradients(const struct parallel *parallel);
+
+/* Of the scenario: its optimizer and software (FSDP may keep nothing beside the master). */
+struct memory_state memory_state_of(const struct scenario *scenario);
+
+/* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
+struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage);
+
+/* Activation bytes that one layer and one microbatch keep on one GPU between forward and
+ * backward, under the scenario's recomputation. Of the last layer of the decoder. */
+double memory_layer_activation_bytes(const struct scenario *scenario);
+
+/* Of what the activations of a stage are the sum, and what comes on top. */
+struct memory_activations {
+    int64_t layers_in_flight; /* most at one time, over the microbatches that are */
+    double layer_bytes;       /* memory_layer_activation_bytes */
+    double kept_bytes;        /* of layers, at the peak */
+    double embedding_bytes;   /* dropout masks */
+    double head_bytes;        /* logits included */
+    double recomputed_bytes;  /* part of temporaries: of the one layer that goes backward */
+    double working_bytes;     /* its gradients and gathered inputs */
+};
+struct memory_activations memory_activations_of_stage(const struct scenario *scenario,
+                                                      int64_t stage);
+
+/* A tensor that the backward pass of a layer needs:
+ * count * element_bytes * width / parts bytes a token. */
+struct memory_tensor {
+    const char *what; /* static text */
+    int64_t count;
+    int64_t kept; /* of count; the rest is computed again */
+    double element_bytes;
+    double width;
+    double parts; /* tp, or 1 */
+    double bytes; /* of a microbatch */
+    bool is_kept;
+};
+
+/* Those of a kind of layer, with whole layers' recomputation none of them kept (but
+ * the layer's input). At most MEMORY_TENSORS_MAX; returns how many. */
+#define MEMORY_TENSORS_MAX 64
+uint32_t memory_layer_tensors(const struct scenario *scenario, const struct layer_kind *kind,
+                              struct memory_tensor *tensors);
+
+/* Parameters of one GPU of a stage before sharding over data parallelism. */
+double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
+
+/* Of these, of routed experts. */
+double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage);
+
+/* Of the dense ones and of the experts', those that have a gradient: all, or LoRA's matrices,
+ * which come on top of the frozen ones. */
+struct memory_layer_parameters {
+    double dense;
+    double experts; /* 0: of a dense layer */
+};
+struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage);
+
+/* Parameters of one layer on one GPU before sharding over data parallelism: those that every
+ * expert rank holds, and those of its experts. */
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       const struct layer_kind *kind);
+
+/* LoRA's own, of one layer on one GPU; 0 without. */
+struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario,
+                                                 const struct layer_kind *kind);
+
+/* How many ranks hold the same parameter, under data parallelism: cp * dp of dense ones, of
+ * experts tp * cp * dp / (ep * etp). */
+int64_t memory_dense_ranks(const struct parallel *parallel);
+int64_t memory_expert_ranks(const struct parallel *parallel);
+
+/* Over how many of these the states are sharded (parallel.zero_group). */
+int64_t memory_dense_shards(const struct parallel *parallel);
+int64_t memory_expert_shards(const struct parallel *parallel);
+
+/* Groups of more than one rank that a GPU communicates in; each has buffers. */
+int64_t memory_communicators(const struct scenario *scenario);
+
+/* Bytes that all ranks together write into a checkpoint (weights, master
+ * weights and moments once each). */
+double memory_checkpoint_bytes(const struct scenario *scenario);
+
+struct memory_verdict {
+    bool fits; /* the GPU and the host */
+    bool fits_gpu;
+    int64_t worst_stage;
+    struct memory_use worst;
+    double limit_bytes;
+    double offloaded_bytes;  /* in the host's memory, of a node of the stage that offloads most */
+    double loaders_bytes;    /* there, of workers and what they prefetch (plan/loading) */
+    double host_bytes;       /* the sum of both */
+    double host_limit_bytes; /* 0: not stated */
+};
+
+/* The stage that needs most, the first of equals. What is offloaded and who loads data must fit
+ * the host, too. */
+struct memory_verdict memory_check(const struct scenario *scenario);
+
+/* "stage 0 needs 92.1 GB of 80 GB, the largest part activations (61.2 GB); fits with
+ * micro 1 or recompute full": what is largest, and the single changes (GPUs and global batch
+ * kept) that would fit; or how much a host lacks for what is offloaded and who loads data.
+ * Written to `text`; "" when the verdict is that it fits. */
+void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
+                    char *text, size_t text_bytes);
+
+/* GPUs needed by the rule of thumb: parameters * 18 bytes * 1.25 / memory, rounded up. */
+int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes);
+
+#endif

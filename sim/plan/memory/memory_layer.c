@@ -1,0 +1,452 @@
+/* What one layer keeps between its forward and its backward pass.
+ *
+ * The formulas of the literature are sums over rows (tests hold them against it):
+ *
+ *   GPT with dropout, attention not fused   sbh(34 + 5ns/h)
+ *   the same, core attention recomputed     34sbh
+ *   Llama, fused attention                  sb(8h + 4nd + 4*kv*d + 6f + 4n)
+ *   the same with experts                   sb(8h + 4nd + 4*kv*d + k(4h + 6f_e) + 4E + 4n)
+ *
+ * Between input and weight gradients a layer keeps the inputs of its products and the gradients
+ * of their outputs: 14sbh + 18sbh of a GPT layer (Qi et al. 2023, arXiv 2401.10241, table 1).
+ *
+ * Leaves out: rotary tables, statistics of norms (8 bytes a token).
+ */
+#include "plan/memory/memory_layer.h"
+
+#include "base/check.h"
+#include "plan/memory/memory.h"
+#include "plan/routing.h"
+
+/* Elements per token. */
+enum width {
+    WIDTH_HIDDEN,
+    WIDTH_QUERY,    /* heads * head_dim */
+    WIDTH_KEY,      /* kv_heads * head_dim; each tp rank has at least one kv head */
+    WIDTH_VALUE,    /* kv_heads * value_dim */
+    WIDTH_ATTENDED, /* heads * value_dim */
+    WIDTH_LATENT_Q,
+    WIDTH_LATENT_KV, /* with the rotary part of keys */
+    WIDTH_FFN,
+    WIDTH_SCORES, /* heads * sequence: a row of the attention matrix of each head */
+    WIDTH_HEADS,
+    WIDTH_EXPERTS,     /* how many there are */
+    WIDTH_COPIES,      /* hidden, once for each expert that a token is sent to */
+    WIDTH_EXPERTS_FFN, /* of these experts together */
+    WIDTH_SHARED_FFN,
+    WIDTH_COUNT_
+};
+
+/* When a row applies, and how its tensor is treated. */
+enum {
+    FUSED = 1 << 0,   /* only with fused attention */
+    UNFUSED = 1 << 1, /* only without */
+    GELU = 1 << 2,
+    SWIGLU = 1 << 3,
+    DROPOUT = 1 << 4,
+    DENSE = 1 << 5, /* only in a dense layer */
+    MOE = 1 << 6,   /* only in one with experts */
+    SHARED = 1 << 7,
+    LATENT = 1 << 8,
+    PLAIN = 1 << 9, /* attention that is not latent */
+    MTP = 1 << 10,
+    CONDITIONS = (1 << 11) - 1,
+    SPLIT = 1 << 11,    /* by tp even without sequence parallelism */
+    GRADIENT = 1 << 12, /* of a product's output: only between input and weight gradients */
+    NEEDED = 1 << 13,   /* also by the input gradients, not only as a product's input */
+    COPIED = 1 << 14,   /* of tokens at experts: a hot rank has more */
+    RESULT = 1 << 15,   /* of experts: software may not keep it */
+    BEFORE = 1 << 16,   /* what the activation function reads */
+};
+
+enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
+
+#define IN(target) (1u << (target))
+#define BY(module) (1u << (module))
+#define ALL_INPUTS (IN(LORA_QKV) | IN(LORA_PROJECTION) | IN(LORA_FC1) | IN(LORA_FC2))
+
+struct activation_row {
+    const char *what;
+    enum width width;
+    int count;
+    int element_bytes; /* AS_COMPUTED: 2 or 4 with the precision */
+    unsigned flags;
+    unsigned modules;  /* recomputed with any of these */
+    unsigned input_of; /* products that read it for their weight gradient; of GRADIENT: whose it
+                        * is */
+    int every_second;  /* of `count`, those that software keeps that keeps every second product */
+};
+
+#define NORM BY(RECOMPUTE_NORM)
+#define ACT BY(RECOMPUTE_ACTIVATION)
+#define CORE BY(RECOMPUTE_CORE_ATTENTION)
+#define MLP BY(RECOMPUTE_MLP)
+#define MOE_BLOCK BY(RECOMPUTE_MOE)
+#define SHARED_BLOCK BY(RECOMPUTE_SHARED_EXPERTS)
+#define UP BY(RECOMPUTE_MLA_UP)
+
+/* Korthikanti et al. 2022, section 4.1: attention 11sbh + 5ns^2b, MLP 19sbh, norms 4sbh. */
+/* clang-format off */
+static const struct activation_row activation_rows[] = {
+    {"input of the projection", WIDTH_HIDDEN, 2, AS_COMPUTED, MTP, 0, IN(LORA_FC1), 2},
+    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, 0, 0, 0, 2},
+    {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, 0, NORM, IN(LORA_QKV), 0},
+    {"output of the MLP's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, 0, NORM, IN(LORA_FC1), 0},
+    {"dropout masks after projection and MLP", WIDTH_HIDDEN, 2, MASK, DROPOUT, 0, 0, 2},
+    {"latent queries, and normed", WIDTH_LATENT_Q, 2, AS_COMPUTED, LATENT, 0, IN(LORA_QKV), 1},
+    {"latent keys and values, and normed", WIDTH_LATENT_KV, 2, AS_COMPUTED, LATENT, 0,
+     IN(LORA_QKV), 1},
+    {"queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 1},
+    {"keys", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 0},
+    {"values", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 1},
+    {"queries, from the latent", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
+    {"keys, from the latent", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
+    {"values, from the latent", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
+    {"softmax output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED, CORE, 0, 0},
+    {"softmax dropout mask", WIDTH_SCORES, 1, MASK, SPLIT | UNFUSED | DROPOUT, CORE, 0, 0},
+    {"softmax dropout output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED | DROPOUT, CORE, 0,
+     0},
+    {"log-sum-exp", WIDTH_HEADS, 1, SINGLE, SPLIT | FUSED, CORE, 0, 1},
+    {"attention output", WIDTH_ATTENDED, 1, AS_COMPUTED, SPLIT | NEEDED, 0, IN(LORA_PROJECTION),
+     1},
+    {"GELU input", WIDTH_FFN, 1, AS_COMPUTED, BEFORE | SPLIT | GELU | DENSE, MLP, 0, 1},
+    {"GELU output", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU | DENSE, ACT | MLP, IN(LORA_FC2), 0},
+    {"SwiGLU gate and up", WIDTH_FFN, 2, AS_COMPUTED, BEFORE | SPLIT | SWIGLU | DENSE, MLP, 0, 1},
+    {"SwiGLU product", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | SWIGLU | DENSE, ACT | MLP, IN(LORA_FC2),
+     0},
+    {"router probabilities", WIDTH_EXPERTS, 1, SINGLE, MOE, MOE_BLOCK, 0, 1},
+    {"tokens sent to experts", WIDTH_COPIES, 1, AS_COMPUTED, MOE | COPIED, MOE_BLOCK, IN(LORA_FC1),
+     1},
+    {"GELU input of experts", WIDTH_EXPERTS_FFN, 1, AS_COMPUTED,
+     BEFORE | SPLIT | GELU | MOE | COPIED,
+     MOE_BLOCK, 0, 1},
+    {"GELU output of experts", WIDTH_EXPERTS_FFN, 1, AS_COMPUTED, SPLIT | GELU | MOE | COPIED,
+     ACT | MOE_BLOCK, IN(LORA_FC2), 0},
+    {"SwiGLU gate and up of experts", WIDTH_EXPERTS_FFN, 2, AS_COMPUTED,
+     BEFORE | SPLIT | SWIGLU | MOE | COPIED, MOE_BLOCK, 0, 1},
+    {"SwiGLU product of experts", WIDTH_EXPERTS_FFN, 1, AS_COMPUTED,
+     SPLIT | SWIGLU | MOE | COPIED, ACT | MOE_BLOCK, IN(LORA_FC2), 0},
+    {"results of experts", WIDTH_COPIES, 1, AS_COMPUTED, RESULT | MOE | COPIED, MOE_BLOCK, 0, 1},
+    {"GELU input, shared", WIDTH_SHARED_FFN, 1, AS_COMPUTED,
+     BEFORE | SPLIT | GELU | SHARED, SHARED_BLOCK,
+     0, 1},
+    {"GELU output, shared", WIDTH_SHARED_FFN, 1, AS_COMPUTED, SPLIT | GELU | SHARED,
+     ACT | SHARED_BLOCK, IN(LORA_FC2), 0},
+    {"SwiGLU gate and up, shared", WIDTH_SHARED_FFN, 2, AS_COMPUTED,
+     BEFORE | SPLIT | SWIGLU | SHARED,
+     SHARED_BLOCK, 0, 1},
+    {"SwiGLU product, shared", WIDTH_SHARED_FFN, 1, AS_COMPUTED, SPLIT | SWIGLU | SHARED,
+     ACT | SHARED_BLOCK, IN(LORA_FC2), 0},
+    {"gradient of queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
+    {"gradient of keys", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
+    {"gradient of values", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
+    {"gradient of the projection", WIDTH_HIDDEN, 1, AS_COMPUTED, GRADIENT, 0, IN(LORA_PROJECTION),
+     0},
+    {"gradient of the MLP's output", WIDTH_HIDDEN, 1, AS_COMPUTED, DENSE | GRADIENT, 0,
+     IN(LORA_FC2), 0},
+    {"gradient of GELU's input", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU | DENSE | GRADIENT, 0,
+     IN(LORA_FC1), 0},
+    {"gradient of gate and up", WIDTH_FFN, 2, AS_COMPUTED, SPLIT | SWIGLU | DENSE | GRADIENT, 0,
+     IN(LORA_FC1), 0},
+    {"gradient of experts' results", WIDTH_COPIES, 1, AS_COMPUTED, MOE | GRADIENT | COPIED, 0,
+     IN(LORA_FC2), 0},
+    {"gradient of experts' GELU input", WIDTH_EXPERTS_FFN, 1, AS_COMPUTED,
+     SPLIT | GELU | MOE | GRADIENT | COPIED, 0, IN(LORA_FC1), 0},
+    {"gradient of experts' gate and up", WIDTH_EXPERTS_FFN, 2, AS_COMPUTED,
+     SPLIT | SWIGLU | MOE | GRADIENT | COPIED, 0, IN(LORA_FC1), 0},
+    {"gradient of shared experts", WIDTH_SHARED_FFN, 2, AS_COMPUTED, SPLIT | SHARED | GRADIENT, 0,
+     IN(LORA_FC1), 0},
+};
+/* clang-format on */
+
+#define ACTIVATION_ROW_COUNT (sizeof activation_rows / sizeof activation_rows[0])
+
+/* ---- a row in numbers ------------------------------------------------------ */
+
+/* What the rows are asked for, found once. */
+struct view {
+    const struct scenario *scenario;
+    const struct layer_kind *kind;
+    unsigned conditions;
+    unsigned modules; /* recomputed */
+    unsigned trained; /* products that have a weight gradient */
+    bool keeps_every_second;
+    double widths[WIDTH_COUNT_];
+    double element_bytes, input_bytes; /* the latter of what only a product reads */
+    double tokens;
+    double hot; /* rows of the busiest expert rank over the mean */
+};
+
+static unsigned conditions_of(const struct scenario *scenario, const struct layer_kind *kind)
+{
+    const bool is_fused = scenario->software.attention != ATTENTION_UNFUSED;
+    const unsigned experts =
+        (unsigned)MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
+    return (is_fused ? (unsigned)FUSED : (unsigned)UNFUSED) |
+           (kind->mlp == MLP_SWIGLU ? (unsigned)SWIGLU : (unsigned)GELU) |
+           (scenario->model.has_dropout ? (unsigned)DROPOUT : 0u) |
+           (kind->has_experts ? experts : (unsigned)DENSE) |
+           (kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN) |
+           (kind->is_mtp ? (unsigned)MTP : 0u);
+}
+
+/* Copies of each token that reach experts. */
+static double copies_of(const struct scenario *scenario)
+{
+    const double capacity = scenario->routing.capacity_factor;
+    return (double)scenario->model.experts_per_token * (capacity > 0 ? capacity : 1.0);
+}
+
+static void find_widths(struct view *view)
+{
+    const struct model *model = &view->scenario->model;
+    const struct layer_kind *kind = view->kind;
+    const int64_t tp = view->scenario->parallel.tp;
+    const double kv_heads = (double)(kind->kv_heads > tp ? kind->kv_heads : tp);
+    const double heads = (double)kind->heads;
+    const double length =
+        (double)(kind->tokens > 0 ? kind->tokens : view->scenario->batch.sequence_length);
+    const double copies = copies_of(view->scenario);
+    const double widths[WIDTH_COUNT_] = {
+        [WIDTH_HIDDEN] = (double)kind->hidden,
+        [WIDTH_QUERY] = heads * (double)kind->head_dim,
+        [WIDTH_KEY] = kv_heads * (double)kind->head_dim,
+        [WIDTH_VALUE] = kv_heads * (double)kind->value_dim,
+        [WIDTH_ATTENDED] = heads * (double)kind->value_dim,
+        [WIDTH_LATENT_Q] = (double)kind->latent.q_rank,
+        [WIDTH_LATENT_KV] = (double)(kind->latent.kv_rank + kind->latent.rope_dim),
+        [WIDTH_FFN] = (double)kind->ffn_hidden,
+        [WIDTH_SCORES] = heads * length,
+        [WIDTH_HEADS] = heads,
+        [WIDTH_EXPERTS] = (double)model->experts,
+        [WIDTH_COPIES] = copies * (double)kind->hidden,
+        [WIDTH_EXPERTS_FFN] = copies * (double)model->expert_hidden,
+        [WIDTH_SHARED_FFN] = (double)model->shared_hidden,
+    };
+    for (uint32_t i = 0; i < WIDTH_COUNT_; i++) {
+        view->widths[i] = widths[i];
+    }
+}
+
+double memory_element_bytes(const struct scenario *scenario)
+{
+    return (double)precision_bytes((enum precision)scenario->precision);
+}
+
+static struct view view_of(const struct scenario *scenario, const struct layer_kind *kind)
+{
+    const enum precision precision = (enum precision)scenario->precision;
+    const double length =
+        (double)(kind->tokens > 0 ? kind->tokens : scenario->batch.sequence_length);
+    struct view view = {
+        .scenario = scenario,
+        .kind = kind,
+        .conditions = conditions_of(scenario, kind),
+        .modules = memory_recomputed_modules(scenario),
+        .trained = scenario->lora.rank > 0 ? scenario->lora.targets : ALL_INPUTS,
+        .keeps_every_second = scenario->software.memory.keeps_every_second_product &&
+                              memory_recomputed_modules(scenario) == (NORM | ACT),
+        .element_bytes = memory_element_bytes(scenario),
+        .input_bytes = software_kept_bytes(&scenario->software, precision),
+        .tokens = (double)scenario->batch.micro * length / (double)scenario->parallel.cp,
+        .hot = 1.0,
+    };
+    if (kind->has_experts && scenario->routing.kind != ROUTING_EVEN) {
+        view.hot = routing_of(scenario).hottest_rank;
+    }
+    find_widths(&view);
+    return view;
+}
+
+static bool is_asked(const struct view *view, const struct activation_row *row)
+{
+    const unsigned needed = row->flags & (unsigned)CONDITIONS;
+    return (needed & view->conditions) == needed && view->widths[row->width] > 0;
+}
+
+/* A product's input that only its weight gradient reads, of a frozen weight; results of experts
+ * that nothing reads. */
+static bool is_spared(const struct view *view, const struct activation_row *row)
+{
+    if ((row->flags & (unsigned)RESULT) != 0) {
+        return !view->scenario->software.memory.keeps_expert_results;
+    }
+    return row->input_of != 0 && (row->input_of & view->trained) == 0 &&
+           (row->flags & (unsigned)NEEDED) == 0;
+}
+
+static int kept_count(const struct view *view, const struct activation_row *row)
+{
+    if (is_spared(view, row) || (row->flags & (unsigned)GRADIENT) != 0) {
+        return 0;
+    }
+    if (view->keeps_every_second) {
+        return row->every_second;
+    }
+    return (row->modules & view->modules) != 0 ? 0 : row->count;
+}
+
+static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row)
+{
+    const bool is_before = (row->flags & (unsigned)BEFORE) != 0 &&
+                           view->scenario->software.memory.keeps_activation_input_fp8;
+    /* What only a weight gradient reads, input or gradient of an output, is kept as it is
+     * multiplied. */
+    const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;
+    const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : view->element_bytes;
+    const double computed = is_input ? view->input_bytes : as_is;
+    const struct parallel *parallel = &view->scenario->parallel;
+    struct memory_tensor tensor = {
+        .what = row->what,
+        .count = row->count,
+        .element_bytes = row->element_bytes == AS_COMPUTED ? computed : (double)row->element_bytes,
+        .width = view->widths[row->width],
+        .parts = row->flags & (unsigned)SPLIT ? (double)parallel->tp
+                                              : memory_sequence_parts(view->scenario),
+        .kept = kept_count(view, row),
+    };
+    tensor.is_kept = tensor.kept > 0;
+    const double hot = (row->flags & (unsigned)COPIED) != 0 ? view->hot : 1.0;
+    tensor.bytes = (double)row->count * tensor.element_bytes * tensor.width / tensor.parts *
+                   view->tokens * hot;
+    return tensor;
+}
+
+/* ---- sums over rows -------------------------------------------------------- */
+
+uint32_t memory_recomputed_modules(const struct scenario *scenario)
+{
+    if (scenario->recompute.kind != RECOMPUTE_SELECTIVE) {
+        return 0u;
+    }
+    if (scenario->recompute.modules != 0) {
+        return scenario->recompute.modules;
+    }
+    return scenario->software.attention != ATTENTION_UNFUSED ? NORM | ACT : CORE;
+}
+
+double memory_microbatch_tokens(const struct scenario *scenario)
+{
+    return (double)scenario->batch.micro * (double)scenario->batch.sequence_length /
+           (double)scenario->parallel.cp;
+}
+
+double memory_sequence_parts(const struct scenario *scenario)
+{
+    return scenario->parallel.is_sequence_parallel ? (double)scenario->parallel.tp : 1.0;
+}
+
+double memory_hidden_bytes(const struct scenario *scenario)
+{
+    return memory_microbatch_tokens(scenario) * memory_element_bytes(scenario) *
+           (double)scenario->model.hidden / memory_sequence_parts(scenario);
+}
+
+uint32_t memory_layer_tensors(const struct scenario *scenario, const struct layer_kind *kind,
+                              struct memory_tensor *tensors)
+{
+    _Static_assert(ACTIVATION_ROW_COUNT <= MEMORY_TENSORS_MAX, "a row more");
+    const struct view view = view_of(scenario, kind);
+    uint32_t count = 0;
+    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
+        const struct activation_row *row = &activation_rows[i];
+        if (is_asked(&view, row) && !is_spared(&view, row) &&
+            (row->flags & (unsigned)GRADIENT) == 0) {
+            struct memory_tensor *tensor = &tensors[count++];
+            *tensor = tensor_of(&view, row);
+            tensor->is_kept = tensor->is_kept && scenario->recompute.kind != RECOMPUTE_FULL;
+        }
+    }
+    return count;
+}
+
+/* Gradients and gathered inputs of the block that needs most while it goes backward: the MLP's
+ * second matrix (its output's gradient, the activation's output and input), or the core of
+ * attention (queries, keys, values and the output; unfused two matrices of scores as well). */
+static double working_bytes(const struct view *view)
+{
+    const struct scenario *scenario = view->scenario;
+    const double *widths = view->widths;
+    const double tp = (double)scenario->parallel.tp;
+    const bool is_unfused = (view->conditions & (unsigned)UNFUSED) != 0;
+    const double gates = view->kind->mlp == MLP_SWIGLU ? 3.0 : 2.0;
+    const double dense = gates * widths[WIDTH_FFN] / tp;
+    const double experts = (gates * widths[WIDTH_EXPERTS_FFN]) / tp +
+                           widths[WIDTH_COPIES] / memory_sequence_parts(scenario);
+    const double core = (widths[WIDTH_QUERY] + widths[WIDTH_KEY] + widths[WIDTH_VALUE] +
+                         widths[WIDTH_ATTENDED] + (is_unfused ? 2.0 * widths[WIDTH_SCORES] : 0.0)) /
+                        tp;
+    const double mlp = view->kind->has_experts ? experts * view->hot : dense;
+    /* Sequence parallelism gathers the input again, and the output's gradient. */
+    const double gathered = scenario->parallel.is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
+    return view->tokens * view->element_bytes *
+           ((mlp > core ? mlp : core) + gathered * widths[WIDTH_HIDDEN]);
+}
+
+/* Keys and values of the other ranks: all of them, or with a ring two blocks more, of
+ * whose gradients as many; Ulysses holds what it sends and what it gets. */
+static double context_bytes(const struct view *view)
+{
+    const struct parallel *parallel = &view->scenario->parallel;
+    if (parallel->cp == 1) {
+        return 0.0;
+    }
+    const double block = view->tokens * view->element_bytes *
+                         (view->widths[WIDTH_KEY] + view->widths[WIDTH_VALUE]) /
+                         (double)parallel->tp;
+    switch ((enum context_kind)parallel->context) {
+    case CONTEXT_RING:
+        return 4.0 * block;
+    case CONTEXT_ULYSSES:
+        return block + view->tokens * view->element_bytes * view->widths[WIDTH_QUERY] /
+                           (double)parallel->tp;
+    default:
+        return 2.0 * (double)(parallel->cp - 1) * block;
+    }
+}
+
+/* Between input and weight gradients: inputs of products, and gradients of their outputs. */
+static double late_bytes(const struct view *view)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
+        const struct activation_row *row = &activation_rows[i];
+        if (is_asked(view, row) && (row->input_of & view->trained) != 0) {
+            bytes += tensor_of(view, row).bytes;
+        }
+    }
+    return bytes;
+}
+
+struct memory_layer_bytes memory_layer_of(const struct scenario *scenario,
+                                          const struct layer_kind *kind, bool is_full)
+{
+    const struct view view = view_of(scenario, kind);
+    struct memory_layer_bytes of = {0};
+    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
+        const struct activation_row *row = &activation_rows[i];
+        if (!is_asked(&view, row) || is_spared(&view, row) ||
+            (row->flags & (unsigned)GRADIENT) != 0) {
+            continue;
+        }
+        const struct memory_tensor tensor = tensor_of(&view, row);
+        of.everything += tensor.bytes;
+        of.kept += tensor.bytes * (double)tensor.kept / (double)row->count;
+    }
+    if (is_full) {
+        of.kept = view.tokens * view.element_bytes * (double)kind->hidden /
+                  memory_sequence_parts(scenario);
+    }
+    of.recomputed = of.everything > of.kept ? of.everything - of.kept : 0.0;
+    of.late = late_bytes(&view);
+    of.working = working_bytes(&view) + context_bytes(&view);
+    return of;
+}
+
+double memory_layer_activation_bytes(const struct scenario *scenario)
+{
+    const struct model *model = &scenario->model;
+    return memory_layer_of(scenario, model_layer(model, model->layers - 1),
+                           scenario->recompute.kind == RECOMPUTE_FULL)
+        .kept;
+}

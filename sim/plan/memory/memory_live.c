@@ -1,0 +1,270 @@
+/* A walk over the actions of a stage's order, with a running sum of what is kept.
+ *
+ * Every chunk has a few sums: what its forward leaves, what stays after its input gradients,
+ * and what the action that runs needs on top. The turn of a microbatch (loss) is
+ * the forward of the last piece, where the logits and copies of them live, which
+ * its own backward pass frees first. Cost: O(actions of a stage).
+ *
+ * A forward beside a backward whose experts overlap (parallel.overlap_experts) goes layer by layer,
+ * the backward frees a layer for each that the forward adds (TransformerModelChunkSchedulePlan.run
+ * in megatron/core/models/common/model_chunk_schedule_plan.py of
+ * https://github.com/NVIDIA/Megatron-LM): one layer more is alive, not a chunk. The pairs of
+ * DualPipe count as its paper counts them, the forward first.
+ */
+#include "plan/memory/memory_live.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "plan/cost.h"
+#include "plan/memory/memory_layer.h"
+#include "plan/schedule/schedule_pairs.h"
+#include "input/layout.h"
+
+const char *const memory_moment_names[MEMORY_MOMENT_COUNT_] = {"forward", "loss", "backward",
+                                                               "weight gradients"};
+
+/* ---- what a chunk keeps ------------------------------------------------------ */
+
+struct chunk {
+    double layers;     /* kept of its layers per microbatch */
+    double late;       /* between input and weight gradients */
+    double embedding;  /* of the first piece */
+    double head;       /* of the last: what the head keeps until its backward */
+    double logits;     /* part of head */
+    double turning;    /* on top while the loss is computed */
+    double recomputed; /* on top during the backward, of the layer where both are most */
+    double working;
+    double host;   /* kept on the host per microbatch */
+    int64_t count; /* layers */
+};
+
+/* The mask of the embedding's dropout, a byte an element (Korthikanti et al. 2022, section 4.3). */
+static double embedding_bytes(const struct scenario *scenario)
+{
+    return scenario->model.has_dropout
+               ? memory_microbatch_tokens(scenario) * (double)scenario->model.hidden /
+                     memory_sequence_parts(scenario)
+               : 0.0;
+}
+
+static double logit_count(const struct scenario *scenario)
+{
+    const int64_t tp = scenario->parallel.tp;
+    const double vocab = (double)cost_padded_vocab(&scenario->model, tp) / (double)tp;
+    return memory_microbatch_tokens(scenario) * vocab;
+}
+
+/* The logits and an fp32 copy of them stay from forward to backward; software that
+ * copies more often has the rest only while the loss is computed, and a fused loss needs less. The
+ * final norm keeps its input and output. An mtp layer has the same head again. */
+static void find_head(const struct scenario *scenario, struct chunk *chunk)
+{
+    const double heads = 1.0 + (double)scenario->model.mtp_layers;
+    const double both = memory_element_bytes(scenario) + 4.0;
+    const double stated = scenario->software.memory.loss_bytes;
+    const double kept = stated > 0 && stated < both ? stated : both;
+    chunk->logits = heads * logit_count(scenario) * kept;
+    chunk->head = chunk->logits + heads * 2.0 * memory_hidden_bytes(scenario);
+    chunk->turning = stated > kept ? logit_count(scenario) * (stated - kept) : 0.0;
+}
+
+/* Whether layer `number` of a chunk is recomputed whole. */
+static bool is_full(const struct scenario *scenario, int64_t number)
+{
+    const struct recompute *recompute = &scenario->recompute;
+    return recompute->kind == RECOMPUTE_FULL &&
+           (recompute->layers == 0 || number < recompute->layers);
+}
+
+static void add_layer(const struct scenario *scenario, const struct layer_kind *kind, bool full,
+                      bool offloaded, struct chunk *chunk)
+{
+    const struct memory_layer_bytes of = memory_layer_of(scenario, kind, full);
+    chunk->count++;
+    chunk->late += of.late;
+    if (offloaded) {
+        chunk->host += of.kept;
+    } else {
+        chunk->layers += of.kept;
+    }
+    /* What comes back from the host is there while its layer goes backward, and the next one. */
+    const double recomputed = of.recomputed + (offloaded ? 2.0 * of.kept : 0.0);
+    if (recomputed + of.working > chunk->recomputed + chunk->working) {
+        chunk->recomputed = recomputed;
+        chunk->working = of.working;
+    }
+}
+
+static struct chunk chunk_of(const struct scenario *scenario, int64_t stage, int64_t number,
+                             int64_t *offloaded)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const struct model *model = &scenario->model;
+    const int64_t piece = layout_piece(parallel, stage, number);
+    const int64_t first = layout_first_layer(parallel, piece);
+    struct chunk chunk = {0};
+    for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
+        add_layer(scenario, model_layer(model, first + i), is_full(scenario, i), *offloaded > 0,
+                  &chunk);
+        *offloaded -= *offloaded > 0 ? 1 : 0;
+    }
+    if (piece == 0) {
+        chunk.embedding = embedding_bytes(scenario);
+    }
+    if (piece == layout_pieces(parallel) - 1) {
+        for (int64_t i = 0; i < model->mtp_layers; i++) {
+            const bool full = scenario->recompute.kind == RECOMPUTE_FULL;
+            add_layer(scenario, &model->kinds[model->mtp_kind], full, false, &chunk);
+        }
+        find_head(scenario, &chunk);
+    }
+    return chunk;
+}
+
+/* ---- the walk ------------------------------------------------------------------ */
+
+struct walk {
+    const struct chunk *chunks;
+    struct memory_peak now; /* what is alive; total_bytes without what an action needs on top */
+    struct memory_peak peak;
+    int64_t layers;
+    double sends;  /* of pipeline messages */
+    bool by_layer; /* pairs go layer by layer */
+};
+
+static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
+                 double recomputed, double working)
+{
+    struct memory_peak now = walk->now;
+    now.recomputed_bytes = recomputed;
+    now.working_bytes = working + walk->sends;
+    now.total_bytes =
+        now.layers_bytes + now.embedding_bytes + now.head_bytes + recomputed + now.working_bytes;
+    now.moment = moment;
+    now.chunk = chunk;
+    now.microbatch = microbatch;
+    walk->peak.layers_most =
+        walk->layers > walk->peak.layers_most ? walk->layers : walk->peak.layers_most;
+    if (now.total_bytes > walk->peak.total_bytes) {
+        now.layers_most = walk->peak.layers_most;
+        walk->peak = now;
+    }
+}
+
+static void walk_forward(struct walk *walk, uint32_t number, uint32_t microbatch)
+{
+    const struct chunk *chunk = &walk->chunks[number];
+    walk->layers += chunk->count;
+    walk->now.layers_bytes += chunk->layers;
+    walk->now.embedding_bytes += chunk->embedding;
+    walk->now.head_bytes += chunk->head;
+    walk->now.logits_bytes += chunk->logits;
+    const bool turns = chunk->head > 0;
+    note(walk, turns ? MEMORY_AT_LOSS : MEMORY_AT_FORWARD, number, microbatch, 0.0, chunk->turning);
+}
+
+static void walk_backward(struct walk *walk, uint32_t number, uint32_t microbatch, bool is_split)
+{
+    const struct chunk *chunk = &walk->chunks[number];
+    walk->now.head_bytes -= chunk->head;
+    walk->now.logits_bytes -= chunk->logits;
+    note(walk, MEMORY_AT_BACKWARD, number, microbatch, chunk->recomputed, chunk->working);
+    walk->layers -= chunk->count;
+    walk->now.embedding_bytes -= chunk->embedding;
+    walk->now.layers_bytes += (is_split ? chunk->late : 0.0) - chunk->layers;
+}
+
+static void walk_weights(struct walk *walk, uint32_t number, uint32_t microbatch)
+{
+    note(walk, MEMORY_AT_WEIGHTS, number, microbatch, 0.0, 0.0);
+    walk->now.layers_bytes -= walk->chunks[number].late;
+}
+
+/* From one layer of the forward beside all of the backward to the reverse; what is alive between is
+ * between. ASSUMES: the layers of a chunk keep the same. */
+static void walk_layers(struct walk *walk, const struct schedule_action *action)
+{
+    const struct chunk *forward = &walk->chunks[action->chunk];
+    const double entering = forward->layers / (double)(forward->count > 0 ? forward->count : 1);
+    walk->layers += 1;
+    walk->now.layers_bytes += entering;
+    walk_backward(walk, action->backward_chunk, action->backward_microbatch, false);
+    walk->layers -= 1;
+    walk->now.layers_bytes -= entering;
+    walk_forward(walk, action->chunk, action->microbatch);
+}
+
+static void walk_action(struct walk *walk, const struct schedule_action *action)
+{
+    switch ((enum schedule_operation)action->operation) {
+    case SCHEDULE_FORWARD:
+        walk_forward(walk, action->chunk, action->microbatch);
+        break;
+    case SCHEDULE_BACKWARD:
+        walk_backward(walk, action->chunk, action->microbatch, false);
+        break;
+    case SCHEDULE_BACKWARD_INPUT:
+        walk_backward(walk, action->chunk, action->microbatch, true);
+        break;
+    case SCHEDULE_WEIGHTS:
+        walk_weights(walk, action->chunk, action->microbatch);
+        break;
+    case SCHEDULE_PAIR:
+        if (walk->by_layer) {
+            walk_layers(walk, action);
+            break;
+        }
+        walk_forward(walk, action->chunk, action->microbatch);
+        walk_backward(walk, action->backward_chunk, action->backward_microbatch, false);
+        break;
+    }
+}
+
+static struct chunk *chunks_of(struct arena *arena, const struct scenario *scenario, int64_t stage)
+{
+    const int64_t count = scenario->parallel.virtual_stages;
+    struct chunk *chunks = arena_array(arena, (size_t)count, sizeof *chunks);
+    int64_t offloaded = scenario->offload.activation_layers;
+    for (int64_t i = 0; i < count; i++) {
+        chunks[i] = chunk_of(scenario, stage, i, &offloaded);
+    }
+    return chunks;
+}
+
+struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t stage)
+{
+    const struct schedule_shape shape = schedule_shape_of(scenario);
+    struct arena *arena = arena_new();
+    const struct schedule_order order = schedule_order_of(arena, scenario, (uint32_t)stage);
+    /* A hidden tensor comes in and one goes out. */
+    struct walk walk = {.chunks = chunks_of(arena, scenario, stage),
+                        .by_layer = scenario->parallel.overlaps_experts,
+                        .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(scenario) : 0.0};
+    for (uint64_t i = 0; i < order.count; i++) {
+        walk_action(&walk, &order.actions[i]);
+    }
+    arena_free(arena);
+    sim_assert(walk.layers == 0);
+    sim_assert(walk.peak.total_bytes >= 0);
+    return walk.peak;
+}
+
+double memory_live_host_bytes(const struct scenario *scenario, int64_t stage)
+{
+    if (scenario->offload.activation_layers == 0) {
+        return 0.0;
+    }
+    const struct schedule_shape shape = schedule_shape_of(scenario);
+    struct arena *arena = arena_new();
+    const struct schedule_order order = schedule_order_of(arena, scenario, (uint32_t)stage);
+    const struct chunk *chunks = chunks_of(arena, scenario, stage);
+    int64_t *alive = arena_array(arena, shape.chunks, sizeof *alive);
+    double most = 0;
+    for (uint32_t i = 0; i < shape.chunks; i++) {
+        alive[i] = 1;
+        most += chunks[i].host * (double)schedule_live(&shape, &order, alive, false);
+        alive[i] = 0;
+    }
+    arena_free(arena);
+    return most;
+}

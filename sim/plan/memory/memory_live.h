@@ -1,0 +1,24 @@
+/* What is alive on a stage over its actions: a part of plan/memory/memory. */
+#ifndef PLAN_MEMORY_MEMORY_LIVE_H
+#define PLAN_MEMORY_MEMORY_LIVE_H
+
+#include "plan/memory/memory.h"
+
+/* The sum is most at one action; of what it then consists. */
+struct memory_peak {
+    double layers_bytes; /* kept of layers */
+    double embedding_bytes;
+    double head_bytes;
+    double logits_bytes; /* part of head_bytes */
+    double recomputed_bytes, working_bytes;
+    double total_bytes;  /* of all these but logits_bytes */
+    int64_t layers_most; /* most layers in flight, at any time */
+    uint32_t moment;     /* enum memory_moment */
+    uint32_t microbatch, chunk;
+};
+struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t stage);
+
+/* Activations of a microbatch that one GPU of a stage keeps on the host. */
+double memory_live_host_bytes(const struct scenario *scenario, int64_t stage);
+
+#endif

@@ -1,0 +1,307 @@
+/* A walk over the layers of a stage's pieces, and what lies at the two ends of the model.
+ */
+#include "plan/memory/memory_parameters.h"
+
+#include "base/check.h"
+#include "plan/cost.h"
+#include "plan/memory/memory.h"
+#include "input/layout.h"
+
+/* ---- one layer --------------------------------------------------------- */
+
+static int64_t expert_parts(const struct parallel *parallel)
+{
+    return parallel->etp > 0 ? parallel->etp : parallel->tp;
+}
+
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       const struct layer_kind *kind)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const struct model *model = &scenario->model;
+    const struct layer_count count = cost_layer(model, kind);
+    const double copies = (double)(model->experts + scenario->routing.redundant_experts);
+    return (struct memory_layer_parameters){
+        .dense = (double)count.split / (double)parallel->tp + (double)count.replicated,
+        .experts = kind->has_experts ? copies / (double)parallel->ep * (double)count.expert /
+                                           (double)expert_parts(parallel)
+                                     : 0.0,
+    };
+}
+
+/* A is rank x in, B out x rank; of column-parallel products B is cut by `parts`, of row-parallel
+ * ones A (Hu et al. 2021, arXiv 2106.09685). */
+struct pair {
+    double in, out;
+    bool is_row;
+};
+
+static double pair_parameters(const struct lora *lora, const struct pair *pair, double parts)
+{
+    const double rank = (double)lora->rank;
+    return pair->is_row ? rank * (pair->in / parts + pair->out)
+                        : rank * (pair->in + pair->out / parts);
+}
+
+static double mlp_lora(const struct scenario *scenario, const struct layer_kind *kind, double width,
+                       double parts)
+{
+    const struct lora *lora = &scenario->lora;
+    const double gates = kind->mlp == MLP_SWIGLU ? 2.0 : 1.0;
+    const struct pair first = {(double)kind->hidden, gates * width, false};
+    const struct pair second = {width, (double)kind->hidden, true};
+    return (lora->targets & 1u << LORA_FC1 ? pair_parameters(lora, &first, parts) : 0.0) +
+           (lora->targets & 1u << LORA_FC2 ? pair_parameters(lora, &second, parts) : 0.0);
+}
+
+struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario,
+                                                 const struct layer_kind *kind)
+{
+    const struct lora *lora = &scenario->lora;
+    struct memory_layer_parameters of = {0, 0};
+    if (lora->rank == 0) {
+        return of;
+    }
+    const struct parallel *parallel = &scenario->parallel;
+    const double tp = (double)parallel->tp;
+    const double heads = (double)kind->heads;
+    const double keys = (double)(kind->kv_heads * (kind->head_dim + kind->value_dim));
+    const struct pair qkv = {(double)kind->hidden, heads * (double)kind->head_dim + keys, false};
+    const struct pair projection = {heads * (double)kind->value_dim, (double)kind->hidden, true};
+    of.dense =
+        (lora->targets & 1u << LORA_QKV ? pair_parameters(lora, &qkv, tp) : 0.0) +
+        (lora->targets & 1u << LORA_PROJECTION ? pair_parameters(lora, &projection, tp) : 0.0);
+    if (!kind->has_experts) {
+        of.dense += mlp_lora(scenario, kind, (double)kind->ffn_hidden, tp);
+        return of;
+    }
+    const struct model *model = &scenario->model;
+    of.dense += mlp_lora(scenario, kind, (double)model->shared_hidden, tp);
+    of.experts =
+        (double)model->experts / (double)parallel->ep *
+        mlp_lora(scenario, kind, (double)model->expert_hidden, (double)expert_parts(parallel));
+    return of;
+}
+
+/* ---- who holds the same --------------------------------------------------- */
+
+/* Stages that hold each piece of the model; as plan/mesh counts. */
+static int64_t holders_of(const struct parallel *parallel)
+{
+    return parallel->schedule == SCHEDULE_DUALPIPE ? 2 : 1;
+}
+
+int64_t memory_dense_ranks(const struct parallel *parallel)
+{
+    return holders_of(parallel) * parallel->cp * parallel->dp;
+}
+
+int64_t memory_expert_ranks(const struct parallel *parallel)
+{
+    const int64_t plane = parallel->tp * parallel->cp * parallel->dp;
+    sim_assert(plane % (parallel->ep * expert_parts(parallel)) == 0);
+    return holders_of(parallel) * plane / (parallel->ep * expert_parts(parallel));
+}
+
+int64_t memory_dense_shards(const struct parallel *parallel)
+{
+    const int64_t group = parallel->zero_group; /* memory_explain tries fewer ranks than it */
+    const bool is_part = group > 0 && group < parallel->cp * parallel->dp;
+    return is_part ? group : memory_dense_ranks(parallel);
+}
+
+/* As many as hold the same expert among the ranks of one copy of the rest, if these have all
+ * experts; as plan/mesh counts. */
+int64_t memory_expert_shards(const struct parallel *parallel)
+{
+    const int64_t copy = memory_dense_shards(parallel) * parallel->tp;
+    const int64_t experts = parallel->ep * expert_parts(parallel);
+    return copy % experts == 0 ? copy / experts : 1;
+}
+
+int64_t memory_communicators(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const bool has_experts = scenario->model.experts > 0;
+    const bool is_tied = scenario->model.has_tied_embeddings && parallel->pp > 1;
+    const int64_t sizes[] = {
+        parallel->tp,
+        parallel->cp,
+        parallel->pp,
+        memory_dense_ranks(parallel),
+        has_experts ? parallel->ep * expert_parts(parallel) : 1,
+        has_experts ? memory_expert_ranks(parallel) : 1,
+        memory_dense_ranks(parallel) / memory_dense_shards(parallel),
+        is_tied ? 2 : 1,
+    };
+    int64_t count = 0;
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        count += sizes[i] > 1 ? 1 : 0;
+    }
+    return count;
+}
+
+/* ---- the ends of the model ---------------------------------------------- */
+
+/* The padded vocabulary table is cut by tp. */
+static double table_parameters(const struct scenario *scenario)
+{
+    const struct model *model = &scenario->model;
+    const int64_t tp = scenario->parallel.tp;
+    return (double)(cost_padded_vocab(model, tp) * model->hidden) / (double)tp;
+}
+
+/* What a stage's pieces have at their ends. */
+struct ends {
+    bool has_first, has_last;
+};
+
+static struct ends ends_of(const struct parallel *parallel, int64_t stage)
+{
+    struct ends ends = {false, false};
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = layout_piece(parallel, stage, chunk);
+        ends.has_first = ends.has_first || piece == 0;
+        ends.has_last = ends.has_last || piece == layout_pieces(parallel) - 1;
+    }
+    return ends;
+}
+
+/* Embedding norm (if any) and final norm are equally large. */
+static double norm_parameters(const struct scenario *scenario)
+{
+    const double all = (double)cost_parameters(&scenario->model).final_norm;
+    return scenario->model.has_embedding_norm ? all / 2.0 : all;
+}
+
+/* A tied head on another stage than the embedding is a copy of it, as is the embedding that
+ * multi-token prediction needs beside the head. */
+static double end_parameters(const struct scenario *scenario, int64_t stage)
+{
+    const struct model *model = &scenario->model;
+    const struct ends ends = ends_of(&scenario->parallel, stage);
+    const double table = table_parameters(scenario);
+    double tables = 0;
+    double others = 0;
+    if (ends.has_first) {
+        tables += 1;
+        others += model->positions == POSITION_LEARNED
+                      ? (double)(model->max_positions * model->hidden)
+                      : 0.0;
+        others += model->has_embedding_norm ? norm_parameters(scenario) : 0.0;
+    }
+    if (ends.has_last) {
+        tables += ends.has_first && model->has_tied_embeddings ? 0 : 1;
+        const bool copies = model->mtp_layers > 0 && !ends.has_first && !model->has_tied_embeddings;
+        tables += copies ? 1 : 0;
+        others += norm_parameters(scenario);
+    }
+    return tables * table + others;
+}
+
+/* ---- the layers of a stage -------------------------------------------------- */
+
+/* Sums over the layers of a stage, and the largest of them. */
+struct layers_sum {
+    struct memory_layer_parameters all, lora;
+    double largest;
+};
+
+static void add_layer(const struct scenario *scenario, const struct layer_kind *kind,
+                      struct layers_sum *sum)
+{
+    const struct memory_layer_parameters of = memory_layer_parameters(scenario, kind);
+    const struct memory_layer_parameters lora = memory_layer_lora(scenario, kind);
+    sum->all.dense += of.dense;
+    sum->all.experts += of.experts;
+    sum->lora.dense += lora.dense;
+    sum->lora.experts += lora.experts;
+    const double both = of.dense + of.experts;
+    sum->largest = both > sum->largest ? both : sum->largest;
+}
+
+static struct layers_sum layers_of(const struct scenario *scenario, int64_t stage)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const struct model *model = &scenario->model;
+    struct layers_sum sum = {.largest = 0};
+    sim_assert(stage >= 0 && stage < parallel->pp);
+    sim_assert(parallel->tp >= 1 && parallel->dp >= 1 && parallel->cp >= 1 && parallel->ep >= 1);
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = layout_piece(parallel, stage, chunk);
+        const int64_t first = layout_first_layer(parallel, piece);
+        for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
+            add_layer(scenario, model_layer(model, first + i), &sum);
+        }
+        if (piece == layout_pieces(parallel) - 1) {
+            for (int64_t i = 0; i < model->mtp_layers; i++) {
+                add_layer(scenario, &model->kinds[model->mtp_kind], &sum);
+            }
+        }
+    }
+    return sum;
+}
+
+double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage)
+{
+    return layers_of(scenario, stage).all.experts;
+}
+
+double memory_stage_parameters(const struct scenario *scenario, int64_t stage)
+{
+    const struct memory_layer_parameters all = layers_of(scenario, stage).all;
+    return all.dense + all.experts + end_parameters(scenario, stage);
+}
+
+struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage)
+{
+    struct layers_sum sum = layers_of(scenario, stage);
+    if (scenario->lora.rank > 0) {
+        return sum.lora;
+    }
+    sum.all.dense += end_parameters(scenario, stage);
+    return sum.all;
+}
+
+double memory_largest_layer(const struct scenario *scenario, int64_t stage)
+{
+    return layers_of(scenario, stage).largest;
+}
+
+double memory_largest_unit(const struct scenario *scenario, int64_t stage)
+{
+    const double layer = layers_of(scenario, stage).largest;
+    const double table = table_parameters(scenario);
+    const struct ends ends = ends_of(&scenario->parallel, stage);
+    return (ends.has_first || ends.has_last) && table > layer ? table : layer;
+}
+
+/* ---- the model --------------------------------------------------------------- */
+
+double memory_model_parameters(const struct scenario *scenario)
+{
+    const struct parameter_count count = cost_parameters(&scenario->model);
+    return (double)(count.total + count.mtp);
+}
+
+double memory_model_trained(const struct scenario *scenario)
+{
+    const struct model *model = &scenario->model;
+    if (scenario->lora.rank == 0) {
+        return memory_model_parameters(scenario);
+    }
+    /* On one rank each: the sum over all layers. */
+    struct scenario whole = *scenario;
+    whole.parallel.tp = whole.parallel.ep = whole.parallel.etp = 1;
+    double sum = 0;
+    for (int64_t i = 0; i < model->layers; i++) {
+        const struct memory_layer_parameters of = memory_layer_lora(&whole, model_layer(model, i));
+        sum += of.dense + of.experts;
+    }
+    if (model->mtp_layers > 0) {
+        const struct memory_layer_parameters of =
+            memory_layer_lora(&whole, &model->kinds[model->mtp_kind]);
+        sum += (double)model->mtp_layers * (of.dense + of.experts);
+    }
+    return sum;
+}

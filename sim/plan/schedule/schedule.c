@@ -1,0 +1,297 @@
+/* The table of schedules: a row for each kind, and what follows from it alone. */
+#include "plan/schedule/schedule.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "plan/schedule/schedule_rows.h"
+#include "input/layout.h"
+
+#include <math.h>
+
+uint32_t schedule_group(const struct schedule_shape *shape)
+{
+    return shape->group > 0 ? shape->group : shape->stages;
+}
+
+/* ---- which shapes can be ----------------------------------------------------------------- */
+
+static bool has_one_chunk(const struct schedule_shape *shape)
+{
+    return shape->chunks == 1;
+}
+
+/* A group that is smaller than the pipeline would wait for itself. */
+static bool has_full_groups(const struct schedule_shape *shape)
+{
+    const uint32_t group = schedule_group(shape);
+    const uint32_t left = shape->microbatches % group;
+    return group >= shape->stages && group <= shape->microbatches &&
+           (left == 0 || left >= shape->stages);
+}
+
+static bool has_two_chunks(const struct schedule_shape *shape)
+{
+    return shape->chunks == 2;
+}
+
+static bool has_both_ways_filled(const struct schedule_shape *shape)
+{
+    return shape->chunks == 2 && shape->stages % 2 == 0 && shape->microbatches % 2 == 0 &&
+           shape->microbatches >= 2 * shape->stages;
+}
+
+static bool has_its_vee_filled(const struct schedule_shape *shape)
+{
+    return shape->chunks == 2 && shape->microbatches >= 2 * shape->stages;
+}
+
+static bool has_its_file(const struct schedule_shape *shape)
+{
+    const struct schedule_file *file = shape->file;
+    return file != NULL && file->stages == shape->stages && file->chunks == shape->chunks &&
+           file->microbatches == shape->microbatches;
+}
+
+/* ---- live chunks by closed form ------------------------------------------------------------ */
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t live_of_gpipe(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return shape->microbatches;
+}
+
+static int64_t live_of_1f1b(const struct schedule_shape *shape, uint32_t stage)
+{
+    return smaller(shape->microbatches, (int64_t)shape->stages - stage);
+}
+
+static int64_t live_of_interleaved(const struct schedule_shape *shape, uint32_t stage)
+{
+    const int64_t p = shape->stages;
+    const int64_t v = shape->chunks;
+    const int64_t g = schedule_group(shape);
+    return smaller(v * shape->microbatches, 2 * (p - 1 - stage) + (v - 1) * g + 1);
+}
+
+static int64_t live_of_zb_h1(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return smaller(shape->microbatches, shape->stages);
+}
+
+static int64_t live_of_zb_h2(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return smaller(shape->microbatches, 2 * (int64_t)shape->stages - 1);
+}
+
+static int64_t live_of_zb_v(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    const int64_t p = shape->stages;
+    return shape->microbatches >= 2 * p - 1 ? 2 * p : -1;
+}
+
+static int64_t live_of_dualpipe(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return (int64_t)shape->stages + 1;
+}
+
+static int64_t live_of_dualpipev(const struct schedule_shape *shape, uint32_t stage)
+{
+    (void)stage;
+    return 2 * (int64_t)shape->stages + 1;
+}
+
+/* ---- times by closed form ------------------------------------------------------------------ */
+
+static double work_of(const struct schedule_costs *costs)
+{
+    return costs->forward + costs->backward + costs->weights;
+}
+
+/* p - 1 chunks' worth is idle (Narayanan et al. 2021, section 2.2: (p-1)(t_f+t_b), by v for
+ * chunks that are v times smaller), whatever the size of groups. */
+static double time_of_loop(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    const double slots = (double)shape->chunks * shape->microbatches + (shape->stages - 1);
+    return slots * work_of(costs);
+}
+
+/* Qi et al. 2023, table 1; with fewer microbatches than stages W fills less. */
+static double time_of_zb_h1(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < shape->stages
+               ? (double)NAN
+               : shape->microbatches * work_of(costs) +
+                     (shape->stages - 1) * (costs->forward + costs->backward - costs->weights);
+}
+
+static double span_of_zb_h2(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < 2 * shape->stages - 1
+               ? (double)NAN
+               : shape->microbatches * work_of(costs) +
+                     (shape->stages - 1) * (costs->forward + costs->backward - 2 * costs->weights);
+}
+
+static double span_of_zb_v(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return shape->microbatches < 2 * shape->stages - 1 ? (double)NAN
+                                                       : 2.0 * shape->microbatches * work_of(costs);
+}
+
+/* The bubble of a turning point: DualPipe's README, with B the whole backward. */
+static double turn_of(const struct schedule_costs *costs)
+{
+    return costs->pair + (costs->backward + costs->weights) - 3 * costs->weights;
+}
+
+static double time_of_dualpipe(const struct schedule_shape *shape,
+                               const struct schedule_costs *costs)
+{
+    const uint32_t turns = shape->stages / 2 - 1;
+    return shape->microbatches * work_of(costs) + turns * turn_of(costs);
+}
+
+static double time_of_dualpipev(const struct schedule_shape *shape,
+                                const struct schedule_costs *costs)
+{
+    return 2.0 * shape->microbatches * work_of(costs) + (shape->stages - 1) * turn_of(costs);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static const struct schedule_row rows[SCHEDULE_COUNT_] = {
+    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, live_of_gpipe,
+                        time_of_loop},
+    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, live_of_1f1b,
+                       time_of_loop},
+    [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_full_groups,
+                              live_of_interleaved, time_of_loop},
+    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, live_of_zb_h1,
+                        time_of_zb_h1},
+    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, live_of_zb_h2,
+                        span_of_zb_h2},
+    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, live_of_zb_v,
+                       span_of_zb_v},
+    [SCHEDULE_DUALPIPE] = {schedule_generate_dualpipe, WAY_DUAL, true, has_both_ways_filled,
+                           live_of_dualpipe, time_of_dualpipe},
+    [SCHEDULE_DUALPIPEV] = {schedule_generate_dualpipev, WAY_VEE, true, has_its_vee_filled,
+                            live_of_dualpipev, time_of_dualpipev},
+    [SCHEDULE_FILE] = {NULL, WAY_FILE, true, has_its_file, NULL, NULL},
+};
+
+bool schedule_is_possible(const struct schedule_shape *shape)
+{
+    sim_assert(shape->kind < SCHEDULE_COUNT_);
+    return shape->stages > 0 && shape->chunks > 0 && shape->microbatches > 0 &&
+           shape->chunks <= UINT16_MAX && rows[shape->kind].is_possible(shape);
+}
+
+const struct schedule_row *schedule_row_of(const struct schedule_shape *shape)
+{
+    sim_assert(schedule_is_possible(shape));
+    return &rows[shape->kind];
+}
+
+bool schedule_splits_weights(enum schedule_kind kind)
+{
+    sim_assert(kind < SCHEDULE_COUNT_);
+    return rows[kind].splits_weights;
+}
+
+struct schedule_shape schedule_shape_of(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    return (struct schedule_shape){
+        .kind = (enum schedule_kind)parallel->schedule,
+        .stages = (uint32_t)parallel->pp,
+        .chunks = (uint32_t)parallel->virtual_stages,
+        .microbatches = (uint32_t)scenario->batch.microbatches,
+        .file = parallel->schedule_file,
+        .group = (uint32_t)parallel->microbatch_group,
+    };
+}
+
+const char *schedule_name_of(const struct scenario *scenario)
+{
+    const struct schedule_file *file = scenario->parallel.schedule_file;
+    return file != NULL && file->name[0] != '\0' ? file->name
+                                                 : schedule_names[scenario->parallel.schedule];
+}
+
+int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage)
+{
+    const struct schedule_row *row = schedule_row_of(shape);
+    sim_assert(stage < shape->stages);
+    return row->live == NULL ? -1 : row->live(shape, stage);
+}
+
+double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    const struct schedule_row *row = schedule_row_of(shape);
+    return row->time == NULL ? (double)NAN : row->time(shape, costs);
+}
+
+double schedule_1f1b_latency_formula(const struct schedule_shape *shape,
+                                     const struct schedule_costs *costs)
+{
+    sim_assert(shape->kind == SCHEDULE_1F1B && shape->microbatches % shape->stages == 0);
+    const double p = shape->stages;
+    const double m = shape->microbatches;
+    const double messages = p == 1 ? 0 : 2 * (p - 1) * m / p + 2 * (p - 2);
+    return time_of_loop(shape, costs) + costs->latency * messages;
+}
+
+/* ---- the order ----------------------------------------------------------------------------- */
+
+void schedule_write(struct schedule_writer *writer, enum schedule_operation operation,
+                    uint32_t chunk, uint32_t microbatch)
+{
+    sim_assert(writer->count < writer->capacity);
+    writer->actions[writer->count++] = (struct schedule_action){
+        .operation = (uint8_t)operation, .chunk = (uint16_t)chunk, .microbatch = microbatch};
+}
+
+void schedule_write_pair(struct schedule_writer *writer, uint32_t chunk, uint32_t microbatch,
+                         uint32_t backward_chunk, uint32_t backward_microbatch)
+{
+    schedule_write(writer, SCHEDULE_PAIR, chunk, microbatch);
+    struct schedule_action *action = &writer->actions[writer->count - 1];
+    action->backward_chunk = (uint16_t)backward_chunk;
+    action->backward_microbatch = backward_microbatch;
+}
+
+struct schedule_order schedule_order(struct arena *arena, const struct schedule_shape *shape,
+                                     uint32_t stage)
+{
+    const struct schedule_row *row = schedule_row_of(shape);
+    sim_assert(stage < shape->stages);
+    if (row->generate == NULL) {
+        return shape->file->orders[stage];
+    }
+    struct schedule_writer writer = {
+        .arena = arena,
+        .capacity = (row->splits_weights ? 3u : 2u) * (uint64_t)shape->chunks * shape->microbatches,
+    };
+    writer.actions = arena_array(arena, writer.capacity, sizeof *writer.actions);
+    row->generate(&writer, shape, stage);
+    return (struct schedule_order){writer.actions, writer.count};
+}
+
+const struct schedule_order *schedule_orders(struct arena *arena,
+                                             const struct schedule_shape *shape)
+{
+    struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        orders[stage] = schedule_order(arena, shape, stage);
+    }
+    return orders;
+}

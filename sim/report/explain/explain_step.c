@@ -1,0 +1,380 @@
+/* Sections 4 and 5: the bubble, the causes of the step, and what bounds it from below. */
+#include "report/explain/explain_text.h"
+#include "report/explain/explain_transfer.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "report/screen.h"
+#include "plan/memory/memory_live.h"
+#include "plan/schedule/schedule_pairs.h"
+#include "input/layout.h"
+#include "train/jitter.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- pipeline ------------------------------------------------------------------ */
+
+struct pipeline {
+    struct schedule_shape shape;
+    double ratio;      /* bubble / work, with every F, B and W alike */
+    double work_s;     /* inside microbatches, mean of all GPUs */
+    double bubble_s;   /* simulated; ABSENT where nothing fits */
+    int64_t in_flight; /* (chunk, microbatch) pairs of the first stage */
+    int64_t layers_in_flight;
+};
+
+static double cause_s(const struct explanation *explanation, enum cause cause)
+{
+    return explain_mean_s(explanation->scenario, explanation->result->step.gpu_ns[cause]);
+}
+
+/* How the literature writes the bubble over the work when F = B = W; a pair takes as long as
+ * its two. */
+static const char *const bubble_formulas[SCHEDULE_COUNT_] = {
+    [SCHEDULE_GPIPE] = "(p - 1) / (v m)",
+    [SCHEDULE_1F1B] = "(p - 1) / (v m)",
+    [SCHEDULE_INTERLEAVED] = "(p - 1) / (v m)",
+    [SCHEDULE_ZB_H1] = "(p - 1)(F + B - W) / (m (F + B + W))",
+    [SCHEDULE_ZB_H2] = "longest path of the orders (stages begin and end apart, and meet then)",
+    [SCHEDULE_ZB_V] = "longest path of the orders (stages begin and end apart, and meet then)",
+    [SCHEDULE_DUALPIPE] = "(p/2 - 1)(FB + B - 2W) / (m (F + B + W))",
+    [SCHEDULE_DUALPIPEV] = "(p - 1)(FB + B - 2W) / (2 m (F + B + W))",
+    [SCHEDULE_FILE] = "longest path of the orders",
+};
+
+static const struct schedule_costs even_costs = {
+    .forward = 1, .backward = 1, .weights = 1, .pair = 3};
+
+/* Pairs of a forward and a backward beside the schedule's own: the closed form has none. */
+static bool has_pairs(const struct scenario *scenario)
+{
+    const enum schedule_kind kind = schedule_shape_of(scenario).kind;
+    return scenario->parallel.overlaps_experts &&
+           (kind == SCHEDULE_1F1B || kind == SCHEDULE_INTERLEAVED);
+}
+
+/* The closed form is of the time from a stage's first action to its last; but stages begin one
+ * after the other, and all meet for the gradients' norm. */
+static bool is_of_spans(enum schedule_kind kind)
+{
+    return kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
+}
+
+/* By closed form; where there is none, or not for so few microbatches, by the longest path. */
+static double bubble_ratio(const struct explanation *explanation,
+                           const struct schedule_shape *shape)
+{
+    const double formula = schedule_time_formula(shape, &even_costs);
+    const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1 : shape->chunks;
+    const double work = 3 * chunks * shape->microbatches;
+    if (!isnan(formula) && !is_of_spans(shape->kind) && !has_pairs(explanation->scenario)) {
+        return formula / work - 1;
+    }
+    struct arena *arena = explanation->arena;
+    struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        orders[stage] = schedule_order_of(arena, explanation->scenario, stage);
+    }
+    return schedule_evaluate(arena, shape, orders, &even_costs).idle / work;
+}
+
+/* Of the first stage; `weights` of each of its chunks. */
+static int64_t in_flight(const struct explanation *explanation, const struct schedule_shape *shape,
+                         const int64_t *weights)
+{
+    const struct schedule_order order =
+        schedule_order_of(explanation->arena, explanation->scenario, 0);
+    return schedule_live(shape, &order, weights, true);
+}
+
+static void count_in_flight(const struct explanation *explanation, struct pipeline *pipeline)
+{
+    const uint32_t chunks = pipeline->shape.chunks;
+    int64_t *ones = arena_array(explanation->arena, chunks, sizeof *ones);
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        ones[chunk] = 1;
+    }
+    pipeline->in_flight = in_flight(explanation, &pipeline->shape, ones);
+    pipeline->layers_in_flight = memory_live_peak(explanation->scenario, 0).layers_most;
+}
+
+static struct pipeline pipeline_of(const struct explanation *explanation)
+{
+    const struct scenario *scenario = explanation->scenario;
+    struct pipeline pipeline = {.shape = schedule_shape_of(scenario)};
+    pipeline.ratio = bubble_ratio(explanation, &pipeline.shape);
+    pipeline.work_s = cause_s(explanation, CAUSE_COMPUTE) + cause_s(explanation, CAUSE_RECOMPUTE) +
+                      cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
+                      cause_s(explanation, CAUSE_INTERFERENCE) +
+                      cause_s(explanation, CAUSE_EXPOSED_TP);
+    pipeline.bubble_s =
+        metrics_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
+    count_in_flight(explanation, &pipeline);
+    return pipeline;
+}
+
+/* "8", or "7 to 8". */
+static const char *layers_of_chunks(struct arena *arena, const struct parallel *parallel)
+{
+    const int64_t *layers = parallel->layers_per_chunk;
+    int64_t least = layers[0];
+    int64_t most = layers[0];
+    for (int64_t i = 1; i < layout_pieces(parallel); i++) {
+        least = layers[i] < least ? layers[i] : least;
+        most = layers[i] > most ? layers[i] : most;
+    }
+    return least == most ? arena_printf(arena, "%" PRId64, most)
+                         : arena_printf(arena, "%" PRId64 " to %" PRId64, least, most);
+}
+
+static const char *groups_text(const struct explanation *explanation)
+{
+    const struct parallel *parallel = &explanation->scenario->parallel;
+    const int64_t group = parallel->microbatch_group;
+    return parallel->schedule == SCHEDULE_INTERLEAVED && group != parallel->pp
+               ? arena_printf(explanation->arena, ", in groups of %" PRId64, group)
+               : "";
+}
+
+static void print_shape(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    explain_paragraph(
+        out, 2,
+        arena_printf(
+            explanation->arena,
+            "%s: p = %" PRId64 " stages, v = %" PRId64 " chunks each of %s layers, m = %" PRId64
+            " microbatches = batch %" PRId64 " / (dp %" PRId64 " x micro %" PRId64 ")%s.",
+            schedule_name_of(scenario), parallel->pp, parallel->virtual_stages,
+            layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
+            scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation)));
+}
+
+static void add_bubble(const struct scenario *scenario, const struct pipeline *pipeline,
+                       struct sums *sums)
+{
+    const struct schedule_shape *shape = &pipeline->shape;
+    const char *formula = bubble_formulas[shape->kind];
+    if (has_pairs(scenario)) {
+        sums_add(sums, "bubble / work by formula", "longest path of the pairs, F = B = W");
+    } else if (schedule_splits_weights(shape->kind)) {
+        sums_add(sums, "bubble / work by formula", "%s, F = B = W", formula);
+    } else {
+        sums_add(sums, "bubble / work by formula", "%s = (%u - 1) / (%u x %u)", formula,
+                 shape->stages, shape->chunks, shape->microbatches);
+    }
+    sums_is(sums, "", "%.6f", pipeline->ratio);
+    sums_add(sums, "work in microbatches", "compute, recompute, gaps, interference, exposed tp");
+    sums_is(sums, "s", "%.6f", pipeline->work_s);
+    sums_add(sums, "bubble by formula", "%.6f x %.6f, if all chunks were equal", pipeline->work_s,
+             pipeline->ratio);
+    sums_is(sums, "s", "%.6f", pipeline->work_s * pipeline->ratio);
+    if (!is_absent(pipeline->bubble_s)) {
+        sums_add(sums, "bubble simulated", "mean of all GPUs");
+        sums_is(sums, "s", "%.6f", pipeline->bubble_s);
+    }
+}
+
+void explain_pipeline_print(const struct explanation *explanation, FILE *out)
+{
+    const struct pipeline pipeline = pipeline_of(explanation);
+    print_shape(explanation, out);
+    struct sums *sums = sums_new(explanation->arena);
+    if (pipeline.shape.stages > 1) {
+        add_bubble(explanation->scenario, &pipeline, sums);
+    }
+    sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, %s not",
+             schedule_splits_weights(pipeline.shape.kind) ? "W" : "backward");
+    sums_is(sums, "", "%" PRId64, pipeline.in_flight);
+    sums_add(sums, "layers in flight", "their layers, at most (activations pay for them)");
+    sums_is(sums, "", "%" PRId64, pipeline.layers_in_flight);
+    sums_print(sums, out);
+}
+
+void explain_pipeline_json(const struct explanation *explanation, struct json *json)
+{
+    const struct pipeline pipeline = pipeline_of(explanation);
+    json_text(json, "schedule", schedule_name_of(explanation->scenario));
+    json_integer(json, "stages", pipeline.shape.stages);
+    json_integer(json, "chunks", pipeline.shape.chunks);
+    json_integer(json, "microbatches", pipeline.shape.microbatches);
+    json_number(json, "bubble_over_work", pipeline.ratio);
+    json_number(json, "work_s", pipeline.work_s);
+    json_number(json, "bubble_formula_s", pipeline.work_s * pipeline.ratio);
+    json_number_or_null(json, "bubble_simulated_s", pipeline.bubble_s);
+    json_integer(json, "chunks_in_flight", pipeline.in_flight);
+    json_integer(json, "layers_in_flight", pipeline.layers_in_flight);
+}
+
+/* ---- the step ------------------------------------------------------------------- */
+
+struct lower_bounds {
+    double peak_s;   /* model FLOPs at the peak of all GPUs */
+    double kernel_s; /* kernels of the busiest stage, back to back */
+};
+
+static double busiest_program_s(const struct engine_system *engine)
+{
+    int64_t longest_ns = 0;
+    for (uint32_t p = 0; p < engine->program_count; p++) {
+        int64_t work_ns = 0;
+        for (uint32_t i = 0; i < engine->programs[p].counts[STREAM_COMPUTE]; i++) {
+            work_ns += engine->programs[p].tasks[STREAM_COMPUTE][i].work_ns;
+        }
+        longest_ns = work_ns > longest_ns ? work_ns : longest_ns;
+    }
+    return sim_time_to_s(longest_ns);
+}
+
+static struct lower_bounds bounds_of(const struct explanation *explanation)
+{
+    const struct step_result *step = &explanation->result->step;
+    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
+    struct lower_bounds bounds = {
+        .peak_s = flop / ((double)explanation->scenario->gpus * step->peak_flop_per_s),
+        .kernel_s = busiest_program_s(&explanation->system->engine),
+    };
+    return bounds;
+}
+
+static void add_links(const struct explanation *explanation, struct sums *sums)
+{
+    const struct step_result *step = &explanation->result->step;
+    for (uint32_t i = 0; i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        sums_add(sums, use->kind, "busiest: %.3f GB / %s", use->bytes / 1e9,
+                 number_quantity(explanation->arena, (double)use->capacity_bytes_per_s,
+                                 DIM_BYTES_PER_S));
+        sums_is(sums, "s", "%.6f", use->bytes / (double)use->capacity_bytes_per_s);
+    }
+}
+
+static void print_bounds(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct step_result *step = &explanation->result->step;
+    const struct lower_bounds bounds = bounds_of(explanation);
+    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
+    const double step_s = sim_time_to_s(step->step_ns);
+    struct arena *arena = explanation->arena;
+    struct sums *sums = sums_new(arena);
+    sums_add(sums, "at the peak", "%.4f PFLOP / (%s GPUs x %s)", flop / 1e15,
+             explain_count(arena, scenario->gpus),
+             number_quantity(arena, step->peak_flop_per_s, DIM_FLOP_PER_S));
+    sums_is(sums, "s", "%.6f", bounds.peak_s);
+    sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
+    sums_is(sums, "s", "%.6f", bounds.kernel_s);
+    if (!metrics_has_step(explanation->result)) {
+        sums_print(sums, out);
+        return;
+    }
+    add_links(explanation, sums);
+    sums_print(sums, out);
+    sums = sums_new(arena);
+    sums_add(sums, "the step", "simulated");
+    sums_is(sums, "s", "%.6f", step_s);
+    sums_add(sums, "MFU", "at the peak / the step = %.6f / %.6f", bounds.peak_s, step_s);
+    sums_is(sums, "%", "%.2f", 100 * step->mfu);
+    sums_add(sums, "tokens/s/GPU", "%s tokens / %s GPUs / %.6f s",
+             explain_count(arena, step->model_flop_tokens), explain_count(arena, scenario->gpus),
+             step_s);
+    sums_is(sums, "", "%.3f", step->tokens_per_s_per_gpu);
+    sums_print(sums, out);
+}
+
+static void print_jitter(const struct explanation *explanation, FILE *out)
+{
+    const struct scenario *scenario = explanation->scenario;
+    const struct step_result *step = &explanation->result->step;
+    if (scenario->software.jitter_spread <= 0) {
+        return;
+    }
+    struct sums *sums = sums_new(explanation->arena);
+    sums_add(sums, "the slowest GPU", "spread %g %% x %.6f s busy x %.4f, which is E(%s)",
+             100 * scenario->software.jitter_spread, jitter_busy_s(scenario, step->gpu_ns),
+             jitter_largest(scenario->gpus), explain_count(explanation->arena, scenario->gpus));
+    sums_is(sums, "s", "%.6f", sim_time_to_s(step->jitter_ns));
+    explain_paragraph(out, 2,
+                      "Among the waits for stragglers: all wait for the slowest GPU. E(n): the "
+                      "expected largest of n standard normal values.");
+    sums_print(sums, out);
+}
+
+static void print_spread(const struct explanation *explanation, FILE *out)
+{
+    const struct step_result *step = &explanation->result->step;
+    const double least_s = metrics_step_least_s(explanation->result);
+    if (is_absent(least_s)) {
+        return;
+    }
+    explain_paragraph(
+        out, 2,
+        arena_printf(explanation->arena,
+                     "Flows that share thin links lock in phase here, in one of several patterns "
+                     "that keep themselves up. Of %u runs whose bandwidths differ by up to 0.03 %% "
+                     "the shortest takes %.6f s, the longest %.6f s; this is number %u, the "
+                     "median. Another seed draws other runs.",
+                     step->spread.members, least_s, metrics_step_most_s(explanation->result),
+                     step->spread.median));
+}
+
+void explain_step_print(const struct explanation *explanation, FILE *out)
+{
+    if (metrics_has_step(explanation->result)) {
+        explain_paragraph(out, 2,
+                          "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
+        fputc('\n', out);
+        screen_causes(explanation->result, explanation->arena, out);
+        print_spread(explanation, out);
+        print_jitter(explanation, out);
+    } else {
+        explain_paragraph(out, 2, "The plan does not fit into memory: it has no step time.");
+    }
+    explain_paragraph(out, 2, "No step can be shorter than any of these:");
+    print_bounds(explanation, out);
+}
+
+static void put_links(struct json *json, const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    json_array_open(json, "links");
+    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_use_count; i++) {
+        const struct link_use *use = &step->link_uses[i];
+        json_object_open(json, NULL);
+        json_text(json, "link", use->kind);
+        json_number(json, "bytes", use->bytes);
+        json_integer(json, "capacity_bytes_per_s", use->capacity_bytes_per_s);
+        json_number(json, "time_s", use->bytes / (double)use->capacity_bytes_per_s);
+        json_object_close(json);
+    }
+    json_array_close(json);
+}
+
+static void put_if(struct json *json, const char *key, bool exists, double value)
+{
+    json_number_or_null(json, key, exists ? value : ABSENT);
+}
+
+void explain_step_json(const struct explanation *explanation, struct json *json)
+{
+    const struct step_result *step = &explanation->result->step;
+    const struct lower_bounds bounds = bounds_of(explanation);
+    const bool has_step = metrics_has_step(explanation->result);
+    put_if(json, "step_time_s", has_step, sim_time_to_s(step->step_ns));
+    json_object_open(json, "breakdown");
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        put_if(json, cause_names[cause], has_step, cause_s(explanation, (enum cause)cause));
+    }
+    json_object_close(json);
+    put_if(json, "slowest_gpu_s", has_step, sim_time_to_s(step->jitter_ns));
+    json_text_or_null(json, "bound_by", has_step ? step->bound_by : NULL);
+    put_if(json, "mfu", has_step, step->mfu);
+    put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
+    json_object_open(json, "at_least_s");
+    json_number(json, "peak", bounds.peak_s);
+    json_number(json, "compute", bounds.kernel_s);
+    put_links(json, explanation->result);
+    json_object_close(json);
+}

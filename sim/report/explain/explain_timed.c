@@ -1,0 +1,364 @@
+#include "report/explain/explain_timed.h"
+
+#include "base/arena.h"
+#include "report/explain/explain_text.h"
+#include "des/event.h"
+#include "input/layout.h"
+#include "train/step.h"
+
+/* ---- the parts of a step, in the order in which they run ------------------- */
+
+struct part {
+    enum segment_kind kind;
+    unsigned needs; /* 0: every layer has it */
+    const char *title;
+};
+
+/* Which scenarios have a part. */
+enum {
+    DENSE = 1 << 0,        /* the layer that is shown has an MLP */
+    MOE = 1 << 1,          /* ... or experts */
+    SHARED = 1 << 2,       /* ... and shared ones */
+    WHOLE = 1 << 3,        /* attention in one piece */
+    SPLIT = 1 << 4,        /* in three, by context parallelism */
+    MTP = 1 << 5,          /* a layer of multi-token prediction */
+    MLP_AGAIN = 1 << 6,    /* is recomputed as a whole */
+    MOE_AGAIN = 1 << 7,    /* ... */
+    SHARED_AGAIN = 1 << 8, /* ... */
+};
+
+static const struct part forward_parts[] = {
+    {SEGMENT_MTP, MTP, "before the layer"},
+    {SEGMENT_ATTENTION_PRE, 0, "before attention"},
+    {SEGMENT_ATTENTION, WHOLE, "attention"},
+    {SEGMENT_ATTENTION_QKV, SPLIT, "attention, before the gather"},
+    {SEGMENT_ATTENTION_CORE, SPLIT, "attention, after the gather"},
+    {SEGMENT_ATTENTION_PROJECTION, SPLIT, "projection"},
+    {SEGMENT_ATTENTION_POST, 0, "after attention"},
+    {SEGMENT_MLP_PRE, 0, "before MLP"},
+    {SEGMENT_MLP, DENSE, "MLP"},
+    {SEGMENT_ROUTER, MOE, "to the experts"},
+    {SEGMENT_EXPERTS, MOE, "experts"},
+    {SEGMENT_EXPERTS_POST, MOE, "from the experts"},
+    {SEGMENT_SHARED, SHARED, "shared experts"},
+    {SEGMENT_MLP_POST, 0, "after MLP"},
+};
+
+static const struct part backward_parts[] = {
+    {SEGMENT_MLP_POST_BACKWARD, 0, "after MLP"},
+    {SEGMENT_MLP_INNER_BACKWARD, DENSE, "inside MLP"},
+    {SEGMENT_MLP_INNER_WGRAD, DENSE, "fc2, weight gradient"},
+    {SEGMENT_MLP_DGRAD, DENSE, "fc1, input gradient"},
+    {SEGMENT_MLP_WGRAD, DENSE, "fc1, weight gradient"},
+    {SEGMENT_SHARED_INNER_BACKWARD, SHARED, "inside shared experts"},
+    {SEGMENT_SHARED_INNER_WGRAD, SHARED, "shared fc2, weight gradient"},
+    {SEGMENT_SHARED_DGRAD, SHARED, "shared fc1, input gradient"},
+    {SEGMENT_SHARED_WGRAD, SHARED, "shared fc1, weight gradient"},
+    {SEGMENT_EXPERTS_POST_BACKWARD, MOE, "from the experts"},
+    {SEGMENT_EXPERTS_BACKWARD, MOE, "experts"},
+    {SEGMENT_EXPERTS_WGRAD, MOE, "experts, weight gradients"},
+    {SEGMENT_ROUTER_BACKWARD, MOE, "to the experts"},
+    {SEGMENT_MLP_PRE_BACKWARD, 0, "before MLP"},
+    {SEGMENT_ATTENTION_POST_BACKWARD, 0, "after attention"},
+    {SEGMENT_ATTENTION_INNER_BACKWARD, WHOLE, "inside attention"},
+    {SEGMENT_ATTENTION_PROJECTION_BACKWARD, SPLIT, "projection, input gradient"},
+    {SEGMENT_ATTENTION_CORE_BACKWARD, SPLIT, "inside attention, before the sum"},
+    {SEGMENT_ATTENTION_INNER_WGRAD, 0, "projection, weight gradient"},
+    {SEGMENT_ATTENTION_QKV_BACKWARD, SPLIT, "inside attention, after the sum"},
+    {SEGMENT_ATTENTION_DGRAD, 0, "qkv, input gradient"},
+    {SEGMENT_ATTENTION_WGRAD, 0, "qkv, weight gradient"},
+    {SEGMENT_ATTENTION_PRE_BACKWARD, 0, "before attention"},
+    {SEGMENT_MTP_BACKWARD, MTP, "before the layer"},
+    {SEGMENT_MTP_WGRAD, MTP, "its projection, weight gradient"},
+};
+
+static const struct part selective_parts[] = {
+    {SEGMENT_MLP, DENSE | MLP_AGAIN, "MLP"},
+    {SEGMENT_ROUTER, MOE | MOE_AGAIN, "to the experts"},
+    {SEGMENT_EXPERTS, MOE | MOE_AGAIN, "experts"},
+    {SEGMENT_EXPERTS_POST, MOE | MOE_AGAIN, "from the experts"},
+    {SEGMENT_SHARED, SHARED | SHARED_AGAIN, "shared experts"},
+    {SEGMENT_SELECTIVE_RECOMPUTE, DENSE, "recomputed"},
+    {SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS, MOE, "recomputed"},
+};
+
+#define EMBEDDING_PARTS 2 /* of the following */
+static const struct part end_parts[] = {
+    {SEGMENT_EMBEDDING, 0, "embedding"},
+    {SEGMENT_EMBEDDING_BACKWARD, 0, "embedding backward"},
+    {SEGMENT_HEAD_PRE, 0, "before head"},
+    {SEGMENT_HEAD, 0, "head"},
+    {SEGMENT_HEAD_BACKWARD, 0, "head backward"},
+    {SEGMENT_HEAD_WGRAD, 0, "head, weight gradient"},
+    {SEGMENT_HEAD_PRE_BACKWARD, 0, "before head backward"},
+};
+
+struct part_list {
+    const struct part *parts;
+    uint32_t count;
+};
+
+#define LIST(array)                              \
+    {                                            \
+        (array), sizeof(array) / sizeof *(array) \
+    }
+
+static const struct {
+    const char *key;
+    const char *title;
+    struct part_list parts; /* PHASE_RECOMPUTE's depend on what is recomputed */
+} phases[PHASE_COUNT_] = {
+    [PHASE_FORWARD] = {"forward", "forward", LIST(forward_parts)},
+    [PHASE_BACKWARD] = {"backward", "backward", LIST(backward_parts)},
+    [PHASE_RECOMPUTE] = {"recompute", "computed again", {NULL, 0}},
+    [PHASE_ENDS] = {"ends", "embedding and head", LIST(end_parts)},
+};
+
+static struct part_list parts_of(const struct scenario *scenario, enum phase phase)
+{
+    static const struct part_list recomputed[RECOMPUTE_COUNT_] = {
+        [RECOMPUTE_NONE] = {NULL, 0},
+        [RECOMPUTE_SELECTIVE] = LIST(selective_parts),
+        [RECOMPUTE_FULL] = LIST(forward_parts),
+    };
+    return phase == PHASE_RECOMPUTE ? recomputed[scenario->recompute.kind] : phases[phase].parts;
+}
+
+/* ---- kernels ------------------------------------------------------------------ */
+
+static double compute_s(const struct scenario *scenario, struct timed_kernel *timed)
+{
+    const struct kernel *kernel = &timed->kernel;
+    const struct kernel_gpu gpu = timing_gpu_of(scenario, kernel);
+    if (kernel->kind == KERNEL_GEMM) {
+        const struct gemm_size size = {kernel->m, kernel->n, kernel->k, kernel->count};
+        timed->tiling = kernel_gemm_tiling(&gpu, &size);
+        return timed->tiling.compute_s;
+    }
+    if (kernel->kind == KERNEL_ATTENTION) {
+        const struct attention_size size = timing_attention(kernel);
+        timed->attention =
+            attention_work_of(&gpu, (enum attention_kind)scenario->software.attention, &size);
+    }
+    struct kernel arithmetic = *kernel;
+    arithmetic.bytes = 0;
+    return timing_kernel(scenario, &arithmetic).busy_s;
+}
+
+static struct timed_kernel time_kernel(const struct scenario *scenario, const struct kernel *kernel)
+{
+    const struct kernel_gpu gpu = timing_gpu(scenario);
+    const struct kernel_time time = timing_kernel(scenario, kernel);
+    struct timed_kernel timed = {.kernel = *kernel};
+    timed.busy_ns = sim_time_from_s(time.busy_s);
+    timed.launch_ns = sim_time_from_s(time.launch_s);
+    timed.compute_s = compute_s(scenario, &timed);
+    timed.memory_s = kernel_memory(&gpu, kernel->bytes).busy_s / timing_derate(scenario, kernel);
+    timed.is_memory_bound = timed.memory_s > timed.compute_s;
+    return timed;
+}
+
+static void time_segment(const struct scenario *scenario, uint32_t kind, const struct part *part,
+                         struct timed_segment *timed)
+{
+    const struct cost_shape shape = timing_shape(scenario, kind);
+    struct segment segment;
+    cost_segment(&shape, part->kind, &segment);
+    timed->title = part->title;
+    timed->count = segment.count;
+    timed->work = timing_segment(scenario, part->kind, &segment);
+    timed->flop = cost_segment_flop(&segment);
+    for (uint32_t i = 0; i < segment.count; i++) {
+        timed->kernels[i] = time_kernel(scenario, &segment.kernels[i]);
+        timed->bytes += segment.kernels[i].bytes;
+    }
+}
+
+static unsigned parts_had(const struct scenario *scenario, const struct layer_kind *kind)
+{
+    const uint32_t modules = scenario->recompute.modules;
+    unsigned had = scenario->parallel.cp > 1 ? SPLIT : WHOLE;
+    had |= kind->is_mtp ? MTP : 0u;
+    had |= (modules >> RECOMPUTE_MLP & 1u) != 0 ? MLP_AGAIN : 0u;
+    had |= (modules >> RECOMPUTE_MOE & 1u) != 0 ? MOE_AGAIN | SHARED_AGAIN : 0u;
+    had |= (modules >> RECOMPUTE_SHARED_EXPERTS & 1u) != 0 ? SHARED_AGAIN : 0u;
+    if (!kind->has_experts) {
+        return had | DENSE;
+    }
+    return had | MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
+}
+
+/* Of a layer of a kind (index into model.kinds); it makes no difference to the ends. */
+static void time_phase(const struct explanation *explanation, enum phase phase, uint32_t kind,
+                       struct timed_phase *timed)
+{
+    const struct part_list list = parts_of(explanation->scenario, phase);
+    const struct scenario *scenario = explanation->scenario;
+    const unsigned kept = phase == PHASE_RECOMPUTE ? (unsigned)MTP : 0u; /* its joining is not */
+    const unsigned had = parts_had(scenario, &scenario->model.kinds[kind]) & ~kept;
+    *timed = (struct timed_phase){.key = phases[phase].key, .title = phases[phase].title};
+    timed->segments = arena_array(explanation->arena, list.count, sizeof *timed->segments);
+    for (uint32_t i = 0; i < list.count; i++) {
+        if ((list.parts[i].needs & had) != list.parts[i].needs) {
+            continue;
+        }
+        struct timed_segment *segment = &timed->segments[timed->count++];
+        time_segment(scenario, kind, &list.parts[i], segment);
+        timed->work.busy_ns += segment->work.busy_ns;
+        timed->work.launch_ns += segment->work.launch_ns;
+        timed->flop += segment->flop;
+        timed->bytes += segment->bytes;
+    }
+}
+
+void explain_time_phase(const struct explanation *explanation, enum phase phase,
+                        struct timed_phase *timed)
+{
+    const struct model *model = &explanation->scenario->model;
+    time_phase(explanation, phase, model_kind(model, model->layers - 1), timed);
+}
+
+const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forward)
+{
+    const struct timed_kernel *longest = NULL;
+    for (uint32_t i = 0; i < forward->count; i++) {
+        const struct timed_segment *segment = &forward->segments[i];
+        for (uint32_t j = 0; j < segment->count; j++) {
+            const struct timed_kernel *timed = &segment->kernels[j];
+            if (timed->kernel.kind == KERNEL_GEMM &&
+                (longest == NULL || timed->busy_ns > longest->busy_ns)) {
+                longest = timed;
+            }
+        }
+    }
+    return longest;
+}
+
+/* ---- a step ---------------------------------------------------------------------- */
+
+/* Nanoseconds of all stages together. */
+static struct work optimizer_work(const struct scenario *scenario)
+{
+    struct work all = {.busy_ns = 0};
+    for (uint32_t stage = 0; stage < scenario->parallel.pp; stage++) {
+        const struct work norm = program_norm_work(scenario, stage);
+        const struct work update =
+            timing_optimizer(scenario, program_updated_parameters(scenario, stage));
+        all.busy_ns += norm.busy_ns + update.busy_ns;
+        all.launch_ns += norm.launch_ns + update.launch_ns;
+    }
+    return all;
+}
+
+/* What layers take, forward and backward, per microbatch. */
+struct layers_work {
+    int64_t busy_ns, recompute_ns, gap_ns;
+};
+
+/* Layers that are computed again: all of them, or with full recompute the first of each chunk. */
+static int64_t recomputed_layers(const struct scenario *scenario, uint32_t kind)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const int64_t most =
+        scenario->recompute.kind == RECOMPUTE_FULL ? scenario->recompute.layers : 0;
+    if (most == 0 || scenario->model.kinds[kind].is_mtp) {
+        return scenario->model.kinds[kind].layers;
+    }
+    int64_t count = 0;
+    for (int64_t piece = 0; piece < layout_pieces(parallel); piece++) {
+        const int64_t first = layout_first_layer(parallel, piece);
+        for (int64_t i = 0; i < most && i < parallel->layers_per_chunk[piece]; i++) {
+            count += model_kind(&scenario->model, first + i) == kind ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static void add_layers(const struct explanation *explanation, uint32_t kind,
+                       struct layers_work *all)
+{
+    const int64_t layers = explanation->scenario->model.kinds[kind].layers;
+    const int64_t again = recomputed_layers(explanation->scenario, kind);
+    struct timed_phase forward;
+    struct timed_phase backward;
+    struct timed_phase recompute;
+    time_phase(explanation, PHASE_FORWARD, kind, &forward);
+    time_phase(explanation, PHASE_BACKWARD, kind, &backward);
+    time_phase(explanation, PHASE_RECOMPUTE, kind, &recompute);
+    all->busy_ns += layers * (forward.work.busy_ns + backward.work.busy_ns);
+    all->recompute_ns += again * recompute.work.busy_ns;
+    all->gap_ns += layers * (forward.work.launch_ns + backward.work.launch_ns) +
+                   again * recompute.work.launch_ns;
+}
+
+/* The head again for each layer of multi-token prediction. */
+static struct work ends_work(const struct explanation *explanation)
+{
+    struct timed_phase ends;
+    explain_time_phase(explanation, PHASE_ENDS, &ends);
+    struct work all = ends.work;
+    const int64_t heads = explanation->scenario->model.mtp_layers;
+    for (uint32_t i = EMBEDDING_PARTS; i < ends.count; i++) {
+        all.busy_ns += heads * ends.segments[i].work.busy_ns;
+        all.launch_ns += heads * ends.segments[i].work.launch_ns;
+    }
+    return all;
+}
+
+/* What a GPU waits for launches in a step, mean of all stages, as its programs have it. */
+static double host_wait_s(const struct step_system *system)
+{
+    const struct system_job *job = &system->jobs[0];
+    int64_t sum_ns = 0;
+    for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
+        sum_ns += job->host_wait_ns[stage];
+    }
+    return sim_time_to_s(sum_ns) / (double)job->mesh.pp;
+}
+
+/* What FSDP's own copies add to a step: the step without them is simulated, too. */
+static void time_copies(const struct explanation *explanation, struct timed_step *timed)
+{
+    const struct scenario *scenario = explanation->scenario;
+    if (scenario->parallel.zero < 3 || (scenario->software.fsdp_gather_passes == 0 &&
+                                        scenario->software.fsdp_gradient_copies == 0.0)) {
+        return;
+    }
+    struct scenario without = *scenario;
+    without.software.fsdp_gather_passes = 0;
+    without.software.fsdp_gradient_copies = 0.0;
+    struct step_result bare;
+    step_simulate(explanation->arena, &without, &(struct step_request){.folds = true}, &bare);
+    const int64_t *booked = explanation->result->step.gpu_ns;
+    timed->copies_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]);
+    timed->compute_s += timed->copies_s;
+    timed->launch_s += explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]) -
+                       timed->host_wait_s +
+                       host_wait_s(step_system_of(explanation->arena, &without));
+}
+
+struct timed_step explain_time_step(const struct explanation *explanation)
+{
+    const struct scenario *scenario = explanation->scenario;
+    struct layers_work layers = {0, 0, 0};
+    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
+        add_layers(explanation, kind, &layers);
+    }
+    const struct work ends = ends_work(explanation);
+    const struct work optimizer = optimizer_work(scenario);
+    const int64_t microbatches = scenario->batch.microbatches;
+    const int64_t busy_ns = layers.busy_ns + ends.busy_ns;
+    const int64_t gap_ns = layers.gap_ns + ends.launch_ns;
+    const double stages_ns = (double)scenario->parallel.pp * 1e9;
+    struct timed_step timed = {
+        .compute_s = (double)(microbatches * busy_ns) / stages_ns,
+        .recompute_s = (double)(microbatches * layers.recompute_ns) / stages_ns,
+        .optimizer_s = (double)optimizer.busy_ns / stages_ns,
+        .launch_s = (double)(microbatches * gap_ns + optimizer.launch_ns) / stages_ns +
+                    scenario->software.host_per_step_s,
+        .host_wait_s = host_wait_s(explanation->system),
+    };
+    timed.launch_s += timed.host_wait_s;
+    time_copies(explanation, &timed);
+    return timed;
+}

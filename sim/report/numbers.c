@@ -1,0 +1,54 @@
+#include "report/numbers.h"
+
+#include "base/arena.h"
+#include "report/screen.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *number_quantity(struct arena *arena, double value, enum dimension dimension)
+{
+    char text[64];
+    units_format(value, dimension, 4, text, sizeof text);
+    const size_t digits = strspn(text, "-0123456789.");
+    const char *unit = arena_strdup(arena, text + digits);
+    size_t kept = digits;
+    if (memchr(text, '.', digits) != NULL) {
+        while (text[kept - 1] == '0') {
+            kept--;
+        }
+        kept -= text[kept - 1] == '.';
+    }
+    return arena_printf(arena, "%.*s%s", (int)kept, text, unit);
+}
+
+const char *number_gbps(struct arena *arena, double bytes_per_s)
+{
+    return arena_printf(arena, "%.6g Gbps", bytes_per_s * 8e-9);
+}
+
+const char *number_billions(struct arena *arena, double count)
+{
+    return arena_printf(arena, "%.1f B", count / 1e9);
+}
+
+const char *number_grouped(struct arena *arena, double value)
+{
+    return screen_grouped(arena, value);
+}
+
+const char *number_short(struct arena *arena, double value)
+{
+    static const struct {
+        double unit;
+        const char *suffix;
+    } steps[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (value >= 0.9995 * steps[i].unit) {
+            const double shown = value / steps[i].unit;
+            const int decimals = shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0;
+            return arena_printf(arena, "%.*f%s", decimals, shown, steps[i].suffix);
+        }
+    }
+    return arena_printf(arena, "%.*f", value < 99.95 ? 1 : 0, value);
+}

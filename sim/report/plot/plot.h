@@ -1,0 +1,56 @@
+/* Plots of a study, drawn by gnuplot as SVG and PNG.
+ *
+ * A plot is a row in a table: its name, what study it suits, a function that
+ * writes the data (CSV, units in the head) and a gnuplot script. Data and script are
+ * kept beside the pictures (NAME.csv, NAME.gp), so that any plot can be redone
+ * without us: `gnuplot NAME.gp`. gnuplot is started without a shell
+ * (posix_spawnp). When it is missing or fails, data and script are written all
+ * the same and the diag says what to install.
+ *
+ * Each series is drawn as a line of its own, and so is each combination of the
+ * axes that are not shown. A heatmap's cell shows the best of the points that
+ * fall into it. A file's name keeps letters, digits, '.', '_' and '-'; any
+ * other character becomes '_'.
+ *
+ * Text that comes from users reaches gnuplot as data columns only, never inside
+ * a script: gnuplot runs backticks in double-quoted strings.
+ *
+ *   lines       a metric against one numeric axis, one line per series
+ *   causes      stacked bars: the step by cause, one bar per point
+ *   dollars     days against dollars, one labelled point each
+ *   heatmap     a metric over two axes; infeasible cells grey, marked "OOM" or "no"
+ */
+#ifndef REPORT_PLOT_PLOT_H
+#define REPORT_PLOT_PLOT_H
+
+#include "store/store.h"
+
+struct plot_series {
+    const char *title;
+    const struct store_row *rows; /* borrowed */
+    uint32_t count;
+};
+
+struct plot_request {
+    const char *kind;   /* a row of the table: "lines", "causes", "dollars", "heatmap" */
+    const char *metric; /* "mfu", "tokens_per_s_per_gpu", "step_s", ... for lines and heatmap */
+    const char *x_axis; /* axis name for lines/heatmap; NULL: the first axis */
+    const char *y_axis; /* heatmap; NULL: the second axis */
+    const char *title;
+    const char *path_base; /* "results/fabric": .csv .gp .svg .png are appended */
+    const struct plot_series *series;
+    uint32_t series_count;
+};
+
+/* Names of the kinds and metrics, for help and for messages. */
+const char *const *plot_kinds(uint32_t *count);
+const char *const *plot_metrics(uint32_t *count);
+
+/* The path that plot_draw uses for a request's `suffix`: ".svg", ".csv", ... */
+const char *plot_path(struct arena *arena, const char *path_base, const char *suffix);
+
+/* Writes data and script, then runs gnuplot for SVG and PNG. False when
+ * something is missing; what could be written is there. */
+MUST_USE bool plot_draw(struct arena *arena, const struct plot_request *request, struct diag *diag);
+
+#endif

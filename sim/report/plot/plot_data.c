@@ -1,0 +1,366 @@
+#include "report/plot/plot_data.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- metrics --------------------------------------------------------------- */
+
+/* X(name in the store, column of the CSV, title, factor, format of a cell, is_higher_better) */
+#define METRICS(X)                                                                             \
+    X(mfu, "mfu_percent", "MFU, %", 100, "%.1f", true)                                         \
+    X(hfu, "hfu_percent", "HFU, %", 100, "%.1f", true)                                         \
+    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", 1, "%.0f", true)       \
+    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", 1, "%.0f", true)                    \
+    X(step_s, "step_s", "step time, s", 1, "%.2f", false)                                      \
+    X(days, "days", "wall-clock, days", 1, "%.1f", false)                                      \
+    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", 1e-3, "%.1f", false)              \
+    X(cost_usd, "cost_million_usd", "cost, million USD", 1e-6, "%.2f", false)                  \
+    X(energy_kwh, "energy_mwh", "energy, MWh", 1e-3, "%.0f", false)                            \
+    X(goodput, "goodput_percent", "goodput (checkpoint and data stalls only), %", 100, "%.1f", \
+      true)                                                                                    \
+    X(memory_peak_bytes, "memory_peak_gb", "peak memory of a GPU, GB", 1e-9, "%.1f", false)
+
+#define METRIC_ROW(name, column, title, factor, format, is_higher_better) \
+    {#name, column, title, factor, format, is_higher_better, offsetof(struct store_row, name)},
+#define METRIC_NAME(name, column, title, factor, format, is_higher_better) #name,
+
+/* Seconds of a step by cause, under the cause's own name. */
+#define CAUSE_METRICS(X)                                              \
+    X(CAUSE_COMPUTE, "compute", "compute, s")                         \
+    X(CAUSE_RECOMPUTE, "recompute", "recompute, s")                   \
+    X(CAUSE_OPTIMIZER, "optimizer", "optimizer, s")                   \
+    X(CAUSE_LAUNCH, "launch", "launch gaps, s")                       \
+    X(CAUSE_INTERFERENCE, "interference", "interference, s")          \
+    X(CAUSE_EXPOSED_TP, "exposed_tp", "exposed TP, s")                \
+    X(CAUSE_EXPOSED_CP, "exposed_cp", "exposed CP, s")                \
+    X(CAUSE_EXPOSED_EP, "exposed_ep", "exposed EP, s")                \
+    X(CAUSE_EXPOSED_PP, "exposed_pp", "exposed PP, s")                \
+    X(CAUSE_EXPOSED_DP, "exposed_dp", "exposed DP, s")                \
+    X(CAUSE_EXPOSED_OFFLOAD, "exposed_offload", "exposed offload, s") \
+    X(CAUSE_BUBBLE, "bubble", "bubble, s")                            \
+    X(CAUSE_STRAGGLER_WAIT, "straggler_wait", "straggler wait, s")    \
+    X(CAUSE_DATA_STALL, "data_stall", "data stall, s")                \
+    X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
+
+#define CAUSE_ROW(cause, name, title) \
+    {name,                            \
+     name "_s",                       \
+     title,                           \
+     1,                               \
+     "%.2f",                          \
+     false,                           \
+     offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
+#define CAUSE_NAME(cause, name, title) name,
+
+const struct plot_metric plot_metric_table[] = {METRICS(METRIC_ROW) CAUSE_METRICS(CAUSE_ROW)};
+static const char *const metric_names[] = {METRICS(METRIC_NAME) CAUSE_METRICS(CAUSE_NAME)};
+const uint32_t plot_metric_count = sizeof plot_metric_table / sizeof *plot_metric_table;
+
+const char *const *plot_metrics(uint32_t *count)
+{
+    *count = plot_metric_count;
+    return metric_names;
+}
+
+const struct plot_metric *plot_metric_find(const char *name)
+{
+    for (uint32_t i = 0; i < plot_metric_count; i++) {
+        if (strcmp(plot_metric_table[i].name, name) == 0) {
+            return &plot_metric_table[i];
+        }
+    }
+    return NULL;
+}
+
+double plot_metric_value(const struct plot_metric *metric, const struct store_row *row)
+{
+    double value = 0;
+    memcpy(&value, (const char *)row + metric->offset, sizeof value);
+    return value * metric->factor;
+}
+
+const char *plot_mark(const struct store_row *row)
+{
+    if (row->status == POINT_OK && row->has_run) {
+        return NULL;
+    }
+    if (row->status == POINT_FAILED) {
+        return "failed";
+    }
+    const bool is_memory = (row->has_run && !row->fits) || strstr(row->message, "memory") != NULL ||
+                           strstr(row->message, "does not fit") != NULL;
+    return is_memory ? "OOM" : "no";
+}
+
+/* ---- axes ------------------------------------------------------------------ */
+
+struct axis_style {
+    const char *name;
+    const char *title;
+    double factor;
+    bool grows_by_factors;
+};
+
+static const struct axis_style axis_styles[] = {
+    {"cluster.network", "network bandwidth, Gbps per node", 8e-9, true},
+    {"cluster.nics.bandwidth", "network bandwidth, Gbps per NIC", 8e-9, true},
+    {"cluster.nics.count", "NICs per node", 1, true},
+    {"cluster.nics.latency", "network latency, µs", 1e6, true},
+    {"cluster.scale_up.bandwidth", "scale-up bandwidth, GB/s per GPU, one way", 1e-9, true},
+    {"cluster.scale_up.latency", "scale-up latency, µs", 1e6, true},
+    {"cluster.fabric.oversubscription", "oversubscription of the leaves", 1, true},
+    {"cluster.fabric.pod_oversubscription", "oversubscription of the pods", 1, true},
+    {"cluster.storage.write", "storage, GB/s written", 1e-9, true},
+    {"cluster.storage.read", "storage, GB/s read", 1e-9, true},
+    {"cluster.gpus_per_node", "GPUs per node", 1, true},
+    {"gpu.memory", "GPU memory, GB", 1e-9, false},
+    {"gpu.memory_bandwidth", "GPU memory bandwidth, TB/s", 1e-12, false},
+    {"gpus", "GPUs", 1, true},
+    {"parallel.tp", "tensor parallel, tp", 1, true},
+    {"parallel.pp", "pipeline stages, pp", 1, true},
+    {"parallel.cp", "context parallel, cp", 1, true},
+    {"parallel.dp", "data parallel, dp", 1, true},
+    {"parallel.ep", "expert parallel, ep", 1, true},
+    {"parallel.zero", "ZeRO stage", 1, false},
+    {"parallel.virtual_stages", "chunks per stage", 1, true},
+    {"parallel.schedule", "pipeline schedule", 1, false},
+    {"batch.global", "global batch, sequences", 1, true},
+    {"batch.micro", "microbatch, sequences", 1, true},
+    {"batch.sequence_length", "sequence length, tokens", 1, true},
+    {"run.tokens", "training tokens, trillions", 1e-12, false},
+    {"run.checkpoint.every", "checkpoint interval, minutes", 1.0 / 60, true},
+    {"data.workers_per_gpu", "DataLoader workers per GPU", 1, true},
+    {"data.prefetch", "batches prefetched per worker", 1, true},
+    {"price.gpu_hour", "USD per GPU-hour", 1, false},
+    {"price.electricity", "USD per kWh", 1, false},
+};
+
+static const struct axis_style *style_of(const char *name)
+{
+    for (uint32_t i = 0; name != NULL && i < sizeof axis_styles / sizeof *axis_styles; i++) {
+        if (strcmp(axis_styles[i].name, name) == 0) {
+            return &axis_styles[i];
+        }
+    }
+    return NULL;
+}
+
+/* The number of a row's axis `name`, or STORE_AXES_MAX. */
+static uint32_t axis_number(const struct store_row *row, const char *name)
+{
+    for (uint32_t i = 0; name != NULL && i < row->axis_count; i++) {
+        if (strcmp(row->axes[i], name) == 0) {
+            return i;
+        }
+    }
+    return STORE_AXES_MAX;
+}
+
+static const char *text_of(const struct plot_axis *axis, const struct store_row *row)
+{
+    const uint32_t number = axis_number(row, axis->name);
+    return number < STORE_AXES_MAX ? row->value_texts[number] : row->label;
+}
+
+static double value_of(const struct plot_axis *axis, const struct store_row *row)
+{
+    const uint32_t number = axis_number(row, axis->name);
+    return number < STORE_AXES_MAX ? row->values[number] * axis->factor : 0;
+}
+
+/* An axis with a word on it is one of words. */
+static bool has_numbers(const struct plot_axis *axis, const struct plot_item *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct store_row *row = items[i].row;
+        const uint32_t number = axis_number(row, axis->name);
+        if (number == STORE_AXES_MAX || is_absent(row->values[number])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Values that differ by rounding only (50 GB/s and 400 Gbps) are one. */
+static bool is_next(double value, double last)
+{
+    return value - last > 1e-9 * (value < 0 ? -value : value);
+}
+
+static void collect_numbers(struct arena *arena, const struct plot_item *items, uint32_t count,
+                            struct plot_axis *axis)
+{
+    double *values = arena_array(arena, count, sizeof *values);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = value_of(axis, items[i].row);
+    }
+    qsort(values, count, sizeof *values, compare_numbers);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || is_next(values[i], values[kept - 1])) {
+            values[kept++] = values[i];
+        }
+    }
+    const char **labels = arena_array(arena, kept, sizeof *labels);
+    for (uint32_t i = 0; i < kept; i++) {
+        labels[i] = arena_printf(arena, "%.6g", values[i]);
+    }
+    axis->count = kept;
+    axis->values = values;
+    axis->labels = labels;
+}
+
+/* Words are few; looking through all that were seen is fine. */
+static void collect_words(struct arena *arena, const struct plot_item *items, uint32_t count,
+                          struct plot_axis *axis)
+{
+    double *values = arena_array(arena, count, sizeof *values);
+    const char **labels = arena_array(arena, count, sizeof *labels);
+    axis->labels = labels;
+    axis->values = values;
+    for (uint32_t i = 0; i < count; i++) {
+        if (plot_axis_index(axis, items[i].row) == axis->count) {
+            values[axis->count] = axis->count;
+            labels[axis->count++] = text_of(axis, items[i].row);
+        }
+    }
+}
+
+static bool report_unknown_axis(struct arena *arena, const struct store_row *row, const char *name,
+                                struct diag *diag)
+{
+    diag_add(diag, DIAG_USAGE, NULL, "no point of this study has the axis '%s'", name);
+    const char *known = "";
+    for (uint32_t i = 0; i < row->axis_count; i++) {
+        known = arena_printf(arena, "%s%s%s", known, i > 0 ? ", " : "", row->axes[i]);
+    }
+    if (known[0] != '\0') {
+        diag_help(diag, "its axes are %s", known);
+    }
+    return false;
+}
+
+bool plot_axis_collect(struct arena *arena, const struct plot_item *items, uint32_t count,
+                       const char *name, uint32_t fallback, struct plot_axis *axis,
+                       struct diag *diag)
+{
+    sim_assert(count > 0);
+    *axis = (struct plot_axis){.name = name, .factor = 1};
+    bool is_known = name == NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct store_row *row = items[i].row;
+        is_known = is_known || axis_number(row, name) < STORE_AXES_MAX;
+        if (axis->name == NULL && fallback < row->axis_count) {
+            axis->name = row->axes[fallback];
+        }
+    }
+    if (!is_known) {
+        return report_unknown_axis(arena, items[0].row, name, diag);
+    }
+    const struct axis_style *style = style_of(axis->name);
+    axis->title = style != NULL ? style->title : axis->name != NULL ? axis->name : "";
+    axis->is_numeric = has_numbers(axis, items, count);
+    if (!axis->is_numeric) {
+        collect_words(arena, items, count, axis);
+        return true;
+    }
+    axis->factor = style != NULL ? style->factor : 1;
+    collect_numbers(arena, items, count, axis);
+    const double first = axis->values[0];
+    const double last = axis->values[axis->count - 1];
+    axis->is_log2 = first > 0 && (style != NULL ? style->grows_by_factors : last >= 8 * first);
+    return true;
+}
+
+uint32_t plot_axis_index(const struct plot_axis *axis, const struct store_row *row)
+{
+    if (axis->is_numeric) {
+        const double value = value_of(axis, row);
+        uint32_t i = 0;
+        while (i + 1 < axis->count && is_next(value, axis->values[i])) {
+            i++;
+        }
+        return i;
+    }
+    const char *text = text_of(axis, row);
+    for (uint32_t i = 0; i < axis->count; i++) {
+        if (strcmp(axis->labels[i], text) == 0) {
+            return i;
+        }
+    }
+    return axis->count;
+}
+
+const char *plot_other_axes(struct arena *arena, const struct store_row *row, const char *x,
+                            const char *y)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < row->axis_count; i++) {
+        const char *name = row->axes[i];
+        if ((x != NULL && strcmp(name, x) == 0) || (y != NULL && strcmp(name, y) == 0)) {
+            continue;
+        }
+        const char *dot = strrchr(name, '.');
+        text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
+                            dot != NULL ? dot + 1 : name, row->value_texts[i]);
+    }
+    return text;
+}
+
+/* ---- CSV ------------------------------------------------------------------- */
+
+static void start_field(struct csv *csv)
+{
+    fputs(csv->has_field ? "," : "", csv->out);
+    csv->has_field = true;
+}
+
+void csv_head(struct csv *csv, const char *const *columns, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        start_field(csv);
+        fputs(columns[i], csv->out);
+    }
+    csv_row_end(csv);
+}
+
+void csv_text(struct csv *csv, const char *text)
+{
+    start_field(csv);
+    fputs(text[0] == '\0' ? "\"-" : "\"", csv->out);
+    for (; *text != '\0'; text++) {
+        const unsigned char letter = (unsigned char)*text;
+        if (letter == '"') {
+            fputs("”", csv->out);
+        } else if (letter == '\\') {
+            fputs("∖", csv->out);
+        } else {
+            fputc(letter < 0x20 || letter == 0x7f ? ' ' : letter, csv->out);
+        }
+    }
+    fputc('"', csv->out);
+}
+
+void csv_number(struct csv *csv, double number)
+{
+    start_field(csv);
+    if (!is_absent(number)) {
+        fprintf(csv->out, "%.10g", number);
+    }
+}
+
+void csv_row_end(struct csv *csv)
+{
+    fputc('\n', csv->out);
+    csv->has_field = false;
+}

@@ -1,0 +1,49 @@
+/* Inside the plots: the kinds, one row each. */
+#ifndef REPORT_PLOT_PLOT_KINDS_H
+#define REPORT_PLOT_PLOT_KINDS_H
+
+#include "report/plot/plot_data.h"
+
+/* One picture in the making. */
+struct plot_page {
+    struct arena *arena;
+    const struct plot_request *request;
+    const char *name;        /* of the files, without suffix: safe in a script */
+    struct plot_item *items; /* all rows of all series; at least one */
+    uint32_t item_count;
+    const void *subject; /* what is drawn instead, of plots that are no study's */
+    struct csv csv;
+    FILE *script;
+    struct diag *diag;
+};
+
+struct plot_kind {
+    const char *name;
+    /* Writes the CSV and the script. False, with the reason in diag, when there
+     * is nothing to draw; the CSV is whole then all the same. */
+    bool (*write)(struct plot_page *page);
+};
+
+/* Makes the files and runs gnuplot; `write` fills CSV and script as a kind's does. The page needs
+ * arena, request (title and path_base) and diag. */
+MUST_USE bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page));
+
+/* The beginning of every script. Each of the text columns, which are the last
+ * ones of the CSV, in its order, becomes an array of that name with an element
+ * for each of the `row_count` rows; plot_title[1] is the title. */
+void plot_script_begin(struct plot_page *page, const char *const *text_columns, uint32_t count,
+                       uint32_t row_count);
+
+/* Its end: `plot`, one command, is drawn as SVG of `width` by `height` pixels and
+ * as PNG with 1.5 times as many. */
+void plot_script_end(struct plot_page *page, uint32_t width, uint32_t height, const char *plot);
+
+/* The metric that was asked for, mfu when none was; NULL, with a message, if it is unknown. */
+const struct plot_metric *plot_request_metric(const struct plot_page *page);
+
+bool plot_write_lines(struct plot_page *page);
+bool plot_write_causes(struct plot_page *page);
+bool plot_write_dollars(struct plot_page *page);
+bool plot_write_heatmap(struct plot_page *page);
+
+#endif

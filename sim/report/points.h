@@ -1,0 +1,38 @@
+/* The points of a study as people and programs read them: what sweep and compare share. */
+#ifndef REPORT_POINTS_H
+#define REPORT_POINTS_H
+
+#include "base/json.h"
+#include "report/plot/plot_data.h"
+#include "report/table.h"
+
+/* Why a point has no result worth a line: "OOM: needs 123 GB of 80", or the
+ * message. "" when it is good. */
+const char *points_reason(struct arena *arena, const struct store_row *row);
+
+/* The point is good: it was predicted and it fits. */
+bool points_is_good(const struct store_row *row);
+
+/* At least one good point has a run, so that days and money are worth a column. */
+bool points_have_runs(const struct store_row *rows, uint32_t count);
+
+/* The step of at least one good point is the median of runs that lie apart (train/ensemble). */
+bool points_have_spreads(const struct store_row *rows, uint32_t count);
+
+/* From the shortest to the longest of these, in seconds: "26.64 to 31.05"; "-" where there are
+ * none. The head of its column is POINTS_SPREAD_HEAD. */
+const char *points_spread(struct arena *arena, const struct store_row *row);
+#define POINTS_SPREAD_HEAD "of runs alike"
+
+/* The members of one point: label, axes, status, message, and what was predicted, null where that
+ * does not exist. */
+void points_json_members(struct json *json, const struct store_row *row);
+
+/* A metric of a row as its table has it: "41.3"; "-" when it does not exist. */
+const char *points_metric(struct arena *arena, const struct plot_metric *metric,
+                          const struct store_row *row);
+
+/* The head of its column. */
+const char *points_metric_head(const struct plot_metric *metric);
+
+#endif

@@ -1,0 +1,481 @@
+#include "report/screen.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/units.h"
+#include "report/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define ASSUMPTIONS_SHOWN 8
+#define REASON_WIDTH 60
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* ---- numbers for people ------------------------------------------------ */
+
+static uint128 scaled(int64_t part, int64_t total)
+{
+    return (uint128)(uint64_t)part * (uint64_t)total;
+}
+
+void screen_apportion(const int64_t *parts, uint32_t count, int64_t total, int64_t *units)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sim_assert(parts[i] >= 0);
+        sum += (uint64_t)parts[i];
+    }
+    sim_assert(sum > 0);
+    int64_t left = total;
+    for (uint32_t i = 0; i < count; i++) {
+        units[i] = (int64_t)(scaled(parts[i], total) / sum);
+        left -= units[i];
+    }
+    /* Fewer than `count` are left. Each goes to the largest remainder above the last one's. */
+    sim_assert(left >= 0 && left < (int64_t)count);
+    uint64_t last_remainder = sum;
+    uint32_t last = 0;
+    for (; left > 0; left--) {
+        uint64_t best_remainder = 0;
+        uint32_t best = count;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t remainder = (uint64_t)(scaled(parts[i], total) % sum);
+            const bool is_after =
+                remainder < last_remainder || (remainder == last_remainder && i > last);
+            if (is_after && (best == count || remainder > best_remainder)) {
+                best = i;
+                best_remainder = remainder;
+            }
+        }
+        sim_assert(best < count);
+        units[best]++;
+        last = best;
+        last_remainder = best_remainder;
+    }
+}
+
+/* 16384 -> "16,384". */
+const char *screen_grouped(struct arena *arena, double value)
+{
+    char digits[64];
+    const int length = snprintf(digits, sizeof digits, "%.0f", value);
+    char *text = arena_alloc(arena, 2 * sizeof digits);
+    char *end = text;
+    for (int i = 0; i < length && i < (int)sizeof digits - 1; i++) {
+        const int behind = length - i;
+        if (i > 0 && behind % 3 == 0 && digits[i - 1] != '-') {
+            *end++ = ',';
+        }
+        *end++ = digits[i];
+    }
+    return text;
+}
+
+static const char *count_text(struct arena *arena, int64_t count)
+{
+    return screen_grouped(arena, (double)count);
+}
+
+static double power_of_ten(int exponent)
+{
+    double power = 1;
+    for (int i = 0; i < exponent; i++) {
+        power *= 10;
+    }
+    return power;
+}
+
+/* Decimals that show four significant digits of `seconds`: at least two, at most nanoseconds. */
+static int decimals_for(double seconds)
+{
+    int decimals = 2;
+    while (decimals < 9 && seconds * power_of_ten(decimals) < 1000) {
+        decimals++;
+    }
+    return decimals;
+}
+
+/* The first `width` characters of a text, with an ellipsis where more follow. */
+static const char *shortened(struct arena *arena, const char *text, size_t width)
+{
+    size_t characters = 0;
+    for (const char *letter = text; *letter != '\0'; letter++) {
+        characters += ((unsigned char)*letter & 0xc0) != 0x80;
+        if (characters > width) {
+            return arena_printf(arena, "%.*s…", (int)(letter - text), text);
+        }
+    }
+    return text;
+}
+
+/* ---- parts of the screen ----------------------------------------------- */
+
+static void print_indented(const struct table *table, FILE *out)
+{
+    table_print(table, out);
+    fputc('\n', out);
+}
+
+static struct table *new_list(struct arena *arena)
+{
+    struct table *list = table_new(arena);
+    table_column(list, "", TABLE_RIGHT);
+    table_column(list, "", TABLE_LEFT);
+    return list;
+}
+
+/* How the job lies in NVLink domains, where that leaves GPUs idle or parts groups. */
+static void add_placement(struct table *lines, const struct placement_use *use, struct arena *arena)
+{
+    if (use->idle_gpus > 0) {
+        table_cell(lines,
+                   "segments of %" PRId64 " GPUs use %" PRId64 " of each NVLink domain of %" PRId64
+                   ": %s GPUs stay idle",
+                   use->segment_gpus, use->used_gpus, use->domain_gpus,
+                   count_text(arena, use->idle_gpus));
+    }
+    if (use->straddling > 0) {
+        table_cell(lines,
+                   "%s %s groups of %" PRId64 " leave their NVLink domain of %" PRId64
+                   ", which could hold them",
+                   count_text(arena, use->straddling), use->straddler, use->straddling_gpus,
+                   use->domain_gpus);
+    }
+}
+
+static void print_title(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    const struct batch *batch = &scenario->batch;
+    const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
+    struct table *lines = table_new(arena);
+    table_column(lines, "", TABLE_LEFT);
+    table_cell(lines, "%s", scenario->title);
+    table_cell(lines, "%s on %s x %s (%s), %s, %s", scenario->model.name,
+               count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
+               scenario->software.name, precision_names[scenario->precision]);
+    table_cell(lines,
+               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
+               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
+               parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
+               schedule_names[parallel->schedule], count_text(arena, batch->global),
+               count_text(arena, batch->sequence_length), batch->micro,
+               recompute_names[scenario->recompute.kind]);
+    add_placement(lines, &result->step.placement, arena);
+    print_indented(lines, out);
+}
+
+static void add_run(struct table *list, const struct run_result *run, struct arena *arena)
+{
+    char tokens[32];
+    units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
+    table_cell(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
+    table_cell(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
+               tokens, count_text(arena, run->steps), 100 * run->goodput);
+    table_cell(list, "%s USD", screen_grouped(arena, run->cost_usd));
+    table_cell(list, "%s GPU-hours", screen_grouped(arena, run->gpu_hours));
+    table_cell(list, "%s kWh", screen_grouped(arena, run->energy_kwh));
+    if (run->checkpoints > 0) {
+        char size[32];
+        char blocking[32];
+        units_format(run->checkpoint_bytes, DIM_BYTES, 3, size, sizeof size);
+        units_format_duration(run->checkpoint_s, blocking, sizeof blocking);
+        table_cell(list, "with %s checkpoints of %s, each blocking for %s",
+                   count_text(arena, run->checkpoints), size, blocking);
+    } else {
+        table_cell(list, "without checkpoints");
+    }
+}
+
+/* A plan that does not fit takes no time. */
+static void print_no_headline(const struct result *result, struct arena *arena, FILE *out)
+{
+    struct table *list = new_list(arena);
+    if (result->run.is_asked) {
+        table_cell(list, "- days");
+        table_cell(list, "- USD, - GPU-hours, - kWh");
+    }
+    table_cell(list, "- %% MFU");
+    table_cell(list, "- tokens/s/GPU, - TFLOP/s per GPU");
+    table_cell(list, "step - s");
+    table_cell(list, "of %s tokens: the plan does not fit, see memory",
+               count_text(arena, result->step.model_flop_tokens));
+    print_indented(list, out);
+}
+
+static void print_headline(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct step_result *step = &result->step;
+    if (!metrics_has_step(result)) {
+        print_no_headline(result, arena, out);
+        return;
+    }
+    struct table *list = new_list(arena);
+    if (result->run.is_asked) {
+        add_run(list, &result->run, arena);
+    }
+    table_cell(list, "%.1f %% MFU", 100 * step->mfu);
+    table_cell(list, "%.*f tokens/s/GPU, %.1f TFLOP/s per GPU",
+               step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
+               step->tflops_per_gpu);
+    char step_time[32];
+    units_format_duration((double)step->step_ns * 1e-9, step_time, sizeof step_time);
+    table_cell(list, "step %s", step_time);
+    table_cell(list, "of %s tokens", count_text(arena, step->model_flop_tokens));
+    print_indented(list, out);
+}
+
+static const char *duration(struct arena *arena, double seconds)
+{
+    char text[32];
+    units_format_duration(seconds, text, sizeof text);
+    return arena_strdup(arena, text);
+}
+
+/* How far runs alike lie apart (train/ensemble). */
+static void print_spread(const struct result *result, struct arena *arena, FILE *out)
+{
+    const double least_s = metrics_step_least_s(result);
+    if (is_absent(least_s)) {
+        return;
+    }
+    fprintf(out,
+            "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
+            "links, and changes of bandwidth by 0.03 %% decide how\n\n",
+            result->step.spread.members, duration(arena, least_s),
+            duration(arena, metrics_step_most_s(result)));
+}
+
+/* The headline times the spread of errors, and what speaks against it. */
+static void print_band(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct band *band = result->band;
+    const struct step_result *step = &result->step;
+    const double step_s = (double)step->step_ns * 1e-9;
+    if (band == NULL || !metrics_has_step(result)) {
+        return;
+    }
+    if (band->votes == 0) {
+        fprintf(out, "no band: %s\n\n", band->reason);
+        return;
+    }
+    fputs("p10 to p90: ", out);
+    if (result->run.is_asked) {
+        fprintf(out, "%.1f to %.1f days, ", result->run.days * band->low,
+                result->run.days * band->high);
+    }
+    fprintf(out, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
+            100 * step->mfu / band->high, 100 * step->mfu / band->low,
+            screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
+            screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
+            duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+    fprintf(out, "%s %u runs of %u %s (%s)",
+            band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
+            band->sources, band->sources == 1 ? "source" : "sources", band->like);
+    for (uint32_t i = 0; i < band->outside_count; i++) {
+        fprintf(out, "%s%s", i == 0 ? "; outside what was validated: " : ", ", band->outside[i]);
+    }
+    fputs("\n\n", out);
+}
+
+void screen_causes(const struct result *result, struct arena *arena, FILE *out)
+{
+    if (!metrics_has_step(result)) {
+        return;
+    }
+    const struct step_result *step = &result->step;
+    const double step_s = (double)step->step_ns * 1e-9;
+    const int decimals = decimals_for(step_s);
+    const double units_per_s = power_of_ten(decimals);
+    const int64_t step_units = llround(step_s * units_per_s);
+    int64_t units[CAUSE_COUNT_];
+    int64_t tenths[CAUSE_COUNT_];
+    screen_apportion(step->gpu_ns, CAUSE_COUNT_, step_units, units);
+    screen_apportion(step->gpu_ns, CAUSE_COUNT_, 1000, tenths);
+    struct table *table = table_new(arena);
+    table_column(table, "where the step goes", TABLE_LEFT);
+    table_column(table, "seconds", TABLE_RIGHT);
+    table_column(table, "%", TABLE_RIGHT);
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        if (step->gpu_ns[cause] == 0) {
+            continue;
+        }
+        table_cell(table, "  %s", cause_titles[cause]);
+        table_cell(table, "%.*f", decimals, (double)units[cause] / units_per_s);
+        table_cell(table, "%.1f", (double)tenths[cause] / 10);
+    }
+    table_cell(table, "  step, the sum");
+    table_cell(table, "%.*f", decimals, (double)step_units / units_per_s);
+    table_cell(table, "100.0");
+    table_print(table, out);
+    fprintf(out, "bound by %s", step->bound_by);
+    if (step->busiest_link[0] != '\0') {
+        fprintf(out, "; busiest link: %s, %.0f %% used", step->busiest_link,
+                100 * step->busiest_link_utilisation);
+    }
+    fputs("\n\n", out);
+}
+
+static void print_jobs(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct step_result *step = &result->step;
+    if (!metrics_has_step(result) || step->job_count == 0) {
+        return;
+    }
+    struct table *table = table_new(arena);
+    table_column(table, "jobs on the fabric", TABLE_LEFT);
+    table_column(table, "GPUs", TABLE_RIGHT);
+    table_column(table, "step alone s", TABLE_RIGHT);
+    table_column(table, "together s", TABLE_RIGHT);
+    table_column(table, "slower by", TABLE_RIGHT);
+    for (uint32_t i = 0; i < step->job_count; i++) {
+        const struct job_use *job = &step->jobs[i];
+        table_cell(table, "  %s", job->title);
+        table_cell(table, "%s", count_text(arena, job->gpus));
+        table_cell(table, "%.4f", job->step_alone_s);
+        table_cell(table, "%.4f", job->step_s);
+        table_cell(table, "%.1f %%", 100 * (job->step_s / job->step_alone_s - 1));
+    }
+    table_print(table, out);
+    fputc('\n', out);
+}
+
+static void print_memory(const struct step_result *step, struct arena *arena, FILE *out)
+{
+    const struct memory_use *use = &step->memory.worst;
+    const struct {
+        const char *title;
+        double bytes;
+    } kinds[] = {
+        {"weights", use->weights_bytes},       {"gradients", use->gradients_bytes},
+        {"optimizer", use->optimizer_bytes},   {"activations", use->activations_bytes},
+        {"temporaries", use->temporary_bytes}, {"buffers", use->buffers_bytes},
+        {"overhead", use->overhead_bytes},
+    };
+    enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+    int64_t bytes[KIND_COUNT];
+    int64_t hundredths[KIND_COUNT];
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        bytes[i] = llround(kinds[i].bytes);
+    }
+    const int64_t total = llround(use->total_bytes / 1e7); /* in 0.01 GB */
+    screen_apportion(bytes, KIND_COUNT, total, hundredths);
+    struct table *table = table_new(arena);
+    const char *head =
+        arena_printf(arena, "memory of a GPU, stage %" PRId64, step->memory.worst_stage);
+    table_column(table, head, TABLE_LEFT);
+    table_column(table, "GB", TABLE_RIGHT);
+    table_column(table, "", TABLE_LEFT);
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        if (bytes[i] == 0) {
+            continue;
+        }
+        table_cell(table, "  %s", kinds[i].title);
+        table_cell(table, "%.2f", (double)hundredths[i] / 100);
+        table_row_end(table);
+    }
+    table_cell(table, "  total");
+    table_cell(table, "%.2f", (double)total / 100);
+    table_cell(table, "of %.2f GB: %s", step->memory.limit_bytes / 1e9,
+               step->memory.fits_gpu ? "fits" : "DOES NOT FIT");
+    table_print(table, out);
+    if (step->memory_advice[0] != '\0') {
+        fprintf(out, "  %s\n", step->memory_advice);
+    }
+    fputc('\n', out);
+}
+
+/* A share of the peak, in per cent. */
+static const char *share_text(const struct result *result, double share, struct arena *arena)
+{
+    return metrics_has_step(result) ? arena_printf(arena, "%.1f", 100 * share) : "-";
+}
+
+/* As papers count, when it was asked for. */
+static void add_convention(struct table *table, const struct result *result, struct arena *arena)
+{
+    const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
+    if (asked != FLOP_CAUSAL) {
+        const double flop = metrics_flop_by(result, asked);
+        table_cell(table, "  mfu as %s counts", flop_convention_names[asked]);
+        table_cell(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
+        table_cell(table, "%s", share_text(result, metrics_mfu_by(result, asked), arena));
+    }
+}
+
+static void print_conventions(const struct result *result, struct arena *arena, FILE *out)
+{
+    const struct step_result *step = &result->step;
+    const struct {
+        const char *title;
+        double flop;
+        double share;
+    } rows[] = {
+        {"  mfu: forward + backward, causal attention", step->flop_per_token_causal, step->mfu},
+        {"  mfu_full_attention", step->flop_per_token_full, step->mfu_full_attention},
+        {"  hfu: with what is recomputed", step->hardware_flop_per_token, step->hfu},
+    };
+    struct table *table = table_new(arena);
+    const char *head =
+        arena_printf(arena, "of the peak, %.1f TFLOP/s, dense %s", step->peak_flop_per_s / 1e12,
+                     precision_names[result->scenario->precision]);
+    table_column(table, head, TABLE_LEFT);
+    table_column(table, "GFLOP per token", TABLE_RIGHT);
+    table_column(table, "%", TABLE_RIGHT);
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        table_cell(table, "%s", rows[i].title);
+        table_cell(table, "%.*f", rows[i].flop < 1e11 ? 3 : 1, rows[i].flop / 1e9);
+        table_cell(table, "%s", share_text(result, rows[i].share, arena));
+    }
+    add_convention(table, result, arena);
+    print_indented(table, out);
+}
+
+static void print_assumptions(const struct assumptions *assumptions, struct arena *arena, FILE *out)
+{
+    if (assumptions->count == 0) {
+        return;
+    }
+    struct table *table = table_new(arena);
+    table_column(table, "assumed", TABLE_LEFT);
+    table_column(table, "", TABLE_LEFT);
+    for (size_t i = 0; i < assumptions->count && i < ASSUMPTIONS_SHOWN; i++) {
+        const struct assumption *item = &assumptions->items[i];
+        table_cell(table, "  %s = %s", item->name, item->value);
+        const char *reason = item->reason != NULL ? item->reason : "";
+        table_cell(table, "%s", shortened(arena, reason, REASON_WIDTH));
+    }
+    if (assumptions->count > ASSUMPTIONS_SHOWN) {
+        table_cell(table, "  … and %zu more (stoker explain)",
+                   assumptions->count - ASSUMPTIONS_SHOWN);
+        table_row_end(table);
+    }
+    print_indented(table, out);
+}
+
+static void print_engine(const struct engine_use *use, struct arena *arena, FILE *out)
+{
+    char host[32];
+    units_format_duration(use->host_s, host, sizeof host);
+    fprintf(out, "simulated %s of %s ranks, %s tasks, %s events in %s\n",
+            count_text(arena, use->ranks_simulated), count_text(arena, use->ranks),
+            count_text(arena, use->tasks), count_text(arena, use->events), host);
+}
+
+void screen_run(const struct result *result, struct arena *arena, FILE *out)
+{
+    print_title(result, arena, out);
+    print_headline(result, arena, out);
+    print_spread(result, arena, out);
+    print_band(result, arena, out);
+    screen_causes(result, arena, out);
+    print_jobs(result, arena, out);
+    print_memory(&result->step, arena, out);
+    print_conventions(result, arena, out);
+    print_assumptions(&result->scenario->assumptions, arena, out);
+    print_engine(&result->step.engine, arena, out);
+}

@@ -1,0 +1,491 @@
+/* A row gives a key's place in struct scenario. It yields a default when the
+ * document lacks the key; a row marked `is_adjusted` also when the document has
+ * it and the readers took another value than the one written.
+ */
+#include "report/show/show_defaults.h"
+
+#include "base/arena.h"
+#include "input/layout.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+enum value_kind {
+    VALUE_COUNT,
+    VALUE_QUANTITY,
+    VALUE_BOOL,
+    VALUE_CHOICE,
+    VALUE_TEXT,
+    VALUE_FIXED,  /* the text in `names` */
+    VALUE_LAYERS, /* layers of each chunk */
+    VALUE_NONE,   /* there is no default: the note says why */
+};
+
+/* When a row counts at all. */
+enum when {
+    ALWAYS,
+    WITH_DATA,
+    WITHOUT_DATA,
+    WITH_CHECKPOINT,
+    WITHOUT_CHECKPOINT,
+    WITHOUT_TOKENS,
+    WITH_EXPERTS,
+    WITHOUT_EXPERTS,
+    WITH_LATENT,
+    WITHOUT_LATENT,
+    WITH_WINDOW_EVERY,
+    WITH_FULL_EVERY,
+    WITHOUT_WINDOW,
+    WITH_LAYERNORM,
+    WITH_SHARED,
+    WITHOUT_SHARED,
+    WITH_FP8,
+    WITHOUT_FP8,
+    WITHOUT_LORA,
+    WITH_LEAVES, /* of fabrics */
+    WITH_PODS,
+    WITH_GROUPS,
+    WITH_SWITCHES,
+};
+
+struct row {
+    const char *path;
+    const char *const *names;
+    const char *note;
+    size_t offset; /* in struct scenario */
+    enum value_kind kind;
+    enum dimension dimension;
+    enum when when;
+    bool is_adjusted;
+    bool is_optional; /* zero or "" stands for "none" */
+};
+
+/* Spelled as the readers in input/ spell them, which keep theirs to themselves. */
+static const char *const mlp_names[] = {"gelu", "swiglu"};
+static const char *const norm_names[] = {"layernorm", "rmsnorm"};
+static const char *const position_names[] = {"learned", "rotary", "alibi"};
+static const char *const checkpoint_modes[] = {"blocking", "async"};
+static const char *const off[] = {"off"};
+static const char *const yes[] = {"true"};
+static const char *const no[] = {"false"};
+static const char *const shared[] = {"shared"};
+static const char *const nobody[] = {"[]"};
+static const char *const tuned[] = {"{}"};
+static const char *const usual_order[] = {"tp-cp-ep-dp-pp"};
+static const char *const kept[] = {"as-computed"};
+static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
+                                     "fp8",  "mxfp8", "nvfp4", "none"};
+
+#define AT(member) .offset = offsetof(struct scenario, member)
+#define COUNT(path_, member) .path = (path_), .kind = VALUE_COUNT, AT(member)
+#define BOOL(path_, member) .path = (path_), .kind = VALUE_BOOL, AT(member)
+#define TEXT(path_, member) .path = (path_), .kind = VALUE_TEXT, AT(member)
+#define CHOICE(path_, member, names_) \
+    .path = (path_), .kind = VALUE_CHOICE, AT(member), .names = (names_)
+#define FIXED(path_, text) .path = (path_), .kind = VALUE_FIXED, .names = text
+#define NONE(path_, note_) .path = (path_), .kind = VALUE_NONE, .note = (note_)
+#define QUANTITY(path_, member, dimension_) \
+    .path = (path_), .kind = VALUE_QUANTITY, AT(member), .dimension = (dimension_)
+#define PEAK(name, index)                                                   \
+    QUANTITY("gpu.peak." name, gpu.peak_flop_per_s[index], DIM_FLOP_PER_S), \
+        .is_optional = true, .note = "this GPU does not multiply in it"
+#define ATTENTION(name, index)                                                                \
+    QUANTITY("gpu.attention." name, gpu.attention[index].forward.flop_per_s, DIM_FLOP_PER_S), \
+        .is_optional = true, .note = "this GPU has no such kernel"
+
+static const struct row rows[] = {
+    {TEXT("scenario", title)},
+    {CHOICE("precision", precision, precision_names)},
+    {COUNT("parallel.tp", parallel.tp)},
+    {COUNT("parallel.cp", parallel.cp)},
+    {COUNT("parallel.pp", parallel.pp)},
+    {COUNT("parallel.dp", parallel.dp), .note = "the GPUs that are left", .is_adjusted = true},
+    {COUNT("parallel.ep", parallel.ep)},
+    {COUNT("parallel.etp", parallel.etp), .note = "as tp"},
+    {COUNT("parallel.zero", parallel.zero)},
+    {COUNT("parallel.zero_group", parallel.zero_group), .note = "cp x dp"},
+    {CHOICE("parallel.reshard", parallel.reshard, reshard_names)},
+    {CHOICE("parallel.cp_type", parallel.context, context_names)},
+    {FIXED("parallel.order", usual_order)},
+    {CHOICE("parallel.schedule", parallel.schedule, schedule_names), .is_adjusted = true},
+    {COUNT("parallel.virtual_stages", parallel.virtual_stages)},
+    {COUNT("parallel.microbatch_group", parallel.microbatch_group), .is_optional = true,
+     .note = "of pp, when interleaved"},
+    {BOOL("parallel.overlap_experts", parallel.overlaps_experts)},
+    {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel), .is_adjusted = true},
+    {.path = "parallel.layers_per_stage", .kind = VALUE_LAYERS, .note = "spread evenly"},
+    {NONE("parallel.first_stage_layers", "as layers_per_stage says")},
+    {NONE("parallel.last_stage_layers", "as layers_per_stage says")},
+    {FIXED("parallel.embedding_slot", no)},
+    {FIXED("parallel.loss_slot", no)},
+    {COUNT("batch.micro", batch.micro)},
+    {COUNT("batch.sequence_length", batch.sequence_length), .note = "the model's longest"},
+    {CHOICE("recompute", recompute.kind, recompute_names)},
+    {CHOICE("optimizer.gradients", optimizer.gradients, state_names), .note = "the software's"},
+    {CHOICE("optimizer.master", optimizer.master, state_names)},
+    {CHOICE("optimizer.moments", optimizer.moments, state_names)},
+    {BOOL("optimizer.clip", optimizer.clips)},
+    {QUANTITY("offload.optimizer", offload.optimizer, DIM_FRACTION)},
+    {COUNT("offload.activation_layers", offload.activation_layers)},
+    {NONE("routing", "every layer is dense"), .when = WITHOUT_EXPERTS},
+    {CHOICE("routing.distribution", routing.kind, token_routing_names), .when = WITH_EXPERTS},
+    {QUANTITY("routing.spread", routing.spread, DIM_COUNT), .is_optional = true,
+     .note = "tokens spread evenly", .when = WITH_EXPERTS},
+    {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT), .is_optional = true,
+     .note = "no token is dropped", .when = WITH_EXPERTS},
+    {COUNT("routing.redundant_experts", routing.redundant_experts), .when = WITH_EXPERTS},
+    {FIXED("lora", off), .when = WITHOUT_LORA},
+    {QUANTITY("run.tokens", run_tokens, DIM_COUNT), .is_optional = true,
+     .note = "only the step is predicted", .when = WITHOUT_TOKENS},
+    {FIXED("run.checkpoint", off), .when = WITHOUT_CHECKPOINT},
+    {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_modes), .when = WITH_CHECKPOINT},
+    {FIXED("run.checkpoint.to", shared), .when = WITH_CHECKPOINT},
+    {FIXED("run.failures", no)},
+    {FIXED("data", off), .when = WITHOUT_DATA},
+    {COUNT("data.workers_per_gpu", data.workers_per_gpu), .when = WITH_DATA},
+    {COUNT("data.prefetch", data.prefetch), .when = WITH_DATA},
+    {QUANTITY("data.time_per_sample", data.time_per_sample_s, DIM_SECONDS), .when = WITH_DATA},
+    {QUANTITY("data.bytes_per_token", data.bytes_per_token, DIM_BYTES), .when = WITH_DATA},
+    {QUANTITY("data.memory_per_worker", data.memory_per_worker_bytes, DIM_BYTES),
+     .when = WITH_DATA},
+    {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD), .note = "the GPU's"},
+    {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH)},
+    {QUANTITY("price.pue", price.pue, DIM_COUNT)},
+    {FIXED("slow", nobody)},
+    {FIXED("collectives", tuned)},
+    {CHOICE("placement", placement, placement_names)},
+    {FIXED("jobs", nobody)},
+    {COUNT("seed", seed)},
+
+    {TEXT("model.title", model.title)},
+    {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads", .when = WITHOUT_LATENT},
+    {COUNT("model.head_dim", model.head_dim), .note = "hidden / heads", .when = WITHOUT_LATENT},
+    {NONE("model.latent", "heads are not compressed"), .when = WITHOUT_LATENT},
+    {COUNT("model.latent.q_rank", model.latent.q_rank), .when = WITH_LATENT},
+    {CHOICE("model.mlp", model.mlp, mlp_names)},
+    {CHOICE("model.norm", model.norm, norm_names)},
+    {FIXED("model.norm_biases", yes), .when = WITH_LAYERNORM},
+    {CHOICE("model.positions", model.positions, position_names)},
+    {BOOL("model.biases", model.has_biases)},
+    {BOOL("model.qkv_biases", model.has_qkv_biases), .note = "as biases"},
+    {BOOL("model.projection_biases", model.has_projection_biases), .note = "as biases"},
+    {BOOL("model.mlp_biases", model.has_mlp_biases), .note = "as biases"},
+    {BOOL("model.qk_norm", model.has_qk_norm), .when = WITHOUT_LATENT},
+    {FIXED("model.causal", yes)},
+    {BOOL("model.sinks", model.has_sinks)},
+    {COUNT("model.window", model.window), .is_optional = true, .note = "all keys are seen"},
+    {COUNT("model.window_every", model.window_every), .when = WITH_WINDOW_EVERY},
+    {NONE("model.window_every", "full_every says which layers have it"), .when = WITH_FULL_EVERY},
+    {NONE("model.window_every", "all keys are seen"), .when = WITHOUT_WINDOW},
+    {COUNT("model.full_every", model.full_every), .is_optional = true,
+     .note = "window_every says which layers have it", .when = WITH_WINDOW_EVERY},
+    {NONE("model.full_every", "all keys are seen"), .when = WITHOUT_WINDOW},
+    {COUNT("model.mtp_layers", model.mtp_layers)},
+    {FIXED("model.blocks", nobody)},
+    {BOOL("model.tied_embeddings", model.has_tied_embeddings)},
+    {BOOL("model.embedding_norm", model.has_embedding_norm)},
+    {BOOL("model.dropout", model.has_dropout)},
+    {COUNT("model.experts", model.experts), .is_optional = true, .note = "every layer is dense"},
+    {COUNT("model.expert_hidden", model.expert_hidden), .note = "ffn_hidden", .when = WITH_EXPERTS},
+    {COUNT("model.shared_experts", model.shared_experts), .when = WITH_EXPERTS},
+    {COUNT("model.dense_layers", model.dense_layers), .when = WITH_EXPERTS},
+    {COUNT("model.expert_every", model.expert_every), .when = WITH_EXPERTS},
+    {COUNT("model.shared_hidden", model.shared_hidden), .note = "shared_experts x expert_hidden",
+     .when = WITH_SHARED},
+    {NONE("model.shared_hidden", "no shared experts"), .when = WITHOUT_SHARED},
+    {BOOL("model.router_biases", model.has_router_biases), .when = WITH_EXPERTS},
+    {COUNT("model.expert_groups", model.expert_groups), .is_optional = true,
+     .note = "routing is not limited", .when = WITH_EXPERTS},
+    {COUNT("model.group_limit", model.group_limit), .is_optional = true,
+     .note = "routing is not limited", .when = WITH_EXPERTS},
+    {QUANTITY("model.advertised_parameters", model.advertised_parameters, DIM_COUNT),
+     .is_optional = true, .note = "not stated"},
+
+    {TEXT("cluster.title", cluster.title)},
+    {COUNT("cluster.nodes", cluster.nodes_max), .is_optional = true,
+     .note = "as many as a scenario asks for"},
+    {NONE("cluster.network", "a node's is nics.count x nics.bandwidth; or write it in its place")},
+    {NONE("cluster.nics.bandwidth", "a NIC's is network / nics.count")},
+    {BOOL("cluster.scale_up.multicast", cluster.has_multicast)},
+    {COUNT("cluster.scale_up.domain_nodes", cluster.domain_nodes)},
+    {QUANTITY("cluster.nics.round_latency", cluster.round_latency_s, DIM_SECONDS)},
+    {CHOICE("cluster.fabric.routing", cluster.routing, routing_names)},
+    {COUNT("cluster.fabric.ecmp_paths", cluster.ecmp_paths)},
+    {BOOL("cluster.fabric.pxn", cluster.has_pxn)},
+    {BOOL("cluster.fabric.in_network_reduction", cluster.has_in_network_reduction)},
+    {QUANTITY("cluster.fabric.oversubscription", cluster.oversubscription, DIM_COUNT),
+     .when = WITH_LEAVES},
+    {QUANTITY("cluster.fabric.uplink", cluster.uplink_bytes_per_s, DIM_LINK_BYTES_PER_S),
+     .note = "a NIC's", .when = WITH_LEAVES},
+    {COUNT("cluster.fabric.leaves_per_pod", cluster.leaves_per_pod), .is_optional = true,
+     .note = "no third level", .when = WITH_PODS},
+    {QUANTITY("cluster.fabric.pod_oversubscription", cluster.pod_oversubscription, DIM_COUNT),
+     .when = WITH_PODS},
+    {QUANTITY("cluster.fabric.global_oversubscription", cluster.global_oversubscription, DIM_COUNT),
+     .when = WITH_GROUPS},
+    {FIXED("cluster.fabric.links", nobody), .when = WITH_SWITCHES},
+    {FIXED("cluster.fabric.routes", nobody), .when = WITH_SWITCHES},
+    {TEXT("cluster.collectives.library", cluster.library_name)},
+
+    {TEXT("software.title", software.title)},
+    {TEXT("software.framework", software.framework), .is_optional = true, .note = "not stated"},
+    {COUNT("software.year", software.year), .is_optional = true, .note = "not stated"},
+    {CHOICE("software.attention", software.attention, attention_names), .is_adjusted = true},
+    {CHOICE("software.gradients.accumulation", software.gradient_addition,
+            gradient_addition_names)},
+    {BOOL("software.overlap.tp_backward", software.overlaps_tp_backward)},
+    {COUNT("software.overlap.tp_pieces", software.tp_pieces)},
+    {BOOL("software.overlap.dp_gradients", software.overlaps_dp_gradients)},
+    {BOOL("software.overlap.dp_parameters", software.overlaps_dp_parameters)},
+    {BOOL("software.overlap.p2p", software.overlaps_p2p)},
+    {QUANTITY("software.bucket.size", software.bucket_bytes, DIM_BYTES)},
+    {CHOICE("software.zero.gradients", software.zero_gradients, shard_reduction_names)},
+    {CHOICE("software.zero.parameters", software.zero_parameters, shard_gather_names)},
+    {COUNT("software.fsdp.prefetch", software.fsdp_prefetch)},
+    {COUNT("software.fsdp.gather_passes", software.fsdp_gather_passes)},
+    {QUANTITY("software.fsdp.gradient_copies", software.fsdp_gradient_copies, DIM_BYTES)},
+    {CHOICE("software.fsdp.gathers", software.fsdp_gathers, gather_unit_names)},
+    {QUANTITY("software.fsdp.per_call", software.fsdp_per_call_s, DIM_SECONDS)},
+    {QUANTITY("software.fsdp.per_rank", software.fsdp_per_rank_s, DIM_SECONDS)},
+    {QUANTITY("software.communication.nvlink", software.nvlink_bandwidth, DIM_FRACTION)},
+    {QUANTITY("software.communication.network", software.network_bandwidth, DIM_FRACTION)},
+    {QUANTITY("software.communication.experts", software.exchange_bandwidth, DIM_FRACTION)},
+    {QUANTITY("software.jitter.spread", software.jitter_spread, DIM_FRACTION)},
+    {QUANTITY("software.interference.nvlink", software.nvlink_interference, DIM_FRACTION)},
+    {QUANTITY("software.interference.network", software.network_interference, DIM_FRACTION)},
+    {QUANTITY("software.interference.experts", software.expert_interference, DIM_FRACTION)},
+    {COUNT("software.interference.sms", software.reserved_sms)},
+    {BOOL("software.fusion.bias_activation", software.fuses_bias_activation)},
+    {BOOL("software.fusion.dropout_add", software.fuses_dropout_add)},
+    {BOOL("software.fusion.norm", software.fuses_norm)},
+    {BOOL("software.fusion.softmax", software.fuses_softmax)},
+    {BOOL("software.fusion.loss", software.fuses_loss)},
+    {CHOICE("software.fusion.rotary", software.rotary, rotary_names)},
+    {BOOL("software.fusion.experts", software.fuses_experts)},
+    {QUANTITY("software.host.per_kernel", software.host_per_kernel_s, DIM_SECONDS)},
+    {BOOL("software.host.blocking", software.is_blocking)},
+    {QUANTITY("software.host.per_step", software.host_per_step_s, DIM_SECONDS)},
+    {BOOL("software.host.graphs", software.has_graphs)},
+    {QUANTITY("software.host.update", software.host_update_bytes_per_s, DIM_BYTES_PER_S)},
+    {COUNT("software.launch_queue.launches", software.host_queue)},
+    {BOOL("software.launch_queue.waits_for_p2p", software.waits_for_p2p)},
+    {QUANTITY("software.gemm.derate", software.gemm_derate, DIM_FRACTION)},
+    {QUANTITY("software.memory_kernels.derate", software.memory_derate, DIM_FRACTION)},
+    {QUANTITY("software.attention_kernels.derate", software.attention_derate, DIM_FRACTION)},
+    {QUANTITY("software.memory.overhead", software.memory.overhead_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.context", software.memory.context_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.communicator", software.memory.communicator_bytes, DIM_BYTES)},
+    {QUANTITY("software.memory.fragmentation", software.memory.fragmentation, DIM_FRACTION)},
+    {QUANTITY("software.memory.loss", software.memory.loss_bytes, DIM_BYTES), .is_optional = true,
+     .note = "logits and their fp32 copy"},
+    {CHOICE("software.memory.backward_gradients", software.memory.backward_gradients, copies)},
+    {CHOICE("software.memory.step_gradients", software.memory.step_gradients, copies)},
+    {BOOL("software.memory.weights_beside_master", software.memory.has_weights_beside_master)},
+    {BOOL("software.memory.keeps_every_second_product",
+          software.memory.keeps_every_second_product)},
+    {BOOL("software.memory.expert_results", software.memory.keeps_expert_results)},
+    {FIXED("software.memory.activation_input", kept)},
+    {COUNT("software.memory.bucket_count", software.memory.bucket_count)},
+    {COUNT("software.experts.launches", software.expert_launches)},
+    {QUANTITY("software.experts.per_tensor", software.expert_tensor_s, DIM_SECONDS)},
+    {QUANTITY("software.experts.synchronisation", software.expert_synchronisation_s, DIM_SECONDS)},
+    {CHOICE("software.experts.dispatch", software.dispatch, exchange_format_names)},
+    {CHOICE("software.experts.exchange", software.exchange, exchange_kind_names)},
+    {CHOICE("software.experts.combine", software.combine, exchange_format_names)},
+    {NONE("software.fp8", "nothing of fewer than 16 bits"), .when = WITHOUT_FP8},
+    {BOOL("software.fp8.gemms.forward", software.low.in_forward), .when = WITH_FP8},
+    {BOOL("software.fp8.gemms.dgrad", software.low.in_dgrad), .when = WITH_FP8},
+    {BOOL("software.fp8.gemms.wgrad", software.low.in_wgrad), .when = WITH_FP8},
+    {CHOICE("software.fp8.recipe", software.low.recipe, scaling_recipe_names), .when = WITH_FP8},
+    {CHOICE("software.fp8.weights", software.low.weights, weight_conversion_names),
+     .when = WITH_FP8},
+    {BOOL("software.fp8.fuses.norm", software.low.fuses_norm), .when = WITH_FP8},
+    {BOOL("software.fp8.fuses.activation", software.low.fuses_activation), .when = WITH_FP8},
+    {BOOL("software.fp8.keeps_inputs", software.low.keeps_inputs), .when = WITH_FP8},
+    {BOOL("software.fp8.gathers_parameters", software.low.gathers_parameters), .when = WITH_FP8},
+    {BOOL("software.fp8.gathers_activations", software.low.gathers_activations), .when = WITH_FP8},
+
+    {TEXT("gpu.title", gpu.title)},
+    {PEAK("fp32", PRECISION_FP32)},
+    {PEAK("tf32", PRECISION_TF32)},
+    {PEAK("fp16", PRECISION_FP16)},
+    {PEAK("bf16", PRECISION_BF16)},
+    {PEAK("fp8", PRECISION_FP8)},
+    {PEAK("mxfp8", PRECISION_MXFP8)},
+    {PEAK("nvfp4", PRECISION_NVFP4)},
+    {QUANTITY("gpu.price.gpu_hour", gpu.gpu_hour_usd, DIM_USD), .is_optional = true,
+     .note = "not priced"},
+    {QUANTITY("gpu.power.idle_fraction", gpu.idle_power_fraction, DIM_FRACTION)},
+    {QUANTITY("gpu.power.busy_fraction", gpu.busy_power_fraction, DIM_FRACTION)},
+    {NONE("gpu.gemm_fp8", "this GPU does not multiply in it")},
+    {NONE("gpu.gemm_mxfp8", "this GPU does not multiply in it")},
+    {NONE("gpu.gemm_nvfp4", "this GPU does not multiply in it")},
+    {ATTENTION("fa1", ATTENTION_FA1)},
+    {ATTENTION("fa2", ATTENTION_FA2)},
+    {ATTENTION("fa3", ATTENTION_FA3)},
+    {ATTENTION("cudnn", ATTENTION_CUDNN)},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* ---- values as YAML ---------------------------------------------------------- */
+
+/* The fewest digits that read back as the same double; 17 always do. */
+static const char *quantity_text(struct arena *arena, double value, enum dimension dimension)
+{
+    char text[64];
+    char message[128];
+    for (int digits = 1; digits <= 17; digits++) {
+        double back = 0;
+        units_format(value, dimension, digits, text, sizeof text);
+        if (units_parse(text, dimension, &back, message, sizeof message) && !(back < value) &&
+            !(back > value)) {
+            break;
+        }
+    }
+    return arena_strdup(arena, text);
+}
+
+/* One count for each chunk, in the order in which layers_per_stage takes them. */
+static const char *layers_text(struct arena *arena, const struct parallel *parallel)
+{
+    const int64_t chunks = layout_pieces(parallel);
+    struct doc_node *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
+    for (int64_t i = 0; i < chunks; i++) {
+        counts[i].kind = DOC_SCALAR;
+        counts[i].text = arena_printf(arena, "%" PRId64, parallel->layers_per_chunk[i]);
+        counts[i].next = i + 1 < chunks ? &counts[i + 1] : NULL;
+    }
+    const struct doc_node list = {.kind = DOC_SEQUENCE, .child = counts};
+    return doc_to_text(arena, &list);
+}
+
+static const char *plain_text(struct arena *arena, const char *text)
+{
+    const struct doc_node node = {.kind = DOC_SCALAR, .text = text};
+    return doc_to_text(arena, &node);
+}
+
+/* NULL when the value stands for "none". */
+static const char *value_text(struct arena *arena, const struct scenario *scenario,
+                              const struct row *row)
+{
+    const void *member = (const char *)scenario + row->offset;
+    switch (row->kind) {
+    case VALUE_COUNT: {
+        const int64_t count = *(const int64_t *)member;
+        return row->is_optional && count == 0 ? NULL : arena_printf(arena, "%" PRId64, count);
+    }
+    case VALUE_QUANTITY: {
+        const double value = *(const double *)member;
+        return row->is_optional && !(value > 0) ? NULL
+                                                : quantity_text(arena, value, row->dimension);
+    }
+    case VALUE_TEXT: {
+        const char *text = *(const char *const *)member;
+        return row->is_optional && text[0] == '\0' ? NULL : plain_text(arena, text);
+    }
+    case VALUE_BOOL:
+        return *(const bool *)member ? "true" : "false";
+    case VALUE_CHOICE:
+        return row->names[*(const uint32_t *)member];
+    case VALUE_NONE:
+        return NULL;
+    case VALUE_LAYERS:
+        return layers_text(arena, &scenario->parallel);
+    case VALUE_FIXED:
+    default:
+        return row->names[0];
+    }
+}
+
+/* ---- which of them ------------------------------------------------------------- */
+
+static bool is_due(const struct scenario *scenario, enum when when)
+{
+    const uint32_t kind = scenario->cluster.fabric_kind;
+    switch (when) {
+    case WITH_DATA:
+        return scenario->data.is_enabled;
+    case WITHOUT_DATA:
+        return !scenario->data.is_enabled;
+    case WITH_CHECKPOINT:
+        return scenario->checkpoint.is_enabled;
+    case WITHOUT_CHECKPOINT:
+        return !scenario->checkpoint.is_enabled;
+    case WITH_EXPERTS:
+        return scenario->model.experts > 0;
+    case WITHOUT_EXPERTS:
+        return scenario->model.experts == 0;
+    case WITH_LATENT:
+        return scenario->model.latent.kv_rank > 0;
+    case WITHOUT_LATENT:
+        return scenario->model.latent.kv_rank == 0;
+    case WITH_WINDOW_EVERY:
+        return scenario->model.window > 0 && scenario->model.full_every == 0;
+    case WITH_FULL_EVERY:
+        return scenario->model.full_every > 0;
+    case WITHOUT_WINDOW:
+        return scenario->model.window == 0;
+    case WITH_LAYERNORM:
+        return scenario->model.norm == NORM_LAYERNORM;
+    case WITH_SHARED:
+        return scenario->model.shared_experts > 0;
+    case WITHOUT_SHARED:
+        return scenario->model.experts > 0 && scenario->model.shared_experts == 0;
+    case WITH_FP8:
+        return scenario->software.low.is_known;
+    case WITHOUT_FP8:
+        return !scenario->software.low.is_known;
+    case WITHOUT_LORA:
+        return scenario->lora.rank == 0;
+    case WITHOUT_TOKENS:
+        return !(scenario->run_tokens > 0);
+    case WITH_LEAVES:
+        return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
+    case WITH_PODS:
+        return kind == FABRIC_RAIL || kind == FABRIC_TREE;
+    case WITH_GROUPS:
+        return kind == FABRIC_DRAGONFLY;
+    case WITH_SWITCHES:
+        return kind == FABRIC_EXPLICIT;
+    case ALWAYS:
+    default:
+        return true;
+    }
+}
+
+static bool has_prefix(const struct row *row, const char *prefix)
+{
+    return strncmp(row->path, prefix, strlen(prefix)) == 0;
+}
+
+/* The key is there and means something else than it says. (A schedule may be written as a
+ * mapping, and means that.) */
+static bool is_overruled(const struct doc_node *written, const char *value)
+{
+    return written->kind == DOC_SCALAR && (value == NULL || strcmp(written->text, value) != 0);
+}
+
+struct show_default *show_defaults(struct arena *arena, const struct scenario *scenario,
+                                   const char *prefix, uint32_t *count)
+{
+    struct show_default *defaults = arena_array(arena, ROW_COUNT, sizeof *defaults);
+    *count = 0;
+    for (uint32_t i = 0; i < ROW_COUNT; i++) {
+        const struct row *row = &rows[i];
+        if (!has_prefix(row, prefix) || !is_due(scenario, row->when)) {
+            continue;
+        }
+        const struct doc_node *written = doc_find(scenario->document, row->path);
+        if (written != NULL && !row->is_adjusted) {
+            continue;
+        }
+        const char *value = value_text(arena, scenario, row);
+        if (written == NULL || is_overruled(written, value)) {
+            defaults[(*count)++] = (struct show_default){
+                row->path, value, row->note != NULL ? row->note : "", written != NULL};
+        }
+    }
+    return defaults;
+}

@@ -1,0 +1,235 @@
+#include "run/run.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "hw/dataloader.h"
+#include "plan/loading.h"
+#include "plan/memory/memory.h"
+#include "train/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECONDS_PER_HOUR 3600.0
+#define SECONDS_PER_DAY 86400.0
+
+/* Batches of a whole loader's round after which it is steady: many times what its buffer holds. */
+#define LOADER_ROUNDS 64
+
+void run_key(const struct scenario *scenario, const char *build, char key[17])
+{
+    uint64_t hash = rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+    hash = rng_hash_bytes(build, strlen(build), hash);
+    hash = rng_hash_bytes(&scenario->seed, sizeof scenario->seed, hash);
+    snprintf(key, 17, "%016llx", (unsigned long long)hash);
+}
+
+int64_t run_steps(double tokens, int64_t tokens_per_step)
+{
+    return (int64_t)ceil(tokens / (double)tokens_per_step);
+}
+
+/* ---- data ------------------------------------------------------------------------ */
+
+/* Time of one worker for one microbatch: decoding, and its share of the
+ * storage's read bandwidth. */
+static double microbatch_load_s(const struct scenario *scenario)
+{
+    const struct data_loading *data = &scenario->data;
+    const double readers =
+        (double)(scenario->parallel.dp * (data->workers_per_gpu > 0 ? data->workers_per_gpu : 1));
+    const double bytes = data->bytes_per_token * (double)scenario->batch.sequence_length;
+    const double read_s = bytes * readers / scenario->cluster.storage_read_bytes_per_s;
+    return (double)scenario->batch.micro * (data->time_per_sample_s + read_s);
+}
+
+/* What each step waits for data once the loader is steady, in ns: the second half of a
+ * run twice as long, so that neither start nor end is in it. */
+static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenario, int64_t step_ns,
+                             double *first_s)
+{
+    *first_s = 0;
+    if (!scenario->data.is_enabled) {
+        return 0;
+    }
+    const int64_t gpus_per_host = scenario->gpus < scenario->cluster.gpus_per_node
+                                      ? scenario->gpus
+                                      : scenario->cluster.gpus_per_node;
+    const struct dataloader_options options = {
+        .workers = (uint32_t)scenario->data.workers_per_gpu,
+        .prefetch = (uint32_t)scenario->data.prefetch,
+        .cores = (uint32_t)scenario->cluster.host_cores,
+        .loaders = (uint32_t)loading_ranks_of_node(scenario),
+        .mains = (uint32_t)gpus_per_host,
+        .batch_ns = sim_time_from_s(microbatch_load_s(scenario)),
+        .seed = (uint64_t)scenario->seed,
+    };
+    const int64_t microbatches = scenario->batch.microbatches;
+    const uint32_t count = LOADER_ROUNDS * options.workers * (options.prefetch + 1);
+    struct dataloader_outcome once;
+    struct dataloader_outcome twice;
+    dataloader_run(arena, &options, step_ns / microbatches, count, &once);
+    dataloader_run(arena, &options, step_ns / microbatches, 2 * count, &twice);
+    *first_s = sim_time_to_s(once.first_stall_ns);
+    return (twice.stall_ns - once.stall_ns) / count * microbatches;
+}
+
+/* What a GPU of the final step waits for data, in the mean: for the loaders, and for what is
+ * read over the fabric. */
+static double data_stall_s(const struct scenario *scenario, const struct step_result *step)
+{
+    return (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------- */
+
+/* A step that was simulated, and what the run adds to it. */
+struct run_basis {
+    const struct scenario *scenario;
+    struct ensemble_member member;  /* the run that the step is: others are held against it */
+    const struct step_result *step; /* with the data stall */
+    int64_t simulated_ns;           /* without it */
+    double first_batch_s;
+    bool folds;
+};
+
+/* How much longer a step is that ends with a checkpoint. */
+static double checkpoint_blocking_s(struct arena *arena, const struct run_basis *basis,
+                                    double bytes)
+{
+    const struct step_request request = {
+        .folds = basis->folds,
+        .member = &basis->member,
+        .checkpoint_bytes = bytes,
+        .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
+    };
+    struct step_result writing;
+    step_simulate(arena, basis->scenario, &request, &writing);
+    sim_assert(writing.step_ns >= basis->simulated_ns);
+    return sim_time_to_s(writing.step_ns - basis->simulated_ns);
+}
+
+/* What the flush of an asynchronous checkpoint costs the steps beside it, when it crosses the
+ * same NICs: so many steps, each with its part of the bytes. */
+static double flush_s(struct arena *arena, const struct run_basis *basis, double bytes)
+{
+    const struct scenario *scenario = basis->scenario;
+    if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
+        return 0;
+    }
+    const double steps = ceil(run_persist_s(scenario, bytes) / sim_time_to_s(basis->simulated_ns));
+    const struct step_request request = {.folds = basis->folds,
+                                         .member = &basis->member,
+                                         .is_checkpoint_async = true,
+                                         .flush_bytes = bytes / steps};
+    struct step_result beside;
+    step_simulate(arena, scenario, &request, &beside);
+    const int64_t longer_ns = beside.step_ns - basis->simulated_ns;
+    return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
+}
+
+/* Seconds until a checkpoint of `bytes` is in the file system. */
+double run_persist_s(const struct scenario *scenario, double bytes)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const double nodes = (double)scenario->nodes;
+    const double rate =
+        fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s);
+    return bytes / rate;
+}
+
+int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s)
+{
+    if (plan->every_steps > 0) {
+        return plan->every_steps;
+    }
+    const int64_t every = (int64_t)(plan->every_s / step_s);
+    return every < 1 ? 1 : every;
+}
+
+static void add_checkpoints(struct arena *arena, const struct run_basis *basis,
+                            struct run_result *run)
+{
+    const struct scenario *scenario = basis->scenario;
+    const struct checkpoint *plan = &scenario->checkpoint;
+    if (!plan->is_enabled) {
+        return;
+    }
+    const double step_s = sim_time_to_s(basis->step->step_ns);
+    const int64_t every = run_checkpoint_interval(plan, step_s);
+    run->checkpoints = run->steps / every;
+    run->checkpoint_bytes = memory_checkpoint_bytes(scenario);
+    run->checkpoint_s = checkpoint_blocking_s(arena, basis, run->checkpoint_bytes);
+    if (plan->mode == CHECKPOINT_ASYNC) {
+        const double late_s =
+            run_persist_s(scenario, run->checkpoint_bytes) - (double)every * step_s;
+        run->checkpoint_s += late_s > 0 ? late_s : 0;
+        run->checkpoint_s += flush_s(arena, basis, run->checkpoint_bytes);
+    }
+}
+
+/* ---- money and energy ------------------------------------------------------------------ */
+
+double run_power_w(const struct scenario *scenario, const struct step_result *step)
+{
+    const double whole = (double)step->step_ns * (double)scenario->gpus;
+    const double working =
+        (double)(step->gpu_ns[CAUSE_COMPUTE] + step->gpu_ns[CAUSE_RECOMPUTE] +
+                 step->gpu_ns[CAUSE_OPTIMIZER] + step->gpu_ns[CAUSE_INTERFERENCE]) /
+        whole;
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpu_w = gpu->tdp_w * (gpu->busy_power_fraction * working +
+                                       gpu->idle_power_fraction * (1 - working));
+    return scenario->price.pue * ((double)scenario->gpus * gpu_w +
+                                  (double)scenario->nodes * scenario->cluster.host_power_w);
+}
+
+static void add_run(struct arena *arena, const struct run_basis *basis, struct run_result *run)
+{
+    const struct scenario *scenario = basis->scenario;
+    const struct step_result *step = basis->step;
+    const double step_s = sim_time_to_s(step->step_ns);
+    run->is_asked = true;
+    run->tokens = scenario->run_tokens;
+    run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens);
+    add_checkpoints(arena, basis, run);
+    const double wall_s = (double)run->steps * step_s +
+                          (double)run->checkpoints * run->checkpoint_s + basis->first_batch_s;
+    run->days = wall_s / SECONDS_PER_DAY;
+    run->gpu_hours = wall_s / SECONDS_PER_HOUR * (double)scenario->gpus;
+    run->goodput = (double)run->steps * (step_s - run->data_stall_s) / wall_s;
+    run->energy_kwh = run_power_w(scenario, step) / 1000.0 * wall_s / SECONDS_PER_HOUR;
+    run->cost_usd = run->gpu_hours * scenario->price.gpu_hour_usd +
+                    run->energy_kwh * scenario->price.electricity_usd_per_kwh;
+    sim_assert(run->goodput > 0);
+    sim_assert(run->goodput <= 1);
+}
+
+void run_predict(struct arena *arena, const struct scenario *scenario,
+                 const struct run_request *request, struct result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->scenario = scenario;
+    result->build = request->build;
+    run_key(scenario, request->build, result->key);
+    run_key(scenario, "", result->scenario_key);
+    struct step_result *step = &result->step;
+    step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
+    struct run_basis basis = {
+        .scenario = scenario,
+        .member = {(uint64_t)scenario->seed, step->spread.median},
+        .step = step,
+        .simulated_ns = step->step_ns,
+        .folds = request->folds,
+    };
+    const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &basis.first_batch_s);
+    if (stall_ns > 0) {
+        step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);
+    }
+    result->run.data_stall_s = data_stall_s(scenario, step);
+    if (scenario->run_tokens > 0) {
+        add_run(arena, &basis, &result->run);
+    }
+}

@@ -1,0 +1,55 @@
+/* From a step to a run: months of steps, checkpoints, data, money, energy.
+ *
+ * One step is simulated; a step that ends with a checkpoint is simulated too,
+ * and what it takes longer is the checkpoint's blocking part. The DataLoader is
+ * simulated against the step until it is steady; what the step waits for it is
+ * added to every step as data stall (beside what it waits for reads over the fabric). Then
+ *
+ *     steps      = tokens / (global batch * sequence length), rounded up
+ *     wall-clock = steps * step + checkpoints * blocking part + the first batch
+ *     goodput    = steps * (step - data stall) / wall-clock
+ *     GPU-hours  = GPUs * wall-clock
+ *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given)
+ *     energy     = wall-clock * pue * (GPUs * TDP * (busy * u + idle * (1 - u))
+ *                                      + nodes * host power)
+ *
+ * u is the share of the step in which kernels run. An asynchronous checkpoint
+ * blocks for the copy to host memory; if writing that out takes longer than the
+ * interval, the next one waits for it.
+ *
+ * ASSUMES: no failures, no restarts; goodput counts checkpoint and data stalls only.
+ * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
+ * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
+ * bubble or straggler wait, which goodput does not count.
+ */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "train/metrics.h"
+
+struct run_request {
+    bool folds;
+    const char *build; /* which sources predict: part of the run key */
+};
+
+/* Predicts step and run. All memory is the arena's; result->scenario borrows. */
+void run_predict(struct arena *arena, const struct scenario *scenario,
+                 const struct run_request *request, struct result *result);
+
+/* The key under which this scenario's result is stored: 16 hex digits and a NUL. The build "" gives
+ * the scenario's own key, the same for whatever predicts it. */
+void run_key(const struct scenario *scenario, const char *build, char key[17]);
+
+/* Steps for a number of tokens, rounded up. */
+int64_t run_steps(double tokens, int64_t tokens_per_step);
+
+/* Steps from one checkpoint to the next, at least 1. */
+int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s);
+
+/* Seconds until a checkpoint of `bytes` is in the file system. */
+double run_persist_s(const struct scenario *scenario, double bytes);
+
+/* Mean power of the whole facility's part, by the formula above. */
+double run_power_w(const struct scenario *scenario, const struct step_result *step);
+
+#endif

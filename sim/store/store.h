@@ -1,0 +1,164 @@
+/* The results file: SQLite, the only module that knows it.
+ *
+ * Tables (STRICT, units in column names, user_version = schema). A value that does not exist is
+ * NULL: step time, MFU and what follows from them where the plan does not fit, days and money where
+ * no `run:` asked for them, a link where none is used. All other columns are NOT NULL.
+ *   run          one prediction; key = hash of (resolved scenario, build, seed); a build is the
+ *                hash of the sources that predicted it, so that results of two models stand side
+ *                by side; scenario_key is the same for all builds
+ *   breakdown    (run_key, cause, gpu_ns); this and the next ones only of plans that fit
+ *   link_use     (run_key, kind of link): the busiest one and how much it was used
+ *   link_load    (run_key, link): the busiest links of each kind
+ *   traffic      (run_key, stream, number): each kind of transfer, how it was done
+ *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
+ *   assumption   (run_key, name, value, reason); of every run
+ *   study        one sweep or comparison: (key, title, kind, build)
+ *   point        (study_key, number, label, axes as JSON, run_key, status, message)
+ *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
+ *
+ * Storing is idempotent: the same key again is compared with what is there, and
+ * a difference is an error that names the columns (titles and what the engine
+ * took aside). Only a point that failed may be stored again with another
+ * outcome. Each run or point is one transaction with the journal on disk, so
+ * what was reported as done survives kill -9. A file of another schema version,
+ * another application or a corrupt one is refused with a message that names the
+ * remedy; nothing is ever dropped.
+ * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
+ *
+ * Errors while reading go to the diag that was given to store_open; a reader
+ * then gives what it gives when there is nothing.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "base/diag.h"
+#include "train/metrics.h"
+
+struct store;
+
+#define STORE_AXES_MAX 8
+
+enum point_status { POINT_OK, POINT_INFEASIBLE, POINT_FAILED };
+extern const char *const point_status_names[3];
+
+/* Opens or creates; makes missing directories of the path. NULL on error.
+ * `arena` and `diag` outlive the store. */
+MUST_USE struct store *store_open(struct arena *arena, const char *path, struct diag *diag);
+
+/* The same for commands that only read: a file that is missing is an error. */
+MUST_USE struct store *store_open_existing(struct arena *arena, const char *path,
+                                           struct diag *diag);
+void store_close(struct store *store); /* NULL is allowed */
+
+/* Stores a result (run, breakdown, assumptions). */
+MUST_USE bool store_run(struct store *store, const struct result *result, struct diag *diag);
+
+/* One point of a study. */
+struct store_point {
+    int64_t number;    /* from 0 */
+    const char *label; /* "50 Gbps" or "batch 512, micro 2" */
+    uint32_t axis_count;
+    const char *axes[STORE_AXES_MAX]; /* "cluster.nics.bandwidth" */
+    const char *value_texts[STORE_AXES_MAX];
+    double values[STORE_AXES_MAX]; /* SI; ABSENT when the value is a word */
+    enum point_status status;
+    const char *message;         /* why not; NULL or "" if ok */
+    const struct result *result; /* NULL unless ok or infeasible with a prediction */
+};
+
+/* A sweep or comparison, before its points. */
+struct store_study {
+    const char *key, *title, *kind;
+    const char *build; /* that predicts its points */
+};
+
+MUST_USE bool store_study(struct store *store, const struct store_study *study, struct diag *diag);
+MUST_USE bool store_point(struct store *store, const char *study_key,
+                          const struct store_point *point, struct diag *diag);
+
+/* A point as bytes, for a process that predicts and may not write the store. They mean something to
+ * this build only. */
+struct store_packed {
+    const void *bytes;
+    size_t size_bytes;
+};
+struct store_packed store_pack(struct arena *arena, const char *study_key,
+                               const struct store_point *point);
+
+/* store_point for what another process packed. */
+MUST_USE bool store_packed(struct store *store, const struct store_packed *packed,
+                           struct diag *diag);
+
+/* True when the point is there already (with any status but failed); then *status is set. */
+bool store_has_point(struct store *store, const char *study_key, int64_t number,
+                     enum point_status *status);
+
+/* Adds all that `from` holds and `store` does not, in one transaction; what
+ * both hold must be equal. A point that failed in one gives way to the other's. */
+MUST_USE bool store_merge(struct store *store, struct store *from, struct diag *diag);
+
+/* ---- reading back, for plots, tables and list -------------------------- */
+
+/* A number that is NULL in the store is ABSENT here (base/absent.h), a text "". */
+struct store_row {
+    int64_t number;
+    char label[160];
+    uint32_t axis_count;
+    char axes[STORE_AXES_MAX][64];
+    char value_texts[STORE_AXES_MAX][64];
+    double values[STORE_AXES_MAX];
+    enum point_status status;
+    char message[256];
+    bool has_run;
+    char run_key[17];
+    char build[17];
+    char title[160];
+    char cluster[64];
+    char gpu[64];
+    int64_t gpus;
+    double step_s;
+    double step_least_s, step_most_s; /* of runs alike; absent where they do not lie apart */
+    double mfu, hfu, tokens_per_s_per_gpu, tflops_per_gpu;
+    double memory_peak_bytes, memory_limit_bytes;
+    bool fits;
+    double days, gpu_hours, cost_usd, energy_kwh, goodput;
+    char bound_by[160];
+    double breakdown_s[CAUSE_COUNT_]; /* per GPU */
+};
+
+/* All points of a study in order; NULL and *count 0 when it is unknown. */
+struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
+                               uint32_t *count);
+
+/* All runs by key, whether of a study or by themselves; without breakdowns. */
+struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count);
+
+struct store_study_row {
+    char key[17];
+    char title[160];
+    char kind[32];
+    char build[17];
+    int64_t points;
+};
+struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count);
+
+/* Runs of one build. */
+struct store_build {
+    char build[17];
+    int64_t runs;
+    double change_min, change_max; /* store_other_builds only: see there */
+};
+
+/* All builds that have runs, in the order of their hash. */
+struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count);
+
+/* The other builds that predicted scenarios of a study's points, too, the one that stored last
+ * first, and between what the study's step times lie over theirs, less 1. */
+struct store_build *store_other_builds(struct store *store, struct arena *arena,
+                                       const char *study_key, uint32_t *count);
+
+/* A stored run's resolved scenario text, by key (a unique prefix of at least 4
+ * letters is enough); NULL when there is none or several. */
+const char *store_scenario_text(struct store *store, struct arena *arena, const char *key);
+
+#endif

@@ -1,0 +1,341 @@
+/* Reading back. Rows are small and come in order of number, so each reader is
+ * one query, and one more per point for its axes and its breakdown. */
+#include "store/store_sql.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <string.h>
+
+#define KEY_PREFIX_MIN 4
+
+/* A text column cut to fit, never inside a UTF-8 character. */
+static void copy_text(char *out, size_t out_bytes, sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (length >= out_bytes) {
+        length = out_bytes - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
+            length--;
+        }
+    }
+    if (length > 0) {
+        memcpy(out, text, length);
+    }
+    out[length] = '\0';
+}
+
+/* A query whose first parameter is a text; NULL, with the reason in the store's diag, on error. */
+static sqlite3_stmt *query_by_text(struct store *store, const char *query, const char *text)
+{
+    sqlite3_stmt *statement = sql_prepare(store, query, store->diag);
+    if (statement != NULL) {
+        sqlite3_bind_text(statement, 1, text, -1, SQLITE_TRANSIENT);
+    }
+    return statement;
+}
+
+/* True while there are rows; an error ends them and is reported. */
+static bool has_row(struct store *store, sqlite3_stmt *statement)
+{
+    const int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        sql_fail(store, store->diag, "read it to the end");
+    }
+    return code == SQLITE_ROW;
+}
+
+static enum point_status status_named(const char *name)
+{
+    for (uint32_t i = POINT_OK; i < POINT_FAILED; i++) {
+        if (name != NULL && strcmp(name, point_status_names[i]) == 0) {
+            return (enum point_status)i;
+        }
+    }
+    return POINT_FAILED;
+}
+
+bool store_has_point(struct store *store, const char *study_key, int64_t number,
+                     enum point_status *status)
+{
+    sqlite3_stmt *statement = query_by_text(
+        store, "SELECT status FROM point WHERE study_key = ?1 AND number = ?2", study_key);
+    if (statement == NULL) {
+        return false;
+    }
+    sqlite3_bind_int64(statement, 2, number);
+    bool has_point = has_row(store, statement);
+    if (has_point) {
+        *status = status_named((const char *)sqlite3_column_text(statement, 0));
+        has_point = *status != POINT_FAILED;
+    }
+    sqlite3_finalize(statement);
+    return has_point;
+}
+
+/* ---- points -------------------------------------------------------------- */
+
+/* In the order of read_point. A point without a run has NULL in all run columns. */
+#define RUN_COLUMNS                                                                               \
+    "run.key, run.title, run.cluster, run.gpu, run.gpus, run.step_s, run.mfu, run.hfu, "          \
+    "run.tokens_per_s_per_gpu, run.tflops_per_gpu, run.memory_peak_bytes, "                       \
+    "run.memory_limit_bytes, run.memory_fits, run.wall_clock_days, run.gpu_hours, run.cost_usd, " \
+    "run.energy_kwh, run.goodput, run.bound_by, run.build, "                                      \
+    "run.step_least_s, run.step_most_s "
+
+static double read_number(sqlite3_stmt *statement, int column)
+{
+    return sqlite3_column_type(statement, column) == SQLITE_NULL
+               ? ABSENT
+               : sqlite3_column_double(statement, column);
+}
+
+static const char points_query[] =
+    "SELECT point.number, point.label, point.status, point.message, " RUN_COLUMNS
+    "FROM point LEFT JOIN run ON run.key = point.run_key "
+    "WHERE point.study_key = ?1 ORDER BY point.number";
+
+static void read_run(sqlite3_stmt *statement, struct store_row *row)
+{
+    copy_text(row->run_key, sizeof row->run_key, statement, 4);
+    copy_text(row->title, sizeof row->title, statement, 5);
+    copy_text(row->cluster, sizeof row->cluster, statement, 6);
+    copy_text(row->gpu, sizeof row->gpu, statement, 7);
+    row->gpus = sqlite3_column_int64(statement, 8);
+    double *const numbers[] = {
+        &row->step_s,
+        &row->mfu,
+        &row->hfu,
+        &row->tokens_per_s_per_gpu,
+        &row->tflops_per_gpu,
+        &row->memory_peak_bytes,
+        &row->memory_limit_bytes,
+    };
+    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++) {
+        *numbers[i] = read_number(statement, 9 + i);
+    }
+    row->fits = sqlite3_column_int(statement, 16) != 0;
+    row->days = read_number(statement, 17);
+    row->gpu_hours = read_number(statement, 18);
+    row->cost_usd = read_number(statement, 19);
+    row->energy_kwh = read_number(statement, 20);
+    row->goodput = read_number(statement, 21);
+    copy_text(row->bound_by, sizeof row->bound_by, statement, 22);
+    copy_text(row->build, sizeof row->build, statement, 23);
+    row->step_least_s = read_number(statement, 24);
+    row->step_most_s = read_number(statement, 25);
+}
+
+/* Of a point that has no run. */
+static const struct store_row store_row_unknown = {
+    .step_s = ABSENT,
+    .step_least_s = ABSENT,
+    .step_most_s = ABSENT,
+    .mfu = ABSENT,
+    .hfu = ABSENT,
+    .tokens_per_s_per_gpu = ABSENT,
+    .tflops_per_gpu = ABSENT,
+    .memory_peak_bytes = ABSENT,
+    .memory_limit_bytes = ABSENT,
+    .days = ABSENT,
+    .gpu_hours = ABSENT,
+    .cost_usd = ABSENT,
+    .energy_kwh = ABSENT,
+    .goodput = ABSENT,
+};
+
+static void read_point(sqlite3_stmt *statement, struct store_row *row)
+{
+    *row = store_row_unknown;
+    row->number = sqlite3_column_int64(statement, 0);
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        row->breakdown_s[cause] = ABSENT;
+    }
+    copy_text(row->label, sizeof row->label, statement, 1);
+    row->status = status_named((const char *)sqlite3_column_text(statement, 2));
+    copy_text(row->message, sizeof row->message, statement, 3);
+    row->has_run = sqlite3_column_type(statement, 4) != SQLITE_NULL;
+    if (row->has_run) {
+        read_run(statement, row);
+    }
+}
+
+static bool read_axes(struct store *store, const char *study_key, struct store_row *rows,
+                      uint32_t count)
+{
+    sqlite3_stmt *statement = query_by_text(
+        store,
+        "SELECT axis, value_text, value FROM point_axis WHERE study_key = ?1 AND number = ?2 "
+        "ORDER BY axis_number",
+        study_key);
+    for (uint32_t i = 0; statement != NULL && i < count; i++) {
+        struct store_row *row = &rows[i];
+        sqlite3_bind_int64(statement, 2, row->number);
+        while (row->axis_count < STORE_AXES_MAX && has_row(store, statement)) {
+            const uint32_t axis = row->axis_count++;
+            copy_text(row->axes[axis], sizeof row->axes[axis], statement, 0);
+            copy_text(row->value_texts[axis], sizeof row->value_texts[axis], statement, 1);
+            row->values[axis] = read_number(statement, 2);
+        }
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    return statement != NULL;
+}
+
+static void add_cause(struct store_row *row, const char *name, double gpu_ns)
+{
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        if (strcmp(name, cause_names[cause]) == 0) {
+            row->breakdown_s[cause] = gpu_ns * 1e-9 / (double)row->gpus;
+        }
+    }
+}
+
+static bool read_breakdowns(struct store *store, struct store_row *rows, uint32_t count)
+{
+    sqlite3_stmt *statement =
+        sql_prepare(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", store->diag);
+    for (uint32_t i = 0; statement != NULL && i < count; i++) {
+        if (!rows[i].has_run || rows[i].gpus <= 0) {
+            continue;
+        }
+        sqlite3_bind_text(statement, 1, rows[i].run_key, -1, SQLITE_TRANSIENT);
+        while (has_row(store, statement)) {
+            const char *name = (const char *)sqlite3_column_text(statement, 0);
+            add_cause(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
+        }
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    return statement != NULL;
+}
+
+struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
+                               uint32_t *count)
+{
+    *count = 0;
+    const uint32_t errors = diag_error_count(store->diag);
+    sqlite3_stmt *statement = query_by_text(store, points_query, study_key);
+    struct store_row *rows = NULL;
+    size_t capacity = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        read_point(statement, &rows[*count]);
+        (*count)++;
+    }
+    sqlite3_finalize(statement);
+    const bool is_whole = rows != NULL && read_axes(store, study_key, rows, *count) &&
+                          read_breakdowns(store, rows, *count) &&
+                          diag_error_count(store->diag) == errors;
+    if (!is_whole) {
+        *count = 0;
+        return NULL;
+    }
+    return rows;
+}
+
+/* A run by itself reads like a point that is good, numbered from 0. */
+static const char runs_query[] =
+    "SELECT 0, run.title, 'ok', '', " RUN_COLUMNS "FROM run WHERE run.key > ?1 ORDER BY run.key";
+
+struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count)
+{
+    *count = 0;
+    sqlite3_stmt *statement = query_by_text(store, runs_query, "");
+    struct store_row *rows = NULL;
+    size_t capacity = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        read_point(statement, &rows[*count]);
+        rows[*count].number = *count;
+        (*count)++;
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
+/* ---- studies and scenarios ------------------------------------------------- */
+
+struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count)
+{
+    *count = 0;
+    sqlite3_stmt *statement =
+        sql_prepare(store,
+                    "SELECT key, title, kind, build, "
+                    "(SELECT count(*) FROM point WHERE point.study_key = study.key) "
+                    "FROM study ORDER BY study.rowid",
+                    store->diag);
+    struct store_study_row *rows = NULL;
+    size_t capacity = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        struct store_study_row *row = &rows[(*count)++];
+        copy_text(row->key, sizeof row->key, statement, 0);
+        copy_text(row->title, sizeof row->title, statement, 1);
+        copy_text(row->kind, sizeof row->kind, statement, 2);
+        copy_text(row->build, sizeof row->build, statement, 3);
+        row->points = sqlite3_column_int64(statement, 4);
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
+/* Rows of (build, runs, least change, largest change). */
+static struct store_build *read_builds(struct store *store, struct arena *arena,
+                                       sqlite3_stmt *statement, uint32_t *count)
+{
+    *count = 0;
+    struct store_build *rows = NULL;
+    size_t capacity = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        struct store_build *row = &rows[(*count)++];
+        copy_text(row->build, sizeof row->build, statement, 0);
+        row->runs = sqlite3_column_int64(statement, 1);
+        row->change_min = sqlite3_column_double(statement, 2);
+        row->change_max = sqlite3_column_double(statement, 3);
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
+struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count)
+{
+    static const char query[] = "SELECT build, count(*), 0, 0 FROM run GROUP BY build ORDER BY 1";
+    return read_builds(store, arena, sql_prepare(store, query, store->diag), count);
+}
+
+struct store_build *store_other_builds(struct store *store, struct arena *arena,
+                                       const char *study_key, uint32_t *count)
+{
+    static const char query[] =
+        "SELECT other.build, count(*), min(run.step_s / other.step_s - 1), "
+        "max(run.step_s / other.step_s - 1) "
+        "FROM point JOIN run ON run.key = point.run_key "
+        "JOIN run AS other ON other.scenario_key = run.scenario_key AND other.build <> run.build "
+        "WHERE point.study_key = ?1 GROUP BY other.build "
+        "ORDER BY max(other.rowid) DESC";
+    return read_builds(store, arena, query_by_text(store, query, study_key), count);
+}
+
+const char *store_scenario_text(struct store *store, struct arena *arena, const char *key)
+{
+    if (strlen(key) < KEY_PREFIX_MIN) {
+        return NULL;
+    }
+    sqlite3_stmt *statement = query_by_text(
+        store, "SELECT scenario_text FROM run WHERE substr(key, 1, length(?1)) = ?1 LIMIT 2", key);
+    if (statement == NULL) {
+        return NULL;
+    }
+    const char *text = NULL;
+    if (has_row(store, statement)) {
+        const char *stored = (const char *)sqlite3_column_text(statement, 0);
+        text = arena_strdup(arena, stored != NULL ? stored : "");
+        text = has_row(store, statement) ? NULL : text;
+    }
+    sqlite3_finalize(statement);
+    return text;
+}

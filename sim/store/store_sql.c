@@ -1,0 +1,298 @@
+#include "store/store_sql.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- errors and plain statements --------------------------------------- */
+
+static const char *remedy_of(int code)
+{
+    switch (code) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+        return "free some space, then run the same command again: what was stored is kept";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program is writing to it; try again, or use --db with another file";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return "use --db with another file, or put back a copy";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        return "use --db with a file in a directory that you may write to";
+    default:
+        return NULL;
+    }
+}
+
+bool sql_fail(struct store *store, struct diag *diag, const char *doing)
+{
+    const int code = sqlite3_errcode(store->database) & 0xff;
+    const int reason = sqlite3_system_errno(store->database);
+    const bool has_reason = reason != 0 && (code == SQLITE_IOERR || code == SQLITE_CANTOPEN);
+    diag_add(diag, DIAG_FAILURE, NULL, "%s: cannot %s: %s%s%s", store->path, doing,
+             sqlite3_errmsg(store->database), has_reason ? ": " : "",
+             has_reason ? strerror(reason) : "");
+    const char *remedy = remedy_of(code);
+    if (remedy != NULL) {
+        diag_help(diag, "%s", remedy);
+    }
+    return false;
+}
+
+sqlite3_stmt *sql_prepare(struct store *store, const char *text, struct diag *diag)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK) {
+        sql_fail(store, diag, "read its tables");
+    }
+    return statement;
+}
+
+bool sql_run(struct store *store, const char *text, struct diag *diag)
+{
+    sqlite3_stmt *statement = sql_prepare(store, text, diag);
+    if (statement == NULL) {
+        return false;
+    }
+    int code = SQLITE_ROW;
+    while (code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+    }
+    const bool is_good = code == SQLITE_DONE || sql_fail(store, diag, "write");
+    sqlite3_finalize(statement);
+    return is_good;
+}
+
+bool sql_begin(struct store *store, struct diag *diag)
+{
+    return sql_run(store, "BEGIN IMMEDIATE", diag);
+}
+
+bool sql_finish(struct store *store, bool is_good, struct diag *diag)
+{
+    if (is_good && sql_run(store, "COMMIT", diag)) {
+        return true;
+    }
+    /* A full disk may have rolled back by itself. A rollback that fails has nothing to add. */
+    if (sqlite3_get_autocommit(store->database) == 0) {
+        sqlite3_stmt *rollback = sql_prepare(store, "ROLLBACK", diag);
+        sqlite3_step(rollback);
+        sqlite3_finalize(rollback);
+    }
+    return false;
+}
+
+/* ---- statements made from a relation ------------------------------------ */
+
+static const char *const kind_words[] = {
+    [COLUMN_TEXT] = "TEXT", [COLUMN_INTEGER] = "INTEGER", [COLUMN_REAL] = "REAL"};
+
+/* "a, b, c", or "a = ?1 AND b = ?2": the names of the first `count` columns. */
+static const char *name_list(struct arena *arena, const struct relation *relation, uint32_t count,
+                             bool is_condition)
+{
+    const char *list = "";
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = relation->columns[i].name;
+        list = is_condition
+                   ? arena_printf(arena, "%s%s%s = ?%u", list, i > 0 ? " AND " : "", name, i + 1)
+                   : arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "", name);
+    }
+    return list;
+}
+
+bool relation_create(struct store *store, const struct relation *relation, struct diag *diag)
+{
+    struct arena *arena = store->arena;
+    const char *list = "";
+    for (uint32_t i = 0; i < relation->column_count; i++) {
+        const struct column *column = &relation->columns[i];
+        list = arena_printf(arena, "%s%s %s%s, ", list, column->name, kind_words[column->kind],
+                            column->is_nullable ? "" : " NOT NULL");
+    }
+    return sql_run(store,
+                   arena_printf(arena, "CREATE TABLE %s (%sPRIMARY KEY (%s)) STRICT",
+                                relation->name, list,
+                                name_list(arena, relation, relation->key_count, false)),
+                   diag);
+}
+
+static sqlite3_stmt *insert_statement(struct store *store, enum relation_id id, struct diag *diag)
+{
+    const struct relation *relation = &store_relations[id];
+    if (store->inserts[id] == NULL) {
+        const char *marks = "?";
+        for (uint32_t i = 1; i < relation->column_count; i++) {
+            marks = arena_printf(store->arena, "%s, ?", marks);
+        }
+        const char *names = name_list(store->arena, relation, relation->column_count, false);
+        store->inserts[id] =
+            sql_prepare(store,
+                        arena_printf(store->arena, "INSERT INTO %s (%s) VALUES (%s)",
+                                     relation->name, names, marks),
+                        diag);
+    }
+    return store->inserts[id];
+}
+
+static sqlite3_stmt *select_statement(struct store *store, enum relation_id id, struct diag *diag)
+{
+    const struct relation *relation = &store_relations[id];
+    if (store->selects[id] == NULL) {
+        const char *names = name_list(store->arena, relation, relation->column_count, false);
+        const char *keys = name_list(store->arena, relation, relation->key_count, true);
+        store->selects[id] = sql_prepare(
+            store,
+            arena_printf(store->arena, "SELECT %s FROM %s WHERE %s", names, relation->name, keys),
+            diag);
+    }
+    return store->selects[id];
+}
+
+sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, struct diag *diag)
+{
+    const struct relation *relation = &store_relations[id];
+    return sql_prepare(
+        store,
+        arena_printf(store->arena, "SELECT %s FROM %s ORDER BY %s",
+                     name_list(store->arena, relation, relation->column_count, false),
+                     relation->name, name_list(store->arena, relation, relation->key_count, false)),
+        diag);
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static void bind_values(const struct relation *relation, sqlite3_stmt *statement, uint32_t count,
+                        const struct value *values)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const int place = (int)i + 1;
+        int code = SQLITE_OK;
+        if (values[i].is_null) {
+            sim_assert(relation->columns[i].is_nullable);
+            sqlite3_bind_null(statement, place);
+            continue;
+        }
+        switch (relation->columns[i].kind) {
+        case COLUMN_TEXT:
+            sim_assert(values[i].text != NULL);
+            code = sqlite3_bind_text(statement, place, values[i].text, -1, SQLITE_TRANSIENT);
+            break;
+        case COLUMN_INTEGER:
+            code = sqlite3_bind_int64(statement, place, values[i].integer);
+            break;
+        case COLUMN_REAL:
+            sim_assert(isfinite(values[i].real)); /* SQLite would store NULL */
+            code = sqlite3_bind_double(statement, place, values[i].real);
+            break;
+        }
+        sim_assert(code == SQLITE_OK || code == SQLITE_NOMEM || code == SQLITE_TOOBIG);
+    }
+}
+
+void relation_read(const struct relation *relation, sqlite3_stmt *statement, struct value *values)
+{
+    for (uint32_t i = 0; i < relation->column_count; i++) {
+        const int place = (int)i;
+        values[i] = (struct value){.text = "",
+                                   .is_null = sqlite3_column_type(statement, place) == SQLITE_NULL};
+        if (relation->columns[i].kind == COLUMN_TEXT) {
+            const char *text = (const char *)sqlite3_column_text(statement, place);
+            values[i].text = text != NULL ? text : "";
+        } else if (relation->columns[i].kind == COLUMN_INTEGER) {
+            values[i].integer = sqlite3_column_int64(statement, place);
+        } else {
+            values[i].real = sqlite3_column_double(statement, place);
+        }
+    }
+}
+
+static bool is_same(enum column_kind kind, const struct value *a, const struct value *b)
+{
+    if (a->is_null || b->is_null) {
+        return a->is_null == b->is_null;
+    }
+    switch (kind) {
+    case COLUMN_TEXT:
+        return strcmp(a->text, b->text) == 0;
+    case COLUMN_INTEGER:
+        return a->integer == b->integer;
+    default:
+        return !(a->real < b->real) && !(a->real > b->real); /* SQLite stores -0.0 as 0.0 */
+    }
+}
+
+/* "0123456789abcdef, compute": the key of a row, for messages. */
+static const char *key_text(struct arena *arena, const struct relation *relation,
+                            const struct value *values)
+{
+    const char *key = "";
+    for (uint32_t i = 0; i < relation->key_count; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        key = relation->columns[i].kind == COLUMN_TEXT
+                  ? arena_printf(arena, "%s%s%s", key, comma, values[i].text)
+                  : arena_printf(arena, "%s%s%lld", key, comma, (long long)values[i].integer);
+    }
+    return key;
+}
+
+static enum put compare(struct store *store, const struct relation *relation,
+                        const struct value *stored, const struct value *values, struct diag *diag)
+{
+    const char *names = NULL;
+    for (uint32_t i = relation->key_count; i < relation->column_count; i++) {
+        const struct column *column = &relation->columns[i];
+        if (column->is_compared && !is_same(column->kind, &stored[i], &values[i])) {
+            names = names == NULL ? column->name
+                                  : arena_printf(store->arena, "%s, %s", names, column->name);
+        }
+    }
+    if (names == NULL) {
+        return PUT_SAME;
+    }
+    diag_add(diag, DIAG_FAILURE, NULL, "%s: %s %s is stored already, with other values of %s",
+             store->path, relation->name, key_text(store->arena, relation, values), names);
+    diag_help(diag, "nothing was changed; use --db with another file to keep both");
+    return PUT_DIFFERENT;
+}
+
+static enum put insert(struct store *store, enum relation_id id, const struct value *values,
+                       struct diag *diag)
+{
+    sqlite3_stmt *statement = insert_statement(store, id, diag);
+    if (statement == NULL) {
+        return PUT_FAILED;
+    }
+    const struct relation *relation = &store_relations[id];
+    bind_values(relation, statement, relation->column_count, values);
+    const bool is_good =
+        sqlite3_step(statement) == SQLITE_DONE || sql_fail(store, diag, "store a result");
+    sqlite3_reset(statement);
+    return is_good ? PUT_NEW : PUT_FAILED;
+}
+
+enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
+                      struct diag *diag)
+{
+    const struct relation *relation = &store_relations[id];
+    sqlite3_stmt *statement = select_statement(store, id, diag);
+    if (statement == NULL) {
+        return PUT_FAILED;
+    }
+    bind_values(relation, statement, relation->key_count, values);
+    const int code = sqlite3_step(statement);
+    enum put put = PUT_FAILED;
+    if (code == SQLITE_ROW) {
+        struct value stored[STORE_COLUMNS_MAX];
+        relation_read(relation, statement, stored);
+        put = compare(store, relation, stored, values, diag);
+    } else if (code != SQLITE_DONE) {
+        sql_fail(store, diag, "read what is stored");
+    }
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE ? insert(store, id, values, diag) : put;
+}

@@ -1,0 +1,98 @@
+/* Inside the store: tables described as data, rows put and compared by it.
+ *
+ * Only store*.c include this. A relation's first `key_count` columns are its
+ * primary key. From the description come CREATE TABLE, INSERT, SELECT and the
+ * comparison that makes storing idempotent, so a new column is one line.
+ */
+#ifndef STORE_STORE_SQL_H
+#define STORE_STORE_SQL_H
+
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+#define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
+#define STORE_SCHEMA 5
+
+enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
+
+struct column {
+    const char *name;
+    enum column_kind kind;
+    bool is_compared; /* false: may differ under the same key (host time) */
+    bool is_nullable; /* NULL: the value does not exist */
+};
+
+/* One value; the column's kind says which member holds, unless it is NULL. */
+struct value {
+    bool is_null;
+    const char *text;
+    int64_t integer;
+    double real;
+};
+
+enum relation_id {
+    RELATION_RUN,
+    RELATION_BREAKDOWN,
+    RELATION_ASSUMPTION,
+    RELATION_LINK_USE,
+    RELATION_LINK_LOAD,
+    RELATION_TRAFFIC,
+    RELATION_JOB,
+    RELATION_STUDY,
+    RELATION_POINT,
+    RELATION_POINT_AXIS,
+    RELATION_COUNT_
+};
+
+#define STORE_COLUMNS_MAX 80
+
+struct relation {
+    const char *name;
+    const struct column *columns;
+    uint32_t column_count;
+    uint32_t key_count;
+};
+
+extern const struct relation store_relations[RELATION_COUNT_];
+
+struct store {
+    sqlite3 *database; /* owned */
+    const char *path;
+    struct arena *arena;                    /* borrowed: it outlives the store */
+    struct diag *diag;                      /* borrowed: of store_open, for errors while reading */
+    sqlite3_stmt *inserts[RELATION_COUNT_]; /* owned, as are the selects; NULL until used */
+    sqlite3_stmt *selects[RELATION_COUNT_];
+};
+
+/* Adds "PATH: cannot DOING: SQLite's words" with a remedy. Always false. */
+bool sql_fail(struct store *store, struct diag *diag, const char *doing);
+
+/* NULL, with the reason in diag, when SQLite refuses the text. */
+sqlite3_stmt *sql_prepare(struct store *store, const char *text, struct diag *diag);
+
+/* Runs a statement without parameters and ignores its rows. */
+MUST_USE bool sql_run(struct store *store, const char *text, struct diag *diag);
+
+/* Transactions that write. sql_finish commits when `is_good`, else (or when the
+ * commit fails) rolls back; its result says whether everything is stored. */
+MUST_USE bool sql_begin(struct store *store, struct diag *diag);
+MUST_USE bool sql_finish(struct store *store, bool is_good, struct diag *diag);
+
+MUST_USE bool relation_create(struct store *store, const struct relation *relation,
+                              struct diag *diag);
+
+/* The values of the row that `statement` stands on; texts are valid until its next step. */
+void relation_read(const struct relation *relation, sqlite3_stmt *statement, struct value *values);
+
+/* All columns of all rows, in key order. */
+sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, struct diag *diag);
+
+enum put { PUT_NEW, PUT_SAME, PUT_DIFFERENT, PUT_FAILED };
+
+/* Inserts a row, or compares it with the one under its key. A difference and a
+ * failure are reported in diag. */
+MUST_USE enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
+                               struct diag *diag);
+
+#endif

@@ -1,0 +1,141 @@
+#include "train/program/program_action.h"
+
+#include "train/program/program_ends.h"
+#include "train/program/program_layer.h"
+#include "train/program/program_messages.h"
+#include "train/program/program_offload.h"
+#include "train/program/program_shards.h"
+
+/* A microbatch on a chunk. */
+struct part {
+    uint32_t chunk;
+    uint32_t microbatch;
+};
+
+static struct offload_place offload_place_of(const struct builder *builder, struct part part,
+                                             uint32_t layer)
+{
+    return (struct offload_place){
+        .layer = builder->chunks[part.chunk].before + layer,
+        .kind = builder_kind(builder, part.chunk, layer),
+        .microbatch = part.microbatch,
+        .is_full = ends_recomputes_all(builder, layer),
+    };
+}
+
+static void forward(struct builder *builder, struct part part)
+{
+    struct chunk_state *state = &builder->chunks[part.chunk];
+    struct layer_walk walk = layer_walk_begin(builder, part.chunk, false);
+    const bool waits_for_bucket = state->forwards == 0 && shards_gather_ahead(builder);
+    state->forwards++;
+    if (builder_is_first(builder, part.chunk)) {
+        ends_embedding(builder);
+    }
+    for (uint32_t i = 0; i < walk.count; i++) {
+        layer_walk_gather(builder, &walk, i);
+        if (waits_for_bucket) {
+            shards_need_layer(builder, state->before + i);
+        }
+        layer_forward(builder, CAUSE_COMPUTE, builder_kind(builder, part.chunk, i));
+        const struct offload_place place = offload_place_of(builder, part, i);
+        offload_activations(builder, &place);
+    }
+    if (builder_is_last(builder, part.chunk)) {
+        ends_head(builder);
+    }
+}
+
+/* Activations come back a layer ahead. */
+static void fetch(struct builder *builder, struct part part, const struct layer_walk *walk,
+                  uint32_t position)
+{
+    const uint32_t due = position + 2 < walk->count ? position + 2 : walk->count;
+    for (uint32_t i = position == 0 ? 0 : position + 1; i < due; i++) {
+        const struct offload_place place =
+            offload_place_of(builder, part, layer_walk_index(walk, i));
+        offload_fetch(builder, &place);
+    }
+    const struct offload_place place =
+        offload_place_of(builder, part, layer_walk_index(walk, position));
+    offload_need(builder, &place);
+}
+
+static void backward(struct builder *builder, struct part part, bool leaves_weights)
+{
+    struct chunk_state *state = &builder->chunks[part.chunk];
+    struct layer_walk walk = layer_walk_begin(builder, part.chunk, true);
+    state->input_grads++;
+    state->weight_grads += !leaves_weights;
+    if (builder_is_last(builder, part.chunk)) {
+        ends_head_backward(builder, leaves_weights);
+    }
+    for (uint32_t i = 0; i < walk.count; i++) {
+        const uint32_t layer = layer_walk_index(&walk, i);
+        const uint32_t kind = builder_kind(builder, part.chunk, layer);
+        const struct layer_backward_options options = {ends_recomputes_all(builder, layer),
+                                                       leaves_weights};
+        layer_walk_gather(builder, &walk, i);
+        fetch(builder, part, &walk, i);
+        layer_backward(builder, kind, &options);
+        if (!leaves_weights) {
+            shards_layer_ready(builder, part.chunk, kind);
+        }
+    }
+    if (builder_is_first(builder, part.chunk) && !leaves_weights) {
+        ends_embedding_weights(builder);
+    }
+}
+
+static void weights(struct builder *builder, struct part part)
+{
+    builder->chunks[part.chunk].weight_grads++;
+    if (builder_is_last(builder, part.chunk)) {
+        ends_head_weights(builder);
+    }
+    for (uint32_t i = builder_layers(builder, part.chunk); i > 0; i--) {
+        const uint32_t kind = builder_kind(builder, part.chunk, i - 1);
+        layer_weights(builder, kind);
+        shards_layer_ready(builder, part.chunk, kind);
+    }
+    if (builder_is_first(builder, part.chunk)) {
+        ends_embedding_weights(builder);
+    }
+}
+
+static void pair(struct builder *builder, struct part ahead, struct part back)
+{
+    messages_receive(builder, ahead.chunk, ahead.microbatch, true);
+    messages_receive(builder, back.chunk, back.microbatch, false);
+    lanes_begin(builder, 0);
+    forward(builder, ahead);
+    lanes_begin(builder, 1);
+    backward(builder, back, false);
+    lanes_end(builder);
+    messages_send(builder, ahead.chunk, true);
+    messages_send(builder, back.chunk, false);
+}
+
+void action_emit(struct builder *builder, const struct schedule_action *action)
+{
+    const struct part part = {action->chunk, action->microbatch};
+    switch ((enum schedule_operation)action->operation) {
+    case SCHEDULE_FORWARD:
+        messages_receive(builder, part.chunk, part.microbatch, true);
+        forward(builder, part);
+        messages_send(builder, part.chunk, true);
+        break;
+    case SCHEDULE_BACKWARD:
+    case SCHEDULE_BACKWARD_INPUT:
+        messages_receive(builder, part.chunk, part.microbatch, false);
+        backward(builder, part, action->operation == SCHEDULE_BACKWARD_INPUT);
+        messages_send(builder, part.chunk, false);
+        break;
+    case SCHEDULE_WEIGHTS:
+        weights(builder, part);
+        break;
+    case SCHEDULE_PAIR:
+        pair(builder, part, (struct part){action->backward_chunk, action->backward_microbatch});
+        break;
+    }
+}

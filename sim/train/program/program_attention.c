@@ -1,0 +1,232 @@
+#include "train/program/program_attention.h"
+
+static const struct backward_block attention_block = {
+    SEGMENT_ATTENTION_INNER_BACKWARD, SEGMENT_ATTENTION_INNER_WGRAD, SEGMENT_ATTENTION_DGRAD,
+    SEGMENT_ATTENTION_WGRAD};
+
+static bool is_context_parallel(const struct builder *builder)
+{
+    return builder->scenario->parallel.cp > 1;
+}
+
+/* ---- volumes ------------------------------------------------------------------------- */
+
+/* Keys and values of a token that a tensor-parallel rank has. */
+static double kv_bytes_per_token(const struct builder *builder, const struct layer_kind *layer)
+{
+    const int64_t tp = builder->scenario->parallel.tp;
+    const int64_t heads = layer->kv_heads < tp ? 1 : layer->kv_heads / tp;
+    return (double)(heads * (layer->head_dim + layer->value_dim)) * builder_element_bytes(builder);
+}
+
+/* Of latent attention, what they are made of; every tensor-parallel rank has all of it. */
+static double gathered_bytes_per_token(const struct builder *builder,
+                                       const struct layer_kind *layer)
+{
+    if (layer->latent.kv_rank > 0) {
+        return (double)(layer->latent.kv_rank + layer->latent.rope_dim) *
+               builder_element_bytes(builder);
+    }
+    return kv_bytes_per_token(builder, layer);
+}
+
+static const struct layer_kind *layer_of(const struct builder *builder, uint32_t kind)
+{
+    return &builder->scenario->model.kinds[kind];
+}
+
+/* ---- all-gather -------------------------------------------------------------------------- */
+
+/* Keys and values, or their gradients, of whole sequences. */
+static void whole_sequences(struct builder *builder, uint32_t kind,
+                            enum collective_operation operation)
+{
+    const double tokens = builder_tokens(builder, kind) * (double)builder->scenario->parallel.cp;
+    builder_collective(builder, STREAM_CONTEXT, &builder->context->context, operation,
+                       tokens * gathered_bytes_per_token(builder, layer_of(builder, kind)));
+    builder_need(builder, STREAM_CONTEXT);
+}
+
+static void gathered_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    whole_sequences(builder, kind, COLLECTIVE_ALL_GATHER);
+    builder_segment(builder, cause, kind, SEGMENT_ATTENTION_CORE);
+}
+
+static void gathered_backward(struct builder *builder, uint32_t kind)
+{
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD);
+    whole_sequences(builder, kind, COLLECTIVE_REDUCE_SCATTER);
+}
+
+/* ---- ring -------------------------------------------------------------------------------- */
+
+/* A rank's keys and values, or their gradients, one place on. */
+static void shift(struct builder *builder, uint32_t kind)
+{
+    builder_collective(builder, STREAM_CONTEXT, &builder->context->context, COLLECTIVE_SHIFT,
+                       builder_tokens(builder, kind) *
+                           kv_bytes_per_token(builder, layer_of(builder, kind)));
+}
+
+static void ring_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    const uint32_t parts = builder->context->context.ranks;
+    for (uint32_t part = 0; part < parts; part++) {
+        builder_need(builder, STREAM_CONTEXT);
+        if (part + 1 < parts) {
+            shift(builder, kind);
+        }
+        builder_segment_part(builder, cause, kind, SEGMENT_ATTENTION_CORE,
+                             (struct segment_part){part, parts});
+    }
+}
+
+/* Gradients follow the part that added to them; the next part needs its keys and values, not
+ * yet the gradients, which it adds to when it ends. */
+static void ring_backward(struct builder *builder, uint32_t kind)
+{
+    const uint32_t parts = builder->context->context.ranks;
+    uint32_t arrived = builder_emitted(builder, STREAM_CONTEXT);
+    for (uint32_t part = 0; part < parts; part++) {
+        builder_need_at(builder, STREAM_CONTEXT, arrived);
+        if (part + 1 < parts) {
+            shift(builder, kind);
+            arrived = builder_emitted(builder, STREAM_CONTEXT);
+        }
+        builder_segment_part(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD,
+                             (struct segment_part){part, parts});
+        shift(builder, kind);
+    }
+    builder_need(builder, STREAM_CONTEXT);
+}
+
+/* ---- ulysses ----------------------------------------------------------------------------- */
+
+/* Queries, keys and values, or their gradients. */
+static double heads_bytes(const struct builder *builder, uint32_t kind)
+{
+    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct layer_kind *layer = layer_of(builder, kind);
+    const double queries = (double)layer->heads / (double)parallel->tp;
+    const double own = (double)layer->kv_heads / (double)parallel->tp;
+    const double pairs = own < (double)parallel->cp ? (double)parallel->cp : own;
+    return builder_tokens(builder, kind) * builder_element_bytes(builder) *
+           (queries * (double)layer->head_dim +
+            pairs * (double)(layer->head_dim + layer->value_dim));
+}
+
+/* What the core makes, or its gradient. */
+static double output_bytes(const struct builder *builder, uint32_t kind)
+{
+    const struct layer_kind *layer = layer_of(builder, kind);
+    return builder_tokens(builder, kind) * builder_element_bytes(builder) *
+           (double)(layer->heads * layer->value_dim) / (double)builder->scenario->parallel.tp;
+}
+
+static void redistribute(struct builder *builder, double bytes)
+{
+    builder_collective(builder, STREAM_CONTEXT, &builder->context->context, COLLECTIVE_ALL_TO_ALL,
+                       bytes);
+    builder_need(builder, STREAM_CONTEXT);
+}
+
+static void ulysses_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    redistribute(builder, heads_bytes(builder, kind));
+    builder_segment(builder, cause, kind, SEGMENT_ATTENTION_CORE);
+    redistribute(builder, output_bytes(builder, kind));
+}
+
+static void ulysses_backward(struct builder *builder, uint32_t kind)
+{
+    redistribute(builder, output_bytes(builder, kind));
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD);
+    redistribute(builder, heads_bytes(builder, kind));
+}
+
+/* ---- any --------------------------------------------------------------------------------- */
+
+struct context_row {
+    void (*before_backward)(struct builder *builder, uint32_t kind,
+                            enum collective_operation operation); /* NULL: nothing */
+    void (*forward)(struct builder *builder, enum cause cause, uint32_t kind);
+    void (*backward)(struct builder *builder, uint32_t kind);
+};
+
+static const struct context_row context_rows[CONTEXT_COUNT_] = {
+    [CONTEXT_ALL_GATHER] = {whole_sequences, gathered_forward, gathered_backward},
+    [CONTEXT_RING] = {NULL, ring_forward, ring_backward},
+    [CONTEXT_ULYSSES] = {NULL, ulysses_forward, ulysses_backward},
+};
+
+static const struct context_row *context_row(const struct builder *builder)
+{
+    return &context_rows[builder->scenario->parallel.context];
+}
+
+void attention_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    builder_segment(builder, cause, kind, SEGMENT_ATTENTION_PRE);
+    if (!is_context_parallel(builder)) {
+        layer_forward_block(builder, cause, kind, SEGMENT_ATTENTION);
+    } else {
+        const struct layer_pieces before = {cause, kind, SEGMENT_ATTENTION_QKV, true, false};
+        const struct layer_pieces after = {cause, kind, SEGMENT_ATTENTION_PROJECTION, false, true};
+        layer_work_between(builder, &before);
+        context_row(builder)->forward(builder, cause, kind);
+        layer_work_between(builder, &after);
+    }
+    builder_segment(builder, cause, kind, SEGMENT_ATTENTION_POST);
+}
+
+static void backward_split(struct builder *builder, uint32_t kind, bool leaves_weights)
+{
+    const struct layer_pieces pieces = {CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PROJECTION_BACKWARD,
+                                        true, false};
+    layer_work_between(builder, &pieces);
+    if (!leaves_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_INNER_WGRAD);
+    }
+    context_row(builder)->backward(builder, kind);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_QKV_BACKWARD);
+    layer_backward_first_matrix(builder, kind, &attention_block, leaves_weights);
+}
+
+/* Products that are computed again read inputs that sequence parallelism gathers again, those of
+ * attention and of a dense layer's MLP. */
+static void gather_again(struct builder *builder, uint32_t kind)
+{
+    if (builder->scenario->software.memory.keeps_every_second_product) {
+        layer_gather_sequence(builder, kind);
+        if (!layer_of(builder, kind)->has_experts) {
+            layer_gather_sequence(builder, kind);
+        }
+        builder_need(builder, STREAM_TENSOR);
+    }
+}
+
+void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
+{
+    if (is_context_parallel(builder) && context_row(builder)->before_backward != NULL) {
+        context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
+    }
+    if (builder->scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
+        gather_again(builder, kind);
+        builder_segment(builder, CAUSE_RECOMPUTE, kind,
+                        layer_of(builder, kind)->has_experts ? SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS
+                                                             : SEGMENT_SELECTIVE_RECOMPUTE);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_POST_BACKWARD);
+    if (is_context_parallel(builder)) {
+        backward_split(builder, kind, leaves_weights);
+    } else {
+        layer_backward_block(builder, kind, &attention_block, leaves_weights);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PRE_BACKWARD);
+}
+
+void attention_weights(struct builder *builder, uint32_t kind)
+{
+    layer_weights_block(builder, kind, &attention_block);
+}

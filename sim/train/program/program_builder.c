@@ -1,0 +1,281 @@
+/* Work of one cause accumulates in the compute task being filled until something has to wait
+ * for it, or it has to wait for something, or the cause changes.
+ */
+#include "train/program/program_builder.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "input/layout.h"
+
+uint32_t builder_emitted(const struct builder *builder, enum stream stream)
+{
+    if (lanes_record(builder)) {
+        return lanes_emitted(builder, stream);
+    }
+    return (uint32_t)builder->lists[stream].count;
+}
+
+static void append(struct builder *builder, enum stream stream, const struct task *task)
+{
+    struct task_list *list = &builder->lists[stream];
+    list->tasks = arena_grow(builder->context->arena, list->tasks, &list->capacity, list->count + 1,
+                             sizeof *list->tasks);
+    list->tasks[list->count++] = *task;
+}
+
+/* The compute task that comes next belongs to the action being emitted. */
+static void note_action(struct builder *builder)
+{
+    if (builder->context->actions != NULL) {
+        const size_t index = builder->lists[STREAM_COMPUTE].count;
+        builder->action_of =
+            arena_grow(builder->context->arena, builder->action_of, &builder->action_capacity,
+                       index + 1, sizeof *builder->action_of);
+        builder->action_of[index] = builder->action;
+    }
+}
+
+void builder_flush(struct builder *builder)
+{
+    sim_assert(!lanes_record(builder));
+    if (!builder->has_work && builder->next.wait_count == 0) {
+        return;
+    }
+    builder->next.kind = TASK_COMPUTE;
+    note_action(builder);
+    append(builder, STREAM_COMPUTE, &builder->next);
+    builder->next = (struct task){.cause = CAUSE_COMPUTE};
+    builder->has_work = false;
+}
+
+void builder_work(struct builder *builder, enum cause cause, struct work work)
+{
+    if (lanes_record(builder)) {
+        lanes_work(builder, cause, work);
+        return;
+    }
+    const int64_t wait_ns = launch_queue_wait(&builder->launches, &work.burst);
+    builder->host_wait_ns += wait_ns;
+    work.launch_ns += wait_ns;
+    if (work.drains) {
+        launch_queue_drain(&builder->launches);
+    }
+    if (work.busy_ns + work.launch_ns == 0) {
+        return;
+    }
+    if (builder->has_work && builder->next.cause != cause) {
+        builder_flush(builder);
+    }
+    if ((int64_t)builder->next.launch_ns + work.launch_ns > UINT32_MAX) {
+        builder_flush(builder); /* over four seconds of gaps: a task of its own */
+    }
+    struct task *next = &builder->next;
+    const int64_t launch_ns = (int64_t)next->launch_ns + work.launch_ns;
+    sim_assert(launch_ns <= UINT32_MAX);
+    next->cause = (uint8_t)cause;
+    next->launch_ns = (uint32_t)launch_ns;
+    next->work_ns += work.busy_ns + work.launch_ns;
+    builder->has_work = true;
+}
+
+void builder_segment(struct builder *builder, enum cause cause, uint32_t kind,
+                     enum segment_kind segment)
+{
+    builder_work(builder, cause, timing_work(builder->context->timing, kind, segment));
+}
+
+void builder_segment_part(struct builder *builder, enum cause cause, uint32_t kind,
+                          enum segment_kind segment, struct segment_part part)
+{
+    sim_assert(part.number < part.count);
+    const struct work whole = timing_work(builder->context->timing, kind, segment);
+    const int64_t i = part.number;
+    const int64_t n = part.count;
+    builder_work(builder, cause,
+                 (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
+                               .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
+                               .burst = launch_burst_part(&whole.burst, i, n),
+                               .drains = whole.drains && i + 1 == n});
+}
+
+void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)
+{
+    if (lanes_record(builder)) {
+        lanes_need(builder, stream, ended);
+        return;
+    }
+    if (ended <= builder->needed[stream]) {
+        return;
+    }
+    builder->needed[stream] = ended;
+    if (builder->has_work || builder->next.wait_count == ENGINE_WAITS_MAX) {
+        builder_flush(builder);
+    }
+    struct task *next = &builder->next;
+    for (uint32_t i = 0; i < next->wait_count; i++) {
+        if (next->wait_stream[i] == stream) {
+            next->wait_ended[i] = ended;
+            return;
+        }
+    }
+    next->wait_stream[next->wait_count] = (uint8_t)stream;
+    next->wait_ended[next->wait_count++] = ended;
+}
+
+void builder_need(struct builder *builder, enum stream stream)
+{
+    builder_need_at(builder, stream, builder_emitted(builder, stream));
+}
+
+static void emit(struct builder *builder, enum stream stream, const struct lane_op *op)
+{
+    if (lanes_record(builder)) {
+        lanes_emit(builder, op);
+        return;
+    }
+    struct task task = {.kind = op->task_kind, .transfer = op->transfer};
+    if (task.kind != TASK_RECEIVE) {
+        builder_flush(builder);
+        if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
+            task.wait_stream[task.wait_count] = STREAM_COMPUTE;
+            task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
+        }
+    }
+    if (op->after.ended > 0) {
+        task.wait_stream[task.wait_count] = (uint8_t)op->after.stream;
+        task.wait_ended[task.wait_count++] = op->after.ended;
+    }
+    append(builder, stream, &task);
+}
+
+void builder_emit(struct builder *builder, enum stream stream, enum task_kind kind,
+                  uint32_t transfer)
+{
+    const struct lane_op op = {.kind = LANE_EMIT,
+                               .stream = (uint8_t)stream,
+                               .task_kind = (uint8_t)kind,
+                               .transfer = transfer};
+    emit(builder, stream, &op);
+}
+
+void builder_emit_after(struct builder *builder, enum stream stream, uint32_t transfer,
+                        struct task_wait after)
+{
+    const struct lane_op op = {.kind = LANE_EMIT,
+                               .stream = (uint8_t)stream,
+                               .task_kind = TASK_COLLECTIVE,
+                               .transfer = transfer,
+                               .after = after};
+    emit(builder, stream, &op);
+}
+
+void builder_collective_wish(struct builder *builder, enum stream stream,
+                             const struct group_shape *group, const struct transfer_wish *wish,
+                             struct task_wait after)
+{
+    if (group->ranks > 1) {
+        const struct program_context *context = builder->context;
+        builder_emit_after(builder, stream,
+                           transfer_collective(context->setting, context->transfers,
+                                               &context->patterns[stream], context->job, stream,
+                                               group, wish),
+                           after);
+    }
+}
+
+void builder_collective_after(struct builder *builder, enum stream stream,
+                              const struct group_shape *group, enum collective_operation operation,
+                              double bytes, struct task_wait after)
+{
+    const struct transfer_wish wish = {.operation = operation, .bytes = bytes};
+    builder_collective_wish(builder, stream, group, &wish, after);
+}
+
+void builder_collective(struct builder *builder, enum stream stream,
+                        const struct group_shape *group, enum collective_operation operation,
+                        double bytes)
+{
+    builder_collective_after(builder, stream, group, operation, bytes, (struct task_wait){0, 0});
+}
+
+uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes)
+{
+    const struct program_context *context = builder->context;
+    return transfer_plain(context->arena, context->transfers, context->job, stream, path,
+                          COLLECTIVE_SEND, bytes);
+}
+
+/* ---- shapes ---------------------------------------------------------------------- */
+
+double builder_element_bytes(const struct builder *builder)
+{
+    return (double)precision_bytes((enum precision)builder->scenario->precision);
+}
+
+double builder_gradient_bytes(const struct builder *builder)
+{
+    return state_bytes((enum state_format)builder->scenario->optimizer.gradients);
+}
+
+double builder_tokens(const struct builder *builder, uint32_t kind)
+{
+    const struct scenario *scenario = builder->scenario;
+    sim_assert(kind < scenario->model.kind_count);
+    const int64_t own = scenario->model.kinds[kind].tokens;
+    const int64_t tokens = own > 0 ? own : scenario->batch.sequence_length;
+    return (double)(scenario->batch.micro * tokens) / (double)scenario->parallel.cp;
+}
+
+double builder_activations(const struct builder *builder, uint32_t kind)
+{
+    return builder_tokens(builder, kind) * (double)builder->scenario->model.kinds[kind].hidden;
+}
+
+double builder_activation_bytes(const struct builder *builder, uint32_t kind)
+{
+    return builder_activations(builder, kind) * builder_element_bytes(builder);
+}
+
+uint32_t builder_piece(const struct builder *builder, uint32_t chunk)
+{
+    return builder->chunks[chunk].piece;
+}
+
+uint32_t builder_layers(const struct builder *builder, uint32_t chunk)
+{
+    return (uint32_t)builder->scenario->parallel.layers_per_chunk[builder_piece(builder, chunk)];
+}
+
+int64_t builder_first_layer(const struct builder *builder, uint32_t chunk)
+{
+    return layout_first_layer(&builder->scenario->parallel, builder_piece(builder, chunk));
+}
+
+uint32_t builder_kind(const struct builder *builder, uint32_t chunk, uint32_t index)
+{
+    sim_assert(index < builder_layers(builder, chunk));
+    return model_kind(&builder->scenario->model, builder_first_layer(builder, chunk) + index);
+}
+
+uint32_t builder_last_kind(const struct builder *builder)
+{
+    const struct model *model = &builder->scenario->model;
+    return model_kind(model, model->layers - 1);
+}
+
+bool builder_is_first(const struct builder *builder, uint32_t chunk)
+{
+    return builder_piece(builder, chunk) == 0;
+}
+
+bool builder_is_last(const struct builder *builder, uint32_t chunk)
+{
+    return builder_piece(builder, chunk) + 1 ==
+           (uint32_t)layout_pieces(&builder->scenario->parallel);
+}
+
+bool builder_ends_gradients(const struct builder *builder, uint32_t chunk)
+{
+    const struct chunk_state *state = &builder->chunks[chunk];
+    return state->weight_grads == state->microbatches;
+}

@@ -1,0 +1,111 @@
+#include "train/program/program_ends.h"
+
+#include "train/program/program_layer.h"
+
+bool ends_recomputes_all(const struct builder *builder, uint32_t index)
+{
+    const struct recompute *recompute = &builder->scenario->recompute;
+    return recompute->kind == RECOMPUTE_FULL &&
+           (recompute->layers == 0 || (int64_t)index < recompute->layers);
+}
+
+/* ---- embedding --------------------------------------------------------------------------- */
+
+void ends_embedding(struct builder *builder)
+{
+    const uint32_t kind = builder_last_kind(builder);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_EMBEDDING);
+    layer_reduce_tensor(builder, kind);
+    builder_need(builder, STREAM_TENSOR);
+}
+
+void ends_embedding_weights(struct builder *builder)
+{
+    builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_EMBEDDING_BACKWARD);
+}
+
+/* ---- head ----------------------------------------------------------------------------------- */
+
+/* The loss needs the maximum and the sum over the vocabulary's shards: fp32, per token. */
+static void reduce_loss(struct builder *builder, uint32_t kind)
+{
+    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
+                       builder_tokens(builder, kind) * 4.0);
+    builder_need(builder, STREAM_TENSOR);
+}
+
+static void head(struct builder *builder, uint32_t kind)
+{
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE);
+    layer_gather_plain(builder, kind);
+    builder_need(builder, STREAM_TENSOR);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD);
+    reduce_loss(builder, kind);
+}
+
+static void head_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
+{
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_BACKWARD);
+    if (!leaves_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    }
+    layer_reduce_tensor(builder, kind);
+    builder_need(builder, STREAM_TENSOR);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
+}
+
+/* ---- multi-token prediction -------------------------------------------------------------- */
+
+static void mtp_forward(struct builder *builder)
+{
+    const uint32_t kind = builder->scenario->model.mtp_kind;
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP);
+    layer_forward(builder, CAUSE_COMPUTE, kind);
+    head(builder, kind);
+}
+
+static void mtp_backward(struct builder *builder, bool leaves_weights)
+{
+    const uint32_t kind = builder->scenario->model.mtp_kind;
+    const struct layer_backward_options options = {ends_recomputes_all(builder, 0), leaves_weights};
+    head_backward(builder, kind, leaves_weights);
+    layer_backward(builder, kind, &options);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP_BACKWARD);
+    if (!leaves_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP_WGRAD);
+    }
+}
+
+static void mtp_weights(struct builder *builder)
+{
+    const uint32_t kind = builder->scenario->model.mtp_kind;
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    layer_weights(builder, kind);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP_WGRAD);
+}
+
+/* ---- after the last layer ------------------------------------------------------------------ */
+
+void ends_head(struct builder *builder)
+{
+    head(builder, builder_last_kind(builder));
+    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+        mtp_forward(builder);
+    }
+}
+
+void ends_head_backward(struct builder *builder, bool leaves_weights)
+{
+    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+        mtp_backward(builder, leaves_weights);
+    }
+    head_backward(builder, builder_last_kind(builder), leaves_weights);
+}
+
+void ends_head_weights(struct builder *builder)
+{
+    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+        mtp_weights(builder);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+}

@@ -1,0 +1,41 @@
+/* A step repeated: each stream's tasks again, their waits moved on by what one step has on
+ * the stream that is waited for. What a step starts without waiting for anything (the first
+ * gathers) has to wait for the compute of the step before; receives do not, they are posted
+ * early, and compute is in order anyway.
+ */
+#include "train/program/program.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+static struct task moved_on(const struct engine_program *once, struct task task, uint32_t stream,
+                            uint32_t step)
+{
+    for (uint32_t i = 0; i < task.wait_count; i++) {
+        task.wait_ended[i] += step * once->counts[task.wait_stream[i]];
+    }
+    if (step > 0 && task.wait_count == 0 && stream != STREAM_COMPUTE && task.kind != TASK_RECEIVE) {
+        task.wait_count = 1;
+        task.wait_stream[0] = STREAM_COMPUTE;
+        task.wait_ended[0] = step * once->counts[STREAM_COMPUTE];
+    }
+    return task;
+}
+
+struct engine_program program_repeat(struct arena *arena, const struct engine_program *once,
+                                     uint32_t steps)
+{
+    sim_assert(steps >= 1);
+    struct engine_program program = *once;
+    program.step_tasks = once->counts[STREAM_COMPUTE];
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        const uint32_t count = once->counts[s];
+        struct task *tasks = arena_array(arena, (size_t)count * steps + 1, sizeof *tasks);
+        for (uint32_t i = 0; i < count * steps; i++) {
+            tasks[i] = moved_on(once, once->tasks[s][i % count], s, i / count);
+        }
+        program.tasks[s] = tasks;
+        program.counts[s] = count * steps;
+    }
+    return program;
+}

@@ -1,0 +1,564 @@
+#include "train/program/program_shards.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "plan/memory/memory.h"
+#include "plan/routing.h"
+
+/* Whether routed experts are reduced over other ranks than the rest. */
+static bool has_expert_shards(const struct builder *builder)
+{
+    const struct parallel *parallel = &builder->scenario->parallel;
+    return builder->scenario->model.experts > 0 &&
+           (parallel->ep > 1 || parallel->etp != parallel->tp);
+}
+
+static bool is_on_two_stages(const struct builder *builder)
+{
+    return builder->scenario->parallel.schedule == SCHEDULE_DUALPIPE;
+}
+
+/* FSDP that gathers layer by layer. */
+static bool is_fsdp(const struct builder *builder)
+{
+    return builder->scenario->parallel.zero == 3 && !is_on_two_stages(builder) &&
+           builder->context->data.ranks > 1;
+}
+
+/* FSDP on two stages, which could not agree on an order: all is gathered at the start. */
+static bool gathers_once(const struct builder *builder)
+{
+    return builder->scenario->parallel.zero == 3 && is_on_two_stages(builder);
+}
+
+static uint32_t chunks_of(const struct builder *builder)
+{
+    return (uint32_t)builder->scenario->parallel.virtual_stages;
+}
+
+/* The chunk that is `place`-th in the order of the model. */
+static uint32_t chunk_in_model_order(const struct builder *builder, uint32_t place)
+{
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        uint32_t before = 0;
+        for (uint32_t other = 0; other < chunks_of(builder); other++) {
+            before += builder_piece(builder, other) < builder_piece(builder, chunk);
+        }
+        if (before == place) {
+            return chunk;
+        }
+    }
+    sim_assert(false);
+    return 0;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------ */
+
+static double edge_of(double stage, double layers)
+{
+    const double edge = stage - layers;
+    return edge < 0.5 ? 0.0 : edge; /* less than a parameter is a rounding error */
+}
+
+/* What is not in layers is edge. */
+static void find_edge(const struct builder *builder, struct shards *shards)
+{
+    uint32_t counts[LAYER_KINDS_MAX] = {0};
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            counts[builder_kind(builder, chunk, i)]++;
+        }
+    }
+    struct shard_size layers = {0, 0};
+    for (uint32_t kind = 0; kind < LAYER_KINDS_MAX; kind++) {
+        layers.all += (double)counts[kind] * shards->layer[kind].all;
+        layers.trained += (double)counts[kind] * shards->layer[kind].trained;
+    }
+    shards->edge = (struct shard_size){edge_of(shards->stage.all, layers.all),
+                                       edge_of(shards->stage.trained, layers.trained)};
+}
+
+/* Of a layer of a kind; experts are of the shards that hold them. */
+static void count_tensors(struct builder *builder, uint32_t kind)
+{
+    const struct model *model = &builder->scenario->model;
+    const struct layer_kind *layer = &model->kinds[kind];
+    const int64_t experts = routing_of(builder->scenario).local_experts;
+    const struct layer_tensors all = cost_layer_tensors(model, layer, experts);
+    const struct layer_tensors dense = cost_layer_tensors(model, layer, 0);
+    const bool are_apart = has_expert_shards(builder);
+    builder->shards[SHARD_DENSE].tensors[kind] = are_apart ? dense : all;
+    builder->shards[SHARD_EXPERTS].tensors[kind] =
+        (struct layer_tensors){all.matrices - dense.matrices, all.vectors - dense.vectors};
+}
+
+static void size_kind(struct builder *builder, uint32_t kind)
+{
+    const struct scenario *scenario = builder->scenario;
+    struct shards *dense = &builder->shards[SHARD_DENSE];
+    struct shards *expert = &builder->shards[SHARD_EXPERTS];
+    const struct layer_kind *layer = &scenario->model.kinds[kind];
+    const struct memory_layer_parameters all = memory_layer_parameters(scenario, layer);
+    const struct memory_layer_parameters trained =
+        scenario->lora.rank > 0 ? memory_layer_lora(scenario, layer) : all;
+    dense->layer[kind] = (struct shard_size){all.dense, trained.dense};
+    if (has_expert_shards(builder)) {
+        expert->layer[kind] = (struct shard_size){all.experts, trained.experts};
+    } else {
+        dense->layer[kind].all += all.experts;
+        dense->layer[kind].trained += trained.experts;
+    }
+}
+
+static void size_stage(struct builder *builder)
+{
+    const struct scenario *scenario = builder->scenario;
+    struct shards *dense = &builder->shards[SHARD_DENSE];
+    struct shards *expert = &builder->shards[SHARD_EXPERTS];
+    const struct memory_layer_parameters trained = memory_stage_trained(scenario, builder->stage);
+    dense->stage = (struct shard_size){memory_stage_parameters(scenario, builder->stage),
+                                       trained.dense + trained.experts};
+    if (has_expert_shards(builder)) {
+        expert->stage = (struct shard_size){
+            memory_stage_expert_parameters(scenario, builder->stage), trained.experts};
+        dense->stage.all -= expert->stage.all;
+        dense->stage.trained = trained.dense;
+    }
+}
+
+void shards_init(struct builder *builder)
+{
+    const struct program_context *context = builder->context;
+    builder->shards[SHARD_DENSE] = (struct shards){.gather = STREAM_DATA_GATHER,
+                                                   .reduce = STREAM_DATA_REDUCE,
+                                                   .sum = STREAM_REPLICA_REDUCE,
+                                                   .group = &context->data,
+                                                   .replica = &context->replica};
+    builder->shards[SHARD_EXPERTS] = (struct shards){.gather = STREAM_EXPERT_GATHER,
+                                                     .reduce = STREAM_EXPERT_REDUCE,
+                                                     .sum = STREAM_EXPERT_REPLICA,
+                                                     .group = &context->expert_data,
+                                                     .replica = &context->expert_replica};
+    const struct model *model = &builder->scenario->model;
+    for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+        size_kind(builder, kind);
+        count_tensors(builder, kind);
+    }
+    size_stage(builder);
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        find_edge(builder, &builder->shards[kind]);
+        builder->shards[kind].layer_gathered =
+            arena_array(context->arena, (size_t)model->layers + 1, sizeof(uint32_t));
+    }
+}
+
+/* ---- collectives ------------------------------------------------------------------------ */
+
+static double edge_bytes(const struct builder *builder, double parameters)
+{
+    return parameters * builder_element_bytes(builder);
+}
+
+static double layer_bytes(const struct builder *builder, double parameters)
+{
+    return parameters * builder->gather_bytes;
+}
+
+/* What FSDP sends for a layer of a kind: `bytes` in its tensors, or all in one.
+ * LoRA's few matrices go together. */
+static struct transfer_wish layer_wish(const struct builder *builder, const struct shards *shards,
+                                       uint32_t kind, enum collective_operation operation,
+                                       double bytes)
+{
+    const struct scenario *scenario = builder->scenario;
+    const uint32_t unit = scenario->software.fsdp_gathers;
+    const double ranks_s = (double)shards->group->ranks * scenario->software.fsdp_per_rank_s;
+    struct transfer_wish wish = {.operation = operation,
+                                 .bytes = bytes,
+                                 .per_call_s = scenario->software.fsdp_per_call_s + ranks_s};
+    if (unit == GATHER_LAYER || scenario->lora.rank > 0) {
+        return wish;
+    }
+    wish.calls = (uint32_t)shards->tensors[kind].matrices;
+    if (unit == GATHER_TENSOR) {
+        const double element = bytes / shards->layer[kind].all;
+        wish.small = (uint32_t)shards->tensors[kind].vectors;
+        wish.small_bytes = (double)scenario->model.kinds[kind].hidden * element;
+        wish.bytes = bytes - (double)wish.small * wish.small_bytes;
+        sim_assert(wish.bytes > 0);
+    }
+    return wish;
+}
+
+/* Bytes that kernels of FSDP's own move, before or after communication. */
+static void move_bytes(struct builder *builder, double bytes)
+{
+    if (bytes > 0) {
+        builder_work(builder, CAUSE_COMPUTE, timing_memory_pass(builder->scenario, bytes));
+    }
+}
+
+static void copy_gathered(struct builder *builder, const struct shards *shards, double bytes)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, bytes * (double)builder->scenario->software.fsdp_gather_passes);
+    }
+}
+
+static void copy_gradients(struct builder *builder, const struct shards *shards, double parameters)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, parameters * builder->scenario->software.fsdp_gradient_copies);
+    }
+}
+
+static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind)
+{
+    const double bytes = layer_bytes(builder, shards->layer[kind].all);
+    if (bytes > 0) {
+        const struct transfer_wish wish =
+            layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
+        builder_collective_wish(builder, shards->gather, shards->group, &wish,
+                                (struct task_wait){0, 0});
+    }
+}
+
+static void gather_bytes(struct builder *builder, const struct shards *shards, double bytes)
+{
+    if (bytes > 0) {
+        builder_collective(builder, shards->gather, shards->group, COLLECTIVE_ALL_GATHER, bytes);
+    }
+}
+
+/* The shards' sums over the replicas follow when these gradients are the last. */
+static void sum_replicas(struct builder *builder, const struct shards *shards, double bytes)
+{
+    const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
+    builder_collective_after(builder, shards->sum, shards->replica, COLLECTIVE_ALL_REDUCE,
+                             bytes / (double)shards->group->ranks, after);
+}
+
+/* ZeRO 1 and 2 that sum all gradients on every rank and let each update its own parameters. Of a
+ * group that is a part of the replicas the sum is as cheap in two steps. */
+static bool reduces_whole(const struct builder *builder, const struct shards *shards)
+{
+    const struct scenario *scenario = builder->scenario;
+    return scenario->software.zero_gradients == REDUCE_WHOLE && scenario->parallel.zero < 3 &&
+           shards->replica->ranks == 1;
+}
+
+static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes,
+                             bool are_last)
+{
+    if (bytes <= 0) {
+        return;
+    }
+    const bool is_sharded = builder->scenario->parallel.zero > 0;
+    const bool is_whole = !is_sharded || reduces_whole(builder, shards);
+    builder_collective(builder, shards->reduce, shards->group,
+                       is_whole ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_REDUCE_SCATTER, bytes);
+    if (is_sharded && are_last) {
+        sum_replicas(builder, shards, bytes);
+    }
+}
+
+static void reduce_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
+                         double bytes, bool are_last)
+{
+    if (bytes <= 0) {
+        return;
+    }
+    const struct transfer_wish wish =
+        layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
+    builder_collective_wish(builder, shards->reduce, shards->group, &wish,
+                            (struct task_wait){0, 0});
+    if (are_last) {
+        sum_replicas(builder, shards, bytes);
+    }
+}
+
+/* ---- ZeRO 1 and 2: gathered at the start of the step, or after the optimizer ---------------- */
+
+bool shards_gather_ahead(const struct builder *builder)
+{
+    const int64_t zero = builder->scenario->parallel.zero;
+    const bool overlaps = builder->scenario->software.overlaps_dp_parameters;
+    const bool gathers = builder->scenario->software.zero_parameters == GATHER_ALL;
+    const bool is_ahead =
+        ((zero == 1 || zero == 2) && overlaps && gathers) || gathers_once(builder);
+    return is_ahead && builder->context->data.ranks > 1;
+}
+
+/* Of what changes in a step; FSDP keeps only shards of anything. */
+static double gathered_of(const struct builder *builder, const struct shard_size *size)
+{
+    return builder->scenario->parallel.zero == 3 ? size->all : size->trained;
+}
+
+/* Where the layer that is `number`-th of the stage in model order lies in its own. */
+static uint32_t stage_index(const struct builder *builder, uint32_t number)
+{
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
+        if (number < builder_layers(builder, chunk)) {
+            return builder->chunks[chunk].before + number;
+        }
+        number -= builder_layers(builder, chunk);
+    }
+    sim_assert(false);
+    return 0;
+}
+
+/* The layers that `shards` has not yet noted, up to `number`, need what was emitted so far. */
+static void note_gathered(const struct builder *builder, struct shards *shards, uint32_t *noted,
+                          uint32_t number)
+{
+    for (; *noted < number; (*noted)++) {
+        shards->layer_gathered[stage_index(builder, *noted)] =
+            builder_emitted(builder, shards->gather);
+    }
+}
+
+static void gather_ahead(struct builder *builder, struct shards *shards)
+{
+    const double bucket =
+        builder->scenario->software.bucket_bytes / builder_gradient_bytes(builder);
+    double pending = gathered_of(builder, &shards->edge);
+    double bytes = edge_bytes(builder, pending);
+    uint32_t noted = 0; /* layers, in the order of the model */
+    uint32_t number = 0;
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            const double layer =
+                gathered_of(builder, &shards->layer[builder_kind(builder, chunk, i)]);
+            pending += layer;
+            bytes += layer_bytes(builder, layer);
+            number++;
+            if (pending >= bucket) {
+                gather_bytes(builder, shards, bytes);
+                pending = 0;
+                bytes = 0;
+            }
+            if (pending <= 0) {
+                note_gathered(builder, shards, &noted, number);
+            }
+        }
+    }
+    gather_bytes(builder, shards, bytes);
+    note_gathered(builder, shards, &noted, number);
+}
+
+void shards_begin(struct builder *builder)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        gather_ahead(builder, &builder->shards[kind]);
+    }
+}
+
+void shards_need_layer(struct builder *builder, uint32_t index)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        builder_need_at(builder, shards->gather, shards->layer_gathered[index]);
+    }
+}
+
+/* Of the layers of the stage; norms and biases, too. */
+static uint32_t tensors_of_stage(const struct builder *builder, const struct shards *shards)
+{
+    uint64_t count = shards->edge.trained > 0;
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            const struct layer_tensors *layer = &shards->tensors[builder_kind(builder, chunk, i)];
+            count += (uint64_t)(layer->matrices + layer->vectors);
+        }
+    }
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+/* Whole tensors are dealt out to the ranks, and each rank sends all of its own to the others, in
+ * one broadcast after the other. ASSUMES: all ranks own as much. */
+static void broadcast_updated(struct builder *builder, const struct shards *shards, double bytes)
+{
+    const uint32_t tensors = tensors_of_stage(builder, shards);
+    const uint32_t ranks = shards->group->ranks;
+    const struct transfer_wish wish = {.operation = COLLECTIVE_BROADCAST,
+                                       .bytes = bytes,
+                                       .calls = tensors < ranks ? tensors : ranks};
+    if (bytes > 0) {
+        builder_collective_wish(builder, shards->gather, shards->group, &wish,
+                                (struct task_wait){0, 0});
+    }
+}
+
+void shards_gather_updated(struct builder *builder)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        const double layers = shards->stage.trained - shards->edge.trained;
+        const double bytes =
+            layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained);
+        if (builder->scenario->software.zero_parameters == GATHER_BROADCASTS) {
+            broadcast_updated(builder, shards, bytes);
+        } else {
+            gather_bytes(builder, shards, bytes);
+        }
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        builder_need(builder, builder->shards[kind].gather);
+    }
+}
+
+/* ---- FSDP: layers are gathered `prefetch` ahead ------------------------------------------ */
+
+/* Whether the chunk's parameters are not there, of an earlier action. */
+static bool is_resharded(const struct builder *builder, uint32_t chunk, bool is_backward)
+{
+    const struct chunk_state *state = &builder->chunks[chunk];
+    switch (builder->scenario->parallel.reshard) {
+    case RESHARD_BACKWARD: /* kept while any microbatch is on its way */
+        return !is_backward && state->forwards == state->input_grads;
+    case RESHARD_STEP:
+        return !is_backward && state->forwards == 0;
+    default:
+        return true;
+    }
+}
+
+struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward)
+{
+    struct layer_walk walk = {
+        .chunk = chunk,
+        .count = builder_layers(builder, chunk),
+        .is_backward = is_backward,
+        .gathers = is_fsdp(builder) && is_resharded(builder, chunk, is_backward),
+    };
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        walk.gathers_before[kind] = builder_emitted(builder, builder->shards[kind].gather);
+    }
+    return walk;
+}
+
+uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position)
+{
+    sim_assert(position < walk->count);
+    return walk->is_backward ? walk->count - 1 - position : position;
+}
+
+static uint32_t kind_at(const struct builder *builder, const struct layer_walk *walk,
+                        uint32_t position)
+{
+    return builder_kind(builder, walk->chunk, layer_walk_index(walk, position));
+}
+
+static void fetch_layer(struct builder *builder, struct layer_walk *walk)
+{
+    const uint32_t layer = kind_at(builder, walk, walk->fetched);
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        gather_layer(builder, shards, layer);
+    }
+    walk->fetched++;
+}
+
+void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position)
+{
+    if (!walk->gathers) {
+        return;
+    }
+    const uint32_t ahead = (uint32_t)builder->scenario->software.fsdp_prefetch;
+    const uint32_t due = position + ahead + 1 < walk->count ? position + ahead + 1 : walk->count;
+    while (walk->fetched < due) {
+        fetch_layer(builder, walk);
+    }
+    const uint32_t layer = kind_at(builder, walk, position);
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        walk->gathers_used[kind] += shards->layer[layer].all > 0 && shards->group->ranks > 1;
+        builder_need_at(builder, shards->gather,
+                        walk->gathers_before[kind] + walk->gathers_used[kind]);
+        copy_gathered(builder, shards, layer_bytes(builder, shards->layer[layer].all));
+    }
+}
+
+void shards_gather_edge(struct builder *builder)
+{
+    if (!is_fsdp(builder)) {
+        return;
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        const double bytes = edge_bytes(builder, shards->edge.all);
+        gather_bytes(builder, shards, bytes);
+        builder_need(builder, shards->gather);
+        copy_gathered(builder, shards, bytes);
+    }
+}
+
+/* ---- gradients ------------------------------------------------------------------------------ */
+
+static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes,
+                          bool are_last)
+{
+    const struct software *software = &builder->scenario->software;
+    shards->pending_bytes += bytes;
+    if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
+        reduce_gradients(builder, shards, shards->pending_bytes, are_last);
+        shards->pending_bytes = 0;
+    }
+}
+
+void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
+{
+    if (is_on_two_stages(builder)) {
+        return;
+    }
+    const bool are_last = builder_ends_gradients(builder, chunk);
+    if (!are_last && !memory_shards_gradients(&builder->scenario->parallel)) {
+        return; /* summed whole until the last microbatch's are there */
+    }
+    for (uint32_t i = 0; i < SHARD_COUNT_; i++) {
+        struct shards *shards = &builder->shards[i];
+        const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
+        if (is_fsdp(builder)) {
+            copy_gradients(builder, shards, shards->layer[kind].trained);
+            reduce_layer(builder, shards, kind, bytes, are_last);
+        } else {
+            add_to_bucket(builder, shards, bytes, are_last);
+        }
+    }
+}
+
+/* The pieces that two stages hold, in the order of the model, one reduction each. */
+static void reduce_pieces(struct builder *builder, struct shards *shards)
+{
+    for (uint32_t place = 0; place < chunks_of(builder); place++) {
+        const uint32_t chunk = chunk_in_model_order(builder, place);
+        double parameters = 0;
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            parameters += shards->layer[builder_kind(builder, chunk, i)].trained;
+        }
+        reduce_gradients(builder, shards, parameters * builder_gradient_bytes(builder), true);
+    }
+}
+
+void shards_finish(struct builder *builder)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        struct shards *shards = &builder->shards[kind];
+        if (is_on_two_stages(builder)) {
+            reduce_pieces(builder, shards);
+        }
+        if (is_fsdp(builder)) {
+            copy_gradients(builder, shards, shards->edge.trained);
+        }
+        const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
+        reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);
+        shards->pending_bytes = 0;
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        builder_need(builder, builder->shards[kind].reduce);
+        builder_need(builder, builder->shards[kind].sum);
+    }
+}

@@ -1,0 +1,74 @@
+/* Data parallelism of a program: gathers of sharded parameters, reductions of gradients.
+ *
+ * Two kinds of parameters, each with its own group and its own streams: dense ones, reduced
+ * over all ranks that hold the same, and those of routed experts, reduced over the ranks that
+ * hold the same experts. Where these are the same ranks, everything is dense.
+ *
+ * Gradients are reduced with the last microbatch of their chunk. Without a pipeline ZeRO 2 and
+ * FSDP, which sum them in shards, reduce each microbatch's (memory_shards_gradients).
+ *
+ * Sharded within a part of these ranks (HSDP), gradients are reduce-scattered there and the
+ * shard is then all-reduced over the replicas, for the last microbatch only.
+ *
+ * With DualPipe a piece of the model lies on two stages with different orders. What they reduce
+ * or gather together is emitted in the order of the model, gathers before the first action (of
+ * FSDP too, once a step), reductions after the last.
+ *
+ * With software.fsdp.gathers tensor or matrix, FSDP gathers and reduces each tensor of a layer by
+ * itself: all of a layer are simulated as one transfer that has the latency of each, and the
+ * small ones' whole time.
+ *
+ * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
+ * all tensors of a layer are gathered before it begins.
+ * ASSUMES: in a pipeline FSDP reduces a layer when its last gradients are there; PyTorch begins
+ * when those of the whole chunk are.
+ * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced at
+ * the end; FSDP gathers it once a step.
+ */
+#ifndef TRAIN_PROGRAM_PROGRAM_SHARDS_H
+#define TRAIN_PROGRAM_PROGRAM_SHARDS_H
+
+#include "train/program/program_builder.h"
+
+void shards_init(struct builder *builder);
+
+/* ZeRO-1 and 2 with overlap: parameters are gathered in forward order, one bucket after
+ * another, from the start of the step. */
+bool shards_gather_ahead(const struct builder *builder);
+void shards_begin(struct builder *builder);
+/* Layer `index` of this stage waits for its bucket. */
+void shards_need_layer(struct builder *builder, uint32_t index);
+
+/* The layers of a chunk, in the order in which they are used. */
+struct layer_walk {
+    uint32_t chunk;
+    uint32_t count;
+    bool is_backward;
+    bool gathers;                          /* FSDP, and not kept from before */
+    uint32_t fetched;                      /* layers whose gathers were emitted */
+    uint32_t gathers_before[SHARD_COUNT_]; /* tasks of the streams before the walk */
+    uint32_t gathers_used[SHARD_COUNT_];   /* of the layers used so far */
+};
+
+/* Before the action is counted in the chunk's state. */
+struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward);
+/* Which layer of the chunk is at `position` of the walk. */
+uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position);
+/* FSDP: gathers what is due `prefetch` layers ahead, then waits for the layer at `position`.
+ * To be called for each position in turn. */
+void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position);
+
+/* Gradients of a layer of that kind are there: reduced if they are the chunk's last, or if each
+ * microbatch's are. */
+void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind);
+
+/* What was not reduced beside the backward pass: all of it, or the last bucket. */
+void shards_finish(struct builder *builder);
+
+/* After the optimizer: ZeRO-1 and 2 without overlap gather what the others have updated. */
+void shards_gather_updated(struct builder *builder);
+
+/* FSDP: embedding, head and norms are one unit, gathered once. */
+void shards_gather_edge(struct builder *builder);
+
+#endif
