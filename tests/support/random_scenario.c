@@ -233,17 +233,26 @@ static void print_cluster(FILE *out, struct dice *dice, const struct layout *l)
 {
     static const char *const kinds[] = {"rail", "tree"};
     const int64_t nics[] = {1, 2, l->gpus_per_node};
-    fprintf(out,
-            "cluster:\n  cluster: inline\n  source: made up\n  gpu: inline\n"
-            "  gpus_per_node: %lld\n"
-            "  scale_up: {kind: nvswitch, bandwidth: 400 GB/s, efficiency: 1, latency: 1 us}\n"
-            "  nics: {count: %lld, bandwidth: %d Gbps, efficiency: 1, latency: %d us}\n"
-            "  fabric: {kind: %s, nodes_per_leaf: %d, oversubscription: %d, hop_latency: 0 us}\n"
-            "  host: {cores: 64, memory: 1 TB, power: 1 kW}\n"
-            "  storage: {write: %d GB/s, read: 10 GB/s, per_node: %d GB/s}\n",
-            (long long)l->gpus_per_node, (long long)nics[roll(dice, 3)], chance(dice, 2) ? 400 : 80,
-            chance(dice, 2) ? 10 : 0, kinds[roll(dice, 2)], chance(dice, 2) ? 2 : 4,
-            1 << roll(dice, 3), chance(dice, 2) ? 10 : 100, chance(dice, 2) ? 1 : 10);
+    const int64_t node_storage = chance(dice, 2) ? 1 : 10;
+    const int64_t storage = chance(dice, 2) ? 10 : 100;
+    const int64_t oversubscription = power_of_two(dice, 3);
+    const int64_t nodes_per_leaf = chance(dice, 2) ? 2 : 4;
+    const char *kind = kinds[roll(dice, 2)];
+    const int64_t latency_us = chance(dice, 2) ? 10 : 0;
+    const int64_t nic_gbps = chance(dice, 2) ? 400 : 80;
+    const int64_t nic_count = nics[roll(dice, 3)];
+    fprintf(
+        out,
+        "cluster:\n  cluster: inline\n  source: made up\n  gpu: inline\n"
+        "  gpus_per_node: %lld\n"
+        "  scale_up: {kind: nvswitch, bandwidth: 400 GB/s, efficiency: 1, latency: 1 us}\n"
+        "  nics: {count: %lld, bandwidth: %lld Gbps, efficiency: 1, latency: %lld us}\n"
+        "  fabric: {kind: %s, nodes_per_leaf: %lld, oversubscription: %lld, hop_latency: 0 us}\n"
+        "  host: {cores: 64, memory: 1 TB, power: 1 kW}\n"
+        "  storage: {write: %lld GB/s, read: 10 GB/s, per_node: %lld GB/s}\n",
+        (long long)l->gpus_per_node, (long long)nic_count, (long long)nic_gbps,
+        (long long)latency_us, kind, (long long)nodes_per_leaf, (long long)oversubscription,
+        (long long)storage, (long long)node_storage);
 }
 
 static void print_gpu(FILE *out)
@@ -268,14 +277,16 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
             chance(dice, 2) ? "fa2" : "unfused");
     fprintf(out, "  gradients: {precision: %s}\n", chance(dice, 2) ? "fp32" : "bf16");
     fprintf(out, "  overlap: {tp_pieces: %lld, ", (long long)l->pieces);
-    fprintf(out, "tp_backward: %s, dp_gradients: %s, ", boolean(dice), boolean(dice));
-    fprintf(out, "dp_parameters: %s, p2p: %s}\n", boolean(dice), boolean(dice));
+    const char *dp_gradients = boolean(dice);
+    fprintf(out, "tp_backward: %s, dp_gradients: %s, ", boolean(dice), dp_gradients);
+    const char *p2p = boolean(dice);
+    fprintf(out, "dp_parameters: %s, p2p: %s}\n", boolean(dice), p2p);
     fprintf(out, "  bucket: {size: %d MB}\n", 1 + (int)roll(dice, 40));
     fprintf(out, "  fsdp: {prefetch: %d, gathers: %s}\n", 1 + (int)roll(dice, 2), l->gathers);
     fprintf(out, "  communication: {nvlink: %g, network: %g}\n", l->nvlink, l->network);
     fprintf(out, "  jitter: {spread: %g}\n", l->spread);
-    fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3),
-            (int)roll(dice, 3));
+    const int network = (int)roll(dice, 3);
+    fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);
     fprintf(out, "  fp8: {recipe: %s, weights: per-step}\n", l->fp8_recipe);
     fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",
             l->dispatches_fp8 ? "fp8" : "bf16", (long long)l->launches, (long long)l->launches);
@@ -385,13 +396,15 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
     sim_assert(out != NULL);
     fprintf(out, "scenario: random %llu of seed %llu\n", (unsigned long long)number,
             (unsigned long long)seed);
+    const char *tied = boolean(&dice);
+    const char *mlp = chance(&dice, 2) ? "gelu" : "swiglu";
+    const int64_t layers = l.pp * l.chunks + (int64_t)roll(&dice, 5);
     fprintf(out,
             "model:\n  model: inline\n  source: made up\n  layers: %lld\n  hidden: 1024\n"
             "  ffn_hidden: 4096\n  heads: 16\n  vocab: 32768\n  max_positions: 1024\n"
             "  mlp: %s\n  norm: rmsnorm\n  positions: rotary\n  biases: false\n"
             "  tied_embeddings: %s\n",
-            (long long)(l.pp * l.chunks + (int64_t)roll(&dice, 5)),
-            chance(&dice, 2) ? "gelu" : "swiglu", boolean(&dice));
+            (long long)layers, mlp, tied);
     fprintf(out, "  mtp_layers: %d\n", l.has_mtp ? 1 : 0);
     print_experts(out, &l);
     print_cluster(out, &dice, &l);
