@@ -1,3 +1,7 @@
+/* What a broken invariant does: it prints where it was found and which
+ * condition did not hold, and ends the program with abort(), so that a core
+ * file or a debugger shows the state.
+ */
 #include "base/check.h"
 
 #include <stdio.h>

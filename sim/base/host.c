@@ -1,3 +1,7 @@
+/* This module asks the system for our own wall-clock time, CPU time and peak
+ * memory. It is the only place that reads a clock, and no prediction depends
+ * on it.
+ */
 #include "base/host.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,8 @@
+/* The writer keeps a depth and, for each open object or array, whether it has
+ * an item already; commas, line breaks and indentation follow from these two.
+ * Escaping goes character by character and decodes UTF-8 on the way, so that a
+ * document is valid JSON whatever bytes a file name or a title has.
+ */
 #include "base/json.h"
 
 #include "base/absent.h"

@@ -1,3 +1,6 @@
+/* Helpers for files that we write: making the folders on the way to a file,
+ * and turning a path into one that holds from any folder.
+ */
 #include "base/path.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* The Makefile compiles this file alone with the version, the hash of the
+ * sources and the place of the installed catalogue, so that a new version
+ * rebuilds one object.
+ */
 #include "base/version.h"
 
 #include "base/arena.h"

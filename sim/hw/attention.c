@@ -1,3 +1,7 @@
+/* The arithmetic of the header, in its order: dimensions are padded to those
+ * for which a kernel exists, queries are cut into tiles, tiles are dealt over
+ * the SMs, and the work of an SM is divided by its rate.
+ */
 #include "hw/attention.h"
 
 #include "base/check.h"

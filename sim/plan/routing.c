@@ -1,4 +1,7 @@
-/* EPLB in plain loops: at most a few hundred experts, so O(experts * copies) is nothing. */
+/* Places experts and their copies on ranks as DeepSeek's load balancer (EPLB)
+ * does, in plain loops: with at most a few hundred experts, time in proportion
+ * to experts times copies is nothing.
+ */
 #include "plan/routing.h"
 
 #include "base/arena.h"

@@ -1,3 +1,8 @@
+/* Steps become a run by multiplication: the step is simulated once, then once
+ * more with a checkpoint at its end, and once beside the flush of an
+ * asynchronous one. The DataLoader runs against the step's length by itself.
+ * Days, money and energy follow from these few figures.
+ */
 #include "run/run.h"
 
 #include "base/arena.h"

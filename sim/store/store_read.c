@@ -1,5 +1,7 @@
-/* Reading back. Rows are small and come in order of number, so each reader is
- * one query, and one more per point for its axes and its breakdown. */
+/* Reads runs, studies and points back from the store. Rows are small and come
+ * in order of number, so each reader is one query, and one more per point for
+ * its axes and its breakdown.
+ */
 #include "store/store_sql.h"
 
 #include "base/absent.h"

@@ -1,3 +1,8 @@
+/* A relation is a description in data (its name, its columns, their types),
+ * from which this file makes the text of every statement that the store needs.
+ * A row is put by inserting it, or, where its key is already there, by
+ * comparing it with what is stored.
+ */
 #include "store/store_sql.h"
 
 #include "base/arena.h"

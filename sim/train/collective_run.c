@@ -1,3 +1,7 @@
+/* Builds the smallest system in which a collective can run, one actor with one
+ * channel, hands it to the engine, and adds the latency that comes before the
+ * bytes.
+ */
 #include "train/collective_run.h"
 
 #include "base/arena.h"

@@ -1,3 +1,8 @@
+/* A member is the same system with all capacities multiplied by one factor,
+ * hashed from the seed and the member's number. Three questions are asked in
+ * turn, each dearer than the one before: can runs lie apart at all, do the
+ * first four members, and which of all members is the median.
+ */
 #include "train/ensemble.h"
 
 #include "base/arena.h"

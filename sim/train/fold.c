@@ -1,4 +1,7 @@
-/* Nodes of the graph, in this order: actors, channels, tight links. */
+/* Folds a system into one that has a single actor for each class of actors
+ * that cannot be told apart. The graph that is refined (plan/symmetry) has
+ * these nodes, in this order: actors, channels, tight links.
+ */
 #include "train/fold.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* The members of each kind of group are lines of the mesh (plan/mesh) along
+ * some of its axes. Three small functions for each kind (how many groups, how
+ * large, who is in one) stand in the table at the end.
+ */
 #include "train/groups.h"
 
 #include "base/check.h"

@@ -1,3 +1,7 @@
+/* The closed form of the header: the expected maximum of N normal variables,
+ * by Blom's approximation of normal order statistics, with GSL's inverse
+ * normal distribution.
+ */
 #include "train/jitter.h"
 
 #include "base/check.h"

@@ -1,3 +1,7 @@
+/* After a simulation this file adds up what crossed each link and how long
+ * transfers took against their time alone. Bytes come from the programs and
+ * routes, not from the solver, so they are exact.
+ */
 #include "train/loads.h"
 
 #include "base/arena.h"

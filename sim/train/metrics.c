@@ -1,3 +1,6 @@
+/* Names of the causes, and small figures that follow from a result by one
+ * formula each.
+ */
 #include "train/metrics.h"
 
 #include "base/absent.h"

@@ -1,3 +1,8 @@
+/* Nodes are chosen job by job. Free nodes are listed as candidates with a
+ * sorting key that the policy gives (packed, spread, random), sorted, and
+ * taken from the front; what idles and which groups are parted is counted
+ * afterwards.
+ */
 #include "train/placement.h"
 
 #include "base/arena.h"

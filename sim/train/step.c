@@ -1,3 +1,7 @@
+/* A step from beginning to end: jobs get nodes, a system is built and folded,
+ * the engine runs it (as often as train/ensemble wants), and the causes, sums
+ * and derived figures are taken from the outcome. The sums are asserted here.
+ */
 #include "train/step.h"
 
 #include "base/arena.h"

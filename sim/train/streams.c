@@ -1,3 +1,7 @@
+/* The table of a GPU's streams: what each is called, which cause an exposed
+ * wait for it has, and how much of the SMs and of the memory bandwidth a
+ * transfer on it takes from overlapped computing.
+ */
 #include "train/streams.h"
 
 #include "train/metrics.h"

@@ -1,3 +1,6 @@
+/* Gives each kernel of a segment to hw/kernel or hw/attention and sums the
+ * times in whole nanoseconds, with what the host needs to launch them.
+ */
 #include "train/timing.h"
 
 #include "base/check.h"

@@ -1,3 +1,8 @@
+/* A group is described by its domains and ports, its routes are traced over
+ * the fabric once for each algorithm, and each algorithm and protocol is
+ * priced by the tuner; the best becomes a row of the table of transfers. Equal
+ * wishes share a row.
+ */
 #include "train/transfer.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* Appending kernels to a segment; see the header. Cost O(1) a kernel. */
+/* What a rank has of a layer's heads and widths, and the appending of kernels
+ * to the segment that is being filled. Each kernel costs O(1).
+ */
 #include "plan/kernels/kernel_list.h"
 
 #include "base/check.h"

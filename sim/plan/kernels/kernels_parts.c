@@ -1,3 +1,7 @@
+/* Each function appends kernels to a list in the order of their launch. Norms
+ * are counted in bytes, products in m, n and k; where LoRA freezes a weight,
+ * its two small products take the place of the weight's gradient.
+ */
 #include "plan/kernels/kernels_parts.h"
 
 #include "base/check.h"

@@ -1,3 +1,7 @@
+/* Each module that can be computed again is a function here that appends its
+ * forward kernels once more; two functions at the end say which of them a
+ * dense layer and a layer with experts have.
+ */
 #include "plan/kernels/kernels_recompute.h"
 
 #include "plan/kernels/kernels_attention.h"

@@ -1,4 +1,6 @@
-/* The allocator's table of sizes. */
+/* Rounds sizes as PyTorch's caching allocator does: to blocks of 512 bytes,
+ * and these to the segments that it asks of the device.
+ */
 #include "plan/memory/memory_allocator.h"
 
 #include "base/check.h"

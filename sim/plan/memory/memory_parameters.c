@@ -1,4 +1,5 @@
-/* A walk over the layers of a stage's pieces, and what lies at the two ends of the model.
+/* Counts the parameters on a GPU by walking over the layers of its stage's
+ * pieces, and adds what lies at the two ends of the model.
  */
 #include "plan/memory/memory_parameters.h"
 

@@ -1,4 +1,6 @@
-/* The table of schedules: a row for each kind, and what follows from it alone. */
+/* The table of pipeline schedules, with a row for each kind, and what follows
+ * from a row alone. Generators of orders are in schedule_orders*.c.
+ */
 #include "plan/schedule/schedule.h"
 
 #include "base/arena.h"

@@ -1,3 +1,6 @@
+/* One pass over the order of a stage: a backward that a forward follows takes
+ * that forward along as its partner, everything else stays where it is.
+ */
 #include "plan/schedule/schedule_pairs.h"
 
 #include "base/arena.h"

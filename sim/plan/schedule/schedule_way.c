@@ -1,4 +1,7 @@
-/* The way of a microbatch through the chunks of the stages, and the pipeline for checkers. */
+/* The way of a microbatch through the chunks of the stages, as functions from
+ * a place to the next and the one before; and the pipeline that checkers
+ * execute.
+ */
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/schedule/schedule.h"

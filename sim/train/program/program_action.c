@@ -1,3 +1,7 @@
+/* Walks the layers of a chunk for one action of the schedule. Receives come
+ * first and sends last; between them each layer is gathered, computed,
+ * offloaded or fetched by the files that know how.
+ */
 #include "train/program/program_action.h"
 
 #include "train/program/program_ends.h"

@@ -1,3 +1,7 @@
+/* Attention's kernels and, with context parallelism, its communication. The
+ * three ways are rows of a table of functions, forward and backward; without
+ * context parallelism the kernels are emitted alone.
+ */
 #include "train/program/program_attention.h"
 
 static const struct backward_block attention_block = {

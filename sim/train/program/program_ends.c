@@ -1,3 +1,6 @@
+/* Emits what the first and last stage do besides layers. program_action calls
+ * these functions for chunks that begin or end the model, and for no others.
+ */
 #include "train/program/program_ends.h"
 
 #include "train/program/program_layer.h"

@@ -1,3 +1,8 @@
+/* Operations of both halves are recorded in two lists, then emitted
+ * alternately. A turn ends where its half has to wait for an exchange; counts
+ * of tasks that the half noted while recording are translated into counts of
+ * the whole stream.
+ */
 #include "train/program/program_lanes.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* The order in which a stage receives is found by walking through the orders
+ * of both neighbours at set-up. From then on a receive is a number in a list,
+ * and an action asks for the one that it needs.
+ */
 #include "train/program/program_messages.h"
 
 #include "base/arena.h"

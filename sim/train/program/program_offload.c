@@ -1,3 +1,6 @@
+/* Numbers of the tasks that carry a layer's activations out and in are kept by
+ * layer and microbatch, so that the backward pass can wait for its own.
+ */
 #include "train/program/program_offload.h"
 
 #include "base/arena.h"

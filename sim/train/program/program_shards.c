@@ -1,3 +1,7 @@
+/* Everything that data parallelism adds to a program. Sizes of what is sent
+ * are worked out once for each stage; gathers and reductions are then emitted
+ * when program_action says that a layer is needed or ready.
+ */
 #include "train/program/program_shards.h"
 
 #include "base/arena.h"
