@@ -1,4 +1,7 @@
-/* A cluster file from the facts of an import and a cluster of the catalogue. */
+/* Writes a cluster file from the few facts that an import found. What the
+ * import does not know is taken from a cluster of the catalogue, and the file
+ * says so.
+ */
 #include "foreign/import.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* A Hugging Face config.json as a file for models/llms (input/formats/hf_config.h). */
+/* Writes a file for models/llms from a Hugging Face config.json, which
+ * input/formats/hf_config has read.
+ */
 #include "foreign/import.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* nccl-tests' output as measurements (input/formats/measurement.h). */
+/* Writes the output of nccl-tests as measurements, in the YAML that `stoker
+ * calibrate collectives` reads (input/formats/measurement.h).
+ */
 #include "foreign/import.h"
 
 #include "base/arena.h"

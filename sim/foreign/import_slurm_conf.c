@@ -1,5 +1,6 @@
-/* topology.conf: lines of KEY=VALUE words, keys in any case, '#' begins a
- * comment, a backslash at the end of a line joins it with the next.
+/* Reads Slurm's topology.conf: lines of KEY=VALUE words. Keys may be in any
+ * case, '#' begins a comment, and a backslash at the end of a line joins it
+ * with the next.
  */
 #include "foreign/import_slurm.h"
 

@@ -1,4 +1,7 @@
-/* A printed configuration is a Python or a JSON dictionary; both are flow mappings of YAML. */
+/* Finds the configuration and the steps in what torchtitan prints. A printed
+ * configuration is a Python or a JSON dictionary; both happen to be flow
+ * mappings of YAML, so the YAML reader reads them.
+ */
 #include "foreign/torchtitan_text.h"
 
 #include "base/arena.h"

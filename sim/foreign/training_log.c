@@ -1,3 +1,8 @@
+/* The parts that readers of training logs share. The text is cleaned of
+ * terminal escapes once; settings and steps are collected as they are met,
+ * each with its place for messages; the CSV line is written at the end, when
+ * it is known what was found.
+ */
 #include "foreign/training_log.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* Three parts in their order: the rows are read and checked, each row's time
+ * is predicted by hw/attention, and GSL's least squares moves the figures of a
+ * GPU until the logarithms of predicted over measured are least.
+ */
 #include "lab/attention_fit.h"
 
 #include "base/arena.h"

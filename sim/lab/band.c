@@ -1,3 +1,8 @@
+/* The votes of models/validated.csv are read and written here. For a scenario
+ * the narrowest class with enough votes is taken, its quantiles are the band,
+ * and each trait of the scenario that no vote of the class has is told in
+ * words.
+ */
 #include "lab/band.h"
 
 #include "base/arena.h"

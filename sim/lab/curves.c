@@ -1,3 +1,7 @@
+/* A measured curve is opened with a fabric of its own and the GPUs that took
+ * part. Predictions and errors are then computed as often as a calibration
+ * asks, each time with the library that it hands in.
+ */
 #include "lab/curves.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* Reads measured matrix products from a CSV and refuses, with line and column,
+ * what it cannot use. Each row comes out with its sizes, its GPU and its time
+ * in seconds.
+ */
 #include "lab/gemm_rows.h"
 
 #include "base/arena.h"

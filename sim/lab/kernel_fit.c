@@ -1,3 +1,7 @@
+/* The unknowns of a GPU's products stand in one table, with start, prior and
+ * bounds. Each precision is solved by GSL's nonlinear least squares, again and
+ * again with weights from the last residuals until the weights settle.
+ */
 #include "lab/kernel_fit.h"
 
 #include "base/arena.h"

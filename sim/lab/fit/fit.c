@@ -1,3 +1,8 @@
+/* The loop of the joint fit: take slopes by simulation, make chord steps with
+ * them until they gain nothing, take slopes again, and stop when a round does
+ * not pay. Rows are simulated by a function of struct fit_problem, so that
+ * tests can fit a problem of their own.
+ */
 #include "lab/fit/fit.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* Reads the list of removals from the file of the constants, and finds for
+ * each which constants then have no effect, so that the fit that follows
+ * leaves them alone.
+ */
 #include "lab/fit/fit_removals.h"
 
 #include "base/arena.h"

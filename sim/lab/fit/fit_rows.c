@@ -1,3 +1,7 @@
+/* Connects the fit with the simulator. A value of a constant becomes an
+ * override of a key in all rows that use its file; the rows are predicted as
+ * `stoker validate` predicts them, on as many processes as are wanted.
+ */
 #include "lab/fit/fit_rows.h"
 
 #include "base/arena.h"

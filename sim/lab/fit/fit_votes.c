@@ -1,4 +1,6 @@
-/* Names are compared one by one: some hundred rows, read once. */
+/* Groups the rows of a fit into votes and sources. Names are compared one by
+ * one: they are some hundred rows, read once.
+ */
 #include "lab/fit/fit_votes.h"
 
 #include "base/arena.h"

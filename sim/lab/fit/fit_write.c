@@ -1,4 +1,7 @@
-/* A file is read anew for each change, for every change moves the places behind it. */
+/* Writes fitted constants into the files of the catalogue, changing nothing
+ * else in them. A file is read anew for each change, for every change moves
+ * the places behind it.
+ */
 #include "lab/fit/fit_write.h"
 
 #include "base/arena.h"

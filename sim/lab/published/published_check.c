@@ -1,5 +1,6 @@
-/* What a row's text alone can be wrong in. The first mistake is told: its remedy often changes the
- * others. */
+/* Checks what can be wrong in the text of a row by itself. The first mistake
+ * is told and no other, because its remedy often changes the others.
+ */
 #include "base/arena.h"
 #include "input/gpu.h"
 #include "lab/published/published_columns.h"

@@ -1,4 +1,5 @@
-/* The table of columns, and its checks.
+/* The table of the columns that a CSV of published runs may have, and their
+ * checks.
  */
 #include "lab/published/published_columns.h"
 

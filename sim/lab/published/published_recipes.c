@@ -1,4 +1,6 @@
-/* A table; the last row that fits holds. */
+/* A table of what recipes of published runs set that their rows do not say. Of
+ * the rows that fit a run the last one holds.
+ */
 #include "lab/published/published_recipes.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Resolves a row's document; what the row does not state is changed until it fits.
+/* Resolves the document of a published row into a scenario. What the row does
+ * not state is changed until the whole fits.
  */
 #include "lab/published/published_rows.h"
 

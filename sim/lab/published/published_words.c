@@ -1,4 +1,6 @@
-/* Facts about sources, with where they stand. */
+/* Facts about sources of published runs that their rows do not carry, each
+ * with the place where it stands.
+ */
 #include "lab/published/published_words.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
