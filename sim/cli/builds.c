@@ -1,3 +1,7 @@
+/* Which builds predicted the runs of a results file, as text for a list; and
+ * the note that says by how much another build's predictions of the same
+ * scenarios differ.
+ */
 #include "cli/builds.h"
 
 #include "base/arena.h"

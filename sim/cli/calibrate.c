@@ -1,4 +1,7 @@
-/* stoker calibrate: a collective library's constants from measured curves. */
+/* The command `stoker calibrate collectives`: it finds the constants of a
+ * collective library from measured curves. The other kinds of calibration are
+ * in sim/cli/calibrate.
+ */
 #include "cli/calibrate.h"
 
 #include "base/arena.h"

@@ -1,3 +1,6 @@
+/* One function for each kind of the catalogue, all alike: columns first, then
+ * each file is opened and becomes a row.
+ */
 #include "cli/catalogue_view.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* stoker collective: one collective over a range of sizes, as nccl-tests prints it. */
+/* The command `stoker collective`: it predicts one collective over a range of
+ * sizes and prints the table that nccl-tests prints.
+ */
 #include "cli/fabric_setting.h"
 #include "report/numbers.h"
 

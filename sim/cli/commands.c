@@ -1,3 +1,6 @@
+/* The table of commands, in the order in which `stoker help` shows them, and
+ * the search for the nearest name.
+ */
 #include "cli/commands.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* stoker compare: scenarios or variants side by side, then against the first. */
+/* The command `stoker compare`: it predicts scenarios or the variants of one,
+ * prints them side by side, and then holds each against the first.
+ */
 #include "report/numbers.h"
 #include "report/points.h"
 #include "cli/session.h"

@@ -1,3 +1,6 @@
+/* Turns what a user wrote after --plot into requests of report/plot, gives
+ * each a file name that tells it from the others, and draws them.
+ */
 #include "cli/draw.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* stoker explain: the arithmetic of a prediction, for a pocket calculator. */
+/* The command `stoker explain`: it predicts a scenario and prints the
+ * arithmetic of the prediction, so that it can be redone with a pocket
+ * calculator.
+ */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 #include "cli/predict.h"

@@ -1,3 +1,7 @@
+/* What was named on the command line is put together as a small document, as
+ * if it had been a scenario's, and is read by the ordinary readers; so the
+ * messages and `--set` are the same.
+ */
 #include "cli/fabric_setting.h"
 
 #include "base/arena.h"

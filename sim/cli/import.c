@@ -1,4 +1,6 @@
-/* stoker import: the field's own files as our YAML. */
+/* The command `stoker import`: it turns other programs' files into our YAML.
+ * The table of kinds stands here, the readers are in sim/foreign.
+ */
 #include "foreign/import.h"
 
 #include "base/arena.h"

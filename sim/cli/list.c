@@ -1,4 +1,6 @@
-/* stoker list: what there is to choose from. One table of kinds, a row for each. */
+/* The command `stoker list`: it shows what there is to choose from. The kinds
+ * are one table with a row for each.
+ */
 #include "cli/builds.h"
 #include "cli/catalogue_view.h"
 #include "cli/options.h"

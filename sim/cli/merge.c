@@ -1,4 +1,6 @@
-/* stoker merge: several results files into one. */
+/* The command `stoker merge`: it copies the runs and studies of several
+ * results files into one.
+ */
 #include "cli/builds.h"
 #include "cli/options.h"
 

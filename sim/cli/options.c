@@ -1,3 +1,7 @@
+/* Each group of shared options is an argp parser of its own, and a command
+ * lists those that it takes. The checks that argp cannot make (how many
+ * arguments, which options exclude each other) follow after parsing.
+ */
 #include "cli/options.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* stoker plot: pictures of studies that are in the store, of clusters and of pipelines. */
+/* The command `stoker plot`: it draws studies that are in the store, clusters,
+ * and pipelines.
+ */
 #include "cli/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"

@@ -1,3 +1,6 @@
+/* The command that draws a pipeline: the scenario is simulated with a
+ * timeline, and report/plot/plot_pipeline draws it.
+ */
 #include "cli/plot_pipeline.h"
 
 #include "base/arena.h"

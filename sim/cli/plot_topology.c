@@ -1,3 +1,7 @@
+/* The command that draws a cluster's fabric: the cluster is read, a number of
+ * nodes is chosen that a picture can hold, and report/plot/plot_topology draws
+ * it.
+ */
 #include "cli/plot_topology.h"
 
 #include "base/arena.h"

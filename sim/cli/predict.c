@@ -1,3 +1,7 @@
+/* The way from a scenario file to a result, for commands that predict a single
+ * scenario: read, resolve, check, simulate, and tell what a user should know
+ * besides.
+ */
 #include "cli/predict.h"
 
 #include "base/host.h"

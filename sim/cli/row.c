@@ -1,3 +1,6 @@
+/* Finds a row of a table of measured runs by its id, and makes of it the same
+ * scenario that `stoker validate` would predict.
+ */
 #include "cli/row.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* stoker run: one scenario, predicted, stored, on one screen. */
+/* The command `stoker run`: it predicts one scenario, stores the result, and
+ * prints it on one screen.
+ */
 #include "cli/predict.h"
 
 #include "base/arena.h"

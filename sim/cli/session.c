@@ -1,3 +1,8 @@
+/* The part of a study that does not depend on the command: the options are
+ * checked, the points are expanded and run, the results are read back from the
+ * store and drawn. `sweep` and `compare` differ only in what they print at the
+ * end.
+ */
 #include "cli/session.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* stoker show: a file with everything in it, the defaults that hold, and what follows. */
+/* The command `stoker show`: it prints a file of the catalogue or a scenario
+ * with the defaults that hold and with what follows from it.
+ */
 #include "cli/predict.h"
 #include "cli/row.h"
 #include "report/show/show_figures.h"

@@ -1,4 +1,6 @@
-/* stoker sweep: every point of a study, in a table. */
+/* The command `stoker sweep`: it predicts every point of a study and prints
+ * them as a table.
+ */
 #include "report/points.h"
 #include "cli/session.h"
 

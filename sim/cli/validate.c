@@ -1,4 +1,6 @@
-/* stoker validate: measured runs of a CSV beside predictions, and how far these are off. */
+/* The command `stoker validate`: it predicts measured runs from a CSV and says
+ * how far the predictions are off.
+ */
 #include "cli/validate.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* The document of `stoker validate --json`: fractions, not per cent. */
+/* Writes the document of `stoker validate --json`. Errors in it are fractions,
+ * not per cent.
+ */
 #include "base/absent.h"
 #include "base/arena.h"
 #include "cli/validate.h"

@@ -1,4 +1,6 @@
-/* What a validation found: rows, then summaries; as tables, as JSON. */
+/* Prints what a validation found: first the rows that were asked for, then
+ * summaries by source, GPU, framework and other classes.
+ */
 #include "base/arena.h"
 #include "report/listing.h"
 #include "cli/validate.h"

@@ -1,4 +1,7 @@
-/* stoker calibrate attention: a GPU's figures of fused attention from measured rates. */
+/* The command `stoker calibrate attention`: it reads measured rates of fused
+ * attention, fits a GPU's figures to them or, with --check, says how well the
+ * present ones meet them.
+ */
 #include "cli/calibrate.h"
 
 #include "base/arena.h"

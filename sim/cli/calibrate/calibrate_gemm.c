@@ -1,4 +1,7 @@
-/* stoker calibrate gemm: a GPU's figures of products from measured shapes. */
+/* The command `stoker calibrate gemm`: it reads measured matrix products, fits
+ * a GPU's figures to them or, with --check, says how well the present ones
+ * meet them.
+ */
 #include "cli/calibrate.h"
 
 #include "base/arena.h"

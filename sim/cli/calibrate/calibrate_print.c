@@ -1,4 +1,6 @@
-/* What a calibration found: as a library, as a table, as JSON. */
+/* Prints what a calibration of collectives found, in three forms: as a library
+ * file that can take the old one's place, as a table of errors, and as JSON.
+ */
 #include "cli/calibrate.h"
 
 #include "base/absent.h"

@@ -1,4 +1,6 @@
-/* stoker calibrate steps: constants of software profiles from measured steps, fitted jointly. */
+/* The command `stoker calibrate steps`: it fits the constants of software
+ * profiles and GPUs jointly to the measured times of whole steps.
+ */
 #include "cli/calibrate/calibrate_steps.h"
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
-/* What a fit of measured steps leaves, by classes of rows, and what parts of the model are
- * worth. */
+/* Prints how far a fit of measured steps is off in each class of rows, and
+ * what each part of the model is worth.
+ */
 #include "cli/calibrate/calibrate_steps.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* What a fit of measured steps found: tables, or JSON. */
+/* Prints what a fit of measured steps found, as tables or as JSON. */
 #include "cli/calibrate/calibrate_steps.h"
 
 #include "base/arena.h"
