@@ -1,4 +1,4 @@
-/* Reads a cluster, section by section. Zero bandwidths are errors: a link
+/* Reads a cluster file section by section. Zero bandwidths are errors: a link
  * that does not exist is left out by the fabric, not set to nothing.
  */
 #include "input/cluster.h"

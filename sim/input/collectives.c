@@ -1,3 +1,7 @@
+/* Reads the `collectives` mapping of a scenario, where each user of
+ * collectives may name an algorithm and a protocol, and checks that a library
+ * offers the two algorithms which everything falls back on.
+ */
 #include "input/collectives.h"
 
 #include "input/doc/section.h"

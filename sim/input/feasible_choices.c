@@ -1,3 +1,7 @@
+/* When sizes do not divide, the message proposes ones near by that would. They
+ * are found by changing the scenario's own number step by step in both
+ * directions and asking the caller's predicate about each.
+ */
 #include "input/feasible_choices.h"
 
 #include "input/scenario.h"

@@ -1,4 +1,6 @@
-/* A predicate each for what must divide, used for the check and for the choices. */
+/* Checks that the sizes of a layout divide those of the model. Each rule is
+ * one predicate, used for the check and for finding the choices that would do.
+ */
 #include "input/feasible_model.h"
 
 #include "input/layout.h"

@@ -1,4 +1,7 @@
-/* One row for each schedule says what it needs; the checks go through the row. */
+/* Checks that a pipeline schedule can have these stages, chunks and
+ * microbatches. One row for each schedule says what it needs; the checks go
+ * through the row.
+ */
 #include "input/feasible_schedule.h"
 
 #include "input/layout.h"

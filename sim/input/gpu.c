@@ -1,5 +1,5 @@
-/* Reads a GPU's datasheet and micro-benchmarks, section by section. Bounds
- * are wide: they catch a wrong prefix, not a wrong digit.
+/* Reads a GPU's datasheet and micro-benchmarks, section by section. Bounds are
+ * wide: they catch a wrong prefix, not a wrong digit.
  */
 #include "input/gpu.h"
 

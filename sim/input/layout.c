@@ -1,5 +1,5 @@
-/* Reading checks nothing but bounds: whether the sizes go together is for
- * input/feasible, when everything has been read.
+/* Reads a scenario's layout. Reading checks nothing but bounds: whether the
+ * sizes go together is for input/feasible, when everything has been read.
  */
 #include "input/layout.h"
 

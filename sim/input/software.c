@@ -1,4 +1,6 @@
-/* Reads a software profile, section by section. */
+/* Reads a software profile, section by section. What a profile does not
+ * describe is absent: the defaults stand in one struct at the top.
+ */
 #include "input/software.h"
 
 #include "input/doc/section.h"

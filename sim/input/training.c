@@ -1,5 +1,5 @@
-/* Every key stands alone, so a section is a list of getters; the rules that tie them to the
- * model follow below.
+/* Reads what a scenario says of training. Every key stands alone, so a section
+ * is a list of getters; the rules that tie them to the model follow below.
  */
 #include "input/training.h"
 

@@ -1,3 +1,7 @@
+/* Columns are named once and cells are appended row by row, each as text and,
+ * where it is a number, as a number too. At the end the same cells are printed
+ * as a table or as JSON.
+ */
 #include "report/listing.h"
 
 #include "base/absent.h"

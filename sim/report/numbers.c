@@ -1,3 +1,6 @@
+/* Quantities as text with four significant digits and the unit that suits
+ * their size. Trailing zeros after the point are dropped.
+ */
 #include "report/numbers.h"
 
 #include "base/arena.h"

@@ -1,3 +1,6 @@
+/* Opens one file of the catalogue without a scenario around it, for commands
+ * that show, list or calibrate it.
+ */
 #include "report/parts.h"
 
 /* The file's tree, or NULL with a message. */

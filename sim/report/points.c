@@ -1,3 +1,7 @@
+/* The columns and JSON members that `sweep` and `compare` have in common: a
+ * point's axes, its prediction, and the reason where it failed or does not
+ * fit.
+ */
 #include "report/points.h"
 
 #include "base/absent.h"

@@ -1,3 +1,7 @@
+/* The document that `stoker run --json` prints, section by section. A figure
+ * that does not exist (the days of a run that nobody asked for, the MFU of a
+ * plan that does not fit) is null, never 0.
+ */
 #include "report/screen.h"
 
 #include "base/absent.h"

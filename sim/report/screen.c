@@ -1,3 +1,7 @@
+/* The screen of `stoker run` is printed from top to bottom by one function for
+ * each block. Times in the table of causes are rounded together, so that the
+ * column adds up to the last digit that is shown.
+ */
 #include "report/screen.h"
 
 #include "base/absent.h"

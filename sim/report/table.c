@@ -1,5 +1,6 @@
-/* Cells are kept as text and widths are taken when printing, so the cost is one
- * pass to add and two to print. */
+/* Tables with aligned columns. Cells are kept as text and widths are taken
+ * when printing, so the cost is one pass to add and two to print.
+ */
 #include "report/table.h"
 
 #include "base/arena.h"

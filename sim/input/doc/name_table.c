@@ -1,4 +1,6 @@
-/* Open addressing with linear probing; it doubles before it is half full. */
+/* A hash table of names by open addressing with linear probing; it doubles
+ * before it is half full.
+ */
 #include "input/doc/name_table.h"
 
 #include "base/arena.h"

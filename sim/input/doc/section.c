@@ -1,4 +1,6 @@
-/* Thin helpers over input/doc/doc; nothing is decided here. */
+/* Thin helpers over input/doc/doc that readers of sections share. Nothing is
+ * decided here.
+ */
 #include "input/doc/section.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* Plain scanning; every loop ends at the end of the text. */
+/* Reads a file whole, having checked what it is, and finds lines, words and
+ * numbers in its text. It scans plainly, and every loop ends at the end of the
+ * text.
+ */
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* The YAML reader, and the choice between the formats. */
+/* Reads measurements of collectives from our YAML, and chooses between the
+ * formats that a file may have.
+ */
 #include "input/formats/measurement.h"
 
 #include "base/arena.h"

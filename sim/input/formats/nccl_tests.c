@@ -1,4 +1,6 @@
-/* What text and JSON share: names, and what a measurement must know. */
+/* What the readers of nccl-tests' text and of its JSON have in common: names
+ * of operations and types, and what a measurement must know.
+ */
 #include "input/formats/nccl_tests.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* The text of nccl-tests, line by line. */
+/* Reads the text that nccl-tests prints, line by line. */
 #include "input/formats/nccl_tests.h"
 
 #include "base/arena.h"

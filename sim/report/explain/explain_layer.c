@@ -1,4 +1,6 @@
-/* Section 2: the kernels of one layer on one GPU, and what they add up to in a step. */
+/* Section 2 of `stoker explain`: the kernels of one layer on one GPU, and what
+ * they add up to in a step.
+ */
 #include "report/explain/explain_timed.h"
 #include "report/explain/explain_text.h"
 

@@ -1,4 +1,6 @@
-/* Section 6: memory of a GPU of the fullest stage, kind by kind (plan/memory/memory). */
+/* Section 6 of `stoker explain`: the memory of a GPU of the fullest stage,
+ * kind by kind (plan/memory/memory).
+ */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

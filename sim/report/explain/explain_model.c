@@ -1,4 +1,6 @@
-/* Section 1: parameters and FLOPs of the model, as plan/cost counts them. */
+/* Section 1 of `stoker explain`: parameters and FLOPs of the model, as
+ * plan/cost counts them.
+ */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

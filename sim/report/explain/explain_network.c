@@ -1,4 +1,4 @@
-/* Section 3: groups, links and transfers of GPU 0. */
+/* Section 3 of `stoker explain`: groups, links and transfers of GPU 0. */
 #include "report/explain/explain_text.h"
 #include "report/explain/explain_transfer.h"
 

@@ -1,4 +1,6 @@
-/* Sections 7 and 8: the run (run/run), and the constants that nobody measured. */
+/* Sections 7 and 8 of `stoker explain`: the run (run/run), and the constants
+ * that nobody measured.
+ */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

@@ -1,4 +1,6 @@
-/* Sections 4 and 5: the bubble, the causes of the step, and what bounds it from below. */
+/* Sections 4 and 5 of `stoker explain`: the bubble, the causes of the step,
+ * and what bounds it from below.
+ */
 #include "report/explain/explain_text.h"
 #include "report/explain/explain_transfer.h"
 

@@ -1,3 +1,6 @@
+/* Lines of arithmetic are collected first and printed with their columns
+ * aligned, with the numbers as a pocket calculator would take them.
+ */
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"

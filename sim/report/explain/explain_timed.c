@@ -1,3 +1,8 @@
+/* Walks the same lists of kernels as the simulation does and keeps each
+ * kernel's time by itself. A whole step is the sum over layers, ends and
+ * optimizer; what FSDP's own copies add is found by simulating the step
+ * without them.
+ */
 #include "report/explain/explain_timed.h"
 
 #include "base/arena.h"

@@ -1,5 +1,7 @@
-/* posix_spawn's change of directory is not in POSIX 2008 (it is in 2024, under
- * another name); glibc has it since 2.29. */
+/* Starts gnuplot without a shell and waits for it. posix_spawn's change of
+ * directory is not in POSIX 2008 (it is in 2024, under another name); glibc
+ * has it since 2.29.
+ */
 #define _GNU_SOURCE
 
 #include "report/plot/gnuplot.h"

@@ -1,3 +1,8 @@
+/* What all plots share: the table of kinds, names of files, the head of every
+ * script with its colours and fonts, and the call of gnuplot. A kind's own
+ * file writes data and script; the picture is checked for being there and not
+ * empty.
+ */
 #include "report/plot/plot.h"
 
 #include "base/arena.h"

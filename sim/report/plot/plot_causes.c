@@ -1,3 +1,7 @@
+/* One bar for each point of a study, stacked from the causes of its step.
+ * Causes have one order and one colour everywhere, so that plots can be laid
+ * side by side.
+ */
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"

@@ -1,3 +1,7 @@
+/* The tables of what can be plotted, and the CSV that gnuplot reads. Metrics
+ * and causes are rows of a table each; an axis is numeric when all its values
+ * are numbers, and otherwise one of words in order of first appearance.
+ */
 #include "report/plot/plot_data.h"
 
 #include "base/absent.h"

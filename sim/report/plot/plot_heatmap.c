@@ -1,3 +1,7 @@
+/* Two axes of a sweep as a grid of coloured cells, with the value written into
+ * each. A third axis is folded by showing its best value. Cells that failed or
+ * do not fit say so in place of a number.
+ */
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"

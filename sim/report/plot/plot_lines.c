@@ -1,3 +1,7 @@
+/* One metric over one axis of a sweep, with a line for each combination of the
+ * other axes. Points are sorted by line and place before they are written; one
+ * that has no value gets a mark at the bottom of the picture instead.
+ */
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"

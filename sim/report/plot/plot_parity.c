@@ -1,3 +1,7 @@
+/* A scatter plot with one point for each measured run: measured time to the
+ * right, predicted time upwards. The series are the sources, and the suspect
+ * rows come last as one of their own.
+ */
 #include "report/plot/plot_parity.h"
 
 #include "base/arena.h"

@@ -1,3 +1,8 @@
+/* A bar of the timeline becomes one box, or several where it shows more than
+ * one part (recomputation, a forward beside a backward). gnuplot draws the
+ * boxes from the CSV; numbers of microbatches are written where a box is wide
+ * enough.
+ */
 #include "report/plot/plot_pipeline.h"
 
 #include "base/arena.h"

@@ -1,5 +1,7 @@
-/* Figures of the parts of the catalogue; those of a cluster and of a scenario are in
- * show_cluster.c and show_scenario.c. */
+/* What follows from a model, a GPU, a software profile or a library by itself,
+ * as figures for `stoker show`; clusters and scenarios are in show_cluster.c
+ * and show_scenario.c.
+ */
 #include "report/show/show_figures.h"
 
 #include "base/arena.h"

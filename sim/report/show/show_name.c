@@ -1,3 +1,7 @@
+/* Finds what `stoker show NAME` means. A path is read and its kind recognised
+ * by its first keys; a bare name is looked up in every kind, and it is an
+ * error, with the choices named, when several kinds or none have it.
+ */
 #include "report/show/show_name.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
-/* A scenario before anything is simulated: how it is cut, and what each stage holds. */
+/* What follows from a scenario before anything is simulated: how the model is
+ * cut, and what each stage holds.
+ */
 #include "report/show/show_figures.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/* A sheet is an array of figures and tables in the order in which they were
+ * added. Two printers go through it: one writes comments below YAML, the other
+ * one JSON object.
+ */
 #include "report/show/show_sheet.h"
 
 #include "base/arena.h"

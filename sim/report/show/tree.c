@@ -1,5 +1,6 @@
-/* Walks the tree with a stack of what is still to be done, which a document's
- * depth (64 at most, input/doc/doc.h) bounds. */
+/* Prints a document's tree as JSON. It walks with a stack of what is still to
+ * be done, which a document's depth (64 at most, input/doc/doc.h) bounds.
+ */
 #include "report/show/tree.h"
 
 #include "base/arena.h"
