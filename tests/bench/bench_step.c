@@ -14,25 +14,13 @@
 #include "input/scenario.h"
 #include "run/run.h"
 #include "train/step.h"
-
-static struct scenario *load(struct arena *arena, const char *path)
-{
-    struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1};
-    const struct doc_node *document = scenario_load_document(arena, path, diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &catalogue, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-        _exit(1);
-    }
-    return scenario;
-}
+#include "support/fixture.h"
 
 static void run_unfolded(const char *path)
 {
     struct arena *arena = arena_new();
-    const struct scenario *scenario = load(arena, path);
+    const struct scenario *scenario =
+        fixture_scenario(arena, &(struct fixture_source){.path = path});
     struct step_result result;
     const double begin_s = host_cpu_s();
     step_simulate(arena, scenario, &(struct step_request){.folds = false}, &result);
@@ -48,7 +36,8 @@ static void run_unfolded(const char *path)
 static void run_folded(const char *path)
 {
     struct arena *scenario_arena = arena_new();
-    const struct scenario *scenario = load(scenario_arena, path);
+    const struct scenario *scenario =
+        fixture_scenario(scenario_arena, &(struct fixture_source){.path = path});
     struct arena *arena = arena_new();
     struct step_result result;
     int count = 0;

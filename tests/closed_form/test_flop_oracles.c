@@ -17,28 +17,9 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/fixture.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-static const struct catalogue here = {{"."}, 1};
-
-/* `set` may be NULL. */
-static struct model load(struct arena *arena, const char *name, const char *set)
-{
-    struct diag *diag = diag_new(arena);
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node = catalogue_open(arena, &here, CATALOGUE_MODEL, &reference, diag);
-    struct assumptions assumptions;
-    struct model model = {0};
-    assumptions_init(&assumptions, arena);
-    bool is_good = node != NULL;
-    struct doc_node *changed = is_good ? doc_copy(arena, node) : NULL;
-    is_good = is_good && (set == NULL || doc_set(arena, changed, set, diag));
-    is_good = is_good && model_read(changed, &model, &assumptions, diag);
-    diag_print(diag, stderr);
-    assert_true(is_good);
-    return model;
-}
 
 /* ---- building blocks ------------------------------------------------------------- */
 
@@ -47,7 +28,7 @@ static void a_gpt_layer_has_the_flops_of_its_blocks(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "gpt3-175b", NULL);
+    const struct model model = fixture_model(arena, "gpt3-175b", NULL);
     const struct layer_flop flop = cost_layer_flop(&model, model_layer(&model, 0), 2048);
     const double h = 12288.0;
     assert_close(flop.attention_linear, 8.0 * h * h, 0.0);
@@ -63,7 +44,7 @@ static void a_llama_layer_has_the_flops_of_its_blocks(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "llama3-8b", NULL);
+    const struct model model = fixture_model(arena, "llama3-8b", NULL);
     const struct layer_flop flop = cost_layer_flop(&model, model_layer(&model, 0), 8192);
     assert_close(flop.attention_linear, 2.0 * 4096 * 128 * 48 + 2.0 * 32 * 128 * 4096, 0.0);
     assert_close(flop.mlp, 6.0 * 4096 * 14336, 0.0);
@@ -77,7 +58,7 @@ static void a_deepseek_layer_has_the_flops_of_its_blocks(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "deepseek-v3", NULL);
+    const struct model model = fixture_model(arena, "deepseek-v3", NULL);
     const struct layer_kind *kind = model_layer(&model, 60);
     const struct layer_flop flop = cost_layer_flop(&model, kind, 4096);
     const double h = 7168;
@@ -148,7 +129,7 @@ static void flops_per_token_agree_to_the_last_digit(void **state)
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(flop_cases); i++) {
         const struct flop_case *c = &flop_cases[i];
-        const struct model model = load(arena, c->model, c->set);
+        const struct model model = fixture_model(arena, c->model, c->set);
         const struct token_flop flop = cost_token_flop(&model, c->length);
         assert_close(flop.linear, c->linear, 0.0);
         assert_close(flop.logits, c->logits, 0.0);
@@ -167,8 +148,8 @@ static void the_router_is_counted_beside(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model deepseek = load(arena, "deepseek-v3", "mtp_layers=0");
-    const struct model oss = load(arena, "gpt-oss-120b", NULL);
+    const struct model deepseek = fixture_model(arena, "deepseek-v3", "mtp_layers=0");
+    const struct model oss = fixture_model(arena, "gpt-oss-120b", NULL);
     assert_close(cost_token_flop(&deepseek, 4096).router, 2 * 106430464.0, 0.0);
     assert_close(cost_token_flop(&oss, 4096).router, 2.0 * 36 * 2880 * 128, 0.0);
     arena_free(arena);
@@ -180,7 +161,7 @@ static void modules_add_up_to_the_linear_part(void **state)
     (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(flop_cases); i++) {
-        const struct model model = load(arena, flop_cases[i].model, flop_cases[i].set);
+        const struct model model = fixture_model(arena, flop_cases[i].model, flop_cases[i].set);
         const struct layer_flop sum = cost_module_flop(&model, 4096);
         assert_close(sum.attention_linear + sum.mlp + sum.experts + sum.shared + sum.mtp,
                      cost_token_flop(&model, 4096).linear, 0.0);
@@ -210,7 +191,7 @@ static void parameters_agree_to_the_last_digit(void **state)
     };
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct model model = load(arena, cases[i].model, cases[i].set);
+        const struct model model = fixture_model(arena, cases[i].model, cases[i].set);
         const struct parameter_count count = cost_parameters(&model);
         assert_int_equal(count.total, cases[i].total);
         assert_int_equal(count.active, cases[i].active);
@@ -225,9 +206,9 @@ static void deepseek_v3_has_its_published_parts(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "deepseek-v3", NULL);
+    const struct model model = fixture_model(arena, "deepseek-v3", NULL);
     const struct parameter_count count = cost_parameters(&model);
-    const struct model oss = load(arena, "gpt-oss-120b", NULL);
+    const struct model oss = fixture_model(arena, "gpt-oss-120b", NULL);
     const struct parameter_count of_oss = cost_parameters(&oss);
     assert_int_equal(count.mtp, 11610068224);
     assert_int_equal(count.mtp, 11507286272 + 2 * 7168 * 7168 + 3 * 7168);
@@ -258,7 +239,7 @@ static void megatrons_own_count_comes_out(void **state)
     };
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct model model = load(arena, cases[i].model, cases[i].set);
+        const struct model model = fixture_model(arena, cases[i].model, cases[i].set);
         assert_close(cost_train_flop(&model, cases[i].length, 1, FLOP_MEGATRON), cases[i].flop,
                      0.0);
     }
@@ -270,7 +251,7 @@ static void megatrons_count_is_of_the_padded_vocabulary(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "gpt3-175b", NULL);
+    const struct model model = fixture_model(arena, "gpt3-175b", NULL);
     const double ours = cost_train_flop(&model, 2048, 8, FLOP_CAUSAL);
     assert_close(cost_train_flop(&model, 2048, 8, FLOP_MEGATRON), 1061947441152, 0.0);
     assert_close(cost_train_flop(&model, 2048, 1, FLOP_MEGATRON) - ours, 6.0 * 12288 * 47, 1e-9);
@@ -307,7 +288,7 @@ static void llm_foundrys_utilisation_comes_out(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "mpt-70b", NULL);
+    const struct model model = fixture_model(arena, "mpt-70b", NULL);
     assert_int_equal(cost_parameters(&model).total, 64862437376);
     const double rate = 1007 * cost_train_flop(&model, 2048, 1, FLOP_PALM);
     assert_close(rate, 408.1e12, 2e-4);
@@ -323,7 +304,7 @@ static void the_megatron_papers_formulas_come_out(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "gpt3-175b", "vocab=51200");
+    const struct model model = fixture_model(arena, "gpt3-175b", "vocab=51200");
     const struct token_flop flop = cost_token_flop(&model, 2048);
     const double tokens = 1536.0 * 2048;
     const double again = flop.linear + flop.core_full;
@@ -347,7 +328,7 @@ static void korthikantis_ratio_comes_out(void **state)
         {"gpt-22b", 1.0519}, {"gpt3-175b", 1.0269}, {"gpt-530b", 1.0164}, {"gpt-1t", 1.0131}};
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct model model = load(arena, cases[i].model, "vocab=51200");
+        const struct model model = fixture_model(arena, cases[i].model, "vocab=51200");
         const struct token_flop flop = cost_token_flop(&model, 2048);
         const double model_flop = cost_train_flop_full(&flop);
         assert_close((model_flop + 3.0 * flop.core_full) / model_flop, cases[i].ratio, 1e-4);
@@ -364,7 +345,7 @@ static void deepseeks_table_comes_out(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "deepseek-v3", "mtp_layers=0");
+    const struct model model = fixture_model(arena, "deepseek-v3", "mtp_layers=0");
     const struct token_flop flop = cost_token_flop(&model, 4096);
     const double per_s = 15360.0 * 4096 / 19.926;
     const double full = per_s / 2048 * cost_train_flop_full(&flop);
@@ -391,7 +372,7 @@ static void megatrons_llama_table_counts_the_full_mask(void **state)
                  {"llama3-405b", 315, 834e12, 9e-3}};
     struct arena *arena = arena_new();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct model model = load(arena, cases[i].model, NULL);
+        const struct model model = fixture_model(arena, cases[i].model, NULL);
         const struct token_flop flop = cost_token_flop(&model, 8192);
         assert_close(cases[i].flop_per_s / cases[i].tokens_per_s, cost_train_flop_full(&flop),
                      cases[i].tolerance);
@@ -405,7 +386,7 @@ static void llama3_405bs_steps_come_out(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "llama3-405b", NULL);
+    const struct model model = fixture_model(arena, "llama3-405b", NULL);
     const struct token_flop flop = cost_token_flop(&model, 8192);
     const double causal = 16777216.0 * cost_train_flop_causal(&flop);
     const double full = 16777216.0 * cost_train_flop_full(&flop);

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/fixture.h"
 
 #define GRADIENT_BYTES INT64_C(234901504)
 
@@ -70,19 +71,10 @@ struct fixture {
 static struct scenario *job_of(struct arena *arena, uint32_t per_leaf, uint32_t oversubscription,
                                const char *more)
 {
-    struct diag *diag = diag_new(arena);
     const char *text =
         arena_printf(arena, "%s%s%s", arena_printf(arena, cluster_text, per_leaf, oversubscription),
                      job_text, more);
-    const struct catalogue nowhere = {{NULL}, 0};
-    const struct doc_node *document = doc_parse(arena, "job.yaml", text, strlen(text), diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &nowhere, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
-    return scenario;
+    return fixture_scenario(arena, &(struct fixture_source){.text = text});
 }
 
 static void note_transfer(void *context, uint32_t actor, uint32_t stream, uint32_t index,

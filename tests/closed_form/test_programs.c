@@ -16,6 +16,7 @@
 #include "input/doc/doc.h"
 #include "input/layout.h"
 #include "train/step.h"
+#include "support/fixture.h"
 
 /* ---- a machine ---------------------------------------------------------------------------- */
 
@@ -63,16 +64,7 @@ static struct scenario *scenario_of(struct arena *arena, const struct layout *la
                                     layout->has_experts ? layout->data : 1, layout->schedule,
                                     chunks, layout->overlaps_experts ? "true" : "false",
                                     layout->microbatches * layout->data);
-    struct diag *diag = diag_new(arena);
-    const struct catalogue here = {{"."}, 1};
-    struct doc_node *document = doc_parse(arena, "programs.yaml", text, strlen(text), diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
-    return scenario;
+    return fixture_scenario(arena, &(struct fixture_source){.text = text});
 }
 
 /* Lengths of segments and messages in ns. */

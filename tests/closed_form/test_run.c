@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/fixture.h"
 
 enum { SETS_MAX = 8 };
 
@@ -27,20 +28,12 @@ enum { SETS_MAX = 8 };
 
 static struct scenario *resolve(struct arena *arena, const char *file, const char *const *sets)
 {
-    struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1};
     uint32_t count = 0;
     while (sets != NULL && sets[count] != NULL) {
         count++;
     }
-    const struct doc_node *document = scenario_load_document(arena, file, diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &catalogue, sets, count, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
-    return scenario;
+    return fixture_scenario(
+        arena, &(struct fixture_source){.path = file, .sets = sets, .set_count = count});
 }
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])

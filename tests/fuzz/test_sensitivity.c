@@ -21,6 +21,7 @@
 #include "base/rng.h"
 #include "input/scenario.h"
 #include "train/step.h"
+#include "support/fixture.h"
 
 struct family {
     uint64_t seed;
@@ -56,12 +57,7 @@ static struct scenario *thin_scenario(struct arena *arena, uint64_t seed, uint64
                      "batch: {global: %u, micro: 1, sequence_length: 4096}\nrecompute: none\n",
                      tp * pp * dp, tp, pp, dp, chunks[roll(&dice, 2)], tp > 1 ? "true" : "false",
                      microbatches * dp);
-    struct diag *diag = diag_new(arena);
-    const struct catalogue here = {{"."}, 1};
-    struct doc_node *document = doc_parse(arena, "thin.yaml", text, strlen(text), diag);
-    assert_non_null(document);
-    struct scenario *scenario = scenario_resolve(arena, document, &here, NULL, 0, diag);
-    assert_non_null(scenario);
+    struct scenario *scenario = fixture_scenario(arena, &(struct fixture_source){.text = text});
     scenario->cluster.oversubscription = 2 + (double)roll(&dice, 6);
     scenario->cluster.nic_bytes_per_s = (double)(25u << roll(&dice, 4)) * 1e9 / 8;
     return scenario;

@@ -18,6 +18,7 @@
 #include "input/catalogue.h"
 #include "input/scenario.h"
 #include "run/run.h"
+#include "support/fixture.h"
 
 struct anchor {
     char name[96];
@@ -48,15 +49,8 @@ static double metric_of(const struct result *result, const char *metric)
 static double predict(const struct anchor *anchor)
 {
     struct arena *arena = arena_new();
-    struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1};
-    const struct doc_node *document = scenario_load_document(arena, anchor->scenario, diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &catalogue, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
+    const struct scenario *scenario =
+        fixture_scenario(arena, &(struct fixture_source){.path = anchor->scenario});
     struct result result;
     run_predict(arena, scenario, &(struct run_request){true, "test"}, &result);
     const double value = metric_of(&result, anchor->metric);

@@ -12,10 +12,9 @@
 #include "base/arena.h"
 #include "input/catalogue.h"
 #include "lab/attention_fit.h"
+#include "support/fixture.h"
 
 #define ROWS "tests/published/attention.csv"
-
-static const struct catalogue here = {{"."}, 1};
 
 struct bench {
     struct arena *arena;
@@ -30,20 +29,6 @@ static struct bench open_bench(void)
     diag_print(diag, stderr);
     assert_true(is_read);
     return bench;
-}
-
-static struct gpu load(struct arena *arena, const char *name)
-{
-    struct diag *diag = diag_new(arena);
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node = catalogue_open(arena, &here, CATALOGUE_GPU, &reference, diag);
-    struct assumptions assumptions;
-    struct gpu gpu = {0};
-    assumptions_init(&assumptions, arena);
-    const bool is_read = node != NULL && gpu_read(node, &gpu, &assumptions, diag);
-    diag_print(diag, stderr);
-    assert_true(is_read);
-    return gpu;
 }
 
 /* Median and ninetieth percentile of the time's error; a little above what the files' notes say. */
@@ -70,7 +55,7 @@ static void gpu_files_reproduce_the_rates_they_are_fitted_to(void **state)
     const struct bench bench = open_bench();
     uint32_t scored = 0;
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        const struct gpu gpu = load(bench.arena, claims[i].gpu);
+        const struct gpu gpu = fixture_gpu(bench.arena, claims[i].gpu);
         const struct attention_errors errors =
             attention_errors_of(bench.arena, &gpu, &gpu.attention[claims[i].kind], &bench.rows,
                                 claims[i].gpu, claims[i].kind);
@@ -92,7 +77,7 @@ static void a_fit_finds_the_rates_again(void **state)
     (void)state;
     const struct bench bench = open_bench();
     struct diag *diag = diag_new(bench.arena);
-    const struct gpu gpu = load(bench.arena, "h100-sxm5-80gb");
+    const struct gpu gpu = fixture_gpu(bench.arena, "h100-sxm5-80gb");
     const struct attention_rate *known = &gpu.attention[ATTENTION_FA2];
     struct attention_rate off = *known;
     off.forward.flop_per_s *= 0.6;
@@ -114,7 +99,7 @@ static void the_rates_of_another_gpu_do_not_fit(void **state)
 {
     (void)state;
     const struct bench bench = open_bench();
-    const struct gpu h100 = load(bench.arena, "h100-sxm5-80gb");
+    const struct gpu h100 = fixture_gpu(bench.arena, "h100-sxm5-80gb");
     const struct attention_errors wrong =
         attention_errors_of(bench.arena, &h100, &h100.attention[ATTENTION_FA2], &bench.rows,
                             "a100-sxm4-80gb", ATTENTION_FA2);

@@ -15,6 +15,7 @@
 #include "input/catalogue.h"
 #include "input/scenario.h"
 #include "support/assert_close.h"
+#include "support/fixture.h"
 
 /* Checkpoints and model cards where there are some: Llama L[hd(n+2kv)+ndh+3hf+2h]+h+2Vh, GPT
  * 12Lh^2+13Lh+(V+s)h+2h, BLOOM with alibi and an embedding norm as its card says; Mixtral is a
@@ -22,6 +23,8 @@
  * Llama 4's decoders, Pythia, MPT as the benchmarks of llm-foundry print them. The rest are the
  * same closed forms: sizes of papers without a checkpoint, and models that a file here
  * simplifies, as it says (Switch, GShard, BERT, Grok-1). Computed apart from this program. */
+static const struct catalogue here = {{"."}, 1};
+
 static const struct {
     const char *name;
     int64_t parameters;
@@ -92,28 +95,12 @@ static const struct {
 
 #define PUBLISHED (sizeof published / sizeof published[0])
 
-static const struct catalogue here = {{"."}, 1};
-
-static struct model load(struct arena *arena, const char *name)
-{
-    struct diag *diag = diag_new(arena);
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node = catalogue_open(arena, &here, CATALOGUE_MODEL, &reference, diag);
-    struct assumptions assumptions;
-    struct model model = {0};
-    assumptions_init(&assumptions, arena);
-    const bool is_read = node != NULL && model_read(node, &model, &assumptions, diag);
-    diag_print(diag, stderr);
-    assert_true(is_read);
-    return model;
-}
-
 static void every_model_has_its_published_parameter_count(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < PUBLISHED; i++) {
-        const struct model model = load(arena, published[i].name);
+        const struct model model = fixture_model(arena, published[i].name, NULL);
         assert_int_equal(cost_parameters(&model).total, published[i].parameters);
     }
     arena_free(arena);
@@ -126,7 +113,7 @@ static void every_model_is_about_as_large_as_advertised(void **state)
     (void)state;
     struct arena *arena = arena_new();
     for (size_t i = 0; i < PUBLISHED; i++) {
-        const struct model model = load(arena, published[i].name);
+        const struct model model = fixture_model(arena, published[i].name, NULL);
         assert_true(model.advertised_parameters > 0.0);
         assert_close((double)cost_parameters(&model).total, model.advertised_parameters, 0.05);
     }
@@ -139,7 +126,7 @@ static void multi_token_prediction_is_counted_besides(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "deepseek-v3");
+    const struct model model = fixture_model(arena, "deepseek-v3", NULL);
     const struct parameter_count count = cost_parameters(&model);
     assert_int_equal(count.total + count.mtp, 682636487424);
     assert_int_equal(count.active, 37552297472);
@@ -165,7 +152,7 @@ static void the_seeds_arithmetic_comes_out(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model model = load(arena, "llama3-405b");
+    const struct model model = fixture_model(arena, "llama3-405b", NULL);
     const double parameters = (double)cost_parameters(&model).total;
     assert_close(6.0 * parameters * 15.6e12, 3.7988e25, 1e-4);
     assert_int_equal(memory_rule_of_thumb_gpus(parameters, 80e9), 115);

@@ -14,8 +14,7 @@
 #include "base/arena.h"
 #include "input/catalogue.h"
 #include "support/assert_close.h"
-
-static const struct catalogue here = {{"."}, 1};
+#include "support/fixture.h"
 
 struct measured {
     int64_t m, n, k, count;
@@ -24,26 +23,14 @@ struct measured {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct gpu load(struct arena *arena, const char *name)
-{
-    struct diag *diag = diag_new(arena);
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node = catalogue_open(arena, &here, CATALOGUE_GPU, &reference, diag);
-    struct assumptions assumptions;
-    struct gpu gpu = {0};
-    assumptions_init(&assumptions, arena);
-    const bool is_read = node != NULL && gpu_read(node, &gpu, &assumptions, diag);
-    diag_print(diag, stderr);
-    assert_true(is_read);
-    return gpu;
-}
-
 /* Every case within `tolerance` of the measurement. */
+static const struct catalogue here = {{"."}, 1};
+
 static void compare(const char *name, enum precision precision, const struct measured *cases,
                     size_t count, double tolerance)
 {
     struct arena *arena = arena_new();
-    const struct gpu gpu = load(arena, name);
+    const struct gpu gpu = fixture_gpu(arena, name);
     const struct kernel_gpu on = {.gpu = &gpu, .precision = precision, .gemm_derate = 1.0};
     for (size_t i = 0; i < count; i++) {
         const struct measured *c = &cases[i];
@@ -101,7 +88,7 @@ static void low_precisions_are_those_of_the_architecture(void **state)
     const char **names = catalogue_list(arena, &here, "models/gpus", &count);
     assert_true(count >= 13);
     for (uint32_t i = 0; i < count; i++) {
-        const struct gpu gpu = load(arena, names[i]);
+        const struct gpu gpu = fixture_gpu(arena, names[i]);
         const double *peak = gpu.peak_flop_per_s;
         const bool is_blackwell = gpu.architecture == GPU_BLACKWELL;
         const bool has_fp8 = is_blackwell || gpu.architecture == GPU_HOPPER;

@@ -11,6 +11,7 @@
 #include "input/catalogue.h"
 #include "input/scenario.h"
 #include "train/timeline.h"
+#include "support/fixture.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -47,17 +48,9 @@ struct pass_times {
 static struct pass_times times_of(const struct layer_way *way, const char *layers)
 {
     struct arena *arena = arena_new();
-    struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1};
-    const struct doc_node *document = scenario_load_document(arena, SCENARIO, diag);
-    assert_non_null(document);
     const char *const sets[] = {way->sequence_parallel, way->recompute, layers};
-    const struct scenario *scenario =
-        scenario_resolve(arena, document, &catalogue, sets, sizeof sets / sizeof sets[0], diag);
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    assert_non_null(scenario);
+    const struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){.path = SCENARIO, .sets = sets, .set_count = 3});
     struct timeline timeline;
     timeline_simulate(arena, scenario, true, &timeline);
     struct pass_times times = {0, 0};

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "support/fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -417,16 +418,6 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
 
 struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t number)
 {
-    struct diag *diag = diag_new(arena);
     const char *text = random_scenario_text(arena, seed, number);
-    const struct catalogue here = {{"."}, 1}; /* for the library; all else is inline */
-    struct doc_node *document = doc_parse(arena, "random.yaml", text, strlen(text), diag);
-    struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        fputs(text, stderr);
-        diag_print(diag, stderr);
-    }
-    sim_assert(scenario != NULL);
-    return scenario;
+    return fixture_scenario(arena, &(struct fixture_source){.text = text});
 }

@@ -2,21 +2,15 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "support/fixture.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct step_system *volume_system(struct arena *arena, const char *text)
 {
-    static const struct catalogue here = {{"."}, 1};
-    struct diag *diag = diag_new(arena);
-    const struct doc_node *document = doc_parse(arena, "test.yaml", text, strlen(text), diag);
     const struct scenario *scenario =
-        document != NULL ? scenario_resolve(arena, document, &here, NULL, 0, diag) : NULL;
-    if (scenario == NULL) {
-        diag_print(diag, stderr);
-    }
-    sim_assert(scenario != NULL);
+        fixture_scenario(arena, &(struct fixture_source){.text = text});
     const struct step_job job = {scenario, NULL, 1};
     return system_build(arena, &job, 1, (uint32_t)scenario->gpus, &(struct step_options){0});
 }

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "support/assert_close.h"
-
-static const struct catalogue catalogue = {{"tests/unit/data"}, 1};
+#include "support/fixture.h"
 
 /* 24 layers of 16 heads, 2,048 tokens; learned positions. */
 static const char tiny_text[] = "model: tiny\n"
@@ -21,39 +20,24 @@ static const char tiny_text[] = "model: tiny\n"
                                 "gpus: 16\n"
                                 "batch: {global: 64}\n";
 
-struct fixture {
-    struct arena *arena;
-    struct diag *diag;
-};
-
 static int setup(void **state)
 {
-    struct arena *arena = arena_new();
-    struct fixture *fixture = arena_alloc(arena, sizeof *fixture);
-    *fixture = (struct fixture){arena, diag_new(arena)};
-    *state = fixture;
+    *state = arena_new();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-    arena_free(fixture->arena);
+    arena_free(*state);
     return 0;
 }
 
-static struct scenario *resolve(struct fixture *fixture, const char *const *sets,
-                                uint32_t set_count)
+static struct scenario *resolve(struct arena *arena, const char *const *sets, uint32_t set_count)
 {
-    const struct doc_node *document =
-        doc_parse(fixture->arena, "test.yaml", tiny_text, strlen(tiny_text), fixture->diag);
-    struct scenario *scenario =
-        scenario_resolve(fixture->arena, document, &catalogue, sets, set_count, fixture->diag);
-    if (scenario == NULL) {
-        diag_print(fixture->diag, stderr);
-    }
-    assert_non_null(scenario);
-    return scenario;
+    return fixture_scenario(arena, &(struct fixture_source){.text = tiny_text,
+                                                            .directory = "tests/unit/data",
+                                                            .sets = sets,
+                                                            .set_count = set_count});
 }
 
 /* What says nothing of training trains as Megatron-LM does: gradients as the software's, fp32

@@ -1,0 +1,69 @@
+/* Reads through the same functions as the command line does, and stops where these complain. */
+#include "support/fixture.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "input/catalogue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct catalogue here = {{"."}, 1};
+
+static void need(bool is_good, const struct diag *diag)
+{
+    if (!is_good) {
+        diag_print(diag, stderr);
+    }
+    sim_assert(is_good);
+}
+
+struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source)
+{
+    struct diag *diag = diag_new(arena);
+    const struct catalogue own = {{source->directory}, 1};
+    const struct doc_node *document =
+        source->path != NULL
+            ? scenario_load_document(arena, source->path, diag)
+            : doc_parse(arena, "test.yaml", source->text, strlen(source->text), diag);
+    need(document != NULL, diag);
+    struct scenario *scenario =
+        scenario_resolve(arena, document, source->directory != NULL ? &own : &here, source->sets,
+                         source->set_count, diag);
+    need(scenario != NULL, diag);
+    return scenario;
+}
+
+/* The tree of a catalogue's file. */
+static struct doc_node *open_file(struct arena *arena, enum catalogue_kind kind, const char *name,
+                                  const char *set, struct diag *diag)
+{
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    const struct doc_node *node = catalogue_open(arena, &here, kind, &reference, diag);
+    need(node != NULL, diag);
+    struct doc_node *own = doc_copy(arena, node);
+    need(set == NULL || doc_set(arena, own, set, diag), diag);
+    return own;
+}
+
+struct model fixture_model(struct arena *arena, const char *name, const char *set)
+{
+    struct diag *diag = diag_new(arena);
+    struct model model = {0};
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, arena);
+    need(model_read(open_file(arena, CATALOGUE_MODEL, name, set, diag), &model, &assumptions, diag),
+         diag);
+    return model;
+}
+
+struct gpu fixture_gpu(struct arena *arena, const char *name)
+{
+    struct diag *diag = diag_new(arena);
+    struct gpu gpu = {0};
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, arena);
+    need(gpu_read(open_file(arena, CATALOGUE_GPU, name, NULL, diag), &gpu, &assumptions, diag),
+         diag);
+    return gpu;
+}

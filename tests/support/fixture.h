@@ -1,0 +1,27 @@
+/* What a test begins with: a scenario, a model, a GPU, read as a user's would be.
+ *
+ *     struct scenario *scenario =
+ *         fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml"});
+ *
+ * What cannot be read is a broken test: its messages go to stderr and the program stops.
+ */
+#ifndef TESTS_SUPPORT_FIXTURE_H
+#define TESTS_SUPPORT_FIXTURE_H
+
+#include "input/scenario.h"
+
+struct fixture_source {
+    const char *text;      /* YAML, or */
+    const char *path;      /* of a file */
+    const char *directory; /* that holds the catalogue; NULL: the project's */
+    const char *const *sets;
+    uint32_t set_count;
+};
+
+struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source);
+
+/* Files of models/. `set` ("layers=2") may be NULL. */
+struct model fixture_model(struct arena *arena, const char *name, const char *set);
+struct gpu fixture_gpu(struct arena *arena, const char *name);
+
+#endif
