@@ -9,6 +9,7 @@
 
 #include "input/catalogue.h"
 #include "input/doc/text_file.h"
+#include "input/gpu.h"
 
 #include <stdio.h>
 
@@ -77,22 +78,10 @@ const char *import_quote(struct arena *arena, const char *text);
 
 /* ---- clusters ---------------------------------------------------------------- */
 
-/* A GPU that these formats can mean. */
-struct import_gpu {
-    const char *name;        /* models/gpus/ */
-    int64_t sm;              /* compute capability, 90 */
-    bool is_on_arm;          /* beside a Grace */
-    int64_t links;           /* NVLinks */
-    double link_bytes_per_s; /* of one, one way */
-    const char *like;        /* topologies/: what a node of it is like */
-};
-
-/* NULL: none of that name. */
-const struct import_gpu *import_find_gpu(const char *name);
-
 struct import_cluster {
-    const char *gpu;  /* name; the file's word or --gpu */
-    const char *like; /* topologies/ */
+    const char *gpu;              /* name; the file's word or --gpu */
+    const char *like;             /* topologies/ */
+    struct gpu_platform platform; /* zero when the catalogue does not know the GPU */
     int64_t gpus_per_node;
     const char *scale_up_kind;   /* NULL: as in `like` */
     double scale_up_bytes_per_s; /* per GPU, one way; 0: the GPU's host link */
@@ -109,16 +98,16 @@ struct import_cluster {
     uint32_t comment_count;
 };
 
-/* Fills gpu and like from the options, else from the first GPU of compute capability `sm` (0:
- * unknown) beside such a CPU. */
-bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_arm,
+/* Fills gpu, platform and like from the options, else from the typical GPU of compute capability
+ * `sm` (0: unknown) beside such a CPU. */
+bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
                        struct import_cluster *cluster);
 
 /* Adds a comment to the head of the file that is written. */
 void import_comment(struct importer *importer, struct import_cluster *cluster, const char *text);
 
 /* The rate of one NVLink of the GPU; 0 with a usage error when it is not known. */
-double import_nvlink_rate(const struct importer *importer, const char *gpu);
+double import_nvlink_rate(const struct importer *importer, const struct import_cluster *cluster);
 
 /* Prints the file when it can be read as a cluster; else false, with messages. */
 bool import_cluster_print(const struct importer *importer, const struct import_cluster *cluster);

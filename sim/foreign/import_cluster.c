@@ -15,26 +15,6 @@
 
 enum { NAME_BYTES_MAX = 80 };
 
-/* Links of each generation: NVLink 2 (V100, six), 3 (A100, twelve) and 4 (Hopper, eighteen;
- * H800 eight) carry 25 GB/s each way, NVLink 5 (Blackwell, eighteen) 50 GB/s: NVIDIA's
- * datasheets, as in the scale_up sections of topologies/. */
-static const struct import_gpu gpus[] = {
-    {"v100-sxm2-32gb", 70, false, 6, 25e9, "v100-100"},
-    {"v100-sxm2-16gb", 70, false, 6, 25e9, "v100-100"},
-    {"a100-sxm4-80gb", 80, false, 12, 25e9, "a100-80gb-1600"},
-    {"a100-sxm4-40gb", 80, false, 12, 25e9, "a100-40gb-1600"},
-    {"a100-pcie-80gb", 80, false, 12, 25e9, "a100-pcie-200"},
-    {"h100-sxm5-80gb", 90, false, 18, 25e9, "h100-3200"},
-    {"h100-96gb-hbm2e", 90, false, 18, 25e9, "h100-3200"},
-    {"h200-sxm-141gb", 90, false, 18, 25e9, "h200-3200"},
-    {"h800-sxm5-80gb", 90, false, 8, 25e9, "h800-3200"},
-    {"gh200-96gb", 90, true, 18, 25e9, "gh200-slingshot-800"},
-    {"b200-sxm", 100, false, 18, 50e9, "b200-3200"},
-    {"gb200-nvl72", 100, true, 18, 50e9, "gb200-nvl72"},
-    {"b300-sxm", 103, false, 18, 50e9, "b200-3200"},
-    {"gb300-nvl72", 103, true, 18, 50e9, "gb300-nvl72"},
-};
-
 /* ---- options -------------------------------------------------------------------- */
 
 bool import_has(const struct importer *importer, enum import_option option)
@@ -62,27 +42,42 @@ const char *import_quote(struct arena *arena, const char *text)
     return quoted;
 }
 
-static const struct import_gpu *find_gpu(const char *name, int64_t sm, bool is_on_arm)
+/* What the catalogue says of a GPU's surroundings. */
+static struct gpu_platform platform_of(const struct importer *importer, const char *gpu)
 {
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
-        if (name != NULL ? strcmp(gpus[i].name, name) == 0
-                         : gpus[i].sm == sm && gpus[i].is_on_arm == is_on_arm) {
-            return &gpus[i];
+    const struct gpu_platform unknown = {.cluster = NULL};
+    struct diag *unheard = diag_new(importer->arena); /* whoever needs the file reports it */
+    const char *path =
+        catalogue_find(importer->arena, importer->catalogue, catalogue_folders[CATALOGUE_GPU], gpu);
+    const struct doc_node *root = path != NULL ? doc_load(importer->arena, path, unheard) : NULL;
+    struct gpu known;
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, importer->arena);
+    return root != NULL && gpu_read(root, &known, &assumptions, unheard) ? known.platform : unknown;
+}
+
+/* The typical GPU of that compute capability beside that CPU; NULL: the catalogue has none. */
+static const char *find_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu)
+{
+    uint32_t count = 0;
+    const char **names = catalogue_list(importer->arena, importer->catalogue,
+                                        catalogue_folders[CATALOGUE_GPU], &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gpu_platform platform = platform_of(importer, names[i]);
+        if (platform.is_typical && platform.compute_capability == sm && platform.cpu == cpu) {
+            return names[i];
         }
     }
     return NULL;
 }
 
-const struct import_gpu *import_find_gpu(const char *name)
-{
-    return find_gpu(name, 0, false);
-}
-
-bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_arm,
+bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
                        struct import_cluster *cluster)
 {
-    const struct import_gpu *gpu = find_gpu(importer->gpu, sm, is_on_arm);
-    if (importer->gpu == NULL && gpu == NULL) {
+    cluster->gpu = importer->gpu != NULL ? importer->gpu
+                   : sm > 0              ? find_gpu(importer, sm, cpu)
+                                         : NULL;
+    if (cluster->gpu == NULL) {
         const char *why = sm == 0 ? "this file does not name the GPU"
                                   : arena_printf(importer->arena,
                                                  "the catalogue has no GPU of compute "
@@ -92,19 +87,18 @@ bool import_choose_gpu(const struct importer *importer, int64_t sm, bool is_on_a
         diag_help(importer->diag, "`stoker list gpus` has the names");
         return false;
     }
-    cluster->gpu = importer->gpu != NULL ? importer->gpu : gpu->name;
-    cluster->like = importer->like != NULL ? importer->like : gpu != NULL ? gpu->like : NULL;
+    cluster->platform = platform_of(importer, cluster->gpu);
+    cluster->like = importer->like != NULL ? importer->like : cluster->platform.cluster;
     return cluster->like != NULL ||
            import_need(importer, "--like CLUSTER",
                        "no cluster of the catalogue is known to have this GPU");
 }
 
-double import_nvlink_rate(const struct importer *importer, const char *gpu)
+double import_nvlink_rate(const struct importer *importer, const struct import_cluster *cluster)
 {
-    const struct import_gpu *known = import_find_gpu(gpu);
-    if (importer->nvlink_bytes_per_s > 0.0 || known != NULL) {
-        return importer->nvlink_bytes_per_s > 0.0 ? importer->nvlink_bytes_per_s
-                                                  : known->link_bytes_per_s;
+    const double known = cluster->platform.link_bytes_per_s;
+    if (importer->nvlink_bytes_per_s > 0.0 || known > 0.0) {
+        return importer->nvlink_bytes_per_s > 0.0 ? importer->nvlink_bytes_per_s : known;
     }
     import_need(importer, "--nvlink RATE", "the rate of one NVLink of this GPU is not known");
     return 0.0;

@@ -269,7 +269,7 @@ static bool choose_scale_up(const struct topo *topo, struct import_cluster *clus
                                        : "no NVLink; PCIe as the host_link of the GPU's file says";
         return true;
     }
-    const double rate = import_nvlink_rate(importer, cluster->gpu);
+    const double rate = import_nvlink_rate(importer, cluster);
     cluster->scale_up_bytes_per_s = (double)links * rate;
     cluster->scale_up_source = arena_printf(
         importer->arena, "%" PRId64 " NVLinks of %.10g GB/s each way", links, rate * 1e-9);
@@ -315,7 +315,8 @@ bool import_nccl_topo(struct importer *importer)
     name_table_init(&topo->hosts, importer->arena);
     struct import_cluster cluster = {.nodes = 0};
     if (!parse_file(topo) || !check_gpus(topo) ||
-        !import_choose_gpu(importer, topo->gpus[0].sm, topo->is_on_arm, &cluster)) {
+        !import_choose_gpu(importer, topo->gpus[0].sm,
+                           topo->is_on_arm ? PLATFORM_ARM : PLATFORM_X86, &cluster)) {
         return false;
     }
     cluster.gpus_per_node = topo->gpu_count;

@@ -483,7 +483,7 @@ bool import_slurm(struct importer *importer)
         return false;
     }
     const bool has_options = check_options(tree);
-    if (!import_choose_gpu(importer, 0, false, &cluster) || !has_options) {
+    if (!import_choose_gpu(importer, 0, PLATFORM_X86, &cluster) || !has_options) {
         return false;
     }
     cluster.gpus_per_node = importer->gpus_per_node;

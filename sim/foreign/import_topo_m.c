@@ -193,8 +193,7 @@ static bool has_gaps(const struct matrix *matrix)
 static bool choose_scale_up(const struct matrix *matrix, struct import_cluster *cluster)
 {
     struct importer *importer = matrix->importer;
-    const struct import_gpu *known = import_find_gpu(cluster->gpu);
-    const int64_t links = count_links(matrix, known != NULL ? known->links : 0);
+    const int64_t links = count_links(matrix, cluster->platform.links);
     cluster->scale_up_kind = links > 0 ? "nvswitch" : "pcie";
     if (links == 0) {
         cluster->scale_up_source = "no NVLink; PCIe as the host_link of the GPU's file says";
@@ -204,7 +203,7 @@ static bool choose_scale_up(const struct matrix *matrix, struct import_cluster *
         import_comment(importer, cluster,
                        "Some pairs of GPUs have no NVLink: a ring over those that have is meant.");
     }
-    const double rate = import_nvlink_rate(importer, cluster->gpu);
+    const double rate = import_nvlink_rate(importer, cluster);
     cluster->scale_up_bytes_per_s = (double)links * rate;
     cluster->scale_up_source = arena_printf(
         importer->arena, "%" PRId64 " NVLinks of %.10g GB/s each way", links, rate * 1e-9);
@@ -250,6 +249,7 @@ bool import_topo_m(struct importer *importer)
     }
     cluster.gpus_per_node = matrix->gpu_count;
     const bool has_nics = choose_nics(matrix, &cluster);
-    return import_choose_gpu(importer, 0, false, &cluster) && choose_scale_up(matrix, &cluster) &&
-           has_nics && import_cluster_print(importer, &cluster);
+    return import_choose_gpu(importer, 0, PLATFORM_X86, &cluster) &&
+           choose_scale_up(matrix, &cluster) && has_nics &&
+           import_cluster_print(importer, &cluster);
 }

@@ -147,6 +147,22 @@ static void read_money_and_power(struct doc_map *map, struct gpu *gpu,
     section_close(&power, map);
 }
 
+static void read_platform(struct doc_map *map, struct gpu_platform *platform,
+                          struct assumptions *assumptions)
+{
+    static const char *const cpus[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
+    struct doc_map section;
+    section_open(&section, map, "platform", "gpu", assumptions);
+    doc_get_count(&section, "compute_capability", 10, 10000, &platform->compute_capability);
+    doc_get_choice(&section, "cpu", cpus, PLATFORM_CPU_COUNT_, &platform->cpu);
+    doc_get_bool(&section, "typical", &platform->is_typical);
+    doc_get_count(&section, "links", 0, 1000, &platform->links);
+    doc_get_quantity(&section, "link_bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+                     &platform->link_bytes_per_s);
+    doc_get_text(&section, "cluster", &platform->cluster);
+    section_close(&section, map);
+}
+
 static void read_gemm(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
 {
     struct doc_map section;
@@ -268,6 +284,8 @@ bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *
     read_peaks(&map, gpu, assumptions);
     check_low_peaks(&map, gpu);
     read_chip(&map, gpu);
+    doc_get_bool(&map, "transposes_fp8", &gpu->transposes_fp8);
+    read_platform(&map, &gpu->platform, assumptions);
     read_money_and_power(&map, gpu, assumptions);
     read_kernels(&map, gpu, assumptions);
     read_gemm_of_precisions(&map, gpu, assumptions);

@@ -14,6 +14,14 @@
  *     sms: 108
  *     tdp: 400 W
  *     host_link: 31 GB/s                 # PCIe, one way
+ *     transposes_fp8: true               # products read fp8 operands either way round
+ *     platform: {compute_capability: 80, cpu: x86, typical: true, links: 12,
+ *                link_bandwidth: 25 GB/s, cluster: a100-80gb-1600, source: ...}
+ *                                        # where it is met, which other programs' files tell:
+ *                                        # capability as in sm_80, CPU (x86 or arm) beside it;
+ *                                        # typical: meant where only these two are known; NVLinks
+ *                                        # and the rate of one, one way; the cluster of the
+ *                                        # catalogue that its nodes are like
  *     price: {gpu_hour: 1.50 USD, provenance: assumed, source: ...}
  *     power: {idle_fraction: 0.2, busy_fraction: 0.85, provenance: assumed, source: ...}
  *     memory_kernels: {efficiency: 0.82, provenance: measured, source: ...}
@@ -32,8 +40,8 @@
  *                                        # the longest tile's time, waiting for the last tiles;
  *                                        # tile: queries of one
  *
- * Only title, price, power and attention may be left out (no price is 0; the
- * power fractions then are assumptions of the result). A kind of attention
+ * Only title, transposes_fp8, platform, price, power and attention may be left out (no price is 0;
+ * the power fractions then are assumptions of the result). A kind of attention
  * that is left out does not exist on this GPU. Of its keys head_half (0), wide (1), tail (0),
  * tile (128) and those ..._backward (as forward) may be left out; hw/attention has the formula.
  *
@@ -113,6 +121,18 @@ struct attention_rate {
     int64_t tile;     /* queries */
 };
 
+enum platform_cpu { PLATFORM_X86, PLATFORM_ARM, PLATFORM_CPU_COUNT_ };
+
+/* Where it is met. Nothing of it is simulated: importers know a GPU by it. */
+struct gpu_platform {
+    int64_t compute_capability; /* 90; 0: not told */
+    uint32_t cpu;               /* enum platform_cpu */
+    bool is_typical;            /* of the GPUs with these two */
+    int64_t links;              /* NVLinks */
+    double link_bytes_per_s;    /* of one, one way; 0: not told */
+    const char *cluster;        /* of the catalogue, its nodes are like; NULL: not told */
+};
+
 /* How near to the peak products come; see above. */
 struct gemm_figures {
     double efficiency;
@@ -141,9 +161,11 @@ struct gpu {
     int64_t gemm_tile_m, gemm_tile_n;
     double gemm_efficiency;
     double gemm_k_half;
-    double gemm_sustained;                             /* 0: as gemm_efficiency */
-    double gemm_tile_loss;                             /* 0: small tiles lose nothing */
-    double gemm_balance;                               /* 0..1, of what the last wave leaves idle */
+    double gemm_sustained; /* 0: as gemm_efficiency */
+    double gemm_tile_loss; /* 0: small tiles lose nothing */
+    double gemm_balance;   /* 0..1, of what the last wave leaves idle */
+    bool transposes_fp8;   /* products read fp8 operands either way round: one copy is enough */
+    struct gpu_platform platform;
     double gemm_wgrad_loss;                            /* 0..1, of weight gradients' rate */
     struct gemm_figures gemm_of[PRECISION_COUNT_];     /* efficiency 0: as above */
     struct attention_rate attention[ATTENTION_COUNT_]; /* [ATTENTION_UNFUSED] unused */

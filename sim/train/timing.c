@@ -206,7 +206,7 @@ struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind)
         .lora_rank = scenario->lora.rank,
         .lora_targets = scenario->lora.targets,
         .gradient_bytes = state_bytes((enum state_format)scenario->optimizer.gradients),
-        .transposes_fp8 = scenario->gpu.architecture >= GPU_BLACKWELL,
+        .transposes_fp8 = scenario->gpu.transposes_fp8,
     };
 }
 

@@ -41,6 +41,14 @@ number() {
     [ "$(number gpus --set gpus=128)" = 128 ]
 }
 
+# A GPU whose products do not transpose writes its fp8 operands twice.
+@test "what a GPU can do is a key of its file" {
+    fp8=(--set cluster=b200-3200 --set software=megatron-2025 --set precision=fp8)
+    own=$(number step_time_s "${fp8[@]}")
+    [ "$own" = "$(number step_time_s "${fp8[@]}" --set gpu.transposes_fp8=true)" ]
+    awk "BEGIN { exit !($(number step_time_s "${fp8[@]}" --set gpu.transposes_fp8=false) > $own) }"
+}
+
 @test "--seed is --set seed" {
     [ "$(number seed)" = 42 ]
     [ "$(number seed --seed 7)" = 7 ]

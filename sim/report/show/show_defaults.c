@@ -307,6 +307,7 @@ static const struct row rows[] = {
     {BOOL("software.fp8.gathers_activations", software.low.gathers_activations), .when = WITH_FP8},
 
     {TEXT("gpu.title", gpu.title)},
+    {BOOL("gpu.transposes_fp8", gpu.transposes_fp8)},
     {PEAK("fp32", PRECISION_FP32)},
     {PEAK("tf32", PRECISION_TF32)},
     {PEAK("fp16", PRECISION_FP16)},
