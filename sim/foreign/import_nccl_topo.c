@@ -9,8 +9,24 @@
  *
  * expat reads it, element by element; nothing is kept but GPUs and NICs. A
  * document type is refused, so nothing expands. net@speed is in Mbit/s.
+ *
+ * expat is the one library that may be missing: the Makefile defines HAVE_EXPAT
+ * where pkg-config finds it. Without it nothing is left of this file but an
+ * import that says what to install.
  */
 #include "foreign/import.h"
+
+#ifndef HAVE_EXPAT
+
+bool import_nccl_topo(struct importer *importer)
+{
+    diag_add(importer->diag, DIAG_FAILURE, NULL,
+             "this stoker was built without expat, which reads NCCL's XML");
+    diag_help(importer->diag, "install expat's headers (Debian: libexpat1-dev), then make");
+    return false;
+}
+
+#else
 
 #include "base/arena.h"
 #include "input/doc/name_table.h"
@@ -330,3 +346,5 @@ bool import_nccl_topo(struct importer *importer)
     return choose_scale_up(topo, &cluster) && choose_nics(topo, &cluster) &&
            import_cluster_print(importer, &cluster);
 }
+
+#endif

@@ -230,3 +230,21 @@ SwitchName=p Switches=a,b\nSwitchName=r Switches=p,c\n' > "$out/big.conf"
     [ "$status" -eq 3 ]
     [[ "$output" == *"a document type is not read"* ]]
 }
+
+# The one file is compiled without expat, and linked instead of the archive's: no -lexpat.
+@test "built without expat, stoker refuses NCCL's XML with a remedy, and nothing else" {
+    build=$(dirname "$STOKER")
+    [ -e "$build/libstoker.a" ] || build=build/gcc-release
+    if [ ! -e "$build/libstoker.a" ] || [[ $build == *-asan ]]; then
+        skip "no build of a release to link with"
+    fi
+    read -ra flags <<< "$(make -s --no-print-directory EXPAT= flags)"
+    [[ "${flags[*]}" != *HAVE_EXPAT* ]]
+    gcc "${flags[@]}" -Werror -c -o "$out/topo.o" sim/foreign/import_nccl_topo.c
+    read -ra libraries <<< "$(pkg-config --libs gsl sqlite3 yaml-0.1)"
+    gcc -o "$out/stoker" "$build/sim/cli/main.o" "$out/topo.o" "$build/libstoker.a" "${libraries[@]}"
+    run env STOKER_PATH="$PWD" "$out/stoker" import nccl-topo "$data/h100.xml" --name x
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"built without expat"*"libexpat1-dev"* ]]
+    STOKER_PATH=$PWD "$out/stoker" import hf "$data/llama3-8b/config.json" | grep -q '^model:'
+}
