@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "report/sheet.h"
 
 #include <inttypes.h>
 
@@ -67,37 +67,28 @@ static bool open_all(const struct options *options, struct store **stores)
     return is_good;
 }
 
-static void print_json(const struct options *options, const struct content *before,
-                       const struct content *after)
+static void print(const struct options *options, const struct content *before,
+                  const struct content *after)
 {
-    struct json json;
-    json_begin(&json, stdout);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", MERGE_SCHEMA);
-    json_text(&json, "db", options->db_path);
-    json_integer(&json, "runs", after->runs);
-    json_integer(&json, "runs_new", after->runs - before->runs);
-    json_integer(&json, "studies", after->study_count);
-    json_integer(&json, "studies_new", (int64_t)after->study_count - before->study_count);
-    json_array_open(&json, "builds");
-    for (uint32_t i = 0; i < after->build_count; i++) {
-        json_object_open(&json, NULL);
-        json_text(&json, "build", after->builds[i].build);
-        json_integer(&json, "runs", after->builds[i].runs);
-        json_object_close(&json);
-    }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
-}
-
-static void print_text(const struct options *options, const struct content *before,
-                       const struct content *after)
-{
-    printf("%s: %" PRId64 " runs (%" PRId64 " new), %" PRIu32 " studies (%" PRIu32 " new)\n",
-           options->db_path, after->runs, after->runs - before->runs, after->study_count,
-           after->study_count - before->study_count);
-    printf("%s\n", builds_text(options->cli->arena, after->builds, after->build_count));
+    static const struct field builds[] = {
+        {"build", FIELD_AT(struct store_build, build)},
+        {"runs", FIELD_AT(struct store_build, runs)},
+    };
+    const int64_t runs_new = after->runs - before->runs;
+    const int64_t studies_new = (int64_t)after->study_count - before->study_count;
+    struct sheet *sheet = sheet_new(options->cli->arena, MERGE_SCHEMA);
+    sheet_text(sheet, "db", options->db_path);
+    sheet_integer(sheet, "runs", after->runs);
+    sheet_integer(sheet, "runs_new", runs_new);
+    sheet_integer(sheet, "studies", after->study_count);
+    sheet_integer(sheet, "studies_new", studies_new);
+    sheet_rows(sheet_table(sheet, "builds", builds, 2), after->builds, after->build_count,
+               sizeof *after->builds);
+    sheet_say(sheet,
+              "%s: %" PRId64 " runs (%" PRId64 " new), %" PRIu32 " studies (%" PRId64 " new)\n%s\n",
+              options->db_path, after->runs, runs_new, after->study_count, studies_new,
+              builds_text(options->cli->arena, after->builds, after->build_count));
+    sheet_print(sheet, options->is_json, stdout);
 }
 
 static bool merge(const struct options *options, struct store *const *stores)
@@ -120,11 +111,7 @@ static bool merge(const struct options *options, struct store *const *stores)
     if (!is_good || diag_has_error(cli->diag)) {
         return false;
     }
-    if (options->is_json) {
-        print_json(options, &before, &after);
-    } else {
-        print_text(options, &before, &after);
-    }
+    print(options, &before, &after);
     return true;
 }
 

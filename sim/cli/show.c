@@ -27,7 +27,7 @@ struct show {
     const struct doc_node *root;     /* what is printed */
     const char *prefix;              /* of its keys in the defaults' paths: "" or "gpu." */
     const struct scenario *scenario; /* of a part of the catalogue: that part alone */
-    struct sheet sheet;
+    struct show_sheet sheet;
 };
 
 /* ---- the command line ----------------------------------------------------------------- */
@@ -302,7 +302,7 @@ static void print_text(const struct show *show, const struct show_default *defau
            is_part ? "" : ", with the files that it names");
     show_yaml_print(&yaml, stdout);
     printf("\n# ---- what follows from it: stoker %s ----\n", stoker_version());
-    sheet_print(&show->sheet, stdout);
+    show_sheet_print(&show->sheet, stdout);
 }
 
 static void print_json(const struct show *show, const struct show_default *defaults, uint32_t count)
@@ -322,7 +322,7 @@ static void print_json(const struct show *show, const struct show_default *defau
         }
     }
     json_object_close(&json);
-    sheet_json(&show->sheet, &json);
+    show_sheet_json(&show->sheet, &json);
     json_object_close(&json);
     json_end(&json);
 }
@@ -368,7 +368,7 @@ int command_show(struct cli *cli, int argc, char **argv)
     const char *kind = has_kind ? show.options.arguments[0] : NULL;
     show.catalogue = options_catalogue(&show.options);
     show.target.name = show.options.arguments[has_kind ? 1 : 0];
-    sheet_init(&show.sheet, cli->arena);
+    show_sheet_init(&show.sheet, cli->arena);
     if (!find_target(&show, kind)) {
         return EXIT_INPUT;
     }

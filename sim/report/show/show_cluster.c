@@ -39,7 +39,7 @@ static const char *capacity_text(struct arena *arena, const struct kind_sum *sum
                               number_quantity(arena, (double)sum->most, DIM_BYTES_PER_S));
 }
 
-static void add_links(struct sheet *sheet, const struct fabric *fabric, bool has_host_link)
+static void add_links(struct show_sheet *sheet, const struct fabric *fabric, bool has_host_link)
 {
     struct arena *arena = sheet->arena;
     struct kind_sum sums[LINK_KIND_COUNT_] = {{0}};
@@ -51,7 +51,7 @@ static void add_links(struct sheet *sheet, const struct fabric *fabric, bool has
         sum->total += (double)capacity;
         sum->count++;
     }
-    struct listing *table = sheet_table(sheet, "links");
+    struct listing *table = show_sheet_table(sheet, "links");
     listing_column(table, "kind", "link, one way", false);
     listing_column(table, "count", "links", true);
     listing_column(table, "capacity_bytes_per_s", "achieved by each", true);
@@ -93,7 +93,7 @@ static uint32_t hops_between(const struct fabric *fabric, uint32_t from, uint32_
            1u;
 }
 
-static void add_hops(struct sheet *sheet, const struct fabric *fabric)
+static void add_hops(struct show_sheet *sheet, const struct fabric *fabric)
 {
     uint64_t pairs[HOPS_MAX + 1] = {0};
     uint64_t all = 0;
@@ -108,7 +108,7 @@ static void add_hops(struct sheet *sheet, const struct fabric *fabric)
             }
         }
     }
-    struct listing *table = sheet_table(sheet, "hops");
+    struct listing *table = show_sheet_table(sheet, "hops");
     listing_column(table, "switches", "switches between two nodes", false);
     listing_column(table, "share", "of all pairs", true);
     for (uint32_t hops = 0; hops <= HOPS_MAX; hops++) {
@@ -164,10 +164,10 @@ static void add_route(struct listing *table, const struct fabric *fabric, uint32
 }
 
 /* From GPU 0: to its neighbour's other rail, and to the first node at each distance. */
-static void add_routes(struct sheet *sheet, const struct fabric *fabric)
+static void add_routes(struct show_sheet *sheet, const struct fabric *fabric)
 {
     const uint32_t per_node = (uint32_t)fabric->cluster->gpus_per_node;
-    struct listing *table = sheet_table(sheet, "routes");
+    struct listing *table = show_sheet_table(sheet, "routes");
     listing_column(table, "from", "from GPU", true);
     listing_column(table, "to", "to GPU", true);
     listing_column(table, "route", "by", false);
@@ -191,7 +191,7 @@ static void add_routes(struct sheet *sheet, const struct fabric *fabric)
 
 /* ---- bisection ---------------------------------------------------------------------- */
 
-static double bisection_of(struct sheet *sheet, const struct cluster *cluster,
+static double bisection_of(struct show_sheet *sheet, const struct cluster *cluster,
                            enum routing_kind routing, int64_t nodes)
 {
     static const struct gpu no_gpu = {.host_link_bytes_per_s = 1};
@@ -212,21 +212,21 @@ static int64_t nodes_of_pod(const struct cluster *cluster, int64_t nodes)
     return of_pod > 0 && of_pod < nodes ? of_pod : nodes;
 }
 
-static void add_bisection(struct sheet *sheet, const struct cluster *cluster, int64_t nodes)
+static void add_bisection(struct show_sheet *sheet, const struct cluster *cluster, int64_t nodes)
 {
-    sheet_rate(sheet, "pod_bisection_bytes_per_s",
-               bisection_of(sheet, cluster, ROUTING_ADAPTIVE, nodes_of_pod(cluster, nodes)));
-    sheet_rate(sheet, "bisection_bytes_per_s",
-               bisection_of(sheet, cluster, ROUTING_ADAPTIVE, nodes));
+    show_sheet_rate(sheet, "pod_bisection_bytes_per_s",
+                    bisection_of(sheet, cluster, ROUTING_ADAPTIVE, nodes_of_pod(cluster, nodes)));
+    show_sheet_rate(sheet, "bisection_bytes_per_s",
+                    bisection_of(sheet, cluster, ROUTING_ADAPTIVE, nodes));
     if (cluster->routing == ROUTING_ECMP) {
-        sheet_rate(sheet, "bisection_with_collisions_bytes_per_s",
-                   bisection_of(sheet, cluster, ROUTING_ECMP, nodes));
+        show_sheet_rate(sheet, "bisection_with_collisions_bytes_per_s",
+                        bisection_of(sheet, cluster, ROUTING_ECMP, nodes));
     }
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
 
-static void add_switches(struct sheet *sheet, const struct topology *topology)
+static void add_switches(struct show_sheet *sheet, const struct topology *topology)
 {
     uint32_t levels[4] = {0};
     uint32_t pods = 1;
@@ -236,26 +236,26 @@ static void add_switches(struct sheet *sheet, const struct topology *topology)
         levels[own->level]++;
         pods = own->pod + 1 > pods ? own->pod + 1 : pods;
     }
-    sheet_count(sheet, "leaf_switches", levels[1]);
-    sheet_count(sheet, "spine_switches", levels[2]);
-    sheet_count(sheet, "core_switches", levels[3]);
-    sheet_count(sheet, "pods", pods);
+    show_sheet_count(sheet, "leaf_switches", levels[1]);
+    show_sheet_count(sheet, "spine_switches", levels[2]);
+    show_sheet_count(sheet, "core_switches", levels[3]);
+    show_sheet_count(sheet, "pods", pods);
 }
 
-static void add_network(struct sheet *sheet, const struct cluster *cluster)
+static void add_network(struct show_sheet *sheet, const struct cluster *cluster)
 {
     const double node = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
     const double gpu = node / (double)cluster->gpus_per_node;
-    sheet_rate(sheet, "node_bytes_per_s", node);
-    sheet_rate(sheet, "gpu_bytes_per_s", gpu);
-    sheet_rate(sheet, "gpu_achieved_bytes_per_s", gpu * cluster->nic_efficiency);
-    sheet_rate(sheet, "scale_up_bytes_per_s", cluster->scale_up_bytes_per_s);
-    sheet_rate(sheet, "scale_up_achieved_bytes_per_s",
-               cluster->scale_up_bytes_per_s * cluster->scale_up_efficiency);
+    show_sheet_rate(sheet, "node_bytes_per_s", node);
+    show_sheet_rate(sheet, "gpu_bytes_per_s", gpu);
+    show_sheet_rate(sheet, "gpu_achieved_bytes_per_s", gpu * cluster->nic_efficiency);
+    show_sheet_rate(sheet, "scale_up_bytes_per_s", cluster->scale_up_bytes_per_s);
+    show_sheet_rate(sheet, "scale_up_achieved_bytes_per_s",
+                    cluster->scale_up_bytes_per_s * cluster->scale_up_efficiency);
 }
 
-void show_figures_cluster(struct sheet *sheet, const struct cluster *cluster, const struct gpu *gpu,
-                          int64_t nodes)
+void show_figures_cluster(struct show_sheet *sheet, const struct cluster *cluster,
+                          const struct gpu *gpu, int64_t nodes)
 {
     const struct gpu unknown = {.host_link_bytes_per_s = 1}; /* its link is left out */
     struct fabric fabric;
@@ -263,9 +263,9 @@ void show_figures_cluster(struct sheet *sheet, const struct cluster *cluster, co
     sim_assert(nodes * cluster->gpus_per_node <= SCENARIO_GPUS_MAX);
     fabric_init(&fabric, sheet->arena, cluster, gpu != NULL ? gpu : &unknown,
                 (uint32_t)(nodes * cluster->gpus_per_node), SHOW_SEED);
-    sheet_count(sheet, "nodes", nodes);
-    sheet_count(sheet, "gpus", fabric.gpus);
-    sheet_count(sheet, "nvlink_domains", fabric.domains);
+    show_sheet_count(sheet, "nodes", nodes);
+    show_sheet_count(sheet, "gpus", fabric.gpus);
+    show_sheet_count(sheet, "nvlink_domains", fabric.domains);
     add_switches(sheet, &fabric.topology);
     add_network(sheet, cluster);
     add_bisection(sheet, cluster, nodes);

@@ -23,10 +23,10 @@ static void add_part(struct listing *table, const char *part, int64_t parameters
     listing_number(table, share, arena_printf(table->arena, "%.2f", 100 * share));
 }
 
-static void add_parameter_table(struct sheet *sheet, const struct model *model,
+static void add_parameter_table(struct show_sheet *sheet, const struct model *model,
                                 const struct parameter_count *count)
 {
-    struct listing *table = sheet_table(sheet, "parameters_by_part");
+    struct listing *table = show_sheet_table(sheet, "parameters_by_part");
     listing_column(table, "part", "part", false);
     listing_column(table, "parameters", "parameters", true);
     listing_column(table, "share", "%", true);
@@ -88,9 +88,9 @@ static void add_flop_row(struct listing *table, const struct model *model, int64
     }
 }
 
-static void add_flop_table(struct sheet *sheet, const struct model *model)
+static void add_flop_table(struct show_sheet *sheet, const struct model *model)
 {
-    struct listing *table = sheet_table(sheet, "train_flop_per_token");
+    struct listing *table = show_sheet_table(sheet, "train_flop_per_token");
     listing_column(table, "sequence_length", "sequence length", true);
     listing_column(table, "linear_flop", "matrices GFLOP", true);
     listing_column(table, "core_causal_flop", "attention, causal", true);
@@ -103,19 +103,19 @@ static void add_flop_table(struct sheet *sheet, const struct model *model)
     add_flop_row(table, model, model->max_positions);
 }
 
-void show_figures_model(struct sheet *sheet, const struct model *model)
+void show_figures_model(struct show_sheet *sheet, const struct model *model)
 {
     const struct parameter_count count = cost_parameters(model);
-    sheet_count(sheet, "parameters", count.total);
+    show_sheet_count(sheet, "parameters", count.total);
     if (model->experts > 0) {
-        sheet_count(sheet, "active_parameters", count.active);
+        show_sheet_count(sheet, "active_parameters", count.active);
     }
     if (model->advertised_parameters > 0) {
         const double excess = (double)count.total / model->advertised_parameters - 1;
-        sheet_number(sheet, "advertised_parameters", model->advertised_parameters,
-                     number_billions(sheet->arena, model->advertised_parameters));
-        sheet_number(sheet, "excess_over_advertised", excess,
-                     arena_printf(sheet->arena, "%+.2f %%", 100 * excess));
+        show_sheet_number(sheet, "advertised_parameters", model->advertised_parameters,
+                          number_billions(sheet->arena, model->advertised_parameters));
+        show_sheet_number(sheet, "excess_over_advertised", excess,
+                          arena_printf(sheet->arena, "%+.2f %%", 100 * excess));
     }
     add_parameter_table(sheet, model, &count);
     add_flop_table(sheet, model);
@@ -139,9 +139,9 @@ static void add_peak(struct listing *table, const struct gpu *gpu, uint32_t prec
 
 /* The ridge point: a kernel that does fewer FLOP a byte is bound by memory
  * (Williams, Waterman, Patterson 2009, "Roofline"). FLOP/s / (bytes/s) = FLOP/byte. */
-void show_figures_gpu(struct sheet *sheet, const struct gpu *gpu)
+void show_figures_gpu(struct show_sheet *sheet, const struct gpu *gpu)
 {
-    struct listing *table = sheet_table(sheet, "peaks");
+    struct listing *table = show_sheet_table(sheet, "peaks");
     listing_column(table, "precision", "precision", false);
     listing_column(table, "peak_flop_per_s", "peak, dense", true);
     listing_column(table, "gemm_flop_per_s", "large GEMM", true);
@@ -152,11 +152,11 @@ void show_figures_gpu(struct sheet *sheet, const struct gpu *gpu)
             add_peak(table, gpu, i);
         }
     }
-    sheet_quantity(sheet, "memory_kernel_bytes_per_s",
-                   gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency,
-                   DIM_BYTES_PER_S);
-    sheet_quantity(sheet, "idle_power_w", gpu->tdp_w * gpu->idle_power_fraction, DIM_WATT);
-    sheet_quantity(sheet, "busy_power_w", gpu->tdp_w * gpu->busy_power_fraction, DIM_WATT);
+    show_sheet_quantity(sheet, "memory_kernel_bytes_per_s",
+                        gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency,
+                        DIM_BYTES_PER_S);
+    show_sheet_quantity(sheet, "idle_power_w", gpu->tdp_w * gpu->idle_power_fraction, DIM_WATT);
+    show_sheet_quantity(sheet, "busy_power_w", gpu->tdp_w * gpu->busy_power_fraction, DIM_WATT);
 }
 
 /* ---- software ------------------------------------------------------------------------ */
@@ -167,7 +167,7 @@ static const char *and_also(struct arena *arena, const char *text, const char *m
     return text == NULL ? more : arena_printf(arena, "%s, %s", text, more);
 }
 
-void show_figures_software(struct sheet *sheet, const struct software *software)
+void show_figures_software(struct show_sheet *sheet, const struct software *software)
 {
     const struct {
         bool is_true;
@@ -182,7 +182,7 @@ void show_figures_software(struct sheet *sheet, const struct software *software)
     for (uint32_t i = 0; i < sizeof overlaps / sizeof *overlaps; i++) {
         text = overlaps[i].is_true ? and_also(sheet->arena, text, overlaps[i].name) : text;
     }
-    sheet_text(sheet, "overlaps_with_compute", text != NULL ? text : "nothing");
+    show_sheet_text(sheet, "overlaps_with_compute", text != NULL ? text : "nothing");
 }
 
 /* ---- collective library --------------------------------------------------------------- */
@@ -204,9 +204,9 @@ static void add_library_row(struct listing *table, const struct library *library
     }
 }
 
-void show_figures_library(struct sheet *sheet, const struct library *library)
+void show_figures_library(struct show_sheet *sheet, const struct library *library)
 {
-    struct listing *table = sheet_table(sheet, "start_of_a_collective");
+    struct listing *table = show_sheet_table(sheet, "start_of_a_collective");
     listing_column(table, "architecture", "architecture", false);
     listing_column(table, "algorithm", "algorithm", false);
     listing_column(table, "automatic", "automatic", false);
@@ -233,9 +233,9 @@ static const char *origin_text(struct arena *arena, const struct assumption *ass
                             : arena_printf(arena, "%s:%" PRIu32, place->file, place->line);
 }
 
-void show_figures_assumptions(struct sheet *sheet, const struct assumptions *assumptions)
+void show_figures_assumptions(struct show_sheet *sheet, const struct assumptions *assumptions)
 {
-    struct listing *table = sheet_table(sheet, "assumed");
+    struct listing *table = show_sheet_table(sheet, "assumed");
     listing_column(table, "name", "constant", false);
     listing_column(table, "value", "value", false);
     listing_column(table, "origin", "where", false);

@@ -6,20 +6,21 @@
 #include "report/show/show_sheet.h"
 #include "input/scenario.h"
 
-void show_figures_model(struct sheet *sheet, const struct model *model);
-void show_figures_gpu(struct sheet *sheet, const struct gpu *gpu);
-void show_figures_library(struct sheet *sheet, const struct library *library);
-void show_figures_software(struct sheet *sheet, const struct software *software);
+void show_figures_model(struct show_sheet *sheet, const struct model *model);
+void show_figures_gpu(struct show_sheet *sheet, const struct gpu *gpu);
+void show_figures_library(struct show_sheet *sheet, const struct library *library);
+void show_figures_software(struct show_sheet *sheet, const struct software *software);
 
 /* A cluster of `nodes` nodes (nodes * gpus_per_node <= SCENARIO_GPUS_MAX) with its GPU, NULL
  * when that is not known. */
-void show_figures_cluster(struct sheet *sheet, const struct cluster *cluster, const struct gpu *gpu,
-                          int64_t nodes);
+void show_figures_cluster(struct show_sheet *sheet, const struct cluster *cluster,
+                          const struct gpu *gpu, int64_t nodes);
 
 /* `build` is part of the key of its run. */
-void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario, const char *build);
+void show_figures_scenario(struct show_sheet *sheet, const struct scenario *scenario,
+                           const char *build);
 
 /* The table of constants that nobody measured. */
-void show_figures_assumptions(struct sheet *sheet, const struct assumptions *assumptions);
+void show_figures_assumptions(struct show_sheet *sheet, const struct assumptions *assumptions);
 
 #endif

@@ -84,9 +84,9 @@ static void add_stages(struct listing *table, const struct scenario *scenario, i
     }
 }
 
-static void add_memory(struct sheet *sheet, const struct scenario *scenario)
+static void add_memory(struct show_sheet *sheet, const struct scenario *scenario)
 {
-    struct listing *table = sheet_table(sheet, "gpu_by_stage");
+    struct listing *table = show_sheet_table(sheet, "gpu_by_stage");
     listing_column(table, "stages", "stage", false);
     listing_column(table, "layers", "layers", true);
     listing_column(table, "parameters", "parameters/GPU", true);
@@ -109,35 +109,36 @@ static void add_memory(struct sheet *sheet, const struct scenario *scenario)
 
 /* ---- the whole ------------------------------------------------------------------------- */
 
-static void add_batch(struct sheet *sheet, const struct scenario *scenario)
+static void add_batch(struct show_sheet *sheet, const struct scenario *scenario)
 {
     const struct batch *batch = &scenario->batch;
     const int64_t tokens = batch->global * batch->sequence_length;
-    sheet_count(sheet, "global_batch_sequences", batch->global);
-    sheet_count(sheet, "microbatches", batch->microbatches);
-    sheet_count(sheet, "tokens_per_step", tokens);
+    show_sheet_count(sheet, "global_batch_sequences", batch->global);
+    show_sheet_count(sheet, "microbatches", batch->microbatches);
+    show_sheet_count(sheet, "tokens_per_step", tokens);
     if (scenario->run_tokens > 0) {
-        sheet_count(sheet, "steps", run_steps(scenario->run_tokens, tokens));
+        show_sheet_count(sheet, "steps", run_steps(scenario->run_tokens, tokens));
     }
     const struct token_flop flop = cost_token_flop(&scenario->model, batch->sequence_length);
     const double frozen = scenario->lora.rank > 0 ? cost_frozen_flop(&flop) : 0.0;
-    sheet_quantity(sheet, "train_flop_per_token", cost_train_flop_causal(&flop) - frozen, DIM_FLOP);
+    show_sheet_quantity(sheet, "train_flop_per_token", cost_train_flop_causal(&flop) - frozen,
+                        DIM_FLOP);
 }
 
-static void add_limit(struct sheet *sheet, const struct scenario *scenario)
+static void add_limit(struct show_sheet *sheet, const struct scenario *scenario)
 {
     const struct memory_verdict verdict = memory_check(scenario);
     struct arena *arena = sheet->arena;
-    sheet_number(sheet, "memory_peak_bytes", verdict.worst.total_bytes,
-                 arena_printf(arena, "%.2f of %.2f GB, stage %" PRId64 ": %s",
-                              verdict.worst.total_bytes / 1e9, verdict.limit_bytes / 1e9,
-                              verdict.worst_stage, verdict.fits ? "fits" : "DOES NOT FIT"));
-    sheet_number(sheet, "memory_limit_bytes", verdict.limit_bytes,
-                 number_quantity(arena, verdict.limit_bytes, DIM_BYTES));
+    show_sheet_number(sheet, "memory_peak_bytes", verdict.worst.total_bytes,
+                      arena_printf(arena, "%.2f of %.2f GB, stage %" PRId64 ": %s",
+                                   verdict.worst.total_bytes / 1e9, verdict.limit_bytes / 1e9,
+                                   verdict.worst_stage, verdict.fits ? "fits" : "DOES NOT FIT"));
+    show_sheet_number(sheet, "memory_limit_bytes", verdict.limit_bytes,
+                      number_quantity(arena, verdict.limit_bytes, DIM_BYTES));
 }
 
 /* Who holds an expert, and where a microbatch's tokens go. */
-static void add_experts(struct sheet *sheet, const struct scenario *scenario)
+static void add_experts(struct show_sheet *sheet, const struct scenario *scenario)
 {
     const struct model *model = &scenario->model;
     const struct parallel *parallel = &scenario->parallel;
@@ -148,26 +149,27 @@ static void add_experts(struct sheet *sheet, const struct scenario *scenario)
     const int64_t tokens = scenario->batch.micro * scenario->batch.sequence_length / parallel->cp *
                            parallel->ep * parallel->etp / parallel->tp;
     const int64_t places = model->experts + scenario->routing.redundant_experts;
-    sheet_count(sheet, "experts_per_gpu", places / parallel->ep);
-    sheet_count(sheet, "copies_of_each_expert", memory_expert_ranks(parallel));
-    sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / places);
+    show_sheet_count(sheet, "experts_per_gpu", places / parallel->ep);
+    show_sheet_count(sheet, "copies_of_each_expert", memory_expert_ranks(parallel));
+    show_sheet_count(sheet, "tokens_per_expert", tokens * model->experts_per_token / places);
 }
 
-void show_figures_scenario(struct sheet *sheet, const struct scenario *scenario, const char *build)
+void show_figures_scenario(struct show_sheet *sheet, const struct scenario *scenario,
+                           const char *build)
 {
     const struct cluster *cluster = &scenario->cluster;
     const double node_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
     char *key = arena_alloc(sheet->arena, 17);
     run_key(scenario, build, key);
-    sheet_text(sheet, "run_key", key);
-    sheet_count(sheet, "nodes", scenario->nodes);
-    sheet_rate(sheet, "node_bytes_per_s", node_bytes_per_s);
-    sheet_rate(sheet, "gpu_bytes_per_s", node_bytes_per_s / (double)cluster->gpus_per_node);
-    sheet_count(sheet, "data_parallel", scenario->parallel.dp);
+    show_sheet_text(sheet, "run_key", key);
+    show_sheet_count(sheet, "nodes", scenario->nodes);
+    show_sheet_rate(sheet, "node_bytes_per_s", node_bytes_per_s);
+    show_sheet_rate(sheet, "gpu_bytes_per_s", node_bytes_per_s / (double)cluster->gpus_per_node);
+    show_sheet_count(sheet, "data_parallel", scenario->parallel.dp);
     add_experts(sheet, scenario);
-    sheet_text(sheet, "layers_of_stages", layers_text(sheet->arena, &scenario->parallel));
+    show_sheet_text(sheet, "layers_of_stages", layers_text(sheet->arena, &scenario->parallel));
     add_batch(sheet, scenario);
-    sheet_count(sheet, "parameters", cost_parameters(&scenario->model).total);
+    show_sheet_count(sheet, "parameters", cost_parameters(&scenario->model).total);
     add_limit(sheet, scenario);
     add_memory(sheet, scenario);
 }

@@ -8,49 +8,50 @@
 #include "report/numbers.h"
 #include "report/table.h"
 
-void sheet_init(struct sheet *sheet, struct arena *arena)
+void show_sheet_init(struct show_sheet *sheet, struct arena *arena)
 {
-    *sheet = (struct sheet){.arena = arena};
+    *sheet = (struct show_sheet){.arena = arena};
 }
 
 /* ---- adding -------------------------------------------------------------- */
 
-static void add(struct sheet *sheet, const struct sheet_figure *figure)
+static void add(struct show_sheet *sheet, const struct show_sheet_figure *figure)
 {
     sheet->figures = arena_grow(sheet->arena, sheet->figures, &sheet->figure_capacity,
                                 sheet->figure_count + 1, sizeof *sheet->figures);
     sheet->figures[sheet->figure_count++] = *figure;
 }
 
-void sheet_text(struct sheet *sheet, const char *name, const char *text)
+void show_sheet_text(struct show_sheet *sheet, const char *name, const char *text)
 {
-    add(sheet, &(struct sheet_figure){.name = name, .text = text});
+    add(sheet, &(struct show_sheet_figure){.name = name, .text = text});
 }
 
-void sheet_number(struct sheet *sheet, const char *name, double number, const char *text)
+void show_sheet_number(struct show_sheet *sheet, const char *name, double number, const char *text)
 {
-    add(sheet, &(struct sheet_figure){name, text, number, true});
+    add(sheet, &(struct show_sheet_figure){name, text, number, true});
 }
 
-void sheet_count(struct sheet *sheet, const char *name, int64_t count)
+void show_sheet_count(struct show_sheet *sheet, const char *name, int64_t count)
 {
-    sheet_number(sheet, name, (double)count, number_grouped(sheet->arena, (double)count));
+    show_sheet_number(sheet, name, (double)count, number_grouped(sheet->arena, (double)count));
 }
 
-void sheet_quantity(struct sheet *sheet, const char *name, double value, enum dimension dimension)
+void show_sheet_quantity(struct show_sheet *sheet, const char *name, double value,
+                         enum dimension dimension)
 {
-    sheet_number(sheet, name, value, number_quantity(sheet->arena, value, dimension));
+    show_sheet_number(sheet, name, value, number_quantity(sheet->arena, value, dimension));
 }
 
-void sheet_rate(struct sheet *sheet, const char *name, double bytes_per_s)
+void show_sheet_rate(struct show_sheet *sheet, const char *name, double bytes_per_s)
 {
     struct arena *arena = sheet->arena;
-    sheet_number(sheet, name, bytes_per_s,
-                 arena_printf(arena, "%s = %s", number_gbps(arena, bytes_per_s),
-                              number_quantity(arena, bytes_per_s, DIM_BYTES_PER_S)));
+    show_sheet_number(sheet, name, bytes_per_s,
+                      arena_printf(arena, "%s = %s", number_gbps(arena, bytes_per_s),
+                                   number_quantity(arena, bytes_per_s, DIM_BYTES_PER_S)));
 }
 
-struct listing *sheet_table(struct sheet *sheet, const char *name)
+struct listing *show_sheet_table(struct show_sheet *sheet, const char *name)
 {
     sim_assert(sheet->table_count < SHEET_TABLES_MAX);
     struct listing *table = &sheet->tables[sheet->table_count++];
@@ -60,7 +61,7 @@ struct listing *sheet_table(struct sheet *sheet, const char *name)
 
 /* ---- as comments ----------------------------------------------------------- */
 
-static void print_figures(const struct sheet *sheet, FILE *out)
+static void print_figures(const struct show_sheet *sheet, FILE *out)
 {
     struct table *table = table_new(sheet->arena);
     table_column(table, "#", TABLE_LEFT);
@@ -93,7 +94,7 @@ static void print_table(const struct listing *listing, FILE *out)
     table_print(table, out);
 }
 
-void sheet_print(const struct sheet *sheet, FILE *out)
+void show_sheet_print(const struct show_sheet *sheet, FILE *out)
 {
     if (sheet->figure_count > 0) {
         print_figures(sheet, out);
@@ -122,11 +123,11 @@ static void put_row(const struct listing *listing, size_t first, struct json *js
     json_object_close(json);
 }
 
-void sheet_json(const struct sheet *sheet, struct json *json)
+void show_sheet_json(const struct show_sheet *sheet, struct json *json)
 {
     json_object_open(json, "derived");
     for (size_t i = 0; i < sheet->figure_count; i++) {
-        const struct sheet_figure *figure = &sheet->figures[i];
+        const struct show_sheet_figure *figure = &sheet->figures[i];
         if (figure->is_number) {
             json_number(json, figure->name, figure->number);
         } else {

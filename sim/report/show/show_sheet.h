@@ -4,8 +4,8 @@
  * JSON it is one object. A figure has the same name in both, with its unit
  * where it has one; the number is in SI, the text for people.
  *
- *     sheet_number(&sheet, "tokens_per_step", 16777216, "16,777,216");
- *     struct listing *table = sheet_table(&sheet, "memory_by_stage");
+ *     show_sheet_number(&sheet, "tokens_per_step", 16777216, "16,777,216");
+ *     struct listing *table = show_sheet_table(&sheet, "memory_by_stage");
  *     listing_column(table, "total_bytes", "total GB", true);
  *     listing_number(table, 61.8e9, "61.80");
  */
@@ -19,37 +19,38 @@
 
 #define SHEET_TABLES_MAX 6
 
-struct sheet_figure {
+struct show_sheet_figure {
     const char *name;
     const char *text;
     double number;
     bool is_number;
 };
 
-struct sheet {
+struct show_sheet {
     struct arena *arena;
-    struct sheet_figure *figures; /* printed first */
+    struct show_sheet_figure *figures; /* printed first */
     size_t figure_count;
     size_t figure_capacity;
     struct listing tables[SHEET_TABLES_MAX];
     uint32_t table_count;
 };
 
-void sheet_init(struct sheet *sheet, struct arena *arena);
+void show_sheet_init(struct show_sheet *sheet, struct arena *arena);
 
 /* Names are static texts. */
-void sheet_text(struct sheet *sheet, const char *name, const char *text);
-void sheet_number(struct sheet *sheet, const char *name, double number, const char *text);
-void sheet_count(struct sheet *sheet, const char *name, int64_t count);
-void sheet_quantity(struct sheet *sheet, const char *name, double value, enum dimension dimension);
+void show_sheet_text(struct show_sheet *sheet, const char *name, const char *text);
+void show_sheet_number(struct show_sheet *sheet, const char *name, double number, const char *text);
+void show_sheet_count(struct show_sheet *sheet, const char *name, int64_t count);
+void show_sheet_quantity(struct show_sheet *sheet, const char *name, double value,
+                         enum dimension dimension);
 /* "3200 Gbps = 400 GB/s": bits and bytes, one way. */
-void sheet_rate(struct sheet *sheet, const char *name, double bytes_per_s);
+void show_sheet_rate(struct show_sheet *sheet, const char *name, double bytes_per_s);
 
 /* The next table; it stays where it is. */
-struct listing *sheet_table(struct sheet *sheet, const char *name);
+struct listing *show_sheet_table(struct show_sheet *sheet, const char *name);
 
-void sheet_print(const struct sheet *sheet, FILE *out);
+void show_sheet_print(const struct show_sheet *sheet, FILE *out);
 /* The object "derived". */
-void sheet_json(const struct sheet *sheet, struct json *json);
+void show_sheet_json(const struct show_sheet *sheet, struct json *json);
 
 #endif

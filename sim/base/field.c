@@ -1,0 +1,72 @@
+/* Reads a member where the field says that it lies. A kind of integer is one row of a switch;
+ * all of them leave as int64_t, which holds what our structs hold. */
+#include "base/field.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/check.h"
+
+#include <string.h>
+
+static int64_t integer_at(enum field_kind kind, const void *at)
+{
+    switch (kind) {
+    case FIELD_INT64:
+        return *(const int64_t *)at;
+    case FIELD_UINT64:
+        sim_assert(*(const uint64_t *)at <= INT64_MAX);
+        return (int64_t) * (const uint64_t *)at;
+    case FIELD_INT32:
+        return *(const int32_t *)at;
+    case FIELD_UINT32:
+        return *(const uint32_t *)at;
+    case FIELD_UINT16:
+        return *(const uint16_t *)at;
+    case FIELD_UINT8:
+        return *(const uint8_t *)at;
+    default:
+        break;
+    }
+    sim_assert(!"a kind of integer");
+    return 0;
+}
+
+static struct field_value text_value(const struct field *field, const char *text)
+{
+    const bool exists = text != NULL && (text[0] != '\0' || !field->is_said);
+    return (struct field_value){.kind = exists ? VALUE_TEXT : VALUE_NULL, .text = text};
+}
+
+struct field_value field_value(const struct field *field, const void *record)
+{
+    const void *at = (const char *)record + field->offset;
+    double real = 0;
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return text_value(field, *(const char *const *)at);
+    case FIELD_CHARS:
+        return text_value(field, at);
+    case FIELD_BOOL:
+        return (struct field_value){.kind = VALUE_BOOL, .integer = *(const bool *)at};
+    case FIELD_REAL:
+        real = *(const double *)at;
+        return (struct field_value){.kind = is_absent(real) ? VALUE_NULL : VALUE_REAL,
+                                    .real = real};
+    default:
+        break;
+    }
+    const int64_t integer = integer_at(field->kind, at);
+    return field->names != NULL ? text_value(field, field->names[integer])
+                                : (struct field_value){.kind = VALUE_INTEGER, .integer = integer};
+}
+
+const char *field_shown(const struct field *field, struct arena *arena, double number)
+{
+    if (field->show != NULL) {
+        return field->show(arena, number);
+    }
+    /* 1e-9 has no exact double, its inverse has. */
+    const double scale = field->scale > 0 ? field->scale : 1;
+    const double shown = scale < 1 ? number / round(1 / scale) : number * scale;
+    return arena_printf(arena, field->format != NULL ? field->format : "%.0f", shown);
+}

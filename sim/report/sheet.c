@@ -1,0 +1,433 @@
+/* The tree, and its printers.
+ *
+ * A node is a value, or holds nodes, in a list; what is said is a node that JSON passes over. A
+ * row of a table is an object that holds the cells with a key, as JSON wants them; beside it stand
+ * all cells by column, as the text wants them. Both printers walk with a stack whose depth the
+ * writer of JSON bounds. The cost is a node for each value.
+ */
+#include "report/sheet.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "report/table.h"
+
+#include <string.h>
+
+enum sheet_kind { SHEET_NOTHING, SHEET_VALUE, SHEET_SAID, SHEET_OBJECT, SHEET_ARRAY, SHEET_TABLE };
+
+struct sheet {
+    enum sheet_kind kind;
+    struct field_value value;
+    const char *key;   /* NULL in arrays, and where JSON has none */
+    const char *shown; /* in the text; NULL: by the field */
+    struct sheet *next;
+
+    struct arena *arena; /* of what holds others, as all below */
+    struct sheet *first, *last;
+    const struct field *fields; /* of a table, and of its rows */
+    uint32_t field_count;
+    uint32_t filled;      /* columns of the last row */
+    struct sheet **cells; /* of a row, by column */
+};
+
+static bool holds_others(const struct sheet *sheet)
+{
+    return sheet->kind >= SHEET_OBJECT;
+}
+
+/* ---- building ------------------------------------------------------------------------ */
+
+struct sheet *sheet_new(struct arena *arena, const char *schema)
+{
+    struct sheet *sheet = arena_alloc(arena, sizeof *sheet);
+    sheet->kind = SHEET_OBJECT;
+    sheet->arena = arena;
+    if (schema != NULL) {
+        sheet_text(sheet, "schema", schema);
+    }
+    return sheet;
+}
+
+static void append(struct sheet *in, struct sheet *node)
+{
+    if (in->last == NULL) {
+        in->first = node;
+    } else {
+        in->last->next = node;
+    }
+    in->last = node;
+}
+
+/* "memory.fits": the object "memory", which is begun unless the member before was in it, too. */
+static struct sheet *nest_of(struct sheet *in, const char **key)
+{
+    const char *dot = strchr(*key, '.');
+    if (dot == NULL) {
+        return in;
+    }
+    const size_t length = (size_t)(dot - *key);
+    const struct sheet *last = in->last;
+    const bool is_open = last != NULL && last->kind == SHEET_OBJECT && last->key != NULL &&
+                         strlen(last->key) == length && strncmp(last->key, *key, length) == 0;
+    struct sheet *nest =
+        is_open ? in->last : sheet_object(in, arena_strndup(in->arena, *key, length));
+    *key = dot + 1;
+    return nest;
+}
+
+static struct sheet *next_row(struct sheet *table)
+{
+    if (table->last == NULL || table->filled == table->field_count) {
+        struct sheet *row = sheet_new(table->arena, NULL);
+        row->cells = arena_array(table->arena, table->field_count, sizeof(struct sheet *));
+        append(table, row);
+        table->filled = 0;
+    }
+    return table->last;
+}
+
+static void put_cell(struct sheet *table, struct sheet *node)
+{
+    struct sheet *row = next_row(table);
+    const uint32_t column = table->filled++;
+    row->cells[column] = node;
+    const char *key = table->fields[column].key;
+    if (key != NULL && node->kind != SHEET_NOTHING) {
+        struct sheet *nest = nest_of(row, &key);
+        node->key = key;
+        append(nest, node);
+    }
+}
+
+static struct sheet *add(struct sheet *in, const char *key, const struct sheet *value)
+{
+    struct sheet *node = arena_alloc(in->arena, sizeof *node);
+    *node = *value;
+    node->arena = in->arena;
+    sim_assert(holds_others(in));
+    if (in->kind == SHEET_TABLE) {
+        sim_assert(key == NULL);
+        put_cell(in, node);
+    } else {
+        node->key = key;
+        append(in, node);
+    }
+    return node;
+}
+
+static struct sheet *add_value(struct sheet *in, const char *key, struct field_value value,
+                               const char *shown)
+{
+    const char *copy = shown != NULL ? arena_strdup(in->arena, shown) : NULL;
+    return add(in, key, &(struct sheet){.kind = SHEET_VALUE, .value = value, .shown = copy});
+}
+
+void sheet_text(struct sheet *in, const char *key, const char *text)
+{
+    const enum value_kind kind = text != NULL ? VALUE_TEXT : VALUE_NULL;
+    add_value(in, key, (struct field_value){.kind = kind, .text = text}, NULL);
+}
+
+void sheet_texts(struct sheet *in, const char *key, const char *const *texts, size_t count)
+{
+    struct sheet *array = sheet_array(in, key);
+    for (size_t i = 0; i < count; i++) {
+        sheet_text(array, NULL, texts[i]);
+    }
+}
+
+void sheet_number(struct sheet *in, const char *key, double number)
+{
+    sheet_number_as(in, key, number, NULL);
+}
+
+void sheet_number_as(struct sheet *in, const char *key, double number, const char *shown)
+{
+    const enum value_kind kind = is_absent(number) ? VALUE_NULL : VALUE_REAL;
+    add_value(in, key, (struct field_value){.kind = kind, .real = number},
+              kind == VALUE_NULL ? NULL : shown);
+}
+
+void sheet_integer(struct sheet *in, const char *key, int64_t number)
+{
+    add_value(in, key, (struct field_value){.kind = VALUE_INTEGER, .integer = number}, NULL);
+}
+
+void sheet_bool(struct sheet *in, const char *key, bool is_true)
+{
+    add_value(in, key, (struct field_value){.kind = VALUE_BOOL, .integer = is_true}, NULL);
+}
+
+void sheet_null_as(struct sheet *in, const char *key, const char *shown)
+{
+    add_value(in, key, (struct field_value){.kind = VALUE_NULL}, shown);
+}
+
+void sheet_nothing(struct sheet *table)
+{
+    add(table, NULL, &(struct sheet){.kind = SHEET_NOTHING, .shown = ""});
+}
+
+struct sheet *sheet_object(struct sheet *in, const char *key)
+{
+    return add(in, key, &(struct sheet){.kind = SHEET_OBJECT});
+}
+
+struct sheet *sheet_array(struct sheet *in, const char *key)
+{
+    return add(in, key, &(struct sheet){.kind = SHEET_ARRAY});
+}
+
+void sheet_say(struct sheet *in, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vprintf(in->arena, format, arguments);
+    va_end(arguments);
+    if (in->kind == SHEET_TABLE) {
+        sheet_text(in, NULL, text);
+    } else {
+        add(in, NULL, &(struct sheet){.kind = SHEET_SAID, .shown = text});
+    }
+}
+
+/* ---- structs ----------------------------------------------------------------------------- */
+
+static void add_member(struct sheet *in, const char *key, const struct field *field,
+                       const void *record)
+{
+    if (field->add != NULL) {
+        field->add(in, key, record);
+    } else {
+        add_value(in, key, field_value(field, record), NULL);
+    }
+}
+
+void sheet_members(struct sheet *in, const struct field *fields, uint32_t count, const void *record)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const char *key = fields[i].key;
+        struct sheet *nest = nest_of(in, &key);
+        add_member(nest, key, &fields[i], record);
+    }
+}
+
+struct sheet *sheet_table(struct sheet *in, const char *key, const struct field *fields,
+                          uint32_t count)
+{
+    sim_assert(count > 0);
+    return add(in, key,
+               &(struct sheet){.kind = SHEET_TABLE, .fields = fields, .field_count = count});
+}
+
+void sheet_row(struct sheet *table, const void *record)
+{
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        add_member(table, NULL, &table->fields[i], record);
+    }
+}
+
+void sheet_rows(struct sheet *table, const void *records, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        sheet_row(table, (const char *)records + i * size);
+    }
+}
+
+void sheet_caption(struct sheet *table, const char *caption)
+{
+    sim_assert(table->kind == SHEET_TABLE);
+    table->shown = arena_strdup(table->arena, caption);
+}
+
+/* ---- walking ------------------------------------------------------------------------------ */
+
+/* Where a walk is: what holds others, from the root down, and what comes next in each. */
+struct walk {
+    const struct sheet *holders[JSON_DEPTH_MAX];
+    const struct sheet *next[JSON_DEPTH_MAX];
+    uint32_t depth;
+};
+
+static void enter(struct walk *walk, const struct sheet *holder)
+{
+    sim_assert(walk->depth < JSON_DEPTH_MAX);
+    walk->holders[walk->depth] = holder;
+    walk->next[walk->depth++] = holder->first;
+}
+
+/* The next node; NULL, once, at the end of each holder. */
+static const struct sheet *step(struct walk *walk)
+{
+    const struct sheet *node = walk->next[walk->depth - 1];
+    if (node != NULL) {
+        walk->next[walk->depth - 1] = node->next;
+    }
+    return node;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------- */
+
+static void put_value(struct json *json, const char *key, const struct field_value *value)
+{
+    switch (value->kind) {
+    case VALUE_NULL:
+        json_null(json, key);
+        break;
+    case VALUE_TEXT:
+        json_text(json, key, value->text);
+        break;
+    case VALUE_BOOL:
+        json_bool(json, key, value->integer != 0);
+        break;
+    case VALUE_INTEGER:
+        json_integer(json, key, value->integer);
+        break;
+    case VALUE_REAL:
+        json_number(json, key, value->real);
+        break;
+    }
+}
+
+static void open_holder(struct walk *walk, struct json *json, const struct sheet *holder)
+{
+    if (holder->kind == SHEET_OBJECT) {
+        json_object_open(json, holder->key);
+    } else {
+        json_array_open(json, holder->key);
+    }
+    enter(walk, holder);
+}
+
+static void close_holder(struct walk *walk, struct json *json)
+{
+    if (walk->holders[--walk->depth]->kind == SHEET_OBJECT) {
+        json_object_close(json);
+    } else {
+        json_array_close(json);
+    }
+}
+
+static void print_json(const struct sheet *sheet, FILE *out)
+{
+    struct walk walk = {.depth = 0};
+    struct json json;
+    json_begin(&json, out);
+    open_holder(&walk, &json, sheet);
+    while (walk.depth > 0) {
+        const bool is_object = walk.holders[walk.depth - 1]->kind == SHEET_OBJECT;
+        const struct sheet *node = step(&walk);
+        if (node == NULL) {
+            close_holder(&walk, &json);
+        } else if (node->kind == SHEET_SAID || (is_object && node->key == NULL)) {
+            continue; /* in the text alone */
+        } else if (holds_others(node)) {
+            open_holder(&walk, &json, node);
+        } else {
+            put_value(&json, node->key, &node->value);
+        }
+    }
+    json_end(&json);
+}
+
+/* ---- text ------------------------------------------------------------------------------- */
+
+static const char *cell_text(const struct field *field, struct arena *arena,
+                             const struct sheet *cell)
+{
+    if (cell == NULL) {
+        return ""; /* of a row that was not filled */
+    }
+    if (cell->shown != NULL) {
+        return cell->shown;
+    }
+    switch (cell->value.kind) {
+    case VALUE_TEXT:
+        return cell->value.text;
+    case VALUE_BOOL:
+        return cell->value.integer != 0 ? "yes" : "no";
+    case VALUE_INTEGER:
+        return field_shown(field, arena, (double)cell->value.integer);
+    case VALUE_REAL:
+        return field_shown(field, arena, cell->value.real);
+    case VALUE_NULL:
+        break;
+    }
+    return "-";
+}
+
+static bool has_column(const struct sheet *table, uint32_t column)
+{
+    const struct field *field = &table->fields[column];
+    bool has_value = !field->is_optional;
+    for (const struct sheet *row = table->first; !has_value && row != NULL; row = row->next) {
+        const struct sheet *cell = row->cells[column];
+        has_value = cell != NULL && (cell->value.kind != VALUE_NULL || cell->shown != NULL);
+    }
+    return field->head != NULL && has_value;
+}
+
+static void print_table(const struct sheet *sheet, bool is_comment, FILE *out)
+{
+    bool *has = arena_array(sheet->arena, sheet->field_count, sizeof *has);
+    struct table *table = table_new(sheet->arena);
+    if (is_comment) {
+        table_column(table, "#", TABLE_LEFT);
+    }
+    for (uint32_t i = 0; i < sheet->field_count; i++) {
+        const struct field *field = &sheet->fields[i];
+        has[i] = has_column(sheet, i);
+        if (has[i]) {
+            table_column(table, field->head, field->is_right ? TABLE_RIGHT : TABLE_LEFT);
+        }
+    }
+    for (const struct sheet *row = sheet->first; row != NULL; row = row->next) {
+        if (is_comment) {
+            table_cell(table, "#");
+        }
+        for (uint32_t i = 0; i < sheet->field_count; i++) {
+            if (has[i]) {
+                table_cell(table, "%s", cell_text(&sheet->fields[i], sheet->arena, row->cells[i]));
+            }
+        }
+    }
+    if (sheet->shown != NULL) {
+        fputs(sheet->shown, out);
+    }
+    table_print(table, out);
+}
+
+static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
+{
+    struct walk walk = {.depth = 0};
+    enter(&walk, sheet);
+    while (walk.depth > 0) {
+        const struct sheet *node = step(&walk);
+        if (node == NULL) {
+            walk.depth--;
+        } else if (node->kind == SHEET_SAID) {
+            fputs(node->shown, out);
+        } else if (node->kind == SHEET_TABLE) {
+            if (node->first != NULL || node->shown == NULL) {
+                print_table(node, is_comment, out);
+            }
+        } else if (holds_others(node)) {
+            enter(&walk, node);
+        }
+    }
+}
+
+void sheet_print(const struct sheet *sheet, bool is_json, FILE *out)
+{
+    if (is_json) {
+        print_json(sheet, out);
+    } else {
+        print_text(sheet, false, out);
+    }
+}
+
+void sheet_print_comments(const struct sheet *sheet, FILE *out)
+{
+    print_text(sheet, true, out);
+}

@@ -1,0 +1,73 @@
+/* A sheet: what a command says, built once as a tree of values, and printed as text or as JSON.
+ *
+ *     struct sheet *sheet = sheet_new(arena, "stoker.merge/1");
+ *     sheet_text(sheet, "db", "results.db");
+ *     sheet_say(sheet, "%s holds:\n", "results.db");
+ *     struct sheet *table = sheet_table(sheet, "gpus", fields, field_count);
+ *     sheet_rows(table, gpus, gpu_count, sizeof *gpus);
+ *     sheet_print(sheet, is_json, stdout);
+ *
+ * JSON has every value that has a key, in SI units and in the order in which they were added; the
+ * text has what is said, and tables. A table (base/field.h) is both: an array of objects, of which
+ * the text has the fields with a head. What stands in JSON alone is a field without a head, or a
+ * value outside of tables; what stands in the text alone is a field or a table without a key, or
+ * what is said.
+ *
+ * A value that does not exist (ABSENT, or a text that is NULL) is null in JSON and "-" in the text.
+ * The sheet copies the texts that are said or shown, and borrows all others.
+ */
+#ifndef REPORT_SHEET_H
+#define REPORT_SHEET_H
+
+#include "base/check.h"
+#include "base/field.h"
+
+#include <stdio.h>
+
+struct arena;
+struct sheet;
+
+/* The object that is the whole document; `schema` is its first member, NULL for a part that has
+ * none. */
+struct sheet *sheet_new(struct arena *arena, const char *schema);
+
+/* Values. `in` is an object (`key` names the value), an array (`key` is NULL), or a table, where
+ * each is the next cell of the row and `key` is NULL: the field has it. */
+void sheet_text(struct sheet *in, const char *key, const char *text);
+void sheet_texts(struct sheet *in, const char *key, const char *const *texts, size_t count);
+void sheet_number(struct sheet *in, const char *key, double number);
+void sheet_integer(struct sheet *in, const char *key, int64_t number);
+void sheet_bool(struct sheet *in, const char *key, bool is_true);
+/* A number that the text shows so, whatever the field's format says: "80 GB". */
+void sheet_number_as(struct sheet *in, const char *key, double number, const char *shown);
+/* NULL, shown so: "none". */
+void sheet_null_as(struct sheet *in, const char *key, const char *shown);
+/* No value at all: JSON leaves the member out. */
+void sheet_nothing(struct sheet *table);
+
+/* What holds values, in `in`. */
+struct sheet *sheet_object(struct sheet *in, const char *key);
+struct sheet *sheet_array(struct sheet *in, const char *key);
+
+/* The members of a struct, added to an object. */
+void sheet_members(struct sheet *in, const struct field *fields, uint32_t count,
+                   const void *record);
+
+/* A table with the key of its array; NULL: it is in the text alone. Cells are added one by one, row
+ * by row, as values are or by sheet_say; or records whole. The fields are borrowed. */
+struct sheet *sheet_table(struct sheet *in, const char *key, const struct field *fields,
+                          uint32_t count);
+void sheet_row(struct sheet *table, const void *record);
+void sheet_rows(struct sheet *table, const void *records, size_t count, size_t size);
+/* Said before the table, which with it is left out of the text when it has no rows. */
+void sheet_caption(struct sheet *table, const char *caption);
+
+/* The text alone: letters as they are, or in a table the next cell. */
+void sheet_say(struct sheet *in, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The document; or the text. */
+void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
+/* The text as comments: tables begin with "#". */
+void sheet_print_comments(const struct sheet *sheet, FILE *out);
+
+#endif

@@ -1,0 +1,183 @@
+/* Sheets: one tree, printed as text and as JSON, compared letter by letter. */
+#include "report/sheet.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum colour { RED, GREEN };
+static const char *const colour_names[] = {"red", "green"};
+
+struct gpu_like {
+    const char *name;
+    char key[4];
+    double memory_bytes;
+    int64_t heads;
+    uint32_t colour;
+    uint8_t small;
+    bool fits;
+    double days;
+};
+
+static const struct gpu_like two[] = {
+    {"h100", "abc", 80e9, INT64_C(9007199254740993), GREEN, 7, true, ABSENT},
+    {"", "", ABSENT, -3, RED, 0, false, ABSENT},
+};
+
+static void read_all(FILE *file, char *text, size_t size)
+{
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void assert_prints(const struct sheet *sheet, bool is_json, const char *expected)
+{
+    char text[4096];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    sheet_print(sheet, is_json, file);
+    read_all(file, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static void values_are_in_json_and_what_is_said_is_in_the_text(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, "stoker.test/1");
+    sheet_text(sheet, "name", "a \"b\"");
+    sheet_say(sheet, "said %d\n", 1);
+    sheet_text(sheet, "reason", NULL);
+    struct sheet *nest = sheet_object(sheet, "nest");
+    sheet_number(nest, "days", ABSENT);
+    sheet_bool(nest, "fits", false);
+    sheet_say(nest, "and in a nest\n");
+    const char *const words[] = {"x", "y"};
+    sheet_texts(sheet, "words", words, 2);
+    sheet_array(sheet, "none");
+    assert_prints(sheet, true,
+                  "{\n  \"schema\": \"stoker.test/1\",\n  \"name\": \"a \\\"b\\\"\",\n"
+                  "  \"reason\": null,\n  \"nest\": {\n    \"days\": null,\n    \"fits\": false\n"
+                  "  },\n  \"words\": [\n    \"x\",\n    \"y\"\n  ],\n  \"none\": []\n}\n");
+    assert_prints(sheet, false, "said 1\nand in a nest\n");
+}
+
+static void a_table_of_structs_has_columns_by_head_and_members_by_key(void **state)
+{
+    /* 80e9 x 1e-9 = 80.0; the large count keeps its last digit in JSON. */
+    static const struct field fields[] = {
+        {"name", FIELD_AT(struct gpu_like, name), FIELD_LEFT("GPU")},
+        {"key", FIELD_AT(struct gpu_like, key), .is_said = true},
+        {"memory.bytes", FIELD_AT(struct gpu_like, memory_bytes), FIELD_RIGHT("GB", "%.1f", 1e-9)},
+        {"memory.fits", FIELD_AT(struct gpu_like, fits)},
+        {"heads", FIELD_AT(struct gpu_like, heads)},
+        {"colour", FIELD_AT(struct gpu_like, colour), .names = colour_names, FIELD_LEFT("is")},
+        {NULL, FIELD_AT(struct gpu_like, small), FIELD_RIGHT("x 100", NULL, 100)},
+        {"days", FIELD_AT(struct gpu_like, days), FIELD_RIGHT("days", "%.1f", 1),
+         .is_optional = true},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = sheet_table(sheet, "gpus", fields, sizeof fields / sizeof *fields);
+    sheet_rows(table, two, 2, sizeof *two);
+    assert_prints(sheet, true,
+                  "{\n  \"gpus\": [\n    {\n      \"name\": \"h100\",\n      \"key\": \"abc\",\n"
+                  "      \"memory\": {\n        \"bytes\": 80000000000,\n        \"fits\": true\n"
+                  "      },\n      \"heads\": 9007199254740993,\n      \"colour\": \"green\",\n"
+                  "      \"days\": null\n    },\n"
+                  "    {\n      \"name\": \"\",\n      \"key\": null,\n"
+                  "      \"memory\": {\n        \"bytes\": null,\n        \"fits\": false\n"
+                  "      },\n      \"heads\": -3,\n      \"colour\": \"red\",\n"
+                  "      \"days\": null\n    }\n  ]\n}\n");
+    assert_prints(sheet, false,
+                  "GPU     GB  is     x 100\n"
+                  "h100  80.0  green    700\n"
+                  "         -  red        0\n");
+}
+
+static void add_twice(struct sheet *in, const char *key, const void *record)
+{
+    const struct gpu_like *gpu = record;
+    sheet_number(in, key, 2 * (double)gpu->small);
+}
+
+static void members_of_a_struct_are_members_of_an_object(void **state)
+{
+    static const struct field fields[] = {
+        {"colour", FIELD_AT(struct gpu_like, colour)},
+        {"sums.twice", .add = add_twice},
+        {"sums.heads", FIELD_AT(struct gpu_like, heads)},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    sheet_members(sheet, fields, 3, &two[1]);
+    assert_prints(sheet, true,
+                  "{\n  \"colour\": 0,\n  \"sums\": {\n    \"twice\": 0,\n    \"heads\": -3\n"
+                  "  }\n}\n");
+}
+
+static void cells_may_be_added_one_by_one(void **state)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_LEFT("name")},
+        {"bytes", FIELD_RIGHT("MB", "%.0f", 1e-6)},
+        {"end", FIELD_LEFT("end")},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = sheet_table(sheet, "rows", fields, 3);
+    sheet_say(table, "a%d", 1);
+    sheet_number(table, NULL, 3e6);
+    sheet_null_as(table, NULL, "none");
+    sheet_text(table, NULL, "b");
+    sheet_number_as(table, NULL, 5e9, "5 GB");
+    sheet_nothing(table);
+    assert_prints(sheet, false, "name    MB  end\na1       3  none\nb     5 GB\n");
+    assert_prints(sheet, true,
+                  "{\n  \"rows\": [\n    {\n      \"name\": \"a1\",\n      \"bytes\": 3000000,\n"
+                  "      \"end\": null\n    },\n    {\n      \"name\": \"b\",\n"
+                  "      \"bytes\": 5000000000\n    }\n  ]\n}\n");
+}
+
+static void a_table_without_key_is_text_and_one_with_caption_needs_rows(void **state)
+{
+    static const struct field fields[] = {{NULL, FIELD_RIGHT("", NULL, 1)}, {NULL, FIELD_LEFT("")}};
+    struct sheet *sheet = sheet_new(*state, "s/1");
+    struct sheet *table = sheet_table(sheet, NULL, fields, 2);
+    sheet_caption(table, "\nof all\n");
+    struct sheet *empty = sheet_table(sheet, NULL, fields, 2);
+    sheet_caption(empty, "never\n");
+    sheet_say(table, "%.1f %%", 41.3);
+    sheet_say(table, "MFU");
+    assert_prints(sheet, true, "{\n  \"schema\": \"s/1\"\n}\n");
+    assert_prints(sheet, false, "\nof all\n41.3 %  MFU\n");
+}
+
+static int make_arena(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int end_arena(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_arena, end_arena)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(values_are_in_json_and_what_is_said_is_in_the_text),
+        TEST(a_table_of_structs_has_columns_by_head_and_members_by_key),
+        TEST(members_of_a_struct_are_members_of_an_object),
+        TEST(cells_may_be_added_one_by_one),
+        TEST(a_table_without_key_is_text_and_one_with_caption_needs_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
