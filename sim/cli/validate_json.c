@@ -53,10 +53,10 @@ static void put_score(struct json *json, const struct score *score)
 {
     json_integer(json, "votes", score->votes);
     const bool has_votes = score->votes > 0;
-    put_if(json, "mean_ape", has_votes, score->mean_ape);
-    put_if(json, "macro_mape", has_votes, score->macro_mape);
-    put_if(json, "median_ape", has_votes, score->median_ape);
-    put_if(json, "p90_ape", has_votes, score->p90_ape);
+    put_if(json, "mean_ape", has_votes, score->mean);
+    put_if(json, "macro_mape", has_votes, score->macro);
+    put_if(json, "median_ape", has_votes, score->median);
+    put_if(json, "p90_ape", has_votes, score->p90);
     put_if(json, "bias", has_votes, score->bias);
 }
 

@@ -93,9 +93,9 @@ static void add_score(struct listing *listing, const struct score *score)
 {
     listing_count(listing, score->rows);
     listing_count(listing, score->votes);
-    add_number(listing, "%.1f", 100.0 * score->mean_ape);
-    add_number(listing, "%.1f", 100.0 * score->median_ape);
-    add_number(listing, "%.1f", 100.0 * score->p90_ape);
+    add_number(listing, "%.1f", 100.0 * score->mean);
+    add_number(listing, "%.1f", 100.0 * score->median);
+    add_number(listing, "%.1f", 100.0 * score->p90);
     add_number(listing, "%+.1f", 100.0 * score->bias);
 }
 
@@ -136,7 +136,7 @@ static void add_baseline(struct listing *listing, const char *name, uint32_t con
     listing_text(listing, name);
     add_if(listing, constants > 0, "%.0f", (double)constants);
     add_score(listing, score);
-    add_number(listing, "%.1f", 100.0 * score->macro_mape);
+    add_number(listing, "%.1f", 100.0 * score->macro);
 }
 
 static void print_overall(const struct validation *validation, FILE *out)

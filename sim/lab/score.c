@@ -1,10 +1,9 @@
-/* Rows are sorted by source and configuration, so a vote is a run of rows and a source a run of
- * votes; sums are taken in that order, whatever the order of the rows was.
+/* Rows are sorted by source and configuration before anything is summed, so that a score is the
+ * same to the last bit whatever the order of the rows was.
  */
 #include "lab/score.h"
 
 #include "base/arena.h"
-#include "lab/quantile.h"
 
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -20,116 +19,61 @@ bool score_is_scored(const struct validated_row *row)
 
 /* ---- votes ------------------------------------------------------------------------------ */
 
-struct vote {
-    const char *source;
-    uint32_t rows;
-    double ape, error;
-    double measured, predicted; /* GPU-seconds per token */
-};
+struct votes votes_of_rows(struct arena *arena, const struct validated_row *rows, uint32_t count)
+{
+    struct vote_names *names = arena_array(arena, count, sizeof *names);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = (struct vote_names){rows[i].source, rows[i].config_key};
+    }
+    return votes_of(arena, names, count);
+}
 
 static int compare_rows(const void *a, const void *b)
 {
-    const struct validated_row *left = *(const struct validated_row *const *)a;
-    const struct validated_row *right = *(const struct validated_row *const *)b;
+    const struct validated_row *left = a;
+    const struct validated_row *right = b;
     const int by_source = strcmp(left->source, right->source);
     const int by_key = by_source != 0 ? by_source : strcmp(left->config_key, right->config_key);
     return by_key != 0 ? by_key : (left->row > right->row) - (left->row < right->row);
 }
 
-static bool is_same_vote(const struct validated_row *a, const struct validated_row *b)
+static struct validated_row *sorted(struct arena *arena, const struct validated_row *rows,
+                                    uint32_t count)
 {
-    return strcmp(a->source, b->source) == 0 && strcmp(a->config_key, b->config_key) == 0;
-}
-
-static const struct validated_row **sorted(struct arena *arena, const struct validated_row *rows,
-                                           uint32_t count)
-{
-    const struct validated_row **order = arena_array(arena, count, sizeof *order);
+    struct validated_row *own = arena_array(arena, count, sizeof *own);
     for (uint32_t i = 0; i < count; i++) {
-        order[i] = &rows[i];
+        own[i] = rows[i];
     }
-    qsort(order, count, sizeof *order, compare_rows);
-    return order;
-}
-
-static struct vote *votes_of(struct arena *arena, const struct validated_row *rows, uint32_t count,
-                             uint32_t *vote_count)
-{
-    const struct validated_row **order = sorted(arena, rows, count);
-    struct vote *votes = arena_array(arena, count, sizeof *votes);
-    *vote_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i == 0 || !is_same_vote(order[i - 1], order[i])) {
-            votes[(*vote_count)++].source = order[i]->source;
-        }
-        struct vote *vote = &votes[*vote_count - 1];
-        vote->rows++;
-        vote->ape += fabs(order[i]->error);
-        vote->error += order[i]->error;
-        vote->measured += order[i]->gpu_s_per_token;
-        vote->predicted += order[i]->gpu_s_per_token * (1.0 + order[i]->error);
-    }
-    for (uint32_t i = 0; i < *vote_count; i++) {
-        struct vote *vote = &votes[i];
-        vote->ape /= vote->rows;
-        vote->error /= vote->rows;
-        vote->measured /= vote->rows;
-        vote->predicted /= vote->rows;
-    }
-    return votes;
+    qsort(own, count, sizeof *own, compare_rows);
+    return own;
 }
 
 struct band_votes score_votes(struct arena *arena, const struct validated_row *rows, uint32_t count)
 {
-    const struct validated_row **order = sorted(arena, rows, count);
-    struct band_vote *votes = arena_array(arena, count + (size_t)1, sizeof *votes);
-    uint32_t vote_count = 0;
-    for (uint32_t i = 0; i < count;) {
-        const uint32_t first = i;
-        double sum = 0;
-        for (; i < count && is_same_vote(order[first], order[i]); i++) {
-            sum += 1.0 / (1.0 + order[i]->error);
-        }
-        votes[vote_count++] =
-            (struct band_vote){order[first]->source, order[first]->traits, sum / (i - first)};
+    rows = sorted(arena, rows, count);
+    const struct votes votes = votes_of_rows(arena, rows, count);
+    struct band_vote *items = arena_array(arena, count + (size_t)1, sizeof *items);
+    double *ratio = arena_array(arena, count, sizeof *ratio);
+    for (uint32_t i = 0; i < count; i++) {
+        ratio[i] = 1.0 / (1.0 + rows[i].error);
     }
-    return (struct band_votes){votes, vote_count};
-}
-
-/* The mean over sources of the mean over their votes. */
-static double macro_of(const struct vote *votes, uint32_t count, uint32_t *sources)
-{
-    double total = 0;
-    *sources = 0;
-    for (uint32_t i = 0; i < count;) {
-        const uint32_t first = i;
-        double sum = 0;
-        for (; i < count && strcmp(votes[i].source, votes[first].source) == 0; i++) {
-            sum += votes[i].ape;
-        }
-        total += sum / (i - first);
-        (*sources)++;
+    ratio = votes_mean(arena, &votes, ratio);
+    for (uint32_t i = count; i > 0; i--) { /* the first row of a vote stands for it */
+        const uint32_t vote = votes.vote[i - 1];
+        items[vote] = (struct band_vote){rows[i - 1].source, rows[i - 1].traits, ratio[vote]};
     }
-    return *sources > 0 ? total / *sources : 0;
+    return (struct band_votes){items, votes.vote_count};
 }
 
 struct score score_rows(struct arena *arena, const struct validated_row *rows, uint32_t count)
 {
-    struct score score = {.rows = count};
-    if (count == 0) {
-        return score;
+    rows = sorted(arena, rows, count);
+    const struct votes votes = votes_of_rows(arena, rows, count);
+    double *error = arena_array(arena, count, sizeof *error);
+    for (uint32_t i = 0; i < count; i++) {
+        error[i] = rows[i].error;
     }
-    const struct vote *votes = votes_of(arena, rows, count, &score.votes);
-    double *apes = arena_array(arena, score.votes, sizeof *apes);
-    for (uint32_t i = 0; i < score.votes; i++) {
-        apes[i] = votes[i].ape;
-        score.mean_ape += votes[i].ape / score.votes;
-        score.bias += votes[i].error / score.votes;
-    }
-    score.median_ape = quantile_of(apes, score.votes, 0.5);
-    score.p90_ape = quantile_of(apes, score.votes, 0.9);
-    score.macro_mape = macro_of(votes, score.votes, &score.sources);
-    return score;
+    return votes_score(arena, &votes, NULL, error);
 }
 
 /* ---- groups ----------------------------------------------------------------------------- */
@@ -184,19 +128,21 @@ static int compare_groups(const void *a, const void *b)
 static void rank_group(struct arena *arena, const struct validated_row *rows, uint32_t count,
                        struct score_group *group)
 {
-    uint32_t votes_count = 0;
-    const struct vote *votes = votes_of(arena, rows, count, &votes_count);
-    if (votes_count < RANK_CONFIGURATIONS_MIN) {
+    rows = sorted(arena, rows, count);
+    const struct votes votes = votes_of_rows(arena, rows, count);
+    double *measured = arena_array(arena, count, sizeof *measured);
+    double *predicted = arena_array(arena, count, sizeof *predicted);
+    double *work = arena_array(arena, 2 * (size_t)count, sizeof *work);
+    if (votes.vote_count < RANK_CONFIGURATIONS_MIN) {
         return;
     }
-    double *measured = arena_array(arena, votes_count, sizeof *measured);
-    double *predicted = arena_array(arena, votes_count, sizeof *predicted);
-    double *work = arena_array(arena, 2 * (size_t)votes_count, sizeof *work);
-    for (uint32_t i = 0; i < votes_count; i++) {
-        measured[i] = votes[i].measured;
-        predicted[i] = votes[i].predicted;
+    for (uint32_t i = 0; i < count; i++) {
+        measured[i] = rows[i].gpu_s_per_token;
+        predicted[i] = rows[i].gpu_s_per_token * (1.0 + rows[i].error);
     }
-    group->rank = gsl_stats_spearman(measured, 1, predicted, 1, votes_count, work);
+    group->rank =
+        gsl_stats_spearman(votes_mean(arena, &votes, measured), 1,
+                           votes_mean(arena, &votes, predicted), 1, votes.vote_count, work);
     group->has_rank = isfinite(group->rank); /* not when all are the same */
     group->rank = group->has_rank ? group->rank : 0;
 }

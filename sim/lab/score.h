@@ -1,23 +1,15 @@
-/* How good predictions of measured runs are, as shared/validation/README.md defines it.
- *
- * A vote is one (source, config_key): the mean over its rows of the absolute error, and of the
- * signed one. mean_ape, median_ape and p90_ape are over votes; macro_mape is the mean over sources
- * of the mean over their votes; bias is the mean over votes of the signed error. Quantiles lie
- * between order statistics as a straight line: of 1, 2, 3, 4 and 10 the p90 is 4 + 0.6 (10 - 4).
- * Errors are fractions: predicted / measured - 1.
- */
+/* How good predictions of measured runs are: by votes (lab/votes), over all rows and in groups. */
 #ifndef LAB_SCORE_H
 #define LAB_SCORE_H
 
 #include "lab/validate.h"
+#include "lab/votes.h"
 
 /* Predicted, measured, not suspect. */
 bool score_is_scored(const struct validated_row *row);
 
-struct score {
-    uint32_t rows, votes, sources;
-    double mean_ape, macro_mape, median_ape, p90_ape, bias; /* 0 when there are no rows */
-};
+/* Votes of these rows, numbered as the rows come. */
+struct votes votes_of_rows(struct arena *arena, const struct validated_row *rows, uint32_t count);
 
 /* Of all these rows: the caller leaves out what is not to be scored. */
 struct score score_rows(struct arena *arena, const struct validated_row *rows, uint32_t count);

@@ -54,39 +54,35 @@ static bool is_alike(const struct validated_row *a, const struct validated_row *
     return kind == BASELINE_ONE || (is_hardware && (kind == BASELINE_HARDWARE || is_software));
 }
 
-static uint32_t rows_of_vote(const struct validated_row *rows, uint32_t count,
-                             const struct validated_row *of)
-{
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        found += strcmp(rows[i].source, of->source) == 0 &&
-                         strcmp(rows[i].config_key, of->config_key) == 0
-                     ? 1
-                     : 0;
-    }
-    return found;
-}
-
 static double peak_time(const struct validated_row *row)
 {
     return row->model_flop_per_gpu / row->peak_flop_per_s;
 }
 
+struct fitting {
+    struct validated_row *rows;
+    uint32_t count;
+    enum baseline_kind kind;
+    struct votes votes;
+    struct point *points; /* room for all rows */
+};
+
 /* Predicts all rows that are like `first` with the efficiency that suits them. */
-static void fit_class(struct validated_row *rows, uint32_t count, uint32_t first,
-                      enum baseline_kind kind, struct point *points)
+static void fit_class(const struct fitting *fitting, uint32_t first)
 {
+    struct point *points = fitting->points;
     uint32_t found = 0;
-    for (uint32_t i = first; i < count; i++) {
-        if (is_alike(&rows[i], &rows[first], kind)) {
-            const double slowness = rows[i].measured_s / peak_time(&rows[i]);
-            points[found++] =
-                (struct point){i, slowness, 1.0 / (slowness * rows_of_vote(rows, count, &rows[i]))};
+    for (uint32_t i = first; i < fitting->count; i++) {
+        const struct validated_row *row = &fitting->rows[i];
+        if (is_alike(row, &fitting->rows[first], fitting->kind)) {
+            const double slowness = row->measured_s / peak_time(row);
+            const uint32_t rows_of_vote = fitting->votes.size[fitting->votes.vote[i]];
+            points[found++] = (struct point){i, slowness, 1.0 / (slowness * rows_of_vote)};
         }
     }
     const double slowness = weighted_median(points, found);
     for (uint32_t i = 0; i < found; i++) {
-        struct validated_row *row = &rows[points[i].row];
+        struct validated_row *row = &fitting->rows[points[i].row];
         row->predicted_s = slowness * peak_time(row);
         row->error = row->predicted_s / row->measured_s - 1.0;
     }
@@ -95,22 +91,27 @@ static void fit_class(struct validated_row *rows, uint32_t count, uint32_t first
 struct baseline score_baseline(struct arena *arena, const struct validated_row *rows,
                                uint32_t count, enum baseline_kind kind)
 {
-    struct validated_row *own = arena_array(arena, count, sizeof *own);
-    struct point *points = arena_array(arena, count, sizeof *points);
+    const struct fitting fitting = {
+        .rows = arena_array(arena, count, sizeof *rows),
+        .count = count,
+        .kind = kind,
+        .votes = votes_of_rows(arena, rows, count),
+        .points = arena_array(arena, count, sizeof *fitting.points),
+    };
     struct baseline baseline = {0};
     for (uint32_t i = 0; i < count; i++) {
-        own[i] = rows[i];
+        fitting.rows[i] = rows[i];
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = 0;
-        while (k < i && !is_alike(&own[k], &own[i], kind)) {
+        while (k < i && !is_alike(&rows[k], &rows[i], kind)) {
             k++;
         }
         if (k == i) { /* the first of its class */
-            fit_class(own, count, i, kind, points);
+            fit_class(&fitting, i);
             baseline.constants++;
         }
     }
-    baseline.score = score_rows(arena, own, count);
+    baseline.score = score_rows(arena, fitting.rows, count);
     return baseline;
 }

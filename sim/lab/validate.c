@@ -15,27 +15,25 @@
 
 const char *const row_status_names[ROW_STATUS_COUNT_] = {"ok", "skipped", "infeasible"};
 
-enum { NAME_MAX_ = 64, TEXT_MAX_ = 512 };
+/* Texts of a finding that are not static. */
+enum {
+    TEXT_SOFTWARE,
+    TEXT_GPU,
+    TEXT_FRAMEWORK, /* the profile's */
+    TEXT_FILLED,
+    TEXT_REASON,
+    TEXT_COLUMN, /* that is wrong */
+    TEXT_HELP,
+    TEXT_COUNT_
+};
+enum { TEXT_MAX_ = 512 };
 
-/* What a process found out about a row. */
+/* What a process found out about a row: all but the texts of the table, and those above apart. */
 struct finding {
-    bool has_failed;
-    uint32_t status; /* enum row_status */
-    char software[NAME_MAX_], gpu[NAME_MAX_];
-    char filled[TEXT_MAX_], reason[TEXT_MAX_];
-    bool is_wrong; /* the row's text is, in `column` */
-    char column[NAME_MAX_], help[TEXT_MAX_];
-    char framework[NAME_MAX_]; /* the profile's */
-    uint32_t architecture, precision;
-    int64_t gpus, step_ns, sequence_length;
-    bool has_network;             /* several nodes */
-    const char *fabric, *routing; /* static texts */
-    double oversubscription;
-    bool is_mixture, fits;
-    uint64_t refused;
-    double model_flop_per_gpu, peak_flop_per_s, tokens;
-    uint32_t largest_cause; /* enum cause */
-    double largest_share, compute_share;
+    struct validated_row row;
+    bool is_wrong; /* the row's text is */
+    double tokens; /* of a step */
+    char texts[TEXT_COUNT_][TEXT_MAX_];
 };
 
 struct share {
@@ -48,36 +46,33 @@ struct share {
 
 /* ---- one row ---------------------------------------------------------------------------- */
 
+static void note_text(struct finding *finding, uint32_t which, const char *text)
+{
+    snprintf(finding->texts[which], TEXT_MAX_, "%s", text != NULL ? text : "");
+}
+
 static void note_step(struct finding *finding, const struct scenario *scenario,
                       const struct step_result *result)
 {
     const double all_ns = (double)result->step_ns * (double)scenario->gpus;
-    int64_t largest_ns = -1;
-    for (uint32_t cause = CAUSE_COMPUTE + 1; cause < CAUSE_COUNT_; cause++) {
-        if (result->gpu_ns[cause] > largest_ns) {
-            largest_ns = result->gpu_ns[cause];
-            finding->largest_cause = cause;
-        }
+    uint32_t largest = CAUSE_COMPUTE + 1;
+    for (uint32_t cause = largest; cause < CAUSE_COUNT_; cause++) {
+        largest = result->gpu_ns[cause] > result->gpu_ns[largest] ? cause : largest;
     }
-    finding->step_ns = result->step_ns;
-    finding->gpus = scenario->gpus;
-    const struct band_traits traits = band_traits_of(scenario);
-    snprintf(finding->framework, sizeof finding->framework, "%s", traits.framework);
-    finding->has_network = traits.network_bytes_per_s > 0;
-    finding->fabric = traits.fabric;
-    finding->routing = traits.routing;
-    finding->oversubscription = traits.oversubscription;
-    finding->architecture = scenario->gpu.architecture;
-    finding->precision = scenario->precision;
-    finding->sequence_length = scenario->batch.sequence_length;
-    finding->is_mixture = scenario->model.experts > 0;
-    finding->fits = result->memory.fits;
-    finding->largest_share = (double)largest_ns / all_ns;
-    finding->compute_share = (double)result->gpu_ns[CAUSE_COMPUTE] / all_ns;
+    struct validated_row *row = &finding->row;
+    row->traits = band_traits_of(scenario);
+    note_text(finding, TEXT_FRAMEWORK, row->traits.framework);
+    row->gpus = scenario->gpus;
+    row->is_mixture = row->traits.is_mixture;
+    row->predicted_s = (double)result->step_ns * 1e-9;
+    row->fits = result->memory.fits;
+    row->largest_cause = cause_names[largest];
+    row->largest_share = (double)result->gpu_ns[largest] / all_ns;
+    row->compute_share = (double)result->gpu_ns[CAUSE_COMPUTE] / all_ns;
     finding->tokens = (double)result->model_flop_tokens;
-    finding->model_flop_per_gpu =
+    row->model_flop_per_gpu =
         result->flop_per_token_causal * finding->tokens / (double)scenario->gpus;
-    finding->peak_flop_per_s = result->peak_flop_per_s;
+    row->peak_flop_per_s = result->peak_flop_per_s;
 }
 
 /* What the row's column says may be refused only when the scenario is resolved; its message begins
@@ -85,15 +80,15 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
 static void note_wrong(struct finding *finding, const struct published_scenario *made)
 {
     const struct published_wrong *wrong = &made->wrong;
+    const char *reason = finding->texts[TEXT_REASON];
     finding->is_wrong = made->skipped == NULL || wrong->column != NULL;
     if (wrong->column != NULL) {
-        snprintf(finding->column, sizeof finding->column, "%s", wrong->column);
-        snprintf(finding->help, sizeof finding->help, "%s", wrong->help != NULL ? wrong->help : "");
+        note_text(finding, TEXT_COLUMN, wrong->column);
+        note_text(finding, TEXT_HELP, wrong->help);
+    } else if (made->skipped == NULL && strncmp(reason, "global ", 7) == 0) {
+        note_text(finding, TEXT_COLUMN, "global_batch_sequences");
     } else if (made->skipped == NULL) {
-        const int length = (int)strcspn(finding->reason, " ");
-        const bool is_batch = strncmp(finding->reason, "global ", 7) == 0;
-        snprintf(finding->column, sizeof finding->column, "%.*s", is_batch ? NAME_MAX_ : length,
-                 is_batch ? "global_batch_sequences" : finding->reason);
+        snprintf(finding->texts[TEXT_COLUMN], TEXT_MAX_, "%.*s", (int)strcspn(reason, " "), reason);
     }
 }
 
@@ -104,27 +99,22 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
     struct published_scenario made;
     const struct scenario *scenario =
         published_resolve(arena, work->table, row, work->base, &made, diag);
-    snprintf(finding->software, sizeof finding->software, "%s", made.software);
-    snprintf(finding->gpu, sizeof finding->gpu, "%s", made.gpu);
-    snprintf(finding->filled, sizeof finding->filled, "%s", made.filled);
-    finding->refused = made.refused;
+    note_text(finding, TEXT_SOFTWARE, made.software);
+    note_text(finding, TEXT_GPU, made.gpu);
+    note_text(finding, TEXT_FILLED, made.filled);
+    finding->row.refused = made.refused;
     if (scenario == NULL) {
-        const char *refused = diag_first_error(diag);
-        snprintf(finding->reason, sizeof finding->reason, "%s",
-                 made.skipped != NULL ? made.skipped
-                 : refused != NULL    ? refused
-                                      : "");
-        finding->status =
-            made.skipped == NULL && diag_is_verdict(diag) ? ROW_INFEASIBLE : ROW_SKIPPED;
-        finding->has_failed = made.skipped == NULL && diag_has(diag, DIAG_FAILURE);
-        if (!finding->has_failed) {
+        const bool is_refused = made.skipped == NULL;
+        note_text(finding, TEXT_REASON, is_refused ? diag_first_error(diag) : made.skipped);
+        finding->row.status = is_refused && diag_is_verdict(diag) ? ROW_INFEASIBLE : ROW_SKIPPED;
+        finding->row.has_failed = is_refused && diag_has(diag, DIAG_FAILURE);
+        if (!finding->row.has_failed) {
             note_wrong(finding, &made);
         }
         return;
     }
     struct step_result result;
     step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
-    finding->status = ROW_OK;
     note_step(finding, scenario, &result);
 }
 
@@ -142,9 +132,9 @@ static bool take_row(void *context, uint32_t piece, const struct piece_result *r
     const struct share *work = context;
     struct finding *finding = &work->findings[piece];
     if (result->failure != NULL) {
-        finding->status = ROW_SKIPPED;
-        finding->has_failed = true;
-        snprintf(finding->reason, sizeof finding->reason, "%s", result->failure);
+        finding->row.status = ROW_SKIPPED;
+        finding->row.has_failed = true;
+        note_text(finding, TEXT_REASON, result->failure);
         return true;
     }
     sim_assert(result->size_bytes == sizeof *finding);
@@ -162,70 +152,48 @@ static const char *text_or(const struct published_table *table, uint32_t row, co
 }
 
 /* The network as the row states it: what the platform's file says was not measured. */
-static struct band_traits traits_of(struct arena *arena, const struct published_table *table,
-                                    uint32_t row, const struct finding *finding)
+static void put_traits(const struct published_table *table, uint32_t row, struct finding *finding)
 {
+    struct band_traits *traits = &finding->row.traits;
     double gbps = 0;
-    if (finding->status != ROW_OK) {
-        return (struct band_traits){.fabric = "", .routing = "", .oversubscription = 1};
+    if (finding->row.status != ROW_OK) {
+        *traits = (struct band_traits){.fabric = "", .routing = "", .oversubscription = 1};
+        return;
     }
     const bool is_stated = published_number(table, row, "inter_node_gbps_per_node", &gbps);
-    return (struct band_traits){
-        .gpu = arena_strdup(arena, finding->gpu),
-        .architecture = gpu_architecture_names[finding->architecture],
-        .framework = arena_strdup(arena, finding->framework),
-        .precision = precision_names[finding->precision],
-        .is_mixture = finding->is_mixture,
-        .gpus = finding->gpus,
-        .sequence_length = finding->sequence_length,
-        .network_bytes_per_s = is_stated && finding->has_network ? gbps * 1e9 / 8 : 0,
-        .fabric = finding->fabric,
-        .routing = finding->routing,
-        .oversubscription = finding->oversubscription,
-    };
+    traits->gpu = finding->texts[TEXT_GPU];
+    traits->framework = finding->texts[TEXT_FRAMEWORK];
+    traits->network_bytes_per_s = is_stated && traits->network_bytes_per_s > 0 ? gbps * 1e9 / 8 : 0;
 }
 
-static struct validated_row row_of(struct arena *arena, const struct published_table *table,
-                                   uint32_t row, const struct finding *finding)
+/* With its texts: the table's and those of the finding, which lives as long. */
+static struct validated_row row_of(const struct published_table *table, uint32_t number,
+                                   struct finding *finding)
 {
-    struct validated_row result = {
-        .row = row,
-        .status = finding->status,
-        .has_failed = finding->has_failed,
-        .id = published_text(table, row, "id"),
-        .config_key = text_or(table, row, "config_key", published_text(table, row, "id")),
-        .source = text_or(table, row, "source", "no source"),
-        .framework = published_text(table, row, "framework"),
-        .framework_year = published_text(table, row, "framework_year"),
-        .gpu = published_text(table, row, "gpu"),
-        .precision = published_text(table, row, "precision"),
-        .software = arena_strdup(arena, finding->software),
-        .gpu_file = arena_strdup(arena, finding->gpu),
-        .traits = traits_of(arena, table, row, finding),
-        .gpus = finding->gpus,
-        .is_mixture = finding->is_mixture,
-        .suspect = published_text(table, row, "suspect"),
-        .filled = arena_strdup(arena, finding->filled),
-        .reason = arena_strdup(arena, finding->reason),
-        .wrong = {finding->is_wrong ? arena_strdup(arena, finding->column) : NULL,
-                  finding->help[0] != '\0' ? arena_strdup(arena, finding->help) : NULL},
-        .predicted_s = (double)finding->step_ns * 1e-9,
-        .model_flop_per_gpu = finding->model_flop_per_gpu,
-        .peak_flop_per_s = finding->peak_flop_per_s,
-        .refused = finding->refused,
-        .fits = finding->fits,
-        .largest_cause = finding->status == ROW_OK ? cause_names[finding->largest_cause] : "",
-        .largest_share = finding->largest_share,
-        .compute_share = finding->compute_share,
-    };
-    if (!published_number(table, row, "measured_step_s", &result.measured_s)) {
-        result.measured_s = 0;
+    struct validated_row *row = &finding->row;
+    put_traits(table, number, finding);
+    row->row = number;
+    row->id = published_text(table, number, "id");
+    row->config_key = text_or(table, number, "config_key", row->id);
+    row->source = text_or(table, number, "source", "no source");
+    row->framework = published_text(table, number, "framework");
+    row->framework_year = published_text(table, number, "framework_year");
+    row->gpu = published_text(table, number, "gpu");
+    row->precision = published_text(table, number, "precision");
+    row->suspect = published_text(table, number, "suspect");
+    row->software = finding->texts[TEXT_SOFTWARE];
+    row->gpu_file = finding->texts[TEXT_GPU];
+    row->filled = finding->texts[TEXT_FILLED];
+    row->reason = finding->texts[TEXT_REASON];
+    row->wrong.column = finding->is_wrong ? finding->texts[TEXT_COLUMN] : NULL;
+    row->wrong.help = finding->texts[TEXT_HELP][0] != '\0' ? finding->texts[TEXT_HELP] : NULL;
+    row->largest_cause = row->status == ROW_OK ? row->largest_cause : "";
+    if (published_number(table, number, "measured_step_s", &row->measured_s) &&
+        row->status == ROW_OK && row->measured_s > 0) {
+        row->error = row->predicted_s / row->measured_s - 1.0;
+        row->gpu_s_per_token = row->measured_s * (double)row->gpus / finding->tokens;
     }
-    if (result.status == ROW_OK && result.measured_s > 0) {
-        result.error = result.predicted_s / result.measured_s - 1.0;
-        result.gpu_s_per_token = result.measured_s * (double)result.gpus / finding->tokens;
-    }
-    return result;
+    return *row;
 }
 
 static const uint32_t *all_rows(struct arena *arena, uint32_t count)
@@ -261,7 +229,7 @@ const struct validated_row *validate_rows(struct arena *arena, const struct publ
     sim_assert(is_good); /* every row is taken */
     struct validated_row *rows = arena_array(arena, count, sizeof *rows);
     for (uint32_t i = 0; i < count; i++) {
-        rows[i] = row_of(arena, table, work.rows[i], &work.findings[i]);
+        rows[i] = row_of(table, work.rows[i], &work.findings[i]);
     }
     return rows;
 }

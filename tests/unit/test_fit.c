@@ -146,7 +146,7 @@ static void a_standard_error_falls_with_the_root_of_the_rows(void **state)
 
 /* ---- votes ------------------------------------------------------------------------------ */
 
-static const struct fit_row_names names[] = {
+static const struct vote_names names[] = {
     {"A", "x"}, {"A", "x"}, {"A", "y"}, {"A", "z"}, {"B", "x"},
 };
 enum { NAMES = sizeof names / sizeof *names };
@@ -157,14 +157,14 @@ static void repeats_of_a_configuration_share_one_vote(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct fit_votes votes = fit_votes_of(arena, names, NAMES);
+    const struct votes votes = votes_of(arena, names, NAMES);
     double weight[NAMES];
     assert_int_equal(votes.vote_count, 4);
     assert_int_equal(votes.config_count, 3);
-    fit_votes_weights(&votes, NULL, 0.0, weight);
+    votes_weights(&votes, NULL, 0.0, weight);
     assert_close(weight[0] + weight[1], 1.0, 1e-12);
     assert_close(weight[4], 1.0, 1e-12);
-    fit_votes_weights(&votes, NULL, 1.0, weight);
+    votes_weights(&votes, NULL, 1.0, weight);
     assert_close(weight[0], 1.0 / 3.0, 1e-12);
     assert_close(weight[2], 2.0 / 3.0, 1e-12);
     assert_close(weight[4], 2.0, 1e-12);
@@ -177,9 +177,9 @@ static void the_score_is_of_votes_and_of_sources(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct fit_votes votes = fit_votes_of(arena, names, NAMES);
+    const struct votes votes = votes_of(arena, names, NAMES);
     static const double error[] = {0.1, -0.3, 0.4, 0.0, -0.6};
-    const struct fit_score score = fit_votes_score(arena, &votes, NULL, error);
+    const struct score score = votes_score(arena, &votes, NULL, error);
     assert_close(score.mean, 0.3, 1e-12);
     assert_close(score.macro, 0.4, 1e-12);
     assert_close(score.bias, -0.075, 1e-12);
@@ -192,12 +192,12 @@ static void a_half_never_splits_a_configuration(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct fit_votes votes = fit_votes_of(arena, names, NAMES);
+    const struct votes votes = votes_of(arena, names, NAMES);
     bool is_ever_in = false;
     bool is_ever_out = false;
     for (uint32_t repeat = 0; repeat < 20; repeat++) {
         bool is_in[4];
-        fit_votes_half(arena, &votes, 1, repeat, is_in);
+        votes_half(arena, &votes, 1, repeat, is_in);
         assert_int_equal(is_in[votes.vote[0]], is_in[votes.vote[4]]);
         assert_int_equal(is_in[0] + is_in[1] + is_in[2], 1); /* of 3 configurations */
         is_ever_in = is_ever_in || is_in[0];
@@ -240,16 +240,16 @@ static bool predict_formula(void *context, const double *values, const uint32_t 
 static struct fit_problem formula_problem(struct arena *arena, const struct fit_plan *plan,
                                           double *measured_s)
 {
-    struct fit_row_names *rows = arena_array(arena, ROWS, sizeof *rows);
+    struct vote_names *rows = arena_array(arena, ROWS, sizeof *rows);
     bool *is_used = arena_array(arena, 2 * (size_t)ROWS, sizeof *is_used);
     const double truth[] = {0.8, 10.0};
     for (uint32_t i = 0; i < ROWS; i++) {
-        rows[i] = (struct fit_row_names){"made", arena_printf(arena, "%u", i)};
+        rows[i] = (struct vote_names){"made", arena_printf(arena, "%u", i)};
         is_used[2 * i] = is_used[2 * i + 1] = true;
         predict_formula(NULL, truth, &i, 1, &measured_s[i]);
     }
     return (struct fit_problem){.plan = plan,
-                                .votes = fit_votes_of(arena, rows, ROWS),
+                                .votes = votes_of(arena, rows, ROWS),
                                 .measured_s = measured_s,
                                 .is_used = is_used,
                                 .predict = predict_formula};

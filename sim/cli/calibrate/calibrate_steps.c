@@ -156,7 +156,7 @@ static bool check_error(const struct steps_fit *steps)
     struct cli *cli = steps->options.cli;
     double *error = arena_array(cli->arena, steps->rows.count, sizeof *error);
     fit_errors_of(steps->fit->residual, steps->rows.count, error);
-    const struct fit_score score = fit_votes_score(cli->arena, &steps->problem.votes, NULL, error);
+    const struct score score = votes_score(cli->arena, &steps->problem.votes, NULL, error);
     if (score.median <= FIT_MEDIAN_MAX) {
         return true;
     }

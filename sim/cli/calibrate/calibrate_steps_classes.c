@@ -53,8 +53,8 @@ static void add_percent(struct listing *listing, const char *format, double shar
     listing_number(listing, 100.0 * share, arena_printf(listing->arena, format, 100.0 * share));
 }
 
-static void add_class(struct listing *listing, const char *name, const struct fit_score *fitted,
-                      const struct fit_score *left_out)
+static void add_class(struct listing *listing, const char *name, const struct score *fitted,
+                      const struct score *left_out)
 {
     listing_text(listing, name);
     listing_count(listing, fitted->votes);
@@ -84,7 +84,7 @@ static void print_by(const struct steps_fit *steps, const char *title, class_of 
         {"loso", "source left out %", true},
         {"loso_bias", "bias %", true},
     };
-    const struct fit_votes *votes = &steps->problem.votes;
+    const struct votes *votes = &steps->problem.votes;
     const uint32_t count = steps->rows.count;
     struct arena *arena = arena_of(steps);
     const char **classes = arena_array(arena, count, sizeof *classes);
@@ -104,9 +104,8 @@ static void print_by(const struct steps_fit *steps, const char *title, class_of 
             is_in[votes->vote[j]] = is_in[votes->vote[j]] || is_same;
         }
         if (is_first) {
-            const struct fit_score fitted = fit_votes_score(arena, votes, is_in, error);
-            const struct fit_score left_out =
-                fit_votes_score(arena, votes, is_in, steps->left_out_error);
+            const struct score fitted = votes_score(arena, votes, is_in, error);
+            const struct score left_out = votes_score(arena, votes, is_in, steps->left_out_error);
             add_class(&listing, classes[i], &fitted, &left_out);
         }
     }
@@ -124,8 +123,8 @@ void calibrate_steps_print_classes(const struct steps_fit *steps, FILE *out)
 
 /* ---- parts of the model ----------------------------------------------------------------- */
 
-static void add_scores(struct listing *listing, const struct fit_score *before,
-                       const struct fit_score *fitted, const struct fit_folds *folds,
+static void add_scores(struct listing *listing, const struct score *before,
+                       const struct score *fitted, const struct fit_folds *folds,
                        const struct fit_folds *full)
 {
     add_percent(listing, "%.1f", before->mean);
@@ -157,7 +156,7 @@ void calibrate_steps_print_parts(const struct steps_fit *steps, FILE *out)
     struct arena *arena = arena_of(steps);
     double *error = arena_array(arena, steps->rows.count, sizeof *error);
     fit_errors_of(steps->fit->residual, steps->rows.count, error);
-    const struct fit_score full = fit_votes_score(arena, &steps->problem.votes, NULL, error);
+    const struct score full = votes_score(arena, &steps->problem.votes, NULL, error);
     struct listing listing;
     open_listing(&listing, steps, columns, sizeof columns / sizeof *columns);
     listing_text(&listing, "nothing: the whole model");

@@ -37,15 +37,15 @@ static void begin(struct listing *listing, const struct steps_fit *steps,
 
 /* ---- scores ----------------------------------------------------------------------------- */
 
-static struct fit_score score_of(const struct steps_fit *steps, const double *residual)
+static struct score score_of(const struct steps_fit *steps, const double *residual)
 {
     const uint32_t count = steps->rows.count;
     double *error = arena_array(arena_of(steps), count, sizeof *error);
     fit_errors_of(residual, count, error);
-    return fit_votes_score(arena_of(steps), &steps->problem.votes, NULL, error);
+    return votes_score(arena_of(steps), &steps->problem.votes, NULL, error);
 }
 
-static void add_score(struct listing *listing, const char *name, const struct fit_score *score)
+static void add_score(struct listing *listing, const char *name, const struct score *score)
 {
     listing_text(listing, name);
     add_percent(listing, score->mean);
@@ -65,9 +65,9 @@ static void print_scores(const struct steps_fit *steps, FILE *out)
         {"p90", "p90 %", true},
         {"bias", "bias %", true},
     };
-    const struct fit_score before = score_of(steps, steps->rows.residual);
-    const struct fit_score prior = score_of(steps, steps->fit->prior_residual);
-    const struct fit_score fitted = score_of(steps, steps->fit->residual);
+    const struct score before = score_of(steps, steps->rows.residual);
+    const struct score prior = score_of(steps, steps->fit->prior_residual);
+    const struct score fitted = score_of(steps, steps->fit->residual);
     struct listing listing;
     begin(&listing, steps, columns, sizeof columns / sizeof *columns);
     add_score(&listing, "the catalogue's", &before);
@@ -310,7 +310,7 @@ void calibrate_steps_print(const struct steps_fit *steps, FILE *out)
 
 /* ---- JSON ------------------------------------------------------------------------------- */
 
-static void json_score(struct json *json, const char *key, const struct fit_score *score)
+static void json_score(struct json *json, const char *key, const struct score *score)
 {
     json_object_open(json, key);
     json_integer(json, "votes", score->votes);
@@ -478,9 +478,9 @@ static void json_rows(const struct steps_fit *steps, struct json *json)
 void calibrate_steps_print_json(const struct steps_fit *steps, FILE *out)
 {
     struct json json;
-    const struct fit_score before = score_of(steps, steps->rows.residual);
-    const struct fit_score prior = score_of(steps, steps->fit->prior_residual);
-    const struct fit_score fitted = score_of(steps, steps->fit->residual);
+    const struct score before = score_of(steps, steps->rows.residual);
+    const struct score prior = score_of(steps, steps->fit->prior_residual);
+    const struct score fitted = score_of(steps, steps->fit->residual);
     json_begin(&json, out);
     json_object_open(&json, NULL);
     json_text(&json, "schema", "stoker.calibrate-steps/1");

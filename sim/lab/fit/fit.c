@@ -226,7 +226,7 @@ struct fit_system fit_system_of(struct arena *arena, const struct fit *fit, cons
         low[k] = log(constant->min / constant->prior);
         high[k] = log(constant->max / constant->prior);
     }
-    fit_votes_weights(&fit->problem->votes, is_in, plan->balance, weight);
+    votes_weights(&fit->problem->votes, is_in, plan->balance, weight);
     return (struct fit_system){
         .rows = fit->problem->votes.row_count,
         .constants = plan->count,

@@ -16,7 +16,7 @@
 
 #include "lab/fit/fit_constants.h"
 #include "lab/fit/fit_solve.h"
-#include "lab/fit/fit_votes.h"
+#include "lab/votes.h"
 
 /* Predicts `count` rows with the constants at `values` (numbers before the unit). False after a
  * diagnosis. */
@@ -31,7 +31,7 @@ typedef bool fit_remove(void *context, uint32_t removal, const double *values, d
 
 struct fit_problem {
     const struct fit_plan *plan;
-    struct fit_votes votes;
+    struct votes votes;
     const double *measured_s; /* [rows] */
     const bool *is_used;      /* [rows * constants] */
     fit_predict *predict;
@@ -97,7 +97,7 @@ MUST_USE bool fit_check_fold(struct arena *arena, const struct fit *fit,
 /* A source predicted by what was fitted without it. */
 struct fit_left_out {
     const char *source;
-    struct fit_score within, without;
+    struct score within, without;
 };
 /* One a source. error [rows] is that of the fit without the row's source. */
 const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit, double *error);
@@ -107,7 +107,7 @@ struct fit_ablation {
     const char *effect;
     uint32_t constants;
     bool is_removable; /* false: a constant of it has no neutral value */
-    struct fit_score fitted;
+    struct score fitted;
     struct fit_folds folds;
 };
 /* One an effect; NULL when a prediction failed. */
@@ -117,10 +117,10 @@ MUST_USE const struct fit_ablation *fit_ablate(struct arena *arena, const struct
 /* A part of the model removed. */
 struct fit_part {
     const struct fit_removal *removal;
-    uint32_t moved;          /* rows predicted otherwise */
-    uint32_t refused;        /* rows that took none of its assignments */
-    struct fit_score before; /* with the constants as they were fitted with it */
-    struct fit_score fitted; /* fitted again without it */
+    uint32_t moved;      /* rows predicted otherwise */
+    uint32_t refused;    /* rows that took none of its assignments */
+    struct score before; /* with the constants as they were fitted with it */
+    struct score fitted; /* fitted again without it */
     struct fit_folds folds;
 };
 /* One a removal of the plan; NULL when a prediction failed. */

@@ -20,7 +20,7 @@ static void weigh(struct arena *arena, struct fit_system *system, const struct f
                   const bool *is_in)
 {
     double *weight = arena_array(arena, system->rows, sizeof *weight);
-    fit_votes_weights(&problem->votes, is_in, problem->plan->balance, weight);
+    votes_weights(&problem->votes, is_in, problem->plan->balance, weight);
     system->weight = weight;
 }
 
@@ -38,7 +38,7 @@ static const double *refit(struct arena *arena, const struct fit_system *system,
     return error;
 }
 
-static bool *other_votes(struct arena *arena, const struct fit_votes *votes, const bool *is_in)
+static bool *other_votes(struct arena *arena, const struct votes *votes, const bool *is_in)
 {
     bool *is_out = arena_array(arena, votes->vote_count, sizeof *is_out);
     for (uint32_t v = 0; v < votes->vote_count; v++) {
@@ -68,7 +68,7 @@ enum fold_figure { FOLD_FITTED, FOLD_OTHER, FOLD_GAP, FOLD_MACRO, FOLD_BIAS, FOL
 struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system *system,
                                     const struct fit_problem *problem, uint32_t repeats)
 {
-    const struct fit_votes *votes = &problem->votes;
+    const struct votes *votes = &problem->votes;
     const uint32_t fits = 2 * repeats;
     double *figures[FOLD_COUNT_];
     for (uint32_t i = 0; i < FOLD_COUNT_; i++) {
@@ -77,13 +77,13 @@ struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system
     double *row_error = arena_array(arena, votes->row_count, sizeof *row_error);
     bool *first = arena_array(arena, votes->vote_count, sizeof *first);
     for (uint32_t i = 0; i < fits; i++) {
-        fit_votes_half(arena, votes, SEED, i / 2, first);
+        votes_half(arena, votes, SEED, i / 2, first);
         const bool *second = other_votes(arena, votes, first);
         const bool *is_in = i % 2 == 0 ? first : second;
         const bool *is_out = i % 2 == 0 ? second : first;
         const double *error = refit(arena, system, problem, is_in);
-        const struct fit_score fitted = fit_votes_score(arena, votes, is_in, error);
-        const struct fit_score other = fit_votes_score(arena, votes, is_out, error);
+        const struct score fitted = votes_score(arena, votes, is_in, error);
+        const struct score other = votes_score(arena, votes, is_out, error);
         figures[FOLD_FITTED][i] = fitted.mean;
         figures[FOLD_OTHER][i] = other.mean;
         figures[FOLD_GAP][i] = other.mean - fitted.mean;
@@ -116,17 +116,17 @@ static void values_of(const struct fit_plan *plan, const double *x, double *valu
 bool fit_check_fold(struct arena *arena, const struct fit *fit, struct fit_fold_check *check)
 {
     const struct fit_problem *problem = fit->problem;
-    const struct fit_votes *votes = &problem->votes;
+    const struct votes *votes = &problem->votes;
     const uint32_t n = problem->plan->count;
     bool *is_in = arena_array(arena, votes->vote_count, sizeof *is_in);
-    fit_votes_half(arena, votes, SEED, 0, is_in);
+    votes_half(arena, votes, SEED, 0, is_in);
     const bool *is_out = other_votes(arena, votes, is_in);
     struct fit_system system = fit_system_of(arena, fit, is_in);
     double *residual = arena_array(arena, system.rows, sizeof *residual);
     double *x = arena_array(arena, n, sizeof *x);
     double *values = arena_array(arena, n, sizeof *values);
     const double *linear = refit(arena, &system, problem, is_in);
-    check->linear = fit_votes_score(arena, votes, is_out, linear).mean;
+    check->linear = votes_score(arena, votes, is_out, linear).mean;
     memcpy(residual, fit->prior_residual, system.rows * sizeof *residual);
     system.residual = residual;
     system.at = x;
@@ -141,7 +141,7 @@ bool fit_check_fold(struct arena *arena, const struct fit *fit, struct fit_fold_
     }
     double *error = arena_array(arena, system.rows, sizeof *error);
     fit_errors_of(residual, system.rows, error);
-    check->simulated = fit_votes_score(arena, votes, is_out, error).mean;
+    check->simulated = votes_score(arena, votes, is_out, error).mean;
     return true;
 }
 
@@ -149,7 +149,7 @@ bool fit_check_fold(struct arena *arena, const struct fit *fit, struct fit_fold_
 
 const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit, double *errors)
 {
-    const struct fit_votes *votes = &fit->problem->votes;
+    const struct votes *votes = &fit->problem->votes;
     const struct fit_system system = fit_system_of(arena, fit, NULL);
     double *fitted = arena_array(arena, system.rows, sizeof *fitted);
     fit_errors_of(fit->residual, system.rows, fitted);
@@ -163,8 +163,8 @@ const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *
         const double *error = refit(arena, &system, fit->problem, is_in);
         list[s] = (struct fit_left_out){
             .source = votes->source_names[s],
-            .within = fit_votes_score(arena, votes, is_of, fitted),
-            .without = fit_votes_score(arena, votes, is_of, error),
+            .within = votes_score(arena, votes, is_of, fitted),
+            .without = votes_score(arena, votes, is_of, error),
         };
         for (uint32_t row = 0; row < system.rows; row++) {
             errors[row] = is_of[votes->vote[row]] ? error[row] : errors[row];
@@ -230,7 +230,7 @@ const struct fit_ablation *fit_ablate(struct arena *arena, const struct fit *fit
         }
         const struct fit_system system = system_without(arena, fit, is_gone, residual);
         const double *error = refit(arena, &system, problem, NULL);
-        ablation->fitted = fit_votes_score(arena, &problem->votes, NULL, error);
+        ablation->fitted = votes_score(arena, &problem->votes, NULL, error);
         ablation->folds = fit_cross_validate(arena, &system, problem, repeats);
     }
     return list;
@@ -297,8 +297,8 @@ const struct fit_part *fit_remove_parts(struct arena *arena, const struct fit *f
         fit_errors_of(residual, rows, before);
         const struct fit_system system = system_idle(arena, fit, part->removal->is_idle, residual);
         const double *error = refit(arena, &system, problem, NULL);
-        part->before = fit_votes_score(arena, &problem->votes, NULL, before);
-        part->fitted = fit_votes_score(arena, &problem->votes, NULL, error);
+        part->before = votes_score(arena, &problem->votes, NULL, before);
+        part->fitted = votes_score(arena, &problem->votes, NULL, error);
         part->folds = fit_cross_validate(arena, &system, problem, repeats);
     }
     return list;

@@ -9,6 +9,7 @@
 #include "input/catalogue.h"
 #include "input/doc/doc.h"
 #include "lab/fit/fit_priors.h"
+#include "lab/score.h"
 
 #include <math.h>
 #include <string.h>
@@ -310,12 +311,10 @@ struct fit_problem fit_rows_problem(struct fit_rows *rows)
 {
     struct arena *arena = rows->arena;
     const uint32_t n = rows->plan->count;
-    struct fit_row_names *names = arena_array(arena, rows->count, sizeof *names);
     double *measured_s = arena_array(arena, rows->count, sizeof *measured_s);
     bool *is_used = arena_array(arena, (size_t)rows->count * n, sizeof *is_used);
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct validated_row *row = &rows->rows[i];
-        names[i] = (struct fit_row_names){row->source, row->config_key};
         measured_s[i] = row->measured_s;
         for (uint32_t k = 0; k < n; k++) {
             is_used[(size_t)i * n + k] = is_of_row(&rows->plan->constants[k], row);
@@ -323,7 +322,7 @@ struct fit_problem fit_rows_problem(struct fit_rows *rows)
     }
     return (struct fit_problem){
         .plan = rows->plan,
-        .votes = fit_votes_of(arena, names, rows->count),
+        .votes = votes_of_rows(arena, rows->rows, rows->count),
         .measured_s = measured_s,
         .is_used = is_used,
         .predict = predict,

@@ -1,7 +1,7 @@
-/* Groups the rows of a fit into votes and sources. Names are compared one by
- * one: they are some hundred rows, read once.
+/* Groups rows into votes and sources. Names are compared one by one: they are some hundred rows,
+ * read once.
  */
-#include "lab/fit/fit_votes.h"
+#include "lab/votes.h"
 
 #include "base/arena.h"
 #include "base/rng.h"
@@ -23,7 +23,7 @@ static uint32_t index_of(const char **names, uint32_t *count, const char *name)
     return (*count)++;
 }
 
-struct fit_votes fit_votes_of(struct arena *arena, const struct fit_row_names *rows, uint32_t count)
+struct votes votes_of(struct arena *arena, const struct vote_names *rows, uint32_t count)
 {
     const char **sources = arena_array(arena, count, sizeof *sources);
     const char **configs = arena_array(arena, count, sizeof *configs);
@@ -31,7 +31,7 @@ struct fit_votes fit_votes_of(struct arena *arena, const struct fit_row_names *r
     uint32_t *size = arena_array(arena, count, sizeof *size);
     uint32_t *source = arena_array(arena, count, sizeof *source);
     uint32_t *config = arena_array(arena, count, sizeof *config);
-    struct fit_votes votes = {.row_count = count};
+    struct votes votes = {.row_count = count};
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t of = index_of(sources, &votes.source_count, rows[i].source);
         const uint32_t key = index_of(configs, &votes.config_count, rows[i].config_key);
@@ -60,7 +60,7 @@ static bool is_counted(const bool *is_in, uint32_t vote)
 }
 
 /* Votes of a source that are in. */
-static uint32_t votes_of(const struct fit_votes *votes, const bool *is_in, uint32_t source)
+static uint32_t votes_of_source(const struct votes *votes, const bool *is_in, uint32_t source)
 {
     uint32_t count = 0;
     for (uint32_t v = 0; v < votes->vote_count; v++) {
@@ -69,16 +69,16 @@ static uint32_t votes_of(const struct fit_votes *votes, const bool *is_in, uint3
     return count;
 }
 
-static uint32_t sources_of(const struct fit_votes *votes, const bool *is_in)
+static uint32_t sources_of(const struct votes *votes, const bool *is_in)
 {
     uint32_t count = 0;
     for (uint32_t s = 0; s < votes->source_count; s++) {
-        count += votes_of(votes, is_in, s) > 0;
+        count += votes_of_source(votes, is_in, s) > 0;
     }
     return count;
 }
 
-static uint32_t votes_in(const struct fit_votes *votes, const bool *is_in)
+static uint32_t votes_in(const struct votes *votes, const bool *is_in)
 {
     uint32_t count = 0;
     for (uint32_t v = 0; v < votes->vote_count; v++) {
@@ -87,8 +87,7 @@ static uint32_t votes_in(const struct fit_votes *votes, const bool *is_in)
     return count;
 }
 
-void fit_votes_weights(const struct fit_votes *votes, const bool *is_in, double balance,
-                       double *weight)
+void votes_weights(const struct votes *votes, const bool *is_in, double balance, double *weight)
 {
     const double all = votes_in(votes, is_in);
     const double sources = sources_of(votes, is_in);
@@ -98,38 +97,65 @@ void fit_votes_weights(const struct fit_votes *votes, const bool *is_in, double 
             weight[i] = 0;
             continue;
         }
-        const double share = all / (sources * votes_of(votes, is_in, votes->source[v]));
+        const double share = all / (sources * votes_of_source(votes, is_in, votes->source[v]));
         weight[i] = (1.0 - balance + balance * share) / votes->size[v];
     }
 }
 
 /* ---- score ------------------------------------------------------------------------------ */
 
-struct fit_score fit_votes_score(struct arena *arena, const struct fit_votes *votes,
-                                 const bool *is_in, const double *error)
+double *votes_mean(struct arena *arena, const struct votes *votes, const double *figure)
 {
-    double *absolute = arena_array(arena, votes->vote_count, sizeof *absolute);
-    struct fit_score score = {.votes = votes_in(votes, is_in)};
+    double *mean = arena_array(arena, votes->vote_count, sizeof *mean);
+    for (uint32_t i = 0; i < votes->row_count; i++) {
+        mean[votes->vote[i]] += figure[i];
+    }
+    for (uint32_t v = 0; v < votes->vote_count; v++) {
+        mean[v] /= votes->size[v];
+    }
+    return mean;
+}
+
+/* The mean over sources of the mean over their votes. */
+static double macro_of(const struct votes *votes, const bool *is_in, const double *absolute,
+                       uint32_t sources)
+{
+    double total = 0;
+    for (uint32_t s = 0; s < votes->source_count; s++) {
+        const uint32_t count = votes_of_source(votes, is_in, s);
+        double sum = 0;
+        for (uint32_t v = 0; v < votes->vote_count; v++) {
+            sum += votes->source[v] == s && is_counted(is_in, v) ? absolute[v] : 0;
+        }
+        total += count > 0 ? sum / count : 0;
+    }
+    return total / sources;
+}
+
+struct score votes_score(struct arena *arena, const struct votes *votes, const bool *is_in,
+                         const double *error)
+{
+    struct score score = {.votes = votes_in(votes, is_in), .sources = sources_of(votes, is_in)};
     if (score.votes == 0) {
         return score;
     }
-    for (uint32_t i = 0; i < votes->row_count; i++) {
-        const uint32_t v = votes->vote[i];
-        if (is_counted(is_in, v)) {
-            absolute[v] += fabs(error[i]) / votes->size[v];
-            score.bias += error[i] / votes->size[v] / score.votes;
-        }
-    }
-    const double sources = sources_of(votes, is_in);
+    double *absolute = arena_array(arena, votes->row_count, sizeof *absolute);
     double *sorted = arena_array(arena, score.votes, sizeof *sorted);
+    for (uint32_t i = 0; i < votes->row_count; i++) {
+        absolute[i] = fabs(error[i]);
+    }
+    absolute = votes_mean(arena, votes, absolute);
+    const double *own = votes_mean(arena, votes, error);
     uint32_t count = 0;
     for (uint32_t v = 0; v < votes->vote_count; v++) {
         if (is_counted(is_in, v)) {
+            score.rows += votes->size[v];
             score.mean += absolute[v] / score.votes;
-            score.macro += absolute[v] / (sources * votes_of(votes, is_in, votes->source[v]));
+            score.bias += own[v] / score.votes;
             sorted[count++] = absolute[v];
         }
     }
+    score.macro = macro_of(votes, is_in, absolute, score.sources);
     score.median = quantile_of(sorted, count, 0.5);
     score.p90 = quantile_of(sorted, count, 0.9);
     return score;
@@ -152,8 +178,8 @@ static int compare_tickets(const void *left, const void *right)
     return (a->config > b->config) - (a->config < b->config);
 }
 
-void fit_votes_half(struct arena *arena, const struct fit_votes *votes, uint64_t seed,
-                    uint32_t repeat, bool *is_in)
+void votes_half(struct arena *arena, const struct votes *votes, uint64_t seed, uint32_t repeat,
+                bool *is_in)
 {
     struct ticket *tickets = arena_array(arena, votes->config_count, sizeof *tickets);
     bool *is_chosen = arena_array(arena, votes->config_count, sizeof *is_chosen);
