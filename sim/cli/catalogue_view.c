@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "plan/cost.h"
 #include "study/study.h"
+#include "input/scenario_load.h"
 
 #include <string.h>
 

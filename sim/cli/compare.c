@@ -7,6 +7,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/scenario_load.h"
 
 #include <inttypes.h>
 #include <math.h>

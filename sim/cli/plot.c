@@ -8,6 +8,7 @@
 #include "cli/plot_topology.h"
 
 #include "base/arena.h"
+#include "input/scenario_load.h"
 
 #include <stdlib.h>
 #include <string.h>

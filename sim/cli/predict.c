@@ -8,6 +8,7 @@
 #include "cli/row.h"
 #include "base/version.h"
 #include "run/run.h"
+#include "input/scenario_load.h"
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,

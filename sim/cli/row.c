@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "lab/published/published_columns.h"
 #include "lab/published/published_rows.h"
+#include "input/scenario_load.h"
 
 #include <string.h>
 

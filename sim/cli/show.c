@@ -10,6 +10,7 @@
 #include "base/version.h"
 
 #include "base/arena.h"
+#include "input/scenario_load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/scenario_load.h"
 
 #include <string.h>
 

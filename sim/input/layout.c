@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-const char *const schedule_names[SCHEDULE_COUNT_] = {
-    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "file"};
-const char *const context_names[CONTEXT_COUNT_] = {"all-gather", "ring", "ulysses"};
-const char *const reshard_names[RESHARD_COUNT_] = {"after-forward", "after-backward", "after-step"};
-const char *const parallel_axis_names[AXIS_COUNT_] = {"tp", "cp", "ep", "dp", "pp"};
-
 enum {
     DEGREE_MAX = 1000 * 1000,
     LAYERS_MAX = 10 * 1000,

@@ -1,27 +1,6 @@
 /* A scenario: everything one prediction depends on, resolved and checked.
  *
- * scenario_resolve reads a scenario document, the catalogue files it names, and the
- * command line's --set assignments, in this order:
- *   1. the scenario file; --set without a dot in the path (model=..., gpus=...)
- *   2. models/llms/MODEL.yaml, topologies/CLUSTER.yaml, models/software/SOFTWARE.yaml,
- *      each found by name in the catalogue directories or by path
- *   3. --set with a dot (cluster.nics.bandwidth=..., batch.micro=...)
- *   4. models/gpus/GPU.yaml and models/libraries/LIBRARY.yaml as the cluster names them;
- *      --set gpu.x=..., --set library.x=...
- * The merged tree is the resolved document: same text, same prediction. It
- * has the keys of the scenario with model, cluster, software and gpu as whole
- * mappings; its canonical text is hashed into the run key.
- *
- * Checks that need only the scenario are made here (counts, sizes that must
- * divide, with the nearest choices that do): a plan never meets an impossible
- * size. Impossible sizes are DIAG_INFEASIBLE, malformed values DIAG_INPUT.
- *
- * model, cluster, software and gpu are names of catalogue files, paths (they
- * hold a '/' or end in .yaml; looked for beside the scenario file, then in the
- * current directory) or mappings written in place. A resolved document can be
- * resolved again and gives itself.
- *
- * The file's keys, with defaults (see input/scenario.c, the one place for them):
+ * The file's keys, with defaults (input/scenario_keys.c is the one place for them):
  *
  *     scenario: Llama-3 405B on 16,384 H100     # title
  *     model: llama3-405b
@@ -139,7 +118,8 @@ extern const char *const parallel_axis_names[AXIS_COUNT_];
 enum placement_kind { PLACEMENT_PACKED, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_COUNT_ };
 extern const char *const placement_names[PLACEMENT_COUNT_];
 
-enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC };
+enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC, CHECKPOINT_MODE_COUNT_ };
+extern const char *const checkpoint_mode_names[CHECKPOINT_MODE_COUNT_];
 
 struct parallel {
     int64_t tp, cp, pp, dp;     /* tp * cp * pp * dp == gpus */
@@ -280,16 +260,5 @@ struct scenario {
     const struct doc_node *document; /* resolved */
     const char *resolved_text;       /* canonical; without sweep, variants, note */
 };
-
-/* The document of a scenario before it is resolved (a sweep sets keys in copies). */
-MUST_USE struct doc_node *scenario_load_document(struct arena *arena, const char *path,
-                                                 struct diag *diag);
-
-/* Resolves a document: see above. `sets` are "path=value" texts. NULL on
- * error; what lies in `arena` then may be dropped. */
-MUST_USE struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
-                                           const struct catalogue *catalogue,
-                                           const char *const *sets, uint32_t set_count,
-                                           struct diag *diag);
 
 #endif

@@ -11,25 +11,7 @@
 
 #include <string.h>
 
-const char *const recompute_names[RECOMPUTE_COUNT_] = {"none", "selective", "full"};
-const char *const recompute_module_names[RECOMPUTE_MODULE_COUNT_] = {
-    "core-attention", "norm", "activation", "mla-up", "mlp", "moe", "shared-experts"};
-const char *const state_names[STATE_COUNT_] = {"none", "fp32", "bf16", "fp16", "fp8", "int8"};
-const char *const token_routing_names[ROUTING_COUNT_] = {"even", "lognormal"};
-const char *const lora_target_names[LORA_TARGET_COUNT_] = {"qkv", "projection", "fc1", "fc2"};
-
 enum { LAYERS_MAX = 10 * 1000, RANK_MAX = 100 * 1000, COPIES_MAX = 4096 };
-
-#define INT8_BLOCK 2048.0 /* values that share one fp32 scale */
-
-double state_bytes(enum state_format format)
-{
-    static const double bytes[STATE_COUNT_] = {
-        [STATE_NONE] = 0.0, [STATE_FP32] = 4.0, [STATE_BF16] = 2.0,
-        [STATE_FP16] = 2.0, [STATE_FP8] = 1.0,  [STATE_INT8] = 1.0 + 4.0 / INT8_BLOCK};
-    sim_assert(format < STATE_COUNT_);
-    return bytes[format];
-}
 
 /* ---- reading ---- */
 

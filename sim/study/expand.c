@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "input/scenario_load.h"
 
 #include <ctype.h>
 #include <inttypes.h>

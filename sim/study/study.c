@@ -8,6 +8,7 @@
 #include "base/host.h"
 #include "base/workers.h"
 #include "run/run.h"
+#include "input/scenario_load.h"
 
 #include <string.h>
 

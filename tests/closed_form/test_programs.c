@@ -15,6 +15,7 @@
 #include "plan/schedule/schedule_pairs.h"
 #include "input/doc/doc.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "train/step.h"
 #include "support/fixture.h"
 

@@ -6,6 +6,7 @@
 #include "hw/dataloader.h"
 #include "plan/memory/memory.h"
 #include "input/catalogue.h"
+#include "input/scenario.h"
 #include "train/step.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/catalogue.h"
+#include "input/scenario_load.h"
 
 #include <stdio.h>
 #include <string.h>

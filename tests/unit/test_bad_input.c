@@ -5,7 +5,7 @@
  * STOKER_UPDATE=1 writes the .expected files anew; the diff is then reviewed.
  */
 #include "base/arena.h"
-#include "input/scenario.h"
+#include "input/scenario_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * are in tests/bad_input. The catalogue is tests/unit/data. */
 #include "base/arena.h"
 #include "input/layout.h"
-#include "input/scenario.h"
+#include "input/scenario_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory/memory.h"
-#include "input/scenario.h"
+#include "input/scenario_load.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "input/layout.h"
+#include "input/scenario_keys.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -20,16 +21,12 @@ enum value_kind {
     VALUE_FIXED,  /* the text in `names` */
     VALUE_LAYERS, /* layers of each chunk */
     VALUE_NONE,   /* there is no default: the note says why */
+    VALUE_SCHEMA, /* the rows of a schema stand here */
 };
 
 /* When a row counts at all. */
 enum when {
     ALWAYS,
-    WITH_DATA,
-    WITHOUT_DATA,
-    WITH_CHECKPOINT,
-    WITHOUT_CHECKPOINT,
-    WITHOUT_TOKENS,
     WITH_EXPERTS,
     WITHOUT_EXPERTS,
     WITH_LATENT,
@@ -54,6 +51,7 @@ struct row {
     const char *const *names;
     const char *note;
     size_t offset; /* in struct scenario */
+    const struct schema *schema;
     enum value_kind kind;
     enum dimension dimension;
     enum when when;
@@ -65,11 +63,9 @@ struct row {
 static const char *const mlp_names[] = {"gelu", "swiglu"};
 static const char *const norm_names[] = {"layernorm", "rmsnorm"};
 static const char *const position_names[] = {"learned", "rotary", "alibi"};
-static const char *const checkpoint_modes[] = {"blocking", "async"};
 static const char *const off[] = {"off"};
 static const char *const yes[] = {"true"};
 static const char *const no[] = {"false"};
-static const char *const shared[] = {"shared"};
 static const char *const nobody[] = {"[]"};
 static const char *const tuned[] = {"{}"};
 static const char *const usual_order[] = {"tp-cp-ep-dp-pp"};
@@ -77,6 +73,8 @@ static const char *const kept[] = {"as-computed"};
 static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
                                      "fp8",  "mxfp8", "nvfp4", "none"};
 
+/* The rows of a schema, whose object lies there in struct scenario. */
+#define SCHEMA(schema_, offset_) .kind = VALUE_SCHEMA, .schema = (schema_), .offset = (offset_)
 #define AT(member) .offset = offsetof(struct scenario, member)
 #define COUNT(path_, member) .path = (path_), .kind = VALUE_COUNT, AT(member)
 #define BOOL(path_, member) .path = (path_), .kind = VALUE_BOOL, AT(member)
@@ -136,22 +134,7 @@ static const struct row rows[] = {
      .note = "no token is dropped", .when = WITH_EXPERTS},
     {COUNT("routing.redundant_experts", routing.redundant_experts), .when = WITH_EXPERTS},
     {FIXED("lora", off), .when = WITHOUT_LORA},
-    {QUANTITY("run.tokens", run_tokens, DIM_COUNT), .is_optional = true,
-     .note = "only the step is predicted", .when = WITHOUT_TOKENS},
-    {FIXED("run.checkpoint", off), .when = WITHOUT_CHECKPOINT},
-    {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_modes), .when = WITH_CHECKPOINT},
-    {FIXED("run.checkpoint.to", shared), .when = WITH_CHECKPOINT},
-    {FIXED("run.failures", no)},
-    {FIXED("data", off), .when = WITHOUT_DATA},
-    {COUNT("data.workers_per_gpu", data.workers_per_gpu), .when = WITH_DATA},
-    {COUNT("data.prefetch", data.prefetch), .when = WITH_DATA},
-    {QUANTITY("data.time_per_sample", data.time_per_sample_s, DIM_SECONDS), .when = WITH_DATA},
-    {QUANTITY("data.bytes_per_token", data.bytes_per_token, DIM_BYTES), .when = WITH_DATA},
-    {QUANTITY("data.memory_per_worker", data.memory_per_worker_bytes, DIM_BYTES),
-     .when = WITH_DATA},
-    {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD), .note = "the GPU's"},
-    {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH)},
-    {QUANTITY("price.pue", price.pue, DIM_COUNT)},
+    {SCHEMA(&scenario_schema, 0)},
     {FIXED("slow", nobody)},
     {FIXED("collectives", tuned)},
     {CHOICE("placement", placement, placement_names)},
@@ -395,6 +378,7 @@ static const char *value_text(struct arena *arena, const struct scenario *scenar
     case VALUE_LAYERS:
         return layers_text(arena, &scenario->parallel);
     case VALUE_FIXED:
+    case VALUE_SCHEMA:
     default:
         return row->names[0];
     }
@@ -406,14 +390,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
 {
     const uint32_t kind = scenario->cluster.fabric_kind;
     switch (when) {
-    case WITH_DATA:
-        return scenario->data.is_enabled;
-    case WITHOUT_DATA:
-        return !scenario->data.is_enabled;
-    case WITH_CHECKPOINT:
-        return scenario->checkpoint.is_enabled;
-    case WITHOUT_CHECKPOINT:
-        return !scenario->checkpoint.is_enabled;
     case WITH_EXPERTS:
         return scenario->model.experts > 0;
     case WITHOUT_EXPERTS:
@@ -440,8 +416,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
         return !scenario->software.low.is_known;
     case WITHOUT_LORA:
         return scenario->lora.rank == 0;
-    case WITHOUT_TOKENS:
-        return !(scenario->run_tokens > 0);
     case WITH_LEAVES:
         return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
     case WITH_PODS:
@@ -456,9 +430,9 @@ static bool is_due(const struct scenario *scenario, enum when when)
     }
 }
 
-static bool has_prefix(const struct row *row, const char *prefix)
+static bool has_prefix(const char *path, const char *prefix)
 {
-    return strncmp(row->path, prefix, strlen(prefix)) == 0;
+    return strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
 /* The key is there and means something else than it says. (A schedule may be written as a
@@ -468,25 +442,81 @@ static bool is_overruled(const struct doc_node *written, const char *value)
     return written->kind == DOC_SCALAR && (value == NULL || strcmp(written->text, value) != 0);
 }
 
+/* What is being listed. */
+struct defaults {
+    struct arena *arena;
+    const struct scenario *scenario;
+    struct show_default *items;
+    size_t capacity;
+    uint32_t count;
+};
+
+/* The default of a key: where it is not written, or written and not what holds. */
+static void add_default(struct defaults *defaults, const char *path, const char *value,
+                        const char *note)
+{
+    const struct doc_node *written = doc_find(defaults->scenario->document, path);
+    if (written == NULL || is_overruled(written, value)) {
+        defaults->items = arena_grow(defaults->arena, defaults->items, &defaults->capacity,
+                                     defaults->count + 1, sizeof *defaults->items);
+        defaults->items[defaults->count++] =
+            (struct show_default){path, value, note != NULL ? note : "", written != NULL};
+    }
+}
+
+/* Whether a row of a schema stands in sections that are there and mean something. */
+static bool is_reached(const struct schema *schema, const struct schema_row *row,
+                       const void *object)
+{
+    const struct schema_row *around = schema_parent(schema, row);
+    bool is_good = true;
+    for (; around != NULL; around = schema_parent(schema, around)) {
+        const bool *is_on = (const bool *)((const char *)object + around->offset);
+        is_good = is_good && (around->applies == NULL || around->applies(object)) &&
+                  (around->kind != SCHEMA_SWITCH || *is_on);
+    }
+    return is_good;
+}
+
+/* The defaults of a schema's keys. A section has none of its own, unless it means nothing
+ * here, which its note explains, or is switched off. */
+static void add_schema(struct defaults *defaults, const struct schema *schema, const void *object)
+{
+    struct arena *arena = defaults->arena;
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct schema_row *row = &schema->rows[i];
+        const char *path = arena_printf(arena, "%s%s", schema->prefix, row->path);
+        const bool has_meaning = row->applies == NULL || row->applies(object);
+        const bool is_section = row->kind == SCHEMA_SECTION;
+        const bool has_default = row->standard != NULL || row->as > 0 || row->note != NULL;
+        const bool is_written = doc_find(defaults->scenario->document, path) != NULL;
+        if (!has_default || is_section == has_meaning || !is_reached(schema, row, object) ||
+            (is_written && !row->is_settled)) {
+            continue;
+        }
+        add_default(defaults, path, is_section ? NULL : schema_value_text(arena, row, object),
+                    row->note);
+    }
+}
+
 struct show_default *show_defaults(struct arena *arena, const struct scenario *scenario,
                                    const char *prefix, uint32_t *count)
 {
-    struct show_default *defaults = arena_array(arena, ROW_COUNT, sizeof *defaults);
-    *count = 0;
+    struct defaults defaults = {.arena = arena, .scenario = scenario};
     for (uint32_t i = 0; i < ROW_COUNT; i++) {
         const struct row *row = &rows[i];
-        if (!has_prefix(row, prefix) || !is_due(scenario, row->when)) {
+        if (row->kind == VALUE_SCHEMA) {
+            if (has_prefix(row->schema->prefix, prefix)) {
+                add_schema(&defaults, row->schema, (const char *)scenario + row->offset);
+            }
             continue;
         }
-        const struct doc_node *written = doc_find(scenario->document, row->path);
-        if (written != NULL && !row->is_adjusted) {
-            continue;
-        }
-        const char *value = value_text(arena, scenario, row);
-        if (written == NULL || is_overruled(written, value)) {
-            defaults[(*count)++] = (struct show_default){
-                row->path, value, row->note != NULL ? row->note : "", written != NULL};
+        const bool is_written = doc_find(scenario->document, row->path) != NULL;
+        if (has_prefix(row->path, prefix) && is_due(scenario, row->when) &&
+            (!is_written || row->is_adjusted)) {
+            add_default(&defaults, row->path, value_text(arena, scenario, row), row->note);
         }
     }
-    return defaults;
+    *count = defaults.count;
+    return defaults.items;
 }

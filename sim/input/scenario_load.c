@@ -1,0 +1,359 @@
+/* Resolve the document, read it section by section, check it. Checks wait
+ * until everything could be read: a size that is not known cannot divide.
+ */
+#include "input/scenario_load.h"
+
+#include "input/extent.h"
+#include "input/feasible.h"
+#include "input/layout.h"
+#include "input/resolve.h"
+#include "input/scenario_keys.h"
+#include "input/doc/section.h"
+#include "input/training.h"
+
+#include "base/arena.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- DEFAULTS of a scenario ---------------------------------------------
+ * The one place for them. Elsewhere follow: parallel.dp (the GPUs that are
+ * left), parallel.etp (tp), parallel.zero_group (cp * dp), parallel.schedule (interleaved with
+ * virtual_stages > 1), optimizer.gradients (the software's), optimizer.master (fp32 unless all
+ * is), recompute's modules (by the attention kernel),
+ * batch.sequence_length (the model's max_positions), price.gpu_hour (the
+ * GPU's), gpu (the cluster's). Those of catalogue files head their readers.
+ */
+static const char DEFAULT_SOFTWARE[] = "megatron-2024";
+static const struct scenario scenario_defaults = {
+    .precision = PRECISION_BF16,
+    .parallel = {.tp = 1,
+                 .cp = 1,
+                 .pp = 1,
+                 .dp = 0, /* auto */
+                 .ep = 1,
+                 .zero = 1,
+                 .schedule = SCHEDULE_1F1B,
+                 .virtual_stages = 1,
+                 .order = {AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP},
+                 .is_sequence_parallel = false},
+    .batch = {.micro = 1},
+    .recompute = {.kind = RECOMPUTE_NONE},
+    .optimizer = {.moments = STATE_FP32, .clips = true},
+    .routing = {.kind = ROUTING_EVEN},
+    .seed = 42,
+};
+static const int64_t SEED_MAX = 4294967295; /* seeds above 32 bits are slips, not wishes */
+
+struct doc_node *scenario_load_document(struct arena *arena, const char *path, struct diag *diag)
+{
+    return doc_load(arena, path, diag);
+}
+
+/* ---- slow GPUs ---- */
+
+static bool read_slow_rank(const struct doc_node *entry, struct scenario *scenario,
+                           struct slow_rank *slow, struct diag *diag)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, entry, diag)) {
+        return false;
+    }
+    assumptions_take(&scenario->assumptions, &map, "slow");
+    section_need_count(&map, "rank", 0, SCENARIO_GPUS_MAX, &slow->rank);
+    section_need_quantity(&map, "speed", DIM_FRACTION, 0.001, 1.0, &slow->speed);
+    if (!doc_finish(&map)) {
+        return false;
+    }
+    if (scenario->gpus > 0 && slow->rank >= scenario->gpus) {
+        diag_add(diag, DIAG_INFEASIBLE, &doc_find(entry, "rank")->place,
+                 "rank %lld is not among %lld gpus", (long long)slow->rank,
+                 (long long)scenario->gpus);
+        diag_help(diag, "ranks are 0 to %lld", (long long)scenario->gpus - 1);
+        return false;
+    }
+    return true;
+}
+
+static int compare_slow_ranks(const void *left, const void *right)
+{
+    const int64_t a = ((const struct slow_rank *)left)->rank;
+    const int64_t b = ((const struct slow_rank *)right)->rank;
+    return (a > b) - (a < b);
+}
+
+static bool sort_slow_ranks(const struct doc_node *list, struct scenario *scenario,
+                            struct diag *diag)
+{
+    if (scenario->slow_count > 0) {
+        qsort(scenario->slow, (size_t)scenario->slow_count, sizeof *scenario->slow,
+              compare_slow_ranks);
+    }
+    for (int64_t i = 1; i < scenario->slow_count; i++) {
+        if (scenario->slow[i - 1].rank == scenario->slow[i].rank) {
+            return diag_add(diag, DIAG_INFEASIBLE, &list->place, "rank %lld is listed twice",
+                            (long long)scenario->slow[i].rank);
+        }
+    }
+    return true;
+}
+
+static bool read_slow(struct doc_map *map, struct arena *arena, struct scenario *scenario)
+{
+    const struct doc_node *list = doc_take(map, "slow");
+    if (list == NULL) {
+        return true;
+    }
+    if (list->kind != DOC_SEQUENCE) {
+        diag_add(map->diag, DIAG_INPUT, &list->place, "slow must be a list of GPUs");
+        diag_help(map->diag, "write it like [{rank: 4711, speed: 0.9}]");
+        return false;
+    }
+    scenario->slow = arena_array(arena, doc_child_count(list), sizeof *scenario->slow);
+    bool is_good = true;
+    for (const struct doc_node *entry = list->child; entry; entry = entry->next) {
+        struct slow_rank *slow = &scenario->slow[scenario->slow_count++];
+        is_good = read_slow_rank(entry, scenario, slow, map->diag) && is_good;
+    }
+    return is_good && sort_slow_ranks(list, scenario, map->diag);
+}
+
+/* ---- the whole ---- */
+
+static bool read_catalogue_parts(struct doc_map *map, struct scenario *scenario)
+{
+    struct assumptions *assumptions = &scenario->assumptions;
+    bool is_good = model_read(doc_take(map, "model"), &scenario->model, assumptions, map->diag);
+    is_good = cluster_read(doc_take(map, "cluster"), &scenario->cluster, assumptions, map->diag) &&
+              is_good;
+    is_good =
+        software_read(doc_take(map, "software"), &scenario->software, assumptions, map->diag) &&
+        is_good;
+    is_good = library_read(doc_take(map, "library"), &scenario->library, assumptions, map->diag) &&
+              is_good;
+    return gpu_read(doc_take(map, "gpu"), &scenario->gpu, assumptions, map->diag) && is_good;
+}
+
+static bool read_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, scenario->document, diag)) {
+        return false;
+    }
+    assumptions_take(&scenario->assumptions, &map, "scenario");
+    scenario->title = scenario->file != NULL ? scenario->file : "";
+    doc_get_text(&map, "scenario", &scenario->title);
+    bool is_good = read_catalogue_parts(&map, scenario);
+    section_need_count(&map, "gpus", 1, SCENARIO_GPUS_MAX, &scenario->gpus);
+    doc_get_choice(&map, "precision", precision_names, PRECISION_COUNT_, &scenario->precision);
+    is_good = layout_read(&map, scenario) && is_good;
+    training_read(&map, scenario);
+    schema_read(&scenario_schema, &map, scenario, &scenario->assumptions);
+    doc_get_count(&map, "seed", 1, SEED_MAX, &scenario->seed);
+    is_good = read_slow(&map, arena, scenario) && is_good;
+    collectives_read(&map, &scenario->assumptions, scenario->collectives);
+    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &scenario->placement);
+    doc_take(&map, "jobs"); /* read_jobs */
+    return doc_finish(&map) && is_good;
+}
+
+/* "a, b or c": the names whose bit in `mask` is set. */
+static const char *names_text(struct arena *arena, const char *const *names, uint32_t count,
+                              uint32_t mask)
+{
+    const char *text = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((mask & (1u << i)) != 0) {
+            text = text == NULL ? names[i] : arena_printf(arena, "%s, %s", text, names[i]);
+        }
+    }
+    return text != NULL ? text : "none";
+}
+
+static const struct place *place_of(const struct doc_node *root, const char *path)
+{
+    const struct doc_node *node = doc_find(root, path);
+    return node != NULL ? &node->place : &root->place;
+}
+
+static bool check_precision(struct arena *arena, const struct scenario *scenario, struct diag *diag)
+{
+    const struct gpu *gpu = &scenario->gpu;
+    uint32_t supported = 0;
+    for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
+        supported |= gpu_has_precision(gpu, i) ? 1u << i : 0u;
+    }
+    const struct place *place = place_of(scenario->document, "precision");
+    const char *name = precision_names[scenario->precision];
+    if ((supported & (1u << scenario->precision)) == 0) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "gpu %s has no peak for precision %s", gpu->name,
+                 name);
+        diag_help(diag, "it has %s",
+                  names_text(arena, precision_names, PRECISION_COUNT_, supported));
+        return false;
+    }
+    if (!software_has_precision(&scenario->software, scenario->precision)) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "software %s does not train in %s",
+                 scenario->software.name, name);
+        diag_help(diag, "use bf16, or a profile with a section fp8");
+        return false;
+    }
+    return true;
+}
+
+static bool check_sms(const struct scenario *scenario, struct diag *diag)
+{
+    const int64_t reserved = scenario->software.reserved_sms;
+    if (reserved < scenario->gpu.sms) {
+        return true;
+    }
+    const struct place *place = place_of(scenario->document, "software.interference.sms");
+    diag_add(diag, DIAG_INFEASIBLE, place,
+             "%" PRId64 " SMs set aside for communication leave none of the %" PRId64 " of gpu %s",
+             reserved, scenario->gpu.sms, scenario->gpu.name);
+    diag_help(diag, "set software.interference.sms to fewer");
+    return false;
+}
+
+/* A framework takes the newest attention kernel that the GPU has; fused ones are for 16 bits. */
+static void choose_attention(struct arena *arena, struct scenario *scenario)
+{
+    const bool is_half = precision_bytes(scenario->precision) == 2;
+    uint32_t kind = is_half ? scenario->software.attention : (uint32_t)ATTENTION_UNFUSED;
+    while (kind != ATTENTION_UNFUSED && !gpu_has_attention(&scenario->gpu, kind)) {
+        kind--;
+    }
+    scenario->software.attention = kind;
+    for (uint32_t i = 0; i < ATTENTION_COUNT_; i++) {
+        if (i != kind) {
+            assumptions_drop(&scenario->assumptions,
+                             arena_printf(arena, "gpu.attention.%s", attention_names[i]));
+        }
+    }
+}
+
+/* Constants of precisions that the run does not multiply in. */
+static void drop_other_precisions(struct arena *arena, struct scenario *scenario)
+{
+    for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
+        if (i != scenario->precision) {
+            assumptions_drop(&scenario->assumptions,
+                             arena_printf(arena, "gpu.gemm_%s", precision_names[i]));
+        }
+    }
+    if (!precision_is_low((enum precision)scenario->precision)) {
+        assumptions_drop(&scenario->assumptions, "software.fp8");
+        assumptions_drop(&scenario->assumptions, "software.experts");
+    }
+}
+
+static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    bool is_good = feasible_check(arena, scenario, diag);
+    is_good = check_precision(arena, scenario, diag) && is_good;
+    is_good = check_sms(scenario, diag) && is_good;
+    choose_attention(arena, scenario);
+    drop_other_precisions(arena, scenario);
+    training_settle(scenario);
+    if (scenario->offload.optimizer <= 0) {
+        assumptions_drop(&scenario->assumptions, "software.host.update");
+    }
+    is_good = is_good && training_check(scenario, diag);
+    is_good = is_good && collectives_check(&scenario->library, scenario->gpu.architecture, diag);
+    return is_good && extent_check(scenario, diag);
+}
+
+/* A resolved document's scenario but for its jobs. */
+static struct scenario *read_alone(struct arena *arena, const struct doc_node *root,
+                                   struct diag *diag)
+{
+    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
+    *scenario = scenario_defaults;
+    scenario->file = root->place.file;
+    scenario->document = root;
+    assumptions_init(&scenario->assumptions, arena);
+    if (!read_scenario(arena, scenario, diag) || !check_scenario(arena, scenario, diag)) {
+        return NULL;
+    }
+    scenario->resolved_text = doc_to_text(arena, root);
+    return scenario;
+}
+
+/* ---- jobs ---- */
+
+enum { JOBS_MAX = 64 };
+
+static bool read_job(struct arena *arena, const struct doc_node *entry, struct scenario *scenario,
+                     struct diag *diag)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, entry, diag)) {
+        return false;
+    }
+    struct scenario *job = read_alone(arena, doc_take(&map, "scenario"), diag);
+    if (job == NULL) {
+        return false;
+    }
+    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &job->placement);
+    scenario->neighbours[scenario->neighbour_count++] = job;
+    return doc_finish(&map);
+}
+
+/* Before: the document has been resolved, with the jobs' own scenarios put in. */
+static bool read_jobs(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    const struct doc_node *list = doc_find(scenario->document, "jobs");
+    if (list == NULL) {
+        return true;
+    }
+    if (list->kind != DOC_SEQUENCE || doc_child_count(list) > JOBS_MAX) {
+        diag_add(diag, DIAG_INPUT, &list->place, "jobs must be a list of at most %d", JOBS_MAX);
+        diag_help(diag, "write it like [{scenario: other.yaml, placement: spread}]");
+        return false;
+    }
+    scenario->neighbours =
+        arena_array(arena, doc_child_count(list) + 1u, sizeof *scenario->neighbours);
+    bool is_good = true;
+    for (const struct doc_node *entry = list->child; entry; entry = entry->next) {
+        is_good = read_job(arena, entry, scenario, diag) && is_good;
+    }
+    return is_good;
+}
+
+/* All jobs must find room on the cluster. */
+static bool check_jobs(const struct scenario *scenario, struct diag *diag)
+{
+    int64_t nodes = scenario->nodes;
+    for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
+        nodes += scenario->neighbours[i]->nodes;
+    }
+    const int64_t per_node = scenario->cluster.gpus_per_node;
+    const int64_t nodes_max = cluster_nodes_max(&scenario->cluster);
+    const bool fits_cluster = nodes_max == 0 || nodes <= nodes_max;
+    if (fits_cluster && nodes * per_node <= SCENARIO_GPUS_MAX) {
+        return true;
+    }
+    const struct doc_node *jobs = doc_find(scenario->document, "jobs");
+    diag_add(diag, DIAG_INFEASIBLE, jobs != NULL ? &jobs->place : &scenario->document->place,
+             "all jobs together need %lld nodes", (long long)nodes);
+    diag_help(diag, "the cluster may have at most %lld",
+              (long long)(fits_cluster ? SCENARIO_GPUS_MAX / per_node : nodes_max));
+    return false;
+}
+
+struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
+                                  const struct catalogue *catalogue, const char *const *sets,
+                                  uint32_t set_count, struct diag *diag)
+{
+    const struct resolve_input input = {document,  catalogue,        sets,
+                                        set_count, DEFAULT_SOFTWARE, SCENARIO_LIBRARY_DEFAULT};
+    const struct doc_node *root = resolve_document(arena, &input, diag);
+    if (root == NULL) {
+        return NULL;
+    }
+    struct scenario *scenario = read_alone(arena, root, diag);
+    const bool is_good =
+        scenario != NULL && read_jobs(arena, scenario, diag) && check_jobs(scenario, diag);
+    return is_good ? scenario : NULL;
+}

@@ -1,0 +1,313 @@
+/* The one reader of all schemas. Rows are taken in order; a section's row opens its mapping,
+ * reads the rows below it with itself and closes it, so this goes as deep as the table does
+ * (three levels), never as deep as a file.
+ *
+ * A section that is absent reads like one whose keys are all absent: defaults are put in, and
+ * what is required in it is not missed key by key. A switched-off section is not read at all,
+ * so its members stay as they were.
+ */
+#include "input/schema/schema.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+enum { NAMES_MAX = 32 }; /* bits of a member */
+
+const char *schema_key(const struct schema_row *row)
+{
+    const char *dot = strrchr(row->path, '.');
+    return dot != NULL ? dot + 1 : row->path;
+}
+
+static bool is_below(const struct schema_row *row, const struct schema_row *section)
+{
+    const size_t length = strlen(section->path);
+    return strncmp(row->path, section->path, length) == 0 && row->path[length] == '.';
+}
+
+/* The first row behind `row` that is not below it. */
+static const struct schema_row *row_behind(const struct schema *schema,
+                                           const struct schema_row *row)
+{
+    const struct schema_row *other = row + 1;
+    while (other < schema->rows + schema->count && is_below(other, row)) {
+        other++;
+    }
+    return other;
+}
+
+bool schema_has_inner(const struct schema *schema, const struct schema_row *row)
+{
+    return row_behind(schema, row) > row + 1;
+}
+
+/* ---- values ---- */
+
+static bool read_choice(struct doc_map *map, const struct schema_row *row, uint32_t *choice)
+{
+    const char *names[NAMES_MAX];
+    uint32_t indices[NAMES_MAX];
+    uint32_t count = 0;
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < row->name_count; i++) {
+        if (row->among == 0 || (row->among & 1u << i) != 0) {
+            names[count] = row->names[i];
+            indices[count++] = i;
+        }
+    }
+    if (!doc_get_choice(map, schema_key(row), names, count, &index)) {
+        return false;
+    }
+    *choice = indices[index];
+    return true;
+}
+
+/* One of the row's names as a bit; 0 when it is none. */
+static uint32_t name_bit(const struct doc_node *node, const struct schema_row *row)
+{
+    for (uint32_t i = 0; node->kind == DOC_SCALAR && i < row->name_count; i++) {
+        if (strcmp(node->text, row->names[i]) == 0) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
+/* "a, b, c" */
+static const char *listed(struct arena *arena, const struct schema_row *row)
+{
+    const char *text = row->names[0];
+    for (uint32_t i = 1; i < row->name_count; i++) {
+        text = arena_printf(arena, "%s, %s", text, row->names[i]);
+    }
+    return text;
+}
+
+static bool add_name(const struct doc_node *entry, const struct schema_row *row, uint32_t *bits,
+                     struct arena *arena, struct diag *diag)
+{
+    const uint32_t bit = name_bit(entry, row);
+    if (bit == 0) {
+        diag_add(diag, DIAG_INPUT, &entry->place, "%s has no '%s'", schema_key(row),
+                 entry->kind == DOC_SCALAR ? entry->text : "list");
+        diag_help(diag, "it may hold %s", listed(arena, row));
+        return false;
+    }
+    if ((*bits & bit) != 0) {
+        return diag_add(diag, DIAG_INPUT, &entry->place, "'%s' is listed twice", entry->text);
+    }
+    *bits |= bit;
+    return true;
+}
+
+/* A list of names, each once. */
+static bool read_names(const struct schema_reader *reader, struct doc_map *map,
+                       const struct schema_row *row, uint32_t *mask)
+{
+    struct arena *arena = reader->assumptions->arena;
+    const struct doc_node *list = doc_take(map, schema_key(row));
+    uint32_t bits = 0;
+    if (list->kind != DOC_SEQUENCE || list->child == NULL) {
+        diag_add(map->diag, DIAG_INPUT, &list->place, "%s must be a list of names",
+                 schema_key(row));
+        diag_help(map->diag, "some of [%s]", listed(arena, row));
+        map->is_bad = true;
+        return false;
+    }
+    for (const struct doc_node *entry = list->child; entry != NULL; entry = entry->next) {
+        if (!add_name(entry, row, &bits, arena, map->diag)) {
+            map->is_bad = true;
+            return false;
+        }
+    }
+    *mask = bits;
+    return true;
+}
+
+/* The key of `map`, which is there. */
+static bool read_value(const struct schema_reader *reader, struct doc_map *map,
+                       const struct schema_row *row)
+{
+    const char *key = schema_key(row);
+    int64_t nowhere = 0;
+    void *member =
+        row->offset != SCHEMA_NOWHERE ? (char *)reader->object + row->offset : (char *)&nowhere;
+    switch (row->kind) {
+    case SCHEMA_COUNT:
+        return doc_get_count(map, key, (int64_t)row->least, (int64_t)row->most, member);
+    case SCHEMA_QUANTITY:
+        return doc_get_quantity(map, key, row->dimension, row->least, row->most, member);
+    case SCHEMA_BOOL:
+        return doc_get_bool(map, key, member);
+    case SCHEMA_TEXT:
+        return doc_get_text(map, key, member);
+    case SCHEMA_CHOICE:
+        return read_choice(map, row, member);
+    case SCHEMA_NAMES:
+        return read_names(reader, map, row, member);
+    case SCHEMA_SECTION:
+    case SCHEMA_SWITCH:
+    case SCHEMA_CUSTOM:
+    case SCHEMA_KIND_COUNT_:
+    default:
+        sim_assert(false);
+        return false;
+    }
+}
+
+/* ---- defaults ---- */
+
+static void copy_member(const struct schema_reader *reader, const struct schema_row *row)
+{
+    static const size_t sizes[SCHEMA_KIND_COUNT_] = {
+        [SCHEMA_COUNT] = sizeof(int64_t),   [SCHEMA_QUANTITY] = sizeof(double),
+        [SCHEMA_BOOL] = sizeof(bool),       [SCHEMA_TEXT] = sizeof(const char *),
+        [SCHEMA_CHOICE] = sizeof(uint32_t), [SCHEMA_NAMES] = sizeof(uint32_t),
+    };
+    char *object = reader->object;
+    sim_assert(sizes[row->kind] > 0);
+    memcpy(object + row->offset, object + (row->as - 1), sizes[row->kind]);
+}
+
+/* The default's text takes the way of a user's. */
+static void read_standard(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const char *text = row->standard;
+    struct doc_node scalar = {.kind = DOC_SCALAR, .text = text};
+    struct doc_node *value = &scalar;
+    struct doc_map map;
+    if (row->kind == SCHEMA_NAMES) {
+        value =
+            doc_parse(reader->assumptions->arena, row->path, text, strlen(text), reader->map->diag);
+        sim_assert(value != NULL);
+    }
+    value->key = schema_key(row);
+    const struct doc_node mapping = {.kind = DOC_MAPPING, .child = value};
+    const bool is_open = doc_map_open(&map, &mapping, reader->map->diag);
+    const bool is_good = is_open && read_value(reader, &map, row);
+    sim_assert(is_good);
+}
+
+/* The name that a constant has in a resolved scenario and for --set. */
+static const char *full_name(const struct schema_reader *reader, const struct schema_row *row)
+{
+    return arena_printf(reader->assumptions->arena, "%s%s", reader->schema->prefix, row->path);
+}
+
+static void put_default(const struct schema_reader *reader, const struct schema_row *row)
+{
+    if (row->as > 0) {
+        copy_member(reader, row);
+    } else if (row->standard != NULL) {
+        read_standard(reader, row);
+    }
+    if (row->is_assumed) {
+        assumptions_add(reader->assumptions, &(struct assumption){.name = full_name(reader, row),
+                                                                  .value = row->standard,
+                                                                  .reason = DEFAULT_REASON});
+    }
+}
+
+/* ---- rows ---- */
+
+/* What is required in a section that is absent was reported with the section. */
+bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row)
+{
+    if (doc_take(reader->map, schema_key(row)) != NULL) {
+        return read_value(reader, reader->map, row);
+    }
+    if (row->is_required && reader->map->node != NULL) {
+        return doc_require(reader->map, schema_key(row));
+    }
+    put_default(reader, row);
+    return false;
+}
+
+/* Opens the mapping under the row's key. False when it is absent or none. */
+static bool open_section(const struct schema_reader *reader, const struct schema_row *row,
+                         struct doc_map *section)
+{
+    struct doc_map *map = reader->map;
+    const struct doc_node *node = doc_take(map, schema_key(row));
+    *section = (struct doc_map){.diag = map->diag};
+    if (node == NULL) {
+        if (row->is_required) {
+            doc_require(map, schema_key(row));
+        }
+        return false;
+    }
+    if (!doc_map_open(section, node, map->diag)) {
+        map->is_bad = true;
+        return false;
+    }
+    assumptions_take(reader->assumptions, section, full_name(reader, row));
+    return true;
+}
+
+static void read_rows(const struct schema_reader *reader, const struct schema_row *first,
+                      const struct schema_row *behind);
+
+/* The rows below `row`, and what its check says of them together. */
+static void read_inner(const struct schema_reader *reader, const struct schema_row *row,
+                       struct doc_map *section)
+{
+    struct schema_reader inner = *reader;
+    inner.map = section;
+    read_rows(&inner, row + 1, row_behind(reader->schema, row));
+    const bool is_good = section->node == NULL || doc_finish(section);
+    if (!is_good || (row->check != NULL && !row->check(&inner, row))) {
+        reader->map->is_bad = true;
+    }
+}
+
+static bool is_word(const struct doc_node *node, const char *word)
+{
+    return node->kind == DOC_SCALAR && strcmp(node->text, word) == 0;
+}
+
+static void read_section(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    void *member = (char *)reader->object + row->offset;
+    struct doc_map section;
+    if (row->kind == SCHEMA_CHOICE && (node == NULL || node->kind == DOC_SCALAR)) {
+        schema_read_key(reader, row);
+        return;
+    }
+    if (row->kind == SCHEMA_SWITCH && (node == NULL || is_word(node, row->standard))) {
+        return;
+    }
+    const bool is_open = open_section(reader, row, &section);
+    if (row->kind == SCHEMA_SWITCH) {
+        *(bool *)member = is_open;
+    } else if (row->kind == SCHEMA_SECTION && row->offset != SCHEMA_NOWHERE) {
+        const struct doc_node *written = is_open ? node : reader->map->node;
+        *(struct place *)member = written->place;
+    }
+    if (is_open || row->kind != SCHEMA_SWITCH) {
+        read_inner(reader, row, &section);
+    }
+}
+
+static void read_rows(const struct schema_reader *reader, const struct schema_row *first,
+                      const struct schema_row *behind)
+{
+    for (const struct schema_row *row = first; row < behind;
+         row = row_behind(reader->schema, row)) {
+        if (row->read != NULL) {
+            row->read(reader, row);
+        } else if (schema_has_inner(reader->schema, row)) {
+            read_section(reader, row);
+        } else {
+            schema_read_key(reader, row);
+        }
+    }
+}
+
+void schema_read(const struct schema *schema, struct doc_map *map, void *object,
+                 struct assumptions *assumptions)
+{
+    const struct schema_reader reader = {schema, map, object, assumptions};
+    read_rows(&reader, schema->rows, schema->rows + schema->count);
+}

@@ -1,0 +1,134 @@
+/* A schema: all that is known of the keys of one kind of file, one row a key.
+ *
+ * A row says where the key stands ("data.prefetch"), which member of a struct takes its
+ * value, of what kind and dimension that is, its bounds, what holds when the file says
+ * nothing, and in one sentence what it means. Everything that has to know keys reads the
+ * rows: the reader below (bounds, defaults, unknown keys, the list of assumptions), `show`
+ * (which prints the defaults), the nearest name of an unknown key, help and references.
+ *
+ *     #define SCHEMA_OBJECT struct scenario
+ *     #include "input/schema/rows.h"
+ *     static const struct schema_row rows[] = {
+ *         {SWITCH("data", data.is_enabled, "DataLoader workers, which read from storage.")},
+ *         {COUNT("data.prefetch", data.prefetch, 1, 64, "Batches that a worker holds ready."),
+ *          .standard = "2"},
+ *
+ * Rows stand in the order in which they are read and shown; those of a section follow the
+ * section's own row. A default is a text as a user would write it, and is read by the same
+ * code as a user's. A member's type is checked against the row's kind when it is compiled;
+ * schema_fault, which a test asks for every schema, finds what a compiler cannot.
+ *
+ * What a row cannot say is a function named in it: `read` takes a key that is more than a
+ * value (a list, a word or a number), `check` compares the keys of a section with each
+ * other. Errors of a user go to the map's diag, as everywhere in input/.
+ */
+#ifndef INPUT_SCHEMA_SCHEMA_H
+#define INPUT_SCHEMA_SCHEMA_H
+
+#include "input/doc/provenance.h"
+
+#include <stddef.h>
+
+enum schema_kind {
+    SCHEMA_COUNT,    /* int64_t */
+    SCHEMA_QUANTITY, /* double, of `dimension` */
+    SCHEMA_BOOL,     /* bool */
+    SCHEMA_TEXT,     /* const char * */
+    SCHEMA_CHOICE,   /* uint32_t: index in `names`. With rows below it: or a mapping of those */
+    SCHEMA_NAMES,    /* uint32_t: bits 1 << index of a list of `names`, each once */
+    SCHEMA_SECTION,  /* a mapping with rows below it; struct place: where it is written */
+    SCHEMA_SWITCH,   /* bool: a section that may be absent or `off`; else its rows are read */
+    SCHEMA_CUSTOM,   /* read by `read` alone */
+    SCHEMA_KIND_COUNT_
+};
+
+/* The offset of a row that fills no member. */
+#define SCHEMA_NOWHERE SIZE_MAX
+
+struct schema;
+struct schema_row;
+
+/* What a row's functions work on. */
+struct schema_reader {
+    const struct schema *schema;
+    struct doc_map *map; /* the mapping that holds the key; of `check`: the section itself */
+    void *object;        /* the struct that is filled */
+    struct assumptions *assumptions; /* its arena also holds what is read */
+};
+
+/* Takes the row's key from reader->map. A user's error makes the map bad. */
+typedef void schema_read_function(const struct schema_reader *reader, const struct schema_row *row);
+/* False, with a message, when the keys of the section that was read do not go together. */
+typedef bool schema_check_function(const struct schema_reader *reader,
+                                   const struct schema_row *row);
+
+struct schema_row {
+    const char *path;         /* in the schema's mapping, with dots */
+    const char *help;         /* what it means: one sentence with its full stop */
+    const char *source;       /* of the default or the bounds, where it is no choice of ours */
+    const char *standard;     /* the default, as written; NULL: there is none */
+    const char *note;         /* of a default that is no constant, where it comes from ("as tp"), or
+                                 * why there is none; "" if it needs no word */
+    const char *const *names; /* of a choice or a list */
+    uint32_t name_count;      /* that may be written */
+    uint32_t among;           /* bits 1 << index of the names that may be written; 0: all */
+    enum schema_kind kind;
+    enum dimension dimension; /* of a quantity */
+    size_t offset;            /* of the member, or SCHEMA_NOWHERE */
+    size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
+    double least, most;       /* inclusive */
+    bool is_required;
+    bool is_assumed;  /* the default is one of the run's assumptions */
+    bool is_optional; /* zero or "" stands for none: the note says what that means */
+    bool is_settled;  /* readers may take another value than the one written */
+    schema_read_function *read;
+    schema_check_function *check;
+    bool (*applies)(const void *object); /* whether the key means anything here; NULL: always */
+    /* The value that holds, as YAML, where the member is none of the kinds; NULL: the default */
+    const char *(*text)(struct arena *arena, const void *object);
+};
+
+struct schema {
+    const char *name;   /* of its manual: "scenario", "gpu" */
+    const char *prefix; /* of its paths in a resolved scenario: "", "gpu." */
+    const struct schema_row *rows;
+    uint32_t count;
+};
+
+/* ---- reading ---- */
+
+/* Reads every row's key of `map`, which is open, into `object`. Errors make `map` bad; the
+ * caller closes it with doc_finish. */
+void schema_read(const struct schema *schema, struct doc_map *map, void *object,
+                 struct assumptions *assumptions);
+
+/* The key of one row as its kind, bounds and default say: for a `read` that has more to do.
+ * True when it is written and good. */
+bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row);
+
+/* The last part of a row's path: the key in its mapping. */
+const char *schema_key(const struct schema_row *row);
+
+/* ---- asking ---- */
+
+/* The row of a path, or NULL. */
+const struct schema_row *schema_find(const struct schema *schema, const char *path);
+
+/* The path nearest to `path`, or the one whose last part is nearest; NULL when none is near. */
+const char *schema_nearest(const struct schema *schema, const char *path);
+
+/* The section that holds the row; NULL at the top. */
+const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row);
+
+/* Whether rows below it follow: it is written as a mapping. */
+bool schema_has_inner(const struct schema *schema, const struct schema_row *row);
+
+/* The value that `object` holds, as YAML that reads back as the same value. NULL: none. */
+const char *schema_value_text(struct arena *arena, const struct schema_row *row,
+                              const void *object);
+
+/* What is wrong with a schema, as a sentence; NULL when it is sound: sentences for help, rows
+ * of a section behind it, bounds in order, defaults within them, names where they are needed. */
+const char *schema_fault(struct arena *arena, const struct schema *schema);
+
+#endif

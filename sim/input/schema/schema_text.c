@@ -1,0 +1,221 @@
+/* What a schema tells without reading a file: a row by its path, the nearest of a mistyped one,
+ * a member's value as YAML, and whether the table itself is sound.
+ */
+#include "input/schema/schema.h"
+
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ROWS_MAX = 256 }; /* of one schema */
+
+/* ---- rows ---- */
+
+const struct schema_row *schema_find(const struct schema *schema, const char *path)
+{
+    for (uint32_t i = 0; i < schema->count; i++) {
+        if (strcmp(schema->rows[i].path, path) == 0) {
+            return &schema->rows[i];
+        }
+    }
+    return NULL;
+}
+
+const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row)
+{
+    const char *dot = strrchr(row->path, '.');
+    const size_t length = dot != NULL ? (size_t)(dot - row->path) : 0;
+    for (uint32_t i = 0; length > 0 && i < schema->count; i++) {
+        const char *path = schema->rows[i].path;
+        if (strncmp(path, row->path, length) == 0 && path[length] == '\0') {
+            return &schema->rows[i];
+        }
+    }
+    return NULL;
+}
+
+const char *schema_nearest(const struct schema *schema, const char *path)
+{
+    const char *names[ROWS_MAX];
+    sim_assert(schema->count <= ROWS_MAX);
+    for (uint32_t i = 0; i < schema->count; i++) {
+        names[i] = schema->rows[i].path;
+    }
+    const char *nearest = diag_nearest(path, names, schema->count);
+    for (uint32_t i = 0; i < schema->count; i++) {
+        names[i] = schema_key(&schema->rows[i]);
+    }
+    const char *dot = strrchr(path, '.');
+    const char *key =
+        nearest == NULL ? diag_nearest(dot != NULL ? dot + 1 : path, names, schema->count) : NULL;
+    for (uint32_t i = 0; key != NULL && i < schema->count; i++) {
+        if (names[i] == key) {
+            return schema->rows[i].path;
+        }
+    }
+    return nearest;
+}
+
+/* ---- values as YAML ---- */
+
+/* The fewest digits that read back as the same double; 17 always do. */
+static const char *quantity_text(struct arena *arena, double value, enum dimension dimension)
+{
+    char text[64];
+    char message[128];
+    for (int digits = 1; digits <= 17; digits++) {
+        double back = 0;
+        units_format(value, dimension, digits, text, sizeof text);
+        if (units_parse(text, dimension, &back, message, sizeof message) && !(back < value) &&
+            !(back > value)) {
+            break;
+        }
+    }
+    return arena_strdup(arena, text);
+}
+
+static const char *plain_text(struct arena *arena, const char *text)
+{
+    const struct doc_node node = {.kind = DOC_SCALAR, .text = text};
+    return doc_to_text(arena, &node);
+}
+
+/* "[a, b]" */
+static const char *names_text(struct arena *arena, const struct schema_row *row, uint32_t bits)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < row->name_count; i++) {
+        if ((bits & 1u << i) != 0) {
+            text = arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "", row->names[i]);
+        }
+    }
+    return arena_printf(arena, "[%s]", text);
+}
+
+const char *schema_value_text(struct arena *arena, const struct schema_row *row, const void *object)
+{
+    const void *member = (const char *)object + row->offset;
+    if (row->text != NULL) {
+        return row->text(arena, object);
+    }
+    if (row->offset == SCHEMA_NOWHERE) {
+        return row->standard;
+    }
+    switch (row->kind) {
+    case SCHEMA_COUNT: {
+        const int64_t count = *(const int64_t *)member;
+        return row->is_optional && count == 0 ? NULL : arena_printf(arena, "%" PRId64, count);
+    }
+    case SCHEMA_QUANTITY: {
+        const double value = *(const double *)member;
+        return row->is_optional && !(value > 0) ? NULL
+                                                : quantity_text(arena, value, row->dimension);
+    }
+    case SCHEMA_TEXT: {
+        const char *text = *(const char *const *)member;
+        return row->is_optional && text[0] == '\0' ? NULL : plain_text(arena, text);
+    }
+    case SCHEMA_BOOL:
+        return *(const bool *)member ? "true" : "false";
+    case SCHEMA_CHOICE:
+        return row->names[*(const uint32_t *)member];
+    case SCHEMA_NAMES:
+        return names_text(arena, row, *(const uint32_t *)member);
+    case SCHEMA_SECTION:
+    case SCHEMA_SWITCH:
+    case SCHEMA_CUSTOM:
+    case SCHEMA_KIND_COUNT_:
+    default:
+        return row->standard;
+    }
+}
+
+/* ---- whether a table is sound ---- */
+
+static bool is_sentence(const char *text)
+{
+    const size_t length = text != NULL ? strlen(text) : 0;
+    const bool begins =
+        length > 0 && (isupper((unsigned char)text[0]) || isdigit((unsigned char)text[0]));
+    return begins && length > 8 && text[length - 1] == '.';
+}
+
+/* "a.b" follows "a" or another "a...": the rows of a section stand together behind it. */
+static bool is_in_place(const struct schema *schema, const struct schema_row *row)
+{
+    const struct schema_row *parent = schema_parent(schema, row);
+    if (parent == NULL) {
+        return strchr(row->path, '.') == NULL;
+    }
+    const size_t length = strlen(parent->path);
+    bool is_beside = parent < row;
+    for (const struct schema_row *other = parent + 1; other < row; other++) {
+        is_beside = is_beside && strncmp(other->path, row->path, length + 1) == 0;
+    }
+    return is_beside;
+}
+
+/* Whether the default lies within the bounds. */
+static bool has_good_standard(const struct schema_row *row)
+{
+    double value = 0;
+    char message[320];
+    const bool is_number = row->kind == SCHEMA_COUNT || row->kind == SCHEMA_QUANTITY;
+    const enum dimension dimension = row->kind == SCHEMA_COUNT ? DIM_COUNT : row->dimension;
+    if (!is_number || row->standard == NULL || row->read != NULL) {
+        return true;
+    }
+    return units_parse(row->standard, dimension, &value, message, sizeof message) &&
+           value >= row->least && value <= row->most;
+}
+
+static const char *fault_of_row(const struct schema *schema, const struct schema_row *row)
+{
+    const bool is_number = row->kind == SCHEMA_COUNT || row->kind == SCHEMA_QUANTITY;
+    const bool is_named = row->kind == SCHEMA_CHOICE || row->kind == SCHEMA_NAMES;
+    const bool is_section = row->kind == SCHEMA_SECTION || row->kind == SCHEMA_SWITCH;
+    const struct schema_row *first = schema_find(schema, row->path);
+    if (!is_sentence(row->help)) {
+        return "its help is no sentence";
+    }
+    if (first != row) {
+        return "there is a row of this path before it";
+    }
+    if (!is_in_place(schema, row)) {
+        return "it does not stand behind its section";
+    }
+    if (is_number && !(row->least < row->most)) {
+        return "its bounds are none";
+    }
+    if (row->kind == SCHEMA_COUNT && !(fabs(row->least) < 0x1p53 && fabs(row->most) < 0x1p53)) {
+        return "its bounds are no whole numbers that a double holds";
+    }
+    if (!has_good_standard(row)) {
+        return "its default is not within its bounds";
+    }
+    if (is_named && (row->names == NULL || row->name_count == 0 || row->name_count > 32)) {
+        return "it has no names, or too many";
+    }
+    if (is_section && row->read == NULL && !schema_has_inner(schema, row)) {
+        return "it is a section without keys";
+    }
+    if (row->kind == SCHEMA_CUSTOM && row->read == NULL) {
+        return "nothing reads it";
+    }
+    return row->is_assumed && row->standard == NULL ? "it assumes no value" : NULL;
+}
+
+const char *schema_fault(struct arena *arena, const struct schema *schema)
+{
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const char *fault = fault_of_row(schema, &schema->rows[i]);
+        if (fault != NULL) {
+            return arena_printf(arena, "%s: %s%s: %s", schema->name, schema->prefix,
+                                schema->rows[i].path, fault);
+        }
+    }
+    return NULL;
+}
