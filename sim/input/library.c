@@ -188,18 +188,31 @@ static void read_architectures(struct doc_map *map, const char *name, struct lib
     section_close(&section, map);
 }
 
+/* How often the protocol Simple pays what the others pay once. */
+static void read_simple(struct doc_map *map, struct library *library,
+                        struct assumptions *assumptions)
+{
+    struct doc_map section;
+    section_open(&section, map, "simple", "library", assumptions);
+    doc_get_quantity(&section, "overheads", DIM_COUNT, 1.0, 100.0, &library->simple_overheads);
+    doc_get_quantity(&section, "latencies", DIM_COUNT, 1.0, 100.0, &library->simple_latencies);
+    section_close(&section, map);
+}
+
 static void read_correction(struct doc_map *map, struct library *library,
                             struct assumptions *assumptions)
 {
     struct doc_map section;
     section_open(&section, map, "tree_correction", "library", assumptions);
+    section_need_quantity(&section, "from", DIM_BYTES, 1.0, 1e18,
+                          &library->tree_correction_from_bytes);
     for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
         const struct doc_node *list = doc_take(&section, library_protocol_names[p]);
         const uint32_t count = list != NULL ? doc_child_count(list) : 0;
         if (list != NULL && (list->kind != DOC_SEQUENCE || count > LIBRARY_CORRECTION_MAX)) {
             diag_add(map->diag, DIAG_INPUT, &list->place, "a correction is a list of at most %d",
                      LIBRARY_CORRECTION_MAX);
-            diag_help(map->diag, "factors of the tree's bandwidth at 64 B, 128 B, 256 B, ...");
+            diag_help(map->diag, "factors of the tree's bandwidth at `from`, twice that, ...");
             section.is_bad = true;
             continue;
         }
@@ -259,7 +272,8 @@ static bool copy_likenesses(struct library *library, struct diag *diag)
 bool library_read(const struct doc_node *node, struct library *library,
                   struct assumptions *assumptions, struct diag *diag)
 {
-    *library = (struct library){.name = "inline", .place = node->place};
+    *library = (struct library){
+        .name = "inline", .simple_overheads = 1.0, .simple_latencies = 1.0, .place = node->place};
     struct doc_map map;
     if (!doc_map_open(&map, node, diag)) {
         return false;
@@ -277,6 +291,8 @@ bool library_read(const struct doc_node *node, struct library *library,
     }
     doc_get_quantity(&map, "network_overhead", DIM_SECONDS, 0.0, LATENCY_MAX_S,
                      &library->network_overhead_s);
+    read_simple(&map, library, assumptions);
+    doc_get_quantity(&map, "plateau_from", DIM_BYTES, 0.0, 1e18, &library->plateau_from_bytes);
     read_general(&map, library, assumptions);
     read_correction(&map, library, assumptions);
     read_architectures(&map, "architectures", library, assumptions);

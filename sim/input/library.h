@@ -6,6 +6,9 @@
  *     title: NCCL 2.30
  *     source: https://...
  *     network_overhead: 1 us             # a ring's round takes this long at least on several nodes
+ *     simple: {overheads: 3, latencies: 2}   # that many of these times where the protocol is
+ *                                        # Simple; and messages that a round between nodes is
+ *     plateau_from: 64 B                 # of a rank and channel: where a plateau (below) begins
  *     algorithms:
  *       source: https://...
  *       ring:
@@ -15,7 +18,8 @@
  *       hierarchical:
  *         like: ring                     # its costs are those of a ring
  *         automatic: false               # the library's own choice never falls on it
- *     tree_correction:                   # of the tree's bandwidth, sizes 64 B, 128 B, ...
+ *     tree_correction:                   # of the tree's bandwidth: at this size, at twice it, ...
+ *       from: 64 B
  *       LL: [1, 1, 0.9, ...]
  *     architectures:
  *       hopper:
@@ -96,7 +100,11 @@ struct library {
     const char *title;
     struct library_shape shapes[LIBRARY_ALGORITHM_COUNT];
     double network_overhead_s;
+    double simple_overheads; /* of a round inside a node, with Simple */
+    double simple_latencies; /* of a round between nodes, with Simple */
+    double plateau_from_bytes;
     double tree_correction[LIBRARY_PROTOCOL_COUNT][LIBRARY_CORRECTION_MAX];
+    double tree_correction_from_bytes; /* of the first; > 0 where there is one */
     uint32_t tree_correction_count[LIBRARY_PROTOCOL_COUNT];
     struct library_architecture architectures[GPU_ARCHITECTURE_COUNT_];
     struct place place;

@@ -21,12 +21,13 @@ static const char small[] =
     "library: inline\n"
     "source: made up\n"
     "network_overhead: 2 us\n"
+    "simple: {overheads: 5}\n"
     "algorithms:\n"
     "  ring:\n"
     "    LL: {base: 1 us, nvlink: 2 us, network: 3 us, efficiency: 0.5}\n"
     "    Simple: {base: 4 us}\n"
     "  hierarchical: {like: ring, automatic: false}\n"
-    "tree_correction: {Simple: [0.9, 0.8]}\n"
+    "tree_correction: {from: 64 B, Simple: [0.9, 0.8]}\n"
     "architectures:\n"
     "  hopper: {channels: 12, ring: {LL: {maximum: [3 GB/s, 2 GB/s, 1 GB/s]}}}\n"
     "fitted:\n"
@@ -85,6 +86,9 @@ static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
     assert_close(hopper->costs[RING][LL].maximum_bytes_per_s[SPAN_MANY_NODES], 1e9, 1e-12);
     assert_close(hopper->costs[RING][LL].launch_s[SPAN_TWO_NODES], 9e-6, 1e-12);
     assert_int_equal(hopper->channels, 12);
+    assert_close(reading.library->simple_overheads, 5.0, 1e-12);
+    assert_close(reading.library->simple_latencies, 1.0, 1e-12); /* as the other protocols */
+    assert_close(reading.library->tree_correction_from_bytes, 64.0, 1e-12);
     assert_close(ampere->costs[RING][LL].round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 2e-6, 1e-12);
     assert_true(isinf(ampere->costs[RING][LL].maximum_bytes_per_s[SPAN_ONE_NODE]));
     assert_true(ampere->costs[RING][LL].launch_s[SPAN_TWO_NODES] == 0.0);
@@ -154,7 +158,7 @@ static void mistakes_are_refused_with_a_reason(void **state)
          "ring is like tree, which is like another"},
         {"library: x\nsource: y\nextends: nccl-2026\nalgorithms: {}\n",
          "a library inside a file cannot extend another"},
-        {"library: x\nsource: y\nalgorithms: {}\ntree_correction: {LL: 3}\n",
+        {"library: x\nsource: y\nalgorithms: {}\ntree_correction: {from: 64 B, LL: 3}\n",
          "a correction is a list of at most 24"},
         {"library: x\nsource: y\nalgorithms: {ring: {LL: {base: 1 us, efficiency: 1.35}}}\n",
          "'efficiency' must be from 0.0001 to 1, not '1.35'"},

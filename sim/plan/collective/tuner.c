@@ -15,11 +15,6 @@
 _Static_assert((int)ALGORITHM_COUNT_ == (int)LIBRARY_ALGORITHM_COUNT, "one name each");
 _Static_assert((int)PROTOCOL_COUNT_ == (int)LIBRARY_PROTOCOL_COUNT, "one name each");
 
-static const double CORRECTION_FIRST_BYTES = 64.0;
-static const double PLATEAU_BYTES = 64.0; /* of a rank and channel */
-static const double SIMPLE_OVERHEADS = 3.0;
-static const double SIMPLE_NETWORK_LATENCIES = 2.0; /* it flushes, which is one more message */
-
 /* What one price is made of. */
 struct pricing {
     const struct tuner_setting *setting;
@@ -44,6 +39,11 @@ static double fill_s(const struct pricing *p, enum library_link link)
     return fill > 0.0 ? fill * p->work->bytes / (p->work->bytes + p->cost->fill_half_bytes) : 0.0;
 }
 
+static double simple_factor(const struct pricing *p, double factor)
+{
+    return p->work->protocol == PROTOCOL_SIMPLE ? factor : 1.0;
+}
+
 /* "Inter-node rings still have to launch nsteps * net overhead." */
 static double round_inside_s(const struct pricing *p)
 {
@@ -51,7 +51,7 @@ static double round_inside_s(const struct pricing *p)
     double round = p->cost->round_s[link][p->span];
     if (p->setting->nodes > 1 && is_ring(p->work->algorithm)) {
         const double overhead = p->setting->library->network_overhead_s *
-                                (p->work->protocol == PROTOCOL_SIMPLE ? SIMPLE_OVERHEADS : 1.0);
+                                simple_factor(p, p->setting->library->simple_overheads);
         round = fmax(round, overhead);
     }
     return round + fill_s(p, link);
@@ -65,8 +65,8 @@ static double round_between_s(const struct pricing *p)
     const double round = is_exposed && tree->is_offered
                              ? tree->round_s[LIBRARY_NETWORK][p->span]
                              : p->cost->round_s[LIBRARY_NETWORK][p->span];
-    const double network = p->setting->round_latency_s *
-                           (p->work->protocol == PROTOCOL_SIMPLE ? SIMPLE_NETWORK_LATENCIES : 1.0);
+    const double network =
+        p->setting->round_latency_s * simple_factor(p, p->setting->library->simple_latencies);
     return round + network + fill_s(p, LIBRARY_NETWORK);
 }
 
@@ -77,7 +77,8 @@ static double plateau(const struct pricing *p)
         p->work->bytes / ((double)p->architecture->channels * (double)p->setting->ranks);
     const bool is_long =
         p->setting->nodes > 1 && p->work->protocol == PROTOCOL_SIMPLE &&
-        p->work->operation == COLLECTIVE_ALL_REDUCE && share >= PLATEAU_BYTES &&
+        p->work->operation == COLLECTIVE_ALL_REDUCE &&
+        share >= p->setting->library->plateau_from_bytes &&
         (p->work->algorithm == ALGORITHM_RING || p->work->algorithm == ALGORITHM_MULTI_RAIL_RING);
     return is_long ? p->architecture->plateau : 1.0;
 }
@@ -87,17 +88,17 @@ static double plateau(const struct pricing *p)
 /* Trees "are not perfectly sticking to the model for medium sizes": a factor per power of two. */
 static double correction(const struct pricing *p)
 {
-    if (p->work->algorithm != ALGORITHM_TREE || p->work->operation != COLLECTIVE_ALL_REDUCE ||
-        p->work->bytes < CORRECTION_FIRST_BYTES) {
+    const struct library *library = p->setting->library;
+    const uint32_t count = library->tree_correction_count[p->work->protocol];
+    if (count == 0 || p->work->algorithm != ALGORITHM_TREE ||
+        p->work->operation != COLLECTIVE_ALL_REDUCE ||
+        p->work->bytes < library->tree_correction_from_bytes) {
         return 1.0;
     }
-    int exponent = 0; /* bytes / 64 = m * 2^exponent, m in [0.5, 1) */
-    (void)frexp(p->work->bytes / CORRECTION_FIRST_BYTES, &exponent);
+    int exponent = 0; /* bytes / from = m * 2^exponent, m in [0.5, 1) */
+    (void)frexp(p->work->bytes / library->tree_correction_from_bytes, &exponent);
     const uint32_t index = (uint32_t)exponent - 1;
-    const struct library *library = p->setting->library;
-    return index < library->tree_correction_count[p->work->protocol]
-               ? library->tree_correction[p->work->protocol][index]
-               : 1.0;
+    return index < count ? library->tree_correction[p->work->protocol][index] : 1.0;
 }
 
 /* What NCCL's bandwidths (busBw) are counted in: bytes that the busiest rank sends. */
