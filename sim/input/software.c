@@ -29,6 +29,8 @@ static const struct software software_defaults = {
                          * forums.developer.nvidia.com/t/68937, December 2018 */
     .host_update_bytes_per_s = 25e9, /* half of a GPU's share of memory bandwidth in a node of
                                       * two CPUs with eight DDR4-3200 channels; an assumption */
+    .expert_streams = 4,             /* TransformerEngine, NVTE_COMPUTE_STREAMS of
+                                      * common/util/multi_stream.cpp */
     .gemm_derate = 1.0,
     .memory_derate = 1.0,
     .attention_derate = 1.0,
@@ -256,6 +258,7 @@ static void read_experts(struct doc_map *map, struct software *software,
     doc_get_choice(&experts, "exchange", exchange_kind_names, EXCHANGE_KIND_COUNT_,
                    &software->exchange);
     doc_get_count(&experts, "launches", 0, 10000, &software->expert_launches);
+    doc_get_count(&experts, "streams", 1, 128, &software->expert_streams);
     doc_get_quantity(&experts, "per_tensor", DIM_SECONDS, 0.0, 0.1, &software->expert_tensor_s);
     doc_get_quantity(&experts, "synchronisation", DIM_SECONDS, 0.0, 1.0,
                      &software->expert_synchronisation_s);

@@ -104,6 +104,8 @@
  *                                        # launches: 40, kernels of a few us each that route and
  *                                        # sort a layer's tokens, beyond those that plan/cost
  *                                        # lists, forward and backward each; default 0
+ *                                        # streams: 4, over which the products of experts are
+ *                                        # dealt where each has a kernel of its own; default 4
  *                                        # per_tensor: 6 us, which the host takes, besides
  *                                        # host.per_kernel, to prepare one expert's product or
  *                                        # conversion (allocating, describing, choosing a kernel),
@@ -262,6 +264,7 @@ struct software {
     uint32_t combine;  /* and of their results back */
     uint32_t exchange; /* enum exchange_kind */
     int64_t expert_launches;
+    int64_t expert_streams; /* >= 1 */
     double expert_synchronisation_s;
     double expert_tensor_s; /* of the host, for each expert's product or conversion */
     struct software_memory memory;

@@ -68,11 +68,10 @@ static struct kernel_time benchmark_time(const struct scenario *scenario,
     return kernel_memory(gpu, kernel->bytes);
 }
 
-/* Products of experts are dealt over 4 streams (TransformerEngine, NVTE_COMPUTE_STREAMS of
- * common/util/multi_stream.cpp); conversions follow each other on one. */
-static int64_t gaps_of(const struct kernel *kernel)
+/* Products of experts are dealt over several streams; conversions follow each other on one. */
+static int64_t gaps_of(const struct software *software, const struct kernel *kernel)
 {
-    const int64_t streams = kernel->kind == KERNEL_GEMM ? 4 : 1;
+    const int64_t streams = kernel->kind == KERNEL_GEMM ? software->expert_streams : 1;
     return kernel->launches > 1 ? (kernel->launches + streams - 1) / streams : 1;
 }
 
@@ -82,7 +81,7 @@ struct kernel_time timing_kernel(const struct scenario *scenario, const struct k
     struct kernel_time time = benchmark_time(scenario, kernel);
     sim_assert(derate > 0.0);
     time.busy_s /= derate;
-    time.launch_s *= (double)gaps_of(kernel);
+    time.launch_s *= (double)gaps_of(&scenario->software, kernel);
     return time;
 }
 

@@ -271,6 +271,7 @@ static const struct row rows[] = {
     {FIXED("software.memory.activation_input", kept)},
     {COUNT("software.memory.bucket_count", software.memory.bucket_count)},
     {COUNT("software.experts.launches", software.expert_launches)},
+    {COUNT("software.experts.streams", software.expert_streams)},
     {QUANTITY("software.experts.per_tensor", software.expert_tensor_s, DIM_SECONDS)},
     {QUANTITY("software.experts.synchronisation", software.expert_synchronisation_s, DIM_SECONDS)},
     {CHOICE("software.experts.dispatch", software.dispatch, exchange_format_names)},
