@@ -20,6 +20,9 @@
  *
  * `launch` is the GPU's own gap between dependent kernels; a host that cannot
  * launch fast enough is accounted for over a whole segment (train/timing).
+ * ASSUMES: beside a GPU's own tile and its transpose libraries have kernels for 128x128, 128x64,
+ * 64x128 and 64x64 (cuBLAS and CUTLASS have these and more), on every GPU and in every precision.
+ * ASSUMES: rows of 8 values (16 bytes) are what tensor cores want, on every GPU.
  * Tiles and waves: NVIDIA, Matrix Multiplication Background User's Guide, sections 3-4.
  *
  * hw knows no plan: the caller passes plain numbers, not kernels of plan/cost.

@@ -49,6 +49,14 @@ number() {
     awk "BEGIN { exit !($(number step_time_s "${fp8[@]}" --set gpu.transposes_fp8=false) > $own) }"
 }
 
+# Products of experts that share fewer streams wait for each other's launch.
+@test "how many streams a framework gives to experts is a key" {
+    scenario=scenarios/qwen3-30b-16.yaml
+    four=$(number step_time_s)
+    [ "$four" = "$(number step_time_s --set software.experts.streams=4)" ]
+    awk "BEGIN { exit !($(number step_time_s --set software.experts.streams=1) > $four) }"
+}
+
 @test "--seed is --set seed" {
     [ "$(number seed)" = 42 ]
     [ "$(number seed --seed 7)" = 7 ]
