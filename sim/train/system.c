@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "des/fluid.h"
 #include "train/metrics.h"
+#include "train/program/program_build.h"
 
 struct system_builder {
     struct arena *arena;

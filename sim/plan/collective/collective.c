@@ -114,11 +114,11 @@ static void group_check(const struct collective_group *group)
     sim_assert(group->node_first[group->nodes] == group->ranks);
 }
 
-/* ---- phases and edges -------------------------------------------------- */
+/* ---- phases, edges -------------------------------------------------- */
 
 uint32_t collective_phases(enum collective_operation operation, enum collective_algorithm algorithm,
                            const struct collective_group *group, double bytes,
-                           struct collective_phase phases[COLLECTIVE_PHASES_MAX])
+                           struct collective_phase list[COLLECTIVE_PHASES_MAX])
 {
     sim_assert(bytes >= 0);
     group_check(group);
@@ -127,18 +127,18 @@ uint32_t collective_phases(enum collective_operation operation, enum collective_
         return 0;
     }
     if (group->ranks == 1) {
-        phases[0] = (struct collective_phase){0};
+        list[0] = (struct collective_phase){0};
         return 1;
     }
     const double moved = operation == COLLECTIVE_BARRIER ? 0 : bytes;
-    const uint32_t count = row->phases(row->operation, group, moved, phases);
+    const uint32_t count = row->list(row->operation, group, moved, list);
     sim_assert(count <= COLLECTIVE_PHASES_MAX);
     return count;
 }
 
 void collective_edges(struct arena *arena, enum collective_operation operation,
                       enum collective_algorithm algorithm, const struct collective_group *group,
-                      uint32_t phase, const struct collective_visitor *visitor)
+                      uint32_t number, const struct collective_visitor *visitor)
 {
     group_check(group);
     const struct collective_row *row = row_find(operation, algorithm);
@@ -153,7 +153,7 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
         .visitor = visitor,
         .is_reversed = row->operation == COLLECTIVE_REDUCE,
     };
-    row->edges(&walk, phase);
+    row->edges(&walk, number);
 }
 
 /* ---- what follows from them ----------------------------------------------- */
@@ -165,16 +165,16 @@ double collective_busbw_factor(enum collective_operation operation, int64_t rank
     return measurement_bus_factor(collective_operation_names[operation], ranks);
 }
 
-double collective_time_s(const struct collective_phase *phases, uint32_t count,
-                         double alpha_intra_s, double alpha_inter_s, double bandwidth_bytes_per_s)
+double collective_time_s(const struct collective_phase *list, uint32_t count, double alpha_intra_s,
+                         double alpha_inter_s, double bandwidth_bytes_per_s)
 {
     sim_assert(alpha_intra_s >= 0 && alpha_inter_s >= 0);
     sim_assert(bandwidth_bytes_per_s > 0);
     double time_s = 0;
     for (uint32_t i = 0; i < count; i++) {
-        time_s += (double)phases[i].rounds_intra * alpha_intra_s +
-                  (double)phases[i].rounds_inter * alpha_inter_s +
-                  phases[i].bytes / bandwidth_bytes_per_s;
+        time_s += (double)list[i].rounds_intra * alpha_intra_s +
+                  (double)list[i].rounds_inter * alpha_inter_s +
+                  list[i].bytes / bandwidth_bytes_per_s;
     }
     return time_s;
 }

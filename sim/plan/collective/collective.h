@@ -120,9 +120,9 @@ struct collective_phase {
  * pat with several ranks a node, ...). One rank: one phase of no bytes and no rounds. */
 uint32_t collective_phases(enum collective_operation operation, enum collective_algorithm algorithm,
                            const struct collective_group *group, double bytes,
-                           struct collective_phase phases[COLLECTIVE_PHASES_MAX]);
+                           struct collective_phase list[COLLECTIVE_PHASES_MAX]);
 
-/* Receives the edges of a phase. Shares are of the phase's bytes. */
+/* Receives the edges of a phase, the `number`-th. Shares are of the phase's bytes. */
 struct collective_visitor {
     void *context;
     void (*send)(void *context, uint32_t from, uint32_t to, double share);
@@ -135,15 +135,15 @@ struct collective_visitor {
 /* `arena` for lists that the visitor's calls need. */
 void collective_edges(struct arena *arena, enum collective_operation operation,
                       enum collective_algorithm algorithm, const struct collective_group *group,
-                      uint32_t phase, const struct collective_visitor *visitor);
+                      uint32_t number, const struct collective_visitor *visitor);
 
 /* busbw / algbw, as measurements count it. */
 double collective_busbw_factor(enum collective_operation operation, int64_t ranks);
 
 /* Closed-form time with one latency and one bandwidth per level (oracles: Thakur et al.):
  * sum over phases of rounds * alpha + bytes / bandwidth. */
-double collective_time_s(const struct collective_phase *phases, uint32_t count,
-                         double alpha_intra_s, double alpha_inter_s, double bandwidth_bytes_per_s);
+double collective_time_s(const struct collective_phase *list, uint32_t count, double alpha_intra_s,
+                         double alpha_inter_s, double bandwidth_bytes_per_s);
 
 /* ---- single sends ---------------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ typedef void collective_edges_function(const struct collective_walk *walk, uint3
 struct collective_row {
     enum collective_operation operation;
     enum collective_algorithm algorithm;
-    collective_phases_function *phases;
+    collective_phases_function *list;
     collective_edges_function *edges;
     const struct collective_slow *slow; /* NULL: has none */
 };

@@ -89,9 +89,6 @@ struct program_context {
                             * step. NULL: not wanted */
 };
 
-/* The program of pipeline stage `stage`. */
-struct engine_program program_build(const struct program_context *context, uint32_t stage);
-
 /* The same step `steps` times, each after the one before. */
 struct engine_program program_repeat(struct arena *arena, const struct engine_program *once,
                                      uint32_t steps);

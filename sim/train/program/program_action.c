@@ -111,11 +111,11 @@ static void pair(struct builder *builder, struct part ahead, struct part back)
 {
     messages_receive(builder, ahead.chunk, ahead.microbatch, true);
     messages_receive(builder, back.chunk, back.microbatch, false);
-    lanes_begin(builder, 0);
+    builder_begin_half(builder, 0);
     forward(builder, ahead);
-    lanes_begin(builder, 1);
+    builder_begin_half(builder, 1);
     backward(builder, back, false);
-    lanes_end(builder);
+    builder_end_halves(builder);
     messages_send(builder, ahead.chunk, true);
     messages_send(builder, back.chunk, false);
 }

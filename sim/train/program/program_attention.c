@@ -4,6 +4,8 @@
  */
 #include "train/program/program_attention.h"
 
+#include "train/program/program_block.h"
+
 static const struct backward_block attention_block = {
     SEGMENT_ATTENTION_INNER_BACKWARD, SEGMENT_ATTENTION_INNER_WGRAD, SEGMENT_ATTENTION_DGRAD,
     SEGMENT_ATTENTION_WGRAD};
@@ -173,28 +175,28 @@ void attention_forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_PRE);
     if (!is_context_parallel(builder)) {
-        layer_forward_block(builder, cause, kind, SEGMENT_ATTENTION);
+        block_forward(builder, cause, kind, SEGMENT_ATTENTION);
     } else {
-        const struct layer_pieces before = {cause, kind, SEGMENT_ATTENTION_QKV, true, false};
-        const struct layer_pieces after = {cause, kind, SEGMENT_ATTENTION_PROJECTION, false, true};
-        layer_work_between(builder, &before);
+        const struct block_pieces before = {cause, kind, SEGMENT_ATTENTION_QKV, true, false};
+        const struct block_pieces after = {cause, kind, SEGMENT_ATTENTION_PROJECTION, false, true};
+        block_work(builder, &before);
         context_row(builder)->forward(builder, cause, kind);
-        layer_work_between(builder, &after);
+        block_work(builder, &after);
     }
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_POST);
 }
 
 static void backward_split(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
-    const struct layer_pieces pieces = {CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PROJECTION_BACKWARD,
+    const struct block_pieces pieces = {CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PROJECTION_BACKWARD,
                                         true, false};
-    layer_work_between(builder, &pieces);
+    block_work(builder, &pieces);
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_INNER_WGRAD);
     }
     context_row(builder)->backward(builder, kind);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_QKV_BACKWARD);
-    layer_backward_first_matrix(builder, kind, &attention_block, leaves_weights);
+    block_backward_first_matrix(builder, kind, &attention_block, leaves_weights);
 }
 
 /* Products that are computed again read inputs that sequence parallelism gathers again, those of
@@ -202,9 +204,9 @@ static void backward_split(struct builder *builder, uint32_t kind, bool leaves_w
 static void gather_again(struct builder *builder, uint32_t kind)
 {
     if (builder->scenario->software.memory.keeps_every_second_product) {
-        layer_gather_sequence(builder, kind);
+        block_gather(builder, kind);
         if (!layer_of(builder, kind)->has_experts) {
-            layer_gather_sequence(builder, kind);
+            block_gather(builder, kind);
         }
         builder_need(builder, STREAM_TENSOR);
     }
@@ -225,12 +227,12 @@ void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weig
     if (is_context_parallel(builder)) {
         backward_split(builder, kind, leaves_weights);
     } else {
-        layer_backward_block(builder, kind, &attention_block, leaves_weights);
+        block_backward(builder, kind, &attention_block, leaves_weights);
     }
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_PRE_BACKWARD);
 }
 
 void attention_weights(struct builder *builder, uint32_t kind)
 {
-    layer_weights_block(builder, kind, &attention_block);
+    block_weights(builder, kind, &attention_block);
 }

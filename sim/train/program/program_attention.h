@@ -16,7 +16,7 @@
 #ifndef TRAIN_PROGRAM_PROGRAM_ATTENTION_H
 #define TRAIN_PROGRAM_PROGRAM_ATTENTION_H
 
-#include "train/program/program_layer.h"
+#include "train/program/program_builder.h"
 
 void attention_forward(struct builder *builder, enum cause cause, uint32_t kind);
 void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights);

@@ -9,10 +9,8 @@
 
 uint32_t builder_emitted(const struct builder *builder, enum stream stream)
 {
-    if (lanes_record(builder)) {
-        return lanes_emitted(builder, stream);
-    }
-    return (uint32_t)builder->lists[stream].count;
+    return lanes_record(&builder->lanes) ? lanes_emitted(&builder->lanes, stream)
+                                         : (uint32_t)builder->lists[stream].count;
 }
 
 static void append(struct builder *builder, enum stream stream, const struct task *task)
@@ -37,7 +35,7 @@ static void note_action(struct builder *builder)
 
 void builder_flush(struct builder *builder)
 {
-    sim_assert(!lanes_record(builder));
+    sim_assert(!lanes_record(&builder->lanes));
     if (!builder->has_work && builder->next.wait_count == 0) {
         return;
     }
@@ -48,12 +46,10 @@ void builder_flush(struct builder *builder)
     builder->has_work = false;
 }
 
-void builder_work(struct builder *builder, enum cause cause, struct work work)
+/* ---- what is done with an operation ---------------------------------------------------- */
+
+static void add_work(struct builder *builder, uint8_t cause, struct work work)
 {
-    if (lanes_record(builder)) {
-        lanes_work(builder, cause, work);
-        return;
-    }
     const int64_t wait_ns = launch_queue_wait(&builder->launches, &work.burst);
     builder->host_wait_ns += wait_ns;
     work.launch_ns += wait_ns;
@@ -72,10 +68,100 @@ void builder_work(struct builder *builder, enum cause cause, struct work work)
     struct task *next = &builder->next;
     const int64_t launch_ns = (int64_t)next->launch_ns + work.launch_ns;
     sim_assert(launch_ns <= UINT32_MAX);
-    next->cause = (uint8_t)cause;
+    next->cause = cause;
     next->launch_ns = (uint32_t)launch_ns;
     next->work_ns += work.busy_ns + work.launch_ns;
     builder->has_work = true;
+}
+
+static void add_wait(struct builder *builder, uint8_t stream, uint32_t ended)
+{
+    if (ended <= builder->needed[stream]) {
+        return;
+    }
+    builder->needed[stream] = ended;
+    if (builder->has_work || builder->next.wait_count == ENGINE_WAITS_MAX) {
+        builder_flush(builder);
+    }
+    struct task *next = &builder->next;
+    for (uint32_t i = 0; i < next->wait_count; i++) {
+        if (next->wait_stream[i] == stream) {
+            next->wait_ended[i] = ended;
+            return;
+        }
+    }
+    next->wait_stream[next->wait_count] = stream;
+    next->wait_ended[next->wait_count++] = ended;
+}
+
+static void add_task(struct builder *builder, const struct lane_op *op)
+{
+    struct task task = {.kind = op->task_kind, .transfer = op->transfer};
+    if (task.kind != TASK_RECEIVE) {
+        builder_flush(builder);
+        if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
+            task.wait_stream[task.wait_count] = STREAM_COMPUTE;
+            task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
+        }
+    }
+    if (op->after.ended > 0) {
+        task.wait_stream[task.wait_count] = (uint8_t)op->after.stream;
+        task.wait_ended[task.wait_count++] = op->after.ended;
+    }
+    append(builder, (enum stream)op->stream, &task);
+}
+
+static void perform(struct builder *builder, const struct lane_op *op)
+{
+    switch ((enum lane_op_kind)op->kind) {
+    case LANE_WORK:
+        add_work(builder, op->cause, op->work);
+        break;
+    case LANE_NEED:
+        add_wait(builder, op->stream, op->ended);
+        break;
+    case LANE_EMIT:
+        add_task(builder, op);
+        break;
+    }
+}
+
+static void put(struct builder *builder, const struct lane_op *op)
+{
+    if (lanes_record(&builder->lanes)) {
+        lanes_note(&builder->lanes, op);
+    } else {
+        perform(builder, op);
+    }
+}
+
+void builder_begin_half(struct builder *builder, uint32_t number)
+{
+    uint32_t emitted[STREAM_COUNT_];
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        emitted[s] = (uint32_t)builder->lists[s].count;
+    }
+    lanes_begin(&builder->lanes, number, emitted, builder->needed);
+}
+
+void builder_end_halves(struct builder *builder)
+{
+    struct lane_op op;
+    lanes_end(&builder->lanes);
+    while (lanes_next(&builder->lanes, &op)) {
+        perform(builder, &op);
+        if (op.kind == LANE_EMIT) {
+            lanes_place(&builder->lanes, (enum stream)op.stream,
+                        (uint32_t)builder->lists[op.stream].count);
+        }
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+void builder_work(struct builder *builder, enum cause cause, struct work work)
+{
+    put(builder, &(struct lane_op){.kind = LANE_WORK, .cause = (uint8_t)cause, .work = work});
 }
 
 void builder_segment(struct builder *builder, enum cause cause, uint32_t kind,
@@ -100,26 +186,7 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)
 {
-    if (lanes_record(builder)) {
-        lanes_need(builder, stream, ended);
-        return;
-    }
-    if (ended <= builder->needed[stream]) {
-        return;
-    }
-    builder->needed[stream] = ended;
-    if (builder->has_work || builder->next.wait_count == ENGINE_WAITS_MAX) {
-        builder_flush(builder);
-    }
-    struct task *next = &builder->next;
-    for (uint32_t i = 0; i < next->wait_count; i++) {
-        if (next->wait_stream[i] == stream) {
-            next->wait_ended[i] = ended;
-            return;
-        }
-    }
-    next->wait_stream[next->wait_count] = (uint8_t)stream;
-    next->wait_ended[next->wait_count++] = ended;
+    put(builder, &(struct lane_op){.kind = LANE_NEED, .stream = (uint8_t)stream, .ended = ended});
 }
 
 void builder_need(struct builder *builder, enum stream stream)
@@ -127,46 +194,23 @@ void builder_need(struct builder *builder, enum stream stream)
     builder_need_at(builder, stream, builder_emitted(builder, stream));
 }
 
-static void emit(struct builder *builder, enum stream stream, const struct lane_op *op)
-{
-    if (lanes_record(builder)) {
-        lanes_emit(builder, op);
-        return;
-    }
-    struct task task = {.kind = op->task_kind, .transfer = op->transfer};
-    if (task.kind != TASK_RECEIVE) {
-        builder_flush(builder);
-        if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
-            task.wait_stream[task.wait_count] = STREAM_COMPUTE;
-            task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
-        }
-    }
-    if (op->after.ended > 0) {
-        task.wait_stream[task.wait_count] = (uint8_t)op->after.stream;
-        task.wait_ended[task.wait_count++] = op->after.ended;
-    }
-    append(builder, stream, &task);
-}
-
 void builder_emit(struct builder *builder, enum stream stream, enum task_kind kind,
                   uint32_t transfer)
 {
-    const struct lane_op op = {.kind = LANE_EMIT,
-                               .stream = (uint8_t)stream,
-                               .task_kind = (uint8_t)kind,
-                               .transfer = transfer};
-    emit(builder, stream, &op);
+    put(builder, &(struct lane_op){.kind = LANE_EMIT,
+                                   .stream = (uint8_t)stream,
+                                   .task_kind = (uint8_t)kind,
+                                   .transfer = transfer});
 }
 
 void builder_emit_after(struct builder *builder, enum stream stream, uint32_t transfer,
                         struct task_wait after)
 {
-    const struct lane_op op = {.kind = LANE_EMIT,
-                               .stream = (uint8_t)stream,
-                               .task_kind = TASK_COLLECTIVE,
-                               .transfer = transfer,
-                               .after = after};
-    emit(builder, stream, &op);
+    put(builder, &(struct lane_op){.kind = LANE_EMIT,
+                                   .stream = (uint8_t)stream,
+                                   .task_kind = TASK_COLLECTIVE,
+                                   .transfer = transfer,
+                                   .after = after});
 }
 
 void builder_collective_wish(struct builder *builder, enum stream stream,

@@ -1,8 +1,8 @@
 /* A program while it is being written: its task lists, and the compute work not yet
  * written as a task. For train/program/program and its parts only.
  *
- * What is emitted goes straight to the lists, or, between lanes_begin and lanes_end
- * (program_lanes), into a list of one of two halves that are woven together afterwards.
+ * What is emitted goes straight to the lists, or, between builder_begin_half and
+ * builder_end_halves, into a list of one of two halves that are woven together afterwards.
  * Counts of tasks (builder_emitted, builder_need_at) mean the same in both: inside a lane they go
  * on from what the stream had before, as if the lane alone were emitted.
  */
@@ -81,6 +81,11 @@ uint32_t builder_emitted(const struct builder *builder, enum stream stream);
 
 /* Writes the compute task being filled, if there is anything in it. */
 void builder_flush(struct builder *builder);
+
+/* What is emitted from here on is half `number` of a pair (train/program/program_lanes), 0, then
+ * 1; and both are emitted, woven together. */
+void builder_begin_half(struct builder *builder, uint32_t number);
+void builder_end_halves(struct builder *builder);
 
 /* With what the GPU waits for its launches. */
 void builder_work(struct builder *builder, enum cause cause, struct work work);

@@ -3,6 +3,7 @@
  */
 #include "train/program/program_ends.h"
 
+#include "train/program/program_block.h"
 #include "train/program/program_layer.h"
 
 bool ends_recomputes_all(const struct builder *builder, uint32_t index)
@@ -18,7 +19,7 @@ void ends_embedding(struct builder *builder)
 {
     const uint32_t kind = builder_last_kind(builder);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_EMBEDDING);
-    layer_reduce_tensor(builder, kind);
+    block_reduce(builder, kind);
     builder_need(builder, STREAM_TENSOR);
 }
 
@@ -40,7 +41,7 @@ static void reduce_loss(struct builder *builder, uint32_t kind)
 static void head(struct builder *builder, uint32_t kind)
 {
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE);
-    layer_gather_plain(builder, kind);
+    block_gather_plain(builder, kind);
     builder_need(builder, STREAM_TENSOR);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD);
     reduce_loss(builder, kind);
@@ -52,7 +53,7 @@ static void head_backward(struct builder *builder, uint32_t kind, bool leaves_we
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
     }
-    layer_reduce_tensor(builder, kind);
+    block_reduce(builder, kind);
     builder_need(builder, STREAM_TENSOR);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
 }

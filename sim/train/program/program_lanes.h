@@ -23,17 +23,18 @@
 #include "train/streams.h"
 #include "train/timing.h"
 
-struct builder;
+struct arena;
 
 enum lane_op_kind { LANE_WORK, LANE_NEED, LANE_EMIT };
 
+/* What a program's builder is told to do. */
 struct lane_op {
     uint8_t kind;           /* enum lane_op_kind */
     uint8_t cause;          /* work */
     uint8_t stream;         /* need, emit */
     uint8_t task_kind;      /* emit */
     uint32_t transfer;      /* emit */
-    uint32_t ended;         /* need: tasks of the stream, counted within the lane */
+    uint32_t ended;         /* need: tasks of the stream */
     struct task_wait after; /* emit; ended 0: none */
     struct work work;
 };
@@ -49,21 +50,29 @@ struct lane {
 };
 
 struct lanes {
+    struct arena *arena;
     struct lane lane[2];
     uint32_t base[STREAM_COUNT_]; /* tasks of the streams before both */
     uint32_t recording;           /* lane + 1; 0: nothing is recorded */
+    uint32_t turn;                /* while emitting: the lane whose turn it is */
+    size_t turn_first;            /* its operation that the turn began with */
 };
 
-/* What is emitted from here on is recorded; `lane` is 0, then 1. */
-void lanes_begin(struct builder *builder, uint32_t lane);
-/* Emits both halves, woven together. */
-void lanes_end(struct builder *builder);
+/* What is noted from here on belongs to `lane`, which is 0, then 1. So far the streams had
+ * `emitted` tasks each, and compute waited for `needed` of them. */
+void lanes_begin(struct lanes *lanes, uint32_t lane, const uint32_t emitted[STREAM_COUNT_],
+                 const uint32_t needed[STREAM_COUNT_]);
 
-/* For the builder: whether it records, and what. */
-bool lanes_record(const struct builder *builder);
-void lanes_work(struct builder *builder, uint32_t cause, struct work work);
-void lanes_need(struct builder *builder, enum stream stream, uint32_t ended);
-void lanes_emit(struct builder *builder, const struct lane_op *op);
-uint32_t lanes_emitted(const struct builder *builder, enum stream stream);
+bool lanes_record(const struct lanes *lanes);
+void lanes_note(struct lanes *lanes, const struct lane_op *op);
+/* Tasks of a stream, those of the lane that is recorded included. */
+uint32_t lanes_emitted(const struct lanes *lanes, enum stream stream);
+
+/* Nothing is recorded any more: what was comes out, woven together. */
+void lanes_end(struct lanes *lanes);
+/* The next operation, its waits counted in the streams; false: that was all. */
+bool lanes_next(struct lanes *lanes, struct lane_op *op);
+/* The task of the last operation came to lie as the `number`-th of its stream. */
+void lanes_place(struct lanes *lanes, enum stream stream, uint32_t number);
 
 #endif

@@ -1,0 +1,208 @@
+/* The actions of a stage in order, and what comes before the first and after the last.
+ *
+ * program_builder writes tasks, program_action what an action does, program_layer,
+ * program_attention and program_ends what is in it, program_shards what data parallelism does.
+ */
+#include "train/program/program_build.h"
+
+#include "base/arena.h"
+#include "plan/routing.h"
+#include "plan/schedule/schedule_pairs.h"
+#include "input/layout.h"
+#include "train/program/program_action.h"
+#include "train/program/program_messages.h"
+#include "train/program/program_offload.h"
+#include "train/program/program_shards.h"
+
+/* ---- the actions ------------------------------------------------------------------------- */
+
+/* The chunks of the stage, and how many microbatches go through each. */
+static void chunks_init(struct builder *builder, const struct schedule_order *order)
+{
+    const struct parallel *parallel = &builder->scenario->parallel;
+    const uint32_t count = (uint32_t)parallel->virtual_stages;
+    builder->chunks = arena_array(builder->context->arena, count, sizeof *builder->chunks);
+    uint32_t before = 0;
+    for (uint32_t chunk = 0; chunk < count; chunk++) {
+        builder->chunks[chunk] = (struct chunk_state){
+            .piece = (uint32_t)layout_piece(parallel, builder->stage, chunk), .before = before};
+        before += builder_layers(builder, chunk);
+    }
+    for (uint64_t i = 0; i < order->count; i++) {
+        const struct schedule_action *action = &order->actions[i];
+        const bool is_pair = action->operation == SCHEDULE_PAIR;
+        if (action->operation == SCHEDULE_FORWARD || is_pair) {
+            builder->chunks[action->chunk].microbatches++;
+        }
+    }
+}
+
+static void run_schedule(struct builder *builder, const struct schedule_order *order)
+{
+    const bool notes_actions = builder->context->actions != NULL;
+    for (uint64_t i = 0; i < order->count; i++) {
+        if (notes_actions) {
+            builder_flush(builder);
+        }
+        builder->action = (uint32_t)i;
+        action_emit(builder, &order->actions[i]);
+    }
+    if (notes_actions) {
+        builder_flush(builder);
+    }
+    builder->action = PROGRAM_NO_ACTION;
+}
+
+/* ---- the whole step ------------------------------------------------------------------- */
+
+static void begin_step(struct builder *builder)
+{
+    const struct work host = {.busy_ns =
+                                  sim_time_from_s(builder->scenario->software.host_per_step_s)};
+    if (shards_gather_ahead(builder)) {
+        shards_begin(builder);
+    }
+    builder_work(builder, CAUSE_LAUNCH, host);
+    shards_gather_edge(builder);
+}
+
+static bool has_end(const struct builder *builder)
+{
+    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+        if (builder_is_first(builder, i) || builder_is_last(builder, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void finish_gradients(struct builder *builder)
+{
+    const struct scenario *scenario = builder->scenario;
+    shards_finish(builder);
+    if (has_end(builder) && scenario->lora.rank == 0) {
+        const double vocab = (double)cost_padded_vocab(&scenario->model, scenario->parallel.tp);
+        builder_collective(builder, STREAM_EMBEDDING, &builder->context->embedding,
+                           COLLECTIVE_ALL_REDUCE,
+                           vocab * (double)scenario->model.hidden / (double)scenario->parallel.tp *
+                               builder_gradient_bytes(builder));
+        builder_need(builder, STREAM_EMBEDDING);
+    }
+}
+
+static void update_parameters(struct builder *builder)
+{
+    const struct scenario *scenario = builder->scenario;
+    if (scenario->optimizer.clips) {
+        builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(scenario, builder->stage));
+        builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE,
+                           4);
+        builder_need(builder, STREAM_WORLD);
+    }
+    offload_update(builder, program_owned_parameters(scenario, builder->stage));
+    builder_work(builder, CAUSE_OPTIMIZER,
+                 timing_optimizer(scenario, program_updated_parameters(scenario, builder->stage)));
+    builder_need(builder, STREAM_FETCH);
+    const bool is_sharded = scenario->parallel.zero == 1 || scenario->parallel.zero == 2;
+    if (is_sharded && !shards_gather_ahead(builder)) {
+        shards_gather_updated(builder);
+    }
+}
+
+static uint32_t microbatches_that_enter(const struct builder *builder)
+{
+    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+        if (builder_is_first(builder, i)) {
+            return builder->chunks[i].microbatches;
+        }
+    }
+    return 0;
+}
+
+/* What goes on beside the step from its beginning. */
+static void begin_background(struct builder *builder)
+{
+    const struct program_context *context = builder->context;
+    if (context->flush_bytes_per_rank > 0) {
+        builder_emit(builder, STREAM_STORAGE, TASK_COLLECTIVE,
+                     builder_plain(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank));
+    }
+    const struct scenario *scenario = builder->scenario;
+    const uint32_t microbatches = microbatches_that_enter(builder);
+    if (context->reads_over_fabric && microbatches > 0) {
+        const double bytes =
+            (double)(scenario->batch.micro * microbatches * scenario->batch.sequence_length) *
+            scenario->data.bytes_per_token /
+            (double)(scenario->parallel.tp * scenario->parallel.cp);
+        builder_emit(builder, STREAM_READ, TASK_COLLECTIVE,
+                     builder_plain(builder, STREAM_READ, 0, bytes));
+    }
+}
+
+static void end_background(struct builder *builder)
+{
+    builder_need(builder, STREAM_STORAGE);
+    builder_need(builder, STREAM_READ);
+}
+
+static void write_checkpoint(struct builder *builder)
+{
+    const double bytes = builder->context->checkpoint_bytes_per_rank;
+    if (bytes > 0) {
+        builder_emit(builder, STREAM_STORAGE, TASK_COLLECTIVE,
+                     builder_plain(builder, STREAM_STORAGE, 0, bytes));
+        builder_need(builder, STREAM_STORAGE);
+    }
+}
+
+static void note_actions(const struct builder *builder, const struct schedule_order *order)
+{
+    if (builder->context->actions != NULL) {
+        builder->context->actions[builder->stage] = (struct program_actions){
+            *order, builder->action_of, builder_emitted(builder, STREAM_COMPUTE)};
+    }
+}
+
+struct engine_program program_build(const struct program_context *context, uint32_t stage)
+{
+    const struct scenario *scenario = context->scenario;
+    const struct schedule_order order = schedule_order_of(context->arena, scenario, stage);
+    const enum precision precision = (enum precision)scenario->precision;
+    const struct software *software = &scenario->software;
+    struct builder builder = {
+        .context = context,
+        .scenario = scenario,
+        .stage = stage,
+        .action = PROGRAM_NO_ACTION,
+        .rows_sent = routing_of(scenario).exchange_rows,
+        .gather_bytes = software_gather_bytes(software, precision),
+        .sequence_bytes = software_activation_gather_bytes(software, precision),
+        .dispatch_bytes = software_dispatch_bytes(software, precision),
+        .combine_bytes = software_combine_bytes(software, precision),
+    };
+    builder.next.cause = CAUSE_COMPUTE;
+    builder.lanes.arena = context->arena;
+    launch_queue_init(&builder.launches, context->arena, software->host_queue);
+    chunks_init(&builder, &order);
+    messages_init(&builder);
+    offload_init(&builder);
+    shards_init(&builder);
+    begin_background(&builder);
+    begin_step(&builder);
+    run_schedule(&builder, &order);
+    finish_gradients(&builder);
+    update_parameters(&builder);
+    write_checkpoint(&builder);
+    end_background(&builder);
+    builder_flush(&builder);
+    note_actions(&builder, &order);
+    if (context->host_wait_ns != NULL) {
+        context->host_wait_ns[stage] = builder.host_wait_ns;
+    }
+    struct engine_program program = {.step_tasks = 0};
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        program.tasks[s] = builder.lists[s].tasks;
+        program.counts[s] = (uint32_t)builder.lists[s].count;
+    }
+    return program;
+}
