@@ -1,100 +1,74 @@
-/* The members of each kind of group are lines of the mesh (plan/mesh) along
- * some of its axes. Three small functions for each kind (how many groups, how
- * large, who is in one) stand in the table at the end.
+/* Lines, shards and replicas are the mesh's (plan/mesh); a row of the table says which of them a
+ * kind of group is.
  */
 #include "train/groups.h"
 
 #include "base/check.h"
 #include "input/layout.h"
 
-/* ---- lines of the mesh ----------------------------------------------------------------- */
+const struct group_row group_rows[GROUP_KIND_COUNT_] = {
+    [GROUP_TENSOR] = {.name = "tensor",
+                      .choice = COLLECTIVE_USER_TENSOR,
+                      .members = GROUP_OF_LINE,
+                      .line = MESH_TENSOR,
+                      .streams = {STREAM_TENSOR},
+                      .stream_count = 1},
+    [GROUP_CONTEXT] = {.name = "context",
+                       .choice = COLLECTIVE_USER_CONTEXT,
+                       .members = GROUP_OF_LINE,
+                       .line = MESH_CONTEXT,
+                       .streams = {STREAM_CONTEXT},
+                       .stream_count = 1},
+    [GROUP_EXPERT] = {.name = "expert",
+                      .choice = COLLECTIVE_USER_EXPERT,
+                      .members = GROUP_OF_LINE,
+                      .line = MESH_EXPERT,
+                      .streams = {STREAM_EXPERT},
+                      .stream_count = 1},
+    [GROUP_EXPERT_TENSOR] = {.name = "expert tensor",
+                             .choice = COLLECTIVE_USER_TENSOR,
+                             .members = GROUP_OF_LINE,
+                             .line = MESH_EXPERT_TENSOR,
+                             .streams = {STREAM_EXPERT_TENSOR},
+                             .stream_count = 1},
+    [GROUP_EMBEDDING] = {.name = "embedding",
+                         .choice = COLLECTIVE_USER_DATA,
+                         .members = GROUP_OF_ENDS,
+                         .streams = {STREAM_EMBEDDING},
+                         .stream_count = 1},
+    [GROUP_DATA] = {.name = "data",
+                    .choice = COLLECTIVE_USER_DATA,
+                    .members = GROUP_OF_SHARDS,
+                    .line = MESH_DATA,
+                    .streams = {STREAM_DATA_GATHER, STREAM_DATA_REDUCE},
+                    .stream_count = 2},
+    [GROUP_REPLICA] = {.name = "replica",
+                       .choice = COLLECTIVE_USER_DATA,
+                       .members = GROUP_OF_REPLICAS,
+                       .line = MESH_DATA,
+                       .streams = {STREAM_REPLICA_REDUCE},
+                       .stream_count = 1},
+    [GROUP_EXPERT_DATA] = {.name = "expert data",
+                           .choice = COLLECTIVE_USER_DATA,
+                           .members = GROUP_OF_SHARDS,
+                           .line = MESH_EXPERT_DATA,
+                           .streams = {STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE},
+                           .stream_count = 2},
+    [GROUP_EXPERT_REPLICA] = {.name = "expert replica",
+                              .choice = COLLECTIVE_USER_DATA,
+                              .members = GROUP_OF_REPLICAS,
+                              .line = MESH_EXPERT_DATA,
+                              .streams = {STREAM_EXPERT_REPLICA},
+                              .stream_count = 1},
+    [GROUP_WORLD] = {.name = "world",
+                     .choice = COLLECTIVE_USER_WORLD,
+                     .members = GROUP_OF_ALL,
+                     .streams = {STREAM_WORLD},
+                     .stream_count = 1,
+                     .is_latency_only = true},
+};
 
-static uint32_t all_lines(const struct mesh *mesh, enum mesh_line line)
-{
-    return mesh_line_count(mesh, line) * mesh->pp;
-}
-
-/* tensor: the same sequences, layers split */
-
-static uint32_t tensor_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    (void)scenario;
-    return all_lines(mesh, MESH_TENSOR);
-}
-
-static uint32_t tensor_size(const struct mesh *mesh)
-{
-    return mesh_line_size(mesh, MESH_TENSOR);
-}
-
-static void tensor_members(const struct scenario *scenario, const struct mesh *mesh,
-                           uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    mesh_line_ranks(mesh, MESH_TENSOR, number, ranks);
-}
-
-/* context: parts of the same sequences */
-
-static uint32_t context_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    (void)scenario;
-    return all_lines(mesh, MESH_CONTEXT);
-}
-
-static uint32_t context_size(const struct mesh *mesh)
-{
-    return mesh_line_size(mesh, MESH_CONTEXT);
-}
-
-static void context_members(const struct scenario *scenario, const struct mesh *mesh,
-                            uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    mesh_line_ranks(mesh, MESH_CONTEXT, number, ranks);
-}
-
-/* expert: tokens travel to their experts */
-
-static uint32_t expert_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    (void)scenario;
-    return all_lines(mesh, MESH_EXPERT);
-}
-
-static uint32_t expert_size(const struct mesh *mesh)
-{
-    return mesh_line_size(mesh, MESH_EXPERT);
-}
-
-static void expert_members(const struct scenario *scenario, const struct mesh *mesh,
-                           uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    mesh_line_ranks(mesh, MESH_EXPERT, number, ranks);
-}
-
-/* expert tensor: parts of the same expert */
-
-static uint32_t expert_tensor_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    const bool are_others = scenario->model.experts > 0 && !mesh_experts_use_tensor_lines(mesh);
-    return are_others ? all_lines(mesh, MESH_EXPERT_TENSOR) : 0;
-}
-
-static uint32_t expert_tensor_size(const struct mesh *mesh)
-{
-    return mesh_line_size(mesh, MESH_EXPERT_TENSOR);
-}
-
-static void expert_tensor_members(const struct scenario *scenario, const struct mesh *mesh,
-                                  uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    mesh_line_ranks(mesh, MESH_EXPERT_TENSOR, number, ranks);
-}
-
-/* ---- embedding: two stages keep tied embeddings ---------------------------------------- */
+/* ---- a job's groups ------------------------------------------------------------------- */
 
 /* The first stage that holds a piece; every piece lies on one. */
 static uint32_t stage_of_piece(const struct parallel *parallel, int64_t piece)
@@ -109,40 +83,20 @@ static uint32_t stage_of_piece(const struct parallel *parallel, int64_t piece)
     return (uint32_t)stage;
 }
 
-bool groups_embedding_stages(const struct scenario *scenario, uint32_t *first, uint32_t *last)
+struct group_layout group_layout_of(const struct mesh *mesh, const struct parallel *parallel,
+                                    const struct model *model)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    *first = stage_of_piece(parallel, 0);
-    *last = stage_of_piece(parallel, layout_pieces(parallel) - 1);
-    return scenario->model.has_tied_embeddings && parallel->schedule != SCHEDULE_DUALPIPE &&
-           *first != *last;
+    const uint32_t first = stage_of_piece(parallel, 0);
+    const uint32_t last = stage_of_piece(parallel, layout_pieces(parallel) - 1);
+    return (struct group_layout){
+        .mesh = mesh,
+        .has_experts = model->experts > 0,
+        .first_stage = first,
+        .last_stage = last,
+        .sums_embeddings =
+            model->has_tied_embeddings && parallel->schedule != SCHEDULE_DUALPIPE && first != last,
+    };
 }
-
-static uint32_t embedding_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    uint32_t first;
-    uint32_t last;
-    return groups_embedding_stages(scenario, &first, &last) ? mesh_stage_size(mesh) : 0;
-}
-
-static uint32_t embedding_size(const struct mesh *mesh)
-{
-    (void)mesh;
-    return 2;
-}
-
-static void embedding_members(const struct scenario *scenario, const struct mesh *mesh,
-                              uint32_t number, uint32_t *ranks)
-{
-    uint32_t first;
-    uint32_t last;
-    const bool is_shared = groups_embedding_stages(scenario, &first, &last);
-    sim_assert(is_shared);
-    ranks[0] = mesh_stage_rank(mesh, first, number);
-    ranks[1] = mesh_stage_rank(mesh, last, number);
-}
-
-/* ---- data: the same parameters --------------------------------------------------------- */
 
 /* Copies of the parameters among those that hold them. */
 static uint32_t copies_of(const struct mesh *mesh, enum mesh_line line)
@@ -150,204 +104,93 @@ static uint32_t copies_of(const struct mesh *mesh, enum mesh_line line)
     return mesh_holders(mesh, line) / mesh_shards(mesh, line);
 }
 
-/* Those that hold one copy. */
-static void shard_members(const struct mesh *mesh, enum mesh_line line, uint32_t number,
-                          uint32_t *ranks)
+/* Whether the model, beside the layout, makes groups of the kind. */
+static bool has_kind(const struct group_layout *layout, enum group_kind kind)
 {
-    const uint32_t copies = copies_of(mesh, line);
-    const uint32_t shards = mesh_shards(mesh, line);
-    for (uint32_t i = 0; i < shards; i++) {
-        ranks[i] = mesh_holder_rank(mesh, line, number / copies, number % copies * shards + i);
+    switch (kind) {
+    case GROUP_EMBEDDING:
+        return layout->sums_embeddings;
+    case GROUP_EXPERT_TENSOR:
+        return layout->has_experts && !mesh_experts_use_tensor_lines(layout->mesh);
+    case GROUP_EXPERT_DATA:
+    case GROUP_EXPERT_REPLICA:
+        return layout->has_experts;
+    default:
+        return true;
     }
 }
 
-/* Those that hold the same shard. */
-static void replica_members(const struct mesh *mesh, enum mesh_line line, uint32_t number,
-                            uint32_t *ranks)
+uint32_t groups_size(const struct group_layout *layout, enum group_kind kind)
 {
-    const uint32_t shards = mesh_shards(mesh, line);
-    for (uint32_t i = 0; i < copies_of(mesh, line); i++) {
-        ranks[i] = mesh_holder_rank(mesh, line, number / shards, number % shards + i * shards);
+    const struct group_row *row = &group_rows[kind];
+    switch (row->members) {
+    case GROUP_OF_LINE:
+        return mesh_line_size(layout->mesh, row->line);
+    case GROUP_OF_SHARDS:
+        return mesh_shards(layout->mesh, row->line);
+    case GROUP_OF_REPLICAS:
+        return copies_of(layout->mesh, row->line);
+    case GROUP_OF_ENDS:
+        return 2;
+    case GROUP_OF_ALL:
+        break;
     }
+    return mesh_size(layout->mesh);
 }
 
-static uint32_t data_count(const struct scenario *scenario, const struct mesh *mesh)
+uint32_t groups_count(const struct group_layout *layout, enum group_kind kind)
 {
-    (void)scenario;
-    return mesh_holder_groups(mesh, MESH_DATA) * copies_of(mesh, MESH_DATA);
-}
-
-static uint32_t data_size(const struct mesh *mesh)
-{
-    return mesh_shards(mesh, MESH_DATA);
-}
-
-static void data_members(const struct scenario *scenario, const struct mesh *mesh, uint32_t number,
-                         uint32_t *ranks)
-{
-    (void)scenario;
-    shard_members(mesh, MESH_DATA, number, ranks);
-}
-
-static uint32_t replica_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    (void)scenario;
-    return mesh_holder_groups(mesh, MESH_DATA) * mesh_shards(mesh, MESH_DATA);
-}
-
-static uint32_t replica_size(const struct mesh *mesh)
-{
-    return copies_of(mesh, MESH_DATA);
-}
-
-static void data_replica_members(const struct scenario *scenario, const struct mesh *mesh,
-                                 uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    replica_members(mesh, MESH_DATA, number, ranks);
-}
-
-static uint32_t expert_data_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    const uint32_t groups = mesh_holder_groups(mesh, MESH_EXPERT_DATA);
-    return scenario->model.experts > 0 ? groups * copies_of(mesh, MESH_EXPERT_DATA) : 0;
-}
-
-static uint32_t expert_data_size(const struct mesh *mesh)
-{
-    return mesh_shards(mesh, MESH_EXPERT_DATA);
-}
-
-static void expert_data_members(const struct scenario *scenario, const struct mesh *mesh,
-                                uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    shard_members(mesh, MESH_EXPERT_DATA, number, ranks);
-}
-
-static uint32_t expert_replica_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    const uint32_t groups = mesh_holder_groups(mesh, MESH_EXPERT_DATA);
-    return scenario->model.experts > 0 ? groups * mesh_shards(mesh, MESH_EXPERT_DATA) : 0;
-}
-
-static uint32_t expert_replica_size(const struct mesh *mesh)
-{
-    return copies_of(mesh, MESH_EXPERT_DATA);
-}
-
-static void expert_replica_members(const struct scenario *scenario, const struct mesh *mesh,
-                                   uint32_t number, uint32_t *ranks)
-{
-    (void)scenario;
-    replica_members(mesh, MESH_EXPERT_DATA, number, ranks);
-}
-
-/* ---- world: everybody ---------------------------------------------------------------- */
-
-static uint32_t world_count(const struct scenario *scenario, const struct mesh *mesh)
-{
-    (void)scenario;
-    (void)mesh;
+    const struct group_row *row = &group_rows[kind];
+    const struct mesh *mesh = layout->mesh;
+    const bool is_lone = groups_size(layout, kind) == 1 && kind != GROUP_WORLD;
+    if (is_lone || !has_kind(layout, kind)) {
+        return 0;
+    }
+    switch (row->members) {
+    case GROUP_OF_LINE:
+        return mesh_line_count(mesh, row->line) * mesh->pp;
+    case GROUP_OF_SHARDS:
+        return mesh_holder_groups(mesh, row->line) * copies_of(mesh, row->line);
+    case GROUP_OF_REPLICAS:
+        return mesh_holder_groups(mesh, row->line) * mesh_shards(mesh, row->line);
+    case GROUP_OF_ENDS:
+        return mesh_stage_size(mesh);
+    case GROUP_OF_ALL:
+        break;
+    }
     return 1;
 }
 
-static uint32_t world_size(const struct mesh *mesh)
+static uint32_t member(const struct group_layout *layout, const struct group_row *row,
+                       uint32_t number, uint32_t i)
 {
-    return mesh_size(mesh);
-}
-
-static void world_members(const struct scenario *scenario, const struct mesh *mesh, uint32_t number,
-                          uint32_t *ranks)
-{
-    (void)scenario;
-    sim_assert(number == 0);
-    for (uint32_t i = 0; i < mesh_size(mesh); i++) {
-        ranks[i] = i;
+    const struct mesh *mesh = layout->mesh;
+    if (row->members == GROUP_OF_ENDS) {
+        return mesh_stage_rank(mesh, i == 0 ? layout->first_stage : layout->last_stage, number);
     }
+    if (row->members == GROUP_OF_ALL) {
+        return i;
+    }
+    const uint32_t shards = mesh_shards(mesh, row->line);
+    const uint32_t copies = copies_of(mesh, row->line);
+    return row->members == GROUP_OF_SHARDS
+               ? mesh_holder_rank(mesh, row->line, number / copies, number % copies * shards + i)
+               : mesh_holder_rank(mesh, row->line, number / shards, number % shards + i * shards);
 }
 
-/* ---- the table ----------------------------------------------------------------------- */
-
-const struct group_row group_rows[GROUP_KIND_COUNT_] = {
-    [GROUP_TENSOR] = {.name = "tensor",
-                      .choice = COLLECTIVE_USER_TENSOR,
-                      .count = tensor_count,
-                      .size = tensor_size,
-                      .members = tensor_members,
-                      .streams = {STREAM_TENSOR},
-                      .stream_count = 1},
-    [GROUP_CONTEXT] = {.name = "context",
-                       .choice = COLLECTIVE_USER_CONTEXT,
-                       .count = context_count,
-                       .size = context_size,
-                       .members = context_members,
-                       .streams = {STREAM_CONTEXT},
-                       .stream_count = 1},
-    [GROUP_EXPERT] = {.name = "expert",
-                      .choice = COLLECTIVE_USER_EXPERT,
-                      .count = expert_count,
-                      .size = expert_size,
-                      .members = expert_members,
-                      .streams = {STREAM_EXPERT},
-                      .stream_count = 1},
-    [GROUP_EXPERT_TENSOR] = {.name = "expert tensor",
-                             .choice = COLLECTIVE_USER_TENSOR,
-                             .count = expert_tensor_count,
-                             .size = expert_tensor_size,
-                             .members = expert_tensor_members,
-                             .streams = {STREAM_EXPERT_TENSOR},
-                             .stream_count = 1},
-    [GROUP_EMBEDDING] = {.name = "embedding",
-                         .choice = COLLECTIVE_USER_DATA,
-                         .count = embedding_count,
-                         .size = embedding_size,
-                         .members = embedding_members,
-                         .streams = {STREAM_EMBEDDING},
-                         .stream_count = 1},
-    [GROUP_DATA] = {.name = "data",
-                    .choice = COLLECTIVE_USER_DATA,
-                    .count = data_count,
-                    .size = data_size,
-                    .members = data_members,
-                    .streams = {STREAM_DATA_GATHER, STREAM_DATA_REDUCE},
-                    .stream_count = 2},
-    [GROUP_REPLICA] = {.name = "replica",
-                       .choice = COLLECTIVE_USER_DATA,
-                       .count = replica_count,
-                       .size = replica_size,
-                       .members = data_replica_members,
-                       .streams = {STREAM_REPLICA_REDUCE},
-                       .stream_count = 1},
-    [GROUP_EXPERT_DATA] = {.name = "expert data",
-                           .choice = COLLECTIVE_USER_DATA,
-                           .count = expert_data_count,
-                           .size = expert_data_size,
-                           .members = expert_data_members,
-                           .streams = {STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE},
-                           .stream_count = 2},
-    [GROUP_EXPERT_REPLICA] = {.name = "expert replica",
-                              .choice = COLLECTIVE_USER_DATA,
-                              .count = expert_replica_count,
-                              .size = expert_replica_size,
-                              .members = expert_replica_members,
-                              .streams = {STREAM_EXPERT_REPLICA},
-                              .stream_count = 1},
-    [GROUP_WORLD] = {.name = "world",
-                     .choice = COLLECTIVE_USER_WORLD,
-                     .count = world_count,
-                     .size = world_size,
-                     .members = world_members,
-                     .streams = {STREAM_WORLD},
-                     .stream_count = 1,
-                     .is_latency_only = true},
-};
-
-uint32_t groups_count(enum group_kind kind, const struct scenario *scenario,
-                      const struct mesh *mesh)
+void groups_members(const struct group_layout *layout, enum group_kind kind, uint32_t number,
+                    uint32_t *ranks)
 {
     const struct group_row *row = &group_rows[kind];
-    return row->size(mesh) > 1 || kind == GROUP_WORLD ? row->count(scenario, mesh) : 0;
+    sim_assert(number < groups_count(layout, kind));
+    if (row->members == GROUP_OF_LINE) {
+        mesh_line_ranks(layout->mesh, row->line, number, ranks);
+        return;
+    }
+    const uint32_t size = groups_size(layout, kind);
+    for (uint32_t i = 0; i < size; i++) {
+        ranks[i] = member(layout, row, number, i);
+    }
 }
 
 /* ---- between stages -------------------------------------------------------------------- */

@@ -29,15 +29,22 @@ enum group_kind {
     GROUP_KIND_COUNT_
 };
 
+/* Who is in a group of a kind. */
+enum group_members {
+    GROUP_OF_LINE,     /* a line of the mesh */
+    GROUP_OF_SHARDS,   /* ranks of a line that hold one copy of what is sharded */
+    GROUP_OF_REPLICAS, /* ranks that hold the same shard of each copy */
+    GROUP_OF_ENDS,     /* the same place on the stages of the embedding and of the head */
+    GROUP_OF_ALL
+};
+
 #define GROUP_STREAMS_MAX 2
 
 struct group_row {
     const char *name;
     uint32_t choice; /* enum collective_user: whose forced algorithm holds */
-    uint32_t (*count)(const struct scenario *scenario, const struct mesh *mesh);
-    uint32_t (*size)(const struct mesh *mesh);
-    void (*members)(const struct scenario *scenario, const struct mesh *mesh, uint32_t number,
-                    uint32_t *ranks);
+    enum group_members members;
+    enum mesh_line line; /* of the first three */
     enum stream streams[GROUP_STREAMS_MAX];
     uint32_t stream_count;
     bool is_latency_only; /* a few bytes: nothing but latency */
@@ -45,14 +52,24 @@ struct group_row {
 
 extern const struct group_row group_rows[GROUP_KIND_COUNT_];
 
-/* Groups of the kind; 0 when they would have one member. */
-uint32_t groups_count(enum group_kind kind, const struct scenario *scenario,
-                      const struct mesh *mesh);
+/* What the groups of a job follow from. */
+struct group_layout {
+    const struct mesh *mesh; /* borrowed */
+    bool has_experts;
+    /* The stages that hold the embedding and the head, and whether tied ones are summed between
+     * them: not when the same stages have both (one stage, zb-v, dualpipe, dualpipev). */
+    uint32_t first_stage, last_stage;
+    bool sums_embeddings;
+};
+struct group_layout group_layout_of(const struct mesh *mesh, const struct parallel *parallel,
+                                    const struct model *model);
 
-/* The stages that hold the embedding and the head, between which tied ones are summed; false
- * when no sum between stages is needed: they are not tied, or the same stages have both (one
- * stage, zb-v, dualpipe, dualpipev). */
-bool groups_embedding_stages(const struct scenario *scenario, uint32_t *first, uint32_t *last);
+/* Groups of the kind, 0 when they would have one member; members of each, by rank, those of two
+ * stages a stage after the other. */
+uint32_t groups_count(const struct group_layout *layout, enum group_kind kind);
+uint32_t groups_size(const struct group_layout *layout, enum group_kind kind);
+void groups_members(const struct group_layout *layout, enum group_kind kind, uint32_t number,
+                    uint32_t *ranks);
 
 /* ---- between stages -------------------------------------------------------------------- */
 

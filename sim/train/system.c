@@ -93,9 +93,9 @@ static void add_channel(struct system_builder *builder, enum channel_kind kind,
 static uint32_t *gpus_of(struct system_builder *builder, const struct system_job *job,
                          enum group_kind kind, uint32_t number)
 {
-    const uint32_t size = group_rows[kind].size(&job->mesh);
+    const uint32_t size = groups_size(&job->layout, kind);
     uint32_t *gpus = arena_array(builder->arena, size, sizeof *gpus);
-    group_rows[kind].members(job->is.scenario, &job->mesh, number, gpus);
+    groups_members(&job->layout, kind, number, gpus);
     for (uint32_t i = 0; i < size; i++) {
         gpus[i] = system_gpu_of(job, gpus[i]);
     }
@@ -112,8 +112,8 @@ static struct extent_of_group measure_group(struct system_builder *builder,
                                             uint32_t number)
 {
     const struct fabric *fabric = &builder->system->fabric;
-    const uint32_t size = group_rows[kind].size(&job->mesh);
-    group_rows[kind].members(job->is.scenario, &job->mesh, number, builder->ranks);
+    const uint32_t size = groups_size(&job->layout, kind);
+    groups_members(&job->layout, kind, number, builder->ranks);
     struct extent_of_group extent = {0, 0};
     uint32_t lowest = UINT32_MAX;
     uint32_t highest = 0;
@@ -135,7 +135,7 @@ static struct extent_of_group measure_group(struct system_builder *builder,
 static void shape_group(struct system_builder *builder, const struct system_job *job,
                         enum group_kind kind, uint32_t number, struct group_shape *shape)
 {
-    const uint32_t size = group_rows[kind].size(&job->mesh);
+    const uint32_t size = groups_size(&job->layout, kind);
     group_shape_init(&builder->system->setting, gpus_of(builder, job, kind, number), size, shape);
     if (kind == GROUP_EXPERT) {
         shape->group.hottest = job->routing.exchange_hottest;
@@ -160,7 +160,7 @@ static void choose_groups(struct system_builder *builder, struct system_job *job
 {
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         const struct group_row *row = &group_rows[kind];
-        const uint32_t count = groups_count((enum group_kind)kind, job->is.scenario, &job->mesh);
+        const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
         struct group_shape *shape = &job->groups[kind];
         *shape = (struct group_shape){.ranks = 1, .nodes = 1};
         struct extent_of_group widest = {0, 0};
@@ -189,8 +189,8 @@ static void add_group(struct system_builder *builder, const struct system_job *j
     const struct step_system *system = builder->system;
     const struct group_row *row = &group_rows[kind];
     const struct transfer_patterns *patterns = &job->patterns[stream];
-    const uint32_t size = row->size(&job->mesh);
-    row->members(job->is.scenario, &job->mesh, number, builder->ranks);
+    const uint32_t size = groups_size(&job->layout, kind);
+    groups_members(&job->layout, kind, number, builder->ranks);
     for (uint32_t i = 0; i < size; i++) {
         add_member(builder, job, builder->ranks[i], stream);
     }
@@ -214,7 +214,7 @@ static void add_groups(struct system_builder *builder, const struct system_job *
 {
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         const struct group_row *row = &group_rows[kind];
-        const uint32_t count = groups_count((enum group_kind)kind, job->is.scenario, &job->mesh);
+        const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
         for (uint32_t i = 0; i < count; i++) {
             for (uint32_t s = 0; s < row->stream_count; s++) {
                 if (job->patterns[row->streams[s]].count > 0) {
@@ -436,6 +436,8 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
                                    .actor_first = builder->actor_count,
                                    .program_first = builder->program_count};
         job->mesh = mesh_of(&jobs[i].scenario->parallel);
+        job->layout =
+            group_layout_of(&job->mesh, &jobs[i].scenario->parallel, &jobs[i].scenario->model);
         job->routing = routing_of(jobs[i].scenario);
         sim_assert(jobs[i].steps >= 1);
         builder->actor_count += mesh_size(&job->mesh);

@@ -31,6 +31,7 @@ struct step_job {
 struct system_job {
     struct step_job is;
     struct mesh mesh;
+    struct group_layout layout;
     struct routing_load routing;
     uint32_t actor_first; /* rank r is actor actor_first + r */
     uint32_t program_first;

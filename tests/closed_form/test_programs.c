@@ -16,6 +16,7 @@
 #include "input/doc/doc.h"
 #include "input/layout.h"
 #include "input/scenario.h"
+#include "train/program/program_build.h"
 #include "train/step.h"
 #include "support/fixture.h"
 

@@ -87,8 +87,10 @@ struct coverage {
 static void count_groups(const struct scenario *scenario, struct coverage *coverage)
 {
     const struct mesh mesh = mesh_of(&scenario->parallel);
+    const struct group_layout layout =
+        group_layout_of(&mesh, &scenario->parallel, &scenario->model);
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
-        coverage->groups[kind] += groups_count((enum group_kind)kind, scenario, &mesh) > 0;
+        coverage->groups[kind] += groups_count(&layout, (enum group_kind)kind) > 0;
     }
     /* What plan/memory/memory keeps on a rank is what plan/mesh lays there. */
     if (scenario->parallel.zero > 0) {

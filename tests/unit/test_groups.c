@@ -29,37 +29,28 @@ static const struct parallel small = {.tp = 2,
                                       .order = ORDER_DEFAULT};
 
 /* Tied embeddings and experts: all kinds are there. */
-static struct scenario scenario_with_all(const struct parallel *parallel)
-{
-    struct scenario scenario = {.parallel = *parallel};
-    scenario.model.has_tied_embeddings = true;
-    scenario.model.experts = 8;
-    return scenario;
-}
+static const struct model model_with_all = {.has_tied_embeddings = true, .experts = 8};
+static const struct model plain_model = {.has_tied_embeddings = false};
 
 static uint32_t count_of(enum group_kind kind, const struct parallel *parallel)
 {
-    const struct scenario scenario = scenario_with_all(parallel);
     const struct mesh mesh = mesh_of(parallel);
-    return groups_count(kind, &scenario, &mesh);
+    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
+    return groups_count(&layout, kind);
 }
 
 /* Whether the groups of a kind have the ranks of a stage: embeddings are on two. */
-static bool is_covered(enum group_kind kind, const struct scenario *scenario, uint32_t stage)
+static bool is_covered(const struct group_layout *layout, enum group_kind kind, uint32_t stage)
 {
-    uint32_t first;
-    uint32_t last;
-    (void)groups_embedding_stages(scenario, &first, &last);
-    return kind != GROUP_EMBEDDING || stage == first || stage == last;
+    return kind != GROUP_EMBEDDING || stage == layout->first_stage || stage == layout->last_stage;
 }
 
 static void check_kind(enum group_kind kind, const struct parallel *parallel)
 {
-    const struct scenario scenario = scenario_with_all(parallel);
     const struct mesh mesh = mesh_of(parallel);
-    const struct group_row *row = &group_rows[kind];
-    const uint32_t size = row->size(&mesh);
-    const uint32_t count = groups_count(kind, &scenario, &mesh);
+    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
+    const uint32_t size = groups_size(&layout, kind);
+    const uint32_t count = groups_count(&layout, kind);
     uint32_t seen[RANKS_MAX] = {0};
     uint32_t ranks[RANKS_MAX];
     if (count == 0) {
@@ -68,7 +59,7 @@ static void check_kind(enum group_kind kind, const struct parallel *parallel)
         return;
     }
     for (uint32_t number = 0; number < count; number++) {
-        row->members(&scenario, &mesh, number, ranks);
+        groups_members(&layout, kind, number, ranks);
         for (uint32_t i = 0; i < size; i++) {
             assert_true(ranks[i] < mesh_size(&mesh));
             seen[ranks[i]]++;
@@ -78,7 +69,7 @@ static void check_kind(enum group_kind kind, const struct parallel *parallel)
     }
     for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
         const uint32_t stage = mesh_stage_of(&mesh, rank);
-        assert_int_equal(seen[rank], is_covered(kind, &scenario, stage) ? 1 : 0);
+        assert_int_equal(seen[rank], is_covered(&layout, kind, stage) ? 1 : 0);
     }
 }
 
@@ -150,20 +141,21 @@ static void counts_and_sizes_are_those_of_the_layout(void **state)
         [GROUP_EXPERT_REPLICA] = {0, 1}, [GROUP_WORLD] = {1, 32},
     };
     const struct mesh mesh = mesh_of(&small);
+    const struct group_layout layout = group_layout_of(&mesh, &small, &model_with_all);
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
-        assert_int_equal(count_of((enum group_kind)kind, &small), expected[kind].count);
-        assert_int_equal(group_rows[kind].size(&mesh), expected[kind].size);
+        assert_int_equal(groups_count(&layout, (enum group_kind)kind), expected[kind].count);
+        assert_int_equal(groups_size(&layout, (enum group_kind)kind), expected[kind].size);
     }
 }
 
 static void assert_members_of(const struct parallel *parallel, enum group_kind kind,
                               uint32_t number, const uint32_t *expected)
 {
-    const struct scenario scenario = scenario_with_all(parallel);
     const struct mesh mesh = mesh_of(parallel);
+    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
     uint32_t ranks[RANKS_MAX];
-    group_rows[kind].members(&scenario, &mesh, number, ranks);
-    assert_memory_equal(ranks, expected, group_rows[kind].size(&mesh) * sizeof *ranks);
+    groups_members(&layout, kind, number, ranks);
+    assert_memory_equal(ranks, expected, groups_size(&layout, kind) * sizeof *ranks);
 }
 
 static void assert_members(enum group_kind kind, uint32_t number, const uint32_t *expected)
@@ -235,16 +227,17 @@ static void groups_of_one_are_left_out(void **state)
 static void kinds_that_a_model_does_not_need_are_left_out(void **state)
 {
     (void)state;
-    struct scenario plain = {.parallel = small};
-    plain.parallel.cp = 1;
-    plain.parallel.ep = 1;
-    plain.parallel.zero_group = 4;
-    const struct mesh mesh = mesh_of(&plain.parallel);
-    assert_int_equal(groups_count(GROUP_EMBEDDING, &plain, &mesh), 0);
-    assert_int_equal(groups_count(GROUP_EXPERT_DATA, &plain, &mesh), 0);
-    assert_int_equal(groups_count(GROUP_EXPERT, &plain, &mesh), 0);
-    assert_int_equal(groups_count(GROUP_CONTEXT, &plain, &mesh), 0);
-    assert_int_equal(groups_count(GROUP_TENSOR, &plain, &mesh), 8);
+    struct parallel plain = small;
+    plain.cp = 1;
+    plain.ep = 1;
+    plain.zero_group = 4;
+    const struct mesh mesh = mesh_of(&plain);
+    const struct group_layout layout = group_layout_of(&mesh, &plain, &plain_model);
+    assert_int_equal(groups_count(&layout, GROUP_EMBEDDING), 0);
+    assert_int_equal(groups_count(&layout, GROUP_EXPERT_DATA), 0);
+    assert_int_equal(groups_count(&layout, GROUP_EXPERT), 0);
+    assert_int_equal(groups_count(&layout, GROUP_CONTEXT), 0);
+    assert_int_equal(groups_count(&layout, GROUP_TENSOR), 8);
 }
 
 /* ---- between stages -------------------------------------------------------------------- */
@@ -304,19 +297,24 @@ static void directions_of_two_stages_are_told_apart(void **state)
 static void tied_embeddings_meet_where_the_ends_differ(void **state)
 {
     (void)state;
-    uint32_t first;
-    uint32_t last;
-    struct scenario scenario = {.parallel = pipeline_of(SCHEDULE_INTERLEAVED, 4, 2)};
-    assert_false(groups_embedding_stages(&scenario, &first, &last));
-    scenario.model.has_tied_embeddings = true;
-    assert_true(groups_embedding_stages(&scenario, &first, &last));
-    assert_true(first == 0 && last == 3);
-    scenario.parallel = pipeline_of(SCHEDULE_ZB_V, 4, 2);
-    assert_false(groups_embedding_stages(&scenario, &first, &last));
-    scenario.parallel = pipeline_of(SCHEDULE_DUALPIPE, 4, 2);
-    assert_false(groups_embedding_stages(&scenario, &first, &last));
-    scenario.parallel = pipeline_of(SCHEDULE_1F1B, 1, 1);
-    assert_false(groups_embedding_stages(&scenario, &first, &last));
+    static const struct {
+        enum schedule_kind kind;
+        int64_t stages, chunks;
+        bool is_tied, sums;
+    } cases[] = {{SCHEDULE_INTERLEAVED, 4, 2, false, false},
+                 {SCHEDULE_INTERLEAVED, 4, 2, true, true},
+                 {SCHEDULE_ZB_V, 4, 2, true, false},
+                 {SCHEDULE_DUALPIPE, 4, 2, true, false},
+                 {SCHEDULE_1F1B, 1, 1, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct parallel parallel =
+            pipeline_of(cases[i].kind, cases[i].stages, cases[i].chunks);
+        const struct mesh mesh = mesh_of(&parallel);
+        const struct group_layout layout =
+            group_layout_of(&mesh, &parallel, cases[i].is_tied ? &model_with_all : &plain_model);
+        assert_true(layout.sums_embeddings == cases[i].sums);
+        assert_true(!layout.sums_embeddings || (layout.first_stage == 0 && layout.last_stage == 3));
+    }
 }
 
 /* ---- streams ----------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ uint32_t collective_phases(enum collective_operation operation, enum collective_
                            const struct collective_group *group, double bytes,
                            struct collective_phase list[COLLECTIVE_PHASES_MAX]);
 
-/* Receives the edges of a phase, the `number`-th. Shares are of the phase's bytes. */
+/* Receives the edges of a phase. Shares are of the phase's bytes. */
 struct collective_visitor {
     void *context;
     void (*send)(void *context, uint32_t from, uint32_t to, double share);
@@ -132,7 +132,7 @@ struct collective_visitor {
     void (*reduction)(void *context, const uint32_t *ranks, uint32_t count, double share);
 };
 
-/* `arena` for lists that the visitor's calls need. */
+/* The edges of phase `number`; `arena` for lists that the visitor's calls need. */
 void collective_edges(struct arena *arena, enum collective_operation operation,
                       enum collective_algorithm algorithm, const struct collective_group *group,
                       uint32_t number, const struct collective_visitor *visitor);

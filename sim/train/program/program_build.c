@@ -124,8 +124,7 @@ static void begin_background(struct builder *builder)
 {
     const struct program_context *context = builder->context;
     if (context->flush_bytes_per_rank > 0) {
-        builder_emit(builder, STREAM_STORAGE, TASK_COLLECTIVE,
-                     builder_plain(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank));
+        builder_move(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank);
     }
     const struct scenario *scenario = builder->scenario;
     const uint32_t microbatches = microbatches_that_enter(builder);
@@ -134,8 +133,7 @@ static void begin_background(struct builder *builder)
             (double)(scenario->batch.micro * microbatches * scenario->batch.sequence_length) *
             scenario->data.bytes_per_token /
             (double)(scenario->parallel.tp * scenario->parallel.cp);
-        builder_emit(builder, STREAM_READ, TASK_COLLECTIVE,
-                     builder_plain(builder, STREAM_READ, 0, bytes));
+        builder_move(builder, STREAM_READ, 0, bytes);
     }
 }
 
@@ -149,8 +147,7 @@ static void write_checkpoint(struct builder *builder)
 {
     const double bytes = builder->context->checkpoint_bytes_per_rank;
     if (bytes > 0) {
-        builder_emit(builder, STREAM_STORAGE, TASK_COLLECTIVE,
-                     builder_plain(builder, STREAM_STORAGE, 0, bytes));
+        builder_move(builder, STREAM_STORAGE, 0, bytes);
         builder_need(builder, STREAM_STORAGE);
     }
 }

@@ -227,19 +227,12 @@ void builder_collective_wish(struct builder *builder, enum stream stream,
     }
 }
 
-void builder_collective_after(struct builder *builder, enum stream stream,
-                              const struct group_shape *group, enum collective_operation operation,
-                              double bytes, struct task_wait after)
-{
-    const struct transfer_wish wish = {.operation = operation, .bytes = bytes};
-    builder_collective_wish(builder, stream, group, &wish, after);
-}
-
 void builder_collective(struct builder *builder, enum stream stream,
                         const struct group_shape *group, enum collective_operation operation,
                         double bytes)
 {
-    builder_collective_after(builder, stream, group, operation, bytes, (struct task_wait){0, 0});
+    const struct transfer_wish wish = {.operation = operation, .bytes = bytes};
+    builder_collective_wish(builder, stream, group, &wish, (struct task_wait){0, 0});
 }
 
 uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes)
@@ -247,6 +240,11 @@ uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t pat
     const struct program_context *context = builder->context;
     return transfer_plain(context->arena, context->transfers, context->job, stream, path,
                           COLLECTIVE_SEND, bytes);
+}
+
+void builder_move(struct builder *builder, enum stream stream, uint32_t path, double bytes)
+{
+    builder_emit(builder, stream, TASK_COLLECTIVE, builder_plain(builder, stream, path, bytes));
 }
 
 /* ---- shapes ---------------------------------------------------------------------- */

@@ -115,9 +115,6 @@ void builder_emit_after(struct builder *builder, enum stream stream, uint32_t tr
 void builder_collective(struct builder *builder, enum stream stream,
                         const struct group_shape *group, enum collective_operation operation,
                         double bytes);
-void builder_collective_after(struct builder *builder, enum stream stream,
-                              const struct group_shape *group, enum collective_operation operation,
-                              double bytes, struct task_wait after);
 
 /* As several calls, one after the other. */
 void builder_collective_wish(struct builder *builder, enum stream stream,
@@ -127,6 +124,8 @@ void builder_collective_wish(struct builder *builder, enum stream stream,
 /* `bytes` that are not part of a collective, on that path of their channel, whose latency they
  * have. */
 uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes);
+/* The same as a task. */
+void builder_move(struct builder *builder, enum stream stream, uint32_t path, double bytes);
 
 double builder_element_bytes(const struct builder *builder);
 double builder_gradient_bytes(const struct builder *builder);

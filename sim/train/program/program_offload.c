@@ -43,9 +43,7 @@ static double bytes_of(const struct builder *builder, const struct offload_place
 void offload_activations(struct builder *builder, const struct offload_place *place)
 {
     if (is_offloaded(builder, place)) {
-        builder_emit(
-            builder, STREAM_OFFLOAD, TASK_COLLECTIVE,
-            builder_plain(builder, STREAM_OFFLOAD, OFFLOAD_PATH_LINK, bytes_of(builder, place)));
+        builder_move(builder, STREAM_OFFLOAD, OFFLOAD_PATH_LINK, bytes_of(builder, place));
         offloaded_of(builder, place)->out = builder_emitted(builder, STREAM_OFFLOAD);
     }
 }
@@ -87,12 +85,10 @@ void offload_update(struct builder *builder, double parameters)
         return;
     }
     const double there = share * parameters;
-    builder_emit(builder, STREAM_OFFLOAD, TASK_COLLECTIVE,
-                 builder_plain(builder, STREAM_OFFLOAD, OFFLOAD_PATH_LINK,
-                               there * builder_gradient_bytes(builder)));
-    builder_emit(builder, STREAM_OFFLOAD, TASK_COLLECTIVE,
-                 builder_plain(builder, STREAM_OFFLOAD, OFFLOAD_PATH_CPU,
-                               there * update_bytes(&builder->scenario->optimizer)));
+    builder_move(builder, STREAM_OFFLOAD, OFFLOAD_PATH_LINK,
+                 there * builder_gradient_bytes(builder));
+    builder_move(builder, STREAM_OFFLOAD, OFFLOAD_PATH_CPU,
+                 there * update_bytes(&builder->scenario->optimizer));
     const struct task_wait after = {STREAM_OFFLOAD, builder_emitted(builder, STREAM_OFFLOAD)};
     builder_emit_after(builder, STREAM_FETCH,
                        builder_plain(builder, STREAM_FETCH, OFFLOAD_PATH_LINK,

@@ -238,8 +238,9 @@ static void gather_bytes(struct builder *builder, const struct shards *shards, d
 static void sum_replicas(struct builder *builder, const struct shards *shards, double bytes)
 {
     const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
-    builder_collective_after(builder, shards->sum, shards->replica, COLLECTIVE_ALL_REDUCE,
-                             bytes / (double)shards->group->ranks, after);
+    const struct transfer_wish wish = {.operation = COLLECTIVE_ALL_REDUCE,
+                                       .bytes = bytes / (double)shards->group->ranks};
+    builder_collective_wish(builder, shards->sum, shards->replica, &wish, after);
 }
 
 /* ZeRO 1 and 2 that sum all gradients on every rank and let each update its own parameters. Of a
