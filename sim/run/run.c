@@ -1,7 +1,7 @@
 /* Steps become a run by multiplication: the step is simulated once, then once
  * more with a checkpoint at its end, and once beside the flush of an
  * asynchronous one. The DataLoader runs against the step's length by itself.
- * Days, money and energy follow from these few figures.
+ * Days, money and energy follow from these few figures (run_add_up).
  */
 #include "run/run.h"
 
@@ -31,9 +31,11 @@ void run_key(const struct scenario *scenario, const char *build, char key[17])
     snprintf(key, 17, "%016llx", (unsigned long long)hash);
 }
 
-int64_t run_steps(double tokens, int64_t tokens_per_step)
+int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger)
 {
-    return (int64_t)ceil(tokens / (double)tokens_per_step);
+    return (int64_t)LEDGER_SUM(ledger, "steps", "", ceil(tokens / (double)tokens_per_step),
+                               LEDGER_TERM(tokens, "tokens"),
+                               LEDGER_TERM(tokens_per_step, "a step"));
 }
 
 /* ---- data ------------------------------------------------------------------------ */
@@ -96,7 +98,6 @@ struct run_basis {
     struct ensemble_member member;  /* the run that the step is: others are held against it */
     const struct step_result *step; /* with the data stall */
     int64_t simulated_ns;           /* without it */
-    double first_batch_s;
     bool folds;
 };
 
@@ -124,7 +125,8 @@ static double flush_s(struct arena *arena, const struct run_basis *basis, double
     if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
         return 0;
     }
-    const double steps = ceil(run_persist_s(scenario, bytes) / sim_time_to_s(basis->simulated_ns));
+    const double steps =
+        ceil(run_persist_s(scenario, bytes, NULL) / sim_time_to_s(basis->simulated_ns));
     const struct step_request request = {.folds = basis->folds,
                                          .member = &basis->member,
                                          .is_checkpoint_async = true,
@@ -135,14 +137,16 @@ static double flush_s(struct arena *arena, const struct run_basis *basis, double
     return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
 }
 
-/* Seconds until a checkpoint of `bytes` is in the file system. */
-double run_persist_s(const struct scenario *scenario, double bytes)
+double run_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger)
 {
     const struct cluster *cluster = &scenario->cluster;
     const double nodes = (double)scenario->nodes;
-    const double rate =
-        fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s);
-    return bytes / rate;
+    return LEDGER_SUM(
+        ledger, "to the file system", "s",
+        bytes / fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s),
+        LEDGER_TERM(bytes, "GB"), LEDGER_TERM(nodes, "nodes"),
+        LEDGER_TERM(cluster->storage_write_bytes_per_s, "B/s"),
+        LEDGER_TERM(cluster->storage_node_bytes_per_s, "B/s"));
 }
 
 int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s)
@@ -154,62 +158,133 @@ int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s)
     return every < 1 ? 1 : every;
 }
 
-static void add_checkpoints(struct arena *arena, const struct run_basis *basis,
-                            struct run_result *run)
+void run_count_checkpoints(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                           struct run_result *run)
+{
+    if (!scenario->checkpoint.is_enabled) {
+        return;
+    }
+    const double every = (double)run_checkpoint_interval(&scenario->checkpoint, step_s);
+    run->checkpoints =
+        (int64_t)LEDGER_SUM(ledger, "checkpoints", "", floor((double)run->steps / every),
+                            LEDGER_TERM(run->steps, "steps"), LEDGER_TERM(every, "steps"));
+    run->checkpoint_bytes = memory_checkpoint_bytes(scenario, ledger);
+}
+
+/* What the training waits for a checkpoint. */
+static double checkpoint_s(struct arena *arena, const struct run_basis *basis, double bytes)
 {
     const struct scenario *scenario = basis->scenario;
     const struct checkpoint *plan = &scenario->checkpoint;
     if (!plan->is_enabled) {
-        return;
+        return 0;
     }
-    const double step_s = sim_time_to_s(basis->step->step_ns);
-    const int64_t every = run_checkpoint_interval(plan, step_s);
-    run->checkpoints = run->steps / every;
-    run->checkpoint_bytes = memory_checkpoint_bytes(scenario);
-    run->checkpoint_s = checkpoint_blocking_s(arena, basis, run->checkpoint_bytes);
+    double waits_s = checkpoint_blocking_s(arena, basis, bytes);
     if (plan->mode == CHECKPOINT_ASYNC) {
-        const double late_s =
-            run_persist_s(scenario, run->checkpoint_bytes) - (double)every * step_s;
-        run->checkpoint_s += late_s > 0 ? late_s : 0;
-        run->checkpoint_s += flush_s(arena, basis, run->checkpoint_bytes);
+        const double step_s = sim_time_to_s(basis->step->step_ns);
+        const int64_t every = run_checkpoint_interval(plan, step_s);
+        const double late_s = run_persist_s(scenario, bytes, NULL) - (double)every * step_s;
+        waits_s += late_s > 0 ? late_s : 0;
+        waits_s += flush_s(arena, basis, bytes);
     }
+    return waits_s;
 }
 
 /* ---- money and energy ------------------------------------------------------------------ */
 
-double run_power_w(const struct scenario *scenario, const struct step_result *step)
+double run_working_share(const struct scenario *scenario, const struct step_result *step,
+                         struct ledger *ledger)
 {
-    const double whole = (double)step->step_ns * (double)scenario->gpus;
-    const double working =
-        (double)(step->gpu_ns[CAUSE_COMPUTE] + step->gpu_ns[CAUSE_RECOMPUTE] +
-                 step->gpu_ns[CAUSE_OPTIMIZER] + step->gpu_ns[CAUSE_INTERFERENCE]) /
-        whole;
+    const int64_t *ns = step->gpu_ns;
+    const double gpus = (double)scenario->gpus;
+    return LEDGER_SUM(
+        ledger, "u, kernels at work", "%",
+        (double)(ns[CAUSE_COMPUTE] + ns[CAUSE_RECOMPUTE] + ns[CAUSE_OPTIMIZER] +
+                 ns[CAUSE_INTERFERENCE]) /
+            ((double)step->step_ns * gpus),
+        LEDGER_TERM(ns[CAUSE_COMPUTE], "GPU-ns"), LEDGER_TERM(ns[CAUSE_RECOMPUTE], "GPU-ns"),
+        LEDGER_TERM(ns[CAUSE_OPTIMIZER], "GPU-ns"), LEDGER_TERM(ns[CAUSE_INTERFERENCE], "GPU-ns"),
+        LEDGER_TERM(step->step_ns, "ns"), LEDGER_TERM(gpus, "GPUs"));
+}
+
+double run_power_w(const struct scenario *scenario, const struct step_result *step,
+                   struct ledger *ledger)
+{
+    const double gpus = (double)scenario->gpus;
+    const double nodes = (double)scenario->nodes;
     const struct gpu *gpu = &scenario->gpu;
-    const double gpu_w = gpu->tdp_w * (gpu->busy_power_fraction * working +
-                                       gpu->idle_power_fraction * (1 - working));
-    return scenario->price.pue * ((double)scenario->gpus * gpu_w +
-                                  (double)scenario->nodes * scenario->cluster.host_power_w);
+    const double u = run_working_share(scenario, step, ledger);
+    const double gpu_w =
+        LEDGER_SUM(ledger, "a GPU", "W",
+                   gpu->tdp_w * (gpu->busy_power_fraction * u + gpu->idle_power_fraction * (1 - u)),
+                   LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->busy_power_fraction, ""),
+                   LEDGER_TERM(gpu->idle_power_fraction, ""), LEDGER_NAME(u, "u"));
+    return LEDGER_SUM(ledger, "power", "kW",
+                      scenario->price.pue * (gpus * gpu_w + nodes * scenario->cluster.host_power_w),
+                      LEDGER_TERM(scenario->price.pue, "pue"), LEDGER_TERM(gpus, "GPUs"),
+                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(nodes, "nodes"),
+                      LEDGER_TERM(scenario->cluster.host_power_w, "W"));
+}
+
+/* Of the steps and whatever stops them, in seconds. */
+static double add_up_time(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                          struct run_result *run)
+{
+    const double steps = (double)run->steps;
+    const double checkpoints = (double)run->checkpoints;
+    const double steps_s = LEDGER_SUM(ledger, "time in steps", "s of days", steps * step_s,
+                                      LEDGER_TERM(steps, ""), LEDGER_TERM(step_s, "s"));
+    const double blocked_s =
+        LEDGER_SUM(ledger, "blocked by checkpoints", "s of days", checkpoints * run->checkpoint_s,
+                   LEDGER_TERM(checkpoints, ""), LEDGER_TERM(run->checkpoint_s, "s"));
+    const double wall_s = LEDGER_SUM(
+        ledger, "with the first batch", "s of days", steps_s + blocked_s + run->first_batch_s,
+        LEDGER_TERM(steps_s, "s of days"), LEDGER_TERM(blocked_s, "s of days"),
+        LEDGER_TERM(run->first_batch_s, "s of days"));
+    ledger_remark(ledger, "no failures, no restarts");
+    run->days = LEDGER_SUM(ledger, "wall-clock", "days", wall_s / SECONDS_PER_DAY,
+                           LEDGER_TERM(wall_s, "s of days"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
+    run->gpu_hours =
+        LEDGER_SUM(ledger, "GPU-hours", "h", wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
+                   LEDGER_TERM(wall_s, "s of days"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
+                   LEDGER_TERM(scenario->gpus, "GPUs"));
+    run->goodput =
+        LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
+                   LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
+                   LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "s of days"));
+    ledger_remark(ledger, "checkpoint and data stalls only");
+    sim_assert(run->goodput > 0);
+    sim_assert(run->goodput <= 1);
+    return wall_s;
+}
+
+void run_add_up(const struct scenario *scenario, const struct step_result *step,
+                struct ledger *ledger, struct run_result *run)
+{
+    const struct price *price = &scenario->price;
+    const double wall_s = add_up_time(scenario, sim_time_to_s(step->step_ns), ledger, run);
+    const double power_w = run_power_w(scenario, step, ledger);
+    run->energy_kwh =
+        LEDGER_SUM(ledger, "energy", "kWh", power_w / 1000.0 * wall_s / SECONDS_PER_HOUR,
+                   LEDGER_TERM(power_w, "W"), LEDGER_TERM(wall_s, "s of days"),
+                   LEDGER_TERM(SECONDS_PER_HOUR, "s"));
+    run->cost_usd = LEDGER_SUM(
+        ledger, "cost", "USD",
+        run->gpu_hours * price->gpu_hour_usd + run->energy_kwh * price->electricity_usd_per_kwh,
+        LEDGER_TERM(run->gpu_hours, "GPU-hours"), LEDGER_TERM(price->gpu_hour_usd, "USD"),
+        LEDGER_TERM(run->energy_kwh, "kWh"), LEDGER_TERM(price->electricity_usd_per_kwh, "USD"));
 }
 
 static void add_run(struct arena *arena, const struct run_basis *basis, struct run_result *run)
 {
     const struct scenario *scenario = basis->scenario;
     const struct step_result *step = basis->step;
-    const double step_s = sim_time_to_s(step->step_ns);
     run->is_asked = true;
     run->tokens = scenario->run_tokens;
-    run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens);
-    add_checkpoints(arena, basis, run);
-    const double wall_s = (double)run->steps * step_s +
-                          (double)run->checkpoints * run->checkpoint_s + basis->first_batch_s;
-    run->days = wall_s / SECONDS_PER_DAY;
-    run->gpu_hours = wall_s / SECONDS_PER_HOUR * (double)scenario->gpus;
-    run->goodput = (double)run->steps * (step_s - run->data_stall_s) / wall_s;
-    run->energy_kwh = run_power_w(scenario, step) / 1000.0 * wall_s / SECONDS_PER_HOUR;
-    run->cost_usd = run->gpu_hours * scenario->price.gpu_hour_usd +
-                    run->energy_kwh * scenario->price.electricity_usd_per_kwh;
-    sim_assert(run->goodput > 0);
-    sim_assert(run->goodput <= 1);
+    run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens, NULL);
+    run_count_checkpoints(scenario, sim_time_to_s(step->step_ns), NULL, run);
+    run->checkpoint_s = checkpoint_s(arena, basis, run->checkpoint_bytes);
+    run_add_up(scenario, step, NULL, run);
 }
 
 void run_predict(struct arena *arena, const struct scenario *scenario,
@@ -222,14 +297,15 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     run_key(scenario, "", result->scenario_key);
     struct step_result *step = &result->step;
     step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
-    struct run_basis basis = {
+    const struct run_basis basis = {
         .scenario = scenario,
         .member = {(uint64_t)scenario->seed, step->spread.median},
         .step = step,
         .simulated_ns = step->step_ns,
         .folds = request->folds,
     };
-    const int64_t stall_ns = data_stall_ns(arena, scenario, step->step_ns, &basis.first_batch_s);
+    const int64_t stall_ns =
+        data_stall_ns(arena, scenario, step->step_ns, &result->run.first_batch_s);
     if (stall_ns > 0) {
         step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);
     }

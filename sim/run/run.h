@@ -25,6 +25,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "base/ledger.h"
 #include "train/metrics.h"
 
 struct run_request {
@@ -40,16 +41,31 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
  * the scenario's own key, the same for whatever predicts it. */
 void run_key(const struct scenario *scenario, const char *build, char key[17]);
 
+/* What the run adds up to, once the step and the stalls are simulated (checkpoint_s, data_stall_s,
+ * first_batch_s): days, money, energy. run_predict's own sums, so that `explain`, which asks
+ * for a record, repeats them with the result. */
+void run_add_up(const struct scenario *scenario, const struct step_result *step,
+                struct ledger *ledger, struct run_result *run);
+
 /* Steps for a number of tokens, rounded up. */
-int64_t run_steps(double tokens, int64_t tokens_per_step);
+int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger);
 
 /* Steps from one checkpoint to the next, at least 1. */
 int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s);
 
+/* How many checkpoints a run of so many steps writes, and their bytes; 0 without. */
+void run_count_checkpoints(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                           struct run_result *run);
+
 /* Seconds until a checkpoint of `bytes` is in the file system. */
-double run_persist_s(const struct scenario *scenario, double bytes);
+double run_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger);
+
+/* Share of the step in which kernels run, mean of all GPUs. */
+double run_working_share(const struct scenario *scenario, const struct step_result *step,
+                         struct ledger *ledger);
 
 /* Mean power of the whole facility's part, by the formula above. */
-double run_power_w(const struct scenario *scenario, const struct step_result *step);
+double run_power_w(const struct scenario *scenario, const struct step_result *step,
+                   struct ledger *ledger);
 
 #endif

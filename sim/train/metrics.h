@@ -158,9 +158,10 @@ struct run_result {
     double checkpoint_bytes;
     double checkpoint_s; /* one checkpoint, the blocking part */
     int64_t checkpoints;
-    double data_stall_s; /* per step, inside step_ns */
-    double cost_usd;     /* GPUs and electricity where it is priced apart */
-    double energy_kwh;   /* whole facility (pue) */
+    double data_stall_s;  /* per step, inside step_ns */
+    double first_batch_s; /* that nothing hides */
+    double cost_usd;      /* GPUs and electricity where it is priced apart */
+    double energy_kwh;    /* whole facility (pue) */
 };
 
 /* From the p10 to the p90 of measured runs that are alike (lab/band). */

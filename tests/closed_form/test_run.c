@@ -65,11 +65,11 @@ static double wall_s(const struct result *result)
 static void the_last_step_may_be_part_of_one(void **state)
 {
     (void)state;
-    assert_int_equal(run_steps(1e12, STEP_TOKENS), 476838);
-    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS, STEP_TOKENS), 10);
-    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS + 1, STEP_TOKENS), 11);
-    assert_int_equal(run_steps(11.0 * (double)STEP_TOKENS - 1, STEP_TOKENS), 11);
-    assert_int_equal(run_steps(1, STEP_TOKENS), 1);
+    assert_int_equal(run_steps(1e12, STEP_TOKENS, NULL), 476838);
+    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS, STEP_TOKENS, NULL), 10);
+    assert_int_equal(run_steps(10.0 * (double)STEP_TOKENS + 1, STEP_TOKENS, NULL), 11);
+    assert_int_equal(run_steps(11.0 * (double)STEP_TOKENS - 1, STEP_TOKENS, NULL), 11);
+    assert_int_equal(run_steps(1, STEP_TOKENS, NULL), 1);
 }
 
 /* 30 min / 4 s = 450 steps, / 4.1 s = 439.02; one step at least; so many as are asked for. */
@@ -114,16 +114,16 @@ static void the_file_system_or_the_nodes_limit_writing(void **state)
     struct scenario scenario = {
         .nodes = 4,
         .cluster = {.storage_write_bytes_per_s = 100e9, .storage_node_bytes_per_s = 10e9}};
-    assert_close(run_persist_s(&scenario, 1e12), 25, 1e-12);
+    assert_close(run_persist_s(&scenario, 1e12, NULL), 25, 1e-12);
     scenario.nodes = 48;
-    assert_close(run_persist_s(&scenario, 1e12), 10, 1e-12);
+    assert_close(run_persist_s(&scenario, 1e12, NULL), 10, 1e-12);
 }
 
 /* BLOOM's 2.3 TB took 40 s: 57.5 GB/s, less than 48 nodes x 10 GB/s. */
 static void a_checkpoint_of_bloom_takes_40_s(void **state)
 {
     const struct scenario *scenario = resolve(*state, "scenarios/bloom-176b-384.yaml", NULL);
-    assert_close(run_persist_s(scenario, 2.3e12), 40, 1e-12);
+    assert_close(run_persist_s(scenario, 2.3e12, NULL), 40, 1e-12);
 }
 
 /* 8.03e9 parameters x (2 weights + 4 master + 8 moments) = 112.4 GB. While it is written nobody
@@ -252,15 +252,15 @@ static void power_follows_the_kernels(void **state)
     step.gpu_ns[CAUSE_OPTIMIZER] = 600;
     step.gpu_ns[CAUSE_INTERFERENCE] = 400;
     step.gpu_ns[CAUSE_BUBBLE] = 4000;
-    assert_close(run_power_w(&scenario, &step), 6000, 1e-12);
+    assert_close(run_power_w(&scenario, &step, NULL), 6000, 1e-12);
     const struct step_result busy = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 8000}};
-    assert_close(run_power_w(&scenario, &busy), 8100, 1e-12);
+    assert_close(run_power_w(&scenario, &busy, NULL), 8100, 1e-12);
     const struct step_result idle = {.step_ns = 1000, .gpu_ns = {[CAUSE_EXPOSED_DP] = 8000}};
-    assert_close(run_power_w(&scenario, &idle), 3900, 1e-12);
+    assert_close(run_power_w(&scenario, &idle, NULL), 3900, 1e-12);
     scenario.gpus = 16;
     scenario.nodes = 2;
     const struct step_result twice = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 16000}};
-    assert_close(run_power_w(&scenario, &twice), 16200, 1e-12);
+    assert_close(run_power_w(&scenario, &twice, NULL), 16200, 1e-12);
 }
 
 /* At 2 USD a GPU-hour and 0.10 USD/kWh: GPU-hours x 2 + kWh x 0.1, and kWh = kW x hours. */
@@ -272,7 +272,7 @@ static void money_is_gpus_and_electricity(void **state)
     const struct result *result = predict(*state, scenario);
     const struct run_result *run = &result->run;
     const double hours = wall_s(result) / 3600;
-    const double kw = run_power_w(scenario, &result->step) / 1000;
+    const double kw = run_power_w(scenario, &result->step, NULL) / 1000;
     assert_true(kw > 64 * 0.1 * 1.5 && kw < (64 * 0.7 + 8 * 2.8) * 1.5);
     assert_close(run->energy_kwh, kw * hours, 1e-12);
     assert_close(run->cost_usd, 64 * hours * 2 + kw * hours * 0.1, 1e-12);

@@ -28,7 +28,7 @@ static struct step_request request_of(const struct scenario *scenario, uint64_t 
 {
     struct step_request request = {.folds = true};
     if (number % 3 == 0) {
-        request.checkpoint_bytes = memory_checkpoint_bytes(scenario);
+        request.checkpoint_bytes = memory_checkpoint_bytes(scenario, NULL);
         request.is_checkpoint_async = number % 2 == 0;
     }
     return request;

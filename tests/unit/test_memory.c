@@ -398,9 +398,9 @@ static void a_checkpoint_is_14_bytes_a_parameter(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    assert_close(memory_checkpoint_bytes(&c.scenario), 14 * 8030261248.0, 1e-15);
+    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), 14 * 8030261248.0, 1e-15);
     c.scenario.precision = PRECISION_FP32;
-    assert_close(memory_checkpoint_bytes(&c.scenario), 12 * 8030261248.0, 1e-15);
+    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), 12 * 8030261248.0, 1e-15);
 }
 
 /* An MTP layer, which the name of a model leaves out, is written too: 14 bytes for each of its
@@ -410,13 +410,13 @@ static void a_checkpoint_has_the_layers_of_multi_token_prediction(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    const double without = memory_checkpoint_bytes(&c.scenario);
+    const double without = memory_checkpoint_bytes(&c.scenario, NULL);
     struct model *model = &c.scenario.model;
     const double layer = (double)cost_layer(model, model_layer(model, 31)).total;
     model->mtp_layers = 1;
     model_finish(model);
     const double mtp = layer + (2.0 * 4096 + 3) * 4096;
-    assert_close(memory_checkpoint_bytes(&c.scenario), without + 14 * mtp, 1e-15);
+    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), without + 14 * mtp, 1e-15);
 }
 
 int main(void)

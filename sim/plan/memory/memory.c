@@ -75,12 +75,16 @@ struct memory_state memory_state_of(const struct scenario *scenario)
     return whole;
 }
 
-double memory_checkpoint_bytes(const struct scenario *scenario)
+double memory_checkpoint_bytes(const struct scenario *scenario, struct ledger *ledger)
 {
     const enum precision precision = (enum precision)scenario->precision;
     const struct memory_state whole = memory_state_whole(precision, &scenario->optimizer);
-    return memory_model_parameters(scenario) * whole.weights +
-           memory_model_trained(scenario) * whole.optimizer;
+    const double parameters = memory_model_parameters(scenario);
+    const double trained = memory_model_trained(scenario);
+    return LEDGER_SUM(ledger, "one checkpoint", "GB",
+                      parameters * whole.weights + trained * whole.optimizer,
+                      LEDGER_TERM(parameters, ""), LEDGER_TERM(whole.weights, "B of weights"),
+                      LEDGER_TERM(trained, ""), LEDGER_TERM(whole.optimizer, "B of states"));
 }
 
 int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes)

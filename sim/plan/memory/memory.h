@@ -26,6 +26,7 @@
 #ifndef PLAN_MEMORY_MEMORY_H
 #define PLAN_MEMORY_MEMORY_H
 
+#include "base/ledger.h"
 #include "input/scenario.h"
 
 #include <stdbool.h>
@@ -160,7 +161,7 @@ int64_t memory_communicators(const struct scenario *scenario);
 
 /* Bytes that all ranks together write into a checkpoint (weights, master
  * weights and moments once each). */
-double memory_checkpoint_bytes(const struct scenario *scenario);
+double memory_checkpoint_bytes(const struct scenario *scenario, struct ledger *ledger);
 
 struct memory_verdict {
     bool fits; /* the GPU and the host */

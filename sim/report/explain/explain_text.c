@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "report/table.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_MAX 100
@@ -53,6 +55,135 @@ void sums_print(const struct sums *sums, FILE *out)
 {
     table_print(sums->table, out);
     fputc('\n', out);
+}
+
+/* ---- records ------------------------------------------------------------------- */
+
+/* How values of a unit are shown; others by themselves, with the unit as a word behind them. */
+static const struct unit_row {
+    const char *unit;
+    double scale;             /* of one as it is shown, in SI base units */
+    int decimals;             /* or */
+    enum dimension dimension; /* DIM_LAST_: none, the decimals say how */
+    const char *shown;
+} unit_rows[] = {
+    {"s", 1, 6, DIM_LAST_, "s"},
+    {"s of days", 1, 1, DIM_LAST_, "s"},
+    {"ns", 1e9, 6, DIM_LAST_, "s"},
+    {"GPU-ns", 1e9, 3, DIM_LAST_, "GPU-s"},
+    {"days", 1, 4, DIM_LAST_, "days"},
+    {"%", 0.01, 3, DIM_LAST_, "%"},
+    {"W", 1, 2, DIM_LAST_, "W"},
+    {"kW", 1e3, 3, DIM_LAST_, "kW"},
+    {"MB", 1e6, 6, DIM_LAST_, "MB"},
+    {"GB", 1e9, 6, DIM_LAST_, "GB"},
+    {"GFLOP/token", 1e9, 6, DIM_LAST_, "GFLOP/token"},
+    {"PFLOP", 1e15, 4, DIM_LAST_, "PFLOP"},
+    {"B/s", 1, 0, DIM_BYTES_PER_S, ""},
+    {"FLOP/s", 1, 0, DIM_FLOP_PER_S, ""},
+};
+
+static const struct unit_row *unit_of(const char *unit)
+{
+    for (size_t i = 0; i < sizeof unit_rows / sizeof *unit_rows; i++) {
+        if (strcmp(unit_rows[i].unit, unit) == 0) {
+            return &unit_rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* "16,384", "0.749"; of large ones what is behind the point says nothing. */
+static const char *plain_text(struct arena *arena, double value)
+{
+    const bool is_whole = floor(value) == value;
+    return is_whole || value >= 1e5 ? number_grouped(arena, value)
+                                    : arena_printf(arena, "%.6g", value);
+}
+
+static const char *value_text(struct arena *arena, double value, const struct unit_row *row)
+{
+    return row->dimension != DIM_LAST_
+               ? number_quantity(arena, value, row->dimension)
+               : arena_printf(arena, "%.*f", row->decimals, value / row->scale);
+}
+
+/* "29.868814 s", "64 GPUs", "3.35 TB/s". */
+static const char *term_text(struct arena *arena, const struct ledger_term *term)
+{
+    const struct unit_row *row = unit_of(term->unit);
+    const char *unit = row != NULL ? row->shown : term->unit;
+    const double scaled = row != NULL ? term->value / row->scale : term->value;
+    const bool is_plain = row == NULL || (row->dimension == DIM_LAST_ && floor(scaled) == scaled);
+    const char *value = is_plain ? plain_text(arena, scaled) : value_text(arena, term->value, row);
+    return unit[0] == '\0' ? value : arena_printf(arena, "%s %s", value, unit);
+}
+
+static const char *operator_text(const char *token)
+{
+    static const struct {
+        const char *token, *text;
+    } rows[] = {{"*", " x "}, {"/", " / "},    {"+", " + "},   {"-", " - "},
+                {",", ", "},  {"fmin", "min"}, {"fmax", "max"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].token, token) == 0) {
+            return rows[i].text;
+        }
+    }
+    return token;
+}
+
+static const char *token_text(struct arena *arena, const struct ledger_token *token)
+{
+    const struct ledger_term *term = token->term;
+    if (term == NULL) {
+        const bool is_number = token->text[0] >= '0' && token->text[0] <= '9';
+        return is_number ? plain_text(arena, strtod(token->text, NULL))
+                         : operator_text(token->text);
+    }
+    return term->name != NULL ? term->name : term_text(arena, term);
+}
+
+/* The formula with its values put in, in people's words or in exact numbers. */
+static const char *formula_text(struct arena *arena, const struct ledger_line *line, bool is_exact)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < line->token_count; i++) {
+        const struct ledger_token *token = &line->tokens[i];
+        const char *exact =
+            token->term != NULL ? arena_printf(arena, "%.17g", token->term->value) : token->text;
+        text = arena_printf(arena, "%s%s", text, is_exact ? exact : token_text(arena, token));
+    }
+    return text;
+}
+
+void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out)
+{
+    struct sums *sums = sums_new(arena);
+    for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
+        const struct ledger_line *line = ledger_line(ledger, i);
+        const char *between = line->token_count > 0 && line->words[0] != '\0' ? "; " : "";
+        sums_add(sums, line->label, "%s%s%s", formula_text(arena, line, false), between,
+                 line->words);
+        const struct unit_row *row = unit_of(line->unit);
+        sums_is(sums, row != NULL ? row->shown : line->unit, "%s",
+                row != NULL ? value_text(arena, line->value, row) : plain_text(arena, line->value));
+    }
+    sums_print(sums, out);
+}
+
+void explain_put_ledger(const struct ledger *ledger, struct arena *arena, struct json *json)
+{
+    json_array_open(json, "sums");
+    for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
+        const struct ledger_line *line = ledger_line(ledger, i);
+        json_object_open(json, NULL);
+        json_text(json, "name", line->label);
+        json_text(json, "sum", line->token_count > 0 ? formula_text(arena, line, true) : "");
+        json_number(json, "value", line->value);
+        json_object_close(json);
+    }
+    json_array_close(json);
 }
 
 /* ---- words ------------------------------------------------------------------ */

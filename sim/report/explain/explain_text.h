@@ -10,6 +10,8 @@
 #ifndef REPORT_EXPLAIN_EXPLAIN_TEXT_H
 #define REPORT_EXPLAIN_EXPLAIN_TEXT_H
 
+#include "base/json.h"
+#include "base/ledger.h"
 #include "report/numbers.h"
 #include "input/scenario.h"
 
@@ -25,6 +27,12 @@ void sums_add(struct sums *sums, const char *label, const char *format, ...) PRI
 void sums_is(struct sums *sums, const char *unit, const char *format, ...) PRINTF_LIKE(3, 4);
 /* With an empty line after it. */
 void sums_print(const struct sums *sums, FILE *out);
+
+/* The lines of a record, likewise: each formula with its values put in. */
+void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out);
+/* As an array "sums" of {name, sum, value}: `sum` is the formula in numbers, exact to the last
+ * digit, so that a program can work it out; "" of a value that is given or simulated. */
+void explain_put_ledger(const struct ledger *ledger, struct arena *arena, struct json *json);
 
 /* A paragraph in lines of at most 100 columns, all indented, words kept whole. */
 void explain_paragraph(FILE *out, int indent, const char *text);

@@ -117,7 +117,7 @@ static void add_batch(struct show_sheet *sheet, const struct scenario *scenario)
     show_sheet_count(sheet, "microbatches", batch->microbatches);
     show_sheet_count(sheet, "tokens_per_step", tokens);
     if (scenario->run_tokens > 0) {
-        show_sheet_count(sheet, "steps", run_steps(scenario->run_tokens, tokens));
+        show_sheet_count(sheet, "steps", run_steps(scenario->run_tokens, tokens, NULL));
     }
     const struct token_flop flop = cost_token_flop(&scenario->model, batch->sequence_length);
     const double frozen = scenario->lora.rank > 0 ? cost_frozen_flop(&flop) : 0.0;
