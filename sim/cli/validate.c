@@ -204,11 +204,7 @@ int command_validate(struct cli *cli, int argc, char **argv)
     }
     warn(validation);
     sort_out(validation);
-    if (validation->options.is_json) {
-        validate_print_json(validation, stdout);
-    } else {
-        validate_print_text(validation, stdout);
-    }
+    validate_print(validation, stdout);
     if (!tell_failed(validation)) {
         return EXIT_FAILURE_;
     }

@@ -20,7 +20,7 @@ struct validation {
     uint32_t scored_count, suspect_count, skipped_count;
 };
 
-void validate_print_text(const struct validation *validation, FILE *out);
-void validate_print_json(const struct validation *validation, FILE *out);
+/* As text, or as JSON. */
+void validate_print(const struct validation *validation, FILE *out);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "lab/score.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <gsl/gsl_statistics_double.h>
@@ -125,26 +126,22 @@ static int compare_groups(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : strcmp(left->name, right->name);
 }
 
-static void rank_group(struct arena *arena, const struct validated_row *rows, uint32_t count,
-                       struct score_group *group)
+/* Spearman's; not when all are the same. */
+static double rank_of(struct arena *arena, const struct validated_row *rows, uint32_t count)
 {
     rows = sorted(arena, rows, count);
     const struct votes votes = votes_of_rows(arena, rows, count);
     double *measured = arena_array(arena, count, sizeof *measured);
     double *predicted = arena_array(arena, count, sizeof *predicted);
     double *work = arena_array(arena, 2 * (size_t)count, sizeof *work);
-    if (votes.vote_count < RANK_CONFIGURATIONS_MIN) {
-        return;
-    }
     for (uint32_t i = 0; i < count; i++) {
         measured[i] = rows[i].gpu_s_per_token;
         predicted[i] = rows[i].gpu_s_per_token * (1.0 + rows[i].error);
     }
-    group->rank =
+    const double rank =
         gsl_stats_spearman(votes_mean(arena, &votes, measured), 1,
                            votes_mean(arena, &votes, predicted), 1, votes.vote_count, work);
-    group->has_rank = isfinite(group->rank); /* not when all are the same */
-    group->rank = group->has_rank ? group->rank : 0;
+    return votes.vote_count >= RANK_CONFIGURATIONS_MIN && isfinite(rank) ? rank : ABSENT;
 }
 
 /* The rows of the group `name`. */
@@ -189,11 +186,11 @@ struct score_group *score_groups(struct arena *arena, const struct validated_row
     struct validated_row *selected = arena_array(arena, count, sizeof *selected);
     for (uint32_t i = 0; i < *group_count; i++) {
         const uint32_t found = select_rows(rows, names, count, each[i], selected);
-        groups[i] =
-            (struct score_group){.name = each[i], .score = score_rows(arena, selected, found)};
-        if (grouping == SCORE_BY_SOURCE) {
-            rank_group(arena, selected, found, &groups[i]);
-        }
+        groups[i] = (struct score_group){
+            .name = each[i],
+            .score = score_rows(arena, selected, found),
+            .rank = grouping == SCORE_BY_SOURCE ? rank_of(arena, selected, found) : ABSENT,
+        };
     }
     qsort(groups, *group_count, sizeof *groups, compare_groups);
     return groups;

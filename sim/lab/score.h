@@ -29,8 +29,8 @@ extern const char *const score_grouping_names[SCORE_GROUPING_COUNT_];
 struct score_group {
     const char *name;
     struct score score;
-    bool has_rank; /* at least 3 configurations that differ */
-    double rank;   /* Spearman, of predicted and measured GPU-seconds per token */
+    double rank; /* Spearman, of predicted and measured GPU-seconds per token; ABSENT: fewer than
+                    3 configurations, or all the same */
 };
 
 /* By name; scales from small to large. */

@@ -4,6 +4,7 @@
  */
 #include "lab/validate.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/workers.h"
 #include "plan/memory/memory.h"
@@ -187,12 +188,14 @@ static struct validated_row row_of(const struct published_table *table, uint32_t
     row->reason = finding->texts[TEXT_REASON];
     row->wrong.column = finding->is_wrong ? finding->texts[TEXT_COLUMN] : NULL;
     row->wrong.help = finding->texts[TEXT_HELP][0] != '\0' ? finding->texts[TEXT_HELP] : NULL;
-    row->largest_cause = row->status == ROW_OK ? row->largest_cause : "";
-    if (published_number(table, number, "measured_step_s", &row->measured_s) &&
-        row->status == ROW_OK && row->measured_s > 0) {
-        row->error = row->predicted_s / row->measured_s - 1.0;
-        row->gpu_s_per_token = row->measured_s * (double)row->gpus / finding->tokens;
+    row->measured_s = ABSENT;
+    (void)published_number(table, number, "measured_step_s", &row->measured_s);
+    if (row->status != ROW_OK) {
+        row->largest_cause = "";
+        row->predicted_s = row->largest_share = row->compute_share = ABSENT;
     }
+    row->error = row->predicted_s / row->measured_s - 1.0; /* ABSENT, where either is */
+    row->gpu_s_per_token = row->measured_s * (double)row->gpus / finding->tokens;
     return *row;
 }
 

@@ -14,7 +14,8 @@
 enum row_status { ROW_OK, ROW_SKIPPED, ROW_INFEASIBLE, ROW_STATUS_COUNT_ };
 extern const char *const row_status_names[ROW_STATUS_COUNT_]; /* "ok", "skipped", "infeasible" */
 
-/* Texts are the table's, or the arena's; "" where blank. */
+/* Texts are the table's, or the arena's; "" where blank. A number that does not exist is ABSENT:
+ * the prediction of a row that was skipped, the error of one that says no time. */
 struct validated_row {
     uint32_t row; /* of the table */
     enum row_status status;

@@ -3,6 +3,7 @@
  */
 #include "lab/votes.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
 #include "lab/quantile.h"
@@ -137,6 +138,7 @@ struct score votes_score(struct arena *arena, const struct votes *votes, const b
 {
     struct score score = {.votes = votes_in(votes, is_in), .sources = sources_of(votes, is_in)};
     if (score.votes == 0) {
+        score.mean = score.median = score.p90 = score.macro = score.bias = ABSENT;
         return score;
     }
     double *absolute = arena_array(arena, votes->row_count, sizeof *absolute);

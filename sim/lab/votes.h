@@ -36,7 +36,7 @@ void votes_weights(const struct votes *votes, const bool *is_in, double balance,
 /* The mean of a figure [rows] over each vote's rows: [votes]. */
 double *votes_mean(struct arena *arena, const struct votes *votes, const double *figure);
 
-/* Of votes' errors, all 0 when there are none. */
+/* Of votes' errors; ABSENT when there are none. */
 struct score {
     uint32_t rows, votes, sources;
     double mean, median, p90; /* of absolute errors */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "support/assert_close.h"
 
@@ -62,7 +63,7 @@ static void no_rows_score_nothing(void **state)
     struct arena *arena = arena_new();
     const struct score score = score_rows(arena, NULL, 0);
     assert_int_equal(score.votes, 0);
-    assert_true(score.mean == 0 && score.macro == 0);
+    assert_true(is_absent(score.mean) && is_absent(score.macro));
     arena_free(arena);
 }
 
@@ -97,10 +98,10 @@ static void the_rank_is_spearmans_of_gpu_seconds_per_token(void **state)
     uint32_t count = 0;
     const struct score_group *groups = score_groups(arena, rows, 4, SCORE_BY_SOURCE, &count);
     assert_int_equal(count, 1);
-    assert_true(groups[0].has_rank);
+    assert_false(is_absent(groups[0].rank));
     assert_close(groups[0].rank, 0.8, 1e-12);
     const struct score_group *two = score_groups(arena, rows, 2, SCORE_BY_SOURCE, &count);
-    assert_false(two[0].has_rank); /* two can only be right or wrong */
+    assert_true(is_absent(two[0].rank)); /* two can only be right or wrong */
     arena_free(arena);
 }
 

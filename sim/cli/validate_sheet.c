@@ -1,0 +1,283 @@
+/* What `stoker validate` says of measured runs: the rows, then how far the predictions are off,
+ * over all rows and in groups. Fractions are per cent in the text.
+ */
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/version.h"
+#include "cli/validate.h"
+#include "report/sheet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+enum { WORST = 10 };
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static void add_gpus(struct sheet *in, const char *key, const void *record)
+{
+    const struct validated_row *row = record;
+    sheet_number(in, key, row->status == ROW_OK ? (double)row->gpus : ABSENT);
+}
+
+static void add_is_scored(struct sheet *in, const char *key, const void *record)
+{
+    sheet_bool(in, key, score_is_scored(record));
+}
+
+static void add_fits(struct sheet *in, const char *key, const void *record)
+{
+    const struct validated_row *row = record;
+    if (row->status == ROW_OK) {
+        sheet_bool(in, key, row->fits);
+    } else {
+        sheet_text(in, key, NULL);
+    }
+}
+
+static void say_cause(struct sheet *in, const char *key, const void *record)
+{
+    const struct validated_row *row = record;
+    (void)key;
+    if (row->status == ROW_OK) {
+        sheet_say(in, "%s %.1f %%", row->largest_cause, 100.0 * row->largest_share);
+    } else {
+        sheet_say(in, "%s", "");
+    }
+}
+
+static void say_remark(struct sheet *in, const char *key, const void *record)
+{
+    const struct validated_row *row = record;
+    const bool is_suspect = row->suspect[0] != '\0';
+    (void)key;
+    if (row->status != ROW_OK) {
+        sheet_say(in, "%s: %s", row_status_names[row->status], row->reason);
+    } else {
+        sheet_say(in, "%s%s%s%s", is_suspect ? "suspect: " : "", row->suspect,
+                  is_suspect && !row->fits ? "; " : "", row->fits ? "" : "memory is short");
+    }
+}
+
+#define ROW(member) FIELD_AT(struct validated_row, member)
+
+static const struct field row_fields[] = {
+    {"id", ROW(id), FIELD_LEFT("row")},
+    {"config_key", ROW(config_key)},
+    {"source", ROW(source)},
+    {"status", ROW(status), .names = row_status_names},
+    {"reason", ROW(reason), .is_said = true},
+    {NULL, ROW(gpu), FIELD_LEFT("GPU")},
+    {NULL, FIELD_RIGHT("GPUs", "%.0f", 1), .add = add_gpus},
+    {NULL, ROW(measured_s), FIELD_RIGHT("measured s", "%.4g", 1)},
+    {"predicted_step_s", ROW(predicted_s), FIELD_RIGHT("predicted s", "%.4g", 1)},
+    {"measured_step_s", ROW(measured_s)},
+    {"error", ROW(error), FIELD_RIGHT("error %", "%+.1f", 100)},
+    {NULL, FIELD_LEFT("largest cause beside compute"), .add = say_cause},
+    {NULL, FIELD_LEFT(""), .add = say_remark},
+    {"is_scored", .add = add_is_scored},
+    {"suspect", ROW(suspect), .is_said = true},
+    {"filled", ROW(filled), .is_said = true},
+    {"software", ROW(software), .is_said = true},
+    {"gpu", ROW(gpu_file), .is_said = true},
+    {"gpus", .add = add_gpus},
+    {"fits", .add = add_fits},
+    {"compute_share", ROW(compute_share)},
+    {"largest_cause", ROW(largest_cause), .is_said = true},
+    {"largest_share", ROW(largest_share)},
+};
+
+static struct sheet *add_rows(struct sheet *in, const char *key, const struct validated_row *rows,
+                              uint32_t count)
+{
+    struct sheet *table = sheet_table(in, key, row_fields, LENGTH(row_fields));
+    sheet_rows(table, rows, count, sizeof *rows);
+    return table;
+}
+
+/* By falling error; the order of the rows decides ties. */
+static int compare_errors(const void *a, const void *b)
+{
+    const struct validated_row *left = a;
+    const struct validated_row *right = b;
+    const double x = fabs(left->error);
+    const double y = fabs(right->error);
+    if (x < y || x > y) {
+        return x < y ? 1 : -1;
+    }
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+static void add_worst(struct sheet *in, const struct validation *validation)
+{
+    const uint32_t count = validation->scored_count;
+    struct validated_row *rows = arena_array(validation->options.cli->arena, count, sizeof *rows);
+    memcpy(rows, validation->scored, count * sizeof *rows);
+    qsort(rows, count, sizeof *rows, compare_errors);
+    sheet_caption(add_rows(in, NULL, rows, count < WORST ? count : WORST), "\nThe worst:\n");
+}
+
+/* Reasons, each once with the number of its rows. */
+static void say_reasons(struct sheet *in, const struct validation *validation, const char *title,
+                        bool of_suspects)
+{
+    struct arena *arena = validation->options.cli->arena;
+    const char **reasons = arena_array(arena, validation->row_count, sizeof *reasons);
+    uint32_t *counts = arena_array(arena, validation->row_count, sizeof *counts);
+    uint32_t found = 0, all = 0;
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        const char *reason = of_suspects ? row->suspect : row->reason;
+        if (of_suspects ? reason[0] == '\0' || row->status != ROW_OK : row->status == ROW_OK) {
+            continue;
+        }
+        uint32_t k = 0;
+        while (k < found && strcmp(reasons[k], reason) != 0) {
+            k++;
+        }
+        reasons[k] = reason;
+        found += k == found ? 1 : 0;
+        counts[k]++;
+        all++;
+    }
+    if (all > 0) {
+        sheet_say(in, "%s: %u\n", title, all);
+    }
+    for (uint32_t i = 0; i < found; i++) {
+        sheet_say(in, "  %4u  %s\n", counts[i], reasons[i]);
+    }
+}
+
+/* ---- scores ------------------------------------------------------------------------------ */
+
+/* A line of a table of scores: stoker's, a baseline's. */
+struct line {
+    const char *name;
+    double constants; /* ABSENT: not counted */
+    struct score score;
+};
+
+#define SCORE_FIELDS(type)                                                                  \
+    {"votes", FIELD_AT(type, score.votes), FIELD_RIGHT("votes", NULL, 1)},                  \
+        {"mean_ape", FIELD_AT(type, score.mean), FIELD_RIGHT("mean %", "%.1f", 100)},       \
+        {"macro_mape", FIELD_AT(type, score.macro)},                                        \
+        {"median_ape", FIELD_AT(type, score.median), FIELD_RIGHT("median %", "%.1f", 100)}, \
+        {"p90_ape", FIELD_AT(type, score.p90), FIELD_RIGHT("p90 %", "%.1f", 100)},          \
+    {                                                                                       \
+        "bias", FIELD_AT(type, score.bias), FIELD_RIGHT("bias %", "%+.1f", 100)             \
+    }
+
+static const struct field line_fields[] = {
+    {"name", FIELD_AT(struct line, name), FIELD_LEFT("all scored rows")},
+    {"constants", FIELD_AT(struct line, constants), FIELD_RIGHT("constants", NULL, 1)},
+    {NULL, FIELD_AT(struct line, score.rows), FIELD_RIGHT("rows", NULL, 1)},
+    SCORE_FIELDS(struct line),
+    {NULL, FIELD_AT(struct line, score.macro), FIELD_RIGHT("macro %", "%.1f", 100)},
+};
+static const struct field group_fields[] = {
+    {"name", FIELD_AT(struct score_group, name)},
+    {"rows", FIELD_AT(struct score_group, score.rows), FIELD_RIGHT("rows", NULL, 1)},
+    SCORE_FIELDS(struct score_group),
+    {"rank_correlation", FIELD_AT(struct score_group, rank), FIELD_RIGHT("rank corr.", "%.2f", 1)},
+};
+static const struct field score_fields[] = {SCORE_FIELDS(struct line)};
+
+static const char *const grouping_heads[SCORE_GROUPING_COUNT_] = {
+    "by source", "by GPU", "by framework and year", "by scale", "by model", "by blanks"};
+
+/* Sources alone have ranks to be shown: elsewhere they mix machines. */
+static void add_groups(struct sheet *in, const struct validation *validation,
+                       enum score_grouping grouping)
+{
+    struct arena *arena = validation->options.cli->arena;
+    struct field *fields = arena_array(arena, LENGTH(group_fields), sizeof *fields);
+    memcpy(fields, group_fields, sizeof group_fields);
+    fields[0].head = grouping_heads[grouping];
+    if (grouping != SCORE_BY_SOURCE) {
+        fields[LENGTH(group_fields) - 1].head = NULL;
+    }
+    uint32_t count = 0;
+    const struct score_group *groups =
+        score_groups(arena, validation->scored, validation->scored_count, grouping, &count);
+    struct sheet *table =
+        sheet_table(in, score_grouping_names[grouping], fields, LENGTH(group_fields));
+    sheet_caption(table, "\n");
+    sheet_rows(table, groups, count, sizeof *groups);
+}
+
+/* Stoker beside predictors that know nothing; JSON lists these apart. */
+static void add_overall(struct sheet *summary, const struct validation *validation,
+                        const struct line *own, const struct line *suspects)
+{
+    struct sheet *array = sheet_array(summary, "baselines");
+    struct line lines[BASELINE_COUNT_ + 2] = {*own};
+    for (uint32_t i = 0; i < BASELINE_COUNT_; i++) {
+        const struct baseline baseline = score_baseline(
+            validation->options.cli->arena, validation->scored, validation->scored_count, i);
+        lines[i + 1] = (struct line){baseline_titles[i], baseline.constants, baseline.score};
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_members(object, line_fields, 2, &lines[i + 1]);
+        sheet_members(object, score_fields, LENGTH(score_fields), &lines[i + 1]);
+    }
+    if (validation->scored_count == 0) {
+        return;
+    }
+    add_worst(summary, validation);
+    lines[BASELINE_COUNT_ + 1] = *suspects;
+    struct sheet *table = sheet_table(summary, NULL, line_fields, LENGTH(line_fields));
+    sheet_caption(table, "\n");
+    sheet_rows(table, lines, BASELINE_COUNT_ + (validation->suspect_count > 0 ? 2 : 1),
+               sizeof *lines);
+    sheet_say(summary,
+              "\nErrors are of step times. A vote is one configuration of one source, the mean of "
+              "its rows; macro: the mean\nof sources' means; rank: Spearman's, of GPU-seconds per "
+              "token. Baselines: model FLOPs at a share of\nthe peak that was fitted to these "
+              "rows; stoker's constants are those of its catalogue.\n");
+}
+
+static void add_summary(struct sheet *sheet, const struct validation *validation)
+{
+    static const struct field counts[] = {
+        {"rows", FIELD_AT(struct validation, row_count)},
+        {"scored", FIELD_AT(struct validation, scored_count)},
+        {"skipped", FIELD_AT(struct validation, skipped_count)},
+        {"suspect", FIELD_AT(struct validation, suspect_count)},
+    };
+    struct arena *arena = validation->options.cli->arena;
+    const struct line own = {"stoker", ABSENT,
+                             score_rows(arena, validation->scored, validation->scored_count)};
+    const struct line suspects = {
+        "suspect rows, not scored", ABSENT,
+        score_rows(arena, validation->suspect, validation->suspect_count)};
+    struct sheet *summary = sheet_object(sheet, "summary");
+    sheet_say(summary, "%u rows: %u scored, %u skipped, %u suspect\n", validation->row_count,
+              validation->scored_count, validation->skipped_count, validation->suspect_count);
+    say_reasons(summary, validation, "Skipped", false);
+    say_reasons(summary, validation, "Suspect", true);
+    sheet_members(summary, counts, LENGTH(counts), validation);
+    sheet_members(summary, score_fields, LENGTH(score_fields), &own);
+    sheet_members(sheet_object(summary, "suspect_rows"), score_fields, LENGTH(score_fields),
+                  &suspects);
+    struct sheet *groups = sheet_object(summary, "groups");
+    for (uint32_t i = 0; i < SCORE_GROUPING_COUNT_; i++) {
+        add_groups(groups, validation, i);
+    }
+    add_overall(summary, validation, &own, &suspects);
+}
+
+void validate_print(const struct validation *validation, FILE *out)
+{
+    const bool is_json = validation->options.is_json;
+    struct sheet *sheet = sheet_new(validation->options.cli->arena, "stoker.validate/1");
+    sheet_text(sheet, "version", stoker_version());
+    sheet_text(sheet, "file", validation->table->path);
+    if (is_json || !validation->only_summary) {
+        add_rows(sheet, "rows", validation->rows, validation->row_count);
+        sheet_say(sheet, "\n");
+    }
+    add_summary(sheet, validation);
+    sheet_print(sheet, is_json, out);
+}
