@@ -11,80 +11,24 @@
 #include <errno.h>
 #include <string.h>
 
-enum { KEY_CLUSTER = 0xb00, KEY_LIBRARY, KEY_NAME, KEY_CHECK, KEY_PLOT };
-enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
-
 /* ---- the command line ----------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"cluster", KEY_CLUSTER, "NAME", 0,
-     "The cluster of topologies/ that measurements ran on which name none", 0},
-    {"library", KEY_LIBRARY, "NAME", 0, "The library to start from (default: nccl-2026)", 0},
-    {"name", KEY_NAME, "NAME", 0,
-     "Name of the new library (default: that of --output, or my-nccl); it goes into NAME.yaml", 0},
-    {"output", 'o', "FILE", 0, "Write the library there, and what was fitted to stdout", 0},
-    {"check", KEY_CHECK, NULL, 0, "Fit nothing: compare the library as it is", 0},
-    {"plot", KEY_PLOT, "BASE", 0,
-     "Draw measured and predicted bandwidth: BASE.svg, .png, .dat, .gp", 0},
-    {NULL, 0, NULL, 0, "General:", -1},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {1, 2, UINT32_MAX,
-                                             "'collectives', 'gemm' or 'attention', and a file"};
-    struct calibrator *calibrator = state->input;
-    switch (key) {
-    case KEY_CLUSTER:
-        calibrator->cluster = argument;
-        return 0;
-    case KEY_LIBRARY:
-        calibrator->base = argument;
-        return 0;
-    case KEY_NAME:
-        calibrator->name = argument;
-        return 0;
-    case 'o':
-        calibrator->output = argument;
-        return 0;
-    case KEY_CHECK:
-        calibrator->only_checks = true;
-        return 0;
-    case KEY_PLOT:
-        calibrator->plot = argument;
-        return 0;
-    default:
-        return options_parse_common(key, argument, state, &rule);
-    }
-}
-
-static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {NULL, 0, NULL, 0}};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "collectives FILE...\ngemm FILE\nattention FILE\nsteps FILE.csv",
-    .doc =
-        "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
-        "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
-        "what nccl-tests prints or its JSON, or a YAML file of measurements (stoker import).\n"
-        "gemm: fits a GPU's section `gemm` (models/gpus) to measured products. FILE is a CSV with "
-        "columns gpu,dtype,layout,m,n,k and tflop_per_s or us; groups, out and source if you like. "
-        "Of the options only --check and --json apply.\n"
-        "attention: likewise its sections `attention`; columns gpu,attention,pass,causal,sequences,"
-        "heads,kv_heads,length,head_dim,value_dim,tflop_per_s.\n"
-        "steps: fits constants of software profiles to measured steps: `stoker calibrate steps "
-        "--help`."
-        "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
-        "-o my-nccl.yaml\n"
-        "stoker calibrate collectives tests/published/collectives.yaml --check\n"
-        "stoker calibrate gemm tests/published/gemm.csv\n"
-        "stoker calibrate attention tests/published/attention.csv --check\n"
-        "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
-        "fitted misses the measurements by more than 10 % in the median; nothing is written. Of "
-        "several pairs or sections the ones that miss are left out, and named.",
-    .children = children,
+static const struct command_option own_options[] = {
+    {"cluster", 0, "NAME", "The cluster of topologies/ that measurements ran on which name none",
+     OPTION_TEXT(struct calibrator, cluster)},
+    {"library", 0, "NAME", "The library to start from (default: nccl-2026)",
+     OPTION_TEXT(struct calibrator, base)},
+    {"name", 0, "NAME",
+     "Name of the new library (default: that of --output, or my-nccl); it goes into NAME.yaml",
+     OPTION_TEXT(struct calibrator, name)},
+    {"output", 'o', "FILE", "Write the library there, and what was fitted to stdout",
+     OPTION_TEXT(struct calibrator, output)},
+    {"check", 0, NULL, "Fit nothing: compare the library as it is",
+     OPTION_FLAG(struct calibrator, only_checks)},
+    {"plot", 0, "BASE", "Draw measured and predicted bandwidth: BASE.svg, .png, .dat, .gp",
+     OPTION_TEXT(struct calibrator, plot)},
+    OPTIONS_APART,
+    {0},
 };
 
 /* ---- input ------------------------------------------------------------------------------ */
@@ -115,8 +59,8 @@ static bool open_input(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
     bool is_good = open_library(calibrator);
-    for (uint32_t i = 1; i < calibrator->options.argument_count; i++) {
-        is_good = measurement_read_file(cli->arena, calibrator->options.arguments[i],
+    for (uint32_t i = 1; i < calibrator->options.arguments.count; i++) {
+        is_good = measurement_read_file(cli->arena, calibrator->options.arguments.items[i],
                                         &calibrator->list, cli->diag) &&
                   is_good;
     }
@@ -175,7 +119,7 @@ static int fit_and_print(struct calibrator *calibrator)
         return diag_exit_status(cli->diag);
     }
     if (calibrator->output != NULL && !write_library(calibrator, &calibration)) {
-        return EXIT_FAILURE_;
+        return EXIT_FAILED;
     }
     if (calibrator->output != NULL || calibrator->options.is_json) {
         calibrate_print_fit(calibrator, &calibration, calibrator->options.is_json, stdout);
@@ -183,7 +127,7 @@ static int fit_and_print(struct calibrator *calibrator)
         calibrate_print_yaml(calibrator, &calibration, stdout);
     }
     calibrator->library = calibration.library;
-    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILURE_;
+    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
 
 /* What fits sections of a GPU's file. */
@@ -192,24 +136,19 @@ static const struct {
     int (*calibrate)(struct calibrator *calibrator);
 } kernels[] = {{"gemm", calibrate_gemm}, {"attention", calibrate_attention}};
 
-int command_calibrate(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    if (argc > 1 && strcmp(argv[1], "steps") == 0) { /* which has options of its own */
-        return calibrate_steps(cli, argc - 1, argv + 1);
-    }
-    struct calibrator *calibrator = arena_alloc(cli->arena, sizeof *calibrator);
-    *calibrator = (struct calibrator){.base = "nccl-2026"};
-    options_init(&calibrator->options, cli);
-    options_parse(&parser, argc, argv, calibrator);
+    struct calibrator *calibrator = (struct calibrator *)options;
+    struct cli *cli = options->cli;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (strcmp(calibrator->options.arguments[0], kernels[i].name) == 0) {
+        if (strcmp(calibrator->options.arguments.items[0], kernels[i].name) == 0) {
             calibrator->catalogue = options_catalogue(&calibrator->options);
             return kernels[i].calibrate(calibrator);
         }
     }
-    if (strcmp(calibrator->options.arguments[0], "collectives") != 0) {
+    if (strcmp(calibrator->options.arguments.items[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
-                 calibrator->options.arguments[0]);
+                 calibrator->options.arguments.items[0]);
         diag_help(
             cli->diag,
             "stoker calibrate collectives FILE..., gemm FILE, attention FILE or steps FILE.csv");
@@ -224,5 +163,38 @@ int command_calibrate(struct cli *cli, int argc, char **argv)
         return fit_and_print(calibrator);
     }
     calibrate_print_check(calibrator, stdout);
-    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILURE_;
+    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .summary = "constants from measurements: collectives, GEMMs, attention, whole steps",
+    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nsteps FILE.csv",
+    .about =
+        "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
+        "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
+        "what nccl-tests prints or its JSON, or a YAML file of measurements (stoker import).\n"
+        "gemm: fits a GPU's section `gemm` (models/gpus) to measured products. FILE is a CSV with "
+        "columns gpu,dtype,layout,m,n,k and tflop_per_s or us; groups, out and source if you like. "
+        "Of the options only --check and --json apply.\n"
+        "attention: likewise its sections `attention`; columns gpu,attention,pass,causal,sequences,"
+        "heads,kv_heads,length,head_dim,value_dim,tflop_per_s.\n"
+        "steps: fits constants of software profiles to measured steps: `stoker calibrate steps "
+        "--help`."
+        "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
+        "-o my-nccl.yaml\n"
+        "stoker calibrate collectives tests/published/collectives.yaml --check\n"
+        "stoker calibrate gemm tests/published/gemm.csv\n"
+        "stoker calibrate attention tests/published/attention.csv --check\n"
+        "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
+        "fitted misses the measurements by more than 10 % in the median; nothing is written. Of "
+        "several pairs or sections the ones that miss are left out, and named.",
+    .options = {own_options, options_general},
+    .arguments_min = 2,
+    .arguments_max = UINT32_MAX,
+    .wanted = "'collectives', 'gemm' or 'attention', and a file",
+    .sub = &command_calibrate_steps,
+    .input_size = sizeof(struct calibrator),
+    .defaults = &(const struct calibrator){.base = "nccl-2026"},
+    .run = run,
+};

@@ -14,19 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    KEY_CLUSTER = 0x200,
-    KEY_GPUS,
-    KEY_SIZES,
-    KEY_ALGORITHM,
-    KEY_PROTOCOL,
-    KEY_LIBRARY,
-    KEY_SINGLE_SENDS,
-    KEY_HOTTEST,
-    EXIT_USAGE_ = 2,
-    EXIT_INPUT = 3,
-    SIZES_MAX = 512,
-};
+enum { SIZES_MAX = 512 };
 
 struct request {
     struct options options;
@@ -48,100 +36,30 @@ struct row {
     struct single_sends_result sends;
 };
 
-static const struct argp_option option_list[] = {
-    {"cluster", KEY_CLUSTER, "NAME", 0, "The cluster: a name of topologies/ or a .yaml path", 0},
-    {"gpus", KEY_GPUS, "N", 0, "Ranks, one a GPU, nodes filled in order", 0},
-    {"sizes", KEY_SIZES, "SIZES", 0,
+static const struct command_option own_options[] = {
+    {"cluster", 0, "NAME", "The cluster: a name of topologies/ or a .yaml path",
+     OPTION_TEXT(struct request, fabric.cluster), .is_needed = true},
+    {"gpus", 0, "N", "Ranks, one a GPU, nodes filled in order",
+     OPTION_TEXT(struct request, gpus_text), .is_needed = true},
+    {"sizes", 0, "SIZES",
      "1MiB..16GiB (doubling) or 1MB,64MB; default 1KiB..16GiB. A size is that of the whole "
      "buffer, as nccl-tests counts",
-     0},
-    {"algorithm", KEY_ALGORITHM, "NAME", 0, "This algorithm instead of the library's choice", 0},
-    {"protocol", KEY_PROTOCOL, "NAME", 0, "This protocol: LL, LL128 or Simple", 0},
-    {"single-sends", KEY_SINGLE_SENDS, NULL, 0,
+     OPTION_TEXT(struct request, sizes_text)},
+    {"algorithm", 0, "NAME", "This algorithm instead of the library's choice",
+     OPTION_NAME(struct request, fabric.forced.algorithm, collective_algorithm_names,
+                 ALGORITHM_COUNT_)},
+    {"protocol", 0, "NAME", "This protocol: LL, LL128 or Simple",
+     OPTION_NAME(struct request, fabric.forced.protocol, collective_protocol_names,
+                 PROTOCOL_COUNT_)},
+    {"single-sends", 0, NULL,
      "Simulate each single message, too, by the library's latencies and pace: slow, for comparison",
-     0},
-    {"hottest", KEY_HOTTEST, "TIMES", 0,
-     "All-to-all of unequal parts: one rank receives so many times the mean (1 to GPUs)", 0},
-    {"library", KEY_LIBRARY, "NAME", 0, "The library: a name of models/libraries/ or a path", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static uint32_t choice_of(struct argp_state *state, const char *what, const char *text,
-                          const char *const *names, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            return i;
-        }
-    }
-    const char *nearest = diag_nearest(text, names, count);
-    argp_error(state, "there is no %s '%s'%s%s%s", what, text,
-               nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-               nearest != NULL ? "'?" : "");
-    return 0;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {2, 1, 1, "an operation (all-reduce, all-gather, ...)"};
-    struct request *request = state->input;
-    switch (key) {
-    case KEY_CLUSTER:
-        request->fabric.cluster = argument;
-        return 0;
-    case KEY_GPUS:
-        request->gpus_text = argument;
-        return 0;
-    case KEY_SIZES:
-        request->sizes_text = argument;
-        return 0;
-    case KEY_ALGORITHM:
-        request->fabric.forced.algorithm =
-            choice_of(state, "algorithm", argument, collective_algorithm_names, ALGORITHM_COUNT_);
-        return 0;
-    case KEY_PROTOCOL:
-        request->fabric.forced.protocol =
-            choice_of(state, "protocol", argument, collective_protocol_names, PROTOCOL_COUNT_);
-        return 0;
-    case KEY_HOTTEST:
-        request->hottest_text = argument;
-        return 0;
-    case KEY_SINGLE_SENDS:
-        request->has_single_sends = true;
-        return 0;
-    case KEY_LIBRARY:
-        request->fabric.library = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (request->fabric.cluster == NULL) {
-            argp_error(state, "--cluster is needed");
-        } else if (request->gpus_text == NULL) {
-            argp_error(state, "--gpus is needed");
-        }
-        break;
-    default:
-        break;
-    }
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "OPERATION",
-    .doc = "Predicts a collective alone on a cluster's fabric: time, algbw and busbw as nccl-tests "
-           "prints them, with algorithm, protocol and the link that binds."
-           "\vOperations: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, "
-           "send (from the first GPU to the last), shift (each to the next), barrier.\n"
-           "Example: stoker collective all-reduce --cluster h100-3200 --gpus 64 "
-           "--sizes 1MiB..16GiB",
-    .children = children,
+     OPTION_FLAG(struct request, has_single_sends)},
+    {"hottest", 0, "TIMES",
+     "All-to-all of unequal parts: one rank receives so many times the mean (1 to GPUs)",
+     OPTION_TEXT(struct request, hottest_text)},
+    {"library", 0, "NAME", "The library: a name of models/libraries/ or a path",
+     OPTION_TEXT(struct request, fabric.library)},
+    {0},
 };
 
 /* ---- sizes ------------------------------------------------------------------------- */
@@ -257,7 +175,7 @@ static bool parse_hottest(struct request *request)
 
 static bool parse_operation(struct request *request)
 {
-    const char *name = request->options.arguments[0];
+    const char *name = request->options.arguments.items[0];
     for (uint32_t i = 0; i < COLLECTIVE_OPERATION_COUNT_; i++) {
         if (strcmp(name, collective_operation_names[i]) == 0) {
             request->operation = i;
@@ -468,42 +386,61 @@ static void take_ends(struct fabric_setting *setting, int64_t gpus)
     setting->group.forced = forced;
 }
 
-int command_collective(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct request request = {.fabric = {.forced = COLLECTIVE_CHOICE_FREE},
-                              .sizes_text = "1KiB..16GiB"};
-    options_init(&request.options, cli);
-    options_parse(&parser, argc, argv, &request);
-    if (!options_refuse(&request.options, GIVEN_FOLD, "a collective",
+    struct request *request = (struct request *)options;
+    struct cli *cli = options->cli;
+    if (!options_refuse(options, "fold", "a collective",
                         "it is priced as a whole; --single-sends simulates every message")) {
-        return EXIT_USAGE_;
+        return EXIT_USAGE;
     }
-    if (!parse_operation(&request) || !parse_gpus(&request) || !parse_sizes(&request) ||
-        !parse_hottest(&request)) {
-        return EXIT_USAGE_;
+    if (!parse_operation(request) || !parse_gpus(request) || !parse_sizes(request) ||
+        !parse_hottest(request)) {
+        return EXIT_USAGE;
     }
     struct fabric_setting *setting = arena_alloc(cli->arena, sizeof *setting);
-    if (!fabric_setting_open(&request.options, &request.fabric, setting)) {
+    if (!fabric_setting_open(options, &request->fabric, setting)) {
         return EXIT_INPUT;
     }
-    if (request.operation == COLLECTIVE_SEND) {
-        take_ends(setting, request.fabric.gpus);
+    if (request->operation == COLLECTIVE_SEND) {
+        take_ends(setting, request->fabric.gpus);
     }
-    setting->group.group.hottest = request.hottest; /* before anything is priced */
-    if (!check_times(&request, setting)) {
+    setting->group.group.hottest = request->hottest; /* before anything is priced */
+    if (!check_times(request, setting)) {
         return EXIT_INPUT; /* the diag's worst is the exit status */
     }
-    struct row *rows = arena_array(cli->arena, request.size_count + 1u, sizeof *rows);
-    for (uint32_t i = 0; i < request.size_count; i++) {
-        predict_row(&request, setting, request.sizes[i], &rows[i]);
+    struct row *rows = arena_array(cli->arena, request->size_count + 1u, sizeof *rows);
+    for (uint32_t i = 0; i < request->size_count; i++) {
+        predict_row(request, setting, request->sizes[i], &rows[i]);
     }
-    if (request.size_count > 0) {
-        warn_of_choice(&request, &rows[0].outcome.quote);
+    if (request->size_count > 0) {
+        warn_of_choice(request, &rows[0].outcome.quote);
     }
-    if (request.options.is_json) {
-        print_json(&request, setting, rows);
+    if (options->is_json) {
+        print_json(request, setting, rows);
     } else {
-        print_text(&request, setting, rows);
+        print_text(request, setting, rows);
     }
     return 0;
 }
+
+const struct command command_collective = {
+    .name = "collective",
+    .summary = "one collective over a range of sizes, as nccl-tests prints it",
+    .arguments = "OPERATION",
+    .about =
+        "Predicts a collective alone on a cluster's fabric: time, algbw and busbw as nccl-tests "
+        "prints them, with algorithm, protocol and the link that binds."
+        "\vOperations: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, "
+        "send (from the first GPU to the last), shift (each to the next), barrier.\n"
+        "Example: stoker collective all-reduce --cluster h100-3200 --gpus 64 "
+        "--sizes 1MiB..16GiB",
+    .options = {own_options, options_prediction, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "an operation (all-reduce, all-gather, ...)",
+    .input_size = sizeof(struct request),
+    .defaults = &(const struct request){.fabric.forced = {COLLECTIVE_ANY, COLLECTIVE_ANY},
+                                        .sizes_text = "1KiB..16GiB"},
+    .run = run,
+};

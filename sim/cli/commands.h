@@ -1,8 +1,29 @@
-/* The commands: one table, a row each. Adding a command is a file and a row. */
+/* The commands: one table, a row each, which says all that a user can write behind the name.
+ *
+ * A command is a file with a `struct command`: its words, its tables of options, and the function
+ * that runs once they are read. Adding one is that file and a row in commands.c; what parses,
+ * --help, `stoker help` and the shell's completion all read these rows.
+ */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "base/diag.h"
+#include "base/units.h"
+
+#include <stddef.h>
+
+/* Exit statuses; 0 is good. diag's worst message decides where there is one. */
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_INPUT = 3,
+    EXIT_INFEASIBLE = 4,
+    EXIT_FAILED_POINTS = 5
+};
+
+struct argp_state;
+struct options;
+struct command_option;
 
 /* What every command works with. Its messages are printed by main, on stderr. */
 struct cli {
@@ -11,17 +32,46 @@ struct cli {
     bool is_quiet; /* -q: no notes, warnings, progress */
 };
 
-/* Returns the exit status, unless an error in the diag says another. argv[0] is
- * "stoker NAME". */
-typedef int command_function(struct cli *cli, int argc, char **argv);
+/* Takes an option's argument into the command's input. Wrong usage ends the program there. */
+typedef void option_reader(const struct command_option *option, const char *argument, void *input,
+                           struct argp_state *state);
+
+/* An option, or a heading for those below it, of which the last may be of group -1: then its
+ * options stand by themselves. A table ends with a row of zeros. */
+struct command_option {
+    const char *name;     /* --NAME; NULL: a heading */
+    int letter;           /* 'o' for -o; 0: none */
+    const char *argument; /* "FILE"; NULL: takes none */
+    const char *help;     /* or the heading */
+    option_reader *read;  /* see the kinds in cli/options.h, which fill in what follows */
+    size_t offset;        /* of its place in the command's input */
+    double least, most;   /* of a number */
+    enum dimension dimension;
+    const char *const *words; /* to choose from: `most` of them */
+    bool is_needed;
+    int group;      /* of a heading */
+    uint32_t kinds; /* bits of what it is for, where a command has kinds of input (import) */
+};
+
+enum { COMMAND_TABLES_MAX = 6 };
 
 struct command {
     const char *name;
-    const char *summary; /* one line for the list */
-    command_function *function;
+    const char *summary;   /* one line for the list */
+    const char *arguments; /* "FILE"; a line for each way to write them */
+    const char *about;     /* what it does; behind \v examples and statuses */
+    const struct command_option *options[COMMAND_TABLES_MAX + 1]; /* up to a NULL */
+    uint32_t arguments_min;
+    uint32_t arguments_max; /* UINT32_MAX: any number */
+    const char *wanted;     /* "a scenario file" */
+    const struct command *sub;
+    size_t input_size;    /* of a struct that begins with a struct options; 0: that alone */
+    const void *defaults; /* what the input holds to begin with; NULL: zeros */
+    /* Returns the exit status, unless an error in the diag says another. */
+    int (*run)(struct options *options);
 };
 
-extern const struct command commands[];
+extern const struct command *const commands[];
 extern const uint32_t command_count;
 
 /* NULL when there is none of that name. */
@@ -30,17 +80,21 @@ const struct command *command_find(const char *name);
 /* The name of the command nearest to `name`, or NULL. */
 const char *command_nearest(const char *name);
 
-command_function command_run;
-command_function command_compare;
-command_function command_sweep;
-command_function command_merge;
-command_function command_collective;
-command_function command_plot;
-command_function command_list;
-command_function command_show;
-command_function command_explain;
-command_function command_import;
-command_function command_validate;
-command_function command_calibrate;
+/* Reads the options into an input of the command's own and runs it. argv[0] is "stoker NAME";
+ * --help and wrong usage end the program. */
+int command_start(const struct command *command, struct cli *cli, int argc, char **argv);
+
+extern const struct command command_run;
+extern const struct command command_compare;
+extern const struct command command_sweep;
+extern const struct command command_merge;
+extern const struct command command_collective;
+extern const struct command command_plot;
+extern const struct command command_list;
+extern const struct command command_show;
+extern const struct command command_explain;
+extern const struct command command_import;
+extern const struct command command_validate;
+extern const struct command command_calibrate;
 
 #endif

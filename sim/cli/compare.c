@@ -14,25 +14,6 @@
 
 #define COMPARE_SCHEMA "stoker.compare/1"
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {4, 1, UINT32_MAX,
-                                             "two scenario files, or one with variants:"};
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp parser = {
-    .parser = parse,
-    .args_doc = "FILE FILE...\nFILE_WITH_VARIANTS",
-    .doc = "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
-           "points), "
-           "then each against the first: how much faster, "
-           "which cause changed most, what it costs."
-           "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
-           "Exit status 4: none of them fits; 5: some failed.",
-    .children = session_children,
-};
-
 /* ---- each by itself -------------------------------------------------------------------- */
 
 enum { RUN_COLUMNS = 4 };
@@ -265,8 +246,8 @@ static bool load_documents(const struct options *options, const struct doc_node 
 {
     struct cli *cli = options->cli;
     bool is_good = true;
-    for (uint32_t i = 0; i < options->argument_count; i++) {
-        documents[i] = scenario_load_document(cli->arena, options->arguments[i], cli->diag);
+    for (uint32_t i = 0; i < options->arguments.count; i++) {
+        documents[i] = scenario_load_document(cli->arena, options->arguments.items[i], cli->diag);
         is_good = documents[i] != NULL && is_good;
     }
     return is_good;
@@ -276,7 +257,7 @@ static bool expand(struct session *session)
 {
     const struct options *options = &session->options;
     struct cli *cli = options->cli;
-    const uint32_t count = options->argument_count;
+    const uint32_t count = options->arguments.count;
     session->catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &session->catalogue);
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
@@ -306,8 +287,26 @@ static void print_tables(struct session *session)
     }
 }
 
-int command_compare(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    static const struct session_command command = {&parser, expand, print_json, print_tables};
-    return session_main(cli, argc, argv, &command);
+    static const struct session_command command = {expand, print_json, print_tables};
+    return session_main((struct session *)options, &command);
 }
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "several scenarios or variants side by side, and what changed",
+    .arguments = "FILE FILE...\nFILE_WITH_VARIANTS",
+    .about = "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
+             "points), "
+             "then each against the first: how much faster, "
+             "which cause changed most, what it costs."
+             "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
+             "Exit status 4: none of them fits; 5: some failed.",
+    .options = {options_prediction, options_store, session_options, options_general},
+    .arguments_min = 1,
+    .arguments_max = UINT32_MAX,
+    .wanted = "two scenario files, or one with variants:",
+    .input_size = sizeof(struct session),
+    .run = run,
+};

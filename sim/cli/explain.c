@@ -12,8 +12,6 @@
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
 
-enum { EXIT_INPUT = 3 };
-
 struct section {
     const char *key;   /* in JSON */
     const char *title; /* for people */
@@ -33,32 +31,6 @@ static const struct section sections[] = {
 };
 
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {4, 1, 1, "a scenario file"};
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_row, 0, NULL, 0},
-    {&options_convention, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .parser = parse,
-    .args_doc = "FILE",
-    .doc =
-        "Predicts a scenario and shows the arithmetic: FLOPs, the kernels of a layer, transfers, "
-        "pipeline, step, memory, days and money, each with its formula and inputs."
-        "\vExample: stoker explain scenarios/quickstart.yaml --set parallel.tp=4\n"
-        "Nothing is stored. Exit status 4: the plan does not fit into memory; the arithmetic is "
-        "printed all the same.",
-    .children = children,
-};
 
 static void print_text(const struct explanation *explanation, FILE *out)
 {
@@ -86,24 +58,22 @@ static void print_json(const struct explanation *explanation, FILE *out)
     json_end(&json);
 }
 
-int command_explain(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct options options;
-    options_init(&options, cli);
-    options_parse(&parser, argc, argv, &options);
-    const struct scenario *scenario = predict_load(&options, options.arguments[0]);
+    struct cli *cli = options->cli;
+    const struct scenario *scenario = predict_load(options, options->arguments.items[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;
     }
     struct result result;
-    predict_result(&options, scenario, &result);
+    predict_result(options, scenario, &result);
     const struct explanation explanation = {
         .arena = cli->arena,
         .scenario = scenario,
         .result = &result,
         .system = step_system_of(cli->arena, scenario),
     };
-    if (options.is_json) {
+    if (options->is_json) {
         print_json(&explanation, stdout);
     } else {
         print_text(&explanation, stdout);
@@ -114,3 +84,20 @@ int command_explain(struct cli *cli, int argc, char **argv)
     }
     return 0;
 }
+
+const struct command command_explain = {
+    .name = "explain",
+    .summary = "the arithmetic of a prediction, number by number",
+    .arguments = "FILE",
+    .about =
+        "Predicts a scenario and shows the arithmetic: FLOPs, the kernels of a layer, transfers, "
+        "pipeline, step, memory, days and money, each with its formula and inputs."
+        "\vExample: stoker explain scenarios/quickstart.yaml --set parallel.tp=4\n"
+        "Nothing is stored. Exit status 4: the plan does not fit into memory; the arithmetic is "
+        "printed all the same.",
+    .options = {options_prediction, options_row, options_convention, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a scenario file",
+    .run = run,
+};

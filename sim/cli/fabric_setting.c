@@ -47,9 +47,9 @@ static bool apply_sets(const struct assembly *assembly, const char *prefix)
 {
     const struct options *options = assembly->options;
     bool is_good = true;
-    for (uint32_t i = 0; i < options->set_count; i++) {
-        if (strncmp(options->sets[i], prefix, strlen(prefix)) == 0) {
-            is_good = doc_set(assembly->cli->arena, assembly->root, options->sets[i],
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        if (strncmp(options->sets.items[i], prefix, strlen(prefix)) == 0) {
+            is_good = doc_set(assembly->cli->arena, assembly->root, options->sets.items[i],
                               assembly->cli->diag) &&
                       is_good;
         }
@@ -60,8 +60,8 @@ static bool apply_sets(const struct assembly *assembly, const char *prefix)
 /* Sets that change nothing here would be missed in silence. */
 static bool check_sets(const struct options *options)
 {
-    for (uint32_t i = 0; i < options->set_count; i++) {
-        const char *set = options->sets[i];
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        const char *set = options->sets.items[i];
         if (strncmp(set, "cluster.", 8) != 0 && strncmp(set, "gpu.", 4) != 0 &&
             strncmp(set, "library.", 8) != 0 && strncmp(set, "seed=", 5) != 0) {
             diag_add(options->cli->diag, DIAG_USAGE, NULL, "--set %s: nothing of that name here",
@@ -115,14 +115,14 @@ static bool assemble(struct assembly *assembly, const struct fabric_request *req
 static bool read_seed(const struct options *options, uint64_t *seed)
 {
     *seed = 42;
-    for (uint32_t i = 0; i < options->set_count; i++) {
-        if (strncmp(options->sets[i], "seed=", 5) == 0) {
-            const char *text = options->sets[i] + 5;
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        if (strncmp(options->sets.items[i], "seed=", 5) == 0) {
+            const char *text = options->sets.items[i] + 5;
             char *end = NULL;
             *seed = strtoull(text, &end, 10);
             if (text[0] < '0' || text[0] > '9' || *end != '\0' || *seed < 1 || *seed > UINT32_MAX) {
                 return diag_add(options->cli->diag, DIAG_INPUT, NULL,
-                                "--set %s: a whole number from 1 to %u", options->sets[i],
+                                "--set %s: a whole number from 1 to %u", options->sets.items[i],
                                 UINT32_MAX);
             }
         }

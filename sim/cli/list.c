@@ -16,8 +16,6 @@
 
 #define LIST_SCHEMA "stoker.list/1"
 
-enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2 };
-
 struct lister {
     const struct options *options;
     struct arena *arena;
@@ -238,7 +236,7 @@ static bool list_commands(struct lister *lister)
 {
     two_columns(lister, "summary");
     for (uint32_t i = 0; i < command_count; i++) {
-        add_words(lister, commands[i].name, commands[i].summary);
+        add_words(lister, commands[i]->name, commands[i]->summary);
     }
     return true;
 }
@@ -346,29 +344,6 @@ static bool list_kinds(struct lister *lister)
 
 /* ---- the command ----------------------------------------------------------------------- */
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {2, 0, 1, "a kind"};
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .parser = parse,
-    .args_doc = "[KIND]",
-    .doc =
-        "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
-        "studies, commands, causes, metrics, plots. Without KIND, the kinds and how many of each."
-        "\vExample: stoker list clusters\n"
-        "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
-    .children = children,
-};
-
 static const struct list_kind *find_kind(struct diag *diag, const char *word)
 {
     static const struct list_kind all = {"kinds", "this list", list_kinds, NULL};
@@ -392,23 +367,36 @@ static const struct list_kind *find_kind(struct diag *diag, const char *word)
     return NULL;
 }
 
-int command_list(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct options options;
-    options_init(&options, cli);
-    options_parse(&parser, argc, argv, &options);
+    struct cli *cli = options->cli;
     const struct list_kind *kind =
-        find_kind(cli->diag, options.argument_count > 0 ? options.arguments[0] : "kinds");
+        find_kind(cli->diag, options->arguments.count > 0 ? options->arguments.items[0] : "kinds");
     if (kind == NULL) {
         return EXIT_USAGE;
     }
-    struct lister lister = {.options = &options, .arena = cli->arena};
-    lister.catalogue = options_catalogue(&options);
+    struct lister lister = {.options = options, .arena = cli->arena};
+    lister.catalogue = options_catalogue(options);
     lister.parts = (struct parts){cli->arena, &lister.catalogue, cli->diag};
     listing_init(&lister.listing, cli->arena, LIST_SCHEMA, kind->name);
     if (!kind->list(&lister)) {
-        return EXIT_FAILURE_;
+        return EXIT_FAILED;
     }
-    listing_print(&lister.listing, options.is_json, stdout);
+    listing_print(&lister.listing, options->is_json, stdout);
     return 0;
 }
+
+const struct command command_list = {
+    .name = "list",
+    .summary = "models, GPUs, clusters, scenarios, studies and what else there is",
+    .arguments = "[KIND]",
+    .about =
+        "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
+        "studies, commands, causes, metrics, plots. Without KIND, the kinds and how many of each."
+        "\vExample: stoker list clusters\n"
+        "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
+    .options = {options_store, options_general},
+    .arguments_max = 1,
+    .wanted = "a kind",
+    .run = run,
+};

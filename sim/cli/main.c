@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_GOOD = 0, EXIT_BAD_OUTPUT = 1, EXIT_USAGE = 2 };
-
 /* A standard stream that is closed must not become the results file: its number
  * is taken by something on which writing (or, for 0, reading) fails. */
 static void keep_standard_streams(void)
@@ -33,7 +31,7 @@ static void print_help(FILE *out)
           "that.\n\n",
           out);
     for (uint32_t i = 0; i < command_count; i++) {
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
     fputs("\n  stoker COMMAND --help    the options of a command\n"
           "  stoker --version         the version\n\n"
@@ -63,11 +61,11 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     const bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0;
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("stoker %s (sources %.8s)\n", stoker_version(), stoker_build());
-        return EXIT_GOOD;
+        return 0;
     }
     if ((asks_help && argc == 2) || (argc > 1 && strcmp(argv[1], "--help") == 0)) {
         print_help(stdout);
-        return EXIT_GOOD;
+        return 0;
     }
     if (argc < 2) {
         print_help(stderr);
@@ -82,10 +80,10 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     char *name = arena_printf(cli->arena, "stoker %s", command->name);
     if (asks_help) {
         char *help_argv[] = {name, help_option, NULL};
-        return command->function(cli, 2, help_argv);
+        return command_start(command, cli, 2, help_argv);
     }
     argv[1] = name;
-    return command->function(cli, argc - 1, argv + 1);
+    return command_start(command, cli, argc - 1, argv + 1);
 }
 
 /* A reader that went away (`| head`) is no error worth a message. */
@@ -103,7 +101,7 @@ static int finish_output(int status)
         fprintf(stderr, "stoker: cannot write to standard output%s%s\n", errno != 0 ? ": " : "",
                 errno != 0 ? strerror(errno) : "");
     }
-    return EXIT_BAD_OUTPUT;
+    return EXIT_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -11,32 +11,6 @@
 
 #define MERGE_SCHEMA "stoker.merge/1"
 
-enum { EXIT_FAILURE_ = 1, EXIT_USAGE_ = 2 };
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {2, 1, UINT32_MAX, "a results file to take from"};
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .parser = parse,
-    .args_doc = "A.db [B.db...]",
-    .doc = "Adds all that the files hold to the one that --db names, which is made when it is not "
-           "there. What both hold must be equal and is kept once, so merging again changes "
-           "nothing; what other builds of stoker predicted stands beside it. A point that failed "
-           "gives way to one that did not."
-           "\vExample: stoker merge monday.db tuesday.db --db results/stoker.db\n"
-           "Exit status 1: a file cannot be read, or holds other values under the same key.",
-    .children = children,
-};
-
 /* What a results file holds. */
 struct content {
     const struct store_build *builds;
@@ -60,8 +34,8 @@ static bool open_all(const struct options *options, struct store **stores)
 {
     struct cli *cli = options->cli;
     bool is_good = true;
-    for (uint32_t i = 0; i < options->argument_count; i++) {
-        stores[i] = store_open_existing(cli->arena, options->arguments[i], cli->diag);
+    for (uint32_t i = 0; i < options->arguments.count; i++) {
+        stores[i] = store_open_existing(cli->arena, options->arguments.items[i], cli->diag);
         is_good = stores[i] != NULL && is_good;
     }
     return is_good;
@@ -100,10 +74,10 @@ static bool merge(const struct options *options, struct store *const *stores)
     }
     const struct content before = content_of(store, cli->arena);
     bool is_good = !diag_has_error(cli->diag);
-    for (uint32_t i = 0; is_good && i < options->argument_count; i++) {
+    for (uint32_t i = 0; is_good && i < options->arguments.count; i++) {
         is_good = store_merge(store, stores[i], cli->diag);
         if (!is_good) {
-            diag_help(cli->diag, "it was met in %s", options->arguments[i]);
+            diag_help(cli->diag, "it was met in %s", options->arguments.items[i]);
         }
     }
     const struct content after = content_of(store, cli->arena);
@@ -115,19 +89,35 @@ static bool merge(const struct options *options, struct store *const *stores)
     return true;
 }
 
-int command_merge(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct options options;
-    options_init(&options, cli);
-    options_parse(&parser, argc, argv, &options);
-    if (!options_refuse(&options, GIVEN_CATALOGUE, "results that are stored",
+    struct cli *cli = options->cli;
+    if (!options_refuse(options, "catalogue", "results that are stored",
                         "each holds the scenario with all that it names")) {
-        return EXIT_USAGE_;
+        return EXIT_USAGE;
     }
-    struct store **stores = arena_array(cli->arena, options.argument_count, sizeof *stores);
-    const bool is_good = open_all(&options, stores) && merge(&options, stores);
-    for (uint32_t i = 0; i < options.argument_count; i++) {
+    struct store **stores = arena_array(cli->arena, options->arguments.count, sizeof *stores);
+    const bool is_good = open_all(options, stores) && merge(options, stores);
+    for (uint32_t i = 0; i < options->arguments.count; i++) {
         store_close(stores[i]);
     }
-    return is_good ? 0 : EXIT_FAILURE_;
+    return is_good ? 0 : EXIT_FAILED;
 }
+
+const struct command command_merge = {
+    .name = "merge",
+    .summary = "several results files into one, kept apart by build",
+    .arguments = "A.db [B.db...]",
+    .about =
+        "Adds all that the files hold to the one that --db names, which is made when it is not "
+        "there. What both hold must be equal and is kept once, so merging again changes "
+        "nothing; what other builds of stoker predicted stands beside it. A point that failed "
+        "gives way to one that did not."
+        "\vExample: stoker merge monday.db tuesday.db --db results/stoker.db\n"
+        "Exit status 1: a file cannot be read, or holds other values under the same key.",
+    .options = {options_store, options_general},
+    .arguments_min = 1,
+    .arguments_max = UINT32_MAX,
+    .wanted = "a results file to take from",
+    .run = run,
+};

@@ -1,6 +1,6 @@
-/* Each group of shared options is an argp parser of its own, and a command
- * lists those that it takes. The checks that argp cannot make (how many
- * arguments, which options exclude each other) follow after parsing.
+/* One parser for all commands: it makes argp's rows of a command's tables, and each option's kind
+ * says how its argument is read. argp lists what lies below the heading of group -1 by itself, so
+ * those are the rows of an argp of their own, a child of the first.
  */
 #include "cli/options.h"
 
@@ -12,267 +12,372 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void options_init(struct options *options, struct cli *cli)
+void text_list_add(struct arena *arena, struct text_list *list, const char *text)
 {
-    *options =
-        (struct options){.cli = cli, .db_path = OPTIONS_DB_DEFAULT, .stores = true, .folds = true};
+    list->items = arena_grow(arena, list->items, &list->capacity, (size_t)list->count + 1,
+                             sizeof *list->items);
+    list->items[list->count++] = text;
 }
 
-/* ---- general ------------------------------------------------------------- */
+/* ---- kinds ---- */
 
-enum {
-    KEY_SEED = 0x100,
-    KEY_FOLD,
-    KEY_DB,
-    KEY_CATALOGUE,
-    KEY_JSON,
-    KEY_SET,
-    KEY_CONVENTION,
-    KEY_ROW
-};
+void *option_place(const struct command_option *option, void *input)
+{
+    return (char *)input + option->offset;
+}
 
-static const struct argp_option general_list[] = {
-    {"json", KEY_JSON, NULL, 0, "One JSON document instead of text", 0},
-    {"catalogue", KEY_CATALOGUE, "DIR", 0,
+void option_text(const struct command_option *option, const char *argument, void *input,
+                 struct argp_state *state)
+{
+    (void)state;
+    *(const char **)option_place(option, input) = argument;
+}
+
+void option_list(const struct command_option *option, const char *argument, void *input,
+                 struct argp_state *state)
+{
+    (void)state;
+    const struct options *options = input;
+    text_list_add(options->cli->arena, option_place(option, input), argument);
+}
+
+void option_flag(const struct command_option *option, const char *argument, void *input,
+                 struct argp_state *state)
+{
+    (void)argument;
+    (void)state;
+    *(bool *)option_place(option, input) = true;
+}
+
+void option_bare(const struct command_option *option, const char *argument, void *input,
+                 struct argp_state *state)
+{
+    (void)option;
+    (void)argument;
+    (void)input;
+    (void)state;
+}
+
+void option_count(const struct command_option *option, const char *argument, void *input,
+                  struct argp_state *state)
+{
+    char *end = NULL;
+    const long count = strtol(argument, &end, 10);
+    if (end == argument || *end != '\0' || (double)count < option->least ||
+        (double)count > option->most) {
+        argp_error(state, "--%s is a count from %.0f to %.0f, not '%s'", option->name,
+                   option->least, option->most, argument);
+    }
+    *(int64_t *)option_place(option, input) = count;
+}
+
+void option_quantity(const struct command_option *option, const char *argument, void *input,
+                     struct argp_state *state)
+{
+    double *value = option_place(option, input);
+    char message[256];
+    if (!units_parse(argument, option->dimension, value, message, sizeof message)) {
+        argp_error(state, "'%s': %s", argument, message);
+    } else if (*value < option->least || *value > option->most) {
+        argp_error(state, "'%s' is out of range", argument);
+    }
+}
+
+static uint32_t word_count(const struct command_option *option)
+{
+    return (uint32_t)option->most;
+}
+
+static bool find_word(const struct command_option *option, const char *argument, void *input)
+{
+    for (uint32_t i = 0; i < word_count(option); i++) {
+        if (strcmp(argument, option->words[i]) == 0) {
+            *(uint32_t *)option_place(option, input) = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void option_choice(const struct command_option *option, const char *argument, void *input,
+                   struct argp_state *state)
+{
+    if (find_word(option, argument, input)) {
+        return;
+    }
+    struct arena *arena = ((struct options *)input)->cli->arena;
+    const char *words = option->words[0];
+    for (uint32_t i = 1; i < word_count(option); i++) {
+        words = arena_printf(arena, "%s%s%s", words, i + 1 < word_count(option) ? ", " : " or ",
+                             option->words[i]);
+    }
+    argp_error(state, "--%s is %s, not '%s'", option->name, words, argument);
+}
+
+void option_name(const struct command_option *option, const char *argument, void *input,
+                 struct argp_state *state)
+{
+    if (!find_word(option, argument, input)) {
+        const char *nearest = diag_nearest(argument, option->words, word_count(option));
+        argp_error(state, "there is no %s '%s'%s%s%s", option->name, argument,
+                   nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "'?" : "");
+    }
+}
+
+/* ---- tables that commands share ---- */
+
+const struct command_option options_general[] = {
+    {"json", 0, NULL, "One JSON document instead of text", OPTION_FLAG(struct options, is_json)},
+    {"catalogue", 0, "DIR",
      "Look for models/ and topologies/ in DIR first, then in $STOKER_PATH, here, beside the "
      "program, "
      "and where stoker is installed",
-     0},
-    {"quiet", 'q', NULL, 0, "No notes, warnings or progress", 0},
-    {"verbose", 'v', NULL, 0, "Say where things are looked for", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     OPTION_TEXT(struct options, catalogue_directory)},
+    {"quiet", 'q', NULL, "No notes, warnings or progress", OPTION_FLAG(struct options, is_quiet)},
+    {"verbose", 'v', NULL, "Say where things are looked for",
+     OPTION_FLAG(struct options, is_verbose)},
+    {0},
 };
 
-static error_t parse_general(int key, char *argument, struct argp_state *state)
+static void read_set(const struct command_option *option, const char *argument, void *input,
+                     struct argp_state *state)
 {
-    struct options *options = state->input;
-    switch (key) {
-    case KEY_JSON:
-        options->given |= GIVEN_JSON;
-        options->is_json = true;
-        return 0;
-    case KEY_CATALOGUE:
-        options->given |= GIVEN_CATALOGUE;
-        options->catalogue_directory = argument;
-        return 0;
-    case 'q':
-        options->cli->is_quiet = true;
-        return 0;
-    case 'v':
-        options->is_verbose = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (strchr(argument, '=') == NULL) {
+        argp_error(state, "--set needs PATH=VALUE, not '%s'", argument);
+    }
+    option_list(option, argument, input, state);
+}
+
+static void read_seed(const struct command_option *option, const char *argument, void *input,
+                      struct argp_state *state)
+{
+    const struct options *options = input;
+    option_list(option, arena_printf(options->cli->arena, "seed=%s", argument), input, state);
+}
+
+static void read_fold(const struct command_option *option, const char *argument, void *input,
+                      struct argp_state *state)
+{
+    bool *folds = option_place(option, input);
+    *folds = strcmp(argument, "auto") == 0;
+    if (!*folds && strcmp(argument, "off") != 0) {
+        argp_error(state, "--fold is auto or off, not '%s'", argument);
     }
 }
 
-const struct argp options_general = {.options = general_list, .parser = parse_general};
-
-/* ---- prediction ----------------------------------------------------------- */
-
-static const struct argp_option prediction_list[] = {
-    {"set", KEY_SET, "PATH=VALUE", 0,
+const struct command_option options_prediction[] = {
+    {"set", 0, "PATH=VALUE",
      "Set any key, as in the file: --set gpus=512 --set cluster.network=\"400 Gbps\" (of a node; "
      "cluster.nics.bandwidth is of a NIC); may be repeated",
-     0},
-    {"seed", KEY_SEED, "N", 0, "The same as --set seed=N", 0},
-    {"fold", KEY_FOLD, "auto|off", 0,
-     "off: simulate every GPU, also those that cannot be told apart (same result, slower)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     OPTION_OWN(read_set, struct options, sets)},
+    {"seed", 0, "N", "The same as --set seed=N", OPTION_OWN(read_seed, struct options, sets)},
+    {"fold", 0, "auto|off",
+     "off: simulate every GPU, also those that cannot be told apart (same result, slower)",
+     OPTION_OWN(read_fold, struct options, folds)},
+    {0},
 };
 
-static void add_set(struct options *options, const char *assignment)
+const struct command_option options_row[] = {
+    {"row", 0, "ID",
+     "FILE is a CSV of measured runs, as `stoker validate` reads it: take this row's scenario",
+     OPTION_TEXT(struct options, row)},
+    {0},
+};
+
+const struct command_option options_convention[] = {
+    {"mfu-convention", 0, "NAME",
+     "Give mfu as papers count it, too: causal (ours), megatron, palm, 6nd",
+     OPTION_CHOICE(struct options, mfu_convention, flop_convention_names, FLOP_CONVENTION_COUNT_)},
+    {0},
+};
+
+const struct command_option options_store[] = {
+    {"db", 0, "FILE", "Results file (default " OPTIONS_DB_DEFAULT ")",
+     OPTION_TEXT(struct options, db_path)},
+    {0},
+};
+
+/* ---- the command line ---- */
+
+enum { KEY_FIRST = 0x100, ROWS_MAX = 64 };
+
+/* A command's rows in one list, each of them with a number: a key and a bit of `given`. */
+struct reading {
+    void *input;
+    const struct command_option *rows[ROWS_MAX];
+    uint32_t row_count;
+};
+
+static bool is_end(const struct command_option *row)
 {
-    options->sets = arena_grow(options->cli->arena, options->sets, &options->set_capacity,
-                               options->set_count + 1, sizeof *options->sets);
-    options->sets[options->set_count++] = assignment;
+    return row->name == NULL && row->help == NULL;
 }
 
-static error_t parse_prediction(int key, char *argument, struct argp_state *state)
+static void list_rows(const struct command *command, struct reading *reading)
 {
-    struct options *options = state->input;
-    switch (key) {
-    case KEY_SET:
-        if (strchr(argument, '=') == NULL) {
-            argp_error(state, "--set needs PATH=VALUE, not '%s'", argument);
+    for (const struct command_option *const *table = command->options; *table != NULL; table++) {
+        for (const struct command_option *row = *table; !is_end(row); row++) {
+            sim_assert(reading->row_count < ROWS_MAX);
+            reading->rows[reading->row_count++] = row;
         }
-        add_set(options, argument);
-        options->given |= GIVEN_SET;
-        return 0;
-    case KEY_SEED:
-        options->given |= GIVEN_SEED;
-        add_set(options, arena_printf(options->cli->arena, "seed=%s", argument));
-        return 0;
-    case KEY_FOLD:
-        options->given |= GIVEN_FOLD;
-        options->folds = strcmp(argument, "auto") == 0;
-        if (!options->folds && strcmp(argument, "off") != 0) {
-            argp_error(state, "--fold is auto or off, not '%s'", argument);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
 }
 
-const struct argp options_prediction = {.options = prediction_list, .parser = parse_prediction};
-
-/* ---- rows of a table ------------------------------------------------------- */
-
-static const struct argp_option row_list[] = {
-    {"row", KEY_ROW, "ID", 0,
-     "FILE is a CSV of measured runs, as `stoker validate` reads it: take this row's scenario", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse_row(int key, char *argument, struct argp_state *state)
+static error_t read_option(int key, char *argument, struct argp_state *state)
 {
-    struct options *options = state->input;
-    if (key != KEY_ROW) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    options->row = argument;
-    return 0;
-}
-
-const struct argp options_row = {.options = row_list, .parser = parse_row};
-
-/* ---- convention ------------------------------------------------------------- */
-
-static const struct argp_option convention_list[] = {
-    {"mfu-convention", KEY_CONVENTION, "NAME", 0,
-     "Give mfu as papers count it, too: causal (ours), megatron, palm, 6nd", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse_convention(int key, char *argument, struct argp_state *state)
-{
-    struct options *options = state->input;
-    if (key != KEY_CONVENTION) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        if (strcmp(argument, flop_convention_names[i]) == 0) {
-            options->mfu_convention = i;
+    struct reading *reading = state->input;
+    struct options *options = reading->input;
+    for (uint32_t i = 0; i < reading->row_count; i++) {
+        const struct command_option *row = reading->rows[i];
+        if (row->name != NULL && key == (row->letter != 0 ? row->letter : KEY_FIRST + (int)i)) {
+            options->given |= (uint64_t)1 << i;
+            row->read(row, argument, options, state);
             return 0;
         }
     }
-    argp_error(state, "--mfu-convention is causal, megatron, palm or 6nd, not '%s'", argument);
-    return 0;
+    return ARGP_ERR_UNKNOWN;
 }
 
-const struct argp options_convention = {.options = convention_list, .parser = parse_convention};
-
-/* ---- store ------------------------------------------------------------------ */
-
-static const struct argp_option store_list[] = {
-    {"db", KEY_DB, "FILE", 0, "Results file (default " OPTIONS_DB_DEFAULT ")", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse_store(int key, char *argument, struct argp_state *state)
+static void check_end(const struct reading *reading, struct argp_state *state)
 {
-    struct options *options = state->input;
-    if (key != KEY_DB) {
-        return ARGP_ERR_UNKNOWN;
+    const struct options *options = reading->input;
+    for (uint32_t i = 0; i < reading->row_count; i++) {
+        if (reading->rows[i]->is_needed && (options->given & (uint64_t)1 << i) == 0) {
+            argp_error(state, "--%s is needed", reading->rows[i]->name);
+        }
     }
-    options->db_path = argument;
-    options->given |= GIVEN_DB;
-    options->stores = true;
-    return 0;
+    if (options->arguments.count < options->command->arguments_min) {
+        argp_error(state, "%s is needed", options->command->wanted);
+    }
 }
 
-const struct argp options_store = {.options = store_list, .parser = parse_store};
-
-const struct argp_child options_all[] = {
-    {&options_prediction, 0, NULL, 0},
-    {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},
-    {NULL, 0, NULL, 0},
-};
-
-/* ---- all commands ------------------------------------------------------------ */
-
-static void add_argument(struct options *options, const char *argument)
+static error_t read_any(int key, char *argument, struct argp_state *state)
 {
-    options->arguments =
-        arena_grow(options->cli->arena, options->arguments, &options->argument_capacity,
-                   options->argument_count + 1, sizeof *options->arguments);
-    options->arguments[options->argument_count++] = argument;
+    struct reading *reading = state->input;
+    struct options *options = reading->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        if (state->root_argp->children[0].argp != NULL) {
+            state->child_inputs[0] = reading;
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->arguments.count == options->command->arguments_max) {
+            argp_error(state, "too many arguments: '%s'", argument);
+        }
+        text_list_add(options->cli->arena, &options->arguments, argument);
+        return 0;
+    case ARGP_KEY_END:
+        check_end(reading, state);
+        return 0;
+    default:
+        return read_option(key, argument, state);
+    }
 }
 
 /* Wrong usage ends inside argp; what comes back is that it got no memory. */
-void options_parse(const struct argp *parser, int argc, char **argv, void *input)
+static void parse(struct reading *reading, int argc, char **argv)
 {
-    if (argp_parse(parser, argc, argv, 0, NULL, input) != 0) {
+    const struct command *command = ((struct options *)reading->input)->command;
+    struct argp_option lists[2][ROWS_MAX + 1] = {{{0}}}; /* of the first argp, and its child */
+    uint32_t counts[2] = {0, 0};
+    int group = 0;
+    for (uint32_t i = 0; i < reading->row_count; i++) {
+        const struct command_option *row = reading->rows[i];
+        const bool is_heading = row->name == NULL;
+        group = is_heading ? row->group : group;
+        const uint32_t list = group < 0 && !is_heading;
+        lists[list][counts[list]++] = (struct argp_option){
+            .name = row->name,
+            .key = is_heading         ? 0
+                   : row->letter != 0 ? row->letter
+                                      : KEY_FIRST + (int)i,
+            .arg = row->argument,
+            .doc = row->help,
+            .group = list == 1 ? 0 : group,
+        };
+    }
+    const struct argp apart = {.options = lists[1], .parser = read_option};
+    const struct argp_child children[] = {{counts[1] > 0 ? &apart : NULL, 0, NULL, -1}, {0}};
+    const struct argp parser = {.options = lists[0],
+                                .parser = read_any,
+                                .args_doc = command->arguments,
+                                .doc = command->about,
+                                .children = children};
+    if (argp_parse(&parser, argc, argv, 0, NULL, reading) != 0) {
         arena_out_of_memory();
     }
 }
 
-int64_t options_count(const char *text, int64_t max, struct argp_state *state)
+int command_start(const struct command *command, struct cli *cli, int argc, char **argv)
 {
-    char *end = NULL;
-    const long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > max) {
-        argp_error(state, "'%s' is not a number from 1 to %lld", text, (long long)max);
+    if (command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0) {
+        return command_start(command->sub, cli, argc - 1, argv + 1);
     }
-    return value;
+    const size_t size = command->input_size;
+    struct options *options =
+        arena_alloc(cli->arena, size > sizeof *options ? size : sizeof *options);
+    if (command->defaults != NULL) {
+        memcpy(options, command->defaults, size);
+    }
+    *options = (struct options){
+        .cli = cli, .command = command, .db_path = OPTIONS_DB_DEFAULT, .folds = true};
+    struct reading reading = {.input = options};
+    list_rows(command, &reading);
+    parse(&reading, argc, argv);
+    cli->is_quiet = options->is_quiet;
+    return command->run(options);
 }
 
-bool options_refuse_own(const struct options *options, bool is_given, const char *name,
-                        const char *what, const char *remedy)
+/* ---- what follows ---- */
+
+static const struct command_option *find_option(const struct options *options, const char *name,
+                                                uint32_t *number)
 {
-    struct diag *diag = options->cli->diag;
-    if (is_given) {
-        diag_add(diag, DIAG_USAGE, NULL, "%s has no meaning for %s", name, what);
-        diag_help(diag, "%s", remedy);
+    struct reading reading = {.input = NULL};
+    list_rows(options->command, &reading);
+    uint32_t i = 0;
+    while (reading.rows[i]->name == NULL || strcmp(reading.rows[i]->name, name) != 0) {
+        i++;
+        sim_assert(i < reading.row_count);
     }
-    return !is_given;
+    *number = i;
+    return reading.rows[i];
 }
 
-bool options_refuse(const struct options *options, uint32_t useless, const char *what,
+bool options_given(const struct options *options, const char *name)
+{
+    uint32_t number = 0;
+    (void)find_option(options, name, &number);
+    return (options->given & (uint64_t)1 << number) != 0;
+}
+
+/* "-o" or "--set". */
+static const char *shown_name(const struct options *options, const char *name)
+{
+    uint32_t number = 0;
+    const struct command_option *option = find_option(options, name, &number);
+    return option->letter != 0 ? arena_printf(options->cli->arena, "-%c", option->letter)
+                               : arena_printf(options->cli->arena, "--%s", name);
+}
+
+bool options_refuse(const struct options *options, const char *useless, const char *what,
                     const char *remedy)
 {
-    static const struct {
-        uint32_t bit;
-        const char *name;
-    } names[] = {
-        {GIVEN_SET, "--set"},     {GIVEN_SEED, "--seed"},           {GIVEN_FOLD, "--fold"},
-        {GIVEN_DB, "--db"},       {GIVEN_CATALOGUE, "--catalogue"}, {GIVEN_JSON, "--json"},
-        {GIVEN_NO_DB, "--no-db"},
-    };
+    struct diag *diag = options->cli->diag;
     bool is_good = true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const bool is_given = (options->given & useless & names[i].bit) != 0;
-        is_good = options_refuse_own(options, is_given, names[i].name, what, remedy) && is_good;
+    while (*useless != '\0') {
+        const size_t length = strcspn(useless, " ");
+        const char *name = arena_strndup(options->cli->arena, useless, length);
+        if (options_given(options, name)) {
+            is_good = diag_add(diag, DIAG_USAGE, NULL, "%s has no meaning for %s",
+                               shown_name(options, name), what);
+            diag_help(diag, "%s", remedy);
+        }
+        useless += length + (useless[length] == ' ');
     }
     return is_good;
-}
-
-error_t options_parse_common(int key, char *argument, struct argp_state *state,
-                             const struct options_rule *rule)
-{
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        for (uint32_t i = 0; i < rule->children; i++) {
-            state->child_inputs[i] = state->input;
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->argument_count == rule->arguments_max) {
-            argp_error(state, "too many arguments: '%s'", argument);
-        }
-        add_argument(options, argument);
-        return 0;
-    case ARGP_KEY_END:
-        if (options->argument_count < rule->arguments_min) {
-            argp_error(state, "%s is needed", rule->wanted);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 static bool is_same_directory(const char *one, const char *other)
@@ -321,5 +426,5 @@ struct catalogue options_catalogue(const struct options *options)
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue)
 {
-    return (struct study_base){catalogue, options->sets, options->set_count, stoker_build()};
+    return (struct study_base){catalogue, options->sets.items, options->sets.count, stoker_build()};
 }

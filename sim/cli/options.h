@@ -1,13 +1,14 @@
-/* Options that commands share, as argp parsers to be hung into a command's own.
+/* What commands do with their options: the kinds of them, the tables that several share, and what
+ * follows from them.
  *
- * A command's input begins with a struct options; its parser passes it on to
- * its children and takes positional arguments:
+ * A command's input begins with a struct options; its own options have their place behind it:
  *
- *     static error_t parse(int key, char *argument, struct argp_state *state)
- *     {
- *         static const struct options_rule rule = {2, 1, 1, "a file"};
- *         return options_parse_common(key, argument, state, &rule);
- *     }
+ *     struct merger {
+ *         struct options options;
+ *         const char *into;
+ *     };
+ *     static const struct command_option own[] = {
+ *         {"into", 0, "FILE", "Write there", OPTION_TEXT(struct merger, into)}, {0}};
  *
  * argp itself prints --help and wrong usage, and ends the program (status 0 and 2).
  */
@@ -23,78 +24,82 @@
 
 #define OPTIONS_DB_DEFAULT "results/stoker.db"
 
-/* Bits of `given`: which shared options were on the command line. */
-enum option_given {
-    GIVEN_SET = 1 << 0,
-    GIVEN_SEED = 1 << 1,
-    GIVEN_FOLD = 1 << 2,
-    GIVEN_DB = 1 << 3,
-    GIVEN_CATALOGUE = 1 << 4,
-    GIVEN_JSON = 1 << 5,
-    GIVEN_NO_DB = 1 << 6,
+struct text_list {
+    const char **items;
+    uint32_t count;
+    size_t capacity;
 };
-#define GIVEN_PREDICTION ((uint32_t)GIVEN_SET | GIVEN_SEED | GIVEN_FOLD)
 
 struct options {
     struct cli *cli;
-    const char **arguments; /* positional */
-    uint32_t argument_count;
-    size_t argument_capacity;
-    const char **sets; /* --set and --seed: "path=value" */
-    uint32_t set_count;
-    size_t set_capacity;
+    const struct command *command;
+    uint64_t given;             /* bits, by the options' numbers in the command's tables */
+    struct text_list arguments; /* positional */
+    struct text_list sets;      /* --set and --seed: "path=value" */
     const char *db_path;
     const char *catalogue_directory; /* NULL: not given */
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
-    bool stores;                     /* false: --no-db */
     bool folds;
     bool is_json;
+    bool is_quiet;
     bool is_verbose;
-    uint32_t given; /* bits of enum option_given */
 };
 
-void options_init(struct options *options, struct cli *cli);
+/* ---- kinds: how an argument is read, and where it goes ---- */
 
-/* --json -q -v --catalogue */
-extern const struct argp options_general;
-/* --set --seed --fold */
-extern const struct argp options_prediction;
-/* --row; see cli/row.h */
-extern const struct argp options_row;
-/* --mfu-convention */
-extern const struct argp options_convention;
-/* --db */
-extern const struct argp options_store;
-/* All three, as the children of a command's parser. */
-extern const struct argp_child options_all[];
+option_reader option_text;     /* const char * */
+option_reader option_list;     /* struct text_list; may be repeated */
+option_reader option_flag;     /* bool; takes no argument */
+option_reader option_bare;     /* nothing: options_given says whether it was */
+option_reader option_count;    /* int64_t, least to most */
+option_reader option_quantity; /* double in SI, least to most */
+option_reader option_choice;   /* uint32_t, the number of a word */
 
-struct options_rule {
-    uint32_t children; /* of the command's parser; all share its input */
-    uint32_t arguments_min;
-    uint32_t arguments_max; /* UINT32_MAX: any number */
-    const char *wanted;     /* "a scenario file" */
-};
+/* A reader of the command's own, and an option of which only options_given tells. */
+#define OPTION_OWN(reader, input, member) .read = (reader), .offset = offsetof(input, member)
+#define OPTION_BARE .read = option_bare
+#define OPTION_(kind, input, member) .read = option_##kind, .offset = offsetof(input, member)
+#define OPTION_TEXT(input, member) OPTION_(text, input, member)
+#define OPTION_LIST(input, member) OPTION_(list, input, member)
+#define OPTION_FLAG(input, member) OPTION_(flag, input, member)
+#define OPTION_COUNT(input, member, from, to) \
+    OPTION_(count, input, member), .least = (from), .most = (to)
+#define OPTION_QUANTITY(input, member, kind, from, to) \
+    OPTION_(quantity, input, member), .dimension = (kind), .least = (from), .most = (to)
+#define OPTION_CHOICE(input, member, names, count) \
+    OPTION_(choice, input, member), .words = (names), .most = (count)
 
-/* argp_parse into a command's input; --help and wrong usage end the program there. */
-void options_parse(const struct argp *parser, int argc, char **argv, void *input);
+/* Where the option's value belongs. */
+void *option_place(const struct command_option *option, void *input);
 
-/* No option is ignored in silence: wrong usage for each of `useless` (bits of enum option_given)
- * that was given, which has no meaning for `what` ("a stored study"), with the remedy. False if any
+/* The number of a word, with the nearest one when there is none: "there is no algorithm 'rnig'". */
+option_reader option_name;
+#define OPTION_NAME(input, member, names, count) \
+    OPTION_(name, input, member), .words = (names), .most = (count)
+
+/* ---- tables that commands share ---- */
+
+extern const struct command_option options_general[];    /* --json -q -v --catalogue */
+extern const struct command_option options_prediction[]; /* --set --seed --fold */
+extern const struct command_option options_row[];        /* --row; see cli/row.h */
+extern const struct command_option options_convention[]; /* --mfu-convention */
+extern const struct command_option options_store[];      /* --db */
+
+#define OPTIONS_APART                   \
+    {                                   \
+        .help = "General:", .group = -1 \
+    } /* in front of options_general */
+
+/* ---- what follows ---- */
+
+bool options_given(const struct options *options, const char *name);
+
+/* No option is ignored in silence: wrong usage for each of the names in `useless` ("set seed") that
+ * was given, which has no meaning for `what` ("a stored study"), with the remedy. False if any
  * was. */
-MUST_USE bool options_refuse(const struct options *options, uint32_t useless, const char *what,
+MUST_USE bool options_refuse(const struct options *options, const char *useless, const char *what,
                              const char *remedy);
-
-/* The same for an option of the command's own. */
-MUST_USE bool options_refuse_own(const struct options *options, bool is_given, const char *name,
-                                 const char *what, const char *remedy);
-
-/* A whole number from 1 to `max`; else wrong usage, which ends the program. */
-int64_t options_count(const char *text, int64_t max, struct argp_state *state);
-
-/* What every command's parser does with arguments and children. */
-error_t options_parse_common(int key, char *argument, struct argp_state *state,
-                             const struct options_rule *rule);
 
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
  * checkout), in the share/ of its prefix, as installed. */
@@ -102,5 +107,7 @@ struct catalogue options_catalogue(const struct options *options);
 
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue);
+
+void text_list_add(struct arena *arena, struct text_list *list, const char *text);
 
 #endif

@@ -13,15 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_KIND = 0x500,
-    KEY_METRIC,
-    KEY_NODES,
-    EXIT_FAILURE_ = 1,
-    EXIT_USAGE_ = 2,
-    KEY_PREFIX_MIN = 4
-};
-enum { NODES_MAX = 1 << 20 };
+enum { KEY_PREFIX_MIN = 4, NODES_MAX = 1 << 20 };
 
 #define KIND_DEFAULT "lines"
 
@@ -35,61 +27,20 @@ struct plot_input {
     int64_t nodes; /* of a cluster; 0: not given */
 };
 
-static const struct argp_option option_list[] = {
-    {"kind", KEY_KIND, "KIND", 0, "lines (the default), causes, dollars or heatmap", 0},
-    {"metric", KEY_METRIC, "NAME", 0, "What lines and heatmap show (default mfu)", 0},
-    {"x", 'x', "AXIS", 0, "The axis to the right, e.g. batch.micro (default: the first)", 0},
-    {"y", 'y', "AXIS", 0, "The heatmap's other axis (default: the second)", 0},
-    {"nodes", KEY_NODES, "N", 0, "The size of the cluster (default: all its nodes, or 128)", 0},
-    {"output", 'o', "BASE", 0, "Write BASE.svg, .png, .csv and .gp", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {3, 0, UINT32_MAX, "a study"};
-    struct plot_input *input = state->input;
-    switch (key) {
-    case KEY_KIND:
-        input->kind = argument;
-        return 0;
-    case KEY_METRIC:
-        input->metric = argument;
-        return 0;
-    case 'x':
-        input->x_axis = argument;
-        return 0;
-    case 'y':
-        input->y_axis = argument;
-        return 0;
-    case 'o':
-        input->path_base = argument;
-        return 0;
-    case KEY_NODES: {
-        char *end = argument;
-        input->nodes = strtol(argument, &end, 10);
-        if (*end != '\0' || input->nodes < 1 || input->nodes > NODES_MAX) {
-            argp_error(state, "--nodes is a count from 1, not '%s'", argument);
-        }
-        return 0;
-    }
-    default:
-        return options_parse_common(key, argument, state, &rule);
-    }
-}
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE",
-    .doc = "Draws studies that sweep or compare have stored: by the beginning of their key "
-           "(`stoker list studies`), by their file, or the last one. Several studies are "
-           "several lines of one picture. Or draws the fabric of a cluster, or when each pipeline "
-           "stage of a scenario computes what. Prints the paths that were written."
-           "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
-           "stoker plot topology h100-roce-24k\n"
-           "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4",
-    .children = options_all,
+static const struct command_option own_options[] = {
+    {"kind", 0, "KIND", "lines (the default), causes, dollars or heatmap",
+     OPTION_TEXT(struct plot_input, kind)},
+    {"metric", 0, "NAME", "What lines and heatmap show (default mfu)",
+     OPTION_TEXT(struct plot_input, metric)},
+    {"x", 'x', "AXIS", "The axis to the right, e.g. batch.micro (default: the first)",
+     OPTION_TEXT(struct plot_input, x_axis)},
+    {"y", 'y', "AXIS", "The heatmap's other axis (default: the second)",
+     OPTION_TEXT(struct plot_input, y_axis)},
+    {"nodes", 0, "N", "The size of the cluster (default: all its nodes, or 128)",
+     OPTION_COUNT(struct plot_input, nodes, 1, NODES_MAX)},
+    {"output", 'o', "BASE", "Write BASE.svg, .png, .csv and .gp",
+     OPTION_TEXT(struct plot_input, path_base)},
+    {0},
 };
 
 /* ---- which study -------------------------------------------------------------------- */
@@ -192,15 +143,15 @@ static bool tell_apart(const struct options *options, const struct store_study_r
         for (uint32_t j = 0; j < count; j++) {
             if (j < i && studies[i] == studies[j]) {
                 diag_add(cli->diag, DIAG_USAGE, NULL, "'%s' and '%s' are one study",
-                         options->arguments[j], options->arguments[i]);
+                         options->arguments.items[j], options->arguments.items[i]);
                 diag_help(cli->diag, "`stoker list studies` shows which there are");
                 return false;
             }
             has_twin = has_twin || (j != i && strcmp(studies[i]->title, studies[j]->title) == 0);
         }
-        series[i].title =
-            has_twin ? arena_printf(cli->arena, "%s (%s)", studies[i]->title, options->arguments[i])
-                     : studies[i]->title;
+        series[i].title = has_twin ? arena_printf(cli->arena, "%s (%s)", studies[i]->title,
+                                                  options->arguments.items[i])
+                                   : studies[i]->title;
     }
     return true;
 }
@@ -215,7 +166,7 @@ static bool read_series(const struct options *options, struct store *store,
     const struct store_study_row **chosen = arena_array(cli->arena, count, sizeof *chosen);
     const struct store_study_row *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = options->argument_count > 0 ? options->arguments[i] : last;
+        const char *name = options->arguments.count > 0 ? options->arguments.items[i] : last;
         const struct store_study_row *study = find_study(options, &studies, name);
         if (study == NULL) {
             return false;
@@ -238,7 +189,8 @@ static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
     if (!draw_parse(cli, text, wish)) {
         return false;
     }
-    const char *first = input->options.argument_count > 0 ? input->options.arguments[0] : "last";
+    const char *first =
+        input->options.arguments.count > 0 ? input->options.arguments.items[0] : "last";
     const char *base = draw_default_base(cli, first);
     wish->path_base = input->path_base != NULL
                           ? input->path_base
@@ -251,7 +203,7 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
 {
     const struct options *options = &input->options;
     struct cli *cli = options->cli;
-    const uint32_t count = options->argument_count > 0 ? options->argument_count : 1;
+    const uint32_t count = options->arguments.count > 0 ? options->arguments.count : 1;
     struct plot_series *series = arena_array(cli->arena, count, sizeof *series);
     struct store *store = store_open_existing(cli->arena, options->db_path, cli->diag);
     if (store == NULL) {
@@ -266,25 +218,12 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
 
 static bool names_file(const struct options *options)
 {
-    for (uint32_t i = 0; i < options->argument_count; i++) {
-        if (is_file(options->arguments[i])) {
+    for (uint32_t i = 0; i < options->arguments.count; i++) {
+        if (is_file(options->arguments.items[i])) {
             return true;
         }
     }
     return false;
-}
-
-/* The options of pictures of studies. */
-static bool refuse_study_options(const struct plot_input *input, const char *what,
-                                 const char *remedy)
-{
-    const struct options *options = &input->options;
-    bool is_good = options_refuse_own(options, input->kind != NULL, "--kind", what, remedy);
-    is_good =
-        options_refuse_own(options, input->metric != NULL, "--metric", what, remedy) && is_good;
-    is_good = options_refuse_own(options, input->x_axis != NULL, "-x", what, remedy) && is_good;
-    is_good = options_refuse_own(options, input->y_axis != NULL, "-y", what, remedy) && is_good;
-    return options_refuse(options, GIVEN_DB, what, remedy) && is_good;
 }
 
 /* A stored study is what it was when it was stored; a file's is found by what the options say. */
@@ -293,57 +232,45 @@ static bool check_options(const struct plot_input *input)
     static const char predicted[] =
         "it is drawn as it was stored: `stoker sweep FILE` with this option makes another one";
     const struct options *options = &input->options;
-    const bool has_file = names_file(options);
     const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
     const bool is_heatmap = strcmp(kind, "heatmap") == 0;
     const bool has_axes = is_heatmap || strcmp(kind, "lines") == 0;
-    bool is_good = options_refuse(options, GIVEN_FOLD, "a stored study", predicted);
-    is_good = options_refuse(options, GIVEN_JSON, "a plot", "BASE.csv has the data") && is_good;
-    if (!has_file) {
-        is_good = options_refuse(options, (uint32_t)GIVEN_SET | GIVEN_SEED | GIVEN_CATALOGUE,
-                                 "a stored study", predicted) &&
-                  is_good;
+    bool is_good = options_refuse(options, "fold", "a stored study", predicted);
+    is_good = options_refuse(options, "json", "a plot", "BASE.csv has the data") && is_good;
+    if (!names_file(options)) {
+        is_good =
+            options_refuse(options, "set seed catalogue", "a stored study", predicted) && is_good;
     }
-    is_good = options_refuse_own(options, input->nodes > 0, "--nodes", "a study",
-                                 "it is for `stoker plot topology CLUSTER`") &&
-              is_good;
-    const char *what = arena_printf(options->cli->arena, "%s", kind);
-    is_good = options_refuse_own(options, !has_axes && input->metric != NULL, "--metric", what,
-                                 "it is for lines and heatmap") &&
-              is_good;
-    is_good = options_refuse_own(options, !has_axes && input->x_axis != NULL, "-x", what,
-                                 "it is for lines and heatmap") &&
-              is_good;
-    return options_refuse_own(options, !is_heatmap && input->y_axis != NULL, "-y", what,
-                              "it is for heatmap") &&
-           is_good;
+    is_good =
+        options_refuse(options, "nodes", "a study", "it is for `stoker plot topology CLUSTER`") &&
+        is_good;
+    if (!has_axes) {
+        is_good =
+            options_refuse(options, "metric x", kind, "it is for lines and heatmap") && is_good;
+    }
+    return (is_heatmap || options_refuse(options, "y", kind, "it is for heatmap")) && is_good;
 }
 
 static int plot_pipeline_of(const struct plot_input *input)
 {
-    static const char what[] = "plot pipeline";
-    static const char remedy[] = "it takes --set, --seed, --fold, --catalogue and -o";
-    const bool is_good = refuse_study_options(input, what, remedy);
-    if (!options_refuse_own(&input->options, input->nodes > 0, "--nodes", what, remedy) ||
-        !options_refuse(&input->options, GIVEN_JSON, what, remedy) || !is_good) {
-        return EXIT_USAGE_;
+    const struct options *options = &input->options;
+    if (!options_refuse(options, "kind metric x y db nodes json", "plot pipeline",
+                        "it takes --set, --seed, --fold, --catalogue and -o")) {
+        return EXIT_USAGE;
     }
-    return plot_pipeline_command(&input->options, input->options.arguments[1], input->path_base);
+    return plot_pipeline_command(options, options->arguments.items[1], input->path_base);
 }
 
 static int plot_topology_of(const struct plot_input *input)
 {
-    static const char what[] = "plot topology";
-    static const char remedy[] = "it takes --set cluster.KEY=VALUE, --nodes, --catalogue and -o";
-    const bool is_good = refuse_study_options(input, what, remedy);
-    if (!options_refuse(&input->options, (uint32_t)GIVEN_SEED | GIVEN_FOLD | GIVEN_JSON, what,
-                        remedy) ||
-        !is_good) {
-        return EXIT_USAGE_;
+    const struct options *options = &input->options;
+    if (!options_refuse(options, "kind metric x y db seed fold json", "plot topology",
+                        "it takes --set cluster.KEY=VALUE, --nodes, --catalogue and -o")) {
+        return EXIT_USAGE;
     }
-    const struct plot_topology_wish topology = {input->options.arguments[1], input->nodes,
+    const struct plot_topology_wish topology = {options->arguments.items[1], input->nodes,
                                                 input->path_base};
-    return plot_topology_command(&input->options, &topology);
+    return plot_topology_command(options, &topology);
 }
 
 /* ---- the command's kinds ------------------------------------------------------------------- */
@@ -351,29 +278,47 @@ static int plot_topology_of(const struct plot_input *input)
 /* "topology" and "pipeline" are no keys of a study, which have digits and a to f. */
 static bool asks_for(const struct plot_input *input, const char *what)
 {
-    return input->options.argument_count == 2 && strcmp(input->options.arguments[0], what) == 0;
+    return input->options.arguments.count == 2 &&
+           strcmp(input->options.arguments.items[0], what) == 0;
 }
 
-int command_plot(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct plot_input input = {.kind = NULL};
-    options_init(&input.options, cli);
-    options_parse(&parser, argc, argv, &input);
-    if (asks_for(&input, "pipeline")) {
-        return plot_pipeline_of(&input);
+    const struct plot_input *input = (const struct plot_input *)options;
+    if (asks_for(input, "pipeline")) {
+        return plot_pipeline_of(input);
     }
-    if (asks_for(&input, "topology")) {
-        return plot_topology_of(&input);
+    if (asks_for(input, "topology")) {
+        return plot_topology_of(input);
     }
     struct draw_wish wish;
-    if (!check_options(&input)) {
-        return EXIT_USAGE_;
+    if (!check_options(input)) {
+        return EXIT_USAGE;
     }
-    if (!make_wish(&input, &wish)) {
-        return EXIT_FAILURE_;
+    if (!make_wish(input, &wish)) {
+        return EXIT_FAILED;
     }
     struct draw_paths paths = {.items = NULL};
-    const bool is_good = draw_studies(&input, &wish, &paths);
+    const bool is_good = draw_studies(input, &wish, &paths);
     draw_print_paths(&paths, stdout);
-    return is_good ? 0 : EXIT_FAILURE_;
+    return is_good ? 0 : EXIT_FAILED;
 }
+
+const struct command command_plot = {
+    .name = "plot",
+    .summary = "draw a stored study with gnuplot",
+    .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE",
+    .about =
+        "Draws studies that sweep or compare have stored: by the beginning of their key "
+        "(`stoker list studies`), by their file, or the last one. Several studies are "
+        "several lines of one picture. Or draws the fabric of a cluster, or when each pipeline "
+        "stage of a scenario computes what. Prints the paths that were written."
+        "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
+        "stoker plot topology h100-roce-24k\n"
+        "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4",
+    .options = {own_options, options_prediction, options_store, options_general},
+    .arguments_max = UINT32_MAX,
+    .wanted = "a study",
+    .input_size = sizeof(struct plot_input),
+    .run = run,
+};

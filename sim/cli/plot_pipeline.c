@@ -8,8 +8,6 @@
 #include "cli/predict.h"
 #include "report/plot/plot_pipeline.h"
 
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT_ = 3 };
-
 static const char *title_of(const struct options *options, const struct scenario *scenario)
 {
     struct arena *arena = options->cli->arena;
@@ -27,7 +25,7 @@ int plot_pipeline_command(const struct options *options, const char *path, const
     struct cli *cli = options->cli;
     const struct scenario *scenario = predict_load(options, path);
     if (scenario == NULL) {
-        return EXIT_INPUT_;
+        return EXIT_INPUT;
     }
     struct timeline timeline;
     timeline_simulate(cli->arena, scenario, options->folds, &timeline);
@@ -39,5 +37,5 @@ int plot_pipeline_command(const struct options *options, const char *path, const
         plot_pipeline(cli->arena, &timeline, title_of(options, scenario), base, cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
     draw_print_paths(&paths, stdout);
-    return is_good ? 0 : EXIT_FAILURE_;
+    return is_good ? 0 : EXIT_FAILED;
 }

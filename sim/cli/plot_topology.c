@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { NODES_DEFAULT = 128, EXIT_FAILURE_ = 1, EXIT_USAGE_ = 2, EXIT_INPUT_ = 3, SEED = 1 };
+enum { NODES_DEFAULT = 128, SEED = 1 };
 
 /* The file with --set cluster.KEY=VALUE applied. */
 static bool read_cluster(const struct options *options, const char *name, struct cluster *cluster)
@@ -26,8 +26,8 @@ static bool read_cluster(const struct options *options, const char *name, struct
     }
     part->key = catalogue_keys[CATALOGUE_CLUSTER];
     struct doc_node root = {.kind = DOC_MAPPING, .child = part, .place = part->place};
-    for (uint32_t i = 0; i < options->set_count; i++) {
-        const char *set = options->sets[i];
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        const char *set = options->sets.items[i];
         if (strncmp(set, "cluster.", strlen("cluster.")) != 0) {
             diag_add(cli->diag, DIAG_USAGE, NULL, "--set %s has no meaning for plot topology", set);
             diag_help(cli->diag, "set cluster.KEY");
@@ -65,11 +65,11 @@ int plot_topology_command(const struct options *options, const struct plot_topol
     struct cli *cli = options->cli;
     struct cluster cluster;
     if (!read_cluster(options, wish->name, &cluster)) {
-        return EXIT_INPUT_;
+        return EXIT_INPUT;
     }
     const uint32_t nodes = nodes_of(options, &cluster, wish->nodes);
     if (nodes == 0) {
-        return EXIT_USAGE_;
+        return EXIT_USAGE;
     }
     const char *path_base =
         wish->path_base != NULL
@@ -82,5 +82,5 @@ int plot_topology_command(const struct options *options, const struct plot_topol
     const bool is_good = plot_topology(cli->arena, &fabric, cluster.title, path_base, cli->diag);
     draw_add_paths(cli, path_base, is_good, &paths);
     draw_print_paths(&paths, stdout);
-    return is_good ? 0 : EXIT_FAILURE_;
+    return is_good ? 0 : EXIT_FAILED;
 }

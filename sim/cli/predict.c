@@ -40,8 +40,8 @@ struct scenario *predict_load(const struct options *options, const char *path)
     }
     const struct catalogue catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &catalogue);
-    struct scenario *scenario = scenario_resolve(cli->arena, document, &catalogue, options->sets,
-                                                 options->set_count, cli->diag);
+    struct scenario *scenario = scenario_resolve(
+        cli->arena, document, &catalogue, options->sets.items, options->sets.count, cli->diag);
     if (scenario != NULL) {
         note_study(options, document, path, &base);
     }

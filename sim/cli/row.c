@@ -119,7 +119,8 @@ struct scenario *row_load(const struct options *options, const char *path)
         const struct place place = published_place(table, row, "id");
         diag_add(cli->diag, DIAG_NOTE, &place, "not stated, so filled: %s", made.filled);
     }
-    return options->set_count == 0 ? scenario
-                                   : scenario_resolve(cli->arena, scenario->document, &catalogue,
-                                                      options->sets, options->set_count, cli->diag);
+    return options->sets.count == 0
+               ? scenario
+               : scenario_resolve(cli->arena, scenario->document, &catalogue, options->sets.items,
+                                  options->sets.count, cli->diag);
 }

@@ -7,40 +7,9 @@
 #include "report/screen.h"
 #include "lab/band.h"
 
-enum { KEY_NO_DB = 0x200, EXIT_USAGE = 2, EXIT_INPUT = 3 };
-
-static const struct argp_option option_list[] = {
-    {"no-db", KEY_NO_DB, NULL, 0, "Do not store the result", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {5, 1, 1, "a scenario file"};
-    struct options *options = state->input;
-    if (key == KEY_NO_DB) {
-        options->stores = false;
-        options->given |= GIVEN_NO_DB;
-        return 0;
-    }
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0}, {&options_row, 0, NULL, 0},
-    {&options_convention, 0, NULL, 0}, {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "FILE",
-    .doc = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
-           "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
-           "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
-           "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
-    .children = children,
+static const struct command_option own_options[] = {
+    {"no-db", 0, NULL, "Do not store the result", OPTION_BARE},
+    {0},
 };
 
 static void store_result(const struct options *options, const struct result *result)
@@ -62,32 +31,46 @@ static const struct band *find_band(const struct options *options, const struct 
     return band_find(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
-int command_run(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct options options;
-    options_init(&options, cli);
-    options_parse(&parser, argc, argv, &options);
-    if ((options.given & GIVEN_DB) != 0 &&
-        !options_refuse(&options, GIVEN_NO_DB, "a run that is stored by --db",
-                        "give one of the two")) {
+    struct cli *cli = options->cli;
+    if (options_given(options, "db") &&
+        !options_refuse(options, "no-db", "a run that is stored by --db", "give one of the two")) {
         return EXIT_USAGE;
     }
-    const struct scenario *scenario = predict_load(&options, options.arguments[0]);
+    const struct scenario *scenario = predict_load(options, options->arguments.items[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;
     }
     struct result result;
-    predict_result(&options, scenario, &result);
-    result.band = find_band(&options, &result);
-    if (options.is_json) {
+    predict_result(options, scenario, &result);
+    result.band = find_band(options, &result);
+    if (options->is_json) {
         screen_json(&result, stdout);
     } else {
         screen_run(&result, cli->arena, stdout);
     }
-    if (options.stores) {
-        store_result(&options, &result);
+    if (!options_given(options, "no-db")) {
+        store_result(options, &result);
     }
-    predict_check_placement(&options, &result);
-    predict_check_memory(&options, &result);
+    predict_check_placement(options, &result);
+    predict_check_memory(options, &result);
     return 0;
 }
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "predict one scenario: step, MFU, days, money, energy",
+    .arguments = "FILE",
+    .about =
+        "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
+        "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
+        "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
+        "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
+    .options = {own_options, options_prediction, options_row, options_convention, options_store,
+                options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a scenario file",
+    .run = run,
+};

@@ -13,61 +13,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { KEY_PLOT = 0x300 };
-enum {
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_INPUT = 3,
-    EXIT_INFEASIBLE = 4,
-    EXIT_FAILED_POINTS = 5
+const struct command_option session_options[] = {
+    {"plot", 0, "KIND[:METRIC]",
+     "Draw lines, causes, dollars or heatmap, of a metric (default mfu); may be repeated",
+     OPTION_LIST(struct session, plots)},
+    {"output", 'o', "BASE",
+     "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",
+     OPTION_TEXT(struct session, path_base)},
+    {0},
 };
-
-static const struct argp_option option_list[] = {
-    {"plot", KEY_PLOT, "KIND[:METRIC]", 0,
-     "Draw lines, causes, dollars or heatmap, of a metric (default mfu); may be repeated", 0},
-    {"output", 'o', "BASE", 0,
-     "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct session *session = state->input;
-    switch (key) {
-    case KEY_PLOT:
-        session->plots =
-            arena_grow(session->options.cli->arena, session->plots, &session->plot_capacity,
-                       session->plot_count + 1, sizeof *session->plots);
-        session->plots[session->plot_count++] = argument;
-        return 0;
-    case 'o':
-        session->path_base = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp session_options = {.options = option_list, .parser = parse};
-
-const struct argp_child session_children[] = {
-    {&options_prediction, 0, NULL, 0}, {&options_store, 0, NULL, 0}, {&session_options, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
-};
-
-static void init(struct session *session, struct cli *cli)
-{
-    *session = (struct session){.plots = NULL};
-    options_init(&session->options, cli);
-}
-
-void session_add_metric(struct session *session, const char *metric)
-{
-    session->metrics =
-        arena_grow(session->options.cli->arena, session->metrics, &session->metric_capacity,
-                   session->metric_count + 1, sizeof *session->metrics);
-    session->metrics[session->metric_count++] = metric;
-}
 
 /* ---- plots ---------------------------------------------------------------------- */
 
@@ -75,14 +29,14 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
 {
     struct cli *cli = session->options.cli;
     bool is_good = true;
-    for (uint32_t i = 0; i < session->plot_count; i++) {
-        is_good = draw_parse(cli, session->plots[i], &wishes[i]) && is_good;
+    for (uint32_t i = 0; i < session->plots.count; i++) {
+        is_good = draw_parse(cli, session->plots.items[i], &wishes[i]) && is_good;
     }
-    const bool is_alone = session->plot_count == 1 && session->path_base != NULL;
+    const bool is_alone = session->plots.count == 1 && session->path_base != NULL;
     const char *base = session->path_base != NULL
                            ? session->path_base
-                           : draw_default_base(cli, session->options.arguments[0]);
-    for (uint32_t i = 0; is_good && i < session->plot_count; i++) {
+                           : draw_default_base(cli, session->options.arguments.items[0]);
+    for (uint32_t i = 0; is_good && i < session->plots.count; i++) {
         wishes[i].path_base =
             is_alone ? base : arena_printf(cli->arena, "%s-%s", base, draw_suffix(cli, &wishes[i]));
     }
@@ -92,7 +46,7 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
 static void draw_wishes(struct session *session, const struct draw_wish *wishes)
 {
     const struct plot_series series = {session->study.title, session->rows, session->row_count};
-    for (uint32_t i = 0; i < session->plot_count; i++) {
+    for (uint32_t i = 0; i < session->plots.count; i++) {
         const bool is_drawn = draw(session->options.cli, &wishes[i], &series, 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */
     }
@@ -156,7 +110,7 @@ static bool run_in_store(struct session *session, struct store *store)
 static bool run_study(struct session *session)
 {
     struct cli *cli = session->options.cli;
-    struct draw_wish *wishes = arena_array(cli->arena, session->plot_count, sizeof *wishes);
+    struct draw_wish *wishes = arena_array(cli->arena, session->plots.count, sizeof *wishes);
     if (!parse_wishes(session, wishes)) {
         return false;
     }
@@ -193,35 +147,31 @@ static int finish(const struct session *session)
 static bool check_options(const struct session *session)
 {
     const struct options *options = &session->options;
-    const bool has_base = session->path_base != NULL && session->plot_count == 0;
-    const bool has_metric = session->metric_count > 0 && options->is_json;
-    const bool is_good = options_refuse_own(options, has_base, "-o", "a study without plots",
-                                            "add --plot KIND, or leave it out");
-    return options_refuse_own(options, has_metric, "--metric", "--json",
-                              "the document has every metric") &&
+    const bool is_good =
+        session->plots.count > 0 || options_refuse(options, "output", "a study without plots",
+                                                   "add --plot KIND, or leave it out");
+    return (session->metrics.count == 0 || !options->is_json ||
+            options_refuse(options, "metric", "--json", "the document has every metric")) &&
            is_good;
 }
 
-int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command)
+int session_main(struct session *session, const struct session_command *command)
 {
-    struct session session;
-    init(&session, cli);
-    options_parse(command->parser, argc, argv, &session);
-    if (!check_options(&session)) {
+    if (!check_options(session)) {
         return EXIT_USAGE;
     }
-    if (!command->expand(&session)) {
+    if (!command->expand(session)) {
         return EXIT_INPUT;
     }
-    if (!run_study(&session)) {
+    if (!run_study(session)) {
         return EXIT_FAILED;
     }
-    if (session.options.is_json) {
-        command->print_json(&session);
+    if (session->options.is_json) {
+        command->print_json(session);
     } else {
-        command->print_text(&session);
+        command->print_text(session);
     }
-    return finish(&session);
+    return finish(session);
 }
 
 void session_json_members(const struct session *session, const char *schema, struct json *json)

@@ -14,13 +14,9 @@
 /* Begins with the options, so that shared parsers find them. */
 struct session {
     struct options options;
-    const char **plots; /* "KIND[:METRIC]" */
-    uint32_t plot_count;
-    size_t plot_capacity;
-    const char *path_base; /* -o; NULL: from the name of the file */
-    const char **metrics;  /* --metric, in order */
-    uint32_t metric_count;
-    size_t metric_capacity;
+    struct text_list plots;   /* "KIND[:METRIC]" */
+    const char *path_base;    /* -o; NULL: from the name of the file */
+    struct text_list metrics; /* --metric, in order */
 
     struct catalogue catalogue;
     struct study study; /* filled by the command, with study_expand or study_of_documents */
@@ -32,16 +28,10 @@ struct session {
     struct draw_paths paths;
 };
 
-/* --plot, -o and all shared options, as the children of a command's parser; --metric is added
- * by those commands that have it. */
-extern const struct argp_child session_children[];
+extern const struct command_option session_options[]; /* --plot -o */
 
-void session_add_metric(struct session *session, const char *metric);
-
-/* What a command adds to a session: its parser, where its points come from, and how they are
- * printed. */
+/* What a command adds to a session: where its points come from, and how they are printed. */
 struct session_command {
-    const struct argp *parser;
     bool (*expand)(struct session *session);
     void (*print_json)(const struct session *session);
     void (*print_text)(struct session *session); /* may choose metrics */
@@ -50,7 +40,7 @@ struct session_command {
 /* The whole command, with "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr at the
  * end; returns its exit status. A plot that could not be drawn is in the diag, but is no reason to
  * stop. */
-int session_main(struct cli *cli, int argc, char **argv, const struct session_command *command);
+int session_main(struct session *session, const struct session_command *command);
 
 /* schema, version, build, study{key, title, kind}, counts, other_builds and plots: before
  * the points. */

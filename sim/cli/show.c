@@ -17,7 +17,7 @@
 
 #define SHOW_SCHEMA "stoker.show/1"
 
-enum { KEY_NODES = 0x600, EXIT_USAGE = 2, EXIT_INPUT = 3, NODES_DEFAULT = 128 };
+enum { NODES_DEFAULT = 128 };
 
 /* Begins with the options, so that shared parsers find them. */
 struct show {
@@ -33,50 +33,10 @@ struct show {
 
 /* ---- the command line ----------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"nodes", KEY_NODES, "N", 0,
-     "The size of the cluster that is shown (default: all its nodes, or 128)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static void parse_nodes(struct show *show, const char *argument, struct argp_state *state)
-{
-    char *end = NULL;
-    show->nodes = strtol(argument, &end, 10);
-    if (*end != '\0' || show->nodes < 1 || show->nodes > SCENARIO_GPUS_MAX) {
-        argp_error(state, "--nodes is a count from 1 to %d, not '%s'", SCENARIO_GPUS_MAX, argument);
-    }
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {4, 1, 2, "a name or a file"};
-    if (key == KEY_NODES) {
-        parse_nodes(state->input, argument, state);
-        return 0;
-    }
-    return options_parse_common(key, argument, state, &rule);
-}
-
-static const struct argp_child children[] = {
-    {&options_prediction, 0, NULL, 0}, {&options_row, 0, NULL, 0}, {&options_store, 0, NULL, 0},
-    {&options_general, 0, NULL, 0},    {NULL, 0, NULL, 0},
-};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "[KIND] NAME|FILE",
-    .doc =
-        "Shows a scenario with the files it names put in, the defaults that hold, and what "
-        "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
-        "gpu, cluster, library or software of the catalogue; or, with `run KEY`, the scenario of a "
-        "stored run."
-        "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
-        "stoker show h100-roce-24k --nodes 2048\n"
-        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
-        "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
-    .children = children,
+static const struct command_option own_options[] = {
+    {"nodes", 0, "N", "The size of the cluster that is shown (default: all its nodes, or 128)",
+     OPTION_COUNT(struct show, nodes, 1, SCENARIO_GPUS_MAX)},
+    {0},
 };
 
 /* ---- a part of the catalogue ------------------------------------------------------------ */
@@ -105,8 +65,8 @@ static bool apply_sets(const struct show *show, struct doc_node *root)
 {
     const struct options *options = &show->options;
     bool is_good = true;
-    for (uint32_t i = 0; i < options->set_count; i++) {
-        const char *assignment = options->sets[i];
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        const char *assignment = options->sets.items[i];
         if (strncmp(assignment, show->prefix, strlen(show->prefix)) != 0) {
             diag_add(options->cli->diag, DIAG_USAGE, NULL, "--set %s: this is a %s", assignment,
                      show_kind_names[show->target.kind]);
@@ -253,8 +213,8 @@ static const struct scenario *load_run(const struct show *show)
     const struct doc_node *document = doc_parse(cli->arena, key, text, strlen(text), cli->diag);
     return document == NULL
                ? NULL
-               : scenario_resolve(cli->arena, document, &show->catalogue, show->options.sets,
-                                  show->options.set_count, cli->diag);
+               : scenario_resolve(cli->arena, document, &show->catalogue, show->options.sets.items,
+                                  show->options.sets.count, cli->diag);
 }
 
 static bool load_scenario(struct show *show)
@@ -349,50 +309,69 @@ static bool check_options(const struct show *show)
     const struct options *options = &show->options;
     const char *kind = show_kind_names[show->target.kind];
     const bool is_part = show->target.kind < CATALOGUE_KIND_COUNT_;
-    bool is_good = options_refuse(options, GIVEN_FOLD, "show", "`stoker run` simulates");
+    bool is_good = options_refuse(options, "fold", "show", "`stoker run` simulates");
     if (show->target.kind != SHOW_RUN) {
-        is_good =
-            options_refuse(options, GIVEN_DB, kind, "it is for `stoker show run KEY`") && is_good;
+        is_good = options_refuse(options, "db", kind, "it is for `stoker show run KEY`") && is_good;
     }
     if (is_part) {
-        is_good = options_refuse(options, GIVEN_SEED, kind, "it is for scenarios") && is_good;
+        is_good = options_refuse(options, "seed", kind, "it is for scenarios") && is_good;
     }
     return is_good;
 }
 
-int command_show(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct show show = {.nodes = 0};
-    options_init(&show.options, cli);
-    options_parse(&parser, argc, argv, &show);
-    const bool has_kind = show.options.argument_count == 2;
-    const char *kind = has_kind ? show.options.arguments[0] : NULL;
-    show.catalogue = options_catalogue(&show.options);
-    show.target.name = show.options.arguments[has_kind ? 1 : 0];
-    show_sheet_init(&show.sheet, cli->arena);
-    if (!find_target(&show, kind)) {
+    struct show *show = (struct show *)options;
+    struct cli *cli = options->cli;
+    const bool has_kind = options->arguments.count == 2;
+    const char *kind = has_kind ? options->arguments.items[0] : NULL;
+    show->catalogue = options_catalogue(options);
+    show->target.name = options->arguments.items[has_kind ? 1 : 0];
+    show_sheet_init(&show->sheet, cli->arena);
+    if (!find_target(show, kind)) {
         return EXIT_INPUT;
     }
-    if (show.nodes > 0 && show.target.kind != CATALOGUE_CLUSTER) {
+    if (show->nodes > 0 && show->target.kind != CATALOGUE_CLUSTER) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "--nodes is for clusters; this is a %s",
-                 show_kind_names[show.target.kind]);
+                 show_kind_names[show->target.kind]);
         return EXIT_USAGE;
     }
-    const bool is_part = show.target.kind < CATALOGUE_KIND_COUNT_;
-    if (!check_options(&show)) {
+    const bool is_part = show->target.kind < CATALOGUE_KIND_COUNT_;
+    if (!check_options(show)) {
         return EXIT_USAGE;
     }
-    if (!(is_part ? load_part(&show) : load_scenario(&show))) {
+    if (!(is_part ? load_part(show) : load_scenario(show))) {
         return EXIT_INPUT;
     }
-    show_figures_assumptions(&show.sheet, &show.scenario->assumptions);
+    show_figures_assumptions(&show->sheet, &show->scenario->assumptions);
     uint32_t count = 0;
     const struct show_default *defaults =
-        show_defaults(cli->arena, show.scenario, show.prefix, &count);
-    if (show.options.is_json) {
-        print_json(&show, defaults, count);
+        show_defaults(cli->arena, show->scenario, show->prefix, &count);
+    if (options->is_json) {
+        print_json(show, defaults, count);
     } else {
-        print_text(&show, defaults, count);
+        print_text(show, defaults, count);
     }
     return 0;
 }
+
+const struct command command_show = {
+    .name = "show",
+    .summary = "one of them with everything it says and what follows from it",
+    .arguments = "[KIND] NAME|FILE",
+    .about =
+        "Shows a scenario with the files it names put in, the defaults that hold, and what "
+        "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
+        "gpu, cluster, library or software of the catalogue; or, with `run KEY`, the scenario of a "
+        "stored run."
+        "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
+        "stoker show h100-roce-24k --nodes 2048\n"
+        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
+        "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
+    .options = {own_options, options_prediction, options_row, options_store, options_general},
+    .arguments_min = 1,
+    .arguments_max = 2,
+    .wanted = "a name or a file",
+    .input_size = sizeof(struct show),
+    .run = run,
+};

@@ -12,39 +12,21 @@
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
 
-enum { KEY_METRIC = 0x400 };
-
-static const struct argp_option option_list[] = {
-    {"metric", KEY_METRIC, "NAME", 0,
-     "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
-     "the best point is that of the first",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void read_metric(const struct command_option *option, const char *argument, void *input,
+                        struct argp_state *state)
 {
-    static const struct options_rule rule = {4, 1, 1, "a scenario file with sweep: or variants:"};
-    if (key == KEY_METRIC) {
-        if (plot_metric_find(argument) == NULL) {
-            argp_error(state, "there is no metric '%s'; `stoker list metrics` names them",
-                       argument);
-        }
-        session_add_metric(state->input, argument);
-        return 0;
+    if (plot_metric_find(argument) == NULL) {
+        argp_error(state, "there is no metric '%s'; `stoker list metrics` names them", argument);
     }
-    return options_parse_common(key, argument, state, &rule);
+    option_list(option, argument, input, state);
 }
 
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "FILE",
-    .doc = "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
-           "are stored as they are done: a sweep that was stopped goes on where it was."
-           "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
-           "Exit status 4: no point fits; 5: some points failed.",
-    .children = session_children,
+static const struct command_option own_options[] = {
+    {"metric", 0, "NAME",
+     "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
+     "the best point is that of the first",
+     OPTION_OWN(read_metric, struct session, metrics)},
+    {0},
 };
 
 /* ---- columns ----------------------------------------------------------------------- */
@@ -56,15 +38,15 @@ static const char *const metrics_of_runs[] = {"days", "cost_usd"};
 /* The metrics to show: those asked for, or the usual ones. */
 static void choose_metrics(struct session *session)
 {
-    if (session->metric_count > 0) {
+    if (session->metrics.count > 0) {
         return;
     }
     for (size_t i = 0; i < sizeof metrics_usual / sizeof *metrics_usual; i++) {
-        session_add_metric(session, metrics_usual[i]);
+        text_list_add(session->options.cli->arena, &session->metrics, metrics_usual[i]);
     }
     if (points_have_runs(session->rows, session->row_count)) {
         for (size_t i = 0; i < sizeof metrics_of_runs / sizeof *metrics_of_runs; i++) {
-            session_add_metric(session, metrics_of_runs[i]);
+            text_list_add(session->options.cli->arena, &session->metrics, metrics_of_runs[i]);
         }
     }
 }
@@ -94,8 +76,8 @@ static void add_heads(const struct session *session, struct table *table)
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
         table_column(table, axis_head(first, i), is_text ? TABLE_LEFT : TABLE_RIGHT);
     }
-    for (uint32_t i = 0; i < session->metric_count; i++) {
-        const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
         table_column(table, points_metric_head(metric), TABLE_RIGHT);
     }
     if (points_have_spreads(session->rows, session->row_count)) {
@@ -111,8 +93,8 @@ static void add_row(const struct session *session, const struct store_row *row, 
     for (uint32_t i = 0; i < row->axis_count; i++) {
         table_cell(table, "%s", row->value_texts[i]);
     }
-    for (uint32_t i = 0; i < session->metric_count; i++) {
-        const struct plot_metric *metric = plot_metric_find(session->metrics[i]);
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
         table_cell(table, "%s", is_good ? points_metric(arena, metric, row) : "-");
     }
     if (points_have_spreads(session->rows, session->row_count)) {
@@ -143,7 +125,8 @@ static const struct store_row *best_row(const struct session *session,
 
 static void print_best(const struct session *session, bool is_asked)
 {
-    const struct plot_metric *metric = plot_metric_find(is_asked ? session->metrics[0] : "mfu");
+    const struct plot_metric *metric =
+        plot_metric_find(is_asked ? session->metrics.items[0] : "mfu");
     const struct store_row *best = best_row(session, metric);
     if (best != NULL) {
         printf("\nbest %s: %s at %s\n", points_metric_head(metric),
@@ -153,7 +136,7 @@ static void print_best(const struct session *session, bool is_asked)
 
 static void print_table(struct session *session)
 {
-    const bool is_asked = session->metric_count > 0;
+    const bool is_asked = session->metrics.count > 0;
     choose_metrics(session);
     printf("%s\n\n", session->study.title);
     struct table *table = table_new(session->options.cli->arena);
@@ -193,7 +176,7 @@ static bool expand(struct session *session)
     session->catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &session->catalogue);
     const struct doc_node *document =
-        scenario_load_document(cli->arena, options->arguments[0], cli->diag);
+        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
     if (document == NULL) {
         return false;
     }
@@ -205,8 +188,24 @@ static bool expand(struct session *session)
     return study_expand(cli->arena, document, &base, &session->study, cli->diag);
 }
 
-int command_sweep(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    static const struct session_command command = {&parser, expand, print_json, print_table};
-    return session_main(cli, argc, argv, &command);
+    static const struct session_command command = {expand, print_json, print_table};
+    return session_main((struct session *)options, &command);
 }
+
+const struct command command_sweep = {
+    .name = "sweep",
+    .summary = "every combination of a scenario's sweep, stored as it goes",
+    .arguments = "FILE",
+    .about = "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
+             "are stored as they are done: a sweep that was stopped goes on where it was."
+             "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
+             "Exit status 4: no point fits; 5: some points failed.",
+    .options = {own_options, options_prediction, options_store, session_options, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a scenario file with sweep: or variants:",
+    .input_size = sizeof(struct session),
+    .run = run,
+};

@@ -10,66 +10,24 @@
 
 #include <string.h>
 
-enum { KEY_PLOT = 0xc00, KEY_ROWS, KEY_SUMMARY, KEY_ERRORS };
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, JOBS_MAX = 256, WARNINGS_MAX = 20 };
+enum { JOBS_MAX = 256, WARNINGS_MAX = 20 };
 
 /* ---- the command line ----------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"jobs", 'j', "N", 0, "Processes (default: as many as there are cores)", 0},
-    {"plot", KEY_PLOT, "BASE", 0, "Draw predicted against measured: BASE.svg, .png, .csv, .gp", 0},
-    {"rows", KEY_ROWS, "TEXT", 0, "Only rows whose id or source has TEXT in it", 0},
-    {"errors", KEY_ERRORS, "OUT.csv", 0,
+static const struct command_option own_options[] = {
+    {"jobs", 'j', "N", "Processes (default: as many as there are cores)",
+     OPTION_COUNT(struct validation, jobs, 1, JOBS_MAX)},
+    {"plot", 0, "BASE", "Draw predicted against measured: BASE.svg, .png, .csv, .gp",
+     OPTION_TEXT(struct validation, plot)},
+    {"rows", 0, "TEXT", "Only rows whose id or source has TEXT in it",
+     OPTION_TEXT(struct validation, wanted)},
+    {"errors", 0, "OUT.csv",
      "Write the error of each vote: models/validated.csv, from which `stoker run` has its bands",
-     0},
-    {"summary", KEY_SUMMARY, NULL, 0, "Leave out the table of rows", 0},
-    {NULL, 0, NULL, 0, "General:", -1},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {1, 1, 1, "a CSV file of measured runs"};
-    struct validation *validation = state->input;
-    switch (key) {
-    case 'j':
-        validation->jobs = (uint32_t)options_count(argument, JOBS_MAX, state);
-        return 0;
-    case KEY_PLOT:
-        validation->plot = argument;
-        return 0;
-    case KEY_ROWS:
-        validation->wanted = argument;
-        return 0;
-    case KEY_ERRORS:
-        validation->errors = argument;
-        return 0;
-    case KEY_SUMMARY:
-        validation->only_summary = true;
-        return 0;
-    default:
-        return options_parse_common(key, argument, state, &rule);
-    }
-}
-
-static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {NULL, 0, NULL, 0}};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "FILE.csv",
-    .doc =
-        "Predicts every measured run of FILE.csv, a line each, and says how far off the "
-        "predictions are. tests/published/README.md tells the columns; your own runs need 11 of "
-        "them."
-        "\vExamples: stoker validate tests/published/runs.csv --plot results/validation\n"
-        "stoker validate mine.csv --json\n"
-        "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
-        "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
-        "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "
-        "columns, has a column, word or number that is not known, or an id twice; or no line of it "
-        "could be predicted.",
-    .children = children,
+     OPTION_TEXT(struct validation, errors)},
+    {"summary", 0, NULL, "Leave out the table of rows",
+     OPTION_FLAG(struct validation, only_summary)},
+    OPTIONS_APART,
+    {0},
 };
 
 /* ---- rows ------------------------------------------------------------------------------- */
@@ -102,8 +60,10 @@ static bool predict(struct validation *validation)
         return false;
     }
     const struct catalogue catalogue = options_catalogue(&validation->options);
-    const struct validate_request request = {
-        .catalogue = &catalogue, .jobs = validation->jobs, .rows = rows, .row_count = count};
+    const struct validate_request request = {.catalogue = &catalogue,
+                                             .jobs = (uint32_t)validation->jobs,
+                                             .rows = rows,
+                                             .row_count = count};
     validation->rows = validate_rows(cli->arena, table, &request);
     validation->row_count = count;
     return true;
@@ -192,13 +152,11 @@ static bool tell_failed(const struct validation *validation)
     return !diag_has(diag, DIAG_FAILURE);
 }
 
-int command_validate(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct validation *validation = arena_alloc(cli->arena, sizeof *validation);
-    options_init(&validation->options, cli);
-    options_parse(&parser, argc, argv, validation);
-    validation->table =
-        published_load_runs(cli->arena, validation->options.arguments[0], cli->diag);
+    struct validation *validation = (struct validation *)options;
+    struct cli *cli = options->cli;
+    validation->table = published_load_runs(cli->arena, options->arguments.items[0], cli->diag);
     if (validation->table == NULL || !predict(validation)) {
         return EXIT_INPUT;
     }
@@ -206,7 +164,7 @@ int command_validate(struct cli *cli, int argc, char **argv)
     sort_out(validation);
     validate_print(validation, stdout);
     if (!tell_failed(validation)) {
-        return EXIT_FAILURE_;
+        return EXIT_FAILED;
     }
     if (validation->skipped_count == validation->row_count) {
         const struct place place = {.file = validation->table->path};
@@ -214,10 +172,33 @@ int command_validate(struct cli *cli, int argc, char **argv)
         return EXIT_INPUT;
     }
     if (!write_errors(validation)) {
-        return EXIT_FAILURE_;
+        return EXIT_FAILED;
     }
     if (validation->plot == NULL) {
         return 0;
     }
-    return draw(validation) ? 0 : EXIT_FAILURE_;
+    return draw(validation) ? 0 : EXIT_FAILED;
 }
+
+const struct command command_validate = {
+    .name = "validate",
+    .summary = "measured runs of a CSV beside predictions, and how far off they are",
+    .arguments = "FILE.csv",
+    .about =
+        "Predicts every measured run of FILE.csv, a line each, and says how far off the "
+        "predictions are. tests/published/README.md tells the columns; your own runs need 11 of "
+        "them."
+        "\vExamples: stoker validate tests/published/runs.csv --plot results/validation\n"
+        "stoker validate mine.csv --json\n"
+        "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
+        "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
+        "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "
+        "columns, has a column, word or number that is not known, or an id twice; or no line of it "
+        "could be predicted.",
+    .options = {own_options, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a CSV file of measured runs",
+    .input_size = sizeof(struct validation),
+    .run = run,
+};

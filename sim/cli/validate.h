@@ -7,7 +7,7 @@
 
 struct validation {
     struct options options;
-    uint32_t jobs;      /* 0: as many as there are cores */
+    int64_t jobs;       /* 0: as many as there are cores */
     const char *plot;   /* base of the pictures' paths; NULL: none */
     const char *errors; /* file of votes' errors, lab/band.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */

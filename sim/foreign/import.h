@@ -13,36 +13,10 @@
 
 #include <stdio.h>
 
-/* Options of the command; which kind takes which, its row says. */
-enum import_option {
-    IMPORT_OPERATION,
-    IMPORT_CLUSTER,
-    IMPORT_GPUS,
-    IMPORT_NODES,
-    IMPORT_NAME,
-    IMPORT_GPU,
-    IMPORT_LIKE,
-    IMPORT_NICS,
-    IMPORT_NIC_BANDWIDTH,
-    IMPORT_NVLINK,
-    IMPORT_GPUS_PER_NODE,
-    IMPORT_UPLINKS,
-    IMPORT_OVERSUBSCRIPTION,
-    IMPORT_POD_OVERSUBSCRIPTION,
-    IMPORT_TOPOLOGY,
-    IMPORT_MODEL,
-    IMPORT_NETWORK,
-    IMPORT_SOFTWARE,
-    IMPORT_SKIP,
-    IMPORT_NO_HEADER,
-    IMPORT_OPTION_COUNT_
-};
-
 /* What a kind works with. */
 struct importer {
-    uint32_t given; /* bit 1 << enum import_option */
     const char *operation, *cluster;
-    int64_t gpus, nodes; /* 0: not given, as with all numbers here */
+    int64_t gpus, nodes; /* 0: not given, as with all numbers here but `skip` */
     const char *name, *gpu, *like, *topology;
     int64_t nics, gpus_per_node, uplinks;
     double nic_bytes_per_s;    /* of one NIC */
@@ -50,7 +24,8 @@ struct importer {
     double oversubscription, pod_oversubscription;
     const char *model, *software;
     double network_bytes_per_s; /* of a node, one way */
-    int64_t skip;               /* lines of steps */
+    int64_t skip;               /* lines of steps; -1: not given */
+    bool has_no_header;         /* of the CSV */
 
     struct arena *arena;
     struct diag *diag;
@@ -67,8 +42,6 @@ import_function import_topo_m;
 import_function import_slurm;
 import_function import_megatron;
 import_function import_torchtitan;
-
-bool import_has(const struct importer *importer, enum import_option option);
 
 /* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */
 bool import_need(const struct importer *importer, const char *option, const char *why);

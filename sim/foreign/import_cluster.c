@@ -17,11 +17,6 @@ enum { NAME_BYTES_MAX = 80 };
 
 /* ---- options -------------------------------------------------------------------- */
 
-bool import_has(const struct importer *importer, enum import_option option)
-{
-    return (importer->given & 1u << option) != 0;
-}
-
 bool import_need(const struct importer *importer, const char *option, const char *why)
 {
     return diag_add(importer->diag, DIAG_USAGE, NULL, "%s is needed: %s", option, why);

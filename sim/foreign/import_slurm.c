@@ -445,8 +445,8 @@ static bool check_options(const struct tree *tree)
     if (importer->nic_bytes_per_s <= 0.0) {
         is_good = import_need(importer, "--nic-bandwidth RATE", "Slurm's file has no bandwidths");
     }
-    const bool has_ratio = import_has(importer, IMPORT_OVERSUBSCRIPTION);
-    const bool has_uplinks = import_has(importer, IMPORT_UPLINKS);
+    const bool has_ratio = importer->oversubscription > 0.0;
+    const bool has_uplinks = importer->uplinks > 0;
     if (tree->leaf_count > 1 && has_ratio == has_uplinks) {
         is_good = import_need(importer, "--uplinks N or --oversubscription RATIO",
                               has_ratio ? "one of the two says it all"

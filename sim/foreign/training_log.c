@@ -237,7 +237,7 @@ static int64_t year_on(const char *at)
 
 static size_t warm_lines(const struct training_log *log)
 {
-    if (import_has(log->importer, IMPORT_SKIP)) {
+    if (log->importer->skip >= 0) {
         return (size_t)log->importer->skip;
     }
     const size_t quarter = (log->step_count + 3) / 4;
@@ -395,7 +395,7 @@ bool log_print(const struct training_log *log)
         sim_assert(*value == NULL);
         *value = log->fields[i].value;
     }
-    if (!import_has(log->importer, IMPORT_NO_HEADER)) {
+    if (!log->importer->has_no_header) {
         print_line(columns);
     }
     print_line(values);

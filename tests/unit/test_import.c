@@ -172,12 +172,12 @@ static bool import_prefix(const struct sample *sample, const char *text, size_t 
     struct diag *diag = diag_new(arena);
     const struct catalogue catalogue = {{"."}, 1};
     struct importer importer = {
-        .given = 1u << IMPORT_OVERSUBSCRIPTION,
         .gpu = "h100-sxm5-80gb",
         .nics = 4,
         .gpus_per_node = 4,
         .nic_bytes_per_s = 50e9,
         .oversubscription = 2.0,
+        .skip = -1,
         .arena = arena,
         .diag = diag,
         .catalogue = &catalogue,

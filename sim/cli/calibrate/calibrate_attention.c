@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, WORST_ROWS = 5 };
+enum { WORST_ROWS = 5 };
 
 static const char *const keys[ATTENTION_UNKNOWN_COUNT_] = {
     [ATTENTION_FORWARD] = "forward",
@@ -298,17 +298,17 @@ int calibrate_attention(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
     struct groups groups = {.arena = cli->arena};
-    bool is_good = calibrator->options.argument_count == 2;
+    bool is_good = calibrator->options.arguments.count == 2;
     if (!is_good) {
         diag_add(cli->diag, DIAG_INPUT, NULL, "one file of measurements of attention at a time");
         return EXIT_INPUT;
     }
-    is_good = attention_rows_read(cli->arena, calibrator->options.arguments[1], &groups.rows,
+    is_good = attention_rows_read(cli->arena, calibrator->options.arguments.items[1], &groups.rows,
                                   cli->diag) &&
               fit_groups(calibrator, &groups);
     if (is_good && groups.count == 0) {
         is_good = diag_add(cli->diag, DIAG_INPUT, NULL, "%s has no rows",
-                           calibrator->options.arguments[1]);
+                           calibrator->options.arguments.items[1]);
     }
     if (!is_good) {
         return EXIT_INPUT;
@@ -318,5 +318,5 @@ int calibrate_attention(struct calibrator *calibrator)
     } else {
         print_text(calibrator, &groups, stdout);
     }
-    return check_fits(calibrator, &groups) ? 0 : EXIT_FAILURE_;
+    return check_fits(calibrator, &groups) ? 0 : EXIT_FAILED;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3, WORST_ROWS = 5, PASSES = 3 };
+enum { WORST_ROWS = 5, PASSES = 3 };
 
 static const char *const pass_titles[PASSES] = {"forward (TN)", "dgrad (NN)", "wgrad (NT)"};
 static const char *const pass_keys[PASSES] = {"forward", "dgrad", "wgrad"};
@@ -268,8 +268,8 @@ int calibrate_gemm(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
     struct gemm_rows rows;
-    if (!gemm_rows_read(cli->arena, calibrator->options.arguments[1], &calibrator->catalogue, &rows,
-                        cli->diag)) {
+    if (!gemm_rows_read(cli->arena, calibrator->options.arguments.items[1], &calibrator->catalogue,
+                        &rows, cli->diag)) {
         return EXIT_INPUT;
     }
     const struct gemm_fits fits = gemm_fit_all(cli->arena, &rows);
@@ -278,5 +278,5 @@ int calibrate_gemm(struct calibrator *calibrator)
     } else {
         print_text(calibrator, &rows, &fits, stdout);
     }
-    return check_fits(calibrator, &fits) ? 0 : EXIT_FAILURE_;
+    return check_fits(calibrator, &fits) ? 0 : EXIT_FAILED;
 }

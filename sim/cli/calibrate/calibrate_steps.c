@@ -11,85 +11,32 @@
 
 #include <string.h>
 
-enum { KEY_CONSTANTS = 0xc00, KEY_WRITE, KEY_ROUNDS, KEY_REPEATS, KEY_ERRORS, KEY_PRIORS };
-enum { EXIT_FAILURE_ = 1, EXIT_INPUT = 3 };
-
 /* ---- the command line ----------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"constants", KEY_CONSTANTS, "FILE", 0,
-     "What is fitted, with priors (default: tests/published/constants.yaml)", 0},
-    {"priors", KEY_PRIORS, "WHICH", 0,
+static const char *const prior_words[PRIORS_COUNT_] = {
+    [PRIORS_CATALOGUE] = "catalogue", [PRIORS_FILE] = "file"};
+
+static const struct command_option own_options[] = {
+    {"constants", 0, "FILE",
+     "What is fitted, with priors (default: tests/published/constants.yaml)",
+     OPTION_TEXT(struct steps_fit, constants_path)},
+    {"priors", 0, "WHICH",
      "catalogue: what its files say now (default). file: those of --constants, for a fit to all "
      "that the catalogue was fitted to",
-     0},
-    {"jobs", 'j', "N", 0, "Processes that simulate rows (default: as many as cores)", 0},
-    {"write", KEY_WRITE, NULL, 0, "Put the fitted values into the files of the catalogue", 0},
-    {"rounds", KEY_ROUNDS, "N", 0, "Sets of slopes on the way (default: 2)", 0},
-    {"repeats", KEY_REPEATS, "N", 0, "Splits into halves of the cross-validation (default: 10)", 0},
-    {"errors", KEY_ERRORS, "OUT.csv", 0,
-     "Write each vote's error by the fit without its source, as validate --errors does", 0},
-    {NULL, 0, NULL, 0, "General:", -1},
-    {NULL, 0, NULL, 0, NULL, 0},
-};
-
-static bool takes_file_priors(const char *which, struct argp_state *state)
-{
-    const bool is_file = strcmp(which, "file") == 0;
-    if (!is_file && strcmp(which, "catalogue") != 0) {
-        argp_error(state, "--priors '%s': catalogue or file", which);
-    }
-    return is_file;
-}
-
-/* A wrong number ends the program as argp does. */
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    static const struct options_rule rule = {1, 1, 1, "a CSV file of measured runs"};
-    struct steps_fit *steps = state->input;
-    switch (key) {
-    case KEY_CONSTANTS:
-        steps->constants_path = argument;
-        return 0;
-    case 'j':
-        steps->jobs = options_count(argument, 256, state);
-        return 0;
-    case KEY_PRIORS:
-        steps->takes_file_priors = takes_file_priors(argument, state);
-        return 0;
-    case KEY_WRITE:
-        steps->writes = true;
-        return 0;
-    case KEY_ERRORS:
-        steps->errors_path = argument;
-        return 0;
-    case KEY_ROUNDS:
-        steps->rounds = options_count(argument, 20, state);
-        return 0;
-    case KEY_REPEATS:
-        steps->repeats = options_count(argument, 1000, state);
-        return 0;
-    default:
-        return options_parse_common(key, argument, state, &rule);
-    }
-}
-
-static const struct argp_child children[] = {{&options_general, 0, NULL, -1}, {NULL, 0, NULL, 0}};
-
-static const struct argp parser = {
-    .options = option_list,
-    .parser = parse,
-    .args_doc = "FILE.csv",
-    .doc = "Fits constants of software profiles (and GPUs) jointly to measured step times, from "
-           "one row on: each starts from what the catalogue says and moves as far as the rows pull "
-           "against that; what no row uses stays. Says how well it fits, how far rows that were "
-           "not fitted are off (cross-validation, sources left out), and what each effect is worth."
-           "\vExamples: stoker calibrate steps my-runs.csv --write\n"
-           "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
-           "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
-           "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "
-           "fitted misses the rows by more than 10 % in the median; nothing is written.",
-    .children = children,
+     OPTION_CHOICE(struct steps_fit, priors, prior_words, PRIORS_COUNT_)},
+    {"jobs", 'j', "N", "Processes that simulate rows (default: as many as cores)",
+     OPTION_COUNT(struct steps_fit, jobs, 1, 256)},
+    {"write", 0, NULL, "Put the fitted values into the files of the catalogue",
+     OPTION_FLAG(struct steps_fit, writes)},
+    {"rounds", 0, "N", "Sets of slopes on the way (default: 2)",
+     OPTION_COUNT(struct steps_fit, rounds, 1, 20)},
+    {"repeats", 0, "N", "Splits into halves of the cross-validation (default: 10)",
+     OPTION_COUNT(struct steps_fit, repeats, 1, 1000)},
+    {"errors", 0, "OUT.csv",
+     "Write each vote's error by the fit without its source, as validate --errors does",
+     OPTION_TEXT(struct steps_fit, errors_path)},
+    OPTIONS_APART,
+    {0},
 };
 
 /* ---- the fit ---------------------------------------------------------------------------- */
@@ -105,8 +52,8 @@ static bool open_problem(struct steps_fit *steps)
     struct cli *cli = steps->options.cli;
     const struct fit_plan *plan = fit_plan_load(cli->arena, steps->constants_path, cli->diag);
     const struct published_table *table =
-        published_load_runs(cli->arena, steps->options.arguments[0], cli->diag);
-    if (plan != NULL && !steps->takes_file_priors) {
+        published_load_runs(cli->arena, steps->options.arguments.items[0], cli->diag);
+    if (plan != NULL && steps->priors == PRIORS_CATALOGUE) {
         plan = fit_plan_at_catalogue(cli->arena, plan, &steps->catalogue, cli->diag);
     }
     if (plan == NULL || table == NULL) {
@@ -206,14 +153,10 @@ static bool write_errors(const struct steps_fit *steps)
     return band_write(steps->errors_path, &votes, cli->diag);
 }
 
-int calibrate_steps(struct cli *cli, int argc, char **argv)
+static int run(struct options *options)
 {
-    struct steps_fit *steps = arena_alloc(cli->arena, sizeof *steps);
-    *steps = (struct steps_fit){
-        .constants_path = "tests/published/constants.yaml", .rounds = 2, .repeats = 10};
-    options_init(&steps->options, cli);
-    options_parse(&parser, argc, argv, steps);
-    steps->catalogue = options_catalogue(&steps->options);
+    struct steps_fit *steps = (struct steps_fit *)options;
+    steps->catalogue = options_catalogue(options);
     if (!open_problem(steps) || !fit_all(steps)) {
         return EXIT_INPUT;
     }
@@ -224,5 +167,30 @@ int calibrate_steps(struct cli *cli, int argc, char **argv)
     } else {
         calibrate_steps_print(steps, stdout);
     }
-    return is_written && write_errors(steps) ? 0 : EXIT_FAILURE_;
+    return is_written && write_errors(steps) ? 0 : EXIT_FAILED;
 }
+
+const struct command command_calibrate_steps = {
+    .name = "steps",
+    .summary = "constants of software profiles from measured steps, fitted jointly",
+    .arguments = "FILE.csv",
+    .about =
+        "Fits constants of software profiles (and GPUs) jointly to measured step times, from "
+        "one row on: each starts from what the catalogue says and moves as far as the rows pull "
+        "against that; what no row uses stays. Says how well it fits, how far rows that were "
+        "not fitted are off (cross-validation, sources left out), and what each effect is worth."
+        "\vExamples: stoker calibrate steps my-runs.csv --write\n"
+        "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
+        "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
+        "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "
+        "fitted misses the rows by more than 10 % in the median; nothing is written.",
+    .options = {own_options, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a CSV file of measured runs",
+    .input_size = sizeof(struct steps_fit),
+    .defaults = &(const struct steps_fit){.constants_path = "tests/published/constants.yaml",
+                                          .rounds = 2,
+                                          .repeats = 10},
+    .run = run,
+};

@@ -6,12 +6,15 @@
 #include "lab/fit/fit_rows.h"
 #include "lab/fit/fit_write.h"
 
+/* Whose priors: the catalogue's values, or those of --constants. */
+enum { PRIORS_CATALOGUE, PRIORS_FILE, PRIORS_COUNT_ };
+
 struct steps_fit {
     struct options options;
     const char *constants_path, *errors_path;
     int64_t jobs, rounds, repeats;
     bool writes;
-    bool takes_file_priors; /* those of --constants, not the catalogue's values */
+    uint32_t priors;
     struct catalogue catalogue;
     struct fit_rows rows;
     struct fit_problem problem;
@@ -26,8 +29,8 @@ struct steps_fit {
     struct fit_changes changes;
 };
 
-/* stoker calibrate steps FILE.csv --constants FILE.yaml; argv[0] is its name. */
-int calibrate_steps(struct cli *cli, int argc, char **argv);
+/* stoker calibrate steps FILE.csv */
+extern const struct command command_calibrate_steps;
 
 /* So many configurations make two halves of which something can be learned. */
 enum { STEPS_FOLD_CONFIGS_MIN = 4 };

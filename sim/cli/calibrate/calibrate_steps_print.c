@@ -71,7 +71,7 @@ static void print_scores(const struct steps_fit *steps, FILE *out)
     struct listing listing;
     begin(&listing, steps, columns, sizeof columns / sizeof *columns);
     add_score(&listing, "the catalogue's", &before);
-    if (steps->takes_file_priors) {
+    if (steps->priors == PRIORS_FILE) {
         add_score(&listing, "priors", &prior);
     }
     add_score(&listing, "fitted", &fitted);
@@ -80,7 +80,7 @@ static void print_scores(const struct steps_fit *steps, FILE *out)
             "priors: %s\n\n",
             steps->rows.count, steps->problem.votes.vote_count, steps->problem.votes.source_count,
             steps->problem.plan->count, steps->fit->predictions,
-            steps->takes_file_priors ? "those of the file" : "the catalogue's values");
+            steps->priors == PRIORS_FILE ? "those of the file" : "the catalogue's values");
     listing_print(&listing, false, out);
     fputs("\n", out);
 }
