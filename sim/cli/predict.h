@@ -3,7 +3,7 @@
 #define CLI_PREDICT_H
 
 #include "cli/options.h"
-#include "train/metrics.h"
+#include "run/result.h"
 
 /* Reads and resolves the scenario at `path`. NULL on error, with the reason in the diag. */
 MUST_USE struct scenario *predict_load(const struct options *options, const char *path);

@@ -87,11 +87,11 @@ struct band_burdens band_burdens_of(const struct result *result)
     const struct scenario *scenario = result->scenario;
     const double all_ns = (double)step->step_ns * (double)scenario->gpus;
     struct band_burdens burdens = {.neighbours = scenario->neighbour_count, .slowest = 1};
-    if (metrics_has_step(result)) {
+    if (result_has_step(result)) {
         burdens.data_stall = (double)step->gpu_ns[CAUSE_DATA_STALL] / all_ns;
         burdens.checkpoint_stall = (double)step->gpu_ns[CAUSE_CHECKPOINT_STALL] / all_ns;
     }
-    if (metrics_has_run(result) && metrics_has_checkpoints(result)) {
+    if (result_has_run(result) && result_has_checkpoints(result)) {
         const double stalls_s = (double)result->run.checkpoints * result->run.checkpoint_s;
         burdens.checkpoint_stall += stalls_s / (result->run.days * 86400.0);
     }

@@ -22,7 +22,7 @@
 #define LAB_BAND_H
 
 #include "input/catalogue.h"
-#include "train/metrics.h"
+#include "run/result.h"
 
 #define BAND_FILE "models/validated.csv"
 #define BAND_VOTES_MIN 10

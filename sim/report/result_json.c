@@ -51,7 +51,7 @@ static void put_breakdown(struct json *json, const struct result *result)
     json_object_open(json, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         const double gpu_s = (double)result->step.gpu_ns[cause] * 1e-9;
-        put_if(json, cause_names[cause], metrics_has_step(result),
+        put_if(json, cause_names[cause], result_has_step(result),
                gpu_s / (double)result->scenario->gpus);
     }
     json_object_close(json);
@@ -60,8 +60,8 @@ static void put_breakdown(struct json *json, const struct result *result)
 static void put_run(struct json *json, const struct result *result)
 {
     const struct run_result *run = &result->run;
-    const bool has_run = metrics_has_run(result);
-    const bool has_checkpoints = metrics_has_checkpoints(result);
+    const bool has_run = result_has_run(result);
+    const bool has_checkpoints = result_has_checkpoints(result);
     json_object_open(json, "run");
     json_bool(json, "is_asked", run->is_asked);
     put_if(json, "days", has_run, run->days);
@@ -74,7 +74,7 @@ static void put_run(struct json *json, const struct result *result)
     put_if(json, "checkpoints", has_run, (double)run->checkpoints);
     put_if(json, "checkpoint_bytes", has_checkpoints, run->checkpoint_bytes);
     put_if(json, "checkpoint_s", has_checkpoints, run->checkpoint_s);
-    put_if(json, "data_stall_s", metrics_has_step(result), run->data_stall_s);
+    put_if(json, "data_stall_s", result_has_step(result), run->data_stall_s);
     json_object_close(json);
 }
 
@@ -82,7 +82,7 @@ static void put_links(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
     json_array_open(json, "links");
-    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_use_count; i++) {
+    for (uint32_t i = 0; result_has_step(result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
         json_object_open(json, NULL);
         json_text(json, "kind", use->kind);
@@ -96,7 +96,7 @@ static void put_links(struct json *json, const struct result *result)
     }
     json_array_close(json);
     json_array_open(json, "busiest_links");
-    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_load_count; i++) {
+    for (uint32_t i = 0; result_has_step(result) && i < step->link_load_count; i++) {
         const struct link_load *load = &step->link_loads[i];
         json_object_open(json, NULL);
         json_text(json, "link", load->name);
@@ -113,7 +113,7 @@ static void put_transfers(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
     json_array_open(json, "transfers");
-    for (uint32_t i = 0; metrics_has_step(result) && i < step->traffic_count; i++) {
+    for (uint32_t i = 0; result_has_step(result) && i < step->traffic_count; i++) {
         const struct traffic_use *use = &step->traffic[i];
         json_object_open(json, NULL);
         json_text(json, "stream", use->stream);
@@ -148,7 +148,7 @@ static void put_jobs(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
     json_array_open(json, "jobs");
-    for (uint32_t i = 0; metrics_has_step(result) && i < step->job_count; i++) {
+    for (uint32_t i = 0; result_has_step(result) && i < step->job_count; i++) {
         const struct job_use *use = &step->jobs[i];
         json_object_open(json, NULL);
         json_text(json, "scenario", use->title);
@@ -199,8 +199,8 @@ static void put_conventions(struct json *json, const struct result *result)
     const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
     json_object_open(json, "mfu_by_convention");
     for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        put_if(json, flop_convention_names[i], metrics_has_step(result),
-               metrics_mfu_by(result, (enum flop_convention)i));
+        put_if(json, flop_convention_names[i], result_has_step(result),
+               result_mfu_by(result, (enum flop_convention)i));
     }
     json_object_close(json);
     json_text(json, "mfu_convention", flop_convention_names[asked]);
@@ -223,10 +223,10 @@ static void put_band(struct json *json, const struct result *result)
     const bool is_known = band->votes > 0;
     const double low = is_known ? band->low : ABSENT;
     const double high = is_known ? band->high : ABSENT;
-    const double step_s = metrics_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
-    const double days = metrics_has_run(result) ? result->run.days : ABSENT;
-    const double tokens = metrics_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
-    const double mfu = metrics_has_step(result) ? step->mfu : ABSENT;
+    const double step_s = result_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
+    const double days = result_has_run(result) ? result->run.days : ABSENT;
+    const double tokens = result_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
+    const double mfu = result_has_step(result) ? step->mfu : ABSENT;
     json_object_open(json, "band");
     json_bool(json, "is_known", is_known);
     json_text_or_null(json, "reason", said(band->reason));
@@ -249,7 +249,7 @@ static void put_band(struct json *json, const struct result *result)
 static void put_members(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
-    const bool has_step = metrics_has_step(result);
+    const bool has_step = result_has_step(result);
     json_text(json, "scenario", result->scenario->title);
     json_text(json, "version", stoker_version());
     json_text(json, "build", result->build);
@@ -257,8 +257,8 @@ static void put_members(struct json *json, const struct result *result)
     json_text(json, "key", result->key);
     json_integer(json, "gpus", result->scenario->gpus);
     put_if(json, "step_time_s", has_step, (double)step->step_ns * 1e-9);
-    json_number_or_null(json, "step_least_s", metrics_step_least_s(result));
-    json_number_or_null(json, "step_most_s", metrics_step_most_s(result));
+    json_number_or_null(json, "step_least_s", result_step_least_s(result));
+    json_number_or_null(json, "step_most_s", result_step_most_s(result));
     put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
     put_if(json, "tflops_per_gpu", has_step, step->tflops_per_gpu);
     put_if(json, "mfu", has_step, step->mfu);

@@ -214,7 +214,7 @@ static void print_no_headline(const struct result *result, struct arena *arena, 
 static void print_headline(const struct result *result, struct arena *arena, FILE *out)
 {
     const struct step_result *step = &result->step;
-    if (!metrics_has_step(result)) {
+    if (!result_has_step(result)) {
         print_no_headline(result, arena, out);
         return;
     }
@@ -243,7 +243,7 @@ static const char *duration(struct arena *arena, double seconds)
 /* How far runs alike lie apart (train/ensemble). */
 static void print_spread(const struct result *result, struct arena *arena, FILE *out)
 {
-    const double least_s = metrics_step_least_s(result);
+    const double least_s = result_step_least_s(result);
     if (is_absent(least_s)) {
         return;
     }
@@ -251,7 +251,7 @@ static void print_spread(const struct result *result, struct arena *arena, FILE 
             "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
             "links, and changes of bandwidth by 0.03 %% decide how\n\n",
             result->step.spread.members, duration(arena, least_s),
-            duration(arena, metrics_step_most_s(result)));
+            duration(arena, result_step_most_s(result)));
 }
 
 /* The headline times the spread of errors, and what speaks against it. */
@@ -260,7 +260,7 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
     const struct band *band = result->band;
     const struct step_result *step = &result->step;
     const double step_s = (double)step->step_ns * 1e-9;
-    if (band == NULL || !metrics_has_step(result)) {
+    if (band == NULL || !result_has_step(result)) {
         return;
     }
     if (band->votes == 0) {
@@ -288,7 +288,7 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
 
 void screen_causes(const struct result *result, struct arena *arena, FILE *out)
 {
-    if (!metrics_has_step(result)) {
+    if (!result_has_step(result)) {
         return;
     }
     const struct step_result *step = &result->step;
@@ -327,7 +327,7 @@ void screen_causes(const struct result *result, struct arena *arena, FILE *out)
 static void print_jobs(const struct result *result, struct arena *arena, FILE *out)
 {
     const struct step_result *step = &result->step;
-    if (!metrics_has_step(result) || step->job_count == 0) {
+    if (!result_has_step(result) || step->job_count == 0) {
         return;
     }
     struct table *table = table_new(arena);
@@ -396,7 +396,7 @@ static void print_memory(const struct step_result *step, struct arena *arena, FI
 /* A share of the peak, in per cent. */
 static const char *share_text(const struct result *result, double share, struct arena *arena)
 {
-    return metrics_has_step(result) ? arena_printf(arena, "%.1f", 100 * share) : "-";
+    return result_has_step(result) ? arena_printf(arena, "%.1f", 100 * share) : "-";
 }
 
 /* As papers count, when it was asked for. */
@@ -404,10 +404,10 @@ static void add_convention(struct table *table, const struct result *result, str
 {
     const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
     if (asked != FLOP_CAUSAL) {
-        const double flop = metrics_flop_by(result, asked);
+        const double flop = result_flop_by(result, asked);
         table_cell(table, "  mfu as %s counts", flop_convention_names[asked]);
         table_cell(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
-        table_cell(table, "%s", share_text(result, metrics_mfu_by(result, asked), arena));
+        table_cell(table, "%s", share_text(result, result_mfu_by(result, asked), arena));
     }
 }
 

@@ -18,7 +18,7 @@
 #define REPORT_SCREEN_H
 
 #include "base/json.h"
-#include "train/metrics.h"
+#include "run/result.h"
 
 #define RUN_SCHEMA "stoker.run/1"
 

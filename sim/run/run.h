@@ -26,7 +26,7 @@
 #define RUN_RUN_H
 
 #include "base/ledger.h"
-#include "train/metrics.h"
+#include "run/result.h"
 
 struct run_request {
     bool folds;

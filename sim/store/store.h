@@ -32,7 +32,7 @@
 #define STORE_STORE_H
 
 #include "base/diag.h"
-#include "train/metrics.h"
+#include "run/result.h"
 
 struct store;
 

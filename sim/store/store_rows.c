@@ -24,8 +24,8 @@
 #define EXISTS_STEP(expression) has_step
 #define EXISTS_LINK(expression) has_link
 #define EXISTS_ASKED(expression) run->is_asked
-#define EXISTS_RUN(expression) metrics_has_run(result)
-#define EXISTS_CHECKPOINTS(expression) metrics_has_checkpoints(result)
+#define EXISTS_RUN(expression) result_has_run(result)
+#define EXISTS_CHECKPOINTS(expression) result_has_checkpoints(result)
 #define EXISTS_SAID(expression) is_said(expression)
 #define EXISTS_KNOWN(expression) (!is_absent(expression))
 
@@ -78,8 +78,8 @@ static const char *schedule_text(const struct parallel *parallel)
     X(TEXT, true, ALWAYS, scenario_text, scenario->resolved_text)                         \
     X(INTEGER, true, STEP, step_ns, step->step_ns)                                        \
     X(REAL, true, STEP, step_s, (double)step->step_ns * 1e-9)                             \
-    X(REAL, true, KNOWN, step_least_s, metrics_step_least_s(result))                      \
-    X(REAL, true, KNOWN, step_most_s, metrics_step_most_s(result))                        \
+    X(REAL, true, KNOWN, step_least_s, result_step_least_s(result))                       \
+    X(REAL, true, KNOWN, step_most_s, result_step_most_s(result))                         \
     X(INTEGER, true, ALWAYS, tokens_per_step, step->model_flop_tokens)                    \
     X(REAL, true, ALWAYS, flop_per_token_causal, step->flop_per_token_causal)             \
     X(REAL, true, ALWAYS, flop_per_token_full, step->flop_per_token_full)                 \
@@ -253,7 +253,7 @@ static void add_run(const struct result *result, struct value *values)
     const struct scenario *scenario = result->scenario;
     const struct step_result *step = &result->step;
     const struct run_result *run = &result->run;
-    const bool has_step = metrics_has_step(result);
+    const bool has_step = result_has_step(result);
     const bool has_link = has_step && is_said(step->busiest_link);
     const struct value row[] = {RUN_COLUMNS(FILL)};
     memcpy(values, row, sizeof row);
@@ -317,7 +317,7 @@ void rows_of_result(const struct result *result, struct row_list *rows)
         {RELATION_JOB, step->job_count, add_job},
     };
     /* Where there is no step, nothing has its share of it. */
-    const size_t part_count = metrics_has_step(result) ? sizeof parts / sizeof *parts : 1;
+    const size_t part_count = result_has_step(result) ? sizeof parts / sizeof *parts : 1;
     add_run(result, rows_add(rows, RELATION_RUN));
     for (size_t part = 0; part < part_count; part++) {
         for (size_t i = 0; i < parts[part].count; i++) {

@@ -1,9 +1,5 @@
-/* Names of the causes, and small figures that follow from a result by one
- * formula each.
- */
+/* Names of the causes. */
 #include "train/metrics.h"
-
-#include "base/absent.h"
 
 const char *const cause_names[CAUSE_COUNT_] = {
     [CAUSE_COMPUTE] = "compute",
@@ -40,51 +36,3 @@ const char *const cause_titles[CAUSE_COUNT_] = {
     [CAUSE_DATA_STALL] = "data stall",
     [CAUSE_CHECKPOINT_STALL] = "checkpoint stall",
 };
-
-bool metrics_has_step(const struct result *result)
-{
-    return result->step.memory.fits;
-}
-
-bool metrics_has_run(const struct result *result)
-{
-    return metrics_has_step(result) && result->run.is_asked;
-}
-
-bool metrics_has_checkpoints(const struct result *result)
-{
-    return metrics_has_run(result) && result->scenario->checkpoint.is_enabled;
-}
-
-static bool has_spread(const struct result *result)
-{
-    return metrics_has_step(result) && result->step.spread.members > 1;
-}
-
-double metrics_step_least_s(const struct result *result)
-{
-    const struct step_result *step = &result->step;
-    return has_spread(result) ? (double)(step->step_ns - step->spread.below_ns) * 1e-9 : ABSENT;
-}
-
-double metrics_step_most_s(const struct result *result)
-{
-    const struct step_result *step = &result->step;
-    return has_spread(result) ? (double)(step->step_ns + step->spread.above_ns) * 1e-9 : ABSENT;
-}
-
-double metrics_flop_by(const struct result *result, enum flop_convention convention)
-{
-    const struct scenario *scenario = result->scenario;
-    if (convention == FLOP_CAUSAL) {
-        return result->step.flop_per_token_causal;
-    }
-    return cost_train_flop(&scenario->model, scenario->batch.sequence_length, scenario->parallel.tp,
-                           convention);
-}
-
-double metrics_mfu_by(const struct result *result, enum flop_convention convention)
-{
-    return result->step.tokens_per_s_per_gpu * metrics_flop_by(result, convention) /
-           result->step.peak_flop_per_s;
-}

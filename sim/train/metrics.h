@@ -1,6 +1,6 @@
-/* What a prediction says: the step, its causes, memory, the whole run.
+/* What a prediction says of the step: its causes, traffic, links, memory.
  *
- * Plain data, filled by train/step (the step) and run/run (the months).
+ * Plain data, filled by train/step. The months are run/result's.
  * Every GPU-nanosecond of the step has one cause, and the sums are exact:
  * sum over causes of gpu_ns[cause] == gpus * step_ns, asserted when the result
  * is made.
@@ -147,59 +147,5 @@ struct step_result {
     const char *bound_by;    /* one phrase, see step_bound_by */
     struct engine_use engine;
 };
-
-struct run_result {
-    bool is_asked; /* false: only the step was asked for, the rest does not exist */
-    int64_t steps;
-    double tokens;
-    double days; /* wall-clock, predicted */
-    double gpu_hours;
-    double goodput; /* time in steps / wall-clock: checkpoint and data stalls only, no failures */
-    double checkpoint_bytes;
-    double checkpoint_s; /* one checkpoint, the blocking part */
-    int64_t checkpoints;
-    double data_stall_s;  /* per step, inside step_ns */
-    double first_batch_s; /* that nothing hides */
-    double cost_usd;      /* GPUs and electricity where it is priced apart */
-    double energy_kwh;    /* whole facility (pue) */
-};
-
-/* From the p10 to the p90 of measured runs that are alike (lab/band). */
-struct band {
-    const char *like;     /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
-    const char *reason;   /* then: why */
-    uint32_t votes;       /* configurations measured that are alike */
-    uint32_t sources;     /* that published them */
-    double low, high;     /* of measured / predicted step time */
-    const char **outside; /* "no run on volta": in what it is not like anything measured */
-    uint32_t outside_count;
-};
-
-struct result {
-    const struct scenario *scenario;
-    const char *build;     /* hash of the sources that predicted it; hex; borrowed */
-    char key[17];          /* hash of resolved scenario, build, seed; hex */
-    char scenario_key[17]; /* the same without the build */
-    struct step_result step;
-    struct run_result run;
-    uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */
-    const struct band *band; /* NULL: nobody asked */
-};
-
-/* What a prediction says exists only where the plan does: a plan that does not fit has memory, but
- * no step time, MFU or days, and these must not be shown (base/absent.h). */
-bool metrics_has_step(const struct result *result);
-/* Days, money and energy: of a plan that fits, when `run:` asked for them. */
-bool metrics_has_run(const struct result *result);
-bool metrics_has_checkpoints(const struct result *result);
-
-/* The shortest and the longest of runs alike (struct step_spread); ABSENT where they do not lie
- * apart, or there is no step. */
-double metrics_step_least_s(const struct result *result);
-double metrics_step_most_s(const struct result *result);
-
-/* FLOPs of a token as a paper counts them, and what share of the peak they are. */
-double metrics_flop_by(const struct result *result, enum flop_convention convention);
-double metrics_mfu_by(const struct result *result, enum flop_convention convention);
 
 #endif

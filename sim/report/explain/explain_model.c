@@ -309,10 +309,10 @@ static void add_conventions(const struct explanation *explanation, struct sums *
     for (uint32_t i = FLOP_CAUSAL + 1; i < FLOP_CONVENTION_COUNT_; i++) {
         const enum flop_convention convention = (enum flop_convention)i;
         sums_add(sums, arena_printf(explanation->arena, "as %s counts", flop_convention_names[i]),
-                 "%s: mfu %.2f %%%s", formulas[i], 100 * metrics_mfu_by(result, convention),
+                 "%s: mfu %.2f %%%s", formulas[i], 100 * result_mfu_by(result, convention),
                  i == result->mfu_convention ? " (asked for)" : "");
         sums_is(sums, i == FLOP_CAUSAL + 1 ? "GFLOP/token" : "", "%.6f",
-                metrics_flop_by(result, convention) / 1e9);
+                result_flop_by(result, convention) / 1e9);
     }
 }
 
@@ -419,13 +419,13 @@ void explain_model_json(const struct explanation *explanation, struct json *json
     json_object_open(json, "flop_per_token_by_convention");
     for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
         json_number(json, flop_convention_names[i],
-                    metrics_flop_by(explanation->result, (enum flop_convention)i));
+                    result_flop_by(explanation->result, (enum flop_convention)i));
     }
     json_object_close(json);
     json_object_open(json, "mfu_by_convention");
     for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
         json_number(json, flop_convention_names[i],
-                    metrics_mfu_by(explanation->result, (enum flop_convention)i));
+                    result_mfu_by(explanation->result, (enum flop_convention)i));
     }
     json_object_close(json);
     json_text(json, "mfu_convention", flop_convention_names[explanation->result->mfu_convention]);

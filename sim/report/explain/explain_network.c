@@ -155,7 +155,7 @@ static void print_transfers(const struct explanation *explanation, const struct 
 static void print_simulated(const struct explanation *explanation, FILE *out)
 {
     const struct step_result *step = &explanation->result->step;
-    if (!metrics_has_step(explanation->result)) {
+    if (!result_has_step(explanation->result)) {
         return;
     }
     struct table *table = table_new(explanation->arena);

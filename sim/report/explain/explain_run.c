@@ -42,7 +42,7 @@ void explain_run_print(const struct explanation *explanation, FILE *out)
         fputs("  The scenario names no run.tokens: only the step is predicted.\n\n", out);
         return;
     }
-    if (!metrics_has_run(explanation->result)) {
+    if (!result_has_run(explanation->result)) {
         fputs("  The plan does not fit into memory: there is no run to predict.\n\n", out);
         return;
     }
@@ -54,8 +54,8 @@ void explain_run_json(const struct explanation *explanation, struct json *json)
     const struct run_result *run = &explanation->result->run;
     const struct scenario *scenario = explanation->scenario;
     json_bool(json, "is_asked", run->is_asked);
-    json_bool(json, "is_predicted", metrics_has_run(explanation->result));
-    if (!metrics_has_run(explanation->result)) {
+    json_bool(json, "is_predicted", result_has_run(explanation->result));
+    if (!result_has_run(explanation->result)) {
         return;
     }
     json_number(json, "tokens", run->tokens);

@@ -9,7 +9,7 @@
 #define REPORT_EXPLAIN_EXPLAIN_SECTIONS_H
 
 #include "base/json.h"
-#include "train/metrics.h"
+#include "run/result.h"
 #include "train/system.h"
 
 struct explanation {

@@ -111,7 +111,7 @@ static struct pipeline pipeline_of(const struct explanation *explanation)
                       cause_s(explanation, CAUSE_INTERFERENCE) +
                       cause_s(explanation, CAUSE_EXPOSED_TP);
     pipeline.bubble_s =
-        metrics_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
+        result_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
     count_in_flight(explanation, &pipeline);
     return pipeline;
 }
@@ -268,7 +268,7 @@ static void print_bounds(const struct explanation *explanation, FILE *out)
     sums_is(sums, "s", "%.6f", bounds.peak_s);
     sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
     sums_is(sums, "s", "%.6f", bounds.kernel_s);
-    if (!metrics_has_step(explanation->result)) {
+    if (!result_has_step(explanation->result)) {
         sums_print(sums, out);
         return;
     }
@@ -307,7 +307,7 @@ static void print_jitter(const struct explanation *explanation, FILE *out)
 static void print_spread(const struct explanation *explanation, FILE *out)
 {
     const struct step_result *step = &explanation->result->step;
-    const double least_s = metrics_step_least_s(explanation->result);
+    const double least_s = result_step_least_s(explanation->result);
     if (is_absent(least_s)) {
         return;
     }
@@ -318,13 +318,13 @@ static void print_spread(const struct explanation *explanation, FILE *out)
                      "that keep themselves up. Of %u runs whose bandwidths differ by up to 0.03 %% "
                      "the shortest takes %.6f s, the longest %.6f s; this is number %u, the "
                      "median. Another seed draws other runs.",
-                     step->spread.members, least_s, metrics_step_most_s(explanation->result),
+                     step->spread.members, least_s, result_step_most_s(explanation->result),
                      step->spread.median));
 }
 
 void explain_step_print(const struct explanation *explanation, FILE *out)
 {
-    if (metrics_has_step(explanation->result)) {
+    if (result_has_step(explanation->result)) {
         explain_paragraph(out, 2,
                           "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
         fputc('\n', out);
@@ -342,7 +342,7 @@ static void put_links(struct json *json, const struct result *result)
 {
     const struct step_result *step = &result->step;
     json_array_open(json, "links");
-    for (uint32_t i = 0; metrics_has_step(result) && i < step->link_use_count; i++) {
+    for (uint32_t i = 0; result_has_step(result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
         json_object_open(json, NULL);
         json_text(json, "link", use->kind);
@@ -363,7 +363,7 @@ void explain_step_json(const struct explanation *explanation, struct json *json)
 {
     const struct step_result *step = &explanation->result->step;
     const struct lower_bounds bounds = bounds_of(explanation);
-    const bool has_step = metrics_has_step(explanation->result);
+    const bool has_step = result_has_step(explanation->result);
     put_if(json, "step_time_s", has_step, sim_time_to_s(step->step_ns));
     json_object_open(json, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {

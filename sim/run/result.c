@@ -1,0 +1,52 @@
+/* Small figures that follow from a result by one formula each. */
+#include "run/result.h"
+
+#include "base/absent.h"
+
+bool result_has_step(const struct result *result)
+{
+    return result->step.memory.fits;
+}
+
+bool result_has_run(const struct result *result)
+{
+    return result_has_step(result) && result->run.is_asked;
+}
+
+bool result_has_checkpoints(const struct result *result)
+{
+    return result_has_run(result) && result->scenario->checkpoint.is_enabled;
+}
+
+static bool has_spread(const struct result *result)
+{
+    return result_has_step(result) && result->step.spread.members > 1;
+}
+
+double result_step_least_s(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    return has_spread(result) ? (double)(step->step_ns - step->spread.below_ns) * 1e-9 : ABSENT;
+}
+
+double result_step_most_s(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    return has_spread(result) ? (double)(step->step_ns + step->spread.above_ns) * 1e-9 : ABSENT;
+}
+
+double result_flop_by(const struct result *result, enum flop_convention convention)
+{
+    const struct scenario *scenario = result->scenario;
+    if (convention == FLOP_CAUSAL) {
+        return result->step.flop_per_token_causal;
+    }
+    return cost_train_flop(&scenario->model, scenario->batch.sequence_length, scenario->parallel.tp,
+                           convention);
+}
+
+double result_mfu_by(const struct result *result, enum flop_convention convention)
+{
+    return result->step.tokens_per_s_per_gpu * result_flop_by(result, convention) /
+           result->step.peak_flop_per_s;
+}
