@@ -1,35 +1,19 @@
+/* Which algorithm and protocol a user of collectives asks for, and whether a library can do
+ * without being asked.
+ */
 /* Reads the `collectives` mapping of a scenario, where each user of
  * collectives may name an algorithm and a protocol, and checks that a library
  * offers the two algorithms which everything falls back on.
  */
 #include "input/collectives.h"
 
-#include "input/doc/section.h"
-
 #include <string.h>
 
-static const char *const user_names[COLLECTIVE_USER_COUNT_] = {
-    [COLLECTIVE_USER_TENSOR] = "tensor", [COLLECTIVE_USER_CONTEXT] = "context",
-    [COLLECTIVE_USER_EXPERT] = "expert", [COLLECTIVE_USER_DATA] = "data",
-    [COLLECTIVE_USER_WORLD] = "world",
-};
-
-void collectives_read(struct doc_map *map, struct assumptions *assumptions,
-                      struct collective_choice choices[COLLECTIVE_USER_COUNT_])
+void collectives_read_choice(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct doc_map users;
-    section_open(&users, map, "collectives", "collectives", assumptions);
-    for (uint32_t i = 0; i < COLLECTIVE_USER_COUNT_; i++) {
-        choices[i] = COLLECTIVE_CHOICE_FREE;
-        struct doc_map choice;
-        section_open(&choice, &users, user_names[i], "collectives", assumptions);
-        doc_get_choice(&choice, "algorithm", library_algorithm_names, LIBRARY_ALGORITHM_COUNT,
-                       &choices[i].algorithm);
-        doc_get_choice(&choice, "protocol", library_protocol_names, LIBRARY_PROTOCOL_COUNT,
-                       &choices[i].protocol);
-        section_close(&choice, &users);
-    }
-    section_close(&users, map);
+    uint32_t *choice = (uint32_t *)((char *)reader->object + row->offset);
+    *choice = COLLECTIVE_ANY;
+    schema_read_key(reader, row);
 }
 
 static uint32_t index_of(const char *const *names, uint32_t count, const char *name)

@@ -11,9 +11,8 @@
 #ifndef INPUT_COLLECTIVES_H
 #define INPUT_COLLECTIVES_H
 
-#include "input/doc/doc.h"
 #include "input/library.h"
-#include "input/doc/provenance.h"
+#include "input/schema/schema.h"
 
 enum collective_user {
     COLLECTIVE_USER_TENSOR,
@@ -35,9 +34,8 @@ struct collective_choice {
 #define COLLECTIVE_CHOICE_FREE \
     ((struct collective_choice){.algorithm = COLLECTIVE_ANY, .protocol = COLLECTIVE_ANY})
 
-/* Reads the key `collectives` of a scenario's mapping; errors go to the map's diag. */
-void collectives_read(struct doc_map *map, struct assumptions *assumptions,
-                      struct collective_choice choices[COLLECTIVE_USER_COUNT_]);
+/* A choice that is not written is COLLECTIVE_ANY, which no word stands for. */
+schema_read_function collectives_read_choice;
 
 /* Whether the library runs on this architecture at all: rings and direct sends with the
  * Simple protocol are what everything else falls back to. */

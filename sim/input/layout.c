@@ -5,30 +5,25 @@
 
 #include "input/scenario.h"
 #include "input/schedule_file.h"
-#include "input/doc/section.h"
 
 #include "base/arena.h"
 
+#include <inttypes.h>
 #include <string.h>
-
-enum {
-    DEGREE_MAX = 1000 * 1000,
-    LAYERS_MAX = 10 * 1000,
-    SEQUENCE_MAX = 100 * 1000 * 1000,
-};
-static const int64_t GLOBAL_MAX = 1000000000;
-static const int64_t GLOBAL_TOKENS_MAX = 1000000000000000;
 
 /* ---- reading ---- */
 
-static void read_dp(struct doc_map *map, struct parallel *parallel)
+static struct parallel *parallel_of(const struct schema_reader *reader)
 {
-    const struct doc_node *node = doc_take(map, "dp");
-    if (node != NULL && node->kind == DOC_SCALAR && strcmp(node->text, "auto") == 0) {
-        parallel->dp = 0;
-        return;
+    return &((struct scenario *)reader->object)->parallel;
+}
+
+void layout_read_dp(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    if (node != NULL && node->kind == DOC_SCALAR && strcmp(node->text, row->standard) != 0) {
+        schema_read_key(reader, row);
     }
-    doc_get_count(map, "dp", 1, DEGREE_MAX, &parallel->dp);
 }
 
 /* Two chunks a stage, whatever virtual_stages says. */
@@ -39,36 +34,33 @@ static bool is_two_way(uint32_t schedule)
 }
 
 /* A name, or what stood in the file of one (input/resolve put it there). */
-static void read_schedule_name(struct doc_map *map, struct scenario *scenario)
+void layout_read_schedule(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct parallel *parallel = &scenario->parallel;
-    const struct doc_node *node = doc_take(map, "schedule");
+    struct parallel *parallel = parallel_of(reader);
+    struct doc_map *map = reader->map;
+    const struct doc_node *node = doc_take(map, schema_key(row));
     if (node == NULL || node->kind != DOC_MAPPING) {
-        if (!doc_get_choice(map, "schedule", schedule_names, SCHEDULE_FILE, &parallel->schedule) &&
-            node != NULL) {
+        if (!schema_read_key(reader, row) && node != NULL) {
             diag_help(map->diag, "or the path of a file of orders, like schedules/mine.yaml");
         }
         return;
     }
     parallel->schedule = SCHEDULE_FILE;
-    parallel->schedule_file = schedule_file_read(scenario->assumptions.arena, node, map->diag);
+    parallel->schedule_file = schedule_file_read(reader->assumptions->arena, node, map->diag);
     map->is_bad = map->is_bad || parallel->schedule_file == NULL;
 }
 
-/* Before: the map is open. Chunks that a schedule has by itself need not be said. */
-static void read_schedule(struct doc_map *map, struct scenario *scenario)
+/* Before: the schedule. Chunks that a schedule has by itself need not be said. */
+void layout_read_virtual_stages(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct parallel *parallel = &scenario->parallel;
-    read_schedule_name(map, scenario);
-    const bool has_chunks =
-        doc_get_count(map, "virtual_stages", 1, LAYERS_MAX, &parallel->virtual_stages);
-    doc_get_count(map, "microbatch_group", 1, GLOBAL_MAX, &parallel->microbatch_group);
+    struct parallel *parallel = parallel_of(reader);
+    const bool has_chunks = schema_read_key(reader, row);
     if (!has_chunks && is_two_way(parallel->schedule)) {
         parallel->virtual_stages = 2;
     } else if (!has_chunks && parallel->schedule_file != NULL) {
         parallel->virtual_stages = parallel->schedule_file->chunks;
     }
-    if (doc_take(map, "schedule") == NULL && parallel->virtual_stages > 1) {
+    if (doc_take(reader->map, "schedule") == NULL && parallel->virtual_stages > 1) {
         parallel->schedule = SCHEDULE_INTERLEAVED;
     }
     if (parallel->schedule == SCHEDULE_INTERLEAVED && parallel->virtual_stages == 1) {
@@ -103,57 +95,28 @@ static bool parse_order(const char *text, uint8_t *order)
     return true;
 }
 
-static void read_order(struct doc_map *map, struct parallel *parallel)
+void layout_read_order(const struct schema_reader *reader, const struct schema_row *row)
 {
-    const char *text = NULL;
+    struct doc_map *map = reader->map;
+    const char *text = row->standard;
     uint8_t order[AXIS_COUNT_];
-    if (!doc_get_text(map, "order", &text)) {
+    doc_get_text(map, schema_key(row), &text);
+    if (parse_order(text, order)) {
+        memcpy(parallel_of(reader)->order, order, sizeof order);
         return;
     }
-    if (!parse_order(text, order)) {
-        diag_add(map->diag, DIAG_INPUT, &doc_take(map, "order")->place,
-                 "order '%.40s' does not name each of tp, cp, ep, dp and pp once", text);
-        diag_help(map->diag, "write it like tp-cp-ep-dp-pp, neighbours in a node first");
-        map->is_bad = true;
-        return;
-    }
-    memcpy(parallel->order, order, sizeof order);
+    diag_add(map->diag, DIAG_INPUT, &doc_take(map, schema_key(row))->place,
+             "order '%.40s' does not name each of tp, cp, ep, dp and pp once", text);
+    diag_help(map->diag, "write it like %s, neighbours in a node first", row->standard);
+    map->is_bad = true;
 }
 
-/* How large each axis is. */
-static void read_degrees(struct doc_map *map, struct parallel *parallel)
+/* Without tensor parallelism there is nothing to cut. */
+void layout_read_sequence_parallel(const struct schema_reader *reader, const struct schema_row *row)
 {
-    doc_get_count(map, "tp", 1, DEGREE_MAX, &parallel->tp);
-    doc_get_count(map, "cp", 1, DEGREE_MAX, &parallel->cp);
-    doc_get_count(map, "pp", 1, DEGREE_MAX, &parallel->pp);
-    doc_get_count(map, "ep", 1, DEGREE_MAX, &parallel->ep);
-    parallel->etp = parallel->tp;
-    doc_get_count(map, "etp", 1, DEGREE_MAX, &parallel->etp);
-    read_dp(map, parallel);
-    doc_get_count(map, "zero_group", 1, DEGREE_MAX, &parallel->zero_group);
-}
-
-static void read_parallel(struct doc_map *scenario_map, struct scenario *scenario)
-{
-    static const char *const of_layers[] = {"layers_per_stage", "first_stage_layers",
-                                            "last_stage_layers", "embedding_slot", "loss_slot"};
-    struct parallel *parallel = &scenario->parallel;
-    struct doc_map map;
-    section_open(&map, scenario_map, "parallel", "scenario", &scenario->assumptions);
-    parallel->place = map.node != NULL ? map.node->place : scenario_map->node->place;
-    read_degrees(&map, parallel);
-    doc_get_count(&map, "zero", 0, 3, &parallel->zero);
-    doc_get_choice(&map, "reshard", reshard_names, RESHARD_COUNT_, &parallel->reshard);
-    doc_get_choice(&map, "cp_type", context_names, CONTEXT_COUNT_, &parallel->context);
-    read_order(&map, parallel);
-    read_schedule(&map, scenario);
-    doc_get_bool(&map, "overlap_experts", &parallel->overlaps_experts);
-    doc_get_bool(&map, "sequence_parallel", &parallel->is_sequence_parallel);
+    struct parallel *parallel = parallel_of(reader);
+    schema_read_key(reader, row);
     parallel->is_sequence_parallel = parallel->is_sequence_parallel && parallel->tp > 1;
-    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++) {
-        doc_take(&map, of_layers[i]); /* layout_place_layers */
-    }
-    section_close(&map, scenario_map);
 }
 
 const char *layout_multiples(struct arena *arena, int64_t wanted, int64_t unit)
@@ -164,19 +127,23 @@ const char *layout_multiples(struct arena *arena, int64_t wanted, int64_t unit)
                      : arena_printf(arena, "%lld", above);
 }
 
-/* A batch in tokens is a whole number of sequences. */
-static void read_global_tokens(struct doc_map *map, struct scenario *scenario)
+/* A batch in tokens is a whole number of sequences. Before: the sequence length. */
+void layout_read_global_tokens(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct batch *batch = &scenario->batch;
-    const struct doc_node *node = doc_take(map, "global_tokens");
+    struct batch *batch = &((struct scenario *)reader->object)->batch;
+    struct doc_map *map = reader->map;
+    const struct doc_node *node = doc_take(map, schema_key(row));
     int64_t tokens = 0;
+    if (node == NULL) {
+        return;
+    }
     if (doc_take(map, "global") != NULL) {
         diag_add(map->diag, DIAG_INPUT, &node->place,
                  "global and global_tokens both say how large the batch is");
         map->is_bad = true;
         return;
     }
-    if (!doc_get_count(map, "global_tokens", 1, GLOBAL_TOKENS_MAX, &tokens) ||
+    if (!doc_get_count(map, schema_key(row), 1, LAYOUT_GLOBAL_TOKENS_MAX, &tokens) ||
         batch->sequence_length == 0) {
         return;
     }
@@ -186,37 +153,22 @@ static void read_global_tokens(struct doc_map *map, struct scenario *scenario)
                  "global_tokens %lld is not a multiple of sequence_length %lld", (long long)tokens,
                  (long long)batch->sequence_length);
         diag_help(map->diag, "global_tokens may be %s",
-                  layout_multiples(scenario->assumptions.arena, tokens, batch->sequence_length));
+                  layout_multiples(reader->assumptions->arena, tokens, batch->sequence_length));
         map->is_bad = true;
-    } else if (batch->global > GLOBAL_MAX) {
+    } else if (batch->global > LAYOUT_GLOBAL_MAX) {
         diag_add(map->diag, DIAG_INPUT, &node->place, "a batch of %lld sequences is more than %lld",
-                 (long long)batch->global, (long long)GLOBAL_MAX);
+                 (long long)batch->global, (long long)LAYOUT_GLOBAL_MAX);
         map->is_bad = true;
     }
 }
 
-static void read_batch(struct doc_map *scenario_map, struct scenario *scenario)
+/* Sequences, where the batch is not said in tokens. */
+void layout_read_global(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct batch *batch = &scenario->batch;
-    struct doc_map map;
-    section_need(&map, scenario_map, "batch", "scenario", &scenario->assumptions);
-    batch->place = map.node != NULL ? map.node->place : scenario_map->node->place;
-    doc_get_count(&map, "micro", 1, DEGREE_MAX, &batch->micro);
-    batch->sequence_length = scenario->model.max_positions;
-    doc_get_count(&map, "sequence_length", 1, SEQUENCE_MAX, &batch->sequence_length);
-    if (doc_take(&map, "global_tokens") != NULL) {
-        read_global_tokens(&map, scenario);
-    } else {
-        section_need_count(&map, "global", 1, GLOBAL_MAX, &batch->global);
+    if (doc_take(reader->map, "global_tokens") == NULL && reader->map->node != NULL &&
+        doc_require(reader->map, schema_key(row))) {
+        schema_read_key(reader, row);
     }
-    section_close(&map, scenario_map);
-}
-
-bool layout_read(struct doc_map *map, struct scenario *scenario)
-{
-    read_parallel(map, scenario);
-    read_batch(map, scenario);
-    return !map->is_bad;
 }
 
 /* ---- which chunk of which stage holds a piece of the model ---- */
@@ -267,4 +219,19 @@ int64_t layout_first_layer(const struct parallel *parallel, int64_t piece)
         layers += parallel->layers_per_chunk[i];
     }
     return layers;
+}
+
+/* One count for each chunk, in the order in which layers_per_stage takes them. */
+const char *layout_layers_text(struct arena *arena, const void *object)
+{
+    const struct parallel *parallel = &((const struct scenario *)object)->parallel;
+    const int64_t chunks = layout_pieces(parallel);
+    struct doc_node *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
+    for (int64_t i = 0; i < chunks; i++) {
+        counts[i].kind = DOC_SCALAR;
+        counts[i].text = arena_printf(arena, "%" PRId64, parallel->layers_per_chunk[i]);
+        counts[i].next = i + 1 < chunks ? &counts[i + 1] : NULL;
+    }
+    const struct doc_node list = {.kind = DOC_SEQUENCE, .child = counts};
+    return doc_to_text(arena, &list);
 }

@@ -1,6 +1,6 @@
 /* The layout: how a model and a batch are cut over GPUs.
  *
- * Reads `parallel` and `batch` of a scenario; whether the sizes go together is
+ * Reads what rows cannot say of `parallel` and `batch`; whether the sizes go together is
  * checked in input/feasible.
  *
  * The layers of a model of L layers on n = pp * virtual_stages chunks: every
@@ -21,6 +21,8 @@
 #ifndef INPUT_LAYOUT_H
 #define INPUT_LAYOUT_H
 
+#include "input/schema/schema.h"
+
 #include "base/check.h"
 
 #include <stdbool.h>
@@ -28,16 +30,23 @@
 
 struct arena;
 struct diag;
-struct doc_map;
 struct parallel;
 struct scenario;
 
 /* `chunks` counts that sum to `layers`, as above. */
 int64_t *layout_distribute(struct arena *arena, int64_t layers, int64_t chunks);
 
-/* Reads the sections `parallel` and `batch`. `dp: auto` is left as 0, an unset
- * sequence length as the model's longest. Before: the model. */
-bool layout_read(struct doc_map *map, struct scenario *scenario);
+#define LAYOUT_GLOBAL_MAX 1000000000              /* sequences of a step */
+#define LAYOUT_GLOBAL_TOKENS_MAX 1000000000000000 /* tokens of a step */
+
+/* What rows of `parallel` and `batch` cannot say (input/scenario_keys). `dp: auto` is left as 0.
+ * Before: the model. */
+schema_read_function layout_read_dp, layout_read_order, layout_read_schedule,
+    layout_read_virtual_stages, layout_read_sequence_parallel, layout_read_global_tokens,
+    layout_read_global;
+
+/* The layers of a scenario's chunks as layers_per_stage takes them: "[7, 8, 8, 7]". */
+const char *layout_layers_text(struct arena *arena, const void *object);
 
 /* The layers of each chunk: as `layers_per_stage` says, else distributed. */
 MUST_USE bool layout_place_layers(struct arena *arena, struct scenario *scenario,

@@ -157,28 +157,22 @@ static bool read_layers_per_stage(const struct layout *layout, const struct doc_
 
 enum { NOT_SAID = -1 };
 
-/* What `key` of `parallel` says, or NOT_SAID. */
-static bool read_end(const struct layout *layout, const char *key, int64_t *layers)
+/* What `key` of `parallel`, which has this many layers, says where it is written; or NOT_SAID. */
+static bool find_end(const struct layout *layout, const char *key, int64_t written, int64_t *layers)
 {
     const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
     const struct doc_node *node = section != NULL ? doc_find(section, key) : NULL;
     const int64_t each = pieces_per_stage(&layout->scenario->parallel);
-    *layers = NOT_SAID;
-    if (node == NULL) {
+    *layers = node != NULL ? written : NOT_SAID;
+    if (node == NULL || written % each == 0) {
         return true;
     }
-    if (!doc_node_count(node, 0, LAYERS_MAX, layers, layout->diag)) {
-        return false;
-    }
-    if (*layers % each != 0) {
-        diag_add(layout->diag, DIAG_INFEASIBLE, &node->place,
-                 "%s %lld does not split evenly over virtual_stages %lld", key, (long long)*layers,
-                 (long long)each);
-        diag_help(layout->diag, "%s may be %s; or write layers_per_stage with one entry per chunk",
-                  key, layout_multiples(layout->arena, *layers, each));
-        return false;
-    }
-    return true;
+    diag_add(layout->diag, DIAG_INFEASIBLE, &node->place,
+             "%s %lld does not split evenly over virtual_stages %lld", key, (long long)written,
+             (long long)each);
+    diag_help(layout->diag, "%s may be %s; or write layers_per_stage with one entry per chunk", key,
+              layout_multiples(layout->arena, written, each));
+    return false;
 }
 
 /* The stages between the ends cannot have what is left. */
@@ -233,17 +227,6 @@ static bool place_around_ends(const struct layout *layout, const int64_t *ends)
 
 /* ---- the whole ---- */
 
-static bool read_slot(const struct layout *layout, const char *key, bool *has_slot)
-{
-    const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
-    struct doc_map map;
-    if (section == NULL || section->kind != DOC_MAPPING) {
-        return true;
-    }
-    return doc_map_open(&map, section, layout->diag) &&
-           (doc_get_bool(&map, key, has_slot) || !map.is_bad);
-}
-
 static bool report_slots(const struct layout *layout, bool is_embedding)
 {
     const char *key = is_embedding ? "parallel.embedding_slot" : "parallel.loss_slot";
@@ -260,13 +243,12 @@ bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct 
     struct parallel *parallel = &scenario->parallel;
     const int64_t pieces = layout_pieces(parallel);
     const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
+    const bool has_slot[2] = {parallel->has_embedding_slot, parallel->has_loss_slot};
     int64_t ends[2];
-    bool has_slot[2] = {false, false};
-    bool is_good = read_end(&layout, "first_stage_layers", &ends[0]);
-    is_good = read_end(&layout, "last_stage_layers", &ends[1]) && is_good;
-    is_good = read_slot(&layout, "embedding_slot", &has_slot[0]) && is_good;
-    is_good = read_slot(&layout, "loss_slot", &has_slot[1]) && is_good;
-    if (!is_good) {
+    const bool is_good =
+        find_end(&layout, "first_stage_layers", parallel->first_stage_layers, &ends[0]);
+    if (!find_end(&layout, "last_stage_layers", parallel->last_stage_layers, &ends[1]) ||
+        !is_good) {
         return false;
     }
     parallel->layers_per_chunk = arena_array(arena, (size_t)pieces, sizeof(int64_t));

@@ -9,22 +9,18 @@
 
 #include "input/cluster.h"
 #include "input/library.h"
+#include "input/scenario_keys.h"
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"
 
 #include <string.h>
 
-const char *const resolve_keys[RESOLVE_KEY_COUNT] = {
-    "scenario",  "model",    "cluster", "software",   "gpu",       "library",     "gpus",
-    "precision", "parallel", "batch",   "recompute",  "optimizer", "offload",     "routing",
-    "lora",      "run",      "data",    "price",      "slow",      "collectives", "placement",
-    "jobs",      "seed",     "source",  "provenance",
-};
-
+/* Keys of any mapping that say where it comes from; the document keeps them behind its own. */
+static const char *const origin_keys[] = {"source", "provenance"};
 /* Keys that are read elsewhere and change no prediction. */
 static const char *const other_keys[] = {"sweep", "variants", "note"};
-enum { OTHER_KEY_COUNT = 3 };
+enum { ORIGIN_KEY_COUNT = 2, OTHER_KEY_COUNT = 3 };
 
 struct resolution {
     struct arena *arena;
@@ -100,8 +96,8 @@ static bool put_required(const struct resolution *resolution, enum catalogue_kin
 static bool put_software(const struct resolution *resolution)
 {
     const struct doc_node *reference = *doc_link(resolution->root, "software");
-    const struct doc_node by_default = {.kind = DOC_SCALAR,
-                                        .text = resolution->input->default_software};
+    const struct doc_node by_default = {
+        .kind = DOC_SCALAR, .text = schema_find(&scenario_schema, "software")->standard};
     return put_reference(resolution, CATALOGUE_SOFTWARE,
                          reference != NULL ? reference : &by_default);
 }
@@ -128,7 +124,7 @@ static bool put_library(const struct resolution *resolution)
     const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
     const struct doc_node *reference = *doc_link(resolution->root, "library");
     const struct doc_node by_default = {.kind = DOC_SCALAR,
-                                        .text = resolution->input->default_library};
+                                        .text = schema_find(&scenario_schema, "library")->standard};
     if (reference == NULL) {
         reference = doc_find(cluster, "collectives.library");
     }
@@ -197,8 +193,14 @@ static bool check_keys(const struct resolution *resolution)
     if (!doc_map_open(&map, resolution->root, resolution->diag)) {
         return false;
     }
-    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
-        doc_take(&map, resolve_keys[i]);
+    for (uint32_t i = 0; i < scenario_schema.count; i++) {
+        const struct schema_row *row = &scenario_schema.rows[i];
+        if (schema_parent(&scenario_schema, row) == NULL) {
+            doc_take(&map, row->path);
+        }
+    }
+    for (uint32_t i = 0; i < ORIGIN_KEY_COUNT; i++) {
+        doc_take(&map, origin_keys[i]);
     }
     for (uint32_t i = 0; i < OTHER_KEY_COUNT; i++) {
         doc_take(&map, other_keys[i]);
@@ -206,19 +208,33 @@ static bool check_keys(const struct resolution *resolution)
     return doc_finish(&map);
 }
 
-/* The same children in the order of resolve_keys, the others left out. */
+/* Puts a copy of the child under `key`, if there is one, into the link; returns the next. */
+static struct doc_node **link_copy(struct arena *arena, const struct doc_node *root,
+                                   const char *key, struct doc_node **link)
+{
+    struct doc_node *child = doc_find(root, key);
+    if (child == NULL) {
+        return link;
+    }
+    *link = arena_alloc(arena, sizeof *child);
+    **link = *child;
+    return &(*link)->next;
+}
+
+/* The same children in the order of the schema, the others left out. */
 static struct doc_node *in_order(struct arena *arena, const struct doc_node *root)
 {
     struct doc_node *ordered = arena_alloc(arena, sizeof *ordered);
     *ordered = *root;
     struct doc_node **link = &ordered->child;
-    for (uint32_t i = 0; i < RESOLVE_KEY_COUNT; i++) {
-        struct doc_node *child = doc_find(root, resolve_keys[i]);
-        if (child != NULL) {
-            *link = arena_alloc(arena, sizeof *child);
-            **link = *child;
-            link = &(*link)->next;
+    for (uint32_t i = 0; i < scenario_schema.count; i++) {
+        const struct schema_row *row = &scenario_schema.rows[i];
+        if (schema_parent(&scenario_schema, row) == NULL) {
+            link = link_copy(arena, root, row->path, link);
         }
+    }
+    for (uint32_t i = 0; i < ORIGIN_KEY_COUNT; i++) {
+        link = link_copy(arena, root, origin_keys[i], link);
     }
     *link = NULL;
     return ordered;
@@ -248,7 +264,6 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
                                       struct diag *diag)
 {
     sim_assert(input->document != NULL);
-    sim_assert(input->default_software != NULL);
     if (input->document->kind != DOC_MAPPING) {
         diag_add(diag, DIAG_INPUT, &input->document->place, "a scenario holds keys and values");
         diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");

@@ -1,52 +1,15 @@
 /* A scenario: everything one prediction depends on, resolved and checked.
  *
- * The file's keys, with defaults (input/scenario_keys.c is the one place for them):
+ * Plain data and the words of its choices; scenario_load fills it. The keys of the file, with
+ * what they mean, their bounds and their defaults, are the table of input/scenario_keys.c:
  *
- *     scenario: Llama-3 405B on 16,384 H100     # title
+ *     scenario: Llama-3 405B on 16,384 H100
  *     model: llama3-405b
  *     cluster: h100-roce-24k
- *     gpu: h100-sxm5-80gb                        # default: the cluster's
  *     gpus: 16384
- *     software: megatron-2024
- *     precision: bf16                            # fp32 | tf32 | fp16 | bf16 | fp8 | mxfp8 | nvfp4:
- *                                                # of the products; weights and activations of
- *                                                # the last three are kept in bf16
- *     parallel: {tp: 8, cp: 1, pp: 16, dp: auto, ep: 1, zero: 1, schedule: interleaved,
- *                virtual_stages: 8, sequence_parallel: true, layers_per_stage: [..]}
- *                                                # cp: ranks that share a sequence; ep: ranks
- *                                                # of a stage that share experts
- *                                                # and: etp, zero_group, reshard: after-forward,
- *                                                # cp_type: all-gather | ring | ulysses,
- *                                                # order: tp-cp-ep-dp-pp, overlap_experts: true,
- *                                                # first_stage_layers, last_stage_layers,
- *                                                # embedding_slot, loss_slot: true (count as a
- *                                                # layer when layers are distributed);
- *                                                # schedule: 1f1b ... or the path of a file;
- *                                                # microbatch_group: 16 (interleaved)
- *     batch: {global: 2048, micro: 1, sequence_length: 8192}   # global counts sequences
- *                                                # or global_tokens: 16M
- *     recompute: none                            # none | selective | full; selective: the
- *                                                # core of unfused attention, norms and
- *                                                # activation beside a fused one; or
- *                                                # {layers: 4} (full, of the first 4 layers of a
- *                                                # chunk) or {modules: [core-attention, moe]}
- *     optimizer: {gradients: fp32, master: fp32, moments: fp32, clip: true}
- *     offload: {optimizer: 100 %, activation_layers: 0}      # to the host
- *     routing: {distribution: even, spread: 0.5, capacity_factor: 1.25, redundant_experts: 32}
- *                                                # distribution: even | lognormal
- *     lora: {rank: 16, targets: [qkv, projection, fc1, fc2]}  # or off, the default
- *     run: {tokens: 15.6T, checkpoint: {every: 30 min, mode: blocking}}
- *                                                # every: or "500 steps"; checkpoint: off
- *     data: {workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B,
- *            memory_per_worker: 1 GB}            # or off, the default
- *     price: {gpu_hour: 2.00 USD, pue: 1.1}     # electricity: 0.08 USD/kWh where it is paid apart
- *     slow: [{rank: 4711, speed: 0.9}]
- *     library: nccl-2026                         # default: the cluster's
- *     collectives: {data: {algorithm: multi-rail-ring, protocol: Simple}}   # input/collectives.h
- *     placement: packed                          # packed | spread | random (train/placement.h)
- *     jobs: [{scenario: other.yaml, placement: spread}]
- *                                                # others on the same fabric, beside this one
- *     seed: 42
+ *     parallel: {tp: 8, pp: 16, schedule: interleaved, virtual_stages: 8}
+ *     batch: {global: 2048, micro: 1, sequence_length: 8192}
+ *     run: {tokens: 15.6T, checkpoint: {every: 30 min}}
  *     sweep: {...}  variants: [...]              # read by study/, ignored here
  */
 #ifndef INPUT_SCENARIO_H
@@ -136,6 +99,10 @@ struct parallel {
     int64_t virtual_stages;   /* chunks per stage: interleaved >= 2; zb-v, dualpipe, dualpipev 2 */
     int64_t microbatch_group; /* interleaved: microbatches that pass a chunk before the next one's
                                * turn; default pp. Else 0 */
+    int64_t first_stage_layers; /* 0 where it is not written, or is 0 */
+    int64_t last_stage_layers;
+    bool has_embedding_slot; /* the embedding counts as a layer when layers are spread */
+    bool has_loss_slot;
     bool is_sequence_parallel;
     bool overlaps_experts; /* the exchange of one microbatch beside the compute of another:
                              * forwards are paired with backwards (1f1b, interleaved) */
@@ -196,6 +163,7 @@ enum lora_target { LORA_QKV, LORA_PROJECTION, LORA_FC1, LORA_FC2, LORA_TARGET_CO
 extern const char *const lora_target_names[LORA_TARGET_COUNT_];
 
 struct lora {
+    bool is_enabled;
     int64_t rank;     /* 0: every weight is trained */
     uint32_t targets; /* bits 1 << enum lora_target */
 };

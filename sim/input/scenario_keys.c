@@ -3,17 +3,75 @@
  */
 #include "input/scenario_keys.h"
 
+#include "input/collectives.h"
+#include "input/layout.h"
 #include "input/scenario.h"
+#include "input/training.h"
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA_OBJECT struct scenario
-#include "input/schema/rows.h"
-
+enum {
+    DEGREE_MAX = 1000 * 1000,
+    LAYERS_MAX = 10 * 1000,
+    SEQUENCE_MAX = 100 * 1000 * 1000,
+    RANK_MAX = 100 * 1000,
+    COPIES_MAX = 4096
+};
+#define GLOBAL_MAX LAYOUT_GLOBAL_MAX
+#define SEED_MAX 4294967295 /* seeds above 32 bits are slips, not wishes */
 static const int64_t STEPS_MAX = 1000000000;
 static const double SECONDS_MAX = 1e9;
+
+/* ---- files of the catalogue, which input/resolve has put in ---- */
+
+static void judge(const struct schema_reader *reader, bool is_good)
+{
+    reader->map->is_bad = reader->map->is_bad || !is_good;
+}
+
+static void read_model(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    judge(reader, model_read(doc_take(reader->map, schema_key(row)), &scenario->model,
+                             reader->assumptions, reader->map->diag));
+}
+
+static void read_cluster(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    judge(reader, cluster_read(doc_take(reader->map, schema_key(row)), &scenario->cluster,
+                               reader->assumptions, reader->map->diag));
+}
+
+static void read_software(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    judge(reader, software_read(doc_take(reader->map, schema_key(row)), &scenario->software,
+                                reader->assumptions, reader->map->diag));
+}
+
+static void read_gpu(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    judge(reader, gpu_read(doc_take(reader->map, schema_key(row)), &scenario->gpu,
+                           reader->assumptions, reader->map->diag));
+}
+
+static void read_library(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    judge(reader, library_read(doc_take(reader->map, schema_key(row)), &scenario->library,
+                               reader->assumptions, reader->map->diag));
+}
+
+/* Read elsewhere: the layers when all sizes are known, the jobs when this scenario is. */
+static void take_key(const struct schema_reader *reader, const struct schema_row *row)
+{
+    doc_take(reader->map, schema_key(row));
+}
 
 /* ---- run ---- */
 
@@ -70,11 +128,266 @@ static void read_gpu_hour(const struct schema_reader *reader, const struct schem
     }
 }
 
+/* ---- slow GPUs ---- */
+
+#define SCHEMA_OBJECT struct slow_rank
+#include "input/schema/rows.h"
+
+static const struct schema_row slow_rows[] = {
+    {COUNT("rank", rank, 0, SCENARIO_GPUS_MAX, "Which GPU, counted from 0."), .is_required = true},
+    {QUANTITY("speed", speed, DIM_FRACTION, 0.001, 1.0, "Its speed as a share of the others'."),
+     .is_required = true},
+};
+static const struct schema slow_schema = SCHEMA_OF("slow", "slow.", slow_rows);
+
+static bool read_slow_rank(const struct schema_reader *reader, const struct doc_node *entry,
+                           struct slow_rank *slow)
+{
+    const struct scenario *scenario = reader->object;
+    struct diag *diag = reader->map->diag;
+    struct doc_map map;
+    if (!doc_map_open(&map, entry, diag)) {
+        return false;
+    }
+    assumptions_take(reader->assumptions, &map, "slow");
+    schema_read(&slow_schema, &map, slow, reader->assumptions);
+    if (!doc_finish(&map)) {
+        return false;
+    }
+    if (scenario->gpus > 0 && slow->rank >= scenario->gpus) {
+        diag_add(diag, DIAG_INFEASIBLE, &doc_find(entry, "rank")->place,
+                 "rank %lld is not among %lld gpus", (long long)slow->rank,
+                 (long long)scenario->gpus);
+        diag_help(diag, "ranks are 0 to %lld", (long long)scenario->gpus - 1);
+        return false;
+    }
+    return true;
+}
+
+static int compare_slow_ranks(const void *left, const void *right)
+{
+    const int64_t a = ((const struct slow_rank *)left)->rank;
+    const int64_t b = ((const struct slow_rank *)right)->rank;
+    return (a > b) - (a < b);
+}
+
+static bool sort_slow_ranks(const struct doc_node *list, struct scenario *scenario,
+                            struct diag *diag)
+{
+    if (scenario->slow_count > 0) {
+        qsort(scenario->slow, (size_t)scenario->slow_count, sizeof *scenario->slow,
+              compare_slow_ranks);
+    }
+    for (int64_t i = 1; i < scenario->slow_count; i++) {
+        if (scenario->slow[i - 1].rank == scenario->slow[i].rank) {
+            return diag_add(diag, DIAG_INFEASIBLE, &list->place, "rank %lld is listed twice",
+                            (long long)scenario->slow[i].rank);
+        }
+    }
+    return true;
+}
+
+static void read_slow(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    struct diag *diag = reader->map->diag;
+    const struct doc_node *list = doc_take(reader->map, schema_key(row));
+    if (list == NULL) {
+        return;
+    }
+    if (list->kind != DOC_SEQUENCE) {
+        diag_add(diag, DIAG_INPUT, &list->place, "slow must be a list of GPUs");
+        diag_help(diag, "write it like [{rank: 4711, speed: 0.9}]");
+        judge(reader, false);
+        return;
+    }
+    scenario->slow =
+        arena_array(reader->assumptions->arena, doc_child_count(list), sizeof *scenario->slow);
+    bool is_good = true;
+    for (const struct doc_node *entry = list->child; entry; entry = entry->next) {
+        struct slow_rank *slow = &scenario->slow[scenario->slow_count++];
+        is_good = read_slow_rank(reader, entry, slow) && is_good;
+    }
+    judge(reader, is_good && sort_slow_ranks(list, scenario, diag));
+}
+
 /* ---- the table ---- */
+
+#undef SCHEMA_OBJECT
+#define SCHEMA_OBJECT struct scenario
+
+static bool has_experts(const void *object)
+{
+    return ((const struct scenario *)object)->model.experts > 0;
+}
+
+/* How a user of collectives has them done. */
+#define COLLECTIVES(name_, user_)                                                \
+    {SECTION("collectives." name_, "Collectives of this user.")},                \
+        {CHOICE("collectives." name_ ".algorithm", collectives[user_].algorithm, \
+                library_algorithm_names, LIBRARY_ALGORITHM_COUNT,                \
+                "The algorithm, where it offers the operation."),                \
+         .read = collectives_read_choice},                                       \
+    {                                                                            \
+        CHOICE("collectives." name_ ".protocol", collectives[user_].protocol,    \
+               library_protocol_names, LIBRARY_PROTOCOL_COUNT, "The protocol."), \
+            .read = collectives_read_choice                                      \
+    }
 
 static const char *const checkpoint_target_names[] = {"shared"};
 
 static const struct schema_row rows[] = {
+    {TEXT("scenario", title, "What it is, in a line; without it the file's name."), .note = ""},
+    {CUSTOM("model", read_model, "The model: a name of models/llms, a path, or a mapping."),
+     .is_required = true},
+    {CUSTOM("cluster", read_cluster, "The cluster: a name of topologies, a path, or a mapping."),
+     .is_required = true},
+    {CUSTOM("software", read_software,
+            "The framework's profile: a name of models/software, a path, or a mapping."),
+     .standard = "megatron-2024"},
+    {CUSTOM("gpu", read_gpu,
+            "The GPU, if not the cluster's: a name of models/gpus, a path, or a mapping.")},
+    {CUSTOM("library", read_library,
+            "The library of collectives, if not the cluster's: a name of models/libraries, a "
+            "path, or a mapping."),
+     .standard = SCENARIO_LIBRARY_DEFAULT},
+    {COUNT("gpus", gpus, 1, SCENARIO_GPUS_MAX, "GPUs of the job."), .is_required = true},
+    {CHOICE("precision", precision, precision_names, PRECISION_COUNT_,
+            "What matrices are multiplied in; of fp8 and less, weights and activations stay bf16."),
+     .standard = "bf16"},
+
+    {SECTION_AT("parallel", parallel.place, "How the model and the batch are cut over the GPUs.")},
+    {COUNT("parallel.tp", parallel.tp, 1, DEGREE_MAX, "GPUs that share each layer's matrices."),
+     .standard = "1"},
+    {COUNT("parallel.cp", parallel.cp, 1, DEGREE_MAX, "GPUs that share each sequence."),
+     .standard = "1"},
+    {COUNT("parallel.pp", parallel.pp, 1, DEGREE_MAX, "Stages of the pipeline."), .standard = "1"},
+    {COUNT("parallel.dp", parallel.dp, 1, DEGREE_MAX,
+           "Replicas that share the batch; 'auto' takes the GPUs that are left."),
+     .standard = "auto", .note = "the GPUs that are left", .is_settled = true,
+     .read = layout_read_dp},
+    {COUNT("parallel.ep", parallel.ep, 1, DEGREE_MAX, "GPUs that share the experts of a layer."),
+     .standard = "1"},
+    {COUNT("parallel.etp", parallel.etp, 1, DEGREE_MAX,
+           "GPUs that share the matrices of each expert."),
+     AS(int64_t, parallel.tp), .note = "as tp"},
+    {COUNT("parallel.zero", parallel.zero, 0, 3,
+           "What replicas share out: 1 the optimizer's states, 2 gradients too, 3 weights too "
+           "(FSDP); 0 nothing."),
+     .standard = "1"},
+    {COUNT("parallel.zero_group", parallel.zero_group, 1, DEGREE_MAX,
+           "GPUs over which states are shared out; fewer than all is HSDP."),
+     .note = "cp x dp"},
+    {CHOICE("parallel.reshard", parallel.reshard, reshard_names, RESHARD_COUNT_,
+            "Until when FSDP keeps the weights that it gathered."),
+     .standard = "after-forward"},
+    {CHOICE("parallel.cp_type", parallel.context, context_names, CONTEXT_COUNT_,
+            "How GPUs that share a sequence exchange keys and values."),
+     .standard = "all-gather"},
+    {CUSTOM("parallel.order", layout_read_order,
+            "Which ranks are neighbours: the axes of the mesh, the fastest first."),
+     .standard = "tp-cp-ep-dp-pp"},
+    {CHOICE("parallel.schedule", parallel.schedule, schedule_names, SCHEDULE_FILE,
+            "The order of microbatches in the pipeline: a name, or the path of a file of orders."),
+     .standard = "1f1b", .is_settled = true, .read = layout_read_schedule},
+    {COUNT("parallel.virtual_stages", parallel.virtual_stages, 1, LAYERS_MAX,
+           "Chunks of the model on each stage; more than one is interleaved."),
+     .standard = "1", .read = layout_read_virtual_stages},
+    {COUNT("parallel.microbatch_group", parallel.microbatch_group, 1, GLOBAL_MAX,
+           "Microbatches that pass a chunk before the next chunk has its turn."),
+     .is_optional = true, .note = "of pp, when interleaved"},
+    {BOOL("parallel.overlap_experts", parallel.overlaps_experts,
+          "Whether one microbatch's exchange of tokens runs beside another's compute."),
+     .standard = "false"},
+    {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel,
+          "Whether norms and dropout are cut along the sequence where tp cuts the rest."),
+     .standard = "false", .is_settled = true, .read = layout_read_sequence_parallel},
+    {CUSTOM("parallel.layers_per_stage", take_key,
+            "Layers of every stage, or of every chunk in the model's order, as a list."),
+     .note = "spread evenly", .text = layout_layers_text},
+    {COUNT("parallel.first_stage_layers", parallel.first_stage_layers, 0, LAYERS_MAX,
+           "Layers of the first stage; the others share the rest."),
+     .is_optional = true, .note = "as layers_per_stage says"},
+    {COUNT("parallel.last_stage_layers", parallel.last_stage_layers, 0, LAYERS_MAX,
+           "Layers of the last stage; the others share the rest."),
+     .is_optional = true, .note = "as layers_per_stage says"},
+    {BOOL("parallel.embedding_slot", parallel.has_embedding_slot,
+          "Whether the embedding counts as a layer when layers are spread."),
+     .standard = "false"},
+    {BOOL("parallel.loss_slot", parallel.has_loss_slot,
+          "Whether the loss counts as a layer when layers are spread."),
+     .standard = "false"},
+
+    {SECTION_AT("batch", batch.place, "What a step trains on."), .is_required = true},
+    {COUNT("batch.micro", batch.micro, 1, DEGREE_MAX, "Sequences of a microbatch."),
+     .standard = "1"},
+    {COUNT("batch.sequence_length", batch.sequence_length, 1, SEQUENCE_MAX,
+           "Tokens of a sequence."),
+     AS(int64_t, model.max_positions), .note = "the model's longest"},
+    {ONLY_COUNT("batch.global_tokens", 1, LAYOUT_GLOBAL_TOKENS_MAX,
+                "Tokens of a step, in place of its sequences."),
+     .read = layout_read_global_tokens},
+    {COUNT("batch.global", batch.global, 1, GLOBAL_MAX,
+           "Sequences of a step, or say global_tokens."),
+     .read = layout_read_global},
+
+    {CHOICE("recompute", recompute.kind, recompute_names, RECOMPUTE_COUNT_,
+            "Which activations are computed again in the backward pass: of no layer, of what is "
+            "cheap, of all; or a mapping that says which."),
+     .standard = "none", .check = training_check_recompute},
+    {COUNT("recompute.layers", recompute.layers, 1, LAYERS_MAX,
+           "Whole layers, the first so many of each chunk.")},
+    {NAMES("recompute.modules", recompute.modules, recompute_module_names, RECOMPUTE_MODULE_COUNT_,
+           "Parts of every layer, as Megatron-LM calls them.")},
+
+    {SECTION("optimizer", "What is kept of each parameter, and in what.")},
+    {CHOICE("optimizer.gradients", optimizer.gradients, state_names, STATE_COUNT_,
+            "What gradients are accumulated and reduced in."),
+     .among = 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16, .note = "the software's",
+     .read = training_read_gradients},
+    {CHOICE("optimizer.master", optimizer.master, state_names, STATE_COUNT_,
+            "The copy of the weights that is updated; none where training is in fp32 anyway."),
+     .among = 1u << STATE_NONE | 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16, .note = "",
+     .read = training_read_master},
+    {CHOICE("optimizer.moments", optimizer.moments, state_names, STATE_COUNT_,
+            "Each of Adam's two moments."),
+     .among = 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16 | 1u << STATE_FP8 |
+              1u << STATE_INT8,
+     .standard = "fp32"},
+    {BOOL("optimizer.clip", optimizer.clips,
+          "Whether the gradient's norm over all ranks is taken and gradients are scaled."),
+     .standard = "true"},
+
+    {SECTION("offload", "What lies in the host's memory.")},
+    {QUANTITY("offload.optimizer", offload.optimizer, DIM_FRACTION, 0.0, 1.0,
+              "Share of the optimizer's states and of its update that is the host's."),
+     .standard = "0"},
+    {COUNT("offload.activation_layers", offload.activation_layers, 0, LAYERS_MAX,
+           "Layers of each stage whose activations go to the host and back."),
+     .standard = "0"},
+
+    {SECTION("routing", "How tokens spread over experts."), .applies = has_experts,
+     .note = "every layer is dense", .check = training_check_spread},
+    {CHOICE("routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,
+            "How popular experts are."),
+     .standard = "even"},
+    {QUANTITY("routing.spread", routing.spread, DIM_COUNT, 0.0, 5.0,
+              "Sigma of the experts' popularity, when it is lognormal."),
+     .is_optional = true, .note = "tokens spread evenly"},
+    {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT, 0.01, 1e4,
+              "Rows that an expert takes at most, as a multiple of the mean."),
+     .is_optional = true, .note = "no token is dropped"},
+    {COUNT("routing.redundant_experts", routing.redundant_experts, 0, COPIES_MAX,
+           "Copies of the busiest experts, as EPLB places them."),
+     .standard = "0"},
+
+    {SWITCH("lora", lora.is_enabled, "Small trained matrices beside frozen weights.")},
+    {COUNT("lora.rank", lora.rank, 1, RANK_MAX, "The inner dimension of each pair of matrices."),
+     .is_required = true},
+    {NAMES("lora.targets", lora.targets, lora_target_names, LORA_TARGET_COUNT_,
+           "The matrices that have such a pair."),
+     .standard = "[qkv, projection, fc1, fc2]"},
+
     {SECTION("run", "How long is trained, and what interrupts it.")},
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT, 1.0, 1e18,
               "Tokens of the whole training, which give its steps, days and money."),
@@ -117,6 +430,25 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.pue", price.pue, DIM_COUNT, 1.0, 10.0,
               "Power usage effectiveness: the facility's power over that of its machines."),
      .standard = "1.2", .is_assumed = true},
+
+    {CUSTOM("slow", read_slow, "GPUs that are slower than the others: [{rank: 4711, speed: 0.9}]."),
+     .standard = "[]", .inner = &slow_schema},
+
+    {SECTION("collectives", "Which algorithm and protocol is taken, by who communicates."),
+     .standard = "{}"},
+    COLLECTIVES("tensor", COLLECTIVE_USER_TENSOR),
+    COLLECTIVES("context", COLLECTIVE_USER_CONTEXT),
+    COLLECTIVES("expert", COLLECTIVE_USER_EXPERT),
+    COLLECTIVES("data", COLLECTIVE_USER_DATA),
+    COLLECTIVES("world", COLLECTIVE_USER_WORLD),
+
+    {CHOICE("placement", placement, placement_names, PLACEMENT_COUNT_,
+            "Which nodes of the cluster the job gets."),
+     .standard = "packed"},
+    {CUSTOM("jobs", take_key,
+            "Other jobs on the same fabric: [{scenario: other.yaml, placement: spread}]."),
+     .standard = "[]"},
+    {COUNT("seed", seed, 1, SEED_MAX, "What random numbers are drawn from."), .standard = "42"},
 };
 
 const struct schema scenario_schema = SCHEMA_OF("scenario", "", rows);

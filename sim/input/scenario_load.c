@@ -1,4 +1,4 @@
-/* Resolve the document, read it section by section, check it. Checks wait
+/* Resolve the document, read it by its schema, check it. Checks wait
  * until everything could be read: a size that is not known cannot divide.
  */
 #include "input/scenario_load.h"
@@ -8,134 +8,21 @@
 #include "input/layout.h"
 #include "input/resolve.h"
 #include "input/scenario_keys.h"
-#include "input/doc/section.h"
 #include "input/training.h"
 
 #include "base/arena.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- DEFAULTS of a scenario ---------------------------------------------
- * The one place for them. Elsewhere follow: parallel.dp (the GPUs that are
- * left), parallel.etp (tp), parallel.zero_group (cp * dp), parallel.schedule (interleaved with
- * virtual_stages > 1), optimizer.gradients (the software's), optimizer.master (fp32 unless all
- * is), recompute's modules (by the attention kernel),
- * batch.sequence_length (the model's max_positions), price.gpu_hour (the
- * GPU's), gpu (the cluster's). Those of catalogue files head their readers.
- */
-static const char DEFAULT_SOFTWARE[] = "megatron-2024";
-static const struct scenario scenario_defaults = {
-    .precision = PRECISION_BF16,
-    .parallel = {.tp = 1,
-                 .cp = 1,
-                 .pp = 1,
-                 .dp = 0, /* auto */
-                 .ep = 1,
-                 .zero = 1,
-                 .schedule = SCHEDULE_1F1B,
-                 .virtual_stages = 1,
-                 .order = {AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP},
-                 .is_sequence_parallel = false},
-    .batch = {.micro = 1},
-    .recompute = {.kind = RECOMPUTE_NONE},
-    .optimizer = {.moments = STATE_FP32, .clips = true},
-    .routing = {.kind = ROUTING_EVEN},
-    .seed = 42,
-};
-static const int64_t SEED_MAX = 4294967295; /* seeds above 32 bits are slips, not wishes */
 
 struct doc_node *scenario_load_document(struct arena *arena, const char *path, struct diag *diag)
 {
     return doc_load(arena, path, diag);
 }
 
-/* ---- slow GPUs ---- */
-
-static bool read_slow_rank(const struct doc_node *entry, struct scenario *scenario,
-                           struct slow_rank *slow, struct diag *diag)
-{
-    struct doc_map map;
-    if (!doc_map_open(&map, entry, diag)) {
-        return false;
-    }
-    assumptions_take(&scenario->assumptions, &map, "slow");
-    section_need_count(&map, "rank", 0, SCENARIO_GPUS_MAX, &slow->rank);
-    section_need_quantity(&map, "speed", DIM_FRACTION, 0.001, 1.0, &slow->speed);
-    if (!doc_finish(&map)) {
-        return false;
-    }
-    if (scenario->gpus > 0 && slow->rank >= scenario->gpus) {
-        diag_add(diag, DIAG_INFEASIBLE, &doc_find(entry, "rank")->place,
-                 "rank %lld is not among %lld gpus", (long long)slow->rank,
-                 (long long)scenario->gpus);
-        diag_help(diag, "ranks are 0 to %lld", (long long)scenario->gpus - 1);
-        return false;
-    }
-    return true;
-}
-
-static int compare_slow_ranks(const void *left, const void *right)
-{
-    const int64_t a = ((const struct slow_rank *)left)->rank;
-    const int64_t b = ((const struct slow_rank *)right)->rank;
-    return (a > b) - (a < b);
-}
-
-static bool sort_slow_ranks(const struct doc_node *list, struct scenario *scenario,
-                            struct diag *diag)
-{
-    if (scenario->slow_count > 0) {
-        qsort(scenario->slow, (size_t)scenario->slow_count, sizeof *scenario->slow,
-              compare_slow_ranks);
-    }
-    for (int64_t i = 1; i < scenario->slow_count; i++) {
-        if (scenario->slow[i - 1].rank == scenario->slow[i].rank) {
-            return diag_add(diag, DIAG_INFEASIBLE, &list->place, "rank %lld is listed twice",
-                            (long long)scenario->slow[i].rank);
-        }
-    }
-    return true;
-}
-
-static bool read_slow(struct doc_map *map, struct arena *arena, struct scenario *scenario)
-{
-    const struct doc_node *list = doc_take(map, "slow");
-    if (list == NULL) {
-        return true;
-    }
-    if (list->kind != DOC_SEQUENCE) {
-        diag_add(map->diag, DIAG_INPUT, &list->place, "slow must be a list of GPUs");
-        diag_help(map->diag, "write it like [{rank: 4711, speed: 0.9}]");
-        return false;
-    }
-    scenario->slow = arena_array(arena, doc_child_count(list), sizeof *scenario->slow);
-    bool is_good = true;
-    for (const struct doc_node *entry = list->child; entry; entry = entry->next) {
-        struct slow_rank *slow = &scenario->slow[scenario->slow_count++];
-        is_good = read_slow_rank(entry, scenario, slow, map->diag) && is_good;
-    }
-    return is_good && sort_slow_ranks(list, scenario, map->diag);
-}
-
 /* ---- the whole ---- */
 
-static bool read_catalogue_parts(struct doc_map *map, struct scenario *scenario)
-{
-    struct assumptions *assumptions = &scenario->assumptions;
-    bool is_good = model_read(doc_take(map, "model"), &scenario->model, assumptions, map->diag);
-    is_good = cluster_read(doc_take(map, "cluster"), &scenario->cluster, assumptions, map->diag) &&
-              is_good;
-    is_good =
-        software_read(doc_take(map, "software"), &scenario->software, assumptions, map->diag) &&
-        is_good;
-    is_good = library_read(doc_take(map, "library"), &scenario->library, assumptions, map->diag) &&
-              is_good;
-    return gpu_read(doc_take(map, "gpu"), &scenario->gpu, assumptions, map->diag) && is_good;
-}
-
-static bool read_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
+static bool read_scenario(struct scenario *scenario, struct diag *diag)
 {
     struct doc_map map;
     if (!doc_map_open(&map, scenario->document, diag)) {
@@ -143,19 +30,8 @@ static bool read_scenario(struct arena *arena, struct scenario *scenario, struct
     }
     assumptions_take(&scenario->assumptions, &map, "scenario");
     scenario->title = scenario->file != NULL ? scenario->file : "";
-    doc_get_text(&map, "scenario", &scenario->title);
-    bool is_good = read_catalogue_parts(&map, scenario);
-    section_need_count(&map, "gpus", 1, SCENARIO_GPUS_MAX, &scenario->gpus);
-    doc_get_choice(&map, "precision", precision_names, PRECISION_COUNT_, &scenario->precision);
-    is_good = layout_read(&map, scenario) && is_good;
-    training_read(&map, scenario);
     schema_read(&scenario_schema, &map, scenario, &scenario->assumptions);
-    doc_get_count(&map, "seed", 1, SEED_MAX, &scenario->seed);
-    is_good = read_slow(&map, arena, scenario) && is_good;
-    collectives_read(&map, &scenario->assumptions, scenario->collectives);
-    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &scenario->placement);
-    doc_take(&map, "jobs"); /* read_jobs */
-    return doc_finish(&map) && is_good;
+    return doc_finish(&map);
 }
 
 /* "a, b or c": the names whose bit in `mask` is set. */
@@ -269,11 +145,10 @@ static struct scenario *read_alone(struct arena *arena, const struct doc_node *r
                                    struct diag *diag)
 {
     struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
-    *scenario = scenario_defaults;
     scenario->file = root->place.file;
     scenario->document = root;
     assumptions_init(&scenario->assumptions, arena);
-    if (!read_scenario(arena, scenario, diag) || !check_scenario(arena, scenario, diag)) {
+    if (!read_scenario(scenario, diag) || !check_scenario(arena, scenario, diag)) {
         return NULL;
     }
     scenario->resolved_text = doc_to_text(arena, root);
@@ -346,8 +221,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
                                   const struct catalogue *catalogue, const char *const *sets,
                                   uint32_t set_count, struct diag *diag)
 {
-    const struct resolve_input input = {document,  catalogue,        sets,
-                                        set_count, DEFAULT_SOFTWARE, SCENARIO_LIBRARY_DEFAULT};
+    const struct resolve_input input = {document, catalogue, sets, set_count};
     const struct doc_node *root = resolve_document(arena, &input, diag);
     if (root == NULL) {
         return NULL;

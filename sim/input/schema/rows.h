@@ -43,7 +43,10 @@
 #define CUSTOM(path_, read_, help_) \
     SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_NOWHERE, help_), .read = (read_)
 
-/* Words that are checked and fill nothing: there is one way, or `read` does more. */
+/* Values that are checked and fill no member: there is one way, or `read` does more. */
+#define ONLY_COUNT(path_, least_, most_, help_)                                        \
+    SCHEMA_ROW(path_, SCHEMA_COUNT, SCHEMA_NOWHERE, help_), .least = (double)(least_), \
+                                                            .most = (double)(most_)
 #define ONLY_BOOL(path_, help_) SCHEMA_ROW(path_, SCHEMA_BOOL, SCHEMA_NOWHERE, help_)
 #define ONLY_CHOICE(path_, names_, count_, help_)                               \
     SCHEMA_ROW(path_, SCHEMA_CHOICE, SCHEMA_NOWHERE, help_), .names = (names_), \

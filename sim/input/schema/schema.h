@@ -78,9 +78,10 @@ struct schema_row {
     size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
     double least, most;       /* inclusive */
     bool is_required;
-    bool is_assumed;  /* the default is one of the run's assumptions */
-    bool is_optional; /* zero or "" stands for none: the note says what that means */
-    bool is_settled;  /* readers may take another value than the one written */
+    bool is_assumed;            /* the default is one of the run's assumptions */
+    bool is_optional;           /* zero or "" stands for none: the note says what that means */
+    bool is_settled;            /* readers may take another value than the one written */
+    const struct schema *inner; /* of a list: the keys of each entry; for readers of the table */
     schema_read_function *read;
     schema_check_function *check;
     bool (*applies)(const void *object); /* whether the key means anything here; NULL: always */

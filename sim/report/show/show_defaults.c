@@ -5,7 +5,6 @@
 #include "report/show/show_defaults.h"
 
 #include "base/arena.h"
-#include "input/layout.h"
 #include "input/scenario_keys.h"
 
 #include <inttypes.h>
@@ -19,7 +18,6 @@ enum value_kind {
     VALUE_CHOICE,
     VALUE_TEXT,
     VALUE_FIXED,  /* the text in `names` */
-    VALUE_LAYERS, /* layers of each chunk */
     VALUE_NONE,   /* there is no default: the note says why */
     VALUE_SCHEMA, /* the rows of a schema stand here */
 };
@@ -28,7 +26,6 @@ enum value_kind {
 enum when {
     ALWAYS,
     WITH_EXPERTS,
-    WITHOUT_EXPERTS,
     WITH_LATENT,
     WITHOUT_LATENT,
     WITH_WINDOW_EVERY,
@@ -39,7 +36,6 @@ enum when {
     WITHOUT_SHARED,
     WITH_FP8,
     WITHOUT_FP8,
-    WITHOUT_LORA,
     WITH_LEAVES, /* of fabrics */
     WITH_PODS,
     WITH_GROUPS,
@@ -63,12 +59,8 @@ struct row {
 static const char *const mlp_names[] = {"gelu", "swiglu"};
 static const char *const norm_names[] = {"layernorm", "rmsnorm"};
 static const char *const position_names[] = {"learned", "rotary", "alibi"};
-static const char *const off[] = {"off"};
 static const char *const yes[] = {"true"};
-static const char *const no[] = {"false"};
 static const char *const nobody[] = {"[]"};
-static const char *const tuned[] = {"{}"};
-static const char *const usual_order[] = {"tp-cp-ep-dp-pp"};
 static const char *const kept[] = {"as-computed"};
 static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
                                      "fp8",  "mxfp8", "nvfp4", "none"};
@@ -93,53 +85,7 @@ static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
         .is_optional = true, .note = "this GPU has no such kernel"
 
 static const struct row rows[] = {
-    {TEXT("scenario", title)},
-    {CHOICE("precision", precision, precision_names)},
-    {COUNT("parallel.tp", parallel.tp)},
-    {COUNT("parallel.cp", parallel.cp)},
-    {COUNT("parallel.pp", parallel.pp)},
-    {COUNT("parallel.dp", parallel.dp), .note = "the GPUs that are left", .is_adjusted = true},
-    {COUNT("parallel.ep", parallel.ep)},
-    {COUNT("parallel.etp", parallel.etp), .note = "as tp"},
-    {COUNT("parallel.zero", parallel.zero)},
-    {COUNT("parallel.zero_group", parallel.zero_group), .note = "cp x dp"},
-    {CHOICE("parallel.reshard", parallel.reshard, reshard_names)},
-    {CHOICE("parallel.cp_type", parallel.context, context_names)},
-    {FIXED("parallel.order", usual_order)},
-    {CHOICE("parallel.schedule", parallel.schedule, schedule_names), .is_adjusted = true},
-    {COUNT("parallel.virtual_stages", parallel.virtual_stages)},
-    {COUNT("parallel.microbatch_group", parallel.microbatch_group), .is_optional = true,
-     .note = "of pp, when interleaved"},
-    {BOOL("parallel.overlap_experts", parallel.overlaps_experts)},
-    {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel), .is_adjusted = true},
-    {.path = "parallel.layers_per_stage", .kind = VALUE_LAYERS, .note = "spread evenly"},
-    {NONE("parallel.first_stage_layers", "as layers_per_stage says")},
-    {NONE("parallel.last_stage_layers", "as layers_per_stage says")},
-    {FIXED("parallel.embedding_slot", no)},
-    {FIXED("parallel.loss_slot", no)},
-    {COUNT("batch.micro", batch.micro)},
-    {COUNT("batch.sequence_length", batch.sequence_length), .note = "the model's longest"},
-    {CHOICE("recompute", recompute.kind, recompute_names)},
-    {CHOICE("optimizer.gradients", optimizer.gradients, state_names), .note = "the software's"},
-    {CHOICE("optimizer.master", optimizer.master, state_names)},
-    {CHOICE("optimizer.moments", optimizer.moments, state_names)},
-    {BOOL("optimizer.clip", optimizer.clips)},
-    {QUANTITY("offload.optimizer", offload.optimizer, DIM_FRACTION)},
-    {COUNT("offload.activation_layers", offload.activation_layers)},
-    {NONE("routing", "every layer is dense"), .when = WITHOUT_EXPERTS},
-    {CHOICE("routing.distribution", routing.kind, token_routing_names), .when = WITH_EXPERTS},
-    {QUANTITY("routing.spread", routing.spread, DIM_COUNT), .is_optional = true,
-     .note = "tokens spread evenly", .when = WITH_EXPERTS},
-    {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT), .is_optional = true,
-     .note = "no token is dropped", .when = WITH_EXPERTS},
-    {COUNT("routing.redundant_experts", routing.redundant_experts), .when = WITH_EXPERTS},
-    {FIXED("lora", off), .when = WITHOUT_LORA},
     {SCHEMA(&scenario_schema, 0)},
-    {FIXED("slow", nobody)},
-    {FIXED("collectives", tuned)},
-    {CHOICE("placement", placement, placement_names)},
-    {FIXED("jobs", nobody)},
-    {COUNT("seed", seed)},
 
     {TEXT("model.title", model.title)},
     {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads", .when = WITHOUT_LATENT},
@@ -331,20 +277,6 @@ static const char *quantity_text(struct arena *arena, double value, enum dimensi
     return arena_strdup(arena, text);
 }
 
-/* One count for each chunk, in the order in which layers_per_stage takes them. */
-static const char *layers_text(struct arena *arena, const struct parallel *parallel)
-{
-    const int64_t chunks = layout_pieces(parallel);
-    struct doc_node *counts = arena_array(arena, (size_t)chunks, sizeof *counts);
-    for (int64_t i = 0; i < chunks; i++) {
-        counts[i].kind = DOC_SCALAR;
-        counts[i].text = arena_printf(arena, "%" PRId64, parallel->layers_per_chunk[i]);
-        counts[i].next = i + 1 < chunks ? &counts[i + 1] : NULL;
-    }
-    const struct doc_node list = {.kind = DOC_SEQUENCE, .child = counts};
-    return doc_to_text(arena, &list);
-}
-
 static const char *plain_text(struct arena *arena, const char *text)
 {
     const struct doc_node node = {.kind = DOC_SCALAR, .text = text};
@@ -376,8 +308,6 @@ static const char *value_text(struct arena *arena, const struct scenario *scenar
         return row->names[*(const uint32_t *)member];
     case VALUE_NONE:
         return NULL;
-    case VALUE_LAYERS:
-        return layers_text(arena, &scenario->parallel);
     case VALUE_FIXED:
     case VALUE_SCHEMA:
     default:
@@ -393,8 +323,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
     switch (when) {
     case WITH_EXPERTS:
         return scenario->model.experts > 0;
-    case WITHOUT_EXPERTS:
-        return scenario->model.experts == 0;
     case WITH_LATENT:
         return scenario->model.latent.kv_rank > 0;
     case WITHOUT_LATENT:
@@ -415,8 +343,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
         return scenario->software.low.is_known;
     case WITHOUT_FP8:
         return !scenario->software.low.is_known;
-    case WITHOUT_LORA:
-        return scenario->lora.rank == 0;
     case WITH_LEAVES:
         return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
     case WITH_PODS:
@@ -491,12 +417,11 @@ static void add_schema(struct defaults *defaults, const struct schema *schema, c
         const bool is_section = row->kind == SCHEMA_SECTION;
         const bool has_default = row->standard != NULL || row->as > 0 || row->note != NULL;
         const bool is_written = doc_find(defaults->scenario->document, path) != NULL;
-        if (!has_default || is_section == has_meaning || !is_reached(schema, row, object) ||
-            (is_written && !row->is_settled)) {
-            continue;
+        const bool is_due = is_section ? !has_meaning || row->standard != NULL : has_meaning;
+        if (has_default && is_due && is_reached(schema, row, object) &&
+            (!is_written || row->is_settled)) {
+            add_default(defaults, path, schema_value_text(arena, row, object), row->note);
         }
-        add_default(defaults, path, is_section ? NULL : schema_value_text(arena, row, object),
-                    row->note);
     }
 }
 
