@@ -47,7 +47,9 @@ struct field_value field_value(const struct field *field, const void *record)
     case FIELD_CHARS:
         return text_value(field, at);
     case FIELD_BOOL:
-        return (struct field_value){.kind = VALUE_BOOL, .integer = *(const bool *)at};
+        return field->names != NULL
+                   ? text_value(field, field->names[*(const bool *)at])
+                   : (struct field_value){VALUE_BOOL, .integer = *(const bool *)at};
     case FIELD_REAL:
         real = *(const double *)at;
         return (struct field_value){.kind = is_absent(real) ? VALUE_NULL : VALUE_REAL,

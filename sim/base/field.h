@@ -72,6 +72,10 @@ struct field {
 #define FIELD_LEFT(title) .head = (title)
 #define FIELD_RIGHT(title, form, times) \
     .head = (title), .is_right = true, .format = (form), .scale = (times)
+#define FIELD_COUNT(title) .head = (title), .is_right = true
+#define FIELD_SHOW(title, shows) .head = (title), .is_right = true, .show = (shows)
+/* Of a list of fields: the list and its count, as functions take them. */
+#define FIELD_LIST(fields) (fields), (uint32_t)(sizeof(fields) / sizeof *(fields))
 
 enum value_kind { VALUE_NULL, VALUE_TEXT, VALUE_BOOL, VALUE_INTEGER, VALUE_REAL };
 

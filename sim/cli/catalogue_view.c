@@ -1,192 +1,129 @@
-/* One function for each kind of the catalogue, all alike: columns first, then
- * each file is opened and becomes a row.
- */
+/* Each kind of the catalogue is one list of fields, read from the struct that its file fills; the
+ * files are read one by one into the same memory. */
 #include "cli/catalogue_view.h"
 
 #include "base/arena.h"
+#include "base/version.h"
+#include "input/cluster.h"
+#include "input/library.h"
+#include "input/model.h"
+#include "input/software.h"
+#include "plan/cost.h"
 #include "report/numbers.h"
 #include "report/show/show_name.h"
-#include "base/version.h"
-#include "plan/cost.h"
 #include "study/study.h"
 #include "input/scenario_load.h"
 
 #include <string.h>
 
-struct head {
-    const char *key;
-    const char *title;
-    bool is_number;
-};
+/* ---- how numbers are shown; "-" stands for what is not there ------------------------------ */
 
-static void add_columns(struct listing *listing, const struct head *heads, size_t count)
+static const char *billions(struct arena *arena, double count)
 {
-    for (size_t i = 0; i < count; i++) {
-        listing_column(listing, heads[i].key, heads[i].title, heads[i].is_number);
-    }
+    return count > 0 ? number_billions(arena, count) : "-";
 }
 
-/* "-" stands for what is not there. */
-static void add_quantity(struct listing *listing, double value, enum dimension dimension)
+static const char *flop_per_s(struct arena *arena, double rate)
 {
-    listing_number(listing, value,
-                   value > 0 ? number_quantity(listing->arena, value, dimension) : "-");
+    return rate > 0 ? number_quantity(arena, rate, DIM_FLOP_PER_S) : "-";
 }
 
-static void add_billions(struct listing *listing, double count)
+static const char *bytes(struct arena *arena, double size)
 {
-    listing_number(listing, count, count > 0 ? number_billions(listing->arena, count) : "-");
+    return size > 0 ? number_quantity(arena, size, DIM_BYTES) : "-";
 }
 
-static void add_gbps(struct listing *listing, double bytes_per_s)
+static const char *bytes_per_s(struct arena *arena, double rate)
 {
-    listing_number(listing, bytes_per_s, number_gbps(listing->arena, bytes_per_s));
+    return rate > 0 ? number_quantity(arena, rate, DIM_BYTES_PER_S) : "-";
 }
 
-/* An empty list tells where it looked: nothing at all is no answer. */
-static const char **names_in(const struct parts *parts, const char *folder, uint32_t *count)
+static const char *watt(struct arena *arena, double power)
 {
-    const char **names = catalogue_list(parts->arena, parts->catalogue, folder, count);
-    if (*count == 0) {
-        diag_add(parts->diag, DIAG_WARNING, NULL, "the catalogue has no %s; looked for in %s",
-                 folder, catalogue_sought(parts->arena, parts->catalogue, folder));
-    }
-    return names;
+    return power > 0 ? number_quantity(arena, power, DIM_WATT) : "-";
 }
 
-static const char **names_of(const struct parts *parts, enum catalogue_kind kind, uint32_t *count)
+static const char *dollars(struct arena *arena, double price)
 {
-    return names_in(parts, catalogue_folders[kind], count);
+    return price > 0 ? arena_printf(arena, "%.2f", price) : "-";
 }
 
 /* ---- models and GPUs ------------------------------------------------------------------- */
 
-static void add_model(struct listing *listing, const char *name, const struct model *model)
+static void add_parameters(struct sheet *in, const char *key, const void *record)
 {
-    listing_text(listing, name);
-    listing_count(listing, model->layers);
-    listing_count(listing, model->hidden);
-    listing_count(listing, model->heads);
-    listing_count(listing, model->kv_heads);
-    add_billions(listing, (double)cost_parameters(model).total);
-    add_billions(listing, model->advertised_parameters);
-    listing_text(listing, model->title);
+    sheet_number(in, key, (double)cost_parameters(record).total);
 }
 
-void catalogue_view_models(const struct parts *parts, struct listing *listing)
-{
-    static const struct head heads[] = {
-        {"name", "model", false},
-        {"layers", "layers", true},
-        {"hidden", "hidden", true},
-        {"heads", "heads", true},
-        {"kv_heads", "KV heads", true},
-        {"parameters", "parameters", true},
-        {"advertised_parameters", "advertised", true},
-        {"title", "title", false},
-    };
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
-    uint32_t count = 0;
-    const char **names = names_of(parts, CATALOGUE_MODEL, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct model model;
-        if (parts_model(parts, names[i], &model)) {
-            add_model(listing, names[i], &model);
-        }
-    }
-}
+static const struct field model_fields[] = {
+    {"name", FIELD_AT(struct model, name), FIELD_LEFT("model")},
+    {"layers", FIELD_AT(struct model, layers), FIELD_COUNT("layers")},
+    {"hidden", FIELD_AT(struct model, hidden), FIELD_COUNT("hidden")},
+    {"heads", FIELD_AT(struct model, heads), FIELD_COUNT("heads")},
+    {"kv_heads", FIELD_AT(struct model, kv_heads), FIELD_COUNT("KV heads")},
+    {"parameters", .add = add_parameters, FIELD_SHOW("parameters", billions)},
+    {"advertised_parameters", FIELD_AT(struct model, advertised_parameters),
+     FIELD_SHOW("advertised", billions)},
+    {"title", FIELD_AT(struct model, title), FIELD_LEFT("title")},
+};
 
-static void add_gpu(struct listing *listing, const char *name, const struct gpu *gpu)
-{
-    listing_text(listing, name);
-    add_quantity(listing, gpu->peak_flop_per_s[PRECISION_BF16], DIM_FLOP_PER_S);
-    add_quantity(listing, gpu->peak_flop_per_s[PRECISION_FP16], DIM_FLOP_PER_S);
-    add_quantity(listing, gpu->memory_bytes, DIM_BYTES);
-    add_quantity(listing, gpu->memory_bandwidth_bytes_per_s, DIM_BYTES_PER_S);
-    add_quantity(listing, gpu->tdp_w, DIM_WATT);
-    listing_number(listing, gpu->gpu_hour_usd,
-                   gpu->gpu_hour_usd > 0 ? arena_printf(listing->arena, "%.2f", gpu->gpu_hour_usd)
-                                         : "-");
-    listing_text(listing, gpu->title);
-}
-
-void catalogue_view_gpus(const struct parts *parts, struct listing *listing)
-{
-    static const struct head heads[] = {
-        {"name", "GPU", false},
-        {"peak_bf16_flop_per_s", "bf16, dense", true},
-        {"peak_fp16_flop_per_s", "fp16, dense", true},
-        {"memory_bytes", "memory", true},
-        {"memory_bandwidth_bytes_per_s", "bandwidth", true},
-        {"tdp_w", "TDP", true},
-        {"gpu_hour_usd", "USD/h", true},
-        {"title", "title", false},
-    };
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
-    uint32_t count = 0;
-    const char **names = names_of(parts, CATALOGUE_GPU, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct gpu gpu;
-        if (parts_gpu(parts, names[i], &gpu)) {
-            add_gpu(listing, names[i], &gpu);
-        }
-    }
-}
+static const struct field gpu_fields[] = {
+    {"name", FIELD_AT(struct gpu, name), FIELD_LEFT("GPU")},
+    {"peak_bf16_flop_per_s", FIELD_AT(struct gpu, peak_flop_per_s[PRECISION_BF16]),
+     FIELD_SHOW("bf16, dense", flop_per_s)},
+    {"peak_fp16_flop_per_s", FIELD_AT(struct gpu, peak_flop_per_s[PRECISION_FP16]),
+     FIELD_SHOW("fp16, dense", flop_per_s)},
+    {"memory_bytes", FIELD_AT(struct gpu, memory_bytes), FIELD_SHOW("memory", bytes)},
+    {"memory_bandwidth_bytes_per_s", FIELD_AT(struct gpu, memory_bandwidth_bytes_per_s),
+     FIELD_SHOW("bandwidth", bytes_per_s)},
+    {"tdp_w", FIELD_AT(struct gpu, tdp_w), FIELD_SHOW("TDP", watt)},
+    {"gpu_hour_usd", FIELD_AT(struct gpu, gpu_hour_usd), FIELD_SHOW("USD/h", dollars)},
+    {"title", FIELD_AT(struct gpu, title), FIELD_LEFT("title")},
+};
 
 /* ---- clusters and software --------------------------------------------------------------- */
 
-static void add_ratio(struct listing *listing, double ratio)
+/* NICs of a node together, one way. */
+static double node_bytes_per_s(const struct cluster *cluster)
 {
-    listing_number(listing, ratio, arena_printf(listing->arena, "%.4g", ratio));
+    return (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
 }
 
-static void add_cluster(struct listing *listing, const char *name, const struct cluster *cluster)
+static void add_of_gpu(struct sheet *in, const char *key, const void *record)
 {
-    const double node_bytes_per_s = parts_node_bytes_per_s(cluster);
-    listing_text(listing, name);
-    listing_text(listing, cluster->gpu_name);
-    listing_count(listing, cluster->gpus_per_node);
-    listing_count(listing, cluster->nics_per_node);
-    add_gbps(listing, node_bytes_per_s / (double)cluster->gpus_per_node);
-    add_gbps(listing, node_bytes_per_s);
-    add_quantity(listing, cluster->scale_up_bytes_per_s, DIM_BYTES_PER_S);
-    listing_text(listing, fabric_kind_names[cluster->fabric_kind]);
-    add_ratio(listing, cluster->oversubscription);
-    add_ratio(listing, cluster->pod_oversubscription);
-    add_quantity(listing, cluster->storage_write_bytes_per_s, DIM_BYTES_PER_S);
-    listing_text(listing, cluster->title);
+    const struct cluster *cluster = record;
+    sheet_number(in, key, node_bytes_per_s(cluster) / (double)cluster->gpus_per_node);
 }
 
-void catalogue_view_clusters(const struct parts *parts, struct listing *listing)
+static void add_of_node(struct sheet *in, const char *key, const void *record)
 {
-    static const struct head heads[] = {
-        {"name", "cluster", false},
-        {"gpu", "GPU", false},
-        {"gpus_per_node", "GPUs/node", true},
-        {"nics_per_node", "NICs/node", true},
-        {"gpu_bytes_per_s", "net/GPU", true},
-        {"node_bytes_per_s", "net/node", true},
-        {"scale_up_bytes_per_s", "scale-up/GPU", true},
-        {"fabric", "fabric", false},
-        {"oversubscription", "oversub.", true},
-        {"pod_oversubscription", "of pods", true},
-        {"storage_write_bytes_per_s", "storage", true},
-        {"title", "title", false},
-    };
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
-    uint32_t count = 0;
-    const char **names = names_of(parts, CATALOGUE_CLUSTER, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct cluster cluster;
-        if (parts_cluster(parts, names[i], &cluster)) {
-            add_cluster(listing, names[i], &cluster);
-        }
-    }
+    sheet_number(in, key, node_bytes_per_s(record));
 }
+
+static const struct field cluster_fields[] = {
+    {"name", FIELD_AT(struct cluster, name), FIELD_LEFT("cluster")},
+    {"gpu", FIELD_AT(struct cluster, gpu_name), FIELD_LEFT("GPU")},
+    {"gpus_per_node", FIELD_AT(struct cluster, gpus_per_node), FIELD_COUNT("GPUs/node")},
+    {"nics_per_node", FIELD_AT(struct cluster, nics_per_node), FIELD_COUNT("NICs/node")},
+    {"gpu_bytes_per_s", .add = add_of_gpu, FIELD_SHOW("net/GPU", number_gbps)},
+    {"node_bytes_per_s", .add = add_of_node, FIELD_SHOW("net/node", number_gbps)},
+    {"scale_up_bytes_per_s", FIELD_AT(struct cluster, scale_up_bytes_per_s),
+     FIELD_SHOW("scale-up/GPU", bytes_per_s)},
+    {"fabric", FIELD_AT(struct cluster, fabric_kind), .names = fabric_kind_names,
+     FIELD_LEFT("fabric")},
+    {"oversubscription", FIELD_AT(struct cluster, oversubscription),
+     FIELD_RIGHT("oversub.", "%.4g", 1)},
+    {"pod_oversubscription", FIELD_AT(struct cluster, pod_oversubscription),
+     FIELD_RIGHT("of pods", "%.4g", 1)},
+    {"storage_write_bytes_per_s", FIELD_AT(struct cluster, storage_write_bytes_per_s),
+     FIELD_SHOW("storage", bytes_per_s)},
+    {"title", FIELD_AT(struct cluster, title), FIELD_LEFT("title")},
+};
 
 /* "tp, dp gradients": what runs beside compute. */
-static const char *overlaps_text(struct arena *arena, const struct software *software)
+static void add_overlaps(struct sheet *in, const char *key, const void *record)
 {
+    const struct software *software = record;
     const struct {
         bool is_true;
         const char *name;
@@ -196,74 +133,124 @@ static const char *overlaps_text(struct arena *arena, const struct software *sof
         {software->overlaps_dp_parameters, "dp parameters"},
         {software->overlaps_p2p, "p2p"},
     };
-    const char *text = "";
+    const char *names[sizeof overlaps / sizeof *overlaps];
+    uint32_t count = 0;
     for (uint32_t i = 0; i < sizeof overlaps / sizeof *overlaps; i++) {
         if (overlaps[i].is_true) {
-            text =
-                arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "", overlaps[i].name);
+            names[count++] = overlaps[i].name;
         }
     }
-    return text[0] != '\0' ? text : "nothing";
+    sheet_list(in, key, names, count);
 }
 
-void catalogue_view_software(const struct parts *parts, struct listing *listing)
-{
-    static const struct head heads[] = {
-        {"name", "software", false},
-        {"framework", "framework", false},
-        {"year", "year", true},
-        {"attention", "attention", false},
-        {"overlaps", "overlapped", false},
-        {"title", "title", false},
-    };
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
-    uint32_t count = 0;
-    const char **names = names_of(parts, CATALOGUE_SOFTWARE, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct software software;
-        if (!parts_software(parts, names[i], &software)) {
-            continue;
-        }
-        listing_text(listing, names[i]);
-        listing_text(listing, software.framework);
-        listing_count(listing, software.year);
-        listing_text(listing, attention_names[software.attention]);
-        listing_text(listing, overlaps_text(parts->arena, &software));
-        listing_text(listing, software.title);
-    }
-}
+static const struct field software_fields[] = {
+    {"name", FIELD_AT(struct software, name), FIELD_LEFT("software")},
+    {"framework", FIELD_AT(struct software, framework), FIELD_LEFT("framework")},
+    {"year", FIELD_AT(struct software, year), FIELD_COUNT("year")},
+    {"attention", FIELD_AT(struct software, attention), .names = attention_names,
+     FIELD_LEFT("attention")},
+    {"overlaps", .add = add_overlaps, FIELD_LEFT("overlapped")},
+    {"title", FIELD_AT(struct software, title), FIELD_LEFT("title")},
+};
 
 /* ---- collective libraries ---------------------------------------------------------------- */
 
 /* "ampere, hopper": those with constants of measured curves. */
-static const char *fitted_text(struct arena *arena, const struct library *library)
+static void add_fitted(struct sheet *in, const char *key, const void *record)
 {
-    const char *text = "";
+    const struct library *library = record;
+    const char *names[GPU_ARCHITECTURE_COUNT_];
+    uint32_t count = 0;
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
         if (library->architectures[i].fitted_to_bytes > 0.0) {
-            text = arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
-                                gpu_architecture_names[i]);
+            names[count++] = gpu_architecture_names[i];
         }
     }
-    return text[0] != '\0' ? text : "nothing";
+    sheet_list(in, key, names, count);
 }
 
-void catalogue_view_libraries(const struct parts *parts, struct listing *listing)
+static const struct field library_fields[] = {
+    {"name", FIELD_AT(struct library, name), FIELD_LEFT("library")},
+    {"fitted", .add = add_fitted, FIELD_LEFT("fitted for")},
+    {"title", FIELD_AT(struct library, title), FIELD_LEFT("title")},
+};
+
+/* ---- any of them ------------------------------------------------------------------------- */
+
+union part {
+    struct model model;
+    struct gpu gpu;
+    struct cluster cluster;
+    struct software software;
+    struct library library;
+};
+
+static bool read_part(const struct catalogue_view *view, enum catalogue_kind kind, const char *name,
+                      union part *part)
 {
-    static const struct head heads[] = {
-        {"name", "library", false}, {"fitted", "fitted for", false}, {"title", "title", false}};
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
-    uint32_t count = 0;
-    const char **names = names_of(parts, CATALOGUE_LIBRARY, &count);
-    struct library *library = arena_alloc(parts->arena, sizeof *library);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!parts_library(parts, names[i], library)) {
-            continue;
-        }
-        listing_text(listing, names[i]);
-        listing_text(listing, fitted_text(parts->arena, library));
-        listing_text(listing, library->title);
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, view->arena);
+    struct diag *diag = view->diag;
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    const struct doc_node *node =
+        kind == CATALOGUE_LIBRARY
+            ? library_open(view->arena, view->catalogue, &reference, diag)
+            : catalogue_open(view->arena, view->catalogue, kind, &reference, diag);
+    if (node == NULL) {
+        return false;
     }
+    memset(part, 0, sizeof *part);
+    switch (kind) {
+    case CATALOGUE_MODEL:
+        return model_read(node, &part->model, &assumptions, diag);
+    case CATALOGUE_GPU:
+        return gpu_read(node, &part->gpu, &assumptions, diag);
+    case CATALOGUE_CLUSTER:
+        return cluster_read(node, &part->cluster, &assumptions, diag);
+    case CATALOGUE_SOFTWARE:
+        return software_read(node, &part->software, &assumptions, diag);
+    case CATALOGUE_LIBRARY:
+        return library_read(node, &part->library, &assumptions, diag);
+    case CATALOGUE_KIND_COUNT_:
+        break;
+    }
+    return false;
+}
+
+/* An empty list tells where it looked: nothing at all is no answer. */
+static const char **names_in(const struct catalogue_view *view, const char *folder, uint32_t *count)
+{
+    const char **names = catalogue_list(view->arena, view->catalogue, folder, count);
+    if (*count == 0) {
+        diag_add(view->diag, DIAG_WARNING, NULL, "the catalogue has no %s; looked for in %s",
+                 folder, catalogue_sought(view->arena, view->catalogue, folder));
+    }
+    return names;
+}
+
+struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catalogue_kind kind)
+{
+    static const struct {
+        const struct field *fields;
+        uint32_t count;
+    } lists[CATALOGUE_KIND_COUNT_] = {
+        [CATALOGUE_MODEL] = {FIELD_LIST(model_fields)},
+        [CATALOGUE_GPU] = {FIELD_LIST(gpu_fields)},
+        [CATALOGUE_CLUSTER] = {FIELD_LIST(cluster_fields)},
+        [CATALOGUE_SOFTWARE] = {FIELD_LIST(software_fields)},
+        [CATALOGUE_LIBRARY] = {FIELD_LIST(library_fields)},
+    };
+    struct sheet *table =
+        sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);
+    uint32_t count = 0;
+    const char **names = names_in(view, catalogue_folders[kind], &count);
+    union part *part = arena_alloc(view->arena, sizeof *part);
+    for (uint32_t i = 0; i < count; i++) {
+        if (read_part(view, kind, names[i], part)) {
+            sheet_row(table, part);
+        }
+    }
+    return table;
 }
 
 /* ---- scenarios --------------------------------------------------------------------------- */
@@ -279,45 +266,45 @@ static const char *text_at(const struct doc_node *document, const char *path)
 }
 
 /* 0 when the scenario stands alone; errors go to the diag. */
-static uint32_t points_of(const struct parts *parts, const struct doc_node *document)
+static uint32_t points_of(const struct catalogue_view *view, const struct doc_node *document)
 {
-    const struct study_base base = {.catalogue = parts->catalogue, .build = stoker_build()};
+    const struct study_base base = {.catalogue = view->catalogue, .build = stoker_build()};
     struct study study = {.count = 0};
     const bool is_study = study_is_asked(document);
-    return is_study && study_expand(parts->arena, document, &base, &study, parts->diag)
-               ? study.count
-               : 0;
+    return is_study && study_expand(view->arena, document, &base, &study, view->diag) ? study.count
+                                                                                      : 0;
 }
 
-static void add_scenario(const struct parts *parts, struct listing *listing, const char *path)
+static void add_scenario(const struct catalogue_view *view, struct sheet *table, const char *path)
 {
-    const struct doc_node *document = scenario_load_document(parts->arena, path, parts->diag);
+    const struct doc_node *document = scenario_load_document(view->arena, path, view->diag);
     if (document == NULL) {
         return;
     }
-    const uint32_t points = points_of(parts, document);
-    listing_text(listing, path);
-    listing_text(listing, text_at(document, "gpus"));
-    listing_text(listing, text_at(document, "model"));
-    listing_text(listing, text_at(document, "cluster"));
-    listing_number(listing, points, points > 0 ? arena_printf(parts->arena, "%u", points) : "");
-    listing_text(listing, text_at(document, "scenario"));
+    const uint32_t points = points_of(view, document);
+    sheet_text(table, NULL, path);
+    sheet_text(table, NULL, text_at(document, "gpus"));
+    sheet_text(table, NULL, text_at(document, "model"));
+    sheet_text(table, NULL, text_at(document, "cluster"));
+    sheet_number_as(table, NULL, points, points > 0 ? NULL : "");
+    sheet_text(table, NULL, text_at(document, "scenario"));
 }
 
-void catalogue_view_scenarios(const struct parts *parts, struct listing *listing)
+struct sheet *catalogue_view_scenarios(const struct catalogue_view *view)
 {
-    static const struct head heads[] = {
-        {"path", "scenario", false},   {"gpus", "GPUs", false},    {"model", "model", false},
-        {"cluster", "cluster", false}, {"points", "points", true}, {"title", "title", false},
+    static const struct field fields[] = {
+        {"path", FIELD_LEFT("scenario")},  {"gpus", FIELD_LEFT("GPUs")},
+        {"model", FIELD_LEFT("model")},    {"cluster", FIELD_LEFT("cluster")},
+        {"points", FIELD_COUNT("points")}, {"title", FIELD_LEFT("title")},
     };
-    add_columns(listing, heads, sizeof heads / sizeof *heads);
+    struct sheet *table = sheet_table(view->sheet, view->key, FIELD_LIST(fields));
     uint32_t count = 0;
-    const char **names = names_in(parts, SCENARIO_FOLDER, &count);
+    const char **names = names_in(view, SCENARIO_FOLDER, &count);
     for (uint32_t i = 0; i < count; i++) {
-        const char *path =
-            catalogue_find(parts->arena, parts->catalogue, SCENARIO_FOLDER, names[i]);
+        const char *path = catalogue_find(view->arena, view->catalogue, SCENARIO_FOLDER, names[i]);
         if (path != NULL) {
-            add_scenario(parts, listing, strncmp(path, "./", 2) == 0 ? path + 2 : path);
+            add_scenario(view, table, strncmp(path, "./", 2) == 0 ? path + 2 : path);
         }
     }
+    return table;
 }

@@ -1,24 +1,27 @@
 /* The catalogue as lists: a row for each model, GPU, cluster, software profile, collective
  * library, scenario.
  *
- * A file that does not read is left out, its error goes to parts->diag, and the rest
- * goes on.
+ * A file that does not read is left out, its error goes to the diag, and the rest goes on.
  */
 #ifndef CLI_CATALOGUE_VIEW_H
 #define CLI_CATALOGUE_VIEW_H
 
-#include "report/listing.h"
-#include "report/parts.h"
+#include "input/catalogue.h"
+#include "report/sheet.h"
 
-/* Adds columns and rows; quantities are those of the files, in SI. */
-void catalogue_view_models(const struct parts *parts, struct listing *listing);
-void catalogue_view_gpus(const struct parts *parts, struct listing *listing);
-void catalogue_view_clusters(const struct parts *parts, struct listing *listing);
-void catalogue_view_libraries(const struct parts *parts, struct listing *listing);
-void catalogue_view_software(const struct parts *parts, struct listing *listing);
+struct catalogue_view {
+    struct arena *arena;
+    const struct catalogue *catalogue;
+    struct diag *diag; /* errors of the files */
+    struct sheet *sheet;
+    const char *key; /* of the table that is added to the sheet */
+};
+
+/* The table. Quantities are those of the files, in SI. */
+struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catalogue_kind kind);
 
 /* What the files say, and how many points their sweep or variants make; nothing else
  * is resolved. */
-void catalogue_view_scenarios(const struct parts *parts, struct listing *listing);
+struct sheet *catalogue_view_scenarios(const struct catalogue_view *view);
 
 #endif

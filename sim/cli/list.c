@@ -19,244 +19,154 @@
 struct lister {
     const struct options *options;
     struct arena *arena;
+    struct diag *diag;
     struct catalogue catalogue;
-    struct parts parts;
-    struct listing listing;
 };
 
-/* Adds columns and rows. False when the store cannot be read. */
-typedef bool list_function(struct lister *lister);
-/* How many rows that would be, without reading each. */
-typedef uint32_t count_function(struct lister *lister);
+/* Adds the table of a kind; NULL when the store cannot be read. */
+typedef struct sheet *list_function(const struct lister *lister, struct sheet *sheet,
+                                    const char *key);
 
 struct list_kind {
     const char *name;
     const char *what;
-    list_function *list;
-    count_function *count;
+    list_function *list; /* NULL: a kind of the catalogue */
+    enum catalogue_kind kind;
 };
 
 /* ---- the catalogue ------------------------------------------------------------------- */
 
-static bool list_models(struct lister *lister)
+static struct catalogue_view view_of(const struct lister *lister, struct sheet *sheet,
+                                     const char *key)
 {
-    catalogue_view_models(&lister->parts, &lister->listing);
-    return true;
+    return (struct catalogue_view){lister->arena, &lister->catalogue, lister->diag, sheet, key};
 }
 
-static bool list_gpus(struct lister *lister)
+static struct sheet *list_scenarios(const struct lister *lister, struct sheet *sheet,
+                                    const char *key)
 {
-    catalogue_view_gpus(&lister->parts, &lister->listing);
-    return true;
-}
-
-static bool list_clusters(struct lister *lister)
-{
-    catalogue_view_clusters(&lister->parts, &lister->listing);
-    return true;
-}
-
-static bool list_software(struct lister *lister)
-{
-    catalogue_view_software(&lister->parts, &lister->listing);
-    return true;
-}
-
-static bool list_libraries(struct lister *lister)
-{
-    catalogue_view_libraries(&lister->parts, &lister->listing);
-    return true;
-}
-
-static bool list_scenarios(struct lister *lister)
-{
-    catalogue_view_scenarios(&lister->parts, &lister->listing);
-    return true;
-}
-
-static uint32_t count_files(struct lister *lister, const char *folder)
-{
-    uint32_t count = 0;
-    (void)catalogue_list(lister->arena, &lister->catalogue, folder, &count);
-    return count;
-}
-
-static uint32_t count_models(struct lister *lister)
-{
-    return count_files(lister, catalogue_folders[CATALOGUE_MODEL]);
-}
-
-static uint32_t count_gpus(struct lister *lister)
-{
-    return count_files(lister, catalogue_folders[CATALOGUE_GPU]);
-}
-
-static uint32_t count_clusters(struct lister *lister)
-{
-    return count_files(lister, catalogue_folders[CATALOGUE_CLUSTER]);
-}
-
-static uint32_t count_software(struct lister *lister)
-{
-    return count_files(lister, catalogue_folders[CATALOGUE_SOFTWARE]);
-}
-
-static uint32_t count_libraries(struct lister *lister)
-{
-    return count_files(lister, catalogue_folders[CATALOGUE_LIBRARY]);
-}
-
-static uint32_t count_scenarios(struct lister *lister)
-{
-    return count_files(lister, SCENARIO_FOLDER);
+    const struct catalogue_view view = view_of(lister, sheet, key);
+    return catalogue_view_scenarios(&view);
 }
 
 /* ---- the results file ------------------------------------------------------------------ */
 
-static struct store *open_store(struct lister *lister)
+static struct store *open_store(const struct lister *lister)
 {
-    return store_open_existing(lister->arena, lister->options->db_path, lister->parts.diag);
+    return store_open_existing(lister->arena, lister->options->db_path, lister->diag);
 }
 
-/* In a table only as much as tells builds apart. */
-static void add_build(struct lister *lister, const char *build)
+/* Only as much as tells builds apart. */
+static void say_build(struct sheet *table, const char *build)
 {
-    const int length = lister->options->is_json ? 16 : BUILDS_DIGITS;
-    listing_text(&lister->listing, arena_printf(lister->arena, "%.*s", length, build));
+    sheet_say(table, "%.*s", BUILDS_DIGITS, build);
 }
 
-static bool list_studies(struct lister *lister)
+static void add_study_build(struct sheet *in, const char *key, const void *record)
 {
-    struct listing *listing = &lister->listing;
-    listing_column(listing, "key", "study", false);
-    listing_column(listing, "kind", "kind", false);
-    listing_column(listing, "points", "points", true);
-    listing_column(listing, "build", "build", false);
-    listing_column(listing, "title", "title", false);
+    (void)key;
+    say_build(in, ((const struct store_study_row *)record)->build);
+}
+
+static void add_run_build(struct sheet *in, const char *key, const void *record)
+{
+    (void)key;
+    say_build(in, ((const struct store_row *)record)->build);
+}
+
+static struct sheet *list_studies(const struct lister *lister, struct sheet *sheet, const char *key)
+{
+    static const struct field fields[] = {
+        {"key", FIELD_AT(struct store_study_row, key), FIELD_LEFT("study")},
+        {"kind", FIELD_AT(struct store_study_row, kind), FIELD_LEFT("kind")},
+        {"points", FIELD_AT(struct store_study_row, points), FIELD_COUNT("points")},
+        {"build", FIELD_AT(struct store_study_row, build)},
+        {NULL, .add = add_study_build, FIELD_LEFT("build")},
+        {"title", FIELD_AT(struct store_study_row, title), FIELD_LEFT("title")},
+    };
     struct store *store = open_store(lister);
     if (store == NULL) {
-        return false;
+        return NULL;
     }
     uint32_t count = 0;
     const struct store_study_row *rows = store_studies(store, lister->arena, &count);
     store_close(store);
-    for (uint32_t i = 0; i < count; i++) {
-        listing_text(listing, rows[i].key);
-        listing_text(listing, rows[i].kind);
-        listing_count(listing, rows[i].points);
-        add_build(lister, rows[i].build);
-        listing_text(listing, rows[i].title);
-    }
-    return true;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    sheet_rows(table, rows, count, sizeof *rows);
+    return table;
 }
 
-static void add_run(struct lister *lister, const struct store_row *row)
+static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    struct listing *listing = &lister->listing;
-    struct arena *arena = listing->arena;
-    listing_text(listing, row->run_key);
-    listing_count(listing, row->gpus);
-    listing_text(listing, row->cluster);
-    listing_number(listing, row->step_s, arena_printf(arena, "%.3f", row->step_s));
-    listing_number(listing, row->mfu, arena_printf(arena, "%.1f", 100 * row->mfu));
-    listing_number(listing, row->days, arena_printf(arena, "%.1f", row->days));
-    listing_text(listing, row->fits ? "yes" : "no");
-    add_build(lister, row->build);
-    listing_text(listing, row->title);
-}
-
-static bool list_runs(struct lister *lister)
-{
-    struct listing *listing = &lister->listing;
-    listing_column(listing, "key", "run", false);
-    listing_column(listing, "gpus", "GPUs", true);
-    listing_column(listing, "cluster", "cluster", false);
-    listing_column(listing, "step_s", "step s", true);
-    listing_column(listing, "mfu", "MFU %", true);
-    listing_column(listing, "days", "days", true);
-    listing_column(listing, "fits", "fits", false);
-    listing_column(listing, "build", "build", false);
-    listing_column(listing, "title", "title", false);
+    static const char *const no_yes[] = {"no", "yes"};
+    static const struct field fields[] = {
+        {"key", FIELD_AT(struct store_row, run_key), FIELD_LEFT("run")},
+        {"gpus", FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
+        {"cluster", FIELD_AT(struct store_row, cluster), FIELD_LEFT("cluster")},
+        {"step_s", FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.3f", 1)},
+        {"mfu", FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
+        {"days", FIELD_AT(struct store_row, days), FIELD_RIGHT("days", "%.1f", 1)},
+        {"fits", FIELD_AT(struct store_row, fits), .names = no_yes, FIELD_LEFT("fits")},
+        {"build", FIELD_AT(struct store_row, build)},
+        {NULL, .add = add_run_build, FIELD_LEFT("build")},
+        {"title", FIELD_AT(struct store_row, title), FIELD_LEFT("title")},
+    };
     struct store *store = open_store(lister);
     if (store == NULL) {
-        return false;
+        return NULL;
     }
     uint32_t count = 0;
     const struct store_row *rows = store_runs(store, lister->arena, &count);
     store_close(store);
-    for (uint32_t i = 0; i < count; i++) {
-        add_run(lister, &rows[i]);
-    }
-    return true;
-}
-
-/* No file yet: nothing in it. */
-static bool has_store(const struct lister *lister)
-{
-    return access(lister->options->db_path, F_OK) == 0;
-}
-
-static uint32_t count_studies(struct lister *lister)
-{
-    uint32_t count = 0;
-    struct store *store = has_store(lister) ? open_store(lister) : NULL;
-    if (store != NULL) {
-        (void)store_studies(store, lister->arena, &count);
-        store_close(store);
-    }
-    return count;
-}
-
-static uint32_t count_runs(struct lister *lister)
-{
-    uint32_t count = 0;
-    struct store *store = has_store(lister) ? open_store(lister) : NULL;
-    if (store != NULL) {
-        store_runs(store, lister->arena, &count);
-        store_close(store);
-    }
-    return count;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    sheet_rows(table, rows, count, sizeof *rows);
+    return table;
 }
 
 /* ---- our own words --------------------------------------------------------------------- */
 
-static void two_columns(struct lister *lister, const char *second)
+static struct sheet *list_commands(const struct lister *lister, struct sheet *sheet,
+                                   const char *key)
 {
-    listing_column(&lister->listing, "name", "name", false);
-    listing_column(&lister->listing, second, second, false);
-}
-
-static void add_words(struct lister *lister, const char *name, const char *second)
-{
-    listing_text(&lister->listing, name);
-    listing_text(&lister->listing, second);
-}
-
-static bool list_commands(struct lister *lister)
-{
-    two_columns(lister, "summary");
+    static const struct field fields[] = {
+        {"name", FIELD_LEFT("name")},
+        {"summary", FIELD_LEFT("summary")},
+    };
+    (void)lister;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
     for (uint32_t i = 0; i < command_count; i++) {
-        add_words(lister, commands[i]->name, commands[i]->summary);
+        sheet_text(table, NULL, commands[i]->name);
+        sheet_text(table, NULL, commands[i]->summary);
     }
-    return true;
+    return table;
 }
 
-static bool list_causes(struct lister *lister)
+static struct sheet *list_metrics(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    two_columns(lister, "title");
+    static const struct field fields[] = {
+        {"name", FIELD_AT(struct plot_metric, name), FIELD_LEFT("name")},
+        {"title", FIELD_AT(struct plot_metric, title), FIELD_LEFT("title")},
+    };
+    (void)lister;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    sheet_rows(table, plot_metric_table, plot_metric_count, sizeof *plot_metric_table);
+    return table;
+}
+
+static const struct field title_fields[] = {
+    {"name", FIELD_LEFT("name")},
+    {"title", FIELD_LEFT("title")},
+};
+
+static struct sheet *list_causes(const struct lister *lister, struct sheet *sheet, const char *key)
+{
+    (void)lister;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
     for (uint32_t i = 0; i < CAUSE_COUNT_; i++) {
-        add_words(lister, cause_names[i], cause_titles[i]);
+        sheet_text(table, NULL, cause_names[i]);
+        sheet_text(table, NULL, cause_titles[i]);
     }
-    return true;
-}
-
-static bool list_metrics(struct lister *lister)
-{
-    two_columns(lister, "title");
-    for (uint32_t i = 0; i < plot_metric_count; i++) {
-        add_words(lister, plot_metric_table[i].name, plot_metric_table[i].title);
-    }
-    return true;
+    return table;
 }
 
 /* report/plot/plot.h explains them; the table there has names only. */
@@ -276,77 +186,84 @@ static const char *plot_title(const char *name)
     return "";
 }
 
-static bool list_plots(struct lister *lister)
+static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     uint32_t count = 0;
     const char *const *names = plot_kinds(&count);
-    two_columns(lister, "title");
+    (void)lister;
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
     for (uint32_t i = 0; i < count; i++) {
-        add_words(lister, names[i], plot_title(names[i]));
+        sheet_text(table, NULL, names[i]);
+        sheet_text(table, NULL, plot_title(names[i]));
     }
-    return true;
+    return table;
 }
 
-static uint32_t count_commands(struct lister *lister)
-{
-    (void)lister;
-    return command_count;
-}
-
-static uint32_t count_causes(struct lister *lister)
-{
-    (void)lister;
-    return CAUSE_COUNT_;
-}
-
-static uint32_t count_metrics(struct lister *lister)
-{
-    (void)lister;
-    return plot_metric_count;
-}
-
-static uint32_t count_plots(struct lister *lister)
-{
-    uint32_t count = 0;
-    (void)lister;
-    (void)plot_kinds(&count);
-    return count;
-}
+/* ---- the kinds ------------------------------------------------------------------------- */
 
 static const struct list_kind kinds[] = {
-    {"models", "what is trained: models/llms", list_models, count_models},
-    {"gpus", "models/gpus", list_gpus, count_gpus},
-    {"clusters", "nodes, network, storage: topologies", list_clusters, count_clusters},
-    {"software", "frameworks and their year: models/software", list_software, count_software},
-    {"libraries", "what collectives cost: models/libraries", list_libraries, count_libraries},
-    {"scenarios", "files to run: scenarios", list_scenarios, count_scenarios},
-    {"runs", "predictions in the results file", list_runs, count_runs},
-    {"studies", "sweeps and comparisons in the results file", list_studies, count_studies},
-    {"commands", "what stoker can do", list_commands, count_commands},
-    {"causes", "where the time of a step can go", list_causes, count_causes},
-    {"metrics", "what plots and --metric can show", list_metrics, count_metrics},
-    {"plots", "what --plot and --kind can draw", list_plots, count_plots},
+    {"models", "what is trained: models/llms", NULL, CATALOGUE_MODEL},
+    {"gpus", "models/gpus", NULL, CATALOGUE_GPU},
+    {"clusters", "nodes, network, storage: topologies", NULL, CATALOGUE_CLUSTER},
+    {"software", "frameworks and their year: models/software", NULL, CATALOGUE_SOFTWARE},
+    {"libraries", "what collectives cost: models/libraries", NULL, CATALOGUE_LIBRARY},
+    {"scenarios", "files to run: scenarios", list_scenarios, 0},
+    {"runs", "predictions in the results file", list_runs, 0},
+    {"studies", "sweeps and comparisons in the results file", list_studies, 0},
+    {"commands", "what stoker can do", list_commands, 0},
+    {"causes", "where the time of a step can go", list_causes, 0},
+    {"metrics", "what plots and --metric can show", list_metrics, 0},
+    {"plots", "what --plot and --kind can draw", list_plots, 0},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
-static bool list_kinds(struct lister *lister)
+static struct sheet *list(const struct lister *lister, const struct list_kind *kind,
+                          struct sheet *sheet)
 {
-    listing_column(&lister->listing, "name", "kind", false);
-    listing_column(&lister->listing, "count", "count", true);
-    listing_column(&lister->listing, "what", "what", false);
-    for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        listing_text(&lister->listing, kinds[i].name);
-        listing_count(&lister->listing, kinds[i].count(lister));
-        listing_text(&lister->listing, kinds[i].what);
+    if (kind->list != NULL) {
+        return kind->list(lister, sheet, kind->name);
     }
-    return true;
+    const struct catalogue_view view = view_of(lister, sheet, kind->name);
+    return catalogue_view_parts(&view, kind->kind);
+}
+
+/* How many rows that would be: files are counted, not read. */
+static uint32_t count_of(const struct lister *lister, const struct list_kind *kind)
+{
+    uint32_t count = 0;
+    const bool is_stored = kind->list == list_runs || kind->list == list_studies;
+    const bool is_file = kind->list == NULL || kind->list == list_scenarios;
+    if (is_file) {
+        const char *folder = kind->list == NULL ? catalogue_folders[kind->kind] : SCENARIO_FOLDER;
+        (void)catalogue_list(lister->arena, &lister->catalogue, folder, &count);
+    } else if (!is_stored || access(lister->options->db_path, F_OK) == 0) {
+        const struct sheet *table = list(lister, kind, sheet_new(lister->arena, NULL));
+        count = table != NULL ? (uint32_t)sheet_row_count(table) : 0;
+    }
+    return count;
+}
+
+static struct sheet *list_kinds(const struct lister *lister, struct sheet *sheet, const char *key)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_LEFT("kind")},
+        {"count", FIELD_COUNT("count")},
+        {"what", FIELD_LEFT("what")},
+    };
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        sheet_text(table, NULL, kinds[i].name);
+        sheet_integer(table, NULL, count_of(lister, &kinds[i]));
+        sheet_text(table, NULL, kinds[i].what);
+    }
+    return table;
 }
 
 /* ---- the command ----------------------------------------------------------------------- */
 
 static const struct list_kind *find_kind(struct diag *diag, const char *word)
 {
-    static const struct list_kind all = {"kinds", "this list", list_kinds, NULL};
+    static const struct list_kind all = {"kinds", "this list", list_kinds, 0};
     const char *names[KIND_COUNT];
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         names[i] = kinds[i].name;
@@ -375,14 +292,12 @@ static int run(struct options *options)
     if (kind == NULL) {
         return EXIT_USAGE;
     }
-    struct lister lister = {.options = options, .arena = cli->arena};
-    lister.catalogue = options_catalogue(options);
-    lister.parts = (struct parts){cli->arena, &lister.catalogue, cli->diag};
-    listing_init(&lister.listing, cli->arena, LIST_SCHEMA, kind->name);
-    if (!kind->list(&lister)) {
+    const struct lister lister = {options, cli->arena, cli->diag, options_catalogue(options)};
+    struct sheet *sheet = sheet_new(cli->arena, LIST_SCHEMA);
+    if (list(&lister, kind, sheet) == NULL) {
         return EXIT_FAILED;
     }
-    listing_print(&lister.listing, options->is_json, stdout);
+    sheet_print(sheet, options->is_json, stdout);
     return 0;
 }
 

@@ -56,7 +56,7 @@ static void print(const struct options *options, const struct content *before,
     sheet_integer(sheet, "runs_new", runs_new);
     sheet_integer(sheet, "studies", after->study_count);
     sheet_integer(sheet, "studies_new", studies_new);
-    sheet_rows(sheet_table(sheet, "builds", builds, 2), after->builds, after->build_count,
+    sheet_rows(sheet_table(sheet, "builds", FIELD_LIST(builds)), after->builds, after->build_count,
                sizeof *after->builds);
     sheet_say(sheet,
               "%s: %" PRId64 " runs (%" PRId64 " new), %" PRIu32 " studies (%" PRId64 " new)\n%s\n",

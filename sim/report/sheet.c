@@ -137,6 +137,15 @@ void sheet_texts(struct sheet *in, const char *key, const char *const *texts, si
     }
 }
 
+void sheet_list(struct sheet *in, const char *key, const char *const *texts, size_t count)
+{
+    const char *list = count > 0 ? texts[0] : "nothing";
+    for (size_t i = 1; i < count; i++) {
+        list = arena_printf(in->arena, "%s, %s", list, texts[i]);
+    }
+    sheet_text(in, key, list);
+}
+
 void sheet_number(struct sheet *in, const char *key, double number)
 {
     sheet_number_as(in, key, number, NULL);
@@ -233,6 +242,15 @@ void sheet_rows(struct sheet *table, const void *records, size_t count, size_t s
     for (size_t i = 0; i < count; i++) {
         sheet_row(table, (const char *)records + i * size);
     }
+}
+
+size_t sheet_row_count(const struct sheet *table)
+{
+    size_t count = 0;
+    for (const struct sheet *row = table->first; row != NULL; row = row->next) {
+        count++;
+    }
+    return count;
 }
 
 void sheet_caption(struct sheet *table, const char *caption)

@@ -45,6 +45,9 @@ void sheet_null_as(struct sheet *in, const char *key, const char *shown);
 /* No value at all: JSON leaves the member out. */
 void sheet_nothing(struct sheet *table);
 
+/* One text, "a, b"; "nothing" when there are none. */
+void sheet_list(struct sheet *in, const char *key, const char *const *texts, size_t count);
+
 /* What holds values, in `in`. */
 struct sheet *sheet_object(struct sheet *in, const char *key);
 struct sheet *sheet_array(struct sheet *in, const char *key);
@@ -59,6 +62,7 @@ struct sheet *sheet_table(struct sheet *in, const char *key, const struct field 
                           uint32_t count);
 void sheet_row(struct sheet *table, const void *record);
 void sheet_rows(struct sheet *table, const void *records, size_t count, size_t size);
+size_t sheet_row_count(const struct sheet *table);
 /* Said before the table, which with it is left out of the text when it has no rows. */
 void sheet_caption(struct sheet *table, const char *caption);
 
