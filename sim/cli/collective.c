@@ -2,12 +2,10 @@
  * sizes and prints the table that nccl-tests prints.
  */
 #include "cli/fabric_setting.h"
-#include "report/numbers.h"
+#include "report/sheet.h"
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "base/json.h"
-#include "report/table.h"
 #include "train/collective_run.h"
 #include "train/single_sends.h"
 
@@ -31,8 +29,10 @@ struct request {
 
 /* A size's prediction, and the same as single messages if that was asked for. */
 struct row {
+    double bytes;
     struct collective_outcome outcome;
-    bool has_sends;
+    const char *bottleneck; /* NULL: none */
+    bool asks_sends, has_sends;
     struct single_sends_result sends;
 };
 
@@ -192,94 +192,89 @@ static bool parse_operation(struct request *request)
 
 /* ---- output ------------------------------------------------------------------------- */
 
-/* NULL: none. */
-static const char *bottleneck_of(const struct fabric_setting *setting,
-                                 const struct transfer_quote *quote)
+static void add_algorithm(struct sheet *in, const char *key, const void *record)
 {
-    return quote->bottleneck == ENGINE_NONE
-               ? NULL
-               : fabric_link_name(setting->transfer.arena, &setting->fabric, quote->bottleneck);
+    const struct transfer_quote *quote = &((const struct row *)record)->outcome.quote;
+    (void)key;
+    sheet_say(in, "%s%s", collective_algorithm_names[quote->algorithm],
+              quote->is_extrapolated ? " *" : "");
 }
 
-static void print_text(const struct request *request, const struct fabric_setting *setting,
-                       const struct row *rows)
+static void add_sends_shown(struct sheet *in, const char *key, const void *record)
 {
-    struct arena *arena = request->options.cli->arena;
-    struct table *table = table_new(arena);
-    printf("# %s over %lld GPUs on %u NVLink domain(s) of %s, %s\n\n",
-           collective_operation_names[request->operation], (long long)request->fabric.gpus,
-           setting->group.nodes, setting->cluster.name, setting->library.name);
-    table_column(table, "bytes", TABLE_RIGHT);
-    table_column(table, "time us", TABLE_RIGHT);
-    table_column(table, "algbw GB/s", TABLE_RIGHT);
-    table_column(table, "busbw GB/s", TABLE_RIGHT);
-    table_column(table, "algorithm", TABLE_LEFT);
-    table_column(table, "protocol", TABLE_LEFT);
-    if (request->has_single_sends) {
-        table_column(table, "single sends us", TABLE_RIGHT);
+    const struct row *row = record;
+    if (row->has_sends) {
+        sheet_number(in, key, sim_time_to_s(row->sends.end));
+    } else {
+        sheet_null_as(in, key, row->asks_sends ? "none" : NULL);
     }
-    table_column(table, "bottleneck", TABLE_LEFT);
-    for (uint32_t i = 0; i < request->size_count; i++) {
-        const struct collective_outcome *outcome = &rows[i].outcome;
-        const struct transfer_quote *quote = &outcome->quote;
-        table_cell(table, "%.0f", request->sizes[i]);
-        table_cell(table, "%.2f", outcome->time_s * 1e6);
-        table_cell(table, "%.2f", outcome->algbw_bytes_per_s / 1e9);
-        table_cell(table, "%.2f", outcome->busbw_bytes_per_s / 1e9);
-        table_cell(table, "%s%s", collective_algorithm_names[quote->algorithm],
-                   quote->is_extrapolated ? " *" : "");
-        table_cell(table, "%s", collective_protocol_names[quote->protocol]);
-        if (request->has_single_sends) {
-            table_cell(table, rows[i].has_sends ? "%.2f" : "none",
-                       sim_time_to_s(rows[i].sends.end) * 1e6);
-        }
-        const char *bottleneck = bottleneck_of(setting, quote);
-        table_cell(table, "%s", bottleneck != NULL ? bottleneck : "-");
+}
+
+/* Of what was not simulated, no member. */
+static void add_sends(struct sheet *in, const char *key, const void *record)
+{
+    const struct row *row = record;
+    if (row->has_sends) {
+        sheet_number(in, key, sim_time_to_s(row->sends.end));
+    } else {
+        sheet_nothing(in);
     }
-    table_print(table, stdout);
+}
+
+static void add_messages(struct sheet *in, const char *key, const void *record)
+{
+    const struct row *row = record;
+    if (row->has_sends) {
+        sheet_integer(in, key, (int64_t)row->sends.messages);
+    } else {
+        sheet_nothing(in);
+    }
+}
+
+static const struct field row_fields[] = {
+    {"bytes", FIELD_AT(struct row, bytes), FIELD_COUNT("bytes")},
+    {"time_s", FIELD_AT(struct row, outcome.time_s), FIELD_RIGHT("time us", "%.2f", 1e6)},
+    {"algbw_bytes_per_s", FIELD_AT(struct row, outcome.algbw_bytes_per_s),
+     FIELD_RIGHT("algbw GB/s", "%.2f", 1e-9)},
+    {"busbw_bytes_per_s", FIELD_AT(struct row, outcome.busbw_bytes_per_s),
+     FIELD_RIGHT("busbw GB/s", "%.2f", 1e-9)},
+    {"algorithm", FIELD_AT(struct row, outcome.quote.algorithm),
+     .names = collective_algorithm_names},
+    {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
+    {"protocol", FIELD_AT(struct row, outcome.quote.protocol), .names = collective_protocol_names,
+     FIELD_LEFT("protocol")},
+    {NULL, .add = add_sends_shown, FIELD_RIGHT("single sends us", "%.2f", 1e6),
+     .is_optional = true},
+    {"bottleneck", FIELD_AT(struct row, bottleneck), FIELD_LEFT("bottleneck")},
+    {"latency_s", FIELD_AT(struct row, outcome.quote.latency_s)},
+    {"phases", FIELD_AT(struct row, outcome.quote.phase_count)},
+    {"extrapolated", FIELD_AT(struct row, outcome.quote.is_extrapolated)},
+    {"single_sends_s", .add = add_sends},
+    {"single_sends", .add = add_messages},
+};
+
+static void print(const struct request *request, const struct fabric_setting *setting,
+                  const struct row *rows)
+{
+    const char *operation = collective_operation_names[request->operation];
+    struct sheet *sheet = sheet_new(request->options.cli->arena, "stoker.collective/1");
+    sheet_text(sheet, "operation", operation);
+    sheet_text(sheet, "cluster", setting->cluster.name);
+    sheet_text(sheet, "library", setting->library.name);
+    sheet_integer(sheet, "gpus", request->fabric.gpus);
+    sheet_integer(sheet, "nvlink_domains", setting->group.nodes);
+    sheet_say(sheet, "# %s over %lld GPUs on %u NVLink domain(s) of %s, %s\n\n", operation,
+              (long long)request->fabric.gpus, setting->group.nodes, setting->cluster.name,
+              setting->library.name);
+    sheet_rows(sheet_table(sheet, "rows", FIELD_LIST(row_fields)), rows, request->size_count,
+               sizeof *rows);
     for (uint32_t i = 0; i < request->size_count; i++) {
         if (rows[i].outcome.quote.is_extrapolated) {
-            puts("\n* outside the sizes that the library's constants were fitted to");
+            sheet_say(sheet, "\n* outside the sizes that the library's constants were fitted to\n");
             break;
         }
     }
-}
-
-static void print_json(const struct request *request, const struct fabric_setting *setting,
-                       const struct row *rows)
-{
-    struct json json;
-    json_begin(&json, stdout);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", "stoker.collective/1");
-    json_text(&json, "operation", collective_operation_names[request->operation]);
-    json_text(&json, "cluster", setting->cluster.name);
-    json_text(&json, "library", setting->library.name);
-    json_integer(&json, "gpus", request->fabric.gpus);
-    json_integer(&json, "nvlink_domains", setting->group.nodes);
-    json_array_open(&json, "rows");
-    for (uint32_t i = 0; i < request->size_count; i++) {
-        const struct collective_outcome *outcome = &rows[i].outcome;
-        json_object_open(&json, NULL);
-        json_number(&json, "bytes", request->sizes[i]);
-        json_number(&json, "time_s", outcome->time_s);
-        json_number(&json, "algbw_bytes_per_s", outcome->algbw_bytes_per_s);
-        json_number(&json, "busbw_bytes_per_s", outcome->busbw_bytes_per_s);
-        json_text(&json, "algorithm", collective_algorithm_names[outcome->quote.algorithm]);
-        json_text(&json, "protocol", collective_protocol_names[outcome->quote.protocol]);
-        json_text_or_null(&json, "bottleneck", bottleneck_of(setting, &outcome->quote));
-        json_number(&json, "latency_s", outcome->quote.latency_s);
-        json_integer(&json, "phases", outcome->quote.phase_count);
-        json_bool(&json, "extrapolated", outcome->quote.is_extrapolated);
-        if (rows[i].has_sends) {
-            json_number(&json, "single_sends_s", sim_time_to_s(rows[i].sends.end));
-            json_integer(&json, "single_sends", (int64_t)rows[i].sends.messages);
-        }
-        json_object_close(&json);
-    }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
+    sheet_print(sheet, request->options.is_json, stdout);
 }
 
 /* ---- the command ---------------------------------------------------------------------- */
@@ -338,6 +333,12 @@ static void predict_row(const struct request *request, const struct fabric_setti
 {
     const enum collective_operation operation = (enum collective_operation)request->operation;
     collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
+    const uint32_t bottleneck = row->outcome.quote.bottleneck;
+    row->bytes = bytes;
+    row->asks_sends = request->has_single_sends;
+    row->bottleneck = bottleneck == ENGINE_NONE
+                          ? NULL
+                          : fabric_link_name(setting->transfer.arena, &setting->fabric, bottleneck);
     if (request->has_single_sends) {
         struct arena *arena = arena_new();
         const struct single_sends_options options = sends_options(&row->outcome.quote);
@@ -416,11 +417,7 @@ static int run(struct options *options)
     if (request->size_count > 0) {
         warn_of_choice(request, &rows[0].outcome.quote);
     }
-    if (options->is_json) {
-        print_json(request, setting, rows);
-    } else {
-        print_text(request, setting, rows);
-    }
+    print(request, setting, rows);
     return 0;
 }
 
