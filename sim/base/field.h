@@ -48,7 +48,6 @@ struct field {
     const char *format;       /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
     double scale;             /* shown is the number times this; below 1, over its inverse */
     bool is_right;            /* aligned */
-    bool is_optional;         /* no column where no row has a value */
     const char *(*show)(struct arena *arena, double value); /* in place of format and scale */
     /* Adds the one value to `in`, as sheet_text and its kin do: what no member holds. */
     void (*add)(struct sheet *in, const char *key, const void *record);

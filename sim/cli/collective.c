@@ -32,7 +32,7 @@ struct row {
     double bytes;
     struct collective_outcome outcome;
     const char *bottleneck; /* NULL: none */
-    bool asks_sends, has_sends;
+    bool has_sends;
     struct single_sends_result sends;
 };
 
@@ -206,7 +206,7 @@ static void add_sends_shown(struct sheet *in, const char *key, const void *recor
     if (row->has_sends) {
         sheet_number(in, key, sim_time_to_s(row->sends.end));
     } else {
-        sheet_null_as(in, key, row->asks_sends ? "none" : NULL);
+        sheet_null_as(in, key, "none");
     }
 }
 
@@ -231,31 +231,30 @@ static void add_messages(struct sheet *in, const char *key, const void *record)
     }
 }
 
-static const struct field row_fields[] = {
-    {"bytes", FIELD_AT(struct row, bytes), FIELD_COUNT("bytes")},
-    {"time_s", FIELD_AT(struct row, outcome.time_s), FIELD_RIGHT("time us", "%.2f", 1e6)},
-    {"algbw_bytes_per_s", FIELD_AT(struct row, outcome.algbw_bytes_per_s),
-     FIELD_RIGHT("algbw GB/s", "%.2f", 1e-9)},
-    {"busbw_bytes_per_s", FIELD_AT(struct row, outcome.busbw_bytes_per_s),
-     FIELD_RIGHT("busbw GB/s", "%.2f", 1e-9)},
-    {"algorithm", FIELD_AT(struct row, outcome.quote.algorithm),
-     .names = collective_algorithm_names},
-    {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
-    {"protocol", FIELD_AT(struct row, outcome.quote.protocol), .names = collective_protocol_names,
-     FIELD_LEFT("protocol")},
-    {NULL, .add = add_sends_shown, FIELD_RIGHT("single sends us", "%.2f", 1e6),
-     .is_optional = true},
-    {"bottleneck", FIELD_AT(struct row, bottleneck), FIELD_LEFT("bottleneck")},
-    {"latency_s", FIELD_AT(struct row, outcome.quote.latency_s)},
-    {"phases", FIELD_AT(struct row, outcome.quote.phase_count)},
-    {"extrapolated", FIELD_AT(struct row, outcome.quote.is_extrapolated)},
-    {"single_sends_s", .add = add_sends},
-    {"single_sends", .add = add_messages},
-};
-
 static void print(const struct request *request, const struct fabric_setting *setting,
                   const struct row *rows)
 {
+    const struct field fields[] = {
+        {"bytes", FIELD_AT(struct row, bytes), FIELD_COUNT("bytes")},
+        {"time_s", FIELD_AT(struct row, outcome.time_s), FIELD_RIGHT("time us", "%.2f", 1e6)},
+        {"algbw_bytes_per_s", FIELD_AT(struct row, outcome.algbw_bytes_per_s),
+         FIELD_RIGHT("algbw GB/s", "%.2f", 1e-9)},
+        {"busbw_bytes_per_s", FIELD_AT(struct row, outcome.busbw_bytes_per_s),
+         FIELD_RIGHT("busbw GB/s", "%.2f", 1e-9)},
+        {"algorithm", FIELD_AT(struct row, outcome.quote.algorithm),
+         .names = collective_algorithm_names},
+        {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
+        {"protocol", FIELD_AT(struct row, outcome.quote.protocol),
+         .names = collective_protocol_names, FIELD_LEFT("protocol")},
+        {NULL, .add = add_sends_shown,
+         FIELD_RIGHT(request->has_single_sends ? "single sends us" : NULL, "%.2f", 1e6)},
+        {"bottleneck", FIELD_AT(struct row, bottleneck), FIELD_LEFT("bottleneck")},
+        {"latency_s", FIELD_AT(struct row, outcome.quote.latency_s)},
+        {"phases", FIELD_AT(struct row, outcome.quote.phase_count)},
+        {"extrapolated", FIELD_AT(struct row, outcome.quote.is_extrapolated)},
+        {"single_sends_s", .add = add_sends},
+        {"single_sends", .add = add_messages},
+    };
     const char *operation = collective_operation_names[request->operation];
     struct sheet *sheet = sheet_new(request->options.cli->arena, "stoker.collective/1");
     sheet_text(sheet, "operation", operation);
@@ -266,7 +265,7 @@ static void print(const struct request *request, const struct fabric_setting *se
     sheet_say(sheet, "# %s over %lld GPUs on %u NVLink domain(s) of %s, %s\n\n", operation,
               (long long)request->fabric.gpus, setting->group.nodes, setting->cluster.name,
               setting->library.name);
-    sheet_rows(sheet_table(sheet, "rows", FIELD_LIST(row_fields)), rows, request->size_count,
+    sheet_rows(sheet_table(sheet, "rows", FIELD_LIST(fields)), rows, request->size_count,
                sizeof *rows);
     for (uint32_t i = 0; i < request->size_count; i++) {
         if (rows[i].outcome.quote.is_extrapolated) {
@@ -335,7 +334,6 @@ static void predict_row(const struct request *request, const struct fabric_setti
     collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
     const uint32_t bottleneck = row->outcome.quote.bottleneck;
     row->bytes = bytes;
-    row->asks_sends = request->has_single_sends;
     row->bottleneck = bottleneck == ENGINE_NONE
                           ? NULL
                           : fabric_link_name(setting->transfer.arena, &setting->fabric, bottleneck);

@@ -16,104 +16,72 @@
 
 /* ---- each by itself -------------------------------------------------------------------- */
 
-enum { RUN_COLUMNS = 4 };
-
-/* What is worth a column. */
-struct columns {
-    bool has_runs;
-    bool has_pipelines; /* a point has a bubble */
-    bool has_spreads;
-};
-
-static struct columns columns_of(const struct session *session)
+static bool has_pipelines(const struct session *session)
 {
-    struct columns columns = {
-        .has_runs = points_have_runs(session->rows, session->row_count),
-        .has_spreads = points_have_spreads(session->rows, session->row_count),
+    bool has_bubble = false;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        has_bubble |= session->rows[i].breakdown_s[CAUSE_BUBBLE] > 0;
+    }
+    return has_bubble;
+}
+
+static void add_spread(struct sheet *in, const char *key, const void *record)
+{
+    const struct store_row *row = record;
+    sheet_text(in, key, is_absent(row->step_least_s) ? NULL : points_spread(sheet_arena(in), row));
+}
+
+static void add_bubble(struct sheet *in, const char *key, const void *record)
+{
+    const struct store_row *row = record;
+    sheet_number(in, key, row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
+}
+
+/* Columns that say something of at least one point. */
+static void add_absolute(const struct session *session, struct sheet *sheet)
+{
+    const struct store_row *rows = session->rows;
+    const bool has_runs = points_have_runs(rows, session->row_count);
+    const bool has_spreads = points_have_spreads(rows, session->row_count);
+    const struct field fields[] = {
+        {NULL, FIELD_AT(struct store_row, label), FIELD_LEFT("")},
+        {NULL, FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
+        {NULL, FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.2f", 1)},
+        {NULL, .add = add_spread, FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)},
+        {NULL, FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
+        {NULL, FIELD_AT(struct store_row, tokens_per_s_per_gpu), FIELD_COUNT("tokens/s/GPU")},
+        {NULL, .add = add_bubble,
+         FIELD_RIGHT(has_pipelines(session) ? "bubble %" : NULL, "%.1f", 100)},
+        {NULL, FIELD_AT(struct store_row, memory_peak_bytes),
+         FIELD_RIGHT("memory GB", "%.1f", 1e-9)},
+        {NULL, FIELD_AT(struct store_row, days), FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1)},
+        {NULL, FIELD_AT(struct store_row, gpu_hours),
+         FIELD_SHOW(has_runs ? "GPU-hours" : NULL, number_short)},
+        {NULL, FIELD_AT(struct store_row, cost_usd),
+         FIELD_SHOW(has_runs ? "USD" : NULL, number_short)},
+        {NULL, FIELD_AT(struct store_row, energy_kwh),
+         FIELD_RIGHT(has_runs ? "MWh" : NULL, "%.0f", 1e-3)},
+        {NULL, FIELD_AT(struct store_row, bound_by), FIELD_LEFT("bound by")},
     };
+    enum { COLUMNS = sizeof fields / sizeof *fields };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < session->row_count; i++) {
-        columns.has_pipelines |= session->rows[i].breakdown_s[CAUSE_BUBBLE] > 0;
-    }
-    return columns;
-}
-
-static void add_run(struct arena *arena, const struct store_row *row, struct table *table)
-{
-    if (is_absent(row->days)) {
-        for (uint32_t i = 0; i < RUN_COLUMNS; i++) {
-            table_cell(table, "-");
+        if (points_is_good(&rows[i])) {
+            sheet_row(table, &rows[i]);
+            continue;
         }
-        return;
-    }
-    table_cell(table, "%.1f", row->days);
-    table_cell(table, "%s", number_short(arena, row->gpu_hours));
-    table_cell(table, "%s", number_short(arena, row->cost_usd));
-    table_cell(table, "%.0f", row->energy_kwh / 1000);
-}
-
-static void add_absolute(struct arena *arena, const struct store_row *row, struct columns columns,
-                         struct table *table)
-{
-    table_cell(table, "%s", row->label);
-    if (!points_is_good(row)) {
-        const uint32_t blanks = 5U + (columns.has_runs ? RUN_COLUMNS : 0U) +
-                                (columns.has_pipelines ? 1U : 0U) + (columns.has_spreads ? 1U : 0U);
-        for (uint32_t i = 0; i < blanks; i++) {
-            table_cell(table, "-");
+        sheet_text(table, NULL, rows[i].label);
+        for (uint32_t blank = 2; blank < COLUMNS; blank++) {
+            sheet_text(table, NULL, NULL);
         }
-        table_cell(table, "%s", points_reason(arena, row));
-        return;
+        sheet_text(table, NULL, points_reason(session->options.cli->arena, &rows[i]));
     }
-    table_cell(table, "%" PRId64, row->gpus);
-    table_cell(table, "%.2f", row->step_s);
-    if (columns.has_spreads) {
-        table_cell(table, "%s", points_spread(arena, row));
-    }
-    table_cell(table, "%.1f", 100 * row->mfu);
-    table_cell(table, "%.0f", row->tokens_per_s_per_gpu);
-    if (columns.has_pipelines) {
-        table_cell(table, "%.1f", 100 * row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
-    }
-    table_cell(table, "%.1f", row->memory_peak_bytes / 1e9);
-    if (columns.has_runs) {
-        add_run(arena, row, table);
-    }
-    table_cell(table, "%s", row->bound_by);
-}
-
-static void print_absolute(const struct session *session)
-{
-    struct arena *arena = session->options.cli->arena;
-    const struct columns columns = columns_of(session);
-    struct table *table = table_new(arena);
-    table_column(table, "", TABLE_LEFT);
-    table_column(table, "GPUs", TABLE_RIGHT);
-    table_column(table, "step s", TABLE_RIGHT);
-    if (columns.has_spreads) {
-        table_column(table, POINTS_SPREAD_HEAD, TABLE_RIGHT);
-    }
-    table_column(table, "MFU %", TABLE_RIGHT);
-    table_column(table, "tokens/s/GPU", TABLE_RIGHT);
-    if (columns.has_pipelines) {
-        table_column(table, "bubble %", TABLE_RIGHT);
-    }
-    table_column(table, "memory GB", TABLE_RIGHT);
-    if (columns.has_runs) {
-        table_column(table, "days", TABLE_RIGHT);
-        table_column(table, "GPU-hours", TABLE_RIGHT);
-        table_column(table, "USD", TABLE_RIGHT);
-        table_column(table, "MWh", TABLE_RIGHT);
-    }
-    table_column(table, "bound by", TABLE_LEFT);
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        add_absolute(arena, &session->rows[i], columns, table);
-    }
-    table_print(table, stdout);
 }
 
 /* ---- against the first ------------------------------------------------------------------ */
 
 struct change {
+    const char *label; /* of the point */
     double speed_up;   /* tokens/s of the whole cluster, over the first's */
     double per_gpu;    /* the same per GPU */
     double cost_ratio; /* ABSENT: one of them has no run */
@@ -130,6 +98,7 @@ static double ratio(double value, double first)
 static struct change change_of(const struct store_row *first, const struct store_row *row)
 {
     struct change change = {
+        .label = row->label,
         .per_gpu = ratio(row->tokens_per_s_per_gpu, first->tokens_per_s_per_gpu),
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
@@ -146,98 +115,61 @@ static struct change change_of(const struct store_row *first, const struct store
     return change;
 }
 
-static void add_ratio(double value, struct table *table)
+static void add_largest(struct sheet *in, const char *key, const void *record)
 {
-    if (is_absent(value)) {
-        table_cell(table, "-");
+    const struct change *change = record;
+    (void)key;
+    if (change->cause_s < 0 || change->cause_s > 0) {
+        sheet_say(in, "%s %+.3g s", cause_titles[change->cause], change->cause_s);
     } else {
-        table_cell(table, "%.2f x", value);
+        sheet_say(in, "nothing");
     }
 }
 
-static void add_relative(const struct store_row *first, const struct store_row *row, bool has_runs,
-                         struct table *table)
-{
-    const struct change change = change_of(first, row);
-    table_cell(table, "%s", row->label);
-    table_cell(table, "%.2f x", change.speed_up);
-    table_cell(table, "%.2f x", change.per_gpu);
-    if (has_runs) {
-        add_ratio(change.cost_ratio, table);
-        add_ratio(change.energy_ratio, table);
-    }
-    if (change.cause_s < 0 || change.cause_s > 0) {
-        table_cell(table, "%s %+.3g s", cause_titles[change.cause], change.cause_s);
-    } else {
-        table_cell(table, "nothing");
-    }
-}
-
-static void print_relative(const struct session *session)
+/* The points, each with its change against the first, of which the text has a table. */
+static void add_relative(const struct session *session, struct sheet *sheet)
 {
     const struct store_row *first = &session->rows[0];
-    if (!points_is_good(first)) {
-        printf("\nThe first has no result to compare with.\n");
-        return;
-    }
+    const bool has_first = points_is_good(first);
     const bool has_runs = !is_absent(first->days);
-    struct arena *arena = session->options.cli->arena;
-    struct table *table = table_new(arena);
-    table_column(table, arena_printf(arena, "against %s", first->label), TABLE_LEFT);
-    table_column(table, "tokens/s", TABLE_RIGHT);
-    table_column(table, "per GPU", TABLE_RIGHT);
-    if (has_runs) {
-        table_column(table, "cost", TABLE_RIGHT);
-        table_column(table, "energy", TABLE_RIGHT);
-    }
-    table_column(table, "of a step, what changed most", TABLE_LEFT);
-    uint32_t shown = 0;
-    for (uint32_t i = 1; i < session->row_count; i++) {
-        if (points_is_good(&session->rows[i])) {
-            add_relative(first, &session->rows[i], has_runs, table);
-            shown++;
-        }
-    }
-    if (shown > 0) {
-        putchar('\n');
-        table_print(table, stdout);
-    }
-}
-
-static void put_change(struct json *json, const struct change *change)
-{
-    json_object_open(json, "against_first");
-    json_number(json, "speed_up", change->speed_up);
-    json_number(json, "speed_up_per_gpu", change->per_gpu);
-    json_number_or_null(json, "cost_ratio", change->cost_ratio);
-    json_number_or_null(json, "energy_ratio", change->energy_ratio);
-    json_text(json, "largest_change", cause_names[change->cause]);
-    json_number(json, "largest_change_s", change->cause_s);
-    json_object_close(json);
-}
-
-static void print_json(const struct session *session)
-{
-    struct json json;
-    json_begin(&json, stdout);
-    json_object_open(&json, NULL);
-    session_json_members(session, COMPARE_SCHEMA, &json);
-    json_array_open(&json, "points");
+    const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
+    const struct field fields[] = {
+        {NULL, FIELD_AT(struct change, label), FIELD_LEFT(head)},
+        {"speed_up", FIELD_AT(struct change, speed_up), FIELD_RIGHT("tokens/s", "%.2f x", 1)},
+        {"speed_up_per_gpu", FIELD_AT(struct change, per_gpu), FIELD_RIGHT("per GPU", "%.2f x", 1)},
+        {"cost_ratio", FIELD_AT(struct change, cost_ratio),
+         FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
+        {"energy_ratio", FIELD_AT(struct change, energy_ratio),
+         FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1)},
+        {"largest_change", FIELD_AT(struct change, cause), .names = cause_names},
+        {"largest_change_s", FIELD_AT(struct change, cause_s)},
+        {NULL, .add = add_largest, FIELD_LEFT("of a step, what changed most")},
+    };
+    struct sheet *points = sheet_array(sheet, "points");
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    sheet_caption(table, "\n");
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
-        json_object_open(&json, NULL);
-        points_json_members(&json, row);
-        if (points_is_good(row) && points_is_good(&session->rows[0])) {
-            const struct change change = change_of(&session->rows[0], row);
-            put_change(&json, &change);
-        } else {
-            json_null(&json, "against_first");
+        struct sheet *point = points_add(points, row);
+        if (!has_first || !points_is_good(row)) {
+            sheet_null_as(point, "against_first", NULL);
+            continue;
         }
-        json_object_close(&json);
+        const struct change change = change_of(first, row);
+        sheet_members(sheet_object(point, "against_first"), FIELD_LIST(fields), &change);
+        if (i > 0) {
+            sheet_row(table, &change);
+        }
     }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
+    if (!has_first) {
+        sheet_say(sheet, "\nThe first has no result to compare with.\n");
+    }
+}
+
+static void add(struct session *session, struct sheet *sheet)
+{
+    add_absolute(session, sheet);
+    add_relative(session, sheet);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -276,20 +208,9 @@ static bool expand(struct session *session)
     return study_expand(cli->arena, documents[0], &base, &session->study, cli->diag);
 }
 
-static void print_tables(struct session *session)
-{
-    printf("%s\n\n", session->study.title);
-    print_absolute(session);
-    print_relative(session);
-    if (session->paths.count > 0) {
-        putchar('\n');
-        draw_print_paths(&session->paths, stdout);
-    }
-}
-
 static int run(struct options *options)
 {
-    static const struct session_command command = {expand, print_json, print_tables};
+    static const struct session_command command = {COMPARE_SCHEMA, expand, add};
     return session_main((struct session *)options, &command);
 }
 

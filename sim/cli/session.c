@@ -126,6 +126,51 @@ static bool run_study(struct session *session)
     return is_good;
 }
 
+/* ---- what is said ------------------------------------------------------------------ */
+
+/* What every study says before its points. */
+static struct sheet *begin_sheet(const struct session *session, const char *schema)
+{
+    static const struct field study[] = {
+        {"study.key", FIELD_AT(struct study, key)},
+        {"study.title", FIELD_AT(struct study, title)},
+        {"study.kind", FIELD_AT(struct study, kind)},
+        {"counts.points", FIELD_AT(struct study, count)},
+    };
+    static const struct field outcome[] = {
+        {"counts.ok", FIELD_AT(struct study_outcome, ok)},
+        {"counts.infeasible", FIELD_AT(struct study_outcome, infeasible)},
+        {"counts.failed", FIELD_AT(struct study_outcome, failed)},
+        {"counts.reused", FIELD_AT(struct study_outcome, reused)},
+    };
+    static const struct field builds[] = {
+        {"build", FIELD_AT(struct store_build, build)},
+        {"runs", FIELD_AT(struct store_build, runs)},
+        {"step_change_min", FIELD_AT(struct store_build, change_min)},
+        {"step_change_max", FIELD_AT(struct store_build, change_max)},
+    };
+    struct sheet *sheet = sheet_new(session->options.cli->arena, schema);
+    sheet_text(sheet, "version", stoker_version());
+    sheet_text(sheet, "build", stoker_build());
+    sheet_members(sheet, FIELD_LIST(study), &session->study);
+    sheet_members(sheet, FIELD_LIST(outcome), &session->outcome);
+    sheet_rows(sheet_table(sheet, "other_builds", FIELD_LIST(builds)), session->others,
+               session->other_count, sizeof *session->others);
+    sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
+    sheet_say(sheet, "%s\n\n", session->study.title);
+    return sheet;
+}
+
+static void print(struct session *session, const struct session_command *command)
+{
+    struct sheet *sheet = begin_sheet(session, command->schema);
+    command->add(session, sheet);
+    for (size_t i = 0; i < session->paths.count; i++) {
+        sheet_say(sheet, "%s%s\n", i == 0 ? "\n" : "", session->paths.items[i]);
+    }
+    sheet_print(sheet, session->options.is_json, stdout);
+}
+
 /* The summary, and the exit status. */
 static int finish(const struct session *session)
 {
@@ -166,46 +211,6 @@ int session_main(struct session *session, const struct session_command *command)
     if (!run_study(session)) {
         return EXIT_FAILED;
     }
-    if (session->options.is_json) {
-        command->print_json(session);
-    } else {
-        command->print_text(session);
-    }
+    print(session, command);
     return finish(session);
-}
-
-void session_json_members(const struct session *session, const char *schema, struct json *json)
-{
-    const struct study_outcome *outcome = &session->outcome;
-    json_text(json, "schema", schema);
-    json_text(json, "version", stoker_version());
-    json_text(json, "build", stoker_build());
-    json_object_open(json, "study");
-    json_text(json, "key", session->study.key);
-    json_text(json, "title", session->study.title);
-    json_text(json, "kind", session->study.kind);
-    json_object_close(json);
-    json_object_open(json, "counts");
-    json_integer(json, "points", session->study.count);
-    json_integer(json, "ok", outcome->ok);
-    json_integer(json, "infeasible", outcome->infeasible);
-    json_integer(json, "failed", outcome->failed);
-    json_integer(json, "reused", outcome->reused);
-    json_object_close(json);
-    json_array_open(json, "other_builds");
-    for (uint32_t i = 0; i < session->other_count; i++) {
-        const struct store_build *other = &session->others[i];
-        json_object_open(json, NULL);
-        json_text(json, "build", other->build);
-        json_integer(json, "runs", other->runs);
-        json_number(json, "step_change_min", other->change_min);
-        json_number(json, "step_change_max", other->change_max);
-        json_object_close(json);
-    }
-    json_array_close(json);
-    json_array_open(json, "plots");
-    for (size_t i = 0; i < session->paths.count; i++) {
-        json_text(json, NULL, session->paths.items[i]);
-    }
-    json_array_close(json);
 }

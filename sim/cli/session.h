@@ -9,7 +9,7 @@
 
 #include "cli/draw.h"
 #include "cli/options.h"
-#include "base/json.h"
+#include "report/sheet.h"
 
 /* Begins with the options, so that shared parsers find them. */
 struct session {
@@ -30,20 +30,17 @@ struct session {
 
 extern const struct command_option session_options[]; /* --plot -o */
 
-/* What a command adds to a session: where its points come from, and how they are printed. */
+/* What a command adds to a session: where its points come from, and what it says of them. */
 struct session_command {
+    const char *schema; /* of its document */
     bool (*expand)(struct session *session);
-    void (*print_json)(const struct session *session);
-    void (*print_text)(struct session *session); /* may choose metrics */
+    void (*add)(struct session *session, struct sheet *sheet); /* may choose metrics */
 };
 
-/* The whole command, with "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr at the
- * end; returns its exit status. A plot that could not be drawn is in the diag, but is no reason to
- * stop. */
+/* The whole command: a sheet with schema, version, build, study{key, title, kind}, counts,
+ * other_builds and plots, what the command adds, and the files of plots at the end of the text;
+ * then "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr. Returns its exit status.
+ * A plot that could not be drawn is in the diag, but is no reason to stop. */
 int session_main(struct session *session, const struct session_command *command);
-
-/* schema, version, build, study{key, title, kind}, counts, other_builds and plots: before
- * the points. */
-void session_json_members(const struct session *session, const char *schema, struct json *json);
 
 #endif

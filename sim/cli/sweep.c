@@ -69,38 +69,40 @@ static const char *axis_head(const struct study_point *point, uint32_t axis)
     return word;
 }
 
-static void add_heads(const struct session *session, struct table *table)
+/* A column for each axis and each metric, and what bounds a point or why it has no result. */
+static struct sheet *add_table(const struct session *session, struct sheet *sheet)
 {
     const struct study_point *first = &session->study.points[0];
+    const uint32_t count = first->axis_count + session->metrics.count + 2;
+    struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
+    struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
-        table_column(table, axis_head(first, i), is_text ? TABLE_LEFT : TABLE_RIGHT);
+        *field++ = (struct field){.head = axis_head(first, i), .is_right = !is_text};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
         const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
-        table_column(table, points_metric_head(metric), TABLE_RIGHT);
+        *field++ = (struct field){FIELD_COUNT(points_metric_head(metric))};
     }
-    if (points_have_spreads(session->rows, session->row_count)) {
-        table_column(table, POINTS_SPREAD_HEAD, TABLE_RIGHT);
-    }
-    table_column(table, "bound by", TABLE_LEFT);
+    const bool has_spreads = points_have_spreads(session->rows, session->row_count);
+    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
+    *field++ = (struct field){FIELD_LEFT("bound by")};
+    return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct session *session, const struct store_row *row, struct table *table)
+static void add_row(const struct session *session, const struct store_row *row, struct sheet *table)
 {
     struct arena *arena = session->options.cli->arena;
     const bool is_good = points_is_good(row);
     for (uint32_t i = 0; i < row->axis_count; i++) {
-        table_cell(table, "%s", row->value_texts[i]);
+        sheet_text(table, NULL, row->value_texts[i]);
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
         const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
-        table_cell(table, "%s", is_good ? points_metric(arena, metric, row) : "-");
+        sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
-    if (points_have_spreads(session->rows, session->row_count)) {
-        table_cell(table, "%s", is_good ? points_spread(arena, row) : "-");
-    }
-    table_cell(table, "%s", is_good ? row->bound_by : points_reason(arena, row));
+    sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
+    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
 /* ---- the best ------------------------------------------------------------------------ */
@@ -123,50 +125,28 @@ static const struct store_row *best_row(const struct session *session,
     return best;
 }
 
-static void print_best(const struct session *session, bool is_asked)
+static void say_best(const struct session *session, bool is_asked, struct sheet *sheet)
 {
     const struct plot_metric *metric =
         plot_metric_find(is_asked ? session->metrics.items[0] : "mfu");
     const struct store_row *best = best_row(session, metric);
     if (best != NULL) {
-        printf("\nbest %s: %s at %s\n", points_metric_head(metric),
-               points_metric(session->options.cli->arena, metric, best), best->label);
+        sheet_say(sheet, "\nbest %s: %s at %s\n", points_metric_head(metric),
+                  points_metric(session->options.cli->arena, metric, best), best->label);
     }
 }
 
-static void print_table(struct session *session)
+static void add(struct session *session, struct sheet *sheet)
 {
     const bool is_asked = session->metrics.count > 0;
     choose_metrics(session);
-    printf("%s\n\n", session->study.title);
-    struct table *table = table_new(session->options.cli->arena);
-    add_heads(session, table);
+    struct sheet *points = sheet_array(sheet, "points");
+    struct sheet *table = add_table(session, sheet);
     for (uint32_t i = 0; i < session->row_count; i++) {
+        points_add(points, &session->rows[i]);
         add_row(session, &session->rows[i], table);
     }
-    table_print(table, stdout);
-    print_best(session, is_asked);
-    if (session->paths.count > 0) {
-        putchar('\n');
-        draw_print_paths(&session->paths, stdout);
-    }
-}
-
-static void print_json(const struct session *session)
-{
-    struct json json;
-    json_begin(&json, stdout);
-    json_object_open(&json, NULL);
-    session_json_members(session, SWEEP_SCHEMA, &json);
-    json_array_open(&json, "points");
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        json_object_open(&json, NULL);
-        points_json_members(&json, &session->rows[i]);
-        json_object_close(&json);
-    }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
+    say_best(session, is_asked, sheet);
 }
 
 static bool expand(struct session *session)
@@ -190,7 +170,7 @@ static bool expand(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {expand, print_json, print_table};
+    static const struct session_command command = {SWEEP_SCHEMA, expand, add};
     return session_main((struct session *)options, &command);
 }
 

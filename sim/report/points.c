@@ -56,70 +56,81 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
                         shortened(arena, row->message));
 }
 
-/* NULL for a text that says nothing. */
-static const char *said(const char *text)
-{
-    return text[0] != '\0' ? text : NULL;
-}
+/* ---- as a program reads it --------------------------------------------------------------- */
 
-static void put_axes(struct json *json, const struct store_row *row)
+static void add_axes(struct sheet *in, const char *key, const void *record)
 {
-    json_object_open(json, "axes");
+    const struct store_row *row = record;
+    struct sheet *axes = sheet_object(in, key);
     for (uint32_t i = 0; i < row->axis_count; i++) {
-        json_object_open(json, row->axes[i]);
-        json_text(json, "text", row->value_texts[i]);
-        json_number_or_null(json, "value", row->values[i]);
-        json_object_close(json);
+        struct sheet *axis = sheet_object(axes, row->axes[i]);
+        sheet_text(axis, "text", row->value_texts[i]);
+        sheet_number(axis, "value", row->values[i]);
     }
-    json_object_close(json);
 }
 
-static void put_prediction(struct json *json, const struct store_row *row)
+static void add_gpus(struct sheet *in, const char *key, const void *record)
 {
-    json_text_or_null(json, "run_key", said(row->run_key));
-    json_text_or_null(json, "cluster", said(row->cluster));
-    json_text_or_null(json, "gpu", said(row->gpu));
-    json_number_or_null(json, "gpus", row->has_run ? (double)row->gpus : ABSENT);
-    json_number_or_null(json, "step_time_s", row->step_s);
-    json_number_or_null(json, "step_least_s", row->step_least_s);
-    json_number_or_null(json, "step_most_s", row->step_most_s);
-    json_number_or_null(json, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
-    json_number_or_null(json, "tflops_per_gpu", row->tflops_per_gpu);
-    json_number_or_null(json, "mfu", row->mfu);
-    json_number_or_null(json, "hfu", row->hfu);
-    json_object_open(json, "memory");
-    json_number_or_null(json, "peak_bytes", row->memory_peak_bytes);
-    json_number_or_null(json, "limit_bytes", row->memory_limit_bytes);
+    const struct store_row *row = record;
+    sheet_number(in, key, row->has_run ? (double)row->gpus : ABSENT);
+}
+
+static void add_fits(struct sheet *in, const char *key, const void *record)
+{
+    const struct store_row *row = record;
     if (row->has_run) {
-        json_bool(json, "fits", row->fits);
+        sheet_bool(in, key, row->fits);
     } else {
-        json_null(json, "fits");
+        sheet_null_as(in, key, NULL);
     }
-    json_object_close(json);
-    json_object_open(json, "breakdown");
-    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        json_number_or_null(json, cause_names[cause], row->breakdown_s[cause]);
-    }
-    json_object_close(json);
-    json_object_open(json, "run");
-    json_number_or_null(json, "days", row->days);
-    json_number_or_null(json, "gpu_hours", row->gpu_hours);
-    json_number_or_null(json, "goodput", row->goodput);
-    json_number_or_null(json, "cost_usd", row->cost_usd);
-    json_number_or_null(json, "energy_kwh", row->energy_kwh);
-    json_object_close(json);
-    json_text_or_null(json, "bound_by", said(row->bound_by));
 }
 
-void points_json_members(struct json *json, const struct store_row *row)
+static void add_breakdown(struct sheet *in, const char *key, const void *record)
 {
-    json_integer(json, "number", row->number);
-    json_text(json, "label", row->label);
-    put_axes(json, row);
-    json_text(json, "status", point_status_names[row->status]);
-    json_text_or_null(json, "message", said(row->message));
-    put_prediction(json, row);
+    const struct store_row *row = record;
+    struct sheet *breakdown = sheet_object(in, key);
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        sheet_number(breakdown, cause_names[cause], row->breakdown_s[cause]);
+    }
 }
+
+static const struct field point_fields[] = {
+    {"number", FIELD_AT(struct store_row, number)},
+    {"label", FIELD_AT(struct store_row, label)},
+    {"axes", .add = add_axes},
+    {"status", FIELD_AT(struct store_row, status), .names = point_status_names},
+    {"message", FIELD_AT(struct store_row, message), .is_said = true},
+    {"run_key", FIELD_AT(struct store_row, run_key), .is_said = true},
+    {"cluster", FIELD_AT(struct store_row, cluster), .is_said = true},
+    {"gpu", FIELD_AT(struct store_row, gpu), .is_said = true},
+    {"gpus", .add = add_gpus},
+    {"step_time_s", FIELD_AT(struct store_row, step_s)},
+    {"step_least_s", FIELD_AT(struct store_row, step_least_s)},
+    {"step_most_s", FIELD_AT(struct store_row, step_most_s)},
+    {"tokens_per_s_per_gpu", FIELD_AT(struct store_row, tokens_per_s_per_gpu)},
+    {"tflops_per_gpu", FIELD_AT(struct store_row, tflops_per_gpu)},
+    {"mfu", FIELD_AT(struct store_row, mfu)},
+    {"hfu", FIELD_AT(struct store_row, hfu)},
+    {"memory.peak_bytes", FIELD_AT(struct store_row, memory_peak_bytes)},
+    {"memory.limit_bytes", FIELD_AT(struct store_row, memory_limit_bytes)},
+    {"memory.fits", .add = add_fits},
+    {"breakdown", .add = add_breakdown},
+    {"run.days", FIELD_AT(struct store_row, days)},
+    {"run.gpu_hours", FIELD_AT(struct store_row, gpu_hours)},
+    {"run.goodput", FIELD_AT(struct store_row, goodput)},
+    {"run.cost_usd", FIELD_AT(struct store_row, cost_usd)},
+    {"run.energy_kwh", FIELD_AT(struct store_row, energy_kwh)},
+    {"bound_by", FIELD_AT(struct store_row, bound_by), .is_said = true},
+};
+
+struct sheet *points_add(struct sheet *array, const struct store_row *row)
+{
+    struct sheet *point = sheet_object(array, NULL);
+    sheet_members(point, FIELD_LIST(point_fields), row);
+    return point;
+}
+
+/* ---- as people read it -------------------------------------------------------------------- */
 
 bool points_have_spreads(const struct store_row *rows, uint32_t count)
 {
@@ -134,7 +145,7 @@ bool points_have_spreads(const struct store_row *rows, uint32_t count)
 const char *points_spread(struct arena *arena, const struct store_row *row)
 {
     return is_absent(row->step_least_s)
-               ? "-"
+               ? NULL
                : arena_printf(arena, "%.2f to %.2f", row->step_least_s, row->step_most_s);
 }
 

@@ -2,9 +2,8 @@
 #ifndef REPORT_POINTS_H
 #define REPORT_POINTS_H
 
-#include "base/json.h"
 #include "report/plot/plot_data.h"
-#include "report/table.h"
+#include "report/sheet.h"
 
 /* Why a point has no result worth a line: "OOM: needs 123 GB of 80", or the
  * message. "" when it is good. */
@@ -19,14 +18,14 @@ bool points_have_runs(const struct store_row *rows, uint32_t count);
 /* The step of at least one good point is the median of runs that lie apart (train/ensemble). */
 bool points_have_spreads(const struct store_row *rows, uint32_t count);
 
-/* From the shortest to the longest of these, in seconds: "26.64 to 31.05"; "-" where there are
+/* From the shortest to the longest of these, in seconds: "26.64 to 31.05"; NULL where there are
  * none. The head of its column is POINTS_SPREAD_HEAD. */
 const char *points_spread(struct arena *arena, const struct store_row *row);
 #define POINTS_SPREAD_HEAD "of runs alike"
 
-/* The members of one point: label, axes, status, message, and what was predicted, null where that
- * does not exist. */
-void points_json_members(struct json *json, const struct store_row *row);
+/* One point, added to an array: label, axes, status, message, and what was predicted, null where
+ * that does not exist. Returns the object, for members that follow. */
+struct sheet *points_add(struct sheet *array, const struct store_row *row);
 
 /* A metric of a row as its table has it: "41.3"; "-" when it does not exist. */
 const char *points_metric(struct arena *arena, const struct plot_metric *metric,

@@ -49,6 +49,11 @@ struct sheet *sheet_new(struct arena *arena, const char *schema)
     return sheet;
 }
 
+struct arena *sheet_arena(const struct sheet *sheet)
+{
+    return sheet->arena;
+}
+
 static void append(struct sheet *in, struct sheet *node)
 {
     if (in->last == NULL) {
@@ -217,17 +222,19 @@ void sheet_members(struct sheet *in, const struct field *fields, uint32_t count,
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *key = fields[i].key;
-        struct sheet *nest = nest_of(in, &key);
-        add_member(nest, key, &fields[i], record);
+        if (key != NULL) {
+            struct sheet *nest = nest_of(in, &key);
+            add_member(nest, key, &fields[i], record);
+        }
     }
 }
 
 struct sheet *sheet_table(struct sheet *in, const char *key, const struct field *fields,
                           uint32_t count)
 {
-    sim_assert(count > 0);
-    return add(in, key,
-               &(struct sheet){.kind = SHEET_TABLE, .fields = fields, .field_count = count});
+    struct field *copy = arena_array(in->arena, count, sizeof *copy);
+    memcpy(copy, fields, count * sizeof *copy);
+    return add(in, key, &(struct sheet){.kind = SHEET_TABLE, .fields = copy, .field_count = count});
 }
 
 void sheet_row(struct sheet *table, const void *record)
@@ -375,28 +382,15 @@ static const char *cell_text(const struct field *field, struct arena *arena,
     return "-";
 }
 
-static bool has_column(const struct sheet *table, uint32_t column)
-{
-    const struct field *field = &table->fields[column];
-    bool has_value = !field->is_optional;
-    for (const struct sheet *row = table->first; !has_value && row != NULL; row = row->next) {
-        const struct sheet *cell = row->cells[column];
-        has_value = cell != NULL && (cell->value.kind != VALUE_NULL || cell->shown != NULL);
-    }
-    return field->head != NULL && has_value;
-}
-
 static void print_table(const struct sheet *sheet, bool is_comment, FILE *out)
 {
-    bool *has = arena_array(sheet->arena, sheet->field_count, sizeof *has);
     struct table *table = table_new(sheet->arena);
     if (is_comment) {
         table_column(table, "#", TABLE_LEFT);
     }
     for (uint32_t i = 0; i < sheet->field_count; i++) {
         const struct field *field = &sheet->fields[i];
-        has[i] = has_column(sheet, i);
-        if (has[i]) {
+        if (field->head != NULL) {
             table_column(table, field->head, field->is_right ? TABLE_RIGHT : TABLE_LEFT);
         }
     }
@@ -405,8 +399,9 @@ static void print_table(const struct sheet *sheet, bool is_comment, FILE *out)
             table_cell(table, "#");
         }
         for (uint32_t i = 0; i < sheet->field_count; i++) {
-            if (has[i]) {
-                table_cell(table, "%s", cell_text(&sheet->fields[i], sheet->arena, row->cells[i]));
+            const struct field *field = &sheet->fields[i];
+            if (field->head != NULL) {
+                table_cell(table, "%s", cell_text(field, sheet->arena, row->cells[i]));
             }
         }
     }

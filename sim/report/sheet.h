@@ -31,6 +31,9 @@ struct sheet;
  * none. */
 struct sheet *sheet_new(struct arena *arena, const char *schema);
 
+/* For texts that are made on the way. */
+struct arena *sheet_arena(const struct sheet *sheet);
+
 /* Values. `in` is an object (`key` names the value), an array (`key` is NULL), or a table, where
  * each is the next cell of the row and `key` is NULL: the field has it. */
 void sheet_text(struct sheet *in, const char *key, const char *text);
@@ -52,12 +55,13 @@ void sheet_list(struct sheet *in, const char *key, const char *const *texts, siz
 struct sheet *sheet_object(struct sheet *in, const char *key);
 struct sheet *sheet_array(struct sheet *in, const char *key);
 
-/* The members of a struct, added to an object. */
+/* The members of a struct that have a key, added to an object. */
 void sheet_members(struct sheet *in, const struct field *fields, uint32_t count,
                    const void *record);
 
 /* A table with the key of its array; NULL: it is in the text alone. Cells are added one by one, row
- * by row, as values are or by sheet_say; or records whole. The fields are borrowed. */
+ * by row, as values are or by sheet_say; or records whole. The fields are copied, so that a head
+ * may be given or left out as the case demands. */
 struct sheet *sheet_table(struct sheet *in, const char *key, const struct field *fields,
                           uint32_t count);
 void sheet_row(struct sheet *table, const void *record);

@@ -79,8 +79,7 @@ static void a_table_of_structs_has_columns_by_head_and_members_by_key(void **sta
         {"heads", FIELD_AT(struct gpu_like, heads)},
         {"colour", FIELD_AT(struct gpu_like, colour), .names = colour_names, FIELD_LEFT("is")},
         {NULL, FIELD_AT(struct gpu_like, small), FIELD_RIGHT("x 100", NULL, 100)},
-        {"days", FIELD_AT(struct gpu_like, days), FIELD_RIGHT("days", "%.1f", 1),
-         .is_optional = true},
+        {"days", FIELD_AT(struct gpu_like, days), FIELD_RIGHT(NULL, "%.1f", 1)},
     };
     struct sheet *sheet = sheet_new(*state, NULL);
     struct sheet *table = sheet_table(sheet, "gpus", fields, sizeof fields / sizeof *fields);
