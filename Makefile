@@ -11,7 +11,7 @@ PREFIX = /usr/local
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
-        readme-update install uninstall setup clean help programs benches flags build-id FORCE
+        readme-update results install uninstall setup clean help programs benches flags build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -51,6 +51,9 @@ golden-update: all ## rewrite the expected texts of tests/golden; the commit arg
 	@tests/golden/update
 
 readme-update: all ## rewrite the outputs that README.md shows beneath its commands
+	@tests/readme/run --update README.md
+
+results: all ## the same for README.md and results/*.md, and their pictures (two minutes)
 	@tests/readme/run --update
 
 install: all ## install stoker and its catalogue under PREFIX

@@ -1,4 +1,5 @@
-# Every command in the README runs.
+# The documents: every command in README.md, results/*.md and sim/README.md runs and prints what is shown; links,
+# pictures, and the files and functions that texts about the source name, are there.
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -18,9 +19,23 @@ readme_commands() {
     [ -f tests/setup ]
 }
 
-# It runs them all in a folder of its own, so that nothing stored before shows.
-@test "every command of the README succeeds and prints what is shown" {
+# It runs them all in a folder of its own, so that nothing stored before shows; a command of
+# several documents runs once.
+@test "every command of the README, results/*.md and sim/README.md succeeds and prints what is shown" {
     STOKER=$STOKER tests/readme/run
+}
+
+@test "every link, picture, file and function that a document names is there" {
+    tests/readme/names README.md results/*.md sim/README.md \
+        scenarios/README.md models/README.md topologies/README.md
+    printf '[a](nowhere.md) `des/nothing.c` and `event_nothing()` in `des/event.c`\n' > "$work/page.md"
+    run tests/readme/names "$work/page.md"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"page.md:1: there is no nowhere.md"*"no sim/des/nothing.c"*"event_nothing"* ]]
+}
+
+@test "the README has at most 250 lines" {
+    [ "$(wc -l < README.md)" -le 250 ]
 }
 
 # Of a block the test must see: a changed figure, a lost line, a command that fails.
