@@ -15,7 +15,7 @@ static const char *title_of(const struct options *options, const struct scenario
     step_simulate(arena, scenario, &(struct step_request){.folds = options->folds}, &step);
     const double whole = (double)step.step_ns * (double)scenario->gpus;
     return arena_printf(arena, "%s: %s, %lld microbatches, step %.4g s, bubble %.1f %%",
-                        scenario->title, schedule_name_of(scenario),
+                        scenario->title, schedule_name_of(&scenario->parallel),
                         (long long)scenario->batch.microbatches, sim_time_to_s(step.step_ns),
                         100 * (double)step.gpu_ns[CAUSE_BUBBLE] / whole);
 }

@@ -42,7 +42,7 @@ static void every_schedule_has_its_closed_form_makespan(void **state)
                 const uint32_t chunks =
                     kind == SCHEDULE_INTERLEAVED ? 2 + m % 3 : chunks_of((enum schedule_kind)kind);
                 const struct schedule_shape shape = {
-                    (enum schedule_kind)kind, p, chunks, m, NULL, 0};
+                    (enum schedule_kind)kind, p, chunks, m, NULL, 0, false};
                 const bool is_of_spans = kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
                 if (schedule_is_possible(&shape) && !is_of_spans) {
                     struct engine_outcome outcome;
@@ -75,8 +75,8 @@ static void the_numbers_of_the_oracle_come_out(void **state)
                  {SCHEDULE_DUALPIPE, 2, 8, 32, 102},    {SCHEDULE_DUALPIPEV, 2, 4, 8, 54},
                  {SCHEDULE_DUALPIPEV, 2, 8, 32, 206}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct schedule_shape shape = {cases[i].kind, cases[i].p, cases[i].chunks,
-                                             cases[i].m,    NULL,       0};
+        const struct schedule_shape shape = {
+            cases[i].kind, cases[i].p, cases[i].chunks, cases[i].m, NULL, 0, false};
         assert_int_equal(simulate(arena, &shape, &costs, &outcome), cases[i].makespan);
     }
     arena_free(arena);
@@ -89,7 +89,7 @@ static void what_is_not_work_is_bubble(void **state)
     struct arena *arena = arena_new();
     struct engine_outcome outcome;
     const struct pipeline_costs costs = {3, 4, 3, 0};
-    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0, false};
     const int64_t end = simulate(arena, &shape, &costs, &outcome);
     for (uint32_t stage = 0; stage < 4; stage++) {
         assert_int_equal(outcome.actor_causes[stage][PIPELINE_CAUSE_WORK], 80);
@@ -112,8 +112,8 @@ static void one_f_one_b_pays_latency_in_every_round(void **state)
                 struct arena *arena = arena_new();
                 struct engine_outcome outcome;
                 const struct pipeline_costs costs = {1000, 1000, 1000, c};
-                const struct schedule_shape shape = {SCHEDULE_1F1B, (uint32_t)p, 1,
-                                                     (uint32_t)m,   NULL,        0};
+                const struct schedule_shape shape = {SCHEDULE_1F1B, (uint32_t)p, 1,    (uint32_t)m,
+                                                     NULL,          0,           false};
                 const int64_t expected =
                     (m + p - 1) * 3000 + c * (2 * (p - 1) * m / p + 2 * (p - 2));
                 assert_int_equal(simulate(arena, &shape, &costs, &outcome), expected);
@@ -130,7 +130,7 @@ static void gpipe_pays_latency_once(void **state)
     struct arena *arena = arena_new();
     struct engine_outcome outcome;
     const struct pipeline_costs costs = {1000, 1000, 1000, 500};
-    const struct schedule_shape shape = {SCHEDULE_GPIPE, 4, 1, 8, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_GPIPE, 4, 1, 8, NULL, 0, false};
     assert_int_equal(simulate(arena, &shape, &costs, &outcome), 33000 + 2 * 3 * 500);
     arena_free(arena);
 }
@@ -154,7 +154,8 @@ static void the_engine_equals_the_longest_path(void **state)
                     is_interleaved ? 1 + i % 4 : chunks_of((enum schedule_kind)kind),
                     is_interleaved ? p * (1 + i % 3) : i,
                     NULL,
-                    0};
+                    0,
+                    false};
                 const struct pipeline_costs costs = {7 + 13 * i, 7 + 5 * i * p, 3 + i * (i % 5),
                                                      has_pairs ? 0 : (i % 4) * 2};
                 if (schedule_is_possible(&shape)) {
@@ -196,7 +197,8 @@ static void check_reference_file(const char *path, enum schedule_kind kind)
                                              (uint32_t)number(item, "chunks_per_device"),
                                              (uint32_t)number(item, "m"),
                                              NULL,
-                                             0};
+                                             0,
+                                             false};
         const struct pipeline_costs costs = {1000, 1000, 1000, 0};
         struct engine_outcome outcome;
         const int64_t end = simulate(arena, &shape, &costs, &outcome);

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/diag.h"
-#include "plan/schedule/schedule_pairs.h"
+#include "plan/schedule/schedule.h"
 #include "input/doc/doc.h"
 #include "input/layout.h"
 #include "input/scenario.h"
@@ -209,7 +209,8 @@ static struct schedule_shape shape_of(enum schedule_kind kind, const struct layo
                                    (uint32_t)layout->chunks,
                                    (uint32_t)layout->microbatches,
                                    NULL,
-                                   0};
+                                   0,
+                                   false};
 }
 
 static double expected_end(struct arena *arena, const struct schedule_shape *shape,
@@ -438,11 +439,12 @@ static void paired_orders_are_sound(void **state)
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct arena *arena = arena_new();
         const struct scenario *scenario = scenario_of(arena, &layouts[i]);
-        const struct schedule_shape shape = schedule_shape_of(scenario);
+        const struct schedule_shape shape =
+            schedule_shape_of(&scenario->parallel, &scenario->batch);
         struct schedule_order *orders = arena_array(arena, shape.stages, sizeof *orders);
         uint64_t pairs = 0;
         for (uint32_t stage = 0; stage < shape.stages; stage++) {
-            orders[stage] = schedule_order_of(arena, scenario, stage);
+            orders[stage] = schedule_order(arena, &shape, stage);
             for (uint64_t j = 0; j < orders[stage].count; j++) {
                 pairs += orders[stage].actions[j].operation == SCHEDULE_PAIR;
             }

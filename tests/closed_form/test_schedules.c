@@ -348,7 +348,7 @@ static void one_f_one_b_with_latency_has_its_closed_form(void **state)
             }
         }
     }
-    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0, false};
     assert_close(schedule_1f1b_latency_formula(&shape, &(struct schedule_costs){1, 1, 1, 3, 1}), 49,
                  1e-12);
 }
@@ -367,8 +367,8 @@ static void closed_forms_belong_to_their_costs(void **state)
                  {SCHEDULE_DUALPIPE, 480, 26, 24, false},
                  {SCHEDULE_DUALPIPEV, 960, 78, 72, false}};
     for (size_t i = 0; i < 4; i++) {
-        const struct schedule_shape shape = {cases[i].kind, 4, chunks_of(cases[i].kind), 16,
-                                             NULL,          0};
+        const struct schedule_shape shape = {
+            cases[i].kind, 4, chunks_of(cases[i].kind), 16, NULL, 0, false};
         const struct schedule_times times =
             schedule_evaluate(*state, &shape, schedule_orders(*state, &shape), &costs);
         assert_close(schedule_time_formula(&shape, &costs), cases[i].work + cases[i].by_formula,

@@ -205,7 +205,8 @@ static void no_schedule_deadlocks(void **state)
     for (uint64_t i = 0; i < family->count; i++) {
         struct arena *arena = arena_new();
         const struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
-        const struct schedule_shape shape = schedule_shape_of(scenario);
+        const struct schedule_shape shape =
+            schedule_shape_of(&scenario->parallel, &scenario->batch);
         struct schedule_order *orders = arena_array(arena, shape.stages, sizeof *orders);
         for (uint32_t stage = 0; stage < shape.stages; stage++) {
             orders[stage] = schedule_order(arena, &shape, stage);

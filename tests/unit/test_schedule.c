@@ -74,7 +74,7 @@ static void times_never_fall_when_a_cost_grows(void **state)
 {
     for (int kind = 0; kind < SCHEDULE_FILE; kind++) {
         const struct schedule_shape shape = {
-            (enum schedule_kind)kind, 4, chunks_of((enum schedule_kind)kind), 16, NULL, 0};
+            (enum schedule_kind)kind, 4, chunks_of((enum schedule_kind)kind), 16, NULL, 0, false};
         const struct schedule_order *orders = schedule_orders(arena_of(state), &shape);
         const struct schedule_costs base = {3, 4, 2, 8, 1};
         const double before = schedule_evaluate(arena_of(state), &shape, orders, &base).makespan;
@@ -99,7 +99,7 @@ static void orders_of_a_small_interleaved_pipeline_are_as_drawn(void **state)
         "F0.0 F1.0 F0.1 F1.1 F0.2 F1.2 BW0.2 BW1.2 BW0.1 BW1.1 BW0.0 BW1.0",
         "F0.0 F1.0 F0.1 F1.1 F0.2 BW0.2 F1.2 BW1.2 BW0.1 BW1.1 BW0.0 BW1.0",
     };
-    const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 2, 3, 2, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 2, 3, 2, NULL, 0, false};
     for (uint32_t stage = 0; stage < 2; stage++) {
         const struct schedule_order order = schedule_order(arena_of(state), &shape, stage);
         assert_string_equal(order_text(arena_of(state), &order, 3), expected[stage]);
@@ -117,7 +117,7 @@ static void larger_groups_pass_a_chunk_before_the_next(void **state)
         "F0.0 F1.0 F2.0 F0.1 BW0.1 F1.1 BW1.1 F2.1 BW2.1 F3.0 BW0.0 F4.0 BW1.0 F3.1 BW2.0 "
         "F4.1 BW3.1 BW4.1 BW3.0 BW4.0",
     };
-    const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 2, 2, 5, NULL, 3};
+    const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 2, 2, 5, NULL, 3, false};
     for (uint32_t stage = 0; stage < 2; stage++) {
         const struct schedule_order order = schedule_order(arena_of(state), &shape, stage);
         assert_string_equal(order_text(arena_of(state), &order, 2), expected[stage]);
@@ -135,8 +135,8 @@ static void a_group_fills_the_pipeline(void **state)
                 {14, 5, true},   {14, 8, true},  {14, 11, false}, {14, 14, true},
                 {14, 15, false}, {12, 3, false}, {3, 3, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4, 2, rows[i].m, NULL,
-                                             rows[i].group};
+        const struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4,    2, rows[i].m, NULL,
+                                             rows[i].group,        false};
         assert_int_equal(schedule_is_possible(&shape), rows[i].is_possible);
     }
 }
@@ -145,8 +145,8 @@ static void a_group_fills_the_pipeline(void **state)
 static void groups_of_pp_are_the_usual_ones(void **state)
 {
     for (uint32_t p = 2; p <= 8; p++) {
-        const struct schedule_shape plain = {SCHEDULE_INTERLEAVED, p, 3, 3 * p, NULL, 0};
-        const struct schedule_shape said = {SCHEDULE_INTERLEAVED, p, 3, 3 * p, NULL, p};
+        const struct schedule_shape plain = {SCHEDULE_INTERLEAVED, p, 3, 3 * p, NULL, 0, false};
+        const struct schedule_shape said = {SCHEDULE_INTERLEAVED, p, 3, 3 * p, NULL, p, false};
         for (uint32_t stage = 0; stage < p; stage++) {
             const struct schedule_order a = schedule_order(arena_of(state), &plain, stage);
             const struct schedule_order b = schedule_order(arena_of(state), &said, stage);
@@ -162,7 +162,7 @@ static void one_stage_has_no_bubble(void **state)
      * chunks 18, and all of it is done without a gap. */
     for (int kind = 0; kind < SCHEDULE_FILE; kind++) {
         const struct schedule_shape shape = {
-            (enum schedule_kind)kind, 1, chunks_of((enum schedule_kind)kind), 3, NULL, 0};
+            (enum schedule_kind)kind, 1, chunks_of((enum schedule_kind)kind), 3, NULL, 0, false};
         if (kind == SCHEDULE_DUALPIPE) {
             assert_false(schedule_is_possible(&shape)); /* needs two ends */
             continue;
@@ -174,7 +174,7 @@ static void one_stage_has_no_bubble(void **state)
         assert_close(times.makespan, 9 * shape.chunks, 1e-12);
         assert_close(times.span_bubble, 0, 1e-12);
     }
-    const struct schedule_shape plain = {SCHEDULE_1F1B, 1, 1, 2, NULL, 0};
+    const struct schedule_shape plain = {SCHEDULE_1F1B, 1, 1, 2, NULL, 0, false};
     const struct schedule_order order = schedule_order(arena_of(state), &plain, 0);
     assert_string_equal(order_text(arena_of(state), &order, 1), "F0 BW0 F1 BW1");
 }
@@ -184,13 +184,13 @@ static void the_bubble_shrinks_by_the_number_of_chunks(void **state)
     (void)state;
     /* p = 4, m = 8, f = 1, b = 2 of a whole stage: 1F1B (8+3)*3 = 33. Two chunks
      * of half the work each: 2*8*1.5 + 3*1.5 = 28.5, bubble 4.5 instead of 9. */
-    const struct schedule_shape plain = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0};
-    const struct schedule_shape interleaved = {SCHEDULE_INTERLEAVED, 4, 2, 8, NULL, 0};
+    const struct schedule_shape plain = {SCHEDULE_1F1B, 4, 1, 8, NULL, 0, false};
+    const struct schedule_shape interleaved = {SCHEDULE_INTERLEAVED, 4, 2, 8, NULL, 0, false};
     const struct schedule_costs halves = {0.5, 0.5, 0.5, 1.5, 0};
     assert_close(schedule_time_formula(&plain, &unit_costs), 33.0, 1e-12);
     assert_close(schedule_time_formula(&interleaved, &halves), 28.5, 1e-12);
     /* oracles.md 10: 57 and 213 in units of a chunk. */
-    const struct schedule_shape deep = {SCHEDULE_INTERLEAVED, 8, 2, 32, NULL, 0};
+    const struct schedule_shape deep = {SCHEDULE_INTERLEAVED, 8, 2, 32, NULL, 0, false};
     assert_close(schedule_time_formula(&interleaved, &unit_costs), 57.0, 1e-12);
     assert_close(schedule_time_formula(&deep, &unit_costs), 213.0, 1e-12);
 }
@@ -199,7 +199,7 @@ static void the_bubble_shrinks_by_the_number_of_chunks(void **state)
  * until W: 10, 4, 14, 8, 4, 0. Until B only: 10 at most; all until W: 20. */
 static void what_stays_until_the_weight_gradients_counts_until_then(void **state)
 {
-    const struct schedule_shape shape = {SCHEDULE_ZB_H1, 2, 1, 2, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_ZB_H1, 2, 1, 2, NULL, 0, false};
     const struct schedule_order order = schedule_order(arena_of(state), &shape, 1);
     assert_string_equal(order_text(arena_of(state), &order, 1), "F0 B0 F1 B1 W0 W1");
     const int64_t activation = 10;
@@ -217,7 +217,7 @@ static void a_microbatch_goes_through_the_pieces_in_order(void **state)
     (void)state;
     for (int kind = 0; kind < SCHEDULE_FILE; kind++) {
         const struct schedule_shape shape = {
-            (enum schedule_kind)kind, 4, chunks_of((enum schedule_kind)kind), 8, NULL, 0};
+            (enum schedule_kind)kind, 4, chunks_of((enum schedule_kind)kind), 8, NULL, 0, false};
         const struct parallel parallel = {
             .pp = 4, .virtual_stages = shape.chunks, .schedule = (uint32_t)kind};
         for (uint32_t i = 0; i < shape.stages * shape.chunks; i++) {
@@ -293,12 +293,13 @@ static void every_small_shape_is_sound_and_as_its_formulas_say(void **state)
         for (uint32_t m = 1; m <= 3 * p + 2; m++) { /* p need not divide m */
             for (int kind = 0; kind < SCHEDULE_FILE; kind++) {
                 const uint32_t chunks = chunks_of((enum schedule_kind)kind);
-                check_shape(
-                    &(struct schedule_shape){(enum schedule_kind)kind, p, chunks, m, NULL, 0});
+                check_shape(&(struct schedule_shape){(enum schedule_kind)kind, p, chunks, m, NULL,
+                                                     0, false});
             }
         }
         for (uint32_t v = 1; v <= 5; v++) {
-            check_shape(&(struct schedule_shape){SCHEDULE_INTERLEAVED, p, v, 5 * p, NULL, 0});
+            check_shape(
+                &(struct schedule_shape){SCHEDULE_INTERLEAVED, p, v, 5 * p, NULL, 0, false});
         }
     }
 }
@@ -314,7 +315,7 @@ static void groups_of_any_size_are_sound_and_as_their_formulas_say(void **state)
             for (uint32_t group = 1; group <= m + 1; group++) {
                 for (uint32_t v = 1; v <= 4; v++) {
                     const struct schedule_shape shape = {
-                        SCHEDULE_INTERLEAVED, p, v, m, NULL, group};
+                        SCHEDULE_INTERLEAVED, p, v, m, NULL, group, false};
                     possible += p == 2 && v == 2 && m <= 4 && schedule_is_possible(&shape);
                     check_shape(&shape);
                 }
@@ -366,7 +367,7 @@ static struct schedule_action action_of(enum schedule_operation operation, uint3
 static const char *fault_of(struct arena *arena, uint32_t stages, uint32_t microbatches,
                             const char *const *texts, struct schedule_fault *fault)
 {
-    const struct schedule_shape shape = {SCHEDULE_1F1B, stages, 1, microbatches, NULL, 0};
+    const struct schedule_shape shape = {SCHEDULE_1F1B, stages, 1, microbatches, NULL, 0, false};
     struct schedule_order *orders = arena_array(arena, stages, sizeof *orders);
     for (uint32_t stage = 0; stage < stages; stage++) {
         struct schedule_action *actions = arena_array(arena, strlen(texts[stage]), sizeof *actions);

@@ -41,8 +41,8 @@ static struct outcome read_text(struct arena *arena, const char *text)
 
 static struct schedule_shape shape_of(const struct schedule_file *file)
 {
-    return (struct schedule_shape){SCHEDULE_FILE,      file->stages, file->chunks,
-                                   file->microbatches, file,         0};
+    return (struct schedule_shape){
+        SCHEDULE_FILE, file->stages, file->chunks, file->microbatches, file, 0, false};
 }
 
 static const struct schedule_costs unit_costs = {1, 1, 1, 3, 0};
@@ -119,7 +119,7 @@ static void generated_orders_go_through_a_file_unchanged(void **state)
         const bool has_one =
             kind < SCHEDULE_INTERLEAVED || kind == SCHEDULE_ZB_H1 || kind == SCHEDULE_ZB_H2;
         const struct schedule_shape shape = {
-            (enum schedule_kind)kind, 3, has_one ? 1 : 2, 9, NULL, 0};
+            (enum schedule_kind)kind, 3, has_one ? 1 : 2, 9, NULL, 0, false};
         if (!schedule_is_possible(&shape)) {
             arena_free(arena);
             continue;

@@ -2,7 +2,7 @@
 #include "train/timeline.h"
 
 #include "base/arena.h"
-#include "plan/schedule/schedule_pairs.h"
+#include "plan/schedule/schedule.h"
 #include "support/random_scenario.h"
 
 #include <setjmp.h>
@@ -76,8 +76,10 @@ static void each_action_has_its_bar_in_the_order_of_the_schedule(void **state)
         struct timeline timeline;
         timeline_simulate(arena, scenario, true, &timeline);
         assert_int_equal(timeline.stages, scenario->parallel.pp);
+        const struct schedule_shape shape =
+            schedule_shape_of(&scenario->parallel, &scenario->batch);
         for (uint32_t stage = 0; stage < timeline.stages; stage++) {
-            const struct schedule_order order = schedule_order_of(arena, scenario, stage);
+            const struct schedule_order order = schedule_order(arena, &shape, stage);
             check_row(&timeline, &timeline.rows[stage], &order);
         }
         arena_free(arena);

@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "plan/cost.h"
 #include "plan/memory/memory_layer.h"
-#include "plan/schedule/schedule_pairs.h"
+#include "plan/schedule/schedule.h"
 #include "input/layout.h"
 
 const char *const memory_moment_names[MEMORY_MOMENT_COUNT_] = {"forward", "loss", "backward",
@@ -233,9 +233,9 @@ static struct chunk *chunks_of(struct arena *arena, const struct scenario *scena
 
 struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t stage)
 {
-    const struct schedule_shape shape = schedule_shape_of(scenario);
+    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
     struct arena *arena = arena_new();
-    const struct schedule_order order = schedule_order_of(arena, scenario, (uint32_t)stage);
+    const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
     /* A hidden tensor comes in and one goes out. */
     struct walk walk = {.chunks = chunks_of(arena, scenario, stage),
                         .by_layer = scenario->parallel.overlaps_experts,
@@ -254,9 +254,9 @@ double memory_live_host_bytes(const struct scenario *scenario, int64_t stage)
     if (scenario->offload.activation_layers == 0) {
         return 0.0;
     }
-    const struct schedule_shape shape = schedule_shape_of(scenario);
+    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
     struct arena *arena = arena_new();
-    const struct schedule_order order = schedule_order_of(arena, scenario, (uint32_t)stage);
+    const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
     const struct chunk *chunks = chunks_of(arena, scenario, stage);
     int64_t *alive = arena_array(arena, shape.chunks, sizeof *alive);
     double most = 0;

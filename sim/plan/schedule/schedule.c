@@ -209,24 +209,25 @@ bool schedule_splits_weights(enum schedule_kind kind)
     return rows[kind].splits_weights;
 }
 
-struct schedule_shape schedule_shape_of(const struct scenario *scenario)
+struct schedule_shape schedule_shape_of(const struct parallel *parallel, const struct batch *batch)
 {
-    const struct parallel *parallel = &scenario->parallel;
+    const enum schedule_kind kind = (enum schedule_kind)parallel->schedule;
+    const bool alternates = kind == SCHEDULE_1F1B || kind == SCHEDULE_INTERLEAVED;
     return (struct schedule_shape){
-        .kind = (enum schedule_kind)parallel->schedule,
+        .kind = kind,
         .stages = (uint32_t)parallel->pp,
         .chunks = (uint32_t)parallel->virtual_stages,
-        .microbatches = (uint32_t)scenario->batch.microbatches,
+        .microbatches = (uint32_t)batch->microbatches,
         .file = parallel->schedule_file,
         .group = (uint32_t)parallel->microbatch_group,
+        .pairs = parallel->overlaps_experts && alternates,
     };
 }
 
-const char *schedule_name_of(const struct scenario *scenario)
+const char *schedule_name_of(const struct parallel *parallel)
 {
-    const struct schedule_file *file = scenario->parallel.schedule_file;
-    return file != NULL && file->name[0] != '\0' ? file->name
-                                                 : schedule_names[scenario->parallel.schedule];
+    const struct schedule_file *file = parallel->schedule_file;
+    return file != NULL && file->name[0] != '\0' ? file->name : schedule_names[parallel->schedule];
 }
 
 int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage)
@@ -271,6 +272,28 @@ void schedule_write_pair(struct schedule_writer *writer, uint32_t chunk, uint32_
     action->backward_microbatch = backward_microbatch;
 }
 
+/* Both were next to each other, so neither waits for the other: the forward not for a backward,
+ * and the backward, which came first, not for the forward. */
+static struct schedule_order pair_up(struct arena *arena, const struct schedule_order *order)
+{
+    struct schedule_action *actions = arena_array(arena, order->count + 1, sizeof *actions);
+    struct schedule_order paired = {actions, 0};
+    for (uint64_t i = 0; i < order->count; i++) {
+        struct schedule_action action = order->actions[i];
+        const bool is_followed =
+            i + 1 < order->count && order->actions[i + 1].operation == SCHEDULE_FORWARD;
+        if (action.operation == SCHEDULE_BACKWARD && is_followed) {
+            const struct schedule_action back = action;
+            action = order->actions[++i];
+            action.operation = SCHEDULE_PAIR;
+            action.backward_chunk = back.chunk;
+            action.backward_microbatch = back.microbatch;
+        }
+        actions[paired.count++] = action;
+    }
+    return paired;
+}
+
 struct schedule_order schedule_order(struct arena *arena, const struct schedule_shape *shape,
                                      uint32_t stage)
 {
@@ -285,7 +308,8 @@ struct schedule_order schedule_order(struct arena *arena, const struct schedule_
     };
     writer.actions = arena_array(arena, writer.capacity, sizeof *writer.actions);
     row->generate(&writer, shape, stage);
-    return (struct schedule_order){writer.actions, writer.count};
+    const struct schedule_order order = {writer.actions, writer.count};
+    return shape->pairs ? pair_up(arena, &order) : order;
 }
 
 const struct schedule_order *schedule_orders(struct arena *arena,

@@ -22,6 +22,16 @@
  *   dualpipev    the same folded into a vee (deepseek-ai/DualPipe)
  *   file         orders are data (input/schedule_file.h)
  *
+ * Where exchanges of experts overlap (parallel.overlaps_experts, of 1f1b and interleaved), each
+ * backward is paired with the forward after it:
+ *
+ *     F0 F1 F2 B0 F3 B1 F4 B2 ...   becomes   F0 F1 F2 (F3+B0) (F4+B1) ... B2
+ *
+ * So one more microbatch is alive than without, but not one more of each layer (memory_live).
+ * With 1f1b on several stages a pair waits for the pair of the stage after it, which waits for the
+ * one before it here: a round takes two pairs; interleaved, whose stages lie two microbatches
+ * apart, does not wait (Megatron-LM offers its overlap with interleaving only).
+ *
  * A shape that breaks these rules is a bug of the caller: input/feasible refuses a user's.
  */
 #ifndef PLAN_SCHEDULE_SCHEDULE_H
@@ -43,12 +53,13 @@ struct schedule_shape {
     uint32_t microbatches;            /* m */
     const struct schedule_file *file; /* of SCHEDULE_FILE */
     uint32_t group;                   /* g of SCHEDULE_INTERLEAVED; 0: as many as stages */
+    bool pairs; /* SCHEDULE_1F1B, _INTERLEAVED: each backward beside the forward after it */
 };
 
-struct schedule_shape schedule_shape_of(const struct scenario *scenario);
+struct schedule_shape schedule_shape_of(const struct parallel *parallel, const struct batch *batch);
 
 /* "1f1b", or the name that a file gives itself. */
-const char *schedule_name_of(const struct scenario *scenario);
+const char *schedule_name_of(const struct parallel *parallel);
 
 /* Whether the rules above hold: for tests, and for asserts. */
 bool schedule_is_possible(const struct schedule_shape *shape);

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "report/screen.h"
 #include "plan/memory/memory_live.h"
-#include "plan/schedule/schedule_pairs.h"
+#include "plan/schedule/schedule.h"
 #include "input/layout.h"
 #include "train/jitter.h"
 
@@ -48,14 +48,6 @@ static const char *const bubble_formulas[SCHEDULE_COUNT_] = {
 static const struct schedule_costs even_costs = {
     .forward = 1, .backward = 1, .weights = 1, .pair = 3};
 
-/* Pairs of a forward and a backward beside the schedule's own: the closed form has none. */
-static bool has_pairs(const struct scenario *scenario)
-{
-    const enum schedule_kind kind = schedule_shape_of(scenario).kind;
-    return scenario->parallel.overlaps_experts &&
-           (kind == SCHEDULE_1F1B || kind == SCHEDULE_INTERLEAVED);
-}
-
 /* The closed form is of the time from a stage's first action to its last; but stages begin one
  * after the other, and all meet for the gradients' norm. */
 static bool is_of_spans(enum schedule_kind kind)
@@ -70,13 +62,14 @@ static double bubble_ratio(const struct explanation *explanation,
     const double formula = schedule_time_formula(shape, &even_costs);
     const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1 : shape->chunks;
     const double work = 3 * chunks * shape->microbatches;
-    if (!isnan(formula) && !is_of_spans(shape->kind) && !has_pairs(explanation->scenario)) {
+    /* Of pairs beside the schedule's own there is no closed form. */
+    if (!isnan(formula) && !is_of_spans(shape->kind) && !shape->pairs) {
         return formula / work - 1;
     }
     struct arena *arena = explanation->arena;
     struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        orders[stage] = schedule_order_of(arena, explanation->scenario, stage);
+        orders[stage] = schedule_order(arena, shape, stage);
     }
     return schedule_evaluate(arena, shape, orders, &even_costs).idle / work;
 }
@@ -85,8 +78,7 @@ static double bubble_ratio(const struct explanation *explanation,
 static int64_t in_flight(const struct explanation *explanation, const struct schedule_shape *shape,
                          const int64_t *weights)
 {
-    const struct schedule_order order =
-        schedule_order_of(explanation->arena, explanation->scenario, 0);
+    const struct schedule_order order = schedule_order(explanation->arena, shape, 0);
     return schedule_live(shape, &order, weights, true);
 }
 
@@ -104,7 +96,7 @@ static void count_in_flight(const struct explanation *explanation, struct pipeli
 static struct pipeline pipeline_of(const struct explanation *explanation)
 {
     const struct scenario *scenario = explanation->scenario;
-    struct pipeline pipeline = {.shape = schedule_shape_of(scenario)};
+    struct pipeline pipeline = {.shape = schedule_shape_of(&scenario->parallel, &scenario->batch)};
     pipeline.ratio = bubble_ratio(explanation, &pipeline.shape);
     pipeline.work_s = cause_s(explanation, CAUSE_COMPUTE) + cause_s(explanation, CAUSE_RECOMPUTE) +
                       cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
@@ -149,17 +141,16 @@ static void print_shape(const struct explanation *explanation, FILE *out)
             explanation->arena,
             "%s: p = %" PRId64 " stages, v = %" PRId64 " chunks each of %s layers, m = %" PRId64
             " microbatches = batch %" PRId64 " / (dp %" PRId64 " x micro %" PRId64 ")%s.",
-            schedule_name_of(scenario), parallel->pp, parallel->virtual_stages,
+            schedule_name_of(parallel), parallel->pp, parallel->virtual_stages,
             layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
             scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation)));
 }
 
-static void add_bubble(const struct scenario *scenario, const struct pipeline *pipeline,
-                       struct sums *sums)
+static void add_bubble(const struct pipeline *pipeline, struct sums *sums)
 {
     const struct schedule_shape *shape = &pipeline->shape;
     const char *formula = bubble_formulas[shape->kind];
-    if (has_pairs(scenario)) {
+    if (shape->pairs) {
         sums_add(sums, "bubble / work by formula", "longest path of the pairs, F = B = W");
     } else if (schedule_splits_weights(shape->kind)) {
         sums_add(sums, "bubble / work by formula", "%s, F = B = W", formula);
@@ -185,7 +176,7 @@ void explain_pipeline_print(const struct explanation *explanation, FILE *out)
     print_shape(explanation, out);
     struct sums *sums = sums_new(explanation->arena);
     if (pipeline.shape.stages > 1) {
-        add_bubble(explanation->scenario, &pipeline, sums);
+        add_bubble(&pipeline, sums);
     }
     sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, %s not",
              schedule_splits_weights(pipeline.shape.kind) ? "W" : "backward");
@@ -198,7 +189,7 @@ void explain_pipeline_print(const struct explanation *explanation, FILE *out)
 void explain_pipeline_json(const struct explanation *explanation, struct json *json)
 {
     const struct pipeline pipeline = pipeline_of(explanation);
-    json_text(json, "schedule", schedule_name_of(explanation->scenario));
+    json_text(json, "schedule", schedule_name_of(&explanation->scenario->parallel));
     json_integer(json, "stages", pipeline.shape.stages);
     json_integer(json, "chunks", pipeline.shape.chunks);
     json_integer(json, "microbatches", pipeline.shape.microbatches);

@@ -47,7 +47,7 @@
 /* Which of a stage's actions each compute task belongs to, for pictures of the pipeline. */
 #define PROGRAM_NO_ACTION UINT32_MAX
 struct program_actions {
-    struct schedule_order order; /* as it was emitted (schedule_order_of) */
+    struct schedule_order order; /* as it was emitted (schedule_order) */
     const uint32_t *action_of;   /* [task_count], of a step: index into order, or NO_ACTION */
     uint32_t task_count;
 };

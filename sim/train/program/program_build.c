@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "plan/routing.h"
-#include "plan/schedule/schedule_pairs.h"
 #include "input/layout.h"
 #include "train/program/program_action.h"
 #include "train/program/program_messages.h"
@@ -163,7 +162,8 @@ static void note_actions(const struct builder *builder, const struct schedule_or
 struct engine_program program_build(const struct program_context *context, uint32_t stage)
 {
     const struct scenario *scenario = context->scenario;
-    const struct schedule_order order = schedule_order_of(context->arena, scenario, stage);
+    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const struct schedule_order order = schedule_order(context->arena, &shape, stage);
     const enum precision precision = (enum precision)scenario->precision;
     const struct software *software = &scenario->software;
     struct builder builder = {

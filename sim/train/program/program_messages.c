@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "plan/schedule/schedule_pairs.h"
 #include "input/layout.h"
 #include "train/groups.h"
 
@@ -90,7 +89,7 @@ static void take_message(struct builder *builder, struct schedule_place from, ui
 static void take_messages_of(struct builder *builder, uint32_t neighbour)
 {
     const struct schedule_order order =
-        schedule_order_of(builder->context->arena, builder->scenario, neighbour);
+        schedule_order(builder->context->arena, &builder->messages->shape, neighbour);
     for (uint64_t i = 0; i < order.count; i++) {
         const struct schedule_action *action = &order.actions[i];
         const struct schedule_place place = {neighbour, action->chunk};
@@ -115,7 +114,8 @@ static void take_messages_of(struct builder *builder, uint32_t neighbour)
 
 void messages_init(struct builder *builder)
 {
-    const struct schedule_shape shape = schedule_shape_of(builder->scenario);
+    const struct schedule_shape shape =
+        schedule_shape_of(&builder->scenario->parallel, &builder->scenario->batch);
     struct arena *arena = builder->context->arena;
     struct messages *messages = arena_alloc(arena, sizeof *messages);
     const size_t count = (size_t)shape.chunks * shape.microbatches;
