@@ -273,7 +273,8 @@ static void the_fit_finds_the_constants_that_made_the_rows(void **state)
     assert_non_null(fit);
     assert_close(fit->value[0], 0.8, 0.02);
     assert_close(fit->value[1], 10.0, 0.05);
-    const struct fit_ablation *ablation = fit_ablate(arena, fit, 2);
+    const struct fit_folds whole = {.fits = 4};
+    const struct fit_without *ablation = fit_ablate(arena, fit, &whole);
     assert_non_null(ablation);
     assert_true(ablation[1].is_removable);
     assert_in_range((uint64_t)(1000.0 * ablation[1].fitted.mean), 100, 125);
@@ -318,7 +319,8 @@ static void a_part_removed_is_not_made_up_for_by_its_own_constants(void **state)
     problem.remove = remove_host;
     const struct fit *fit = fit_run(arena, &problem, 3, diag);
     assert_non_null(fit);
-    const struct fit_part *part = fit_remove_parts(arena, fit, 2);
+    const struct fit_folds whole = {.fits = 4};
+    const struct fit_without *part = fit_remove_parts(arena, fit, &whole);
     assert_non_null(part);
     assert_int_equal(part->moved, ROWS - 1);
     assert_int_equal(part->refused, 1);

@@ -79,31 +79,26 @@ static bool fit_all(struct steps_fit *steps)
 {
     struct cli *cli = steps->options.cli;
     struct arena *arena = cli->arena;
-    const uint32_t repeats = (uint32_t)steps->repeats;
     steps->fit = fit_run(arena, &steps->problem, (uint32_t)steps->rounds, cli->diag);
     if (steps->fit == NULL) {
         return false;
     }
-    steps->has_folds = steps->problem.votes.config_count >= STEPS_FOLD_CONFIGS_MIN;
-    if (steps->has_folds) {
-        const struct fit_system system = fit_system_of(arena, steps->fit, NULL);
-        steps->folds = fit_cross_validate(arena, &system, &steps->problem, repeats);
-    }
+    const struct fit_system system = fit_system_of(arena, steps->fit, NULL);
+    steps->folds = fit_cross_validate(arena, &system, &steps->problem, (uint32_t)steps->repeats);
     steps->left_out_error = arena_array(arena, steps->rows.count, sizeof *steps->left_out_error);
     steps->left_out = fit_leave_out(arena, steps->fit, steps->left_out_error);
-    steps->ablation = fit_ablate(arena, steps->fit, repeats);
-    steps->parts = steps->ablation != NULL ? fit_remove_parts(arena, steps->fit, repeats) : NULL;
+    steps->ablation = fit_ablate(arena, steps->fit, &steps->folds);
+    steps->parts =
+        steps->ablation != NULL ? fit_remove_parts(arena, steps->fit, &steps->folds) : NULL;
     return steps->parts != NULL &&
-           (!steps->has_folds || fit_check_fold(arena, steps->fit, &steps->check));
+           (steps->folds.fits == 0 || fit_check_fold(arena, steps->fit, &steps->check));
 }
 
 /* Constants that are far off explain nothing: they would only spoil other predictions. */
 static bool check_error(const struct steps_fit *steps)
 {
     struct cli *cli = steps->options.cli;
-    double *error = arena_array(cli->arena, steps->rows.count, sizeof *error);
-    fit_errors_of(steps->fit->residual, steps->rows.count, error);
-    const struct score score = votes_score(cli->arena, &steps->problem.votes, NULL, error);
+    const struct score score = fit_score(cli->arena, &steps->problem.votes, steps->fit->residual);
     if (score.median <= FIT_MEDIAN_MAX) {
         return true;
     }
@@ -162,11 +157,7 @@ static int run(struct options *options)
     }
     const bool is_met = check_error(steps);
     const bool is_written = is_met && (!steps->writes || write_values(steps));
-    if (steps->options.is_json) {
-        calibrate_steps_print_json(steps, stdout);
-    } else {
-        calibrate_steps_print(steps, stdout);
-    }
+    calibrate_steps_print(steps, stdout);
     return is_written && write_errors(steps) ? 0 : EXIT_FAILED;
 }
 

@@ -19,27 +19,19 @@ struct steps_fit {
     struct fit_rows rows;
     struct fit_problem problem;
     struct fit *fit;
-    bool has_folds; /* enough configurations for halves: else folds and check are empty */
     struct fit_folds folds;
-    struct fit_fold_check check;
+    struct fit_fold_check check;         /* if there are folds */
     const struct fit_left_out *left_out; /* [sources] */
     double *left_out_error;              /* [rows] */
-    const struct fit_ablation *ablation; /* [effects] */
-    const struct fit_part *parts;        /* [removals] */
+    const struct fit_without *ablation;  /* [effects] */
+    const struct fit_without *parts;     /* [removals] */
     struct fit_changes changes;
 };
 
 /* stoker calibrate steps FILE.csv */
 extern const struct command command_calibrate_steps;
 
-/* So many configurations make two halves of which something can be learned. */
-enum { STEPS_FOLD_CONFIGS_MIN = 4 };
-
-/* Tables of classes of rows. */
-void calibrate_steps_print_classes(const struct steps_fit *steps, FILE *out);
-void calibrate_steps_print_parts(const struct steps_fit *steps, FILE *out);
-
+/* As text, or as JSON. */
 void calibrate_steps_print(const struct steps_fit *steps, FILE *out);
-void calibrate_steps_print_json(const struct steps_fit *steps, FILE *out);
 
 #endif

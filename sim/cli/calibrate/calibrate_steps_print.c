@@ -1,12 +1,18 @@
-/* Prints what a fit of measured steps found, as tables or as JSON. */
+/* What `stoker calibrate steps` says of a fit: its constants, how well it does, how far rows are
+ * off that were not fitted to, and what each effect and part of the model is worth.
+ */
 #include "cli/calibrate/calibrate_steps.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
-#include "report/listing.h"
-#include "base/json.h"
+#include "report/sheet.h"
 
 #include <math.h>
 #include <string.h>
+
+#define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+#define PERCENT(type, member, title) FIELD_AT(type, member), FIELD_RIGHT(title, "%.1f", 100)
+#define SIGNED(type, member, title) FIELD_AT(type, member), FIELD_RIGHT(title, "%+.1f", 100)
 
 enum { MOVED_MAX = 3, SHOWN_DIGITS = 4 };
 static const double CHANGE = 0.0953101798043249; /* ln 1.1 */
@@ -16,73 +22,55 @@ static struct arena *arena_of(const struct steps_fit *steps)
     return steps->options.cli->arena;
 }
 
-static void add_percent(struct listing *listing, double share)
-{
-    listing_number(listing, 100.0 * share, arena_printf(listing->arena, "%.1f", 100.0 * share));
-}
-
-static void add_signed(struct listing *listing, double share)
-{
-    listing_number(listing, 100.0 * share, arena_printf(listing->arena, "%+.1f", 100.0 * share));
-}
-
-static void begin(struct listing *listing, const struct steps_fit *steps,
-                  const struct listing_column *columns, uint32_t count)
-{
-    listing_init(listing, arena_of(steps), "stoker.calibrate-steps/1", "rows");
-    for (uint32_t i = 0; i < count; i++) {
-        listing_column(listing, columns[i].key, columns[i].head, columns[i].is_number);
-    }
-}
-
 /* ---- scores ----------------------------------------------------------------------------- */
 
-static struct score score_of(const struct steps_fit *steps, const double *residual)
+static void add_score(struct sheet *in, const char *key, const struct score *score)
 {
-    const uint32_t count = steps->rows.count;
-    double *error = arena_array(arena_of(steps), count, sizeof *error);
-    fit_errors_of(residual, count, error);
-    return votes_score(arena_of(steps), &steps->problem.votes, NULL, error);
-}
-
-static void add_score(struct listing *listing, const char *name, const struct score *score)
-{
-    listing_text(listing, name);
-    add_percent(listing, score->mean);
-    add_percent(listing, score->macro);
-    add_percent(listing, score->median);
-    add_percent(listing, score->p90);
-    add_signed(listing, score->bias);
-}
-
-static void print_scores(const struct steps_fit *steps, FILE *out)
-{
-    static const struct listing_column columns[] = {
-        {"constants", "constants", false},
-        {"mean", "mean of votes %", true},
-        {"macro", "macro %", true},
-        {"median", "median %", true},
-        {"p90", "p90 %", true},
-        {"bias", "bias %", true},
+    static const struct field fields[] = {
+        {"votes", FIELD_AT(struct score, votes)}, {"mean", FIELD_AT(struct score, mean)},
+        {"macro", FIELD_AT(struct score, macro)}, {"median", FIELD_AT(struct score, median)},
+        {"p90", FIELD_AT(struct score, p90)},     {"bias", FIELD_AT(struct score, bias)},
     };
-    const struct score before = score_of(steps, steps->rows.residual);
-    const struct score prior = score_of(steps, steps->fit->prior_residual);
-    const struct score fitted = score_of(steps, steps->fit->residual);
-    struct listing listing;
-    begin(&listing, steps, columns, sizeof columns / sizeof *columns);
-    add_score(&listing, "the catalogue's", &before);
-    if (steps->priors == PRIORS_FILE) {
-        add_score(&listing, "priors", &prior);
+    sheet_members(sheet_object(in, key), fields, LENGTH(fields), score);
+}
+
+/* Constants by what they are, and how good all rows are with them. */
+struct line {
+    const char *key, *name;
+    struct score score;
+};
+
+static void add_scores(struct sheet *sheet, const struct steps_fit *steps)
+{
+    static const struct field fields[] = {
+        {NULL, FIELD_AT(struct line, name), FIELD_LEFT("constants")},
+        {NULL, PERCENT(struct line, score.mean, "mean of votes %")},
+        {NULL, PERCENT(struct line, score.macro, "macro %")},
+        {NULL, PERCENT(struct line, score.median, "median %")},
+        {NULL, PERCENT(struct line, score.p90, "p90 %")},
+        {NULL, SIGNED(struct line, score.bias, "bias %")},
+    };
+    const struct votes *votes = &steps->problem.votes;
+    struct arena *arena = arena_of(steps);
+    const struct line lines[] = {
+        {"catalogue", "the catalogue's", fit_score(arena, votes, steps->rows.residual)},
+        {"priors", "priors", fit_score(arena, votes, steps->fit->prior_residual)},
+        {"fitted", "fitted", fit_score(arena, votes, steps->fit->residual)},
+    };
+    sheet_say(sheet,
+              "%u rows, %u votes of %u sources, %u constants; %u rows simulated for the fit\n"
+              "priors: %s\n\n",
+              steps->rows.count, votes->vote_count, votes->source_count, steps->problem.plan->count,
+              steps->fit->predictions,
+              steps->priors == PRIORS_FILE ? "those of the file" : "the catalogue's values");
+    struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
+    for (uint32_t i = 0; i < LENGTH(lines); i++) {
+        add_score(sheet, lines[i].key, &lines[i].score);
+        if (i != 1 || steps->priors == PRIORS_FILE) { /* else they are the catalogue's */
+            sheet_row(table, &lines[i]);
+        }
     }
-    add_score(&listing, "fitted", &fitted);
-    fprintf(out,
-            "%u rows, %u votes of %u sources, %u constants; %u rows simulated for the fit\n"
-            "priors: %s\n\n",
-            steps->rows.count, steps->problem.votes.vote_count, steps->problem.votes.source_count,
-            steps->problem.plan->count, steps->fit->predictions,
-            steps->priors == PRIORS_FILE ? "those of the file" : "the catalogue's values");
-    listing_print(&listing, false, out);
-    fputs("\n", out);
+    sheet_say(sheet, "\n");
 }
 
 /* ---- constants -------------------------------------------------------------------------- */
@@ -116,20 +104,22 @@ static uint32_t most_moved(const struct steps_fit *steps, uint32_t constant, uin
     return count;
 }
 
-static double change_of(const struct steps_fit *steps, uint32_t row, uint32_t constant)
-{
-    return expm1(CHANGE * steps->fit->slope[(size_t)row * steps->problem.plan->count + constant]);
-}
-
-static const char *moved_text(const struct steps_fit *steps, uint32_t constant)
+/* Those rows in JSON; returns them as the text has them. */
+static const char *add_moved(struct sheet *in, const struct steps_fit *steps, uint32_t constant)
 {
     uint32_t moved[MOVED_MAX];
     const uint32_t count = most_moved(steps, constant, moved);
     const char *text = "";
+    struct sheet *array = sheet_array(in, "moved_by_10_percent");
     for (uint32_t i = 0; i < count; i++) {
-        text = arena_printf(arena_of(steps), "%s%s%s %+.2f", text, i == 0 ? "" : ", ",
-                            steps->rows.rows[moved[i]].id,
-                            100.0 * change_of(steps, moved[i], constant));
+        const char *id = steps->rows.rows[moved[i]].id;
+        const size_t at = (size_t)moved[i] * steps->problem.plan->count + constant;
+        const double change = expm1(CHANGE * steps->fit->slope[at]);
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_text(object, "row", id);
+        sheet_number(object, "change", change);
+        text = arena_printf(arena_of(steps), "%s%s%s %+.2f", text, i == 0 ? "" : ", ", id,
+                            100.0 * change);
     }
     return text;
 }
@@ -140,358 +130,368 @@ static const char *limit_text(const struct fit_constant *constant, double value)
     return value <= constant->min * 1.001 ? "min" : value >= constant->max * 0.999 ? "max" : "";
 }
 
-/* Constants that stay as they are, on one line. */
-static void print_untouched(const struct steps_fit *steps, FILE *out)
+/* In JSON all; in the text those that some row tells. */
+static void add_constant(struct sheet *array, struct sheet *table, const struct steps_fit *steps,
+                         uint32_t number)
 {
-    const char *text = "";
-    for (uint32_t k = 0; k < steps->problem.plan->count; k++) {
+    struct arena *arena = arena_of(steps);
+    const struct fit_plan *plan = steps->problem.plan;
+    const struct fit_constant *constant = &plan->constants[number];
+    const double value = steps->fit->value[number];
+    const double error = steps->fit->error[number];
+    struct sheet *object = sheet_object(array, NULL);
+    sheet_text(object, "name", constant->name);
+    sheet_text(object, "key", constant->key);
+    sheet_texts(object, "files", constant->files, constant->file_count);
+    sheet_text(object, "effect", plan->effects[constant->effect]);
+    sheet_text(object, "unit", constant->unit + strspn(constant->unit, " "));
+    sheet_number(object, "prior", constant->prior);
+    sheet_number(object, "spread", constant->spread);
+    sheet_number(object, "value", value);
+    sheet_number(object, "standard_error", error);
+    sheet_bool(object, "is_told", steps->fit->is_told[number]);
+    const char *moved = add_moved(object, steps, number);
+    if (steps->fit->is_told[number]) {
+        sheet_text(table, NULL, constant->name);
+        sheet_text(table, NULL, constant->key);
+        sheet_say(table, "%s", fit_constant_text(arena, constant, constant->prior, SHOWN_DIGITS));
+        sheet_number(table, NULL, constant->spread);
+        sheet_say(table, "%s", fit_constant_text(arena, constant, value, SHOWN_DIGITS));
+        sheet_number(table, NULL, error);
+        sheet_text(table, NULL, limit_text(constant, value));
+        sheet_text(table, NULL, moved);
+    }
+}
+
+/* Constants that stay as they are, on one line. */
+static void say_untouched(struct sheet *sheet, const struct steps_fit *steps)
+{
+    static const char *const lead[] = {"Untouched, for no row tells them: ", "; "};
+    const struct fit_plan *plan = steps->problem.plan;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < plan->count; k++) {
         if (!steps->fit->is_told[k]) {
-            text = arena_printf(arena_of(steps), "%s%s%s", text, text[0] != '\0' ? "; " : "",
-                                steps->problem.plan->constants[k].name);
+            sheet_say(sheet, "%s%s", lead[count++ > 0], plan->constants[k].name);
         }
     }
     for (uint32_t i = 0; i < steps->rows.unused_count; i++) {
-        text = arena_printf(arena_of(steps), "%s%s%s", text, text[0] != '\0' ? "; " : "",
-                            steps->rows.unused[i]);
+        sheet_say(sheet, "%s%s", lead[count++ > 0], steps->rows.unused[i]);
     }
-    fprintf(out, "%s%s%s\n", text[0] != '\0' ? "Untouched, for no row tells them: " : "", text,
-            text[0] != '\0' ? "\n" : "");
+    sheet_say(sheet, "%s\n", count > 0 ? "\n" : "");
 }
 
-static void print_constants(const struct steps_fit *steps, FILE *out)
+static void add_constants(struct sheet *sheet, const struct steps_fit *steps)
 {
-    static const struct listing_column columns[] = {
-        {"name", "constant", false}, {"key", "key", false},
-        {"prior", "prior", true},    {"spread", "+- %", true},
-        {"value", "fitted", true},   {"error", "+- %", true},
-        {"limit", "at", false},      {"moved", "moved most by +10 %: row, %", false},
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("constant")},
+        {NULL, FIELD_LEFT("key")},
+        {NULL, FIELD_RIGHT("prior", NULL, 1)},
+        {NULL, FIELD_RIGHT("+- %", "%.1f", 100)},
+        {NULL, FIELD_RIGHT("fitted", NULL, 1)},
+        {NULL, FIELD_RIGHT("+- %", "%.1f", 100)},
+        {NULL, FIELD_LEFT("at")},
+        {NULL, FIELD_LEFT("moved most by +10 %: row, %")},
     };
-    struct arena *arena = arena_of(steps);
-    struct listing listing;
-    begin(&listing, steps, columns, sizeof columns / sizeof *columns);
+    struct sheet *array = sheet_array(sheet, "constants");
+    struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
     for (uint32_t k = 0; k < steps->problem.plan->count; k++) {
-        const struct fit_constant *constant = &steps->problem.plan->constants[k];
-        const double value = steps->fit->value[k];
-        if (!steps->fit->is_told[k]) {
-            continue;
-        }
-        listing_text(&listing, constant->name);
-        listing_text(&listing, constant->key);
-        listing_number(&listing, constant->prior,
-                       fit_constant_text(arena, constant, constant->prior, SHOWN_DIGITS));
-        add_percent(&listing, constant->spread);
-        listing_number(&listing, value, fit_constant_text(arena, constant, value, SHOWN_DIGITS));
-        add_percent(&listing, steps->fit->error[k]);
-        listing_text(&listing, limit_text(constant, value));
-        listing_text(&listing, moved_text(steps, k));
+        add_constant(array, table, steps, k);
     }
-    listing_print(&listing, false, out);
-    fputs(
-        "Standard errors take rows for independent: rows of one source err alike, so they are too "
-        "small.\n",
-        out);
-    print_untouched(steps, out);
+    sheet_texts(sheet, "untouched", steps->rows.unused, steps->rows.unused_count);
+    sheet_say(sheet, "Standard errors take rows for independent: rows of one source err alike, so "
+                     "they are too small.\n");
+    say_untouched(sheet, steps);
 }
 
 /* ---- guards ----------------------------------------------------------------------------- */
 
-static void print_spread(const char *name, struct fit_spread spread, FILE *out)
+#define SPREAD(name)                                                   \
+    {#name ".mean", FIELD_AT(struct fit_folds, name.mean)},            \
+    {                                                                  \
+#name ".deviation", FIELD_AT(struct fit_folds, name.deviation) \
+    }
+
+/* Absent where there are too few configurations for halves. */
+static void add_folds(struct sheet *in, const struct fit_folds *folds)
 {
-    fprintf(out, "  %-22s %5.1f %% +- %.1f\n", name, 100.0 * spread.mean, 100.0 * spread.deviation);
+    static const struct field fields[] = {
+        {"fits", FIELD_AT(struct fit_folds, fits)},
+        SPREAD(fitted),
+        SPREAD(other),
+        SPREAD(gap),
+        SPREAD(macro),
+        SPREAD(bias),
+    };
+    if (folds->fits > 0) {
+        sheet_members(sheet_object(in, "cross_validation"), fields, LENGTH(fields), folds);
+    }
 }
 
-static void print_folds(const struct steps_fit *steps, FILE *out)
+static void say_spread(struct sheet *sheet, const char *name, struct fit_spread spread)
+{
+    sheet_say(sheet, "  %-22s %5.1f %% +- %.1f\n", name, 100.0 * spread.mean,
+              100.0 * spread.deviation);
+}
+
+static void add_cross_validation(struct sheet *sheet, const struct steps_fit *steps)
 {
     const struct fit_folds *folds = &steps->folds;
-    if (!steps->has_folds) {
-        fprintf(out, "no cross-validation: %u configuration%s, and two halves need %d\n\n",
-                steps->problem.votes.config_count,
-                steps->problem.votes.config_count == 1 ? "" : "s", STEPS_FOLD_CONFIGS_MIN);
+    add_folds(sheet, folds);
+    if (folds->fits == 0) {
+        const uint32_t configs = steps->problem.votes.config_count;
+        sheet_say(sheet, "no cross-validation: %u configuration%s, and two halves need %d\n\n",
+                  configs, configs == 1 ? "" : "s", FIT_FOLD_CONFIGS_MIN);
         return;
     }
-    fprintf(out, "two-fold cross-validation by configuration, %u fits (linear model):\n",
-            folds->fits);
-    print_spread("fitted half", folds->fitted, out);
-    print_spread("other half", folds->other, out);
-    print_spread("gap", folds->gap, out);
-    print_spread("other half, macro", folds->macro, out);
-    print_spread("other half, bias", folds->bias, out);
-    fprintf(out,
-            "  first fold, other half: %.2f %% by the linear model, %.2f %% fitted by simulating\n"
-            "\n",
-            100.0 * steps->check.linear, 100.0 * steps->check.simulated);
+    sheet_say(sheet, "two-fold cross-validation by configuration, %u fits (linear model):\n",
+              folds->fits);
+    say_spread(sheet, "fitted half", folds->fitted);
+    say_spread(sheet, "other half", folds->other);
+    say_spread(sheet, "gap", folds->gap);
+    say_spread(sheet, "other half, macro", folds->macro);
+    say_spread(sheet, "other half, bias", folds->bias);
+    struct sheet *first = sheet_object(sheet, "first_fold");
+    sheet_number(first, "linear", steps->check.linear);
+    sheet_number(first, "simulated", steps->check.simulated);
+    sheet_say(
+        sheet,
+        "  first fold, other half: %.2f %% by the linear model, %.2f %% fitted by simulating\n"
+        "\n",
+        100.0 * steps->check.linear, 100.0 * steps->check.simulated);
 }
 
-static void print_left_out(const struct steps_fit *steps, FILE *out)
+/* Fitted to all, and fitted without the rows' source. */
+static struct sheet *add_left_out_table(struct sheet *sheet, struct arena *arena, const char *name,
+                                        const char *without)
 {
-    static const struct listing_column columns[] = {
-        {"source", "source left out", false}, {"votes", "votes", true},
-        {"fitted", "fitted %", true},         {"fitted_bias", "bias %", true},
-        {"left_out", "left out %", true},     {"left_out_bias", "bias %", true},
+    const struct field fields[] = {
+        {NULL, FIELD_AT(struct fit_left_out, name), FIELD_LEFT(name)},
+        {NULL, FIELD_AT(struct fit_left_out, within.votes), FIELD_RIGHT("votes", NULL, 1)},
+        {NULL, PERCENT(struct fit_left_out, within.mean, "fitted %")},
+        {NULL, SIGNED(struct fit_left_out, within.bias, "bias %")},
+        {NULL, PERCENT(struct fit_left_out, without.mean, without)},
+        {NULL, SIGNED(struct fit_left_out, without.bias, "bias %")},
     };
-    struct listing listing;
+    struct field *own = arena_array(arena, LENGTH(fields), sizeof *own);
+    memcpy(own, fields, sizeof fields);
+    return sheet_table(sheet, NULL, own, LENGTH(fields));
+}
+
+static void add_left_out(struct sheet *sheet, const struct steps_fit *steps)
+{
+    const uint32_t count = steps->problem.votes.source_count;
     double sum = 0;
     double votes = 0;
-    begin(&listing, steps, columns, sizeof columns / sizeof *columns);
-    for (uint32_t s = 0; s < steps->problem.votes.source_count; s++) {
+    struct sheet *table =
+        add_left_out_table(sheet, arena_of(steps), "source left out", "left out %");
+    struct sheet *array = sheet_array(sheet, "left_out");
+    sheet_rows(table, steps->left_out, count, sizeof *steps->left_out);
+    for (uint32_t s = 0; s < count; s++) {
         const struct fit_left_out *left = &steps->left_out[s];
-        listing_text(&listing, left->source);
-        listing_count(&listing, left->within.votes);
-        add_percent(&listing, left->within.mean);
-        add_signed(&listing, left->within.bias);
-        add_percent(&listing, left->without.mean);
-        add_signed(&listing, left->without.bias);
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_text(object, "source", left->name);
+        add_score(object, "fitted", &left->within);
+        add_score(object, "left_out", &left->without);
         sum += left->without.mean * left->without.votes;
         votes += left->without.votes;
     }
-    listing_print(&listing, false, out);
-    fprintf(out, "each source left out: mean of votes %.1f %%%s\n\n", 100.0 * sum / votes,
-            steps->problem.votes.source_count == 1 ? " (it is the only one: the priors alone)"
-                                                   : "");
+    sheet_say(sheet, "each source left out: mean of votes %.1f %%%s\n\n", 100.0 * sum / votes,
+              count == 1 ? " (it is the only one: the priors alone)" : "");
 }
 
-static void print_ablation(const struct steps_fit *steps, FILE *out)
+/* ---- effects and parts of the model ------------------------------------------------------- */
+
+#define WITHOUT(member) FIELD_AT(struct fit_without, member)
+#define FITTED_AGAIN                                                                \
+    {NULL, PERCENT(struct fit_without, fitted.mean, "fitted %")},                   \
+        {NULL, PERCENT(struct fit_without, fitted.macro, "macro %")},               \
+        {NULL, SIGNED(struct fit_without, fitted.bias, "bias %")},                  \
+        {NULL, PERCENT(struct fit_without, folds.other.mean, "cross-validated %")}, \
+    {                                                                               \
+        NULL, SIGNED(struct fit_without, worth, "worth %")                          \
+    }
+
+static void add_ablation(struct sheet *sheet, const struct steps_fit *steps)
 {
-    static const struct listing_column columns[] = {
-        {"effect", "without", false}, {"constants", "constants", true},
-        {"mean", "fitted %", true},   {"macro", "macro %", true},
-        {"bias", "bias %", true},     {"other", "cross-validated %", true},
-        {"worth", "worth %", true},
+    static const struct field fields[] = {
+        {NULL, WITHOUT(name), FIELD_LEFT("without")},
+        {NULL, WITHOUT(constants), FIELD_RIGHT("constants", NULL, 1)},
+        FITTED_AGAIN,
     };
-    struct listing listing;
-    begin(&listing, steps, columns, sizeof columns / sizeof *columns);
+    struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
+    struct sheet *array = sheet_array(sheet, "ablation");
     for (uint32_t e = 0; e < steps->problem.plan->effect_count; e++) {
-        const struct fit_ablation *ablation = &steps->ablation[e];
-        listing_text(&listing, ablation->effect);
-        listing_count(&listing, ablation->constants);
-        if (!ablation->is_removable) {
-            for (uint32_t i = 0; i < 5; i++) {
-                listing_number(&listing, 0, i == 0 ? "no neutral value" : "-");
-            }
+        const struct fit_without *without = &steps->ablation[e];
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_text(object, "effect", without->name);
+        sheet_integer(object, "constants", without->constants);
+        if (without->is_removable) {
+            add_score(object, "fitted", &without->fitted);
+            add_folds(object, &without->folds);
+            sheet_row(table, without);
             continue;
         }
-        add_percent(&listing, ablation->fitted.mean);
-        add_percent(&listing, ablation->fitted.macro);
-        add_signed(&listing, ablation->fitted.bias);
-        if (steps->has_folds) {
-            add_percent(&listing, ablation->folds.other.mean);
-            add_signed(&listing, ablation->folds.other.mean - steps->folds.other.mean);
-        } else {
-            listing_number(&listing, 0, "-");
-            listing_number(&listing, 0, "-");
+        sheet_text(table, NULL, without->name);
+        sheet_integer(table, NULL, without->constants);
+        for (uint32_t i = 2; i < LENGTH(fields); i++) {
+            sheet_say(table, "%s", i == 2 ? "no neutral value" : "-");
         }
     }
-    listing_print(&listing, false, out);
-    fputs("\n", out);
+    sheet_say(sheet, "\n");
+}
+
+static void add_parts_table(struct sheet *sheet, const struct steps_fit *steps)
+{
+    static const struct field fields[] = {
+        {NULL, WITHOUT(name), FIELD_LEFT("without")},
+        {NULL, WITHOUT(moved), FIELD_RIGHT("rows moved", NULL, 1)},
+        {NULL, WITHOUT(refused), FIELD_RIGHT("refusing", NULL, 1)},
+        {NULL, PERCENT(struct fit_without, before.mean, "not refitted %")},
+        FITTED_AGAIN,
+    };
+    const struct score full =
+        fit_score(arena_of(steps), &steps->problem.votes, steps->fit->residual);
+    const struct fit_without whole = {.name = "nothing: the whole model",
+                                      .before = full,
+                                      .fitted = full,
+                                      .folds = steps->folds,
+                                      .worth = steps->folds.fits > 0 ? 0 : ABSENT};
+    struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
+    sheet_row(table, &whole);
+    sheet_rows(table, steps->parts, steps->problem.plan->removal_count, sizeof *steps->parts);
+    sheet_say(sheet, "Parts of the model removed, constants fitted again (linear model); rows that "
+                     "refuse all that is set stay as they are.\n\n");
+}
+
+static void add_parts(struct sheet *sheet, const struct steps_fit *steps)
+{
+    const struct fit_plan *plan = steps->problem.plan;
+    struct sheet *array = sheet_array(sheet, "parts_removed");
+    for (uint32_t i = 0; i < plan->removal_count; i++) {
+        const struct fit_without *part = &steps->parts[i];
+        const struct fit_removal *removal = &plan->removals[i];
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_text(object, "part", part->name);
+        sheet_texts(object, "set", removal->sets, removal->set_count);
+        sheet_integer(object, "rows_moved", part->moved);
+        sheet_integer(object, "rows_refusing", part->refused);
+        add_score(object, "not_refitted", &part->before);
+        add_score(object, "fitted", &part->fitted);
+        add_folds(object, &part->folds);
+    }
+    if (plan->removal_count > 0) {
+        add_parts_table(sheet, steps);
+    }
+}
+
+/* ---- rows and their classes --------------------------------------------------------------- */
+
+static void add_rows(struct sheet *sheet, const struct steps_fit *steps)
+{
+    struct sheet *array = sheet_array(sheet, "rows");
+    for (uint32_t i = 0; i < steps->rows.count; i++) {
+        const struct validated_row *row = &steps->rows.rows[i];
+        struct sheet *object = sheet_object(array, NULL);
+        sheet_text(object, "id", row->id);
+        sheet_text(object, "source", row->source);
+        sheet_text(object, "config_key", row->config_key);
+        sheet_number(object, "measured_step_s", row->measured_s);
+        sheet_number(object, "error", expm1(steps->fit->residual[i]));
+        if (steps->folds.fits > 0) {
+            sheet_number(object, "cv_error", steps->folds.error[i]);
+        }
+        sheet_number(object, "loso_error", steps->left_out_error[i]);
+    }
+}
+
+typedef const char *class_of(const struct steps_fit *steps, uint32_t row);
+
+static const char *stack_of(const struct steps_fit *steps, uint32_t row)
+{
+    const struct validated_row *of = &steps->rows.rows[row];
+    return arena_printf(arena_of(steps), "%s | %s | %s | %s%s", of->source, of->software, of->gpu,
+                        of->precision, of->is_mixture ? " | MoE" : "");
+}
+
+static const char *model_of(const struct steps_fit *steps, uint32_t row)
+{
+    return steps->rows.rows[row].is_mixture ? "mixture of experts" : "dense";
+}
+
+static const char *scale_of(const struct steps_fit *steps, uint32_t row)
+{
+    const int64_t gpus = steps->rows.rows[row].gpus;
+    return gpus <= 8 ? "1-8 GPUs" : gpus <= 64 ? "9-64" : gpus <= 512 ? "65-512" : "513 and more";
+}
+
+static const char *micro_of(const struct steps_fit *steps, uint32_t row)
+{
+    double micro;
+    const uint32_t at = steps->rows.rows[row].row;
+    if (!published_number(steps->rows.table, at, "micro_batch", &micro)) {
+        return "not stated";
+    }
+    return micro < 2 ? "1" : micro < 4 ? "2 or 3" : micro < 8 ? "4 to 7" : "8 and more";
+}
+
+/* Classes in the order of their first rows. A vote is of every class that a row of it is. */
+static void add_classes(struct sheet *sheet, const struct steps_fit *steps, const char *title,
+                        class_of *name)
+{
+    const struct votes *votes = &steps->problem.votes;
+    const uint32_t count = steps->rows.count;
+    struct arena *arena = arena_of(steps);
+    const char **classes = arena_array(arena, count, sizeof *classes);
+    double *error = arena_array(arena, count, sizeof *error);
+    struct sheet *table = add_left_out_table(sheet, arena, title, "source left out %");
+    fit_errors_of(steps->fit->residual, count, error);
+    for (uint32_t i = 0; i < count; i++) {
+        classes[i] = name(steps, i);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool *is_in = arena_array(arena, votes->vote_count, sizeof *is_in);
+        bool is_first = true;
+        for (uint32_t j = 0; j < count; j++) {
+            const bool is_same = strcmp(classes[i], classes[j]) == 0;
+            is_first = is_first && !(is_same && j < i);
+            is_in[votes->vote[j]] = is_in[votes->vote[j]] || is_same;
+        }
+        if (is_first) {
+            sheet_row(table, &(struct fit_left_out){
+                                 .name = classes[i],
+                                 .within = votes_score(arena, votes, is_in, error),
+                                 .without = votes_score(arena, votes, is_in, steps->left_out_error),
+                             });
+        }
+    }
+    sheet_say(sheet, "\n");
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-static void print_changes(const struct steps_fit *steps, FILE *out)
+static void say_changes(struct sheet *sheet, const struct steps_fit *steps)
 {
     for (uint32_t i = 0; i < steps->changes.count; i++) {
         const struct fit_change *change = &steps->changes.items[i];
-        fprintf(out, "%s%s: %s: %s -> %s\n", i == 0 ? "\n" : "", change->path, change->key,
-                change->before != NULL ? change->before : "(absent)", change->after);
+        sheet_say(sheet, "%s%s: %s: %s -> %s\n", i == 0 ? "\n" : "", change->path, change->key,
+                  change->before != NULL ? change->before : "(absent)", change->after);
     }
 }
 
 void calibrate_steps_print(const struct steps_fit *steps, FILE *out)
 {
-    print_scores(steps, out);
-    print_constants(steps, out);
-    print_folds(steps, out);
-    print_left_out(steps, out);
-    print_ablation(steps, out);
-    calibrate_steps_print_parts(steps, out);
-    calibrate_steps_print_classes(steps, out);
-    print_changes(steps, out);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------- */
-
-static void json_score(struct json *json, const char *key, const struct score *score)
-{
-    json_object_open(json, key);
-    json_integer(json, "votes", score->votes);
-    json_number(json, "mean", score->mean);
-    json_number(json, "macro", score->macro);
-    json_number(json, "median", score->median);
-    json_number(json, "p90", score->p90);
-    json_number(json, "bias", score->bias);
-    json_object_close(json);
-}
-
-static void json_spread(struct json *json, const char *key, struct fit_spread spread)
-{
-    json_object_open(json, key);
-    json_number(json, "mean", spread.mean);
-    json_number(json, "deviation", spread.deviation);
-    json_object_close(json);
-}
-
-static void json_folds(struct json *json, const struct fit_folds *folds)
-{
-    json_object_open(json, "cross_validation");
-    json_integer(json, "fits", folds->fits);
-    json_spread(json, "fitted", folds->fitted);
-    json_spread(json, "other", folds->other);
-    json_spread(json, "gap", folds->gap);
-    json_spread(json, "macro", folds->macro);
-    json_spread(json, "bias", folds->bias);
-    json_object_close(json);
-}
-
-/* Absent where there are too few configurations for halves. */
-static void json_folds_if(struct json *json, const struct steps_fit *steps,
-                          const struct fit_folds *folds)
-{
-    if (steps->has_folds) {
-        json_folds(json, folds);
-    }
-}
-
-static void json_moved(const struct steps_fit *steps, struct json *json, uint32_t constant)
-{
-    uint32_t moved[MOVED_MAX];
-    const uint32_t count = most_moved(steps, constant, moved);
-    json_array_open(json, "moved_by_10_percent");
-    for (uint32_t i = 0; i < count; i++) {
-        json_object_open(json, NULL);
-        json_text(json, "row", steps->rows.rows[moved[i]].id);
-        json_number(json, "change", change_of(steps, moved[i], constant));
-        json_object_close(json);
-    }
-    json_array_close(json);
-}
-
-static void json_constants(const struct steps_fit *steps, struct json *json)
-{
-    json_array_open(json, "constants");
-    for (uint32_t k = 0; k < steps->problem.plan->count; k++) {
-        const struct fit_constant *constant = &steps->problem.plan->constants[k];
-        json_object_open(json, NULL);
-        json_text(json, "name", constant->name);
-        json_text(json, "key", constant->key);
-        json_array_open(json, "files");
-        for (uint32_t i = 0; i < constant->file_count; i++) {
-            json_text(json, NULL, constant->files[i]);
-        }
-        json_array_close(json);
-        json_text(json, "effect", steps->problem.plan->effects[constant->effect]);
-        json_text(json, "unit", constant->unit + strspn(constant->unit, " "));
-        json_number(json, "prior", constant->prior);
-        json_number(json, "spread", constant->spread);
-        json_number(json, "value", steps->fit->value[k]);
-        json_number(json, "standard_error", steps->fit->error[k]);
-        json_bool(json, "is_told", steps->fit->is_told[k]);
-        json_moved(steps, json, k);
-        json_object_close(json);
-    }
-    json_array_close(json);
-    json_array_open(json, "untouched");
-    for (uint32_t i = 0; i < steps->rows.unused_count; i++) {
-        json_text(json, NULL, steps->rows.unused[i]);
-    }
-    json_array_close(json);
-}
-
-static void json_guards(const struct steps_fit *steps, struct json *json)
-{
-    if (steps->has_folds) {
-        json_folds(json, &steps->folds);
-        json_object_open(json, "first_fold");
-        json_number(json, "linear", steps->check.linear);
-        json_number(json, "simulated", steps->check.simulated);
-        json_object_close(json);
-    }
-    json_array_open(json, "left_out");
-    for (uint32_t s = 0; s < steps->problem.votes.source_count; s++) {
-        json_object_open(json, NULL);
-        json_text(json, "source", steps->left_out[s].source);
-        json_score(json, "fitted", &steps->left_out[s].within);
-        json_score(json, "left_out", &steps->left_out[s].without);
-        json_object_close(json);
-    }
-    json_array_close(json);
-}
-
-static void json_ablation(const struct steps_fit *steps, struct json *json)
-{
-    json_array_open(json, "ablation");
-    for (uint32_t e = 0; e < steps->problem.plan->effect_count; e++) {
-        const struct fit_ablation *ablation = &steps->ablation[e];
-        json_object_open(json, NULL);
-        json_text(json, "effect", ablation->effect);
-        json_integer(json, "constants", ablation->constants);
-        if (ablation->is_removable) {
-            json_score(json, "fitted", &ablation->fitted);
-            json_folds_if(json, steps, &ablation->folds);
-        }
-        json_object_close(json);
-    }
-    json_array_close(json);
-}
-
-static void json_parts(const struct steps_fit *steps, struct json *json)
-{
-    json_array_open(json, "parts_removed");
-    for (uint32_t i = 0; i < steps->problem.plan->removal_count; i++) {
-        const struct fit_part *part = &steps->parts[i];
-        json_object_open(json, NULL);
-        json_text(json, "part", part->removal->name);
-        json_array_open(json, "set");
-        for (uint32_t j = 0; j < part->removal->set_count; j++) {
-            json_text(json, NULL, part->removal->sets[j]);
-        }
-        json_array_close(json);
-        json_integer(json, "rows_moved", part->moved);
-        json_integer(json, "rows_refusing", part->refused);
-        json_score(json, "not_refitted", &part->before);
-        json_score(json, "fitted", &part->fitted);
-        json_folds_if(json, steps, &part->folds);
-        json_object_close(json);
-    }
-    json_array_close(json);
-}
-
-static void json_rows(const struct steps_fit *steps, struct json *json)
-{
-    json_array_open(json, "rows");
-    for (uint32_t i = 0; i < steps->rows.count; i++) {
-        const struct validated_row *row = &steps->rows.rows[i];
-        json_object_open(json, NULL);
-        json_text(json, "id", row->id);
-        json_text(json, "source", row->source);
-        json_text(json, "config_key", row->config_key);
-        json_number(json, "measured_step_s", row->measured_s);
-        json_number(json, "error", expm1(steps->fit->residual[i]));
-        if (steps->has_folds) {
-            json_number(json, "cv_error", steps->folds.error[i]);
-        }
-        json_number(json, "loso_error", steps->left_out_error[i]);
-        json_object_close(json);
-    }
-    json_array_close(json);
-}
-
-void calibrate_steps_print_json(const struct steps_fit *steps, FILE *out)
-{
-    struct json json;
-    const struct score before = score_of(steps, steps->rows.residual);
-    const struct score prior = score_of(steps, steps->fit->prior_residual);
-    const struct score fitted = score_of(steps, steps->fit->residual);
-    json_begin(&json, out);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", "stoker.calibrate-steps/1");
-    json_score(&json, "catalogue", &before);
-    json_score(&json, "priors", &prior);
-    json_score(&json, "fitted", &fitted);
-    json_constants(steps, &json);
-    json_guards(steps, &json);
-    json_ablation(steps, &json);
-    json_parts(steps, &json);
-    json_rows(steps, &json);
-    json_object_close(&json);
-    json_end(&json);
+    struct sheet *sheet = sheet_new(arena_of(steps), "stoker.calibrate-steps/1");
+    add_scores(sheet, steps);
+    add_constants(sheet, steps);
+    add_cross_validation(sheet, steps);
+    add_left_out(sheet, steps);
+    add_ablation(sheet, steps);
+    add_parts(sheet, steps);
+    add_rows(sheet, steps);
+    add_classes(sheet, steps, "source, software, GPU, precision", stack_of);
+    add_classes(sheet, steps, "model", model_of);
+    add_classes(sheet, steps, "scale", scale_of);
+    add_classes(sheet, steps, "micro-batch", micro_of);
+    say_changes(sheet, steps);
+    sheet_print(sheet, steps->options.is_json, out);
 }

@@ -249,6 +249,13 @@ void fit_errors_of(const double *residual, uint32_t count, double *error)
     }
 }
 
+struct score fit_score(struct arena *arena, const struct votes *votes, const double *residual)
+{
+    double *error = arena_array(arena, votes->row_count, sizeof *error);
+    fit_errors_of(residual, votes->row_count, error);
+    return votes_score(arena, votes, NULL, error);
+}
+
 struct fit *fit_run(struct arena *arena, const struct fit_problem *problem, uint32_t rounds,
                     struct diag *diag)
 {

@@ -62,6 +62,9 @@ struct fit_system fit_system_of(struct arena *arena, const struct fit *fit, cons
 /* exp(residual) - 1 of each row. */
 void fit_errors_of(const double *residual, uint32_t count, double *error);
 
+/* Of residuals [rows], all votes. */
+struct score fit_score(struct arena *arena, const struct votes *votes, const double *residual);
+
 /* All rows at x. False after a diagnosis. */
 MUST_USE bool fit_simulate(struct arena *arena, const struct fit_problem *problem,
                            const double *values, double *residual);
@@ -73,8 +76,11 @@ struct fit_spread {
     double mean, deviation;
 };
 
+/* So many configurations make two halves of which something can be learned. */
+enum { FIT_FOLD_CONFIGS_MIN = 4 };
+
 struct fit_folds {
-    uint32_t fits;            /* two a repeat */
+    uint32_t fits;            /* two a repeat; 0: too few configurations, and all is ABSENT */
     struct fit_spread fitted; /* mean of votes of the half that was fitted */
     struct fit_spread other;  /* of the half that was not */
     struct fit_spread gap;    /* other less fitted */
@@ -94,37 +100,31 @@ struct fit_fold_check {
 MUST_USE bool fit_check_fold(struct arena *arena, const struct fit *fit,
                              struct fit_fold_check *check);
 
-/* A source predicted by what was fitted without it. */
+/* What was fitted beside what was fitted without a source: of its votes, or of a class of rows. */
 struct fit_left_out {
-    const char *source;
+    const char *name;
     struct score within, without;
 };
 /* One a source. error [rows] is that of the fit without the row's source. */
 const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit, double *error);
 
-/* An effect removed, all others fitted again. */
-struct fit_ablation {
-    const char *effect;
-    uint32_t constants;
-    bool is_removable; /* false: a constant of it has no neutral value */
+/* An effect removed (all of its constants), or a part of the model, and the others fitted again. */
+struct fit_without {
+    const char *name;
+    uint32_t constants;  /* of an effect */
+    uint32_t moved;      /* of a part: rows predicted otherwise */
+    uint32_t refused;    /* of a part: rows that took none of its assignments */
+    bool is_removable;   /* false: a constant has no neutral value, and nothing of this is known */
+    struct score before; /* of a part: with the constants as they were fitted with it */
     struct score fitted;
     struct fit_folds folds;
+    double worth; /* mean error of other halves without it, less `whole`'s */
 };
-/* One an effect; NULL when a prediction failed. */
-MUST_USE const struct fit_ablation *fit_ablate(struct arena *arena, const struct fit *fit,
-                                               uint32_t repeats);
-
-/* A part of the model removed. */
-struct fit_part {
-    const struct fit_removal *removal;
-    uint32_t moved;      /* rows predicted otherwise */
-    uint32_t refused;    /* rows that took none of its assignments */
-    struct score before; /* with the constants as they were fitted with it */
-    struct score fitted; /* fitted again without it */
-    struct fit_folds folds;
-};
-/* One a removal of the plan; NULL when a prediction failed. */
-MUST_USE const struct fit_part *fit_remove_parts(struct arena *arena, const struct fit *fit,
-                                                 uint32_t repeats);
+/* One an effect, or one a removal of the plan; as many folds as `whole`, the whole model, has. NULL
+ * when a prediction failed. */
+MUST_USE const struct fit_without *fit_ablate(struct arena *arena, const struct fit *fit,
+                                              const struct fit_folds *whole);
+MUST_USE const struct fit_without *fit_remove_parts(struct arena *arena, const struct fit *fit,
+                                                    const struct fit_folds *whole);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "lab/fit/fit.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <math.h>
@@ -70,6 +71,10 @@ struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system
 {
     const struct votes *votes = &problem->votes;
     const uint32_t fits = 2 * repeats;
+    if (votes->config_count < FIT_FOLD_CONFIGS_MIN) {
+        const struct fit_spread none = {ABSENT, ABSENT};
+        return (struct fit_folds){0, none, none, none, none, none, NULL};
+    }
     double *figures[FOLD_COUNT_];
     for (uint32_t i = 0; i < FOLD_COUNT_; i++) {
         figures[i] = arena_array(arena, fits, sizeof *figures[i]);
@@ -139,9 +144,8 @@ bool fit_check_fold(struct arena *arena, const struct fit *fit, struct fit_fold_
             return false;
         }
     }
-    double *error = arena_array(arena, system.rows, sizeof *error);
-    fit_errors_of(residual, system.rows, error);
-    check->simulated = votes_score(arena, votes, is_out, error).mean;
+    fit_errors_of(residual, system.rows, residual);
+    check->simulated = votes_score(arena, votes, is_out, residual).mean;
     return true;
 }
 
@@ -162,7 +166,7 @@ const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *
         const bool *is_in = other_votes(arena, votes, is_of);
         const double *error = refit(arena, &system, fit->problem, is_in);
         list[s] = (struct fit_left_out){
-            .source = votes->source_names[s],
+            .name = votes->source_names[s],
             .within = votes_score(arena, votes, is_of, fitted),
             .without = votes_score(arena, votes, is_of, error),
         };
@@ -173,7 +177,41 @@ const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *
     return list;
 }
 
-/* ---- effects removed -------------------------------------------------------------------- */
+/* ---- effects and parts of the model removed ------------------------------------------------- */
+
+static bool is_moved(const struct fit *fit, const double *residual, uint32_t row)
+{
+    return fabs(residual[row] - fit->residual[row]) > 1e-9;
+}
+
+/* What is idle moves no row, or none of those that the removal moved. */
+static struct fit_system system_without(struct arena *arena, const struct fit *fit,
+                                        const bool *is_idle, bool only_moved,
+                                        const double *residual)
+{
+    struct fit_system system = fit_system_of(arena, fit, NULL);
+    const size_t size = (size_t)system.rows * system.constants;
+    double *slope = arena_array(arena, size, sizeof *slope);
+    for (size_t i = 0; i < size; i++) {
+        const bool is_gone =
+            is_idle[i % system.constants] &&
+            (!only_moved || is_moved(fit, residual, (uint32_t)(i / system.constants)));
+        slope[i] = is_gone ? 0 : fit->slope[i];
+    }
+    system.slope = slope;
+    system.residual = residual;
+    return system;
+}
+
+static void fit_again(struct arena *arena, const struct fit_system *system, const struct fit *fit,
+                      const struct fit_folds *whole, struct fit_without *without)
+{
+    const struct fit_problem *problem = fit->problem;
+    const double *error = refit(arena, system, problem, NULL);
+    without->fitted = votes_score(arena, &problem->votes, NULL, error);
+    without->folds = fit_cross_validate(arena, system, problem, whole->fits / 2);
+    without->worth = without->folds.other.mean - whole->other.mean;
+}
 
 /* Without one effect: which constants are gone, what the values are. */
 static bool remove_effect(const struct fit *fit, uint32_t effect, bool *is_gone, double *values,
@@ -181,7 +219,6 @@ static bool remove_effect(const struct fit *fit, uint32_t effect, bool *is_gone,
 {
     const struct fit_plan *plan = fit->problem->plan;
     bool is_removable = true;
-    *count = 0;
     memcpy(values, fit->value, plan->count * sizeof *values);
     for (uint32_t k = 0; k < plan->count; k++) {
         is_gone[k] = plan->constants[k].effect == effect;
@@ -194,74 +231,34 @@ static bool remove_effect(const struct fit *fit, uint32_t effect, bool *is_gone,
     return is_removable;
 }
 
-/* What is gone costs no prior and moves no row. */
-static struct fit_system system_without(struct arena *arena, const struct fit *fit,
-                                        const bool *is_gone, const double *residual)
-{
-    struct fit_system system = fit_system_of(arena, fit, NULL);
-    const size_t size = (size_t)system.rows * system.constants;
-    double *slope = arena_array(arena, size, sizeof *slope);
-    for (size_t i = 0; i < size; i++) {
-        slope[i] = is_gone[i % system.constants] ? 0 : fit->slope[i];
-    }
-    system.slope = slope;
-    system.residual = residual;
-    system.is_fixed = is_gone;
-    return system;
-}
-
-const struct fit_ablation *fit_ablate(struct arena *arena, const struct fit *fit, uint32_t repeats)
+const struct fit_without *fit_ablate(struct arena *arena, const struct fit *fit,
+                                     const struct fit_folds *whole)
 {
     const struct fit_problem *problem = fit->problem;
     const struct fit_plan *plan = problem->plan;
-    struct fit_ablation *list = arena_array(arena, plan->effect_count, sizeof *list);
+    struct fit_without *list = arena_array(arena, plan->effect_count, sizeof *list);
     for (uint32_t e = 0; e < plan->effect_count; e++) {
-        struct fit_ablation *ablation = &list[e];
+        struct fit_without *without = &list[e];
         bool *is_gone = arena_array(arena, plan->count, sizeof *is_gone);
         double *values = arena_array(arena, plan->count, sizeof *values);
         double *residual = arena_array(arena, problem->votes.row_count, sizeof *residual);
-        ablation->effect = plan->effects[e];
-        ablation->is_removable = remove_effect(fit, e, is_gone, values, &ablation->constants);
-        if (!ablation->is_removable) {
+        without->name = plan->effects[e];
+        without->is_removable = remove_effect(fit, e, is_gone, values, &without->constants);
+        if (!without->is_removable) {
             continue;
         }
         if (!fit_simulate(arena, problem, values, residual)) {
             return NULL;
         }
-        const struct fit_system system = system_without(arena, fit, is_gone, residual);
-        const double *error = refit(arena, &system, problem, NULL);
-        ablation->fitted = votes_score(arena, &problem->votes, NULL, error);
-        ablation->folds = fit_cross_validate(arena, &system, problem, repeats);
+        struct fit_system system = system_without(arena, fit, is_gone, false, residual);
+        system.is_fixed = is_gone; /* and costs no prior */
+        fit_again(arena, &system, fit, whole, without);
     }
     return list;
 }
 
-/* ---- parts of the model removed --------------------------------------------------------- */
-
-static bool is_moved(const struct fit *fit, const double *residual, uint32_t row)
-{
-    return fabs(residual[row] - fit->residual[row]) > 1e-9;
-}
-
-/* What is idle moves no row that the removal moved; others keep their slopes. */
-static struct fit_system system_idle(struct arena *arena, const struct fit *fit,
-                                     const bool *is_idle, const double *residual)
-{
-    struct fit_system system = fit_system_of(arena, fit, NULL);
-    const size_t size = (size_t)system.rows * system.constants;
-    double *slope = arena_array(arena, size, sizeof *slope);
-    for (size_t i = 0; i < size; i++) {
-        const uint32_t row = (uint32_t)(i / system.constants);
-        const bool is_gone = is_idle[i % system.constants] && is_moved(fit, residual, row);
-        slope[i] = is_gone ? 0 : fit->slope[i];
-    }
-    system.slope = slope;
-    system.residual = residual;
-    return system;
-}
-
 /* Residuals without a part. */
-static bool remove_part(const struct fit *fit, uint32_t number, struct fit_part *part,
+static bool remove_part(const struct fit *fit, uint32_t number, struct fit_without *without,
                         double *residual)
 {
     const struct fit_problem *problem = fit->problem;
@@ -269,37 +266,35 @@ static bool remove_part(const struct fit *fit, uint32_t number, struct fit_part 
     for (uint32_t row = 0; row < rows; row++) {
         residual[row] = problem->measured_s[row] * exp(fit->residual[row]);
     }
-    if (!problem->remove(problem->context, number, fit->value, residual, &part->refused)) {
+    if (!problem->remove(problem->context, number, fit->value, residual, &without->refused)) {
         return false;
     }
     for (uint32_t row = 0; row < rows; row++) {
         residual[row] = log(residual[row] / problem->measured_s[row]);
-        part->moved += is_moved(fit, residual, row) ? 1 : 0;
+        without->moved += is_moved(fit, residual, row) ? 1 : 0;
     }
     return true;
 }
 
-const struct fit_part *fit_remove_parts(struct arena *arena, const struct fit *fit,
-                                        uint32_t repeats)
+const struct fit_without *fit_remove_parts(struct arena *arena, const struct fit *fit,
+                                           const struct fit_folds *whole)
 {
     const struct fit_problem *problem = fit->problem;
     const struct fit_plan *plan = problem->plan;
-    const uint32_t rows = problem->votes.row_count;
-    struct fit_part *list = arena_array(arena, plan->removal_count, sizeof *list);
+    struct fit_without *list = arena_array(arena, plan->removal_count, sizeof *list);
     for (uint32_t i = 0; i < plan->removal_count; i++) {
-        struct fit_part *part = &list[i];
-        double *residual = arena_array(arena, rows, sizeof *residual);
-        double *before = arena_array(arena, rows, sizeof *before);
-        part->removal = &plan->removals[i];
-        if (!remove_part(fit, i, part, residual)) {
+        struct fit_without *without = &list[i];
+        const struct fit_removal *removal = &plan->removals[i];
+        double *residual = arena_array(arena, problem->votes.row_count, sizeof *residual);
+        without->name = removal->name;
+        without->is_removable = true;
+        if (!remove_part(fit, i, without, residual)) {
             return NULL;
         }
-        fit_errors_of(residual, rows, before);
-        const struct fit_system system = system_idle(arena, fit, part->removal->is_idle, residual);
-        const double *error = refit(arena, &system, problem, NULL);
-        part->before = votes_score(arena, &problem->votes, NULL, before);
-        part->fitted = votes_score(arena, &problem->votes, NULL, error);
-        part->folds = fit_cross_validate(arena, &system, problem, repeats);
+        without->before = fit_score(arena, &problem->votes, residual);
+        const struct fit_system system =
+            system_without(arena, fit, removal->is_idle, true, residual);
+        fit_again(arena, &system, fit, whole, without);
     }
     return list;
 }
