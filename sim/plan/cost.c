@@ -33,43 +33,77 @@ static int64_t latent_width(const struct latent *latent)
     return latent->q_rank + latent->kv_rank + latent->rope_dim;
 }
 
-/* Weights of the down-projections of latent attention, which every rank holds. */
-static int64_t down_matrices(const struct layer_kind *kind)
+/* "layers", or of models with several kinds of layers "layers (dense)". */
+static const char *of_kind(struct ledger *ledger, const struct model *model,
+                           const struct layer_kind *kind, const char *what)
 {
-    return kind->latent.kv_rank > 0 ? kind->hidden * latent_width(&kind->latent) : 0;
+    return model->kind_count > 1 ? ledger_text(ledger, "%s (%s)", what, kind->name) : what;
 }
 
-/* Weights of the matrices of attention that are cut by heads. */
-static int64_t head_matrices(const struct layer_kind *kind)
+/* Weights of the down-projections of latent attention, which every rank holds. */
+static int64_t down_matrices(const struct layer_kind *kind, struct ledger *ledger)
 {
     const struct latent *latent = &kind->latent;
-    const int64_t projection = kind->heads * kind->value_dim * kind->hidden;
     if (latent->kv_rank == 0) {
-        return kind->hidden * qkv_width(kind) + projection;
+        return 0;
     }
-    const int64_t q_in = latent->q_rank > 0 ? latent->q_rank : kind->hidden;
-    const int64_t kv_out = kind->heads * (latent->nope_dim + latent->value_dim);
-    return q_in * kind->heads * kind->head_dim + latent->kv_rank * kv_out + projection;
+    return LEDGER_COUNT(ledger, "latent attention, down", "",
+                        kind->hidden * (latent->q_rank + latent->kv_rank + latent->rope_dim),
+                        LEDGER_TERM(kind->hidden, ""), LEDGER_TERM(latent->q_rank, ""),
+                        LEDGER_TERM(latent->kv_rank, ""), LEDGER_TERM(latent->rope_dim, ""));
 }
 
 /* Weights that raise compressed queries, keys and values to the heads. */
-static int64_t up_matrices(const struct layer_kind *kind)
+static int64_t up_matrices(const struct layer_kind *kind, struct ledger *ledger)
 {
-    return kind->latent.kv_rank > 0
-               ? head_matrices(kind) - kind->heads * kind->value_dim * kind->hidden
-               : 0;
+    const struct latent *latent = &kind->latent;
+    if (latent->kv_rank == 0) {
+        return 0;
+    }
+    const int64_t q_in = latent->q_rank > 0 ? latent->q_rank : kind->hidden;
+    return LEDGER_COUNT(ledger, "latent attention, up", "",
+                        q_in * kind->heads * kind->head_dim +
+                            latent->kv_rank * kind->heads * (latent->nope_dim + latent->value_dim),
+                        LEDGER_TERM(q_in, ""), LEDGER_TERM(kind->heads, "heads"),
+                        LEDGER_TERM(kind->head_dim, ""), LEDGER_TERM(latent->kv_rank, ""),
+                        LEDGER_TERM(latent->nope_dim, ""), LEDGER_TERM(latent->value_dim, ""));
+}
+
+/* Weights of the matrices of attention that are cut by heads. */
+static int64_t head_matrices(const struct layer_kind *kind, struct ledger *ledger)
+{
+    if (kind->latent.kv_rank > 0) {
+        const int64_t up = up_matrices(kind, ledger);
+        return LEDGER_COUNT(ledger, "and projection", "",
+                            up + kind->heads * kind->value_dim * kind->hidden, LEDGER_TERM(up, ""),
+                            LEDGER_TERM(kind->heads, "heads"), LEDGER_TERM(kind->value_dim, ""),
+                            LEDGER_TERM(kind->hidden, ""));
+    }
+    return LEDGER_COUNT(ledger, "QKV, projection", "",
+                        kind->hidden * ((kind->heads + 2 * kind->kv_heads) * kind->head_dim +
+                                        kind->heads * kind->value_dim),
+                        LEDGER_TERM(kind->hidden, ""), LEDGER_TERM(kind->heads, ""),
+                        LEDGER_TERM(kind->kv_heads, ""), LEDGER_TERM(kind->head_dim, ""),
+                        LEDGER_TERM(kind->value_dim, ""));
 }
 
 static int64_t attention_matrices(const struct layer_kind *kind)
 {
-    return head_matrices(kind) + down_matrices(kind);
+    return head_matrices(kind, NULL) + down_matrices(kind, NULL);
 }
 
-/* Rows and columns of an MLP of a width: of its first matrix (gate and up projection count as
- * one) and of the second. */
-static int64_t mlp_rows(uint32_t mlp, int64_t width)
+/* Weights of an MLP: two matrices, or gate, up and down. */
+static int64_t mlp_matrices(struct ledger *ledger, const char *label, int64_t hidden, uint32_t mlp,
+                            int64_t width)
 {
-    return mlp == MLP_SWIGLU ? 3 * width : 2 * width;
+    const int64_t matrices = mlp == MLP_SWIGLU ? 3 : 2;
+    return LEDGER_COUNT(ledger, label, "", matrices * hidden * width, LEDGER_TERM(matrices, ""),
+                        LEDGER_TERM(hidden, ""), LEDGER_TERM(width, ""));
+}
+
+static int64_t dense_matrices(const struct layer_kind *kind, struct ledger *ledger)
+{
+    return mlp_matrices(ledger, "MLP", kind->hidden, kind->mlp, kind->ffn_hidden);
 }
 
 /* Of the first matrix of an MLP. */
@@ -83,25 +117,36 @@ static int64_t second_biases(const struct model *model, int64_t hidden)
     return model->has_mlp_biases ? hidden : 0;
 }
 
-static int64_t expert_matrices(const struct model *model)
+static int64_t expert_matrices(const struct model *model, struct ledger *ledger)
 {
-    return model->hidden * mlp_rows(model->mlp, model->expert_hidden);
+    return mlp_matrices(ledger, "MLP of an expert", model->hidden, model->mlp,
+                        model->expert_hidden);
 }
 
-static int64_t shared_matrices(const struct model *model)
+static int64_t shared_matrices(const struct model *model, struct ledger *ledger)
 {
-    return model->hidden * mlp_rows(model->mlp, model->shared_hidden);
+    if (model->shared_hidden == 0) {
+        return 0;
+    }
+    return mlp_matrices(ledger, "MLP of shared experts", model->hidden, model->mlp,
+                        model->shared_hidden);
+}
+
+static int64_t router_matrix(const struct model *model, struct ledger *ledger)
+{
+    return LEDGER_COUNT(ledger, "router", "", model->hidden * model->experts,
+                        LEDGER_TERM(model->hidden, ""), LEDGER_TERM(model->experts, "experts"));
 }
 
 static void count_attention(const struct model *model, const struct layer_kind *kind,
-                            struct layer_count *count)
+                            struct ledger *ledger, struct layer_count *count)
 {
     const struct latent *latent = &kind->latent;
     const int64_t biases = model->has_qkv_biases ? qkv_width(kind) : 0;
-    count->split += head_matrices(kind) + (model->has_sinks ? kind->heads : 0);
+    count->split += head_matrices(kind, ledger) + (model->has_sinks ? kind->heads : 0);
     count->replicated += model->has_projection_biases ? kind->hidden : 0;
     if (latent->kv_rank > 0) {
-        count->replicated += down_matrices(kind) + norm_parameters(model, latent->kv_rank) +
+        count->replicated += down_matrices(kind, ledger) + norm_parameters(model, latent->kv_rank) +
                              norm_parameters(model, latent->q_rank);
         count->replicated += model->has_qkv_biases ? latent_width(latent) : 0;
     } else {
@@ -110,45 +155,66 @@ static void count_attention(const struct model *model, const struct layer_kind *
     count->replicated += model->has_qk_norm ? 2 * norm_parameters(model, kind->head_dim) : 0;
 }
 
-static void count_experts(const struct model *model, struct layer_count *count)
+static void count_experts(const struct model *model, struct ledger *ledger,
+                          struct layer_count *count)
 {
     sim_assert(model->experts_per_token > 0 && model->experts_per_token <= model->experts);
-    count->expert = expert_matrices(model) + first_biases(model, model->mlp, model->expert_hidden) +
+    count->expert = expert_matrices(model, ledger) +
+                    first_biases(model, model->mlp, model->expert_hidden) +
                     second_biases(model, model->hidden);
-    count->split += shared_matrices(model) + first_biases(model, model->mlp, model->shared_hidden);
+    count->split +=
+        shared_matrices(model, ledger) + first_biases(model, model->mlp, model->shared_hidden);
     count->replicated += model->shared_experts * second_biases(model, model->hidden) +
-                         model->hidden * model->experts +
+                         router_matrix(model, ledger) +
                          (model->has_router_biases ? model->experts : 0);
 }
 
 static void count_mlp(const struct model *model, const struct layer_kind *kind,
-                      struct layer_count *count)
+                      struct ledger *ledger, struct layer_count *count)
 {
-    count->split += kind->hidden * mlp_rows(kind->mlp, kind->ffn_hidden) +
-                    first_biases(model, kind->mlp, kind->ffn_hidden);
+    count->split += dense_matrices(kind, ledger) + first_biases(model, kind->mlp, kind->ffn_hidden);
     count->replicated += second_biases(model, kind->hidden);
 }
 
-struct layer_count cost_layer(const struct model *model, const struct layer_kind *kind)
+static struct layer_count count_layer(const struct model *model, const struct layer_kind *kind,
+                                      struct ledger *ledger)
 {
     sim_assert(kind->hidden > 0 && kind->heads > 0);
     sim_assert(kind->kv_heads > 0 && kind->heads % kind->kv_heads == 0);
     const int64_t norm = norm_parameters(model, kind->hidden);
     struct layer_count count = {.replicated = 2 * norm};
-    count_attention(model, kind, &count);
+    count_attention(model, kind, ledger, &count);
     if (kind->has_experts) {
-        count_experts(model, &count);
+        count_experts(model, ledger, &count);
     } else {
-        count_mlp(model, kind, &count);
+        count_mlp(model, kind, ledger, &count);
     }
     if (kind->is_mtp) {
         count.replicated += 3 * norm;
         count.split += 2 * kind->hidden * kind->hidden;
     }
-    const int64_t dense = count.split + count.replicated;
-    count.total = dense + model->experts * count.expert;
-    count.active = dense + model->experts_per_token * count.expert;
+    const char *label = of_kind(ledger, model, kind, "a layer");
+    const int64_t dense =
+        LEDGER_COUNT(ledger, kind->has_experts ? "a layer but its experts" : label, "",
+                     count.split + count.replicated, LEDGER_TERM(count.split, "cut by tp"),
+                     LEDGER_TERM(count.replicated, "on all ranks"));
+    ledger_remark(ledger, "with norms and biases");
+    count.total = count.active = dense;
+    if (kind->has_experts) {
+        count.total = LEDGER_COUNT(ledger, label, "", dense + model->experts * count.expert,
+                                   LEDGER_TERM(dense, ""), LEDGER_TERM(model->experts, "experts"),
+                                   LEDGER_TERM(count.expert, ""));
+        count.active = LEDGER_COUNT(
+            ledger, of_kind(ledger, model, kind, "active"), "",
+            dense + model->experts_per_token * count.expert, LEDGER_TERM(dense, ""),
+            LEDGER_TERM(model->experts_per_token, "experts"), LEDGER_TERM(count.expert, ""));
+    }
     return count;
+}
+
+struct layer_count cost_layer(const struct model *model, const struct layer_kind *kind)
+{
+    return count_layer(model, kind, NULL);
 }
 
 /* ---- tensors of a layer ----------------------------------------------------------- */
@@ -206,45 +272,77 @@ static void count_parts(const struct model *model, struct parameter_count *count
 {
     const struct layer_kind dense = decoder_kind(model, false);
     count->layer = cost_layer(model, &dense).total;
-    count->layer_matrix =
-        attention_matrices(&dense) + dense.hidden * mlp_rows(dense.mlp, dense.ffn_hidden);
+    count->layer_matrix = attention_matrices(&dense) + dense_matrices(&dense, NULL);
     if (model->experts > 0) {
         const struct layer_kind kind = decoder_kind(model, true);
         const struct layer_count layer = cost_layer(model, &kind);
         count->moe_layer = layer.total;
-        count->moe_matrix = attention_matrices(&kind) + shared_matrices(model);
+        count->moe_matrix = attention_matrices(&kind) + shared_matrices(model, NULL);
         count->expert = layer.expert;
-        count->router = model->hidden * model->experts;
+        count->router = router_matrix(model, NULL);
         count->router += model->has_router_biases ? model->experts : 0;
     }
 }
 
-struct parameter_count cost_parameters(const struct model *model)
+static int64_t embedding_parameters(const struct model *model, struct ledger *ledger)
+{
+    const int64_t positions = model->positions == POSITION_LEARNED ? model->max_positions : 0;
+    return LEDGER_COUNT(ledger, "embedding", "", (model->vocab + positions) * model->hidden,
+                        LEDGER_TERM(model->vocab, "vocab"), LEDGER_TERM(positions, "positions"),
+                        LEDGER_TERM(model->hidden, ""));
+}
+
+/* Sums over the kinds of layers, MTP apart. */
+static void count_kinds(const struct model *model, struct ledger *ledger,
+                        struct parameter_count *count)
+{
+    for (uint32_t i = 0; i < model->kind_count; i++) {
+        const struct layer_kind *kind = &model->kinds[i];
+        const struct layer_count layer = count_layer(model, kind, ledger);
+        const int64_t layers = LEDGER_COUNT(
+            ledger, of_kind(ledger, model, kind, "layers"), "", kind->layers * layer.total,
+            LEDGER_TERM(kind->layers, ""), LEDGER_TERM(layer.total, ""));
+        if (kind->is_mtp) {
+            ledger_remark(ledger, "beside N");
+            count->mtp = layers;
+            continue;
+        }
+        count->blocks += i < model->block_kinds ? layers : 0;
+        count->total += layers;
+        count->active += kind->layers * layer.active;
+    }
+}
+
+struct parameter_count cost_count_parameters(const struct model *model, struct ledger *ledger)
 {
     sim_assert(model->layers > 0 && model->vocab > 0);
     sim_assert(model->kind_count > 0);
     struct parameter_count count = {0};
-    const int64_t table = model->vocab * model->hidden;
-    count.embedding = table;
-    if (model->positions == POSITION_LEARNED) {
-        count.embedding += model->max_positions * model->hidden;
-    }
-    count.head = model->has_tied_embeddings ? 0 : table;
+    count.embedding = embedding_parameters(model, ledger);
+    count.head = model->has_tied_embeddings ? 0 : model->vocab * model->hidden;
     count.final_norm = norm_parameters(model, model->hidden) * (model->has_embedding_norm ? 2 : 1);
     count_parts(model, &count);
-    count.total = count.active = count.embedding + count.final_norm + count.head;
-    for (uint32_t i = 0; i < model->kind_count; i++) {
-        const struct layer_kind *kind = &model->kinds[i];
-        const struct layer_count layer = cost_layer(model, kind);
-        if (kind->is_mtp) {
-            count.mtp = kind->layers * layer.total;
-            continue;
-        }
-        count.blocks += i < model->block_kinds ? kind->layers * layer.total : 0;
-        count.total += kind->layers * layer.total;
-        count.active += kind->layers * layer.active;
-    }
+    count_kinds(model, ledger, &count);
+    const int64_t layers = count.total;
+    const int64_t active = count.active;
+    ledger_say(ledger, "final norm", "", (double)count.final_norm,
+               model->has_embedding_norm ? "and embedding norm" : "");
+    ledger_say(ledger, "head", "", (double)count.head,
+               model->has_tied_embeddings ? "tied to the embedding" : "vocab x hidden");
+    count.total = LEDGER_COUNT(ledger, "N, parameters", "",
+                               count.embedding + layers + count.final_norm + count.head,
+                               LEDGER_TERM(count.embedding, ""), LEDGER_TERM(layers, "of layers"),
+                               LEDGER_TERM(count.final_norm, ""), LEDGER_TERM(count.head, ""));
+    count.active = LEDGER_COUNT(model->experts > 0 ? ledger : NULL, "of them active", "",
+                                count.embedding + active + count.final_norm + count.head,
+                                LEDGER_TERM(count.embedding, ""), LEDGER_TERM(active, "of layers"),
+                                LEDGER_TERM(count.final_norm, ""), LEDGER_TERM(count.head, ""));
     return count;
+}
+
+struct parameter_count cost_parameters(const struct model *model)
+{
+    return cost_count_parameters(model, NULL);
 }
 
 int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count)
@@ -279,29 +377,70 @@ double cost_mean_keys(const struct layer_kind *kind, int64_t tokens)
     return has_window ? (w * (w + 1.0) / 2.0 + (s - w) * w) / s : s / 2.0;
 }
 
-struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
-                                  int64_t sequence_length)
+/* 2 FLOP a weight, in so many layers. */
+static double matrix_flop(struct ledger *ledger, const char *label, double layers, int64_t weights)
+{
+    return LEDGER_SUM(ledger, label, "GFLOP/token", layers * (2.0 * (double)weights),
+                      LEDGER_TERM(layers, "layers"), LEDGER_TERM(weights, ""));
+}
+
+/* Scores and values of attention: of each head, queries with `keys` keys. */
+static double core_flop(struct ledger *ledger, const char *label, double layers,
+                        const struct layer_kind *kind, double keys)
+{
+    return LEDGER_SUM(ledger, label, "GFLOP/token",
+                      layers *
+                          (2.0 * (double)(kind->heads * (kind->head_dim + kind->value_dim)) * keys),
+                      LEDGER_TERM(layers, "layers"), LEDGER_TERM(kind->heads, "heads"),
+                      LEDGER_TERM(kind->head_dim, ""), LEDGER_TERM(kind->value_dim, ""),
+                      LEDGER_TERM(keys, "keys"));
+}
+
+static void add_experts_flop(const struct model *model, double layers, struct ledger *ledger,
+                             struct layer_flop *flop)
+{
+    const int64_t met = model->experts_per_token * expert_matrices(model, NULL);
+    flop->experts += matrix_flop(ledger, "experts' matrices", layers, met);
+    flop->router += matrix_flop(ledger, "router, not counted", layers, router_matrix(model, NULL));
+    if (model->shared_hidden > 0) {
+        flop->shared +=
+            matrix_flop(ledger, "shared experts' matrices", layers, shared_matrices(model, NULL));
+    }
+}
+
+/* Adds what so many layers of a kind cost. */
+static void add_layers_flop(const struct model *model, const struct layer_kind *kind,
+                            int64_t sequence_length, double layers, struct ledger *ledger,
+                            struct layer_flop *flop)
 {
     sim_assert(sequence_length > 0);
     const int64_t tokens = cost_tokens(kind, sequence_length);
     const bool has_window = kind->window > 0 && kind->window < tokens;
-    const double a_key = 2.0 * (double)(kind->heads * (kind->head_dim + kind->value_dim));
-    struct layer_flop flop = {
-        .attention_linear = 2.0 * (double)attention_matrices(kind),
-        .latent_up = 2.0 * (double)up_matrices(kind),
-        .core_full = a_key * (double)(has_window ? kind->window : tokens),
-        .core_causal = a_key * cost_mean_keys(kind, tokens),
-    };
+    const double keys = (double)(has_window ? kind->window : tokens);
+    const char *full = of_kind(ledger, model, kind, "attention, full mask");
+    const char *causal = of_kind(ledger, model, kind, "attention, causal mask");
+    flop->attention_linear +=
+        matrix_flop(ledger, of_kind(ledger, model, kind, "attention's matrices"), layers,
+                    attention_matrices(kind));
+    flop->latent_up += layers * (2.0 * (double)up_matrices(kind, NULL));
     if (kind->has_experts) {
-        flop.experts = 2.0 * (double)(model->experts_per_token * expert_matrices(model));
-        flop.shared = 2.0 * (double)shared_matrices(model);
-        flop.router = 2.0 * (double)(model->hidden * model->experts);
+        add_experts_flop(model, layers, ledger, flop);
     } else {
-        flop.mlp = 2.0 * (double)(kind->hidden * mlp_rows(kind->mlp, kind->ffn_hidden));
+        flop->mlp += matrix_flop(ledger, "MLP's matrices", layers, dense_matrices(kind, NULL));
     }
     if (kind->is_mtp) {
-        flop.mtp = 2.0 * 2.0 * (double)kind->hidden * (double)kind->hidden;
+        flop->mtp +=
+            matrix_flop(ledger, "MTP's projection", layers, 2 * kind->hidden * kind->hidden);
     }
+    flop->core_full += core_flop(ledger, full, layers, kind, keys);
+    flop->core_causal += core_flop(ledger, causal, layers, kind, cost_mean_keys(kind, tokens));
+}
+
+struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
+                                  int64_t sequence_length)
+{
+    struct layer_flop flop = {0};
+    add_layers_flop(model, kind, sequence_length, 1.0, NULL, &flop);
     return flop;
 }
 
@@ -312,58 +451,89 @@ static double layer_tokens(const struct layer_kind *kind, int64_t sequence_lengt
     return (double)kind->layers * (tokens / (double)sequence_length);
 }
 
-struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_length)
+static struct layer_flop module_flop(const struct model *model, int64_t sequence_length,
+                                     struct ledger *ledger)
 {
     struct layer_flop sum = {0};
     sim_assert(model->kind_count > 0);
     for (uint32_t i = 0; i < model->kind_count; i++) {
         const struct layer_kind *kind = &model->kinds[i];
-        const struct layer_flop flop = cost_layer_flop(model, kind, sequence_length);
         const double layers = layer_tokens(kind, sequence_length);
-        sum.attention_linear += layers * flop.attention_linear;
-        sum.latent_up += layers * flop.latent_up;
-        sum.core_full += layers * flop.core_full;
-        sum.core_causal += layers * flop.core_causal;
-        sum.mlp += layers * flop.mlp;
-        sum.experts += layers * flop.experts;
-        sum.shared += layers * flop.shared;
-        sum.router += layers * flop.router;
-        sum.mtp += layers * flop.mtp;
+        add_layers_flop(model, kind, sequence_length, layers, ledger, &sum);
     }
     return sum;
 }
 
-/* Once for the loss, and once for each layer of MTP. */
-static double logits_flop(const struct model *model, int64_t vocab)
+struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_length)
 {
-    return (double)(1 + model->mtp_layers) * 2.0 * (double)model->hidden * (double)vocab;
+    return module_flop(model, sequence_length, NULL);
 }
 
-struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length)
+/* Once for the loss, and once for each layer of MTP. */
+static double logits_flop(const struct model *model, int64_t vocab, struct ledger *ledger)
 {
-    const struct layer_flop sum = cost_module_flop(model, sequence_length);
+    const double heads = (double)(1 + model->mtp_layers);
+    return LEDGER_SUM(ledger, "logits", "GFLOP/token",
+                      heads * 2.0 * (double)model->hidden * (double)vocab, LEDGER_TERM(heads, ""),
+                      LEDGER_TERM(model->hidden, ""), LEDGER_TERM(vocab, "vocab"));
+}
+
+struct token_flop cost_count_flop(const struct model *model, int64_t sequence_length,
+                                  struct ledger *ledger)
+{
+    const struct layer_flop sum = module_flop(model, sequence_length, ledger);
+    const double linear = LEDGER_SUM(
+        ledger, "matrices", "GFLOP/token",
+        sum.attention_linear + sum.mlp + sum.experts + sum.shared + sum.mtp,
+        LEDGER_TERM(sum.attention_linear, "G"), LEDGER_TERM(sum.mlp, "G"),
+        LEDGER_TERM(sum.experts, "G"), LEDGER_TERM(sum.shared, "G"), LEDGER_TERM(sum.mtp, "G"));
     return (struct token_flop){
-        .linear = sum.attention_linear + sum.mlp + sum.experts + sum.shared + sum.mtp,
+        .linear = linear,
         .core_full = sum.core_full,
         .core_causal = sum.core_causal,
-        .logits = logits_flop(model, model->vocab),
+        .logits = logits_flop(model, model->vocab, ledger),
         .router = sum.router,
     };
 }
 
+struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length)
+{
+    return cost_count_flop(model, sequence_length, NULL);
+}
+
+/* Forward and backward; frozen weights have no gradients. */
+static double train_flop(const struct token_flop *flop, double core, double frozen,
+                         const char *label, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, label, "GFLOP/token",
+                      3.0 * (flop->linear + core + flop->logits) - frozen,
+                      LEDGER_TERM(flop->linear, "G"), LEDGER_TERM(core, "G"),
+                      LEDGER_TERM(flop->logits, "G"), LEDGER_TERM(frozen, "G of frozen weights"));
+}
+
 double cost_train_flop_causal(const struct token_flop *flop)
 {
-    return 3.0 * (flop->linear + flop->core_causal + flop->logits);
+    return train_flop(flop, flop->core_causal, 0.0, "", NULL);
 }
 
 double cost_train_flop_full(const struct token_flop *flop)
 {
-    return 3.0 * (flop->linear + flop->core_full + flop->logits);
+    return train_flop(flop, flop->core_full, 0.0, "", NULL);
 }
 
 double cost_frozen_flop(const struct token_flop *flop)
 {
     return flop->linear + flop->logits;
+}
+
+struct train_flop cost_count_train_flop(const struct token_flop *flop, bool is_frozen,
+                                        struct ledger *ledger)
+{
+    const double frozen = is_frozen ? cost_frozen_flop(flop) : 0.0;
+    struct train_flop sum = {0};
+    sum.causal = train_flop(flop, flop->core_causal, frozen, "forward + backward", ledger);
+    sum.full = train_flop(flop, flop->core_full, frozen, "with the full mask", ledger);
+    return sum;
 }
 
 /* ---- conventions ----------------------------------------------------------------- */
@@ -401,7 +571,7 @@ double cost_train_flop(const struct model *model, int64_t sequence_length, int64
     case FLOP_CAUSAL:
         return cost_train_flop_causal(&flop);
     case FLOP_MEGATRON:
-        flop.logits = logits_flop(model, cost_padded_vocab(model, tp));
+        flop.logits = logits_flop(model, cost_padded_vocab(model, tp), NULL);
         return cost_train_flop_causal(&flop) + 6.0 * megatron_norm_products(model);
     case FLOP_PALM:
         return 6.0 * parameters + palm_attention(model, sequence_length);

@@ -44,6 +44,7 @@
 #ifndef PLAN_COST_H
 #define PLAN_COST_H
 
+#include "base/ledger.h"
 #include "input/model.h"
 #include "input/software.h"
 
@@ -68,6 +69,8 @@ struct parameter_count {
 };
 
 struct parameter_count cost_parameters(const struct model *model);
+/* The same, recorded; `ledger` may be NULL. */
+struct parameter_count cost_count_parameters(const struct model *model, struct ledger *ledger);
 
 /* Parameters of one layer of a kind, on all ranks together. */
 struct layer_count {
@@ -146,6 +149,9 @@ struct token_flop {
 };
 
 struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length);
+/* The same, recorded; `ledger` may be NULL. */
+struct token_flop cost_count_flop(const struct model *model, int64_t sequence_length,
+                                  struct ledger *ledger);
 
 /* Forward and backward (3x forward) with causal attention: the numerator of `mfu`. */
 double cost_train_flop_causal(const struct token_flop *flop);
@@ -155,6 +161,13 @@ double cost_train_flop_full(const struct token_flop *flop);
 /* What LoRA leaves out of either: the weight gradients of frozen matrices. Its adapters' own
  * products are not among the model FLOPs. */
 double cost_frozen_flop(const struct token_flop *flop);
+
+/* Both numerators, recorded; of LoRA without the gradients of frozen weights. */
+struct train_flop {
+    double causal, full;
+};
+struct train_flop cost_count_train_flop(const struct token_flop *flop, bool is_frozen,
+                                        struct ledger *ledger);
 
 /* ---- kernels ------------------------------------------------------------ */
 

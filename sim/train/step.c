@@ -124,24 +124,50 @@ const char *step_bound_by(struct arena *arena, const struct step_result *result,
                         100.0 * (double)result->gpu_ns[largest_loss] / whole);
 }
 
+struct token_flop step_count_flop(const struct scenario *scenario, struct ledger *ledger,
+                                  struct step_result *step)
+{
+    const struct batch *batch = &scenario->batch;
+    const struct token_flop flop =
+        cost_count_flop(&scenario->model, batch->sequence_length, ledger);
+    const struct train_flop train = cost_count_train_flop(&flop, scenario->lora.rank > 0, ledger);
+    const double again = recomputed_flop(scenario, &flop);
+    step->flop_per_token_causal = train.causal;
+    step->flop_per_token_full = train.full;
+    step->hardware_flop_per_token =
+        LEDGER_SUM(ledger, "and what is recomputed", "GFLOP/token", train.causal + again,
+                   LEDGER_TERM(train.causal, "G"), LEDGER_TERM(again, "G"));
+    step->model_flop_tokens = LEDGER_COUNT(
+        ledger, "D, tokens per step", "tokens", batch->global * batch->sequence_length,
+        LEDGER_TERM(batch->global, "sequences"), LEDGER_TERM(batch->sequence_length, ""));
+    return flop;
+}
+
+void step_add_rates(const struct scenario *scenario, struct ledger *ledger,
+                    struct step_result *step)
+{
+    const double tokens = (double)step->model_flop_tokens;
+    const double gpus = (double)scenario->gpus;
+    const double step_s = sim_time_to_s(step->step_ns);
+    const double peak = scenario->gpu.peak_flop_per_s[scenario->precision];
+    const double per_gpu = LEDGER_SUM(ledger, "tokens/s/GPU", "tokens/s", tokens / gpus / step_s,
+                                      LEDGER_TERM(tokens, "tokens"), LEDGER_TERM(gpus, "GPUs"),
+                                      LEDGER_TERM(step_s, "s"));
+    step->peak_flop_per_s = peak;
+    step->tokens_per_s_per_gpu = per_gpu;
+    step->tflops_per_gpu = per_gpu * step->flop_per_token_causal / 1e12;
+    step->mfu =
+        LEDGER_SUM(ledger, "MFU", "% of the peak", per_gpu * step->flop_per_token_causal / peak,
+                   LEDGER_TERM(per_gpu, "tokens/s"),
+                   LEDGER_TERM(step->flop_per_token_causal, "FLOP"), LEDGER_TERM(peak, "FLOP/s"));
+    step->mfu_full_attention = per_gpu * step->flop_per_token_full / peak;
+    step->hfu = per_gpu * step->hardware_flop_per_token / peak;
+}
+
 static void derive(struct arena *arena, const struct scenario *scenario, struct step_result *result)
 {
-    const struct token_flop flop =
-        cost_token_flop(&scenario->model, scenario->batch.sequence_length);
-    result->model_flop_tokens = scenario->batch.global * scenario->batch.sequence_length;
-    const double frozen = scenario->lora.rank > 0 ? cost_frozen_flop(&flop) : 0.0;
-    result->flop_per_token_causal = cost_train_flop_causal(&flop) - frozen;
-    result->flop_per_token_full = cost_train_flop_full(&flop) - frozen;
-    result->hardware_flop_per_token =
-        result->flop_per_token_causal + recomputed_flop(scenario, &flop);
-    result->peak_flop_per_s = scenario->gpu.peak_flop_per_s[scenario->precision];
-    const double step_s = sim_time_to_s(result->step_ns);
-    const double per_gpu = (double)result->model_flop_tokens / (double)scenario->gpus / step_s;
-    result->tokens_per_s_per_gpu = per_gpu;
-    result->tflops_per_gpu = per_gpu * result->flop_per_token_causal / 1e12;
-    result->mfu = per_gpu * result->flop_per_token_causal / result->peak_flop_per_s;
-    result->mfu_full_attention = per_gpu * result->flop_per_token_full / result->peak_flop_per_s;
-    result->hfu = per_gpu * result->hardware_flop_per_token / result->peak_flop_per_s;
+    step_count_flop(scenario, NULL, result);
+    step_add_rates(scenario, NULL, result);
     sim_assert(result->mfu > 0);
     sim_assert(result->hfu >= result->mfu);
     sim_assert(result->mfu <= 1);

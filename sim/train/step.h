@@ -55,6 +55,13 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
+/* What a simulated step's figures are worked out from (FLOPs and tokens; then rates and MFU), as
+ * step_simulate does; `explain` asks once more for a record of it. */
+struct token_flop step_count_flop(const struct scenario *scenario, struct ledger *ledger,
+                                  struct step_result *step);
+void step_add_rates(const struct scenario *scenario, struct ledger *ledger,
+                    struct step_result *step);
+
 /* What bounds the step, in one phrase:
  *   - a link, when the busiest one is used for at least 90 % of the step and GPUs wait for what
  *     crosses it for at least 1 % of it: "NIC out (97 % of the step), then compute (51 %)".

@@ -75,7 +75,7 @@ void explain_run_json(const struct explanation *explanation, struct json *json)
     json_number(json, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);
     json_number(json, "pue", scenario->price.pue);
     json_number(json, "cost_usd", run->cost_usd);
-    explain_put_ledger(record_run(explanation), explanation->arena, json);
+    explain_put_ledger("sums", record_run(explanation), explanation->arena, json);
 }
 
 /* ---- assumptions ---------------------------------------------------------------------- */

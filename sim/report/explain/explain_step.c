@@ -11,6 +11,7 @@
 #include "plan/schedule/schedule.h"
 #include "input/layout.h"
 #include "train/jitter.h"
+#include "train/step.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -244,13 +245,21 @@ static void add_links(const struct explanation *explanation, struct sums *sums)
     }
 }
 
+static const struct ledger *record_rates(const struct explanation *explanation)
+{
+    struct ledger *ledger = ledger_new(explanation->arena);
+    struct step_result step = explanation->result->step;
+    ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "simulated");
+    step_add_rates(explanation->scenario, ledger, &step);
+    return ledger;
+}
+
 static void print_bounds(const struct explanation *explanation, FILE *out)
 {
     const struct scenario *scenario = explanation->scenario;
     const struct step_result *step = &explanation->result->step;
     const struct lower_bounds bounds = bounds_of(explanation);
     const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
-    const double step_s = sim_time_to_s(step->step_ns);
     struct arena *arena = explanation->arena;
     struct sums *sums = sums_new(arena);
     sums_add(sums, "at the peak", "%.4f PFLOP / (%s GPUs x %s)", flop / 1e15,
@@ -265,16 +274,7 @@ static void print_bounds(const struct explanation *explanation, FILE *out)
     }
     add_links(explanation, sums);
     sums_print(sums, out);
-    sums = sums_new(arena);
-    sums_add(sums, "the step", "simulated");
-    sums_is(sums, "s", "%.6f", step_s);
-    sums_add(sums, "MFU", "at the peak / the step = %.6f / %.6f", bounds.peak_s, step_s);
-    sums_is(sums, "%", "%.2f", 100 * step->mfu);
-    sums_add(sums, "tokens/s/GPU", "%s tokens / %s GPUs / %.6f s",
-             explain_count(arena, step->model_flop_tokens), explain_count(arena, scenario->gpus),
-             step_s);
-    sums_is(sums, "", "%.3f", step->tokens_per_s_per_gpu);
-    sums_print(sums, out);
+    explain_print_ledger(record_rates(explanation), arena, out);
 }
 
 static void print_jitter(const struct explanation *explanation, FILE *out)
@@ -370,4 +370,7 @@ void explain_step_json(const struct explanation *explanation, struct json *json)
     json_number(json, "compute", bounds.kernel_s);
     put_links(json, explanation->result);
     json_object_close(json);
+    if (has_step) {
+        explain_put_ledger("sums", record_rates(explanation), explanation->arena, json);
+    }
 }

@@ -78,6 +78,10 @@ static const struct unit_row {
     {"MB", 1e6, 6, DIM_LAST_, "MB"},
     {"GB", 1e9, 6, DIM_LAST_, "GB"},
     {"GFLOP/token", 1e9, 6, DIM_LAST_, "GFLOP/token"},
+    {"G", 1e9, 6, DIM_LAST_, ""},
+    {"G of frozen weights", 1e9, 6, DIM_LAST_, "of frozen weights"},
+    {"tokens/s", 1, 3, DIM_LAST_, "tokens/s"},
+    {"% of the peak", 0.01, 2, DIM_LAST_, "% of the peak"},
     {"PFLOP", 1e15, 4, DIM_LAST_, "PFLOP"},
     {"B/s", 1, 0, DIM_BYTES_PER_S, ""},
     {"FLOP/s", 1, 0, DIM_FLOP_PER_S, ""},
@@ -172,9 +176,10 @@ void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE
     sums_print(sums, out);
 }
 
-void explain_put_ledger(const struct ledger *ledger, struct arena *arena, struct json *json)
+void explain_put_ledger(const char *key, const struct ledger *ledger, struct arena *arena,
+                        struct json *json)
 {
-    json_array_open(json, "sums");
+    json_array_open(json, key);
     for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
         const struct ledger_line *line = ledger_line(ledger, i);
         json_object_open(json, NULL);

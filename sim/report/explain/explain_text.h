@@ -30,9 +30,10 @@ void sums_print(const struct sums *sums, FILE *out);
 
 /* The lines of a record, likewise: each formula with its values put in. */
 void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out);
-/* As an array "sums" of {name, sum, value}: `sum` is the formula in numbers, exact to the last
+/* As an array of {name, sum, value}: `sum` is the formula in numbers, exact to the last
  * digit, so that a program can work it out; "" of a value that is given or simulated. */
-void explain_put_ledger(const struct ledger *ledger, struct arena *arena, struct json *json);
+void explain_put_ledger(const char *key, const struct ledger *ledger, struct arena *arena,
+                        struct json *json);
 
 /* A paragraph in lines of at most 100 columns, all indented, words kept whole. */
 void explain_paragraph(FILE *out, int indent, const char *text);
