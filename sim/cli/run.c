@@ -45,11 +45,7 @@ static int run(struct options *options)
     struct result result;
     predict_result(options, scenario, &result);
     result.band = find_band(options, &result);
-    if (options->is_json) {
-        screen_json(&result, stdout);
-    } else {
-        screen_run(&result, cli->arena, stdout);
-    }
+    screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options_given(options, "no-db")) {
         store_result(options, &result);
     }

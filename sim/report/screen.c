@@ -7,7 +7,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
-#include "report/table.h"
+#include "report/result_sheet.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -117,120 +117,118 @@ static const char *shortened(struct arena *arena, const char *text, size_t width
 
 /* ---- parts of the screen ----------------------------------------------- */
 
-static void print_indented(const struct table *table, FILE *out)
+/* Lines of two cells, the first aligned to the right. */
+static struct sheet *new_list(struct sheet *sheet)
 {
-    table_print(table, out);
-    fputc('\n', out);
-}
-
-static struct table *new_list(struct arena *arena)
-{
-    struct table *list = table_new(arena);
-    table_column(list, "", TABLE_RIGHT);
-    table_column(list, "", TABLE_LEFT);
-    return list;
+    static const struct field fields[] = {{NULL, FIELD_COUNT("")}, {NULL, FIELD_LEFT("")}};
+    return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }
 
 /* How the job lies in NVLink domains, where that leaves GPUs idle or parts groups. */
-static void add_placement(struct table *lines, const struct placement_use *use, struct arena *arena)
+static void add_placement(struct sheet *lines, const struct placement_use *use, struct arena *arena)
 {
     if (use->idle_gpus > 0) {
-        table_cell(lines,
-                   "segments of %" PRId64 " GPUs use %" PRId64 " of each NVLink domain of %" PRId64
-                   ": %s GPUs stay idle",
-                   use->segment_gpus, use->used_gpus, use->domain_gpus,
-                   count_text(arena, use->idle_gpus));
+        sheet_say(lines,
+                  "segments of %" PRId64 " GPUs use %" PRId64 " of each NVLink domain of %" PRId64
+                  ": %s GPUs stay idle",
+                  use->segment_gpus, use->used_gpus, use->domain_gpus,
+                  count_text(arena, use->idle_gpus));
     }
     if (use->straddling > 0) {
-        table_cell(lines,
-                   "%s %s groups of %" PRId64 " leave their NVLink domain of %" PRId64
-                   ", which could hold them",
-                   count_text(arena, use->straddling), use->straddler, use->straddling_gpus,
-                   use->domain_gpus);
+        sheet_say(lines,
+                  "%s %s groups of %" PRId64 " leave their NVLink domain of %" PRId64
+                  ", which could hold them",
+                  count_text(arena, use->straddling), use->straddler, use->straddling_gpus,
+                  use->domain_gpus);
     }
 }
 
-static void print_title(const struct result *result, struct arena *arena, FILE *out)
+static void add_title(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct scenario *scenario = result->scenario;
     const struct parallel *parallel = &scenario->parallel;
     const struct batch *batch = &scenario->batch;
     const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
-    struct table *lines = table_new(arena);
-    table_column(lines, "", TABLE_LEFT);
-    table_cell(lines, "%s", scenario->title);
-    table_cell(lines, "%s on %s x %s (%s), %s, %s", scenario->model.name,
-               count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
-               scenario->software.name, precision_names[scenario->precision]);
-    table_cell(lines,
-               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
-               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
-               parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
-               schedule_names[parallel->schedule], count_text(arena, batch->global),
-               count_text(arena, batch->sequence_length), batch->micro,
-               recompute_names[scenario->recompute.kind]);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("")},
+    };
+    struct sheet *lines = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    sheet_say(lines, "%s", scenario->title);
+    sheet_say(lines, "%s on %s x %s (%s), %s, %s", scenario->model.name,
+              count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
+              scenario->software.name, precision_names[scenario->precision]);
+    sheet_say(lines,
+              "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
+              ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
+              parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
+              schedule_names[parallel->schedule], count_text(arena, batch->global),
+              count_text(arena, batch->sequence_length), batch->micro,
+              recompute_names[scenario->recompute.kind]);
     add_placement(lines, &result->step.placement, arena);
-    print_indented(lines, out);
+    sheet_say(sheet, "\n");
 }
 
-static void add_run(struct table *list, const struct run_result *run, struct arena *arena)
+static void add_run(struct sheet *list, const struct run_result *run, struct arena *arena)
 {
     char tokens[32];
     units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
-    table_cell(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
-    table_cell(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
-               tokens, count_text(arena, run->steps), 100 * run->goodput);
-    table_cell(list, "%s USD", screen_grouped(arena, run->cost_usd));
-    table_cell(list, "%s GPU-hours", screen_grouped(arena, run->gpu_hours));
-    table_cell(list, "%s kWh", screen_grouped(arena, run->energy_kwh));
+    sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
+    sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
+              tokens, count_text(arena, run->steps), 100 * run->goodput);
+    sheet_say(list, "%s USD", screen_grouped(arena, run->cost_usd));
+    sheet_say(list, "%s GPU-hours", screen_grouped(arena, run->gpu_hours));
+    sheet_say(list, "%s kWh", screen_grouped(arena, run->energy_kwh));
     if (run->checkpoints > 0) {
         char size[32];
         char blocking[32];
         units_format(run->checkpoint_bytes, DIM_BYTES, 3, size, sizeof size);
         units_format_duration(run->checkpoint_s, blocking, sizeof blocking);
-        table_cell(list, "with %s checkpoints of %s, each blocking for %s",
-                   count_text(arena, run->checkpoints), size, blocking);
+        sheet_say(list, "with %s checkpoints of %s, each blocking for %s",
+                  count_text(arena, run->checkpoints), size, blocking);
     } else {
-        table_cell(list, "without checkpoints");
+        sheet_say(list, "without checkpoints");
     }
 }
 
 /* A plan that does not fit takes no time. */
-static void print_no_headline(const struct result *result, struct arena *arena, FILE *out)
+static void add_no_headline(const struct result *result, struct sheet *sheet)
 {
-    struct table *list = new_list(arena);
+    struct arena *arena = sheet_arena(sheet);
+    struct sheet *list = new_list(sheet);
     if (result->run.is_asked) {
-        table_cell(list, "- days");
-        table_cell(list, "- USD, - GPU-hours, - kWh");
+        sheet_say(list, "- days");
+        sheet_say(list, "- USD, - GPU-hours, - kWh");
     }
-    table_cell(list, "- %% MFU");
-    table_cell(list, "- tokens/s/GPU, - TFLOP/s per GPU");
-    table_cell(list, "step - s");
-    table_cell(list, "of %s tokens: the plan does not fit, see memory",
-               count_text(arena, result->step.model_flop_tokens));
-    print_indented(list, out);
+    sheet_say(list, "- %% MFU");
+    sheet_say(list, "- tokens/s/GPU, - TFLOP/s per GPU");
+    sheet_say(list, "step - s");
+    sheet_say(list, "of %s tokens: the plan does not fit, see memory",
+              count_text(arena, result->step.model_flop_tokens));
+    sheet_say(sheet, "\n");
 }
 
-static void print_headline(const struct result *result, struct arena *arena, FILE *out)
+static void add_headline(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct step_result *step = &result->step;
     if (!result_has_step(result)) {
-        print_no_headline(result, arena, out);
+        add_no_headline(result, sheet);
         return;
     }
-    struct table *list = new_list(arena);
+    struct sheet *list = new_list(sheet);
     if (result->run.is_asked) {
         add_run(list, &result->run, arena);
     }
-    table_cell(list, "%.1f %% MFU", 100 * step->mfu);
-    table_cell(list, "%.*f tokens/s/GPU, %.1f TFLOP/s per GPU",
-               step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
-               step->tflops_per_gpu);
+    sheet_say(list, "%.1f %% MFU", 100 * step->mfu);
+    sheet_say(list, "%.*f tokens/s/GPU, %.1f TFLOP/s per GPU",
+              step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
+              step->tflops_per_gpu);
     char step_time[32];
     units_format_duration((double)step->step_ns * 1e-9, step_time, sizeof step_time);
-    table_cell(list, "step %s", step_time);
-    table_cell(list, "of %s tokens", count_text(arena, step->model_flop_tokens));
-    print_indented(list, out);
+    sheet_say(list, "step %s", step_time);
+    sheet_say(list, "of %s tokens", count_text(arena, step->model_flop_tokens));
+    sheet_say(sheet, "\n");
 }
 
 static const char *duration(struct arena *arena, double seconds)
@@ -241,22 +239,24 @@ static const char *duration(struct arena *arena, double seconds)
 }
 
 /* How far runs alike lie apart (train/ensemble). */
-static void print_spread(const struct result *result, struct arena *arena, FILE *out)
+static void add_spread(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const double least_s = result_step_least_s(result);
     if (is_absent(least_s)) {
         return;
     }
-    fprintf(out,
-            "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
-            "links, and changes of bandwidth by 0.03 %% decide how\n\n",
-            result->step.spread.members, duration(arena, least_s),
-            duration(arena, result_step_most_s(result)));
+    sheet_say(sheet,
+              "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
+              "links, and changes of bandwidth by 0.03 %% decide how\n\n",
+              result->step.spread.members, duration(arena, least_s),
+              duration(arena, result_step_most_s(result)));
 }
 
 /* The headline times the spread of errors, and what speaks against it. */
-static void print_band(const struct result *result, struct arena *arena, FILE *out)
+static void add_band(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct band *band = result->band;
     const struct step_result *step = &result->step;
     const double step_s = (double)step->step_ns * 1e-9;
@@ -264,29 +264,30 @@ static void print_band(const struct result *result, struct arena *arena, FILE *o
         return;
     }
     if (band->votes == 0) {
-        fprintf(out, "no band: %s\n\n", band->reason);
+        sheet_say(sheet, "no band: %s\n\n", band->reason);
         return;
     }
-    fputs("p10 to p90: ", out);
+    sheet_say(sheet, "p10 to p90: ");
     if (result->run.is_asked) {
-        fprintf(out, "%.1f to %.1f days, ", result->run.days * band->low,
-                result->run.days * band->high);
+        sheet_say(sheet, "%.1f to %.1f days, ", result->run.days * band->low,
+                  result->run.days * band->high);
     }
-    fprintf(out, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
-            100 * step->mfu / band->high, 100 * step->mfu / band->low,
-            screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
-            screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
-            duration(arena, step_s * band->low), duration(arena, step_s * band->high));
-    fprintf(out, "%s %u runs of %u %s (%s)",
-            band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
-            band->sources, band->sources == 1 ? "source" : "sources", band->like);
+    sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
+              100 * step->mfu / band->high, 100 * step->mfu / band->low,
+              screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
+              screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
+              duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+    sheet_say(sheet, "%s %u runs of %u %s (%s)",
+              band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
+              band->sources, band->sources == 1 ? "source" : "sources", band->like);
     for (uint32_t i = 0; i < band->outside_count; i++) {
-        fprintf(out, "%s%s", i == 0 ? "; outside what was validated: " : ", ", band->outside[i]);
+        sheet_say(sheet, "%s%s", i == 0 ? "; outside what was validated: " : ", ",
+                  band->outside[i]);
     }
-    fputs("\n\n", out);
+    sheet_say(sheet, "\n\n");
 }
 
-void screen_causes(const struct result *result, struct arena *arena, FILE *out)
+void screen_causes(const struct result *result, struct sheet *sheet)
 {
     if (!result_has_step(result)) {
         return;
@@ -300,56 +301,58 @@ void screen_causes(const struct result *result, struct arena *arena, FILE *out)
     int64_t tenths[CAUSE_COUNT_];
     screen_apportion(step->gpu_ns, CAUSE_COUNT_, step_units, units);
     screen_apportion(step->gpu_ns, CAUSE_COUNT_, 1000, tenths);
-    struct table *table = table_new(arena);
-    table_column(table, "where the step goes", TABLE_LEFT);
-    table_column(table, "seconds", TABLE_RIGHT);
-    table_column(table, "%", TABLE_RIGHT);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("where the step goes")},
+        {NULL, FIELD_COUNT("seconds")},
+        {NULL, FIELD_COUNT("%")},
+    };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (step->gpu_ns[cause] == 0) {
             continue;
         }
-        table_cell(table, "  %s", cause_titles[cause]);
-        table_cell(table, "%.*f", decimals, (double)units[cause] / units_per_s);
-        table_cell(table, "%.1f", (double)tenths[cause] / 10);
+        sheet_say(table, "  %s", cause_titles[cause]);
+        sheet_say(table, "%.*f", decimals, (double)units[cause] / units_per_s);
+        sheet_say(table, "%.1f", (double)tenths[cause] / 10);
     }
-    table_cell(table, "  step, the sum");
-    table_cell(table, "%.*f", decimals, (double)step_units / units_per_s);
-    table_cell(table, "100.0");
-    table_print(table, out);
-    fprintf(out, "bound by %s", step->bound_by);
+    sheet_say(table, "  step, the sum");
+    sheet_say(table, "%.*f", decimals, (double)step_units / units_per_s);
+    sheet_say(table, "100.0");
+    sheet_say(sheet, "bound by %s", step->bound_by);
     if (step->busiest_link[0] != '\0') {
-        fprintf(out, "; busiest link: %s, %.0f %% used", step->busiest_link,
-                100 * step->busiest_link_utilisation);
+        sheet_say(sheet, "; busiest link: %s, %.0f %% used", step->busiest_link,
+                  100 * step->busiest_link_utilisation);
     }
-    fputs("\n\n", out);
+    sheet_say(sheet, "\n\n");
 }
 
-static void print_jobs(const struct result *result, struct arena *arena, FILE *out)
+static void add_jobs(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct step_result *step = &result->step;
     if (!result_has_step(result) || step->job_count == 0) {
         return;
     }
-    struct table *table = table_new(arena);
-    table_column(table, "jobs on the fabric", TABLE_LEFT);
-    table_column(table, "GPUs", TABLE_RIGHT);
-    table_column(table, "step alone s", TABLE_RIGHT);
-    table_column(table, "together s", TABLE_RIGHT);
-    table_column(table, "slower by", TABLE_RIGHT);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("jobs on the fabric")}, {NULL, FIELD_COUNT("GPUs")},
+        {NULL, FIELD_COUNT("step alone s")},      {NULL, FIELD_COUNT("together s")},
+        {NULL, FIELD_COUNT("slower by")},
+    };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < step->job_count; i++) {
         const struct job_use *job = &step->jobs[i];
-        table_cell(table, "  %s", job->title);
-        table_cell(table, "%s", count_text(arena, job->gpus));
-        table_cell(table, "%.4f", job->step_alone_s);
-        table_cell(table, "%.4f", job->step_s);
-        table_cell(table, "%.1f %%", 100 * (job->step_s / job->step_alone_s - 1));
+        sheet_say(table, "  %s", job->title);
+        sheet_say(table, "%s", count_text(arena, job->gpus));
+        sheet_say(table, "%.4f", job->step_alone_s);
+        sheet_say(table, "%.4f", job->step_s);
+        sheet_say(table, "%.1f %%", 100 * (job->step_s / job->step_alone_s - 1));
     }
-    table_print(table, out);
-    fputc('\n', out);
+    sheet_say(sheet, "\n");
 }
 
-static void print_memory(const struct step_result *step, struct arena *arena, FILE *out)
+static void add_memory(const struct step_result *step, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct memory_use *use = &step->memory.worst;
     const struct {
         const char *title;
@@ -368,29 +371,30 @@ static void print_memory(const struct step_result *step, struct arena *arena, FI
     }
     const int64_t total = llround(use->total_bytes / 1e7); /* in 0.01 GB */
     screen_apportion(bytes, KIND_COUNT, total, hundredths);
-    struct table *table = table_new(arena);
     const char *head =
         arena_printf(arena, "memory of a GPU, stage %" PRId64, step->memory.worst_stage);
-    table_column(table, head, TABLE_LEFT);
-    table_column(table, "GB", TABLE_RIGHT);
-    table_column(table, "", TABLE_LEFT);
+    const struct field fields[] = {
+        {NULL, FIELD_LEFT(head)},
+        {NULL, FIELD_COUNT("GB")},
+        {NULL, FIELD_LEFT("")},
+    };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         if (bytes[i] == 0) {
             continue;
         }
-        table_cell(table, "  %s", kinds[i].title);
-        table_cell(table, "%.2f", (double)hundredths[i] / 100);
-        table_row_end(table);
+        sheet_say(table, "  %s", kinds[i].title);
+        sheet_say(table, "%.2f", (double)hundredths[i] / 100);
+        sheet_nothing(table);
     }
-    table_cell(table, "  total");
-    table_cell(table, "%.2f", (double)total / 100);
-    table_cell(table, "of %.2f GB: %s", step->memory.limit_bytes / 1e9,
-               step->memory.fits_gpu ? "fits" : "DOES NOT FIT");
-    table_print(table, out);
+    sheet_say(table, "  total");
+    sheet_say(table, "%.2f", (double)total / 100);
+    sheet_say(table, "of %.2f GB: %s", step->memory.limit_bytes / 1e9,
+              step->memory.fits_gpu ? "fits" : "DOES NOT FIT");
     if (step->memory_advice[0] != '\0') {
-        fprintf(out, "  %s\n", step->memory_advice);
+        sheet_say(sheet, "  %s\n", step->memory_advice);
     }
-    fputc('\n', out);
+    sheet_say(sheet, "\n");
 }
 
 /* A share of the peak, in per cent. */
@@ -400,19 +404,21 @@ static const char *share_text(const struct result *result, double share, struct 
 }
 
 /* As papers count, when it was asked for. */
-static void add_convention(struct table *table, const struct result *result, struct arena *arena)
+static void add_convention(struct sheet *table, const struct result *result)
 {
     const enum flop_convention asked = (enum flop_convention)result->mfu_convention;
     if (asked != FLOP_CAUSAL) {
         const double flop = result_flop_by(result, asked);
-        table_cell(table, "  mfu as %s counts", flop_convention_names[asked]);
-        table_cell(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
-        table_cell(table, "%s", share_text(result, result_mfu_by(result, asked), arena));
+        sheet_say(table, "  mfu as %s counts", flop_convention_names[asked]);
+        sheet_say(table, "%.*f", flop < 1e11 ? 3 : 1, flop / 1e9);
+        sheet_say(table, "%s",
+                  share_text(result, result_mfu_by(result, asked), sheet_arena(table)));
     }
 }
 
-static void print_conventions(const struct result *result, struct arena *arena, FILE *out)
+static void add_conventions(const struct result *result, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     const struct step_result *step = &result->step;
     const struct {
         const char *title;
@@ -423,63 +429,72 @@ static void print_conventions(const struct result *result, struct arena *arena, 
         {"  mfu_full_attention", step->flop_per_token_full, step->mfu_full_attention},
         {"  hfu: with what is recomputed", step->hardware_flop_per_token, step->hfu},
     };
-    struct table *table = table_new(arena);
     const char *head =
         arena_printf(arena, "of the peak, %.1f TFLOP/s, dense %s", step->peak_flop_per_s / 1e12,
                      precision_names[result->scenario->precision]);
-    table_column(table, head, TABLE_LEFT);
-    table_column(table, "GFLOP per token", TABLE_RIGHT);
-    table_column(table, "%", TABLE_RIGHT);
+    const struct field fields[] = {
+        {NULL, FIELD_LEFT(head)},
+        {NULL, FIELD_COUNT("GFLOP per token")},
+        {NULL, FIELD_COUNT("%")},
+    };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        table_cell(table, "%s", rows[i].title);
-        table_cell(table, "%.*f", rows[i].flop < 1e11 ? 3 : 1, rows[i].flop / 1e9);
-        table_cell(table, "%s", share_text(result, rows[i].share, arena));
+        sheet_say(table, "%s", rows[i].title);
+        sheet_say(table, "%.*f", rows[i].flop < 1e11 ? 3 : 1, rows[i].flop / 1e9);
+        sheet_say(table, "%s", share_text(result, rows[i].share, arena));
     }
-    add_convention(table, result, arena);
-    print_indented(table, out);
+    add_convention(table, result);
+    sheet_say(sheet, "\n");
 }
 
-static void print_assumptions(const struct assumptions *assumptions, struct arena *arena, FILE *out)
+static void add_assumptions(const struct assumptions *assumptions, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     if (assumptions->count == 0) {
         return;
     }
-    struct table *table = table_new(arena);
-    table_column(table, "assumed", TABLE_LEFT);
-    table_column(table, "", TABLE_LEFT);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("assumed")},
+        {NULL, FIELD_LEFT("")},
+    };
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (size_t i = 0; i < assumptions->count && i < ASSUMPTIONS_SHOWN; i++) {
         const struct assumption *item = &assumptions->items[i];
-        table_cell(table, "  %s = %s", item->name, item->value);
+        sheet_say(table, "  %s = %s", item->name, item->value);
         const char *reason = item->reason != NULL ? item->reason : "";
-        table_cell(table, "%s", shortened(arena, reason, REASON_WIDTH));
+        sheet_say(table, "%s", shortened(arena, reason, REASON_WIDTH));
     }
     if (assumptions->count > ASSUMPTIONS_SHOWN) {
-        table_cell(table, "  … and %zu more (stoker explain)",
-                   assumptions->count - ASSUMPTIONS_SHOWN);
-        table_row_end(table);
+        sheet_say(table, "  … and %zu more (stoker explain)",
+                  assumptions->count - ASSUMPTIONS_SHOWN);
+        sheet_nothing(table);
     }
-    print_indented(table, out);
+    sheet_say(sheet, "\n");
 }
 
-static void print_engine(const struct engine_use *use, struct arena *arena, FILE *out)
+static void add_engine(const struct engine_use *use, struct sheet *sheet)
 {
+    struct arena *arena = sheet_arena(sheet);
     char host[32];
     units_format_duration(use->host_s, host, sizeof host);
-    fprintf(out, "simulated %s of %s ranks, %s tasks, %s events in %s\n",
-            count_text(arena, use->ranks_simulated), count_text(arena, use->ranks),
-            count_text(arena, use->tasks), count_text(arena, use->events), host);
+    sheet_say(sheet, "simulated %s of %s ranks, %s tasks, %s events in %s\n",
+              count_text(arena, use->ranks_simulated), count_text(arena, use->ranks),
+              count_text(arena, use->tasks), count_text(arena, use->events), host);
 }
 
-void screen_run(const struct result *result, struct arena *arena, FILE *out)
+void screen_print(const struct result *result, struct arena *arena, bool is_json, FILE *out)
 {
-    print_title(result, arena, out);
-    print_headline(result, arena, out);
-    print_spread(result, arena, out);
-    print_band(result, arena, out);
-    screen_causes(result, arena, out);
-    print_jobs(result, arena, out);
-    print_memory(&result->step, arena, out);
-    print_conventions(result, arena, out);
-    print_assumptions(&result->scenario->assumptions, arena, out);
-    print_engine(&result->step.engine, arena, out);
+    struct sheet *sheet = sheet_new(arena, RUN_SCHEMA);
+    result_sheet_add(result, sheet);
+    add_title(result, sheet);
+    add_headline(result, sheet);
+    add_spread(result, sheet);
+    add_band(result, sheet);
+    screen_causes(result, sheet);
+    add_jobs(result, sheet);
+    add_memory(&result->step, sheet);
+    add_conventions(result, sheet);
+    add_assumptions(&result->scenario->assumptions, sheet);
+    add_engine(&result->step.engine, sheet);
+    sheet_print(sheet, is_json, out);
 }

@@ -1,4 +1,4 @@
-/* One prediction, whole: the screen of `stoker run`, and its JSON document.
+/* One prediction, whole: the screen of `stoker run`. Its document is in report/result_sheet.
  *
  * The screen answers in this order: how long and how much; where the step
  * goes, by cause, in seconds and per cent of the step; memory against the
@@ -8,30 +8,24 @@
  * cause that is not zero has a line.
  *
  * What does not exist (base/absent.h: the step of a plan that does not fit, days without `run:`) is
- * "-" on the screen and null in the document; lists of what a step does are empty then.
- *
- * The document is that of design.md section 5: SI units, fractions instead of
- * per cent, keys always there and in the same order; "schema" tells what they
- * mean. Memory kinds without a unit in their name are bytes of the fullest GPU.
+ * "-" on the screen.
  */
 #ifndef REPORT_SCREEN_H
 #define REPORT_SCREEN_H
 
-#include "base/json.h"
+#include "report/sheet.h"
 #include "run/result.h"
 
 #define RUN_SCHEMA "stoker.run/1"
 
-void screen_run(const struct result *result, struct arena *arena, FILE *out);
+/* Text and document, printed. */
+void screen_print(const struct result *result, struct arena *arena, bool is_json, FILE *out);
 
 /* Where the step goes: every cause that is not zero, their sum, and what bounds it. */
-void screen_causes(const struct result *result, struct arena *arena, FILE *out);
+void screen_causes(const struct result *result, struct sheet *sheet);
 
 /* 16384 -> "16,384", without decimals. */
 const char *screen_grouped(struct arena *arena, double value);
-
-/* The result as one JSON document on `out`. */
-void screen_json(const struct result *result, FILE *out);
 
 /* Splits `total` units among `count` parts (sum above 0) in proportion, in whole units that
  * add up to it: each part gets its share rounded down, then the largest

@@ -1,5 +1,6 @@
-/* Each table is one list of X(kind, is_compared, when it exists, column, expression), from which
- * both its description and its values are made, so they cannot fall out of step. */
+/* Each table is one list, from which both its description and its values are made, so they cannot
+ * fall out of step. Those of a prediction are in run/figures.h, where reports have them, too; what
+ * a study is, only the store keeps. */
 #include "store/store_rows.h"
 
 #include "base/absent.h"
@@ -7,11 +8,10 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "input/schedule_file.h"
+#include "run/figures.h"
 
 #include <string.h>
 
-/* When a column has a value. STEP, LINK, ASKED, RUN and CHECKPOINTS look at what add_run knows,
- * SAID at a text, KNOWN at a number. */
 #define NULLABLE_ALWAYS false
 #define NULLABLE_STEP true
 #define NULLABLE_LINK true
@@ -20,27 +20,36 @@
 #define NULLABLE_CHECKPOINTS true
 #define NULLABLE_SAID true
 #define NULLABLE_KNOWN true
-#define EXISTS_ALWAYS(expression) true
-#define EXISTS_STEP(expression) has_step
-#define EXISTS_LINK(expression) has_link
-#define EXISTS_ASKED(expression) run->is_asked
-#define EXISTS_RUN(expression) result_has_run(result)
-#define EXISTS_CHECKPOINTS(expression) result_has_checkpoints(result)
-#define EXISTS_SAID(expression) is_said(expression)
-#define EXISTS_KNOWN(expression) (!is_absent(expression))
-
-#define DESCRIBE(kind, is_compared, when, column, expression) \
-    {#column, COLUMN_##kind, is_compared, NULLABLE_##when},
+#define COMPARED_TITLE false
+#define COMPARED_TOP true
+#define COMPARED_FLOP true
+#define COMPARED_MEMORY true
+#define COMPARED_RUN true
+#define COMPARED_LINKS true
+#define COMPARED_ENGINE false
+#define COLUMN_BOOL COLUMN_INTEGER
 #define VALUE_TEXT .text
 #define VALUE_INTEGER .integer
+#define VALUE_BOOL .integer
 #define VALUE_REAL .real
-#define FILL(kind, is_compared, when, column, expression) \
-    {.is_null = !(EXISTS_##when(expression)), VALUE_##kind = (expression)},
 
-static bool is_said(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
+#define DESCRIBE(kind, when, column, expression) {#column, COLUMN_##kind, true, NULLABLE_##when},
+#define DESCRIBE_ITEM(kind, when, key, column, expression) DESCRIBE(kind, when, column, expression)
+#define DESCRIBE_BOTH(kind, when, group, key, column, expression) \
+    {#column, COLUMN_##kind, COMPARED_##group, NULLABLE_##when},
+#define DESCRIBE_SHOWN(kind, when, group, key, column, format, label, expression) \
+    DESCRIBE_BOTH(kind, when, group, key, column, expression)
+
+#define FILL(kind, when, column, expression) \
+    {.is_null = !(FIGURE_EXISTS_##when(expression)), VALUE_##kind = (expression)},
+#define FILL_ITEM(kind, when, key, column, expression) FILL(kind, when, column, expression)
+#define FILL_BOTH(kind, when, group, key, column, expression) FILL(kind, when, column, expression)
+#define FILL_SHOWN(kind, when, group, key, column, format, label, expression) \
+    FILL(kind, when, column, expression)
+#define NOT_STORED(kind, when, group, key, expression)
+
+/* What hangs on a run begins with its key. */
+#define OF_RUN(X) X(TEXT, ALWAYS, run_key, result->key)
 
 /* A schedule that is data has the name of its file. */
 static const char *schedule_text(const struct parallel *parallel)
@@ -49,168 +58,47 @@ static const char *schedule_text(const struct parallel *parallel)
                                            : schedule_names[parallel->schedule];
 }
 
-/* The title is a label: two files that differ in nothing else have one key. */
-#define RUN_COLUMNS(X)                                                                    \
-    X(TEXT, true, ALWAYS, key, result->key)                                               \
-    X(TEXT, true, ALWAYS, stoker_version, stoker_version())                               \
-    X(TEXT, true, ALWAYS, build, result->build)                                           \
-    X(TEXT, true, ALWAYS, scenario_key, result->scenario_key)                             \
-    X(INTEGER, true, ALWAYS, seed, scenario->seed)                                        \
-    X(TEXT, false, ALWAYS, title, scenario->title)                                        \
-    X(TEXT, true, ALWAYS, model, scenario->model.name)                                    \
-    X(TEXT, true, ALWAYS, cluster, scenario->cluster.name)                                \
-    X(TEXT, true, ALWAYS, gpu, scenario->gpu.name)                                        \
-    X(TEXT, true, ALWAYS, software, scenario->software.name)                              \
-    X(TEXT, true, ALWAYS, precision, precision_names[scenario->precision])                \
-    X(INTEGER, true, ALWAYS, gpus, scenario->gpus)                                        \
-    X(INTEGER, true, ALWAYS, tp, scenario->parallel.tp)                                   \
-    X(INTEGER, true, ALWAYS, cp, scenario->parallel.cp)                                   \
-    X(INTEGER, true, ALWAYS, pp, scenario->parallel.pp)                                   \
-    X(INTEGER, true, ALWAYS, dp, scenario->parallel.dp)                                   \
-    X(INTEGER, true, ALWAYS, ep, scenario->parallel.ep)                                   \
-    X(INTEGER, true, ALWAYS, zero, scenario->parallel.zero)                               \
-    X(TEXT, true, ALWAYS, schedule, schedule_text(&scenario->parallel))                   \
-    X(INTEGER, true, ALWAYS, virtual_stages, scenario->parallel.virtual_stages)           \
-    X(TEXT, true, ALWAYS, recompute, recompute_names[scenario->recompute.kind])           \
-    X(INTEGER, true, ALWAYS, batch_global_sequences, scenario->batch.global)              \
-    X(INTEGER, true, ALWAYS, batch_micro_sequences, scenario->batch.micro)                \
-    X(INTEGER, true, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length)     \
-    X(TEXT, true, ALWAYS, scenario_text, scenario->resolved_text)                         \
-    X(INTEGER, true, STEP, step_ns, step->step_ns)                                        \
-    X(REAL, true, STEP, step_s, (double)step->step_ns * 1e-9)                             \
-    X(REAL, true, KNOWN, step_least_s, result_step_least_s(result))                       \
-    X(REAL, true, KNOWN, step_most_s, result_step_most_s(result))                         \
-    X(INTEGER, true, ALWAYS, tokens_per_step, step->model_flop_tokens)                    \
-    X(REAL, true, ALWAYS, flop_per_token_causal, step->flop_per_token_causal)             \
-    X(REAL, true, ALWAYS, flop_per_token_full, step->flop_per_token_full)                 \
-    X(REAL, true, ALWAYS, hardware_flop_per_token, step->hardware_flop_per_token)         \
-    X(REAL, true, ALWAYS, peak_flop_per_s, step->peak_flop_per_s)                         \
-    X(REAL, true, STEP, tokens_per_s_per_gpu, step->tokens_per_s_per_gpu)                 \
-    X(REAL, true, STEP, tflops_per_gpu, step->tflops_per_gpu)                             \
-    X(REAL, true, STEP, mfu, step->mfu)                                                   \
-    X(REAL, true, STEP, mfu_full_attention, step->mfu_full_attention)                     \
-    X(REAL, true, STEP, hfu, step->hfu)                                                   \
-    X(TEXT, true, LINK, busiest_link, step->busiest_link)                                 \
-    X(REAL, true, LINK, busiest_link_utilisation, step->busiest_link_utilisation)         \
-    X(INTEGER, true, ALWAYS, memory_fits, step->memory.fits)                              \
-    X(INTEGER, true, ALWAYS, memory_worst_stage, step->memory.worst_stage)                \
-    X(REAL, true, ALWAYS, memory_peak_bytes, step->memory.worst.total_bytes)              \
-    X(REAL, true, ALWAYS, memory_limit_bytes, step->memory.limit_bytes)                   \
-    X(REAL, true, ALWAYS, memory_weights_bytes, step->memory.worst.weights_bytes)         \
-    X(REAL, true, ALWAYS, memory_gradients_bytes, step->memory.worst.gradients_bytes)     \
-    X(REAL, true, ALWAYS, memory_optimizer_bytes, step->memory.worst.optimizer_bytes)     \
-    X(REAL, true, ALWAYS, memory_activations_bytes, step->memory.worst.activations_bytes) \
-    X(REAL, true, ALWAYS, memory_logits_bytes, step->memory.worst.logits_bytes)           \
-    X(REAL, true, ALWAYS, memory_buffers_bytes,                                           \
-      step->memory.worst.buffers_bytes + step->memory.worst.temporary_bytes)              \
-    X(REAL, true, ALWAYS, memory_overhead_bytes, step->memory.worst.overhead_bytes)       \
-    X(TEXT, true, SAID, memory_advice, step->memory_advice)                               \
-    X(TEXT, true, STEP, bound_by, step->bound_by)                                         \
-    X(INTEGER, true, ALWAYS, run_is_asked, run->is_asked)                                 \
-    X(INTEGER, true, ASKED, run_steps, run->steps)                                        \
-    X(REAL, true, ASKED, run_tokens, run->tokens)                                         \
-    X(REAL, true, RUN, wall_clock_days, run->days)                                        \
-    X(REAL, true, RUN, gpu_hours, run->gpu_hours)                                         \
-    X(REAL, true, RUN, goodput, run->goodput)                                             \
-    X(INTEGER, true, RUN, checkpoints, run->checkpoints)                                  \
-    X(REAL, true, CHECKPOINTS, checkpoint_bytes, run->checkpoint_bytes)                   \
-    X(REAL, true, CHECKPOINTS, checkpoint_s, run->checkpoint_s)                           \
-    X(REAL, true, STEP, data_stall_s, run->data_stall_s)                                  \
-    X(REAL, true, RUN, cost_usd, run->cost_usd)                                           \
-    X(REAL, true, RUN, energy_kwh, run->energy_kwh)                                       \
-    X(INTEGER, false, ALWAYS, engine_ranks_simulated, step->engine.ranks_simulated)       \
-    X(INTEGER, false, ALWAYS, engine_links_simulated, step->engine.links_simulated)       \
-    X(INTEGER, false, ALWAYS, engine_tasks, step->engine.tasks)                           \
-    X(INTEGER, false, ALWAYS, engine_events, step->engine.events)                         \
-    X(INTEGER, false, ALWAYS, engine_solves, step->engine.solves)                         \
-    X(REAL, false, ALWAYS, engine_host_s, step->engine.host_s)                            \
-    X(INTEGER, false, ALWAYS, engine_host_peak_bytes, step->engine.host_peak_bytes)
+#define BREAKDOWN_COLUMNS(X)                   \
+    OF_RUN(X)                                  \
+    X(TEXT, ALWAYS, cause, cause_names[cause]) \
+    X(INTEGER, ALWAYS, gpu_ns, result->step.gpu_ns[cause])
 
-#define BREAKDOWN_COLUMNS(X)                         \
-    X(TEXT, true, ALWAYS, run_key, result->key)      \
-    X(TEXT, true, ALWAYS, cause, cause_names[cause]) \
-    X(INTEGER, true, ALWAYS, gpu_ns, result->step.gpu_ns[cause])
+#define STUDY_COLUMNS(X)                 \
+    X(TEXT, ALWAYS, key, study->key)     \
+    X(TEXT, ALWAYS, title, study->title) \
+    X(TEXT, ALWAYS, kind, study->kind)   \
+    X(TEXT, ALWAYS, build, study->build)
 
-#define ASSUMPTION_COLUMNS(X)                   \
-    X(TEXT, true, ALWAYS, run_key, result->key) \
-    X(TEXT, true, ALWAYS, name, item->name)     \
-    X(TEXT, true, ALWAYS, value, item->value)   \
-    X(TEXT, true, SAID, reason, item->reason)
-
-#define LINK_USE_COLUMNS(X)                                                   \
-    X(TEXT, true, ALWAYS, run_key, result->key)                               \
-    X(TEXT, true, ALWAYS, kind, use->kind)                                    \
-    X(INTEGER, true, ALWAYS, links, use->count)                               \
-    X(TEXT, true, ALWAYS, busiest, use->busiest)                              \
-    X(REAL, true, ALWAYS, busiest_bytes, use->bytes)                          \
-    X(INTEGER, true, ALWAYS, capacity_bytes_per_s, use->capacity_bytes_per_s) \
-    X(REAL, true, ALWAYS, utilisation_max, use->utilisation_max)              \
-    X(REAL, true, ALWAYS, utilisation_mean, use->utilisation_mean)
-
-#define LINK_LOAD_COLUMNS(X)                                                   \
-    X(TEXT, true, ALWAYS, run_key, result->key)                                \
-    X(TEXT, true, ALWAYS, link, load->name)                                    \
-    X(TEXT, true, ALWAYS, kind, load->kind)                                    \
-    X(REAL, true, ALWAYS, bytes, load->bytes)                                  \
-    X(INTEGER, true, ALWAYS, capacity_bytes_per_s, load->capacity_bytes_per_s) \
-    X(REAL, true, ALWAYS, utilisation, load->utilisation)
-
-#define TRAFFIC_COLUMNS(X)                               \
-    X(TEXT, true, ALWAYS, run_key, result->key)          \
-    X(TEXT, true, ALWAYS, stream, use->stream)           \
-    X(INTEGER, true, ALWAYS, number, (int64_t)index)     \
-    X(TEXT, true, ALWAYS, operation, use->operation)     \
-    X(TEXT, true, ALWAYS, algorithm, use->algorithm)     \
-    X(TEXT, true, SAID, protocol, use->protocol)         \
-    X(REAL, true, ALWAYS, buffer_bytes, use->bytes)      \
-    X(REAL, true, ALWAYS, rank_bytes, use->rank_bytes)   \
-    X(INTEGER, true, ALWAYS, count_per_step, use->count) \
-    X(REAL, true, ALWAYS, latency_s, use->latency_s)     \
-    X(REAL, true, ALWAYS, alone_s, use->alone_s)         \
-    X(REAL, true, ALWAYS, slowdown, use->slowdown)       \
-    X(TEXT, true, SAID, bottleneck, use->bottleneck)     \
-    X(INTEGER, true, ALWAYS, is_extrapolated, use->is_extrapolated)
-
-#define JOB_COLUMNS(X)                                     \
-    X(TEXT, true, ALWAYS, run_key, result->key)            \
-    X(TEXT, true, ALWAYS, scenario, use->title)            \
-    X(INTEGER, true, ALWAYS, number, (int64_t)index)       \
-    X(INTEGER, true, ALWAYS, gpus, use->gpus)              \
-    X(INTEGER, true, ALWAYS, steps, use->steps)            \
-    X(REAL, true, ALWAYS, step_alone_s, use->step_alone_s) \
-    X(REAL, true, ALWAYS, step_s, use->step_s)
-
-#define STUDY_COLUMNS(X)                       \
-    X(TEXT, true, ALWAYS, key, study->key)     \
-    X(TEXT, true, ALWAYS, title, study->title) \
-    X(TEXT, true, ALWAYS, kind, study->kind)   \
-    X(TEXT, true, ALWAYS, build, study->build)
-
-#define POINT_COLUMNS(X)                                                            \
-    X(TEXT, true, ALWAYS, study_key, study_key)                                     \
-    X(INTEGER, true, ALWAYS, number, point->number)                                 \
-    X(TEXT, true, ALWAYS, label, point->label)                                      \
-    X(TEXT, true, ALWAYS, axes, axes_json(point, arena))                            \
-    X(TEXT, true, SAID, run_key, point->result != NULL ? point->result->key : NULL) \
-    X(TEXT, true, ALWAYS, status, point_status_names[point->status])                \
-    X(TEXT, true, SAID, message, point->message)
+#define POINT_COLUMNS(X)                                                      \
+    X(TEXT, ALWAYS, study_key, study_key)                                     \
+    X(INTEGER, ALWAYS, number, point->number)                                 \
+    X(TEXT, ALWAYS, label, point->label)                                      \
+    X(TEXT, ALWAYS, axes, axes_json(point, arena))                            \
+    X(TEXT, SAID, run_key, point->result != NULL ? point->result->key : NULL) \
+    X(TEXT, ALWAYS, status, point_status_names[point->status])                \
+    X(TEXT, SAID, message, point->message)
 
 /* `value` is in SI units, NULL where the value is a word. */
-#define POINT_AXIS_COLUMNS(X)                                   \
-    X(TEXT, true, ALWAYS, study_key, study_key)                 \
-    X(INTEGER, true, ALWAYS, number, point->number)             \
-    X(INTEGER, true, ALWAYS, axis_number, axis)                 \
-    X(TEXT, true, ALWAYS, axis, point->axes[axis])              \
-    X(TEXT, true, ALWAYS, value_text, point->value_texts[axis]) \
-    X(REAL, true, KNOWN, value, point->values[axis])
+#define POINT_AXIS_COLUMNS(X)                             \
+    X(TEXT, ALWAYS, study_key, study_key)                 \
+    X(INTEGER, ALWAYS, number, point->number)             \
+    X(INTEGER, ALWAYS, axis_number, axis)                 \
+    X(TEXT, ALWAYS, axis, point->axes[axis])              \
+    X(TEXT, ALWAYS, value_text, point->value_texts[axis]) \
+    X(REAL, KNOWN, value, point->values[axis])
 
-static const struct column run_columns[] = {RUN_COLUMNS(DESCRIBE)};
+static const struct column run_columns[] = {
+    RUN_FIGURES(DESCRIBE_BOTH, DESCRIBE_SHOWN, NOT_STORED, DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
-static const struct column assumption_columns[] = {ASSUMPTION_COLUMNS(DESCRIBE)};
-static const struct column link_use_columns[] = {LINK_USE_COLUMNS(DESCRIBE)};
-static const struct column link_load_columns[] = {LINK_LOAD_COLUMNS(DESCRIBE)};
-static const struct column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
-static const struct column job_columns[] = {JOB_COLUMNS(DESCRIBE)};
+static const struct column assumption_columns[] = {OF_RUN(DESCRIBE)
+                                                       ASSUMPTION_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
+static const struct column link_use_columns[] = {OF_RUN(DESCRIBE)
+                                                     LINK_USE_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
+static const struct column link_load_columns[] = {OF_RUN(DESCRIBE)
+                                                      LINK_LOAD_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
+static const struct column traffic_columns[] = {OF_RUN(DESCRIBE)
+                                                    TRAFFIC_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
+static const struct column job_columns[] = {OF_RUN(DESCRIBE) JOB_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
 static const struct column study_columns[] = {STUDY_COLUMNS(DESCRIBE)};
 static const struct column point_columns[] = {POINT_COLUMNS(DESCRIBE)};
 static const struct column point_axis_columns[] = {POINT_AXIS_COLUMNS(DESCRIBE)};
@@ -253,9 +141,9 @@ static void add_run(const struct result *result, struct value *values)
     const struct scenario *scenario = result->scenario;
     const struct step_result *step = &result->step;
     const struct run_result *run = &result->run;
-    const bool has_step = result_has_step(result);
-    const bool has_link = has_step && is_said(step->busiest_link);
-    const struct value row[] = {RUN_COLUMNS(FILL)};
+    const struct memory_use *use = &step->memory.worst;
+    const struct engine_use *engine = &step->engine;
+    const struct value row[] = {RUN_FIGURES(FILL_BOTH, FILL_SHOWN, NOT_STORED, FILL)};
     memcpy(values, row, sizeof row);
 }
 
@@ -269,35 +157,35 @@ static void add_breakdown(const struct result *result, size_t index, struct valu
 static void add_assumption(const struct result *result, size_t index, struct value *values)
 {
     const struct assumption *item = &result->scenario->assumptions.items[index];
-    const struct value row[] = {ASSUMPTION_COLUMNS(FILL)};
+    const struct value row[] = {OF_RUN(FILL) ASSUMPTION_FIGURES(FILL_ITEM, FILL)};
     memcpy(values, row, sizeof row);
 }
 
 static void add_link_use(const struct result *result, size_t index, struct value *values)
 {
-    const struct link_use *use = &result->step.link_uses[index];
-    const struct value row[] = {LINK_USE_COLUMNS(FILL)};
+    const struct link_use *item = &result->step.link_uses[index];
+    const struct value row[] = {OF_RUN(FILL) LINK_USE_FIGURES(FILL_ITEM, FILL)};
     memcpy(values, row, sizeof row);
 }
 
 static void add_link_load(const struct result *result, size_t index, struct value *values)
 {
-    const struct link_load *load = &result->step.link_loads[index];
-    const struct value row[] = {LINK_LOAD_COLUMNS(FILL)};
+    const struct link_load *item = &result->step.link_loads[index];
+    const struct value row[] = {OF_RUN(FILL) LINK_LOAD_FIGURES(FILL_ITEM, FILL)};
     memcpy(values, row, sizeof row);
 }
 
 static void add_traffic(const struct result *result, size_t index, struct value *values)
 {
-    const struct traffic_use *use = &result->step.traffic[index];
-    const struct value row[] = {TRAFFIC_COLUMNS(FILL)};
+    const struct traffic_use *item = &result->step.traffic[index];
+    const struct value row[] = {OF_RUN(FILL) TRAFFIC_FIGURES(FILL_ITEM, FILL)};
     memcpy(values, row, sizeof row);
 }
 
 static void add_job(const struct result *result, size_t index, struct value *values)
 {
-    const struct job_use *use = &result->step.jobs[index];
-    const struct value row[] = {JOB_COLUMNS(FILL)};
+    const struct job_use *item = &result->step.jobs[index];
+    const struct value row[] = {OF_RUN(FILL) JOB_FIGURES(FILL_ITEM, FILL)};
     memcpy(values, row, sizeof row);
 }
 

@@ -99,7 +99,7 @@ static char *text_of(struct arena *arena, const struct scenario *scenario,
     size_t size_bytes = 0;
     FILE *out = open_memstream(&text, &size_bytes);
     assert_non_null(out);
-    screen_json(result, out);
+    screen_print(result, arena, true, out);
     fclose(out);
     char *kept = arena_strdup(arena, text);
     free(text);

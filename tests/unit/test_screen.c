@@ -42,7 +42,7 @@ static const char *screen_of(struct world *world)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    screen_run(&world->sample.result, world->arena, file);
+    screen_print(&world->sample.result, world->arena, false, file);
     rewind(file);
     world->text[fread(world->text, 1, TEXT_BYTES - 1, file)] = '\0';
     fclose(file);
@@ -53,7 +53,7 @@ static const char *document_of(struct world *world)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    screen_json(&world->sample.result, file);
+    screen_print(&world->sample.result, world->arena, true, file);
     rewind(file);
     world->text[fread(world->text, 1, TEXT_BYTES - 1, file)] = '\0';
     fclose(file);

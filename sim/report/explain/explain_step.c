@@ -319,7 +319,9 @@ void explain_step_print(const struct explanation *explanation, FILE *out)
         explain_paragraph(out, 2,
                           "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
         fputc('\n', out);
-        screen_causes(explanation->result, explanation->arena, out);
+        struct sheet *causes = sheet_new(explanation->arena, NULL);
+        screen_causes(explanation->result, causes);
+        sheet_print(causes, false, out);
         print_spread(explanation, out);
         print_jitter(explanation, out);
     } else {

@@ -1,0 +1,196 @@
+/* The document that `stoker run --json` prints, group by group: the tables of run/figures.h, and
+ * between them what is no list of figures. What does not exist (the days of a run that nobody asked
+ * for, the MFU of a plan that does not fit) is null, never 0.
+ */
+#include "report/result_sheet.h"
+
+#include "base/arena.h"
+#include "base/version.h"
+#include "run/figures.h"
+
+/* ---- figures --------------------------------------------------------------------------- */
+
+static void put_TEXT(struct sheet *in, const char *key, bool exists, const char *text)
+{
+    sheet_text(in, key, exists ? text : NULL);
+}
+
+static void put_REAL(struct sheet *in, const char *key, bool exists, double number)
+{
+    sheet_number(in, key, exists ? number : ABSENT);
+}
+
+static void put_INTEGER(struct sheet *in, const char *key, bool exists, int64_t number)
+{
+    if (exists) {
+        sheet_integer(in, key, number);
+    } else {
+        sheet_null_as(in, key, NULL);
+    }
+}
+
+static void put_BOOL(struct sheet *in, const char *key, bool exists, bool is_true)
+{
+    sim_assert(exists);
+    sheet_bool(in, key, is_true);
+}
+
+enum group {
+    GROUP_TITLE,
+    GROUP_TOP,
+    GROUP_FLOP,
+    GROUP_MEMORY,
+    GROUP_RUN,
+    GROUP_LINKS,
+    GROUP_ENGINE
+};
+
+#define PUT_ITEM(kind, when, key, column, value) \
+    put_##kind(in, #key, FIGURE_EXISTS_##when(value), value);
+#define PUT_JSON(kind, when, group, key, value) \
+    if (wanted == GROUP_##group) {              \
+        PUT_ITEM(kind, when, key, none, value)  \
+    }
+#define PUT_BOTH(kind, when, group, key, column, value) PUT_JSON(kind, when, group, key, value)
+#define PUT_SHOWN(kind, when, group, key, column, format, label, value) \
+    PUT_JSON(kind, when, group, key, value)
+#define SHOW(kind, when, group, key, column, format, label, value) \
+    if (FIGURE_EXISTS_##when(value)) {                             \
+        sheet_say(list, format, value);                            \
+        sheet_text(list, NULL, label);                             \
+    }
+#define NOT_HERE(...)
+
+static void put_group(struct sheet *in, const struct result *result, enum group wanted)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct step_result *step = &result->step;
+    const struct run_result *run = &result->run;
+    const struct memory_use *use = &step->memory.worst;
+    const struct engine_use *engine = &step->engine;
+    RUN_FIGURES(PUT_BOTH, PUT_SHOWN, PUT_JSON, NOT_HERE)
+}
+
+void result_sheet_show(const struct result *result, struct sheet *list)
+{
+    const struct run_result *run = &result->run;
+    (void)run;
+    (void)list;
+    RUN_FIGURES(NOT_HERE, SHOW, NOT_HERE, NOT_HERE)
+}
+
+/* ---- lists ------------------------------------------------------------------------------ */
+
+#define PUT_LIST(name, type, list, FIGURES)                           \
+    static void put_##name(struct sheet *in, const struct type *item) \
+    {                                                                 \
+        FIGURES(PUT_ITEM, NOT_HERE)                                   \
+    }
+PUT_LIST(link_use, link_use, link_uses, LINK_USE_FIGURES)
+PUT_LIST(link_load, link_load, link_loads, LINK_LOAD_FIGURES)
+PUT_LIST(traffic, traffic_use, traffic, TRAFFIC_FIGURES)
+PUT_LIST(job, job_use, jobs, JOB_FIGURES)
+PUT_LIST(assumption, assumption, items, ASSUMPTION_FIGURES)
+
+#define PUT_ALL(key, name, list, count)                           \
+    struct sheet *array_##name = sheet_array(sheet, key);         \
+    for (size_t i = 0; i < (count); i++) {                        \
+        put_##name(sheet_object(array_##name, NULL), &(list)[i]); \
+    }
+
+static void put_lists(struct sheet *sheet, const struct step_result *step, bool has_step)
+{
+    static const struct field placement[] = {
+        {"placement.domain_gpus", FIELD_AT(struct placement_use, domain_gpus)},
+        {"placement.segment_gpus", FIELD_AT(struct placement_use, segment_gpus)},
+        {"placement.used_gpus_per_domain", FIELD_AT(struct placement_use, used_gpus)},
+        {"placement.idle_gpus", FIELD_AT(struct placement_use, idle_gpus)},
+        {"placement.groups_across_domains", FIELD_AT(struct placement_use, straddling)},
+    };
+    PUT_ALL("links", link_use, step->link_uses, has_step ? step->link_use_count : 0)
+    PUT_ALL("busiest_links", link_load, step->link_loads, has_step ? step->link_load_count : 0)
+    PUT_ALL("transfers", traffic, step->traffic, has_step ? step->traffic_count : 0)
+    sheet_members(sheet, FIELD_LIST(placement), &step->placement);
+    PUT_ALL("jobs", job, step->jobs, has_step ? step->job_count : 0)
+}
+
+static void put_assumptions(struct sheet *sheet, const struct assumptions *assumptions)
+{
+    PUT_ALL("assumptions", assumption, assumptions->items, assumptions->count)
+}
+
+/* ---- the rest --------------------------------------------------------------------------- */
+
+static void put_breakdown(struct sheet *sheet, const struct result *result)
+{
+    struct sheet *breakdown = sheet_object(sheet, "breakdown");
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        const double gpu_s = (double)result->step.gpu_ns[cause] * 1e-9;
+        put_REAL(breakdown, cause_names[cause], result_has_step(result),
+                 gpu_s / (double)result->scenario->gpus);
+    }
+}
+
+/* As papers count; beside ours for comparison. */
+static void put_conventions(struct sheet *sheet, const struct result *result)
+{
+    struct sheet *conventions = sheet_object(sheet, "mfu_by_convention");
+    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
+        put_REAL(conventions, flop_convention_names[i], result_has_step(result),
+                 result_mfu_by(result, (enum flop_convention)i));
+    }
+    sheet_text(sheet, "mfu_convention", flop_convention_names[result->mfu_convention]);
+}
+
+/* Low and high of a figure that is in proportion to the step time, or to its inverse. */
+static void put_range(struct sheet *in, const char *key, double low, double high)
+{
+    struct sheet *range = sheet_object(in, key);
+    sheet_number(range, "p10", low);
+    sheet_number(range, "p90", high);
+}
+
+static void put_band(struct sheet *sheet, const struct result *result)
+{
+    static const struct band none = {.like = "", .reason = "it was not asked for"};
+    static const struct field fields[] = {
+        {"reason", FIELD_AT(struct band, reason), .is_said = true},
+        {"class", FIELD_AT(struct band, like), .is_said = true},
+        {"votes", FIELD_AT(struct band, votes)},
+        {"sources", FIELD_AT(struct band, sources)},
+    };
+    const struct band *band = result->band != NULL ? result->band : &none;
+    const struct step_result *step = &result->step;
+    const bool is_known = band->votes > 0;
+    const double low = is_known ? band->low : ABSENT;
+    const double high = is_known ? band->high : ABSENT;
+    const double step_s = result_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
+    const double days = result_has_run(result) ? result->run.days : ABSENT;
+    const double tokens = result_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
+    const double mfu = result_has_step(result) ? step->mfu : ABSENT;
+    struct sheet *in = sheet_object(sheet, "band");
+    sheet_bool(in, "is_known", is_known);
+    sheet_members(in, FIELD_LIST(fields), band);
+    put_range(in, "measured_over_predicted", low, high);
+    put_range(in, "step_s", step_s * low, step_s * high);
+    put_range(in, "tokens_per_s_per_gpu", tokens / high, tokens / low);
+    put_range(in, "mfu", mfu / high, mfu / low);
+    put_range(in, "days", days * low, days * high);
+    sheet_texts(in, "outside", band->outside, band->outside_count);
+}
+
+void result_sheet_add(const struct result *result, struct sheet *sheet)
+{
+    put_group(sheet, result, GROUP_TITLE);
+    put_group(sheet, result, GROUP_TOP);
+    put_band(sheet, result);
+    put_conventions(sheet, result);
+    put_group(sheet, result, GROUP_FLOP);
+    put_group(sheet_object(sheet, "memory"), result, GROUP_MEMORY);
+    put_breakdown(sheet, result);
+    put_group(sheet_object(sheet, "run"), result, GROUP_RUN);
+    put_group(sheet, result, GROUP_LINKS);
+    put_lists(sheet, &result->step, result_has_step(result));
+    put_assumptions(sheet, &result->scenario->assumptions);
+    put_group(sheet_object(sheet, "engine"), result, GROUP_ENGINE);
+}

@@ -1,0 +1,188 @@
+/* Every figure of a prediction, once: from these tables come the document of `stoker run --json`,
+ * the tables of the store and, for a figure that is SHOWN, its line in the headline of the screen.
+ * A new figure is a new row.
+ *
+ * A row is PLACE(kind, when it exists, ...), with PLACE the reports that have it:
+ *
+ *   BOTH(kind, when, group, key, column, value)    the document and the store
+ *   SHOWN(kind, when, group, key, column, format, label, value)    these, and the screen
+ *   JSON(kind, when, group, key, value)            the document alone
+ *   STORE(kind, when, column, value)               the store alone
+ *
+ *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
+ *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
+ *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
+ *           CHECKPOINTS: and it writes some. Else it is null, NULL and not shown
+ *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
+ *           ENGINE are its objects. What is of the ENGINE, or a TITLE, may differ under one key
+ *   key     in SI units, a fraction instead of per cent; the order of rows is that of the document
+ *   format  of the value with its unit, for printf; the label follows it on the screen
+ *
+ * The lists that hang on a run have ITEM(kind, when, key, column, value) in place of BOTH.
+ *
+ * Values are written in terms of `result`, `scenario`, `step`, `run`, `use` (the memory of the
+ * fullest GPU) and `engine`, or of the item that a list is of; whoever expands a table has these.
+ */
+#ifndef RUN_FIGURES_H
+#define RUN_FIGURES_H
+
+#include "base/absent.h"
+#include "run/result.h"
+
+#define FIGURE_EXISTS_ALWAYS(value) true
+#define FIGURE_EXISTS_STEP(value) result_has_step(result)
+#define FIGURE_EXISTS_LINK(value) (result_has_step(result) && figure_is_said(step->busiest_link))
+#define FIGURE_EXISTS_ASKED(value) run->is_asked
+#define FIGURE_EXISTS_RUN(value) result_has_run(result)
+#define FIGURE_EXISTS_CHECKPOINTS(value) result_has_checkpoints(result)
+#define FIGURE_EXISTS_SAID(value) figure_is_said(value)
+#define FIGURE_EXISTS_KNOWN(value) (!is_absent(value))
+
+static inline bool figure_is_said(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+/* clang-format off */
+#define RUN_FIGURES(BOTH, SHOWN, JSON, STORE) \
+    STORE(TEXT, ALWAYS, key, result->key) \
+    STORE(TEXT, ALWAYS, scenario_key, result->scenario_key) \
+    BOTH(TEXT, ALWAYS, TITLE, scenario, title, scenario->title) \
+    BOTH(TEXT, ALWAYS, TOP, version, stoker_version, stoker_version()) \
+    BOTH(TEXT, ALWAYS, TOP, build, build, result->build) \
+    BOTH(INTEGER, ALWAYS, TOP, seed, seed, scenario->seed) \
+    JSON(TEXT, ALWAYS, TOP, key, result->key) \
+    STORE(TEXT, ALWAYS, model, scenario->model.name) \
+    STORE(TEXT, ALWAYS, cluster, scenario->cluster.name) \
+    STORE(TEXT, ALWAYS, gpu, scenario->gpu.name) \
+    STORE(TEXT, ALWAYS, software, scenario->software.name) \
+    STORE(TEXT, ALWAYS, precision, precision_names[scenario->precision]) \
+    BOTH(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
+    STORE(INTEGER, ALWAYS, tp, scenario->parallel.tp) \
+    STORE(INTEGER, ALWAYS, cp, scenario->parallel.cp) \
+    STORE(INTEGER, ALWAYS, pp, scenario->parallel.pp) \
+    STORE(INTEGER, ALWAYS, dp, scenario->parallel.dp) \
+    STORE(INTEGER, ALWAYS, ep, scenario->parallel.ep) \
+    STORE(INTEGER, ALWAYS, zero, scenario->parallel.zero) \
+    STORE(TEXT, ALWAYS, schedule, schedule_text(&scenario->parallel)) \
+    STORE(INTEGER, ALWAYS, virtual_stages, scenario->parallel.virtual_stages) \
+    STORE(TEXT, ALWAYS, recompute, recompute_names[scenario->recompute.kind]) \
+    STORE(INTEGER, ALWAYS, batch_global_sequences, scenario->batch.global) \
+    STORE(INTEGER, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
+    STORE(INTEGER, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
+    STORE(TEXT, ALWAYS, scenario_text, scenario->resolved_text) \
+    STORE(INTEGER, STEP, step_ns, step->step_ns) \
+    BOTH(REAL, STEP, TOP, step_time_s, step_s, (double)step->step_ns * 1e-9) \
+    BOTH(REAL, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
+    BOTH(REAL, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
+    BOTH(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, step->tokens_per_s_per_gpu) \
+    BOTH(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, step->tflops_per_gpu) \
+    BOTH(REAL, STEP, TOP, mfu, mfu, step->mfu) \
+    BOTH(REAL, STEP, TOP, mfu_full_attention, mfu_full_attention, step->mfu_full_attention) \
+    BOTH(REAL, STEP, TOP, hfu, hfu, step->hfu) \
+    BOTH(INTEGER, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
+    BOTH(REAL, ALWAYS, FLOP, flop_per_token_causal, flop_per_token_causal, \
+         step->flop_per_token_causal) \
+    BOTH(REAL, ALWAYS, FLOP, flop_per_token_full, flop_per_token_full, step->flop_per_token_full) \
+    BOTH(REAL, ALWAYS, FLOP, hardware_flop_per_token, hardware_flop_per_token, \
+         step->hardware_flop_per_token) \
+    BOTH(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
+    BOTH(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, use->total_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, limit_bytes, memory_limit_bytes, step->memory.limit_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, weights, memory_weights_bytes, use->weights_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, gradients, memory_gradients_bytes, use->gradients_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, optimizer, memory_optimizer_bytes, use->optimizer_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, activations, memory_activations_bytes, use->activations_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, logits, memory_logits_bytes, use->logits_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, temporaries, use->temporary_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, buffers, use->buffers_bytes) \
+    STORE(REAL, ALWAYS, memory_buffers_bytes, use->buffers_bytes + use->temporary_bytes) \
+    BOTH(REAL, ALWAYS, MEMORY, overhead, memory_overhead_bytes, use->overhead_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, context, use->context_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, communication, use->communication_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, fragmentation, use->fragmentation_bytes) \
+    JSON(REAL, ALWAYS, MEMORY, host, use->host_bytes) \
+    JSON(TEXT, ALWAYS, MEMORY, peak_at, memory_moment_names[use->moment]) \
+    JSON(INTEGER, ALWAYS, MEMORY, peak_microbatch, use->microbatch) \
+    JSON(INTEGER, ALWAYS, MEMORY, peak_chunk, use->chunk) \
+    BOTH(BOOL, ALWAYS, MEMORY, fits, memory_fits, step->memory.fits) \
+    BOTH(INTEGER, ALWAYS, MEMORY, worst_stage, memory_worst_stage, step->memory.worst_stage) \
+    BOTH(TEXT, SAID, MEMORY, advice, memory_advice, step->memory_advice) \
+    BOTH(BOOL, ALWAYS, RUN, is_asked, run_is_asked, run->is_asked) \
+    BOTH(REAL, RUN, RUN, days, wall_clock_days, run->days) \
+    BOTH(REAL, RUN, RUN, gpu_hours, gpu_hours, run->gpu_hours) \
+    BOTH(REAL, RUN, RUN, goodput, goodput, run->goodput) \
+    BOTH(REAL, RUN, RUN, cost_usd, cost_usd, run->cost_usd) \
+    BOTH(REAL, RUN, RUN, energy_kwh, energy_kwh, run->energy_kwh) \
+    BOTH(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
+    BOTH(INTEGER, ASKED, RUN, steps, run_steps, run->steps) \
+    BOTH(INTEGER, RUN, RUN, checkpoints, checkpoints, run->checkpoints) \
+    BOTH(REAL, CHECKPOINTS, RUN, checkpoint_bytes, checkpoint_bytes, run->checkpoint_bytes) \
+    BOTH(REAL, CHECKPOINTS, RUN, checkpoint_s, checkpoint_s, run->checkpoint_s) \
+    BOTH(REAL, STEP, RUN, data_stall_s, data_stall_s, run->data_stall_s) \
+    BOTH(TEXT, STEP, LINKS, bound_by, bound_by, step->bound_by) \
+    BOTH(TEXT, LINK, LINKS, busiest_link, busiest_link, step->busiest_link) \
+    BOTH(REAL, LINK, LINKS, busiest_link_utilisation, busiest_link_utilisation, \
+         step->busiest_link_utilisation) \
+    JSON(INTEGER, ALWAYS, ENGINE, ranks, engine->ranks) \
+    BOTH(INTEGER, ALWAYS, ENGINE, ranks_simulated, engine_ranks_simulated, \
+         engine->ranks_simulated) \
+    BOTH(INTEGER, ALWAYS, ENGINE, links_simulated, engine_links_simulated, \
+         engine->links_simulated) \
+    BOTH(INTEGER, ALWAYS, ENGINE, tasks, engine_tasks, engine->tasks) \
+    BOTH(INTEGER, ALWAYS, ENGINE, events, engine_events, engine->events) \
+    BOTH(INTEGER, ALWAYS, ENGINE, solves, engine_solves, engine->solves) \
+    JSON(INTEGER, ALWAYS, ENGINE, fills, engine->fills) \
+    JSON(INTEGER, ALWAYS, ENGINE, flows_filled, engine->flows_filled) \
+    JSON(INTEGER, ALWAYS, ENGINE, region_max, engine->region_max) \
+    JSON(REAL, ALWAYS, ENGINE, solve_s, engine->solve_s) \
+    BOTH(REAL, ALWAYS, ENGINE, host_s, engine_host_s, engine->host_s) \
+    BOTH(INTEGER, ALWAYS, ENGINE, host_peak_bytes, engine_host_peak_bytes, engine->host_peak_bytes)
+
+/* Lists that hang on a run; `item` is one of them, `index` its number. */
+#define ASSUMPTION_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, name, name, item->name) \
+    ITEM(TEXT, ALWAYS, value, value, item->value) \
+    ITEM(TEXT, SAID, reason, reason, item->reason)
+
+#define LINK_USE_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
+    ITEM(INTEGER, ALWAYS, count, links, item->count) \
+    ITEM(TEXT, ALWAYS, busiest, busiest, item->busiest) \
+    ITEM(REAL, ALWAYS, bytes, busiest_bytes, item->bytes) \
+    ITEM(INTEGER, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
+    ITEM(REAL, ALWAYS, utilisation_max, utilisation_max, item->utilisation_max) \
+    ITEM(REAL, ALWAYS, utilisation_mean, utilisation_mean, item->utilisation_mean)
+
+#define LINK_LOAD_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, link, link, item->name) \
+    ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
+    ITEM(REAL, ALWAYS, bytes, bytes, item->bytes) \
+    ITEM(INTEGER, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
+    ITEM(REAL, ALWAYS, utilisation, utilisation, item->utilisation)
+
+#define TRAFFIC_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, stream, stream, item->stream) \
+    STORE(INTEGER, ALWAYS, number, (int64_t)index) \
+    ITEM(TEXT, ALWAYS, operation, operation, item->operation) \
+    ITEM(TEXT, ALWAYS, algorithm, algorithm, item->algorithm) \
+    ITEM(TEXT, SAID, protocol, protocol, item->protocol) \
+    ITEM(REAL, ALWAYS, bytes, buffer_bytes, item->bytes) \
+    ITEM(REAL, ALWAYS, rank_bytes, rank_bytes, item->rank_bytes) \
+    ITEM(INTEGER, ALWAYS, count, count_per_step, item->count) \
+    ITEM(REAL, ALWAYS, latency_s, latency_s, item->latency_s) \
+    ITEM(REAL, ALWAYS, alone_s, alone_s, item->alone_s) \
+    ITEM(REAL, ALWAYS, slowdown, slowdown, item->slowdown) \
+    ITEM(TEXT, SAID, bottleneck, bottleneck, item->bottleneck) \
+    ITEM(BOOL, ALWAYS, extrapolated, is_extrapolated, item->is_extrapolated)
+
+#define JOB_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, scenario, scenario, item->title) \
+    STORE(INTEGER, ALWAYS, number, (int64_t)index) \
+    ITEM(INTEGER, ALWAYS, gpus, gpus, item->gpus) \
+    ITEM(INTEGER, ALWAYS, steps, steps, item->steps) \
+    ITEM(REAL, ALWAYS, step_alone_s, step_alone_s, item->step_alone_s) \
+    ITEM(REAL, ALWAYS, step_s, step_s, item->step_s)
+/* clang-format on */
+
+#endif
