@@ -452,3 +452,21 @@ static const struct schema_row rows[] = {
 };
 
 const struct schema scenario_schema = SCHEMA_OF("scenario", "", rows);
+
+const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1] = {
+    {&scenario_schema, 0},
+};
+
+const char *scenario_nearest_key(struct arena *arena, const char *path)
+{
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        const char *prefix = part->schema->prefix;
+        const size_t length = strlen(prefix);
+        const bool is_inside = strncmp(path, prefix, length) == 0;
+        const char *nearest = schema_nearest(part->schema, is_inside ? path + length : path);
+        if (nearest != NULL) {
+            return arena_printf(arena, "%s%s", prefix, nearest);
+        }
+    }
+    return NULL;
+}

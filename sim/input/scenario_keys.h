@@ -4,7 +4,24 @@
 
 #include "input/schema/schema.h"
 
+#include <stddef.h>
+
+struct arena;
+
 /* Its object is a struct scenario. */
 extern const struct schema scenario_schema;
+
+/* A schema whose keys stand in a resolved scenario, with its prefix: the scenario's own, and
+ * those of the catalogue files that it names. */
+struct scenario_part {
+    const struct schema *schema;
+    size_t offset; /* of its object in struct scenario */
+};
+#define SCENARIO_PARTS_MAX 6
+/* In the order of the scenario's keys; the first without a schema ends them. */
+extern const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1];
+
+/* What --set may have meant by a path that no part has: the nearest of all, or NULL. */
+const char *scenario_nearest_key(struct arena *arena, const char *path);
 
 #endif

@@ -245,13 +245,34 @@ static void a_faulty_table_is_found_out(void **state)
     arena_free(arena);
 }
 
-static void the_tables_of_the_program_are_sound(void **state)
+/* A key without its section, one in the wrong one, one misspelled in either way. */
+static void a_key_of_a_scenario_is_found_wherever_it_stands(void **state)
 {
-    static const struct schema *const schemas[] = {&scenario_schema};
+    static const char *const cases[][2] = {
+        {"tp", "parallel.tp"},
+        {"micro", "batch.micro"},
+        {"mico", "batch.micro"},
+        {"batch.mico", "batch.micro"},
+        {"parallel.pue", "price.pue"},
+        {"parralel", "parallel"},
+        {"checkpoint", "run.checkpoint"},
+        {"gpu_hours", "price.gpu_hour"},
+    };
     (void)state;
     struct arena *arena = arena_new();
-    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
-        const char *fault = schema_fault(arena, schemas[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(scenario_nearest_key(arena, cases[i][0]), cases[i][1]);
+    }
+    assert_null(scenario_nearest_key(arena, "chimney"));
+    arena_free(arena);
+}
+
+static void the_tables_of_the_program_are_sound(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        const char *fault = schema_fault(arena, part->schema);
         if (fault != NULL) {
             fail_msg("%s", fault);
         }
@@ -270,6 +291,7 @@ int main(void)
         cmocka_unit_test(values_are_told_as_yaml),
         cmocka_unit_test(rows_are_found_by_path_and_by_what_was_meant),
         cmocka_unit_test(a_faulty_table_is_found_out),
+        cmocka_unit_test(a_key_of_a_scenario_is_found_wherever_it_stands),
         cmocka_unit_test(the_tables_of_the_program_are_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,9 @@ bool doc_map_open(struct doc_map *map, const struct doc_node *node, struct diag 
 /* The child under `key`, or NULL; counts as asked for. */
 const struct doc_node *doc_take(struct doc_map *map, const char *key);
 
+/* Whether somebody asked for `key`. */
+bool doc_was_asked(const struct doc_map *map, const char *key);
+
 /* An error if `key` is absent. Returns true when present. */
 bool doc_require(struct doc_map *map, const char *key);
 

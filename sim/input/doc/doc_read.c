@@ -315,7 +315,7 @@ bool doc_get_choice(struct doc_map *map, const char *key, const char *const *nam
     return judge(map, false);
 }
 
-static bool was_asked(const struct doc_map *map, const char *key)
+bool doc_was_asked(const struct doc_map *map, const char *key)
 {
     for (uint32_t i = 0; i < map->asked_count; i++) {
         if (strcmp(map->asked[i], key) == 0) {
@@ -346,7 +346,7 @@ bool doc_finish(struct doc_map *map)
     uint32_t unknown_count = 0;
     const struct doc_node *child = map->node == NULL ? NULL : map->node->child;
     for (; child != NULL && unknown_count < UNKNOWN_KEYS_MAX; child = child->next) {
-        if (!was_asked(map, child->key)) {
+        if (!doc_was_asked(map, child->key)) {
             report_unknown(map, child);
             map->is_bad = true;
             unknown_count++;

@@ -115,7 +115,8 @@ const char *schema_key(const struct schema_row *row);
 /* The row of a path, or NULL. */
 const struct schema_row *schema_find(const struct schema *schema, const char *path);
 
-/* The path nearest to `path`, or the one whose last part is nearest; NULL when none is near. */
+/* What may have been meant by `path`: itself, the same key in another section, the nearest path,
+ * or the nearest key of any section; NULL when none is near. */
 const char *schema_nearest(const struct schema *schema, const char *path);
 
 /* The section that holds the row; NULL at the top. */

@@ -37,26 +37,33 @@ const struct schema_row *schema_parent(const struct schema *schema, const struct
     return NULL;
 }
 
-const char *schema_nearest(const struct schema *schema, const char *path)
+/* The path whose key is `key`; with several, the first. */
+static const char *path_of_key(const struct schema *schema, const char *key)
 {
-    const char *names[ROWS_MAX];
-    sim_assert(schema->count <= ROWS_MAX);
-    for (uint32_t i = 0; i < schema->count; i++) {
-        names[i] = schema->rows[i].path;
-    }
-    const char *nearest = diag_nearest(path, names, schema->count);
-    for (uint32_t i = 0; i < schema->count; i++) {
-        names[i] = schema_key(&schema->rows[i]);
-    }
-    const char *dot = strrchr(path, '.');
-    const char *key =
-        nearest == NULL ? diag_nearest(dot != NULL ? dot + 1 : path, names, schema->count) : NULL;
     for (uint32_t i = 0; key != NULL && i < schema->count; i++) {
-        if (names[i] == key) {
+        if (strcmp(schema_key(&schema->rows[i]), key) == 0) {
             return schema->rows[i].path;
         }
     }
-    return nearest;
+    return NULL;
+}
+
+const char *schema_nearest(const struct schema *schema, const char *path)
+{
+    const char *names[ROWS_MAX];
+    const char *dot = strrchr(path, '.');
+    const char *key = dot != NULL ? dot + 1 : path;
+    const struct schema_row *same = schema_find(schema, path);
+    const char *elsewhere = same != NULL ? same->path : path_of_key(schema, key);
+    sim_assert(schema->count <= ROWS_MAX);
+    for (uint32_t i = 0; elsewhere == NULL && i < schema->count; i++) {
+        names[i] = schema->rows[i].path;
+    }
+    const char *nearest = elsewhere != NULL ? elsewhere : diag_nearest(path, names, schema->count);
+    for (uint32_t i = 0; nearest == NULL && i < schema->count; i++) {
+        names[i] = schema_key(&schema->rows[i]);
+    }
+    return nearest != NULL ? nearest : path_of_key(schema, diag_nearest(key, names, schema->count));
 }
 
 /* ---- values as YAML ---- */
