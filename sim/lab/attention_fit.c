@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "lab/fit/fit_limit.h"
-#include "lab/quantile.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -30,96 +29,44 @@ static const double prior_width[ATTENTION_UNKNOWN_COUNT_] = {
 
 /* ---- reading -------------------------------------------------------------------------- */
 
-struct row_reader {
-    const struct published_table *table;
-    struct diag *diag;
-    uint32_t row;
-    bool is_good;
-};
-
-static void complain(struct row_reader *reader, const char *column, const char *wanted)
-{
-    const struct place place = {.file = reader->table->path, .line = reader->row + 2};
-    diag_add(reader->diag, DIAG_INPUT, &place, "%s is '%s', and should be %s", column,
-             published_text(reader->table, reader->row, column), wanted);
-    reader->is_good = false;
-}
-
-static uint32_t read_name(struct row_reader *reader, const char *column, const char *const *names,
-                          uint32_t count, const char *wanted)
-{
-    const char *text = published_text(reader->table, reader->row, column);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            return i;
-        }
-    }
-    complain(reader, column, wanted);
-    return 0;
-}
-
-static double read_positive(struct row_reader *reader, const char *column, double most)
-{
-    double value = 0.0;
-    if (!published_number(reader->table, reader->row, column, &value) ||
-        !(value > 0.0 && value <= most)) {
-        complain(reader, column, "a number above 0");
-        return 1.0;
-    }
-    return value;
-}
-
-static int64_t read_count(struct row_reader *reader, const char *column)
-{
-    const double value = read_positive(reader, column, 1e9);
-    if (value < 1.0 || value != floor(value)) { /* what was written */
-        complain(reader, column, "a whole number");
-        return 1;
-    }
-    return (int64_t)value;
-}
-
-static struct attention_row read_row(struct row_reader *reader)
+static void read_row(struct measured_reader *reader, void *record)
 {
     static const char *const words[] = {"no", "yes"};
-    struct attention_row row = {.line = reader->row + 2};
-    row.gpu = published_text(reader->table, reader->row, "gpu");
-    row.source = published_text(reader->table, reader->row, "source");
-    row.kind =
-        read_name(reader, "attention", attention_names, ATTENTION_COUNT_, "fa1, fa2, fa3 or cudnn");
-    if (row.kind == ATTENTION_UNFUSED && reader->is_good) {
-        complain(reader, "attention", "a fused kernel");
+    struct attention_row *row = record;
+    row->of.section = measured_name(reader, "attention", attention_names, ATTENTION_COUNT_,
+                                    "fa1, fa2, fa3 or cudnn");
+    if (row->of.section == ATTENTION_UNFUSED && reader->is_good) {
+        measured_complain(reader, "attention", "a fused kernel");
     }
-    row.pass = read_name(reader, "pass", attention_pass_names, ATTENTION_PASS_COUNT_,
-                         "forward, backward or both");
-    row.is_causal = read_name(reader, "causal", words, 2, "yes or no") == 1;
-    row.sequences = read_count(reader, "sequences");
-    row.heads = read_count(reader, "heads");
-    row.kv_heads = read_count(reader, "kv_heads");
-    row.length = read_count(reader, "length");
-    row.head_dim = read_count(reader, "head_dim");
-    const bool has_value_dim = published_text(reader->table, reader->row, "value_dim")[0] != '\0';
-    row.value_dim = has_value_dim ? read_count(reader, "value_dim") : row.head_dim;
-    row.tflop_per_s = read_positive(reader, "tflop_per_s", 1e6);
-    return row;
+    row->pass = measured_name(reader, "pass", attention_pass_names, ATTENTION_PASS_COUNT_,
+                              "forward, backward or both");
+    row->is_causal = measured_name(reader, "causal", words, 2, "yes or no") == 1;
+    row->sequences = measured_count(reader, "sequences", 1e9);
+    row->heads = measured_count(reader, "heads", 1e9);
+    row->kv_heads = measured_count(reader, "kv_heads", 1e9);
+    row->length = measured_count(reader, "length", 1e9);
+    row->head_dim = measured_count(reader, "head_dim", 1e9);
+    const bool has_value_dim = measured_text(reader, "value_dim")[0] != '\0';
+    row->value_dim = has_value_dim ? measured_count(reader, "value_dim", 1e9) : row->head_dim;
+    row->tflop_per_s = measured_positive(reader, "tflop_per_s", 1e6);
 }
 
-bool attention_rows_read(struct arena *arena, const char *path, struct attention_rows *rows,
-                         struct diag *diag)
+bool attention_rows_read(struct arena *arena, const char *path, const struct catalogue *catalogue,
+                         struct attention_rows *rows, struct diag *diag)
 {
-    struct row_reader reader = {.table = published_load(arena, path, diag), .diag = diag};
-    if (reader.table == NULL) {
-        return false;
-    }
-    struct attention_row *list = arena_array(arena, reader.table->row_count + 1, sizeof *list);
-    bool is_good = true;
-    for (reader.row = 0; reader.row < reader.table->row_count; reader.row++) {
-        reader.is_good = true;
-        list[reader.row] = read_row(&reader);
-        is_good = is_good && reader.is_good;
-    }
-    *rows = (struct attention_rows){list, reader.table->row_count};
+    struct measured_reader reader = {.arena = arena, .catalogue = catalogue, .diag = diag};
+    void *items = NULL;
+    const bool is_good =
+        measured_read(&reader, path, read_row, sizeof *rows->rows, &items, &rows->count);
+    rows->rows = items;
     return is_good;
+}
+
+struct measured_section attention_select(struct arena *arena, const struct attention_rows *rows,
+                                         const char *gpu_name, uint32_t kind)
+{
+    const struct measured_list list = {rows->rows, sizeof *rows->rows, rows->count};
+    return measured_select(arena, list, gpu_name, kind);
 }
 
 /* ---- predicting ----------------------------------------------------------------------- */
@@ -148,7 +95,7 @@ static struct pass_time pass_time(const struct gpu *gpu, const struct attention_
     const double bytes = 2.0 * heads * (double)row->length * (key + value);
     const double stream_s = kernel_memory(&on, is_backward ? 2.0 * bytes : bytes).busy_s;
     const double compute_s =
-        attention_work_with(&on, rate, (enum attention_kind)row->kind, &size).compute_s;
+        attention_work_with(&on, rate, (enum attention_kind)row->of.section, &size).compute_s;
     return (struct pass_time){.flop = 2.0 * pairs *
                                       (is_backward ? 3.0 * key + 2.0 * value : key + value),
                               .time_s = compute_s > stream_s ? compute_s : stream_s};
@@ -169,40 +116,29 @@ double attention_predict(const struct gpu *gpu, const struct attention_rate *rat
     return all.flop / all.time_s / 1e12;
 }
 
-static bool is_of(const struct attention_row *row, const char *name, uint32_t kind)
+double attention_row_error(const struct gpu *gpu, const struct attention_rate *rate,
+                           const struct measured *row)
 {
-    return row->kind == kind && strcmp(row->gpu, name) == 0;
+    const struct attention_row *own = (const void *)row;
+    return own->tflop_per_s / attention_predict(gpu, rate, own) - 1.0;
 }
 
-struct attention_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
-                                            const struct attention_rate *rate,
-                                            const struct attention_rows *rows, const char *name,
-                                            uint32_t kind)
+struct measured_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
+                                           const struct attention_rate *rate,
+                                           const struct measured_section *section)
 {
-    struct attention_errors errors = {0};
-    double *sizes = arena_array(arena, rows->count + 1, sizeof *sizes);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        if (is_of(&rows->rows[i], name, kind)) {
-            const double rate_of = attention_predict(gpu, rate, &rows->rows[i]);
-            const double error = rows->rows[i].tflop_per_s / rate_of - 1.0;
-            sizes[errors.count++] = fabs(error);
-            if (fabs(error) > fabs(errors.worst)) {
-                errors.worst = error;
-                errors.worst_row = i;
-            }
-        }
+    double *errors = arena_array(arena, (size_t)section->count + 1, sizeof *errors);
+    for (uint32_t i = 0; i < section->count; i++) {
+        errors[i] = attention_row_error(gpu, rate, section->rows[i]);
     }
-    errors.median = quantile_of(sizes, errors.count, 0.5);
-    errors.p90 = quantile_of(sizes, errors.count, 0.9);
-    return errors;
+    return measured_errors_of(arena, errors, section->count);
 }
 
 /* ---- fitting -------------------------------------------------------------------------- */
 
 struct problem {
     const struct gpu *gpu;
-    const struct attention_row **rows;
-    uint32_t count;
+    const struct measured_section *section;
     double start[ATTENTION_UNKNOWN_COUNT_]; /* logarithms */
     int64_t tile;
 };
@@ -262,13 +198,14 @@ static int residuals(const gsl_vector *logs, void *input, gsl_vector *out)
 {
     const struct problem *problem = input;
     const struct attention_rate rate = rate_from(logs, problem->tile);
-    for (uint32_t i = 0; i < problem->count; i++) {
-        const double predicted = attention_predict(problem->gpu, &rate, problem->rows[i]);
-        gsl_vector_set(out, i, log(predicted / problem->rows[i]->tflop_per_s) / ROW_SPREAD);
+    for (uint32_t i = 0; i < problem->section->count; i++) {
+        const struct attention_row *row = (const void *)problem->section->rows[i];
+        const double predicted = attention_predict(problem->gpu, &rate, row);
+        gsl_vector_set(out, i, log(predicted / row->tflop_per_s) / ROW_SPREAD);
     }
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
         const double gone = gsl_vector_get(logs, i) - problem->start[i];
-        gsl_vector_set(out, problem->count + i, gone / prior_width[i]);
+        gsl_vector_set(out, problem->section->count + i, gone / prior_width[i]);
     }
     return GSL_SUCCESS;
 }
@@ -281,7 +218,7 @@ static void take_result(const struct problem *problem, gsl_multifit_nlinear_work
     double square = 0.0;
     gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0.0, covariance);
     gsl_blas_ddot(left, left, &square);
-    const double spread = sqrt(square / (double)problem->count);
+    const double spread = sqrt(square / (double)problem->section->count);
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
         const double error = sqrt(gsl_matrix_get(covariance, i, i));
         fit->is_told[i] = error < TOLD * prior_width[i];
@@ -294,7 +231,7 @@ static bool solve(const struct problem *problem, struct attention_fit *fit)
 {
     const gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_fdf fdf = {.f = residuals,
-                                    .n = problem->count + ATTENTION_UNKNOWN_COUNT_,
+                                    .n = problem->section->count + ATTENTION_UNKNOWN_COUNT_,
                                     .p = ATTENTION_UNKNOWN_COUNT_,
                                     .params = (void *)(uintptr_t)problem};
     gsl_multifit_nlinear_workspace *work =
@@ -313,29 +250,23 @@ static bool solve(const struct problem *problem, struct attention_fit *fit)
     return is_solved;
 }
 
-bool attention_fit(struct arena *arena, const struct gpu *gpu, const char *name, uint32_t kind,
-                   const struct attention_rows *rows, const struct attention_rate *start,
+bool attention_fit(struct arena *arena, const struct measured_section *section,
+                   const struct gpu *gpu, const struct attention_rate *start,
                    struct attention_fit *fit, struct diag *diag)
 {
-    struct problem problem = {.gpu = gpu, .tile = start->tile};
-    problem.rows = arena_array(arena, rows->count + 1, sizeof *problem.rows);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        if (is_of(&rows->rows[i], name, kind)) {
-            problem.rows[problem.count++] = &rows->rows[i];
-        }
-    }
-    if (problem.count < ROWS_MIN) {
+    if (section->count < ROWS_MIN) {
         return diag_add(diag, DIAG_INPUT, NULL, "%s of %s: %u rows, and three at least are needed",
-                        attention_names[kind], name, problem.count);
+                        attention_names[section->rows[0]->section], section->rows[0]->gpu_name,
+                        section->count);
     }
-    *fit = (struct attention_fit){0};
+    struct problem problem = {.gpu = gpu, .tile = start->tile, .section = section};
+    *fit = (struct attention_fit){.before = attention_errors_of(arena, gpu, start, section)};
     logarithms(gpu, start, problem.start);
-    fit->before = attention_errors_of(arena, gpu, start, rows, name, kind);
     if (!solve(&problem, fit)) {
         return diag_add(diag, DIAG_INPUT, NULL, "%s of %s: no figures fit these rows",
-                        attention_names[kind], name);
+                        attention_names[section->rows[0]->section], section->rows[0]->gpu_name);
     }
-    fit->after = attention_errors_of(arena, gpu, &fit->rate, rows, name, kind);
+    fit->after = attention_errors_of(arena, gpu, &fit->rate, section);
     fit->is_met = fit->after.median <= FIT_MEDIAN_MAX;
     return true;
 }

@@ -21,16 +21,13 @@
 #define LAB_ATTENTION_FIT_H
 
 #include "hw/attention.h"
-#include "lab/published/published_table.h"
+#include "lab/measured.h"
 
 enum attention_pass { PASS_FORWARD, PASS_BACKWARD, PASS_BOTH, ATTENTION_PASS_COUNT_ };
 extern const char *const attention_pass_names[ATTENTION_PASS_COUNT_];
 
 struct attention_row {
-    const char *gpu;
-    const char *source; /* "" when there is none */
-    uint32_t line;      /* of the file */
-    uint32_t kind;      /* enum attention_kind */
+    struct measured of; /* section: enum attention_kind */
     uint32_t pass;      /* enum attention_pass */
     bool is_causal;
     int64_t sequences, heads, kv_heads, length, head_dim, value_dim;
@@ -44,7 +41,12 @@ struct attention_rows {
 
 /* False after a diagnosis of each bad line. */
 MUST_USE bool attention_rows_read(struct arena *arena, const char *path,
-                                  struct attention_rows *rows, struct diag *diag);
+                                  const struct catalogue *catalogue, struct attention_rows *rows,
+                                  struct diag *diag);
+
+/* Of a GPU, those of one kind of kernel. */
+struct measured_section attention_select(struct arena *arena, const struct attention_rows *rows,
+                                         const char *gpu_name, uint32_t kind);
 
 /* What the formula says of a row with these figures. */
 double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
@@ -63,33 +65,28 @@ enum attention_unknown {
     ATTENTION_UNKNOWN_COUNT_
 };
 
-struct attention_errors {
-    double median, p90; /* of |predicted / measured - 1| */
-    double worst;       /* signed */
-    uint32_t worst_row; /* index into the rows given */
-    uint32_t count;     /* rows of this GPU and kind */
-};
-
 struct attention_fit {
     struct attention_rate rate;
     double relative_error[ATTENTION_UNKNOWN_COUNT_]; /* standard error over value */
     bool is_told[ATTENTION_UNKNOWN_COUNT_];          /* by the rows, and not by the prior */
-    struct attention_errors before, after;
+    struct measured_errors before, after;
     bool is_met; /* after within FIT_MEDIAN_MAX (lab/fit/fit_limit); else no section to use */
 };
 
 /* Where to start for a GPU file that says nothing of a kind. */
 struct attention_rate attention_fit_start(const struct gpu *gpu);
 
-struct attention_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
-                                            const struct attention_rate *rate,
-                                            const struct attention_rows *rows, const char *name,
-                                            uint32_t kind);
+/* Predicted over measured time, less 1. */
+double attention_row_error(const struct gpu *gpu, const struct attention_rate *rate,
+                           const struct measured *row);
 
-/* Of the rows that name the GPU `name` and the kind; at least three. */
-MUST_USE bool attention_fit(struct arena *arena, const struct gpu *gpu, const char *name,
-                            uint32_t kind, const struct attention_rows *rows,
-                            const struct attention_rate *start, struct attention_fit *fit,
-                            struct diag *diag);
+struct measured_errors attention_errors_of(struct arena *arena, const struct gpu *gpu,
+                                           const struct attention_rate *rate,
+                                           const struct measured_section *section);
+
+/* Of a section's rows; at least three. */
+MUST_USE bool attention_fit(struct arena *arena, const struct measured_section *section,
+                            const struct gpu *gpu, const struct attention_rate *start,
+                            struct attention_fit *fit, struct diag *diag);
 
 #endif

@@ -13,17 +13,15 @@
 #define LAB_GEMM_ROWS_H
 
 #include "hw/kernel.h"
-#include "input/catalogue.h"
+#include "lab/measured.h"
 
 struct gemm_row {
-    const char *gpu_name;
-    const struct gpu *gpu;
+    struct measured of; /* section: the precision whose constants it has (gemm_section) */
     enum precision precision;
     enum gemm_pass pass;
     struct gemm_size size;
     double bytes; /* of memory traffic */
     double measured_s;
-    const char *source; /* "": not told */
 };
 
 struct gemm_rows {

@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "lab/fit/fit_limit.h"
-#include "lab/quantile.h"
 
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
@@ -43,11 +42,6 @@ double gemm_warm_s(void)
     return WARM_S;
 }
 
-enum precision gemm_section(enum precision precision)
-{
-    return precision_is_low(precision) ? precision : PRECISION_BF16;
-}
-
 /* ---- predicting ----------------------------------------------------------------------- */
 
 double gemm_row_predict(const struct gpu *gpu, const struct gemm_row *row, double warm_s)
@@ -61,40 +55,37 @@ double gemm_row_predict(const struct gpu *gpu, const struct gemm_row *row, doubl
     return cold_s + acted * fmax(tiling.sustained_s - cold_s, 0.0) + memory.launch_s;
 }
 
-static bool is_of(const struct gemm_row *row, const char *gpu_name, enum precision section)
+struct measured_section gemm_select(struct arena *arena, const struct gemm_rows *rows,
+                                    const char *gpu_name, enum precision section)
 {
-    return strcmp(row->gpu_name, gpu_name) == 0 && gemm_section(row->precision) == section;
+    const struct measured_list list = {rows->rows, sizeof *rows->rows, rows->count};
+    return measured_select(arena, list, gpu_name, section);
 }
 
-struct gemm_errors gemm_errors_of(struct arena *arena, const struct gemm_rows *rows,
-                                  const char *gpu_name, enum precision section,
-                                  const struct gpu *gpu, double warm_s, int layout)
+double gemm_row_error(const struct gpu *gpu, const struct measured *row, double warm_s)
 {
-    struct gemm_errors errors = {0};
-    double *sizes = arena_array(arena, rows->count + 1, sizeof *sizes);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        const struct gemm_row *row = &rows->rows[i];
-        if (is_of(row, gpu_name, section) && (layout < 0 || (int)row->pass == layout)) {
-            const double error = gemm_row_predict(gpu, row, warm_s) / row->measured_s - 1.0;
-            sizes[errors.count++] = fabs(error);
-            errors.mean += fabs(error);
-            errors.bias += error;
+    const struct gemm_row *product = (const void *)row;
+    return gemm_row_predict(gpu, product, warm_s) / product->measured_s - 1.0;
+}
+
+struct measured_errors gemm_errors_of(struct arena *arena, const struct measured_section *section,
+                                      const struct gpu *gpu, double warm_s, int layout)
+{
+    double *errors = arena_array(arena, (size_t)section->count + 1, sizeof *errors);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < section->count; i++) {
+        const struct gemm_row *row = (const void *)section->rows[i];
+        if (layout < 0 || (int)row->pass == layout) {
+            errors[count++] = gemm_row_error(gpu, section->rows[i], warm_s);
         }
     }
-    if (errors.count > 0) {
-        errors.median = quantile_of(sizes, errors.count, 0.5);
-        errors.p90 = quantile_of(sizes, errors.count, 0.9);
-        errors.mean /= errors.count;
-        errors.bias /= errors.count;
-    }
-    return errors;
+    return measured_errors_of(arena, errors, count);
 }
 
 /* ---- unknowns ------------------------------------------------------------------------- */
 
 struct problem {
-    const struct gemm_row **rows;
-    uint32_t row_count;
+    struct measured_section rows;
     struct gpu gpu; /* a copy to try figures on */
     enum precision section;
     uint32_t free[GEMM_UNKNOWN_COUNT_]; /* which are unknown */
@@ -165,15 +156,15 @@ static int residuals(const gsl_vector *x, void *data, gsl_vector *out)
     double values[GEMM_UNKNOWN_COUNT_];
     values_at(problem, x, values);
     set_figures(&problem->gpu, problem->section, values);
-    for (uint32_t i = 0; i < problem->row_count; i++) {
-        const struct gemm_row *row = problem->rows[i];
+    for (uint32_t i = 0; i < problem->rows.count; i++) {
+        const struct gemm_row *row = (const void *)problem->rows.rows[i];
         const double time_s = gemm_row_predict(&problem->gpu, row, values[GEMM_WARM]);
         gsl_vector_set(out, i, log(time_s / row->measured_s) / ROW_SPREAD);
     }
     for (uint32_t i = 0; i < problem->free_count; i++) {
         const uint32_t unknown = problem->free[i];
         const double start = to_axis(unknown, problem->start[unknown]);
-        gsl_vector_set(out, problem->row_count + i,
+        gsl_vector_set(out, problem->rows.count + i,
                        (gsl_vector_get(x, i) - start) / unknowns[unknown].width);
     }
     return GSL_SUCCESS;
@@ -187,7 +178,7 @@ static void weigh(const gsl_vector *x, struct problem *problem, gsl_vector *weig
     residuals(x, problem, errors);
     for (size_t i = 0; i < weights->size; i++) {
         const double error = gsl_vector_get(errors, i) / 2.0;
-        gsl_vector_set(weights, i, i < problem->row_count ? 1.0 / sqrt(1.0 + error * error) : 1.0);
+        gsl_vector_set(weights, i, i < problem->rows.count ? 1.0 / sqrt(1.0 + error * error) : 1.0);
     }
     gsl_vector_free(errors);
 }
@@ -208,7 +199,7 @@ static void take_errors(const struct problem *problem, gsl_multifit_nlinear_work
 
 static void solve(struct problem *problem, struct gemm_fit *fit)
 {
-    const size_t rows = problem->row_count + problem->free_count;
+    const size_t rows = problem->rows.count + problem->free_count;
     const size_t columns = problem->free_count;
     const gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *solver =
@@ -233,15 +224,9 @@ static void solve(struct problem *problem, struct gemm_fit *fit)
     gsl_multifit_nlinear_free(solver);
 }
 
-static void fit_section(struct arena *arena, const struct gemm_rows *rows, struct gemm_fit *fit)
+static void fit_section(struct arena *arena, struct gemm_fit *fit)
 {
-    struct problem problem = {.gpu = *fit->before, .section = fit->precision};
-    problem.rows = arena_array(arena, rows->count, sizeof *problem.rows);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        if (is_of(&rows->rows[i], fit->gpu_name, fit->precision)) {
-            problem.rows[problem.row_count++] = &rows->rows[i];
-        }
-    }
+    struct problem problem = {.rows = fit->rows, .gpu = *fit->before, .section = fit->precision};
     for (uint32_t i = 0; i < GEMM_UNKNOWN_COUNT_; i++) {
         problem.start[i] = start_of(fit->before, fit->precision, i);
         if (!unknowns[i].is_shape || !precision_is_low(fit->precision)) {
@@ -253,10 +238,8 @@ static void fit_section(struct arena *arena, const struct gemm_rows *rows, struc
     *after = *fit->before;
     set_figures(after, fit->precision, fit->value);
     fit->after = after;
-    fit->errors_before =
-        gemm_errors_of(arena, rows, fit->gpu_name, fit->precision, fit->before, WARM_S, -1);
-    fit->errors_after = gemm_errors_of(arena, rows, fit->gpu_name, fit->precision, after,
-                                       fit->value[GEMM_WARM], -1);
+    fit->errors_before = gemm_errors_of(arena, &fit->rows, fit->before, WARM_S, -1);
+    fit->errors_after = gemm_errors_of(arena, &fit->rows, after, fit->value[GEMM_WARM], -1);
     fit->is_met = fit->errors_after.median <= FIT_MEDIAN_MAX;
 }
 
@@ -276,19 +259,21 @@ struct gemm_fits gemm_fit_all(struct arena *arena, const struct gemm_rows *rows)
     struct gemm_fits fits = {.fits = arena_array(arena, rows->count + 1, sizeof *fits.fits)};
     for (uint32_t is_low = 0; is_low < 2; is_low++) {
         for (uint32_t i = 0; i < rows->count; i++) {
-            const struct gemm_row *row = &rows->rows[i];
-            const enum precision section = gemm_section(row->precision);
+            const struct measured *row = &rows->rows[i].of;
+            const enum precision section = row->section;
             if (precision_is_low(section) != (is_low == 1) ||
                 find(&fits, row->gpu_name, section) != NULL) {
                 continue;
             }
             const struct gemm_fit *wide = find(&fits, row->gpu_name, PRECISION_BF16);
             struct gemm_fit *fit = &fits.fits[fits.count++];
-            *fit =
-                (struct gemm_fit){.gpu_name = row->gpu_name,
-                                  .before = wide != NULL && wide->is_met ? wide->after : row->gpu,
-                                  .precision = section};
-            fit_section(arena, rows, fit);
+            *fit = (struct gemm_fit){
+                .gpu_name = row->gpu_name,
+                .rows = gemm_select(arena, rows, row->gpu_name, section),
+                .before = wide != NULL && wide->is_met ? wide->after : row->gpu,
+                .precision = section,
+            };
+            fit_section(arena, fit);
         }
     }
     return fits;

@@ -28,23 +28,17 @@ enum gemm_unknown {
 };
 extern const char *const gemm_unknown_names[GEMM_UNKNOWN_COUNT_]; /* keys of the YAML */
 
-/* Relative errors of predicted times. */
-struct gemm_errors {
-    uint32_t count;
-    double median, p90, mean; /* without their signs */
-    double bias;              /* mean with its sign */
-};
-
 /* One GPU, one section of its file. */
 struct gemm_fit {
     const char *gpu_name;
+    struct measured_section rows;
     const struct gpu *before;
     const struct gpu *after;
     enum precision precision; /* bf16: of all that have no section of their own */
     double value[GEMM_UNKNOWN_COUNT_];
     double error[GEMM_UNKNOWN_COUNT_]; /* standard errors; 0: was not free */
     bool is_told[GEMM_UNKNOWN_COUNT_]; /* the rows say more than the prior */
-    struct gemm_errors errors_before, errors_after;
+    struct measured_errors errors_before, errors_after;
     bool
         is_met; /* errors_after within FIT_MEDIAN_MAX (lab/fit/fit_limit); else no section to use */
 };
@@ -54,8 +48,9 @@ struct gemm_fits {
     uint32_t count;
 };
 
-/* The section of a GPU's file that products in this precision belong to. */
-enum precision gemm_section(enum precision precision);
+/* Of a GPU, those with the constants of one precision: bf16, or a lower one. */
+struct measured_section gemm_select(struct arena *arena, const struct gemm_rows *rows,
+                                    const char *gpu_name, enum precision section);
 
 /* Predicted time of a measured product with a GPU's figures, by itself; warm_s as above (0: the
  * power limit has acted). */
@@ -64,10 +59,12 @@ double gemm_row_predict(const struct gpu *gpu, const struct gemm_row *row, doubl
 /* Where warm starts, and what is taken for it where nothing is fitted. */
 double gemm_warm_s(void);
 
-/* Of the rows of a GPU and section; `layout` is a pass, or -1 for all. */
-struct gemm_errors gemm_errors_of(struct arena *arena, const struct gemm_rows *rows,
-                                  const char *gpu_name, enum precision section,
-                                  const struct gpu *gpu, double warm_s, int layout);
+/* Predicted over measured time, less 1. */
+double gemm_row_error(const struct gpu *gpu, const struct measured *row, double warm_s);
+
+/* Of a section's rows; `layout` is a pass, or -1 for all. */
+struct measured_errors gemm_errors_of(struct arena *arena, const struct measured_section *section,
+                                      const struct gpu *gpu, double warm_s, int layout);
 
 /* All GPUs and sections of the rows, in the order in which they come up. */
 struct gemm_fits gemm_fit_all(struct arena *arena, const struct gemm_rows *rows);

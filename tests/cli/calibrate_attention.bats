@@ -24,11 +24,12 @@ setup() {
         jq -e '[.fits[].errors.rows] | add == 284'
 }
 
-@test "what is wrong with a line is said with the line, and the status is 3" {
+@test "what is wrong with a field is said with its place, and the status is 3" {
+    echo >> "$work/rows.csv" # a blank line counts as one
     echo 'h100-sxm5-80gb,fa9,forward,no,1,16,16,0.5,128,,x' >> "$work/rows.csv"
     run --separate-stderr -3 "$STOKER" calibrate attention "$work/rows.csv"
-    [[ $stderr == *"rows.csv:2: error: attention is 'fa9'"* ]]
-    [[ $stderr == *"rows.csv:2: error: length is '0.5'"* ]]
+    [[ $stderr == *"rows.csv:3:16: error: attention is 'fa9'"* ]]
+    [[ $stderr == *"rows.csv:3:38: error: length is '0.5'"* ]]
 }
 
 @test "two rows say too little" {

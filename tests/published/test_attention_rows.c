@@ -16,6 +16,8 @@
 
 #define ROWS "tests/published/attention.csv"
 
+static const struct catalogue here = {{"."}, 1};
+
 struct bench {
     struct arena *arena;
     struct attention_rows rows;
@@ -25,7 +27,7 @@ static struct bench open_bench(void)
 {
     struct bench bench = {.arena = arena_new()};
     struct diag *diag = diag_new(bench.arena);
-    const bool is_read = attention_rows_read(bench.arena, ROWS, &bench.rows, diag);
+    const bool is_read = attention_rows_read(bench.arena, ROWS, &here, &bench.rows, diag);
     diag_print(diag, stderr);
     assert_true(is_read);
     return bench;
@@ -56,12 +58,13 @@ static void gpu_files_reproduce_the_rates_they_are_fitted_to(void **state)
     uint32_t scored = 0;
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
         const struct gpu gpu = fixture_gpu(bench.arena, claims[i].gpu);
-        const struct attention_errors errors =
-            attention_errors_of(bench.arena, &gpu, &gpu.attention[claims[i].kind], &bench.rows,
-                                claims[i].gpu, claims[i].kind);
+        const struct measured_section section =
+            attention_select(bench.arena, &bench.rows, claims[i].gpu, claims[i].kind);
+        const struct measured_errors errors =
+            attention_errors_of(bench.arena, &gpu, &gpu.attention[claims[i].kind], &section);
         printf("  %-16s %-6s %3u rows: median %4.1f %%, p90 %4.1f %%, worst %+5.1f %% (line %u)\n",
                claims[i].gpu, attention_names[claims[i].kind], errors.count, 100.0 * errors.median,
-               100.0 * errors.p90, 100.0 * errors.worst, bench.rows.rows[errors.worst_row].line);
+               100.0 * errors.p90, 100.0 * errors.worst, section.rows[errors.worst_at]->line);
         assert_int_equal(errors.count, claims[i].rows);
         assert_true(errors.median < claims[i].median);
         assert_true(errors.p90 < claims[i].p90);
@@ -83,8 +86,9 @@ static void a_fit_finds_the_rates_again(void **state)
     off.forward.flop_per_s *= 0.6;
     off.backward.flop_per_s *= 0.6;
     struct attention_fit fit;
-    assert_true(attention_fit(bench.arena, &gpu, "h100-sxm5-80gb", ATTENTION_FA2, &bench.rows, &off,
-                              &fit, diag));
+    const struct measured_section section =
+        attention_select(bench.arena, &bench.rows, "h100-sxm5-80gb", ATTENTION_FA2);
+    assert_true(attention_fit(bench.arena, &section, &gpu, &off, &fit, diag));
     assert_true(fit.before.median > 0.3);
     assert_true(fit.after.median < 0.02);
     const double found = fit.rate.forward.flop_per_s / known->forward.flop_per_s;
@@ -100,9 +104,10 @@ static void the_rates_of_another_gpu_do_not_fit(void **state)
     (void)state;
     const struct bench bench = open_bench();
     const struct gpu h100 = fixture_gpu(bench.arena, "h100-sxm5-80gb");
-    const struct attention_errors wrong =
-        attention_errors_of(bench.arena, &h100, &h100.attention[ATTENTION_FA2], &bench.rows,
-                            "a100-sxm4-80gb", ATTENTION_FA2);
+    const struct measured_section section =
+        attention_select(bench.arena, &bench.rows, "a100-sxm4-80gb", ATTENTION_FA2);
+    const struct measured_errors wrong =
+        attention_errors_of(bench.arena, &h100, &h100.attention[ATTENTION_FA2], &section);
     assert_true(wrong.median > 0.3);
     arena_free(bench.arena);
 }

@@ -33,8 +33,8 @@ static struct gemm_rows load(struct arena *arena, const char *path)
 static const struct gpu *gpu_of(const struct gemm_rows *rows, const char *name)
 {
     for (uint32_t i = 0; i < rows->count; i++) {
-        if (strcmp(rows->rows[i].gpu_name, name) == 0) {
-            return rows->rows[i].gpu;
+        if (strcmp(rows->rows[i].of.gpu_name, name) == 0) {
+            return rows->rows[i].of.gpu;
         }
     }
     fail();
@@ -71,8 +71,10 @@ static void gpu_files_reproduce_the_measured_products(void **state)
     assert_int_equal(rows.count, 795);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct gpu *gpu = gpu_of(&rows, cases[i].gpu);
-        const struct gemm_errors errors =
-            gemm_errors_of(arena, &rows, cases[i].gpu, cases[i].section, gpu, gemm_warm_s(), -1);
+        const struct measured_section section =
+            gemm_select(arena, &rows, cases[i].gpu, cases[i].section);
+        const struct measured_errors errors =
+            gemm_errors_of(arena, &section, gpu, gemm_warm_s(), -1);
         print_message("%s %s: median %.1f %%, p90 %.1f %%\n", cases[i].gpu,
                       precision_names[cases[i].section], 100.0 * errors.median, 100.0 * errors.p90);
         assert_int_equal(errors.count, cases[i].rows);
@@ -89,9 +91,11 @@ static void every_layout_is_reproduced_as_well(void **state)
     struct arena *arena = arena_new();
     const struct gemm_rows rows = load(arena, "tests/published/gemm.csv");
     const struct gpu *gpu = gpu_of(&rows, "a100-pcie-80gb");
+    const struct measured_section section =
+        gemm_select(arena, &rows, "a100-pcie-80gb", PRECISION_BF16);
     for (int pass = GEMM_FORWARD; pass <= GEMM_WGRAD; pass++) {
-        const struct gemm_errors errors = gemm_errors_of(arena, &rows, "a100-pcie-80gb",
-                                                         PRECISION_BF16, gpu, gemm_warm_s(), pass);
+        const struct measured_errors errors =
+            gemm_errors_of(arena, &section, gpu, gemm_warm_s(), pass);
         print_message("layout %d: median %.1f %%, bias %+.1f %%\n", pass, 100.0 * errors.median,
                       100.0 * errors.bias);
         assert_true(errors.count >= 61);
@@ -111,7 +115,7 @@ static double held_out_median(struct arena *arena, const struct gemm_rows *rows,
     }
     for (uint32_t i = 0; i < rows->count; i++) {
         struct gemm_rows *half = &halves[i / 3 % 2];
-        if (strcmp(rows->rows[i].gpu_name, name) == 0) {
+        if (strcmp(rows->rows[i].of.gpu_name, name) == 0) {
             half->rows[half->count++] = rows->rows[i];
         }
     }
@@ -119,8 +123,10 @@ static double held_out_median(struct arena *arena, const struct gemm_rows *rows,
     for (uint32_t half = 0; half < 2; half++) {
         const struct gemm_fits fits = gemm_fit_all(arena, &halves[half]);
         const struct gemm_fit *fit = &fits.fits[0];
-        const struct gemm_errors errors = gemm_errors_of(
-            arena, &halves[1 - half], name, PRECISION_BF16, fit->after, fit->value[GEMM_WARM], -1);
+        const struct measured_section other =
+            gemm_select(arena, &halves[1 - half], name, PRECISION_BF16);
+        const struct measured_errors errors =
+            gemm_errors_of(arena, &other, fit->after, fit->value[GEMM_WARM], -1);
         sum += errors.median / 2.0;
     }
     return sum;
@@ -154,7 +160,7 @@ static void a_fit_finds_the_constants_that_made_the_times(void **state)
     uint32_t count = 0;
     for (uint32_t i = 0; i < rows.count; i++) {
         struct gemm_row row = rows.rows[i];
-        if (strcmp(row.gpu_name, "a100-pcie-80gb") == 0) {
+        if (strcmp(row.of.gpu_name, "a100-pcie-80gb") == 0) {
             for (uint32_t again = 0; again < 50; again++) { /* warm depends on the time itself */
                 row.measured_s = gemm_row_predict(&truth, &row, gemm_warm_s());
             }
@@ -188,7 +194,7 @@ static void launches_for_each_expert_are_not_in_the_products(void **state)
     uint32_t count = 0;
     for (uint32_t i = 0; i < rows.count; i++) {
         const struct gemm_row *row = &rows.rows[i];
-        if (row->gpu != gpu || row->pass == GEMM_WGRAD) {
+        if (row->of.gpu != gpu || row->pass == GEMM_WGRAD) {
             continue;
         }
         const double time_s = gemm_row_predict(gpu, row, gemm_warm_s());

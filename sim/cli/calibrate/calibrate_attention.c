@@ -1,22 +1,15 @@
-/* The command `stoker calibrate attention`: it reads measured rates of fused
- * attention, fits a GPU's figures to them or, with --check, says how well the
- * present ones meet them.
+/* The command `stoker calibrate attention`: it fits a GPU's figures of fused
+ * attention to measured rates.
  */
-#include "cli/calibrate.h"
+#include "cli/calibrate/calibrate_kernels.h"
 
 #include "base/arena.h"
-#include "base/version.h"
 #include "base/json.h"
-#include "input/catalogue.h"
+#include "base/version.h"
 #include "lab/attention_fit.h"
 #include "lab/fit/fit_limit.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { WORST_ROWS = 5 };
 
 static const char *const keys[ATTENTION_UNKNOWN_COUNT_] = {
     [ATTENTION_FORWARD] = "forward",
@@ -32,9 +25,8 @@ static const char *const keys[ATTENTION_UNKNOWN_COUNT_] = {
 
 /* One kind of kernel on one GPU. */
 struct group {
-    const char *name;
-    uint32_t kind;
-    const struct gpu *gpu;
+    const struct measured *first; /* of the rows */
+    struct measured_section rows;
     struct attention_fit fit;
 };
 
@@ -45,88 +37,55 @@ struct groups {
     uint32_t count;
 };
 
-static bool is_of(const struct attention_row *row, const struct group *group)
-{
-    return row->kind == group->kind && strcmp(row->gpu, group->name) == 0;
-}
+/* ---- fits ------------------------------------------------------------------------------- */
 
-/* ---- input ------------------------------------------------------------------------------ */
-
-static const struct gpu *open_gpu(const struct calibrator *calibrator, const char *name)
-{
-    struct cli *cli = calibrator->options.cli;
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node =
-        catalogue_open(cli->arena, &calibrator->catalogue, CATALOGUE_GPU, &reference, cli->diag);
-    struct assumptions assumptions;
-    assumptions_init(&assumptions, cli->arena);
-    struct gpu *gpu = arena_alloc(cli->arena, sizeof *gpu);
-    return node != NULL && gpu_read(node, gpu, &assumptions, cli->diag) ? gpu : NULL;
-}
-
-static bool has_group(const struct groups *groups, const struct attention_row *row)
+static bool has_group(const struct groups *groups, const struct measured *row)
 {
     for (uint32_t i = 0; i < groups->count; i++) {
-        if (is_of(row, &groups->groups[i])) {
+        const struct measured *first = groups->groups[i].first;
+        if (first->gpu == row->gpu && first->section == row->section) {
             return true;
         }
     }
     return false;
 }
 
-/* In the order of the file. A kind that the GPU's file lacks starts from the usual figures, and
- * --check leaves it out. */
+/* A kind that the GPU's file lacks starts from the usual figures. */
 static bool fit_group(const struct calibrator *calibrator, struct groups *groups,
                       struct group *group)
 {
-    struct cli *cli = calibrator->options.cli;
-    group->gpu = open_gpu(calibrator, group->name);
-    if (group->gpu == NULL) {
-        return false;
-    }
-    const bool has_start = gpu_has_attention(group->gpu, group->kind);
+    const struct gpu *gpu = group->first->gpu;
+    const uint32_t kind = group->first->section;
     const struct attention_rate start =
-        has_start ? group->gpu->attention[group->kind] : attention_fit_start(group->gpu);
+        gpu_has_attention(gpu, kind) ? gpu->attention[kind] : attention_fit_start(gpu);
+    group->rows = attention_select(groups->arena, &groups->rows, group->first->gpu_name, kind);
     if (!calibrator->only_checks) {
-        return attention_fit(cli->arena, group->gpu, group->name, group->kind, &groups->rows,
-                             &start, &group->fit, cli->diag);
+        return attention_fit(groups->arena, &group->rows, gpu, &start, &group->fit,
+                             calibrator->options.cli->diag);
     }
     group->fit.rate = start;
-    group->fit.after = attention_errors_of(cli->arena, group->gpu, &start, &groups->rows,
-                                           group->name, group->kind);
+    group->fit.after = attention_errors_of(groups->arena, gpu, &start, &group->rows);
     group->fit.before = group->fit.after;
     return true;
 }
 
+/* In the order of the file. */
 static bool fit_groups(const struct calibrator *calibrator, struct groups *groups)
 {
-    groups->groups = arena_array(groups->arena, groups->rows.count + 1, sizeof *groups->groups);
+    groups->groups = arena_array(groups->arena, groups->rows.count, sizeof *groups->groups);
     bool is_good = true;
     for (uint32_t i = 0; i < groups->rows.count && is_good; i++) {
-        const struct attention_row *row = &groups->rows.rows[i];
+        const struct measured *row = &groups->rows.rows[i].of;
         if (!has_group(groups, row)) {
             struct group *group = &groups->groups[groups->count++];
-            *group = (struct group){.name = row->gpu, .kind = row->kind};
+            group->first = row;
             is_good = fit_group(calibrator, groups, group);
         }
     }
     return is_good;
 }
 
-/* ---- text ------------------------------------------------------------------------------- */
-
-static const char *sources_of(const struct groups *groups, const struct group *group)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < groups->rows.count; i++) {
-        const struct attention_row *row = &groups->rows.rows[i];
-        if (is_of(row, group) && row->source[0] != '\0' && strstr(text, row->source) == NULL) {
-            text = arena_printf(groups->arena, "%s%s%s", text, text[0] != '\0' ? "; " : "",
-                                row->source);
-        }
-    }
-    return text[0] != '\0' ? text : "measurements that name no source";
-}
+/* ---- what is said ------------------------------------------------------------------------- */
 
 static void figures_of(const struct attention_rate *rate, double *values)
 {
@@ -141,182 +100,118 @@ static void figures_of(const struct attention_rate *rate, double *values)
     values[ATTENTION_TAIL_BACKWARD] = rate->backward.tail;
 }
 
-static void print_section(const struct groups *groups, const struct group *group, FILE *out)
+/* As the GPU's file has it. */
+static void add_section(struct sheet *in, struct arena *arena, const struct group *group)
 {
     const struct attention_fit *fit = &group->fit;
     double values[ATTENTION_UNKNOWN_COUNT_];
     figures_of(&fit->rate, values);
-    fprintf(out, "  %s:\n", attention_names[group->kind]);
+    sheet_say(in, "attention:\n  %s:\n", attention_names[group->first->section]);
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
-        fprintf(out, "    %s: %.4g%s  # standard error %.2g %%%s\n", keys[i], values[i],
-                i == ATTENTION_FORWARD || i == ATTENTION_RATIO ? " TFLOP/s" : "",
-                100.0 * fit->relative_error[i],
-                fit->is_told[i] ? "" : ", hardly told by the measurements");
+        struct sheet *object = sheet_object(in, keys[i]);
+        sheet_number(object, "value", values[i]);
+        sheet_number(object, "relative_standard_error", fit->relative_error[i]);
+        sheet_bool(object, "is_told", fit->is_told[i]);
+        sheet_say(in, "    %s: %.4g%s  # standard error %.2g %%%s\n", keys[i], values[i],
+                  i == ATTENTION_FORWARD || i == ATTENTION_RATIO ? " TFLOP/s" : "",
+                  100.0 * fit->relative_error[i],
+                  fit->is_told[i] ? "" : ", hardly told by the measurements");
     }
-    fprintf(out, "    tile: %" PRId64 "\n", fit->rate.tile);
     const char *note = arena_printf(
-        groups->arena,
-        "stoker calibrate attention (%s): %u rows, median error %.1f %%, p90 %.1f %%",
+        arena, "stoker calibrate attention (%s): %u rows, median error %.1f %%, p90 %.1f %%",
         stoker_version(), fit->after.count, 100.0 * fit->after.median, 100.0 * fit->after.p90);
-    fprintf(out, "    provenance: fitted\n    source: %s\n    note: %s\n",
-            json_quoted(groups->arena, sources_of(groups, group)),
-            json_quoted(groups->arena, note));
+    sheet_say(in, "    tile: %" PRId64 "\n    provenance: fitted\n    source: %s\n    note: %s\n",
+              fit->rate.tile, json_quoted(arena, measured_sources(arena, &group->rows)),
+              json_quoted(arena, note));
 }
 
-struct worst {
-    const struct attention_row *row;
-    double error; /* predicted over measured time, less 1 */
-};
-
-static int compare_worst(const void *left, const void *right)
+static const char *row_text(struct arena *arena, const struct measured *measured)
 {
-    const double a = fabs(((const struct worst *)left)->error);
-    const double b = fabs(((const struct worst *)right)->error);
-    return (a < b) - (a > b);
+    const struct attention_row *row = (const void *)measured;
+    return arena_printf(
+        arena, "line %u (%s, %" PRId64 "x%" PRId64 " heads of %" PRId64 ", %" PRId64 " tokens)",
+        measured->line, attention_pass_names[row->pass], row->sequences, row->heads, row->head_dim,
+        row->length);
 }
 
-static void print_worst(const struct groups *groups, const struct group *group, FILE *out)
+static void add_errors(struct sheet *in, const char *key, const struct measured_errors *errors)
 {
-    struct worst *all = arena_array(groups->arena, groups->rows.count + 1, sizeof *all);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < groups->rows.count; i++) {
-        const struct attention_row *row = &groups->rows.rows[i];
-        if (is_of(row, group)) {
-            const double predicted = attention_predict(group->gpu, &group->fit.rate, row);
-            all[count++] = (struct worst){row, row->tflop_per_s / predicted - 1.0};
-        }
+    static const struct field fields[] = {
+        {"rows", FIELD_AT(struct measured_errors, count)},
+        {"median", FIELD_AT(struct measured_errors, median)},
+        {"p90", FIELD_AT(struct measured_errors, p90)},
+        {"worst", FIELD_AT(struct measured_errors, worst)},
+    };
+    sheet_members(sheet_object(in, key), fields, 4, errors);
+}
+
+static void add_group(struct sheet *in, const struct calibrator *calibrator,
+                      const struct group *group)
+{
+    struct arena *arena = calibrator->options.cli->arena;
+    const struct measured_errors *before = &group->fit.before;
+    const struct measured_errors *after = &group->fit.after;
+    const char *kind = attention_names[group->first->section];
+    sheet_text(in, "gpu", group->first->gpu_name);
+    sheet_text(in, "attention", kind);
+    add_errors(in, "errors_before", before);
+    add_errors(in, "errors", after);
+    sheet_say(in, "# %s, %s: %u rows; median error of the time %.1f %%, 90 %% within %.1f %%",
+              group->first->gpu_name, kind, after->count, 100.0 * after->median,
+              100.0 * after->p90);
+    if (!calibrator->only_checks) {
+        sheet_bool(in, "is_fitted", group->fit.is_met);
+        sheet_say(in, " (before: %.1f %%, %.1f %%)", 100.0 * before->median, 100.0 * before->p90);
     }
-    qsort(all, count, sizeof *all, compare_worst);
-    fputs("#   worst:", out);
-    for (uint32_t i = 0; i < count && i < WORST_ROWS; i++) {
-        const struct attention_row *row = all[i].row;
-        fprintf(out,
-                "%s line %u (%s, %" PRId64 "x%" PRId64 " heads of %" PRId64 ", %" PRId64
-                " tokens) %+.0f %%",
-                i == 0 ? "" : ",", row->line, attention_pass_names[row->pass], row->sequences,
-                row->heads, row->head_dim, row->length, 100.0 * all[i].error);
+    sheet_say(in, "\n");
+    if (!calibrator->only_checks && group->fit.is_met) {
+        add_section(in, arena, group);
+    } else if (!calibrator->only_checks) {
+        sheet_say(in,
+                  "# not fitted: this is with the best figures, and the limit of the median is "
+                  "%.0f %%\n",
+                  100.0 * FIT_MEDIAN_MAX);
     }
-    fputs("\n", out);
+    double *errors = arena_array(arena, group->rows.count, sizeof *errors);
+    for (uint32_t i = 0; i < group->rows.count; i++) {
+        errors[i] = attention_row_error(group->first->gpu, &group->fit.rate, group->rows.rows[i]);
+    }
+    kernels_say_worst(in, arena, &group->rows, errors, row_text);
 }
 
-static void print_text(const struct calibrator *calibrator, const struct groups *groups, FILE *out)
+static int print(const struct calibrator *calibrator, const struct groups *groups)
 {
+    struct sheet *sheet = sheet_new(groups->arena, NULL);
+    struct sheet *fits = sheet_array(sheet, "fits");
+    struct kernels_verdict *verdicts = arena_array(groups->arena, groups->count, sizeof *verdicts);
     for (uint32_t i = 0; i < groups->count; i++) {
         const struct group *group = &groups->groups[i];
-        const struct attention_errors *before = &group->fit.before;
-        const struct attention_errors *after = &group->fit.after;
-        fprintf(out, "%s# %s, %s: %u rows; median error of the time %.1f %%, 90 %% within %.1f %%",
-                i > 0 ? "\n" : "", group->name, attention_names[group->kind], after->count,
-                100.0 * after->median, 100.0 * after->p90);
-        if (calibrator->only_checks) {
-            fputs("\n", out);
-        } else if (!group->fit.is_met) {
-            fprintf(out,
-                    " (before: %.1f %%, %.1f %%)\n# not fitted: this is with the best figures, and "
-                    "the limit of the median is %.0f %%\n",
-                    100.0 * before->median, 100.0 * before->p90, 100.0 * FIT_MEDIAN_MAX);
-        } else {
-            fprintf(out, " (before: %.1f %%, %.1f %%)\nattention:\n", 100.0 * before->median,
-                    100.0 * before->p90);
-            print_section(groups, group, out);
-        }
-        print_worst(groups, group, out);
+        sheet_say(fits, "%s", i > 0 ? "\n" : "");
+        add_group(sheet_object(fits, NULL), calibrator, group);
+        verdicts[i] = (struct kernels_verdict){group->fit.is_met,
+                                               arena_printf(groups->arena, "rows of %s, %s,",
+                                                            group->first->gpu_name,
+                                                            attention_names[group->first->section]),
+                                               group->fit.after};
     }
-}
-
-/* ---- JSON ------------------------------------------------------------------------------- */
-
-static void put_errors(struct json *json, const char *key, const struct attention_errors *errors)
-{
-    json_object_open(json, key);
-    json_integer(json, "rows", errors->count);
-    json_number(json, "median", errors->median);
-    json_number(json, "p90", errors->p90);
-    json_number(json, "worst", errors->worst);
-    json_object_close(json);
-}
-
-static void put_group(struct json *json, const struct group *group, bool only_checks)
-{
-    double values[ATTENTION_UNKNOWN_COUNT_];
-    figures_of(&group->fit.rate, values);
-    json_object_open(json, NULL);
-    json_text(json, "gpu", group->name);
-    json_text(json, "attention", attention_names[group->kind]);
-    put_errors(json, "errors_before", &group->fit.before);
-    put_errors(json, "errors", &group->fit.after);
-    if (!only_checks) {
-        json_bool(json, "is_fitted", group->fit.is_met);
-    }
-    for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_ && !only_checks && group->fit.is_met; i++) {
-        json_object_open(json, keys[i]);
-        json_number(json, "value", values[i]);
-        json_number(json, "relative_standard_error", group->fit.relative_error[i]);
-        json_bool(json, "is_told", group->fit.is_told[i]);
-        json_object_close(json);
-    }
-    json_object_close(json);
-}
-
-static void print_json(const struct calibrator *calibrator, const struct groups *groups, FILE *out)
-{
-    struct json json;
-    json_begin(&json, out);
-    json_object_open(&json, NULL);
-    json_array_open(&json, "fits");
-    for (uint32_t i = 0; i < groups->count; i++) {
-        put_group(&json, &groups->groups[i], calibrator->only_checks);
-    }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
-}
-
-/* Status 1 when no section is any good. */
-static bool check_fits(const struct calibrator *calibrator, const struct groups *groups)
-{
-    struct cli *cli = calibrator->options.cli;
-    uint32_t met = 0;
-    for (uint32_t i = 0; i < groups->count; i++) {
-        met += groups->groups[i].fit.is_met ? 1 : 0;
-    }
-    if (calibrator->only_checks || met > 0) {
-        return true;
-    }
-    const struct group *group = &groups->groups[0];
-    diag_add(cli->diag, DIAG_FAILURE, NULL,
-             "nothing is fitted: the %u rows of %s, %s, are off by %.1f %% in the median with the "
-             "best figures, and the limit is %.0f %%",
-             group->fit.after.count, group->name, attention_names[group->kind],
-             100.0 * group->fit.after.median, 100.0 * FIT_MEDIAN_MAX);
-    diag_help(cli->diag, "look at the worst ones: another kernel, pass, mask or count of FLOPs, or "
-                         "rows that contradict each other");
-    return false;
+    sheet_print(sheet, calibrator->options.is_json, stdout);
+    return kernels_status(calibrator, verdicts, groups->count,
+                          "another kernel, pass, mask or count of FLOPs, or rows that contradict "
+                          "each other");
 }
 
 int calibrate_attention(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
     struct groups groups = {.arena = cli->arena};
-    bool is_good = calibrator->options.arguments.count == 2;
-    if (!is_good) {
+    if (calibrator->options.arguments.count != 2) {
         diag_add(cli->diag, DIAG_INPUT, NULL, "one file of measurements of attention at a time");
         return EXIT_INPUT;
     }
-    is_good = attention_rows_read(cli->arena, calibrator->options.arguments.items[1], &groups.rows,
-                                  cli->diag) &&
-              fit_groups(calibrator, &groups);
-    if (is_good && groups.count == 0) {
-        is_good = diag_add(cli->diag, DIAG_INPUT, NULL, "%s has no rows",
-                           calibrator->options.arguments.items[1]);
-    }
-    if (!is_good) {
+    if (!attention_rows_read(cli->arena, calibrator->options.arguments.items[1],
+                             &calibrator->catalogue, &groups.rows, cli->diag) ||
+        !fit_groups(calibrator, &groups)) {
         return EXIT_INPUT;
     }
-    if (calibrator->options.is_json) {
-        print_json(calibrator, &groups, stdout);
-    } else {
-        print_text(calibrator, &groups, stdout);
-    }
-    return check_fits(calibrator, &groups) ? 0 : EXIT_FAILED;
+    return print(calibrator, &groups);
 }
