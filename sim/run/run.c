@@ -232,26 +232,25 @@ static double add_up_time(const struct scenario *scenario, double step_s, struct
 {
     const double steps = (double)run->steps;
     const double checkpoints = (double)run->checkpoints;
-    const double steps_s = LEDGER_SUM(ledger, "time in steps", "s of days", steps * step_s,
+    const double steps_s = LEDGER_SUM(ledger, "time in steps", "seconds", steps * step_s,
                                       LEDGER_TERM(steps, ""), LEDGER_TERM(step_s, "s"));
     const double blocked_s =
-        LEDGER_SUM(ledger, "blocked by checkpoints", "s of days", checkpoints * run->checkpoint_s,
+        LEDGER_SUM(ledger, "blocked by checkpoints", "seconds", checkpoints * run->checkpoint_s,
                    LEDGER_TERM(checkpoints, ""), LEDGER_TERM(run->checkpoint_s, "s"));
-    const double wall_s = LEDGER_SUM(
-        ledger, "with the first batch", "s of days", steps_s + blocked_s + run->first_batch_s,
-        LEDGER_TERM(steps_s, "s of days"), LEDGER_TERM(blocked_s, "s of days"),
-        LEDGER_TERM(run->first_batch_s, "s of days"));
+    const double wall_s =
+        LEDGER_SUM(ledger, "with the first batch", "seconds",
+                   steps_s + blocked_s + run->first_batch_s, LEDGER_TERM(steps_s, "seconds"),
+                   LEDGER_TERM(blocked_s, "seconds"), LEDGER_TERM(run->first_batch_s, "seconds"));
     ledger_remark(ledger, "no failures, no restarts");
     run->days = LEDGER_SUM(ledger, "wall-clock", "days", wall_s / SECONDS_PER_DAY,
-                           LEDGER_TERM(wall_s, "s of days"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
+                           LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
     run->gpu_hours =
         LEDGER_SUM(ledger, "GPU-hours", "h", wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
-                   LEDGER_TERM(wall_s, "s of days"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
+                   LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
                    LEDGER_TERM(scenario->gpus, "GPUs"));
-    run->goodput =
-        LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
-                   LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
-                   LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "s of days"));
+    run->goodput = LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
+                              LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
+                              LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "seconds"));
     ledger_remark(ledger, "checkpoint and data stalls only");
     sim_assert(run->goodput > 0);
     sim_assert(run->goodput <= 1);
@@ -266,7 +265,7 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
     const double power_w = run_power_w(scenario, step, ledger);
     run->energy_kwh =
         LEDGER_SUM(ledger, "energy", "kWh", power_w / 1000.0 * wall_s / SECONDS_PER_HOUR,
-                   LEDGER_TERM(power_w, "W"), LEDGER_TERM(wall_s, "s of days"),
+                   LEDGER_TERM(power_w, "W"), LEDGER_TERM(wall_s, "seconds"),
                    LEDGER_TERM(SECONDS_PER_HOUR, "s"));
     run->cost_usd = LEDGER_SUM(
         ledger, "cost", "USD",

@@ -148,7 +148,7 @@ value_of() {
 @test "copies of experts are counted among those of a GPU" {
     explain scenarios/qwen3-30b-16.yaml --set routing.redundant_experts=16
     grep -q '9 of 144 experts a GPU (16 are copies)' <(tr -s '\n ' ' ' < "$text")
-    grep -q 'in 144 / ep 16 experts' "$text"
+    grep -q '144 experts / 16 ep x' "$text"
 }
 
 @test "no step is shorter than its lower bounds" {

@@ -40,18 +40,31 @@ struct memory_state memory_state_whole(enum precision precision, const struct op
     };
 }
 
-/* Rajbhandari et al. 2020, figure 1. */
-struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
-                                         int64_t ranks)
+/* What each of so many ranks keeps of a parameter's bytes. */
+static double share(struct ledger *ledger, const char *label, double whole, double ranks)
+{
+    return LEDGER_SUM(ledger, label, "B", whole / ranks, LEDGER_TERM(whole, "B"),
+                      LEDGER_TERM(ranks, "ranks"));
+}
+
+static struct memory_state sharded(struct ledger *ledger, const struct memory_state *whole,
+                                   int64_t zero, bool shards_gradients, int64_t ranks)
 {
     sim_assert(ranks >= 1);
     sim_assert(zero >= 0 && zero <= 3);
     const double parts = (double)ranks;
-    return (struct memory_state){
-        .weights = whole->weights / (zero >= 3 ? parts : 1.0),
-        .gradients = whole->gradients / (zero >= 2 ? parts : 1.0),
-        .optimizer = whole->optimizer / (zero >= 1 ? parts : 1.0),
-    };
+    struct memory_state of = {0};
+    of.weights = share(ledger, "weights of a parameter", whole->weights, zero >= 3 ? parts : 1.0);
+    of.gradients = share(ledger, "its gradients", whole->gradients, shards_gradients ? parts : 1.0);
+    of.optimizer = share(ledger, "its optimizer states", whole->optimizer, zero >= 1 ? parts : 1.0);
+    return of;
+}
+
+/* Rajbhandari et al. 2020, figure 1. */
+struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
+                                         int64_t ranks)
+{
+    return sharded(NULL, whole, zero, zero >= 2, ranks);
 }
 
 bool memory_shards_gradients(const struct parallel *parallel)
@@ -93,17 +106,6 @@ int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes)
     return (int64_t)ceil(parameters * 18.0 * 1.25 / memory_bytes);
 }
 
-/* What a rank keeps of one that `ranks` share. */
-static struct memory_state state_kept(const struct parallel *parallel,
-                                      const struct memory_state *whole, int64_t ranks)
-{
-    struct memory_state kept = memory_state_sharded(whole, parallel->zero, ranks);
-    if (!memory_shards_gradients(parallel)) {
-        kept.gradients = whole->gradients;
-    }
-    return kept;
-}
-
 /* Dense parameters and experts of a stage, and how many ranks shard each. */
 struct stage_states {
     struct memory_layer_parameters all, trained;
@@ -111,21 +113,24 @@ struct stage_states {
     double dense_shards, expert_shards;
 };
 
-static struct stage_states states_of(const struct scenario *scenario, int64_t stage)
+static struct stage_states states_of(const struct scenario *scenario, int64_t stage,
+                                     struct ledger *ledger)
 {
     const struct parallel *parallel = &scenario->parallel;
     const struct memory_state whole = memory_state_of(scenario);
     const int64_t dense = memory_dense_shards(parallel);
     const int64_t experts = memory_expert_shards(parallel);
+    const bool shards_gradients = memory_shards_gradients(parallel);
     struct stage_states of = {
         .all.experts = memory_stage_expert_parameters(scenario, stage),
         .trained = memory_stage_trained(scenario, stage),
-        .dense = state_kept(parallel, &whole, dense),
-        .experts = state_kept(parallel, &whole, experts),
         .dense_shards = (double)dense,
         .expert_shards = (double)experts,
     };
-    of.all.dense = memory_stage_parameters(scenario, stage) - of.all.experts;
+    of.all.dense = memory_count_parameters(scenario, stage, ledger) - of.all.experts;
+    of.dense = sharded(ledger, &whole, parallel->zero, shards_gradients, dense);
+    of.experts = sharded(of.all.experts > 0 ? ledger : NULL, &whole, parallel->zero,
+                         shards_gradients, experts);
     return of;
 }
 
@@ -204,63 +209,128 @@ static double update_bytes(const struct scenario *scenario, const struct stage_s
 
 /* ---- a GPU, and the worst of all --------------------------------------- */
 
-static void add_states(const struct scenario *scenario, const struct stage_states *of,
-                       struct memory_use *use)
+/* Bytes of dense parameters and of experts. */
+static double state_bytes_of(struct ledger *ledger, const char *label,
+                             const struct memory_layer_parameters *count, double dense_bytes,
+                             double expert_bytes)
 {
-    const double optimizer =
-        of->trained.dense * of->dense.optimizer + of->trained.experts * of->experts.optimizer;
-    const double extra = scenario->lora.rank > 0 ? 1.0 : 0.0; /* LoRA's come on top */
-    use->weights_bytes = (of->all.dense + extra * of->trained.dense) * of->dense.weights +
-                         (of->all.experts + extra * of->trained.experts) * of->experts.weights;
-    use->gradients_bytes =
-        of->trained.dense * of->dense.gradients + of->trained.experts * of->experts.gradients;
-    use->host_bytes = optimizer * scenario->offload.optimizer;
-    use->optimizer_bytes = optimizer - use->host_bytes;
+    return LEDGER_SUM(ledger, label, "GB",
+                      count->dense * dense_bytes + count->experts * expert_bytes,
+                      LEDGER_TERM(count->dense, ""), LEDGER_TERM(dense_bytes, "B"),
+                      LEDGER_TERM(count->experts, "of experts"), LEDGER_TERM(expert_bytes, "B"));
 }
 
-/* Activations, and copies of gradients. The copy that the update reads is one large tensor: the
- * segments that activations leave behind are too small for it, so both stay with the
- * allocator. */
-static void add_peak(const struct scenario *scenario, int64_t stage, const struct stage_states *of,
-                     struct memory_use *use)
+static void add_states(const struct scenario *scenario, const struct stage_states *of,
+                       struct ledger *ledger, struct memory_use *use)
 {
-    const struct memory_peak peak = memory_live_peak(scenario, stage);
+    const double extra = scenario->lora.rank > 0 ? 1.0 : 0.0; /* LoRA's come on top */
+    const struct memory_layer_parameters held = {
+        .dense = of->all.dense + extra * of->trained.dense,
+        .experts = of->all.experts + extra * of->trained.experts,
+    };
+    const double offloaded = scenario->offload.optimizer;
+    use->weights_bytes =
+        state_bytes_of(ledger, "weights", &held, of->dense.weights, of->experts.weights);
+    use->gradients_bytes = state_bytes_of(ledger, "gradients", &of->trained, of->dense.gradients,
+                                          of->experts.gradients);
+    const double optimizer =
+        state_bytes_of(ledger, offloaded > 0 ? "all optimizer states" : "optimizer", &of->trained,
+                       of->dense.optimizer, of->experts.optimizer);
+    use->host_bytes = optimizer * offloaded;
+    use->optimizer_bytes =
+        LEDGER_SUM(offloaded > 0 ? ledger : NULL, "optimizer", "GB", optimizer - use->host_bytes,
+                   LEDGER_TERM(optimizer, "GB"), LEDGER_TERM(use->host_bytes, "GB on the host"));
+}
+
+/* What is alive at the peak. */
+static void add_activations(const struct memory_peak *peak, struct ledger *ledger,
+                            struct memory_use *use)
+{
+    ledger_say(ledger, "kept layers", "GB", peak->layers_bytes,
+               ledger_text(ledger, "at most %lld in flight", (long long)peak->layers_most));
+    use->activations_bytes = LEDGER_SUM(
+        ledger, "activations", "GB", peak->layers_bytes + peak->embedding_bytes + peak->head_bytes,
+        LEDGER_TERM(peak->layers_bytes, "GB"),
+        LEDGER_TERM(peak->embedding_bytes, "GB of dropout masks"),
+        LEDGER_TERM(peak->head_bytes, "GB of the head"));
+    use->logits_bytes = peak->logits_bytes;
+    use->temporary_bytes =
+        LEDGER_SUM(ledger, "temporaries", "GB", peak->recomputed_bytes + peak->working_bytes,
+                   LEDGER_TERM(peak->recomputed_bytes, "GB recomputed"),
+                   LEDGER_TERM(peak->working_bytes, "GB at work"));
+    ledger_remark(ledger, peak->moment == MEMORY_AT_LOSS ? "copies of logits, sends"
+                                                         : "gradients of a layer, sends");
+    use->moment = peak->moment;
+    use->microbatch = peak->microbatch;
+    use->chunk = peak->chunk;
+}
+
+/* Gathered weights and buckets, and copies of gradients. The copy that the update reads is one
+ * large tensor: the segments that activations leave behind are too small for it, so both stay with
+ * the allocator. */
+static void add_buffers(const struct scenario *scenario, int64_t stage,
+                        const struct stage_states *of, struct ledger *ledger,
+                        struct memory_use *use)
+{
+    const double sharding = buffers_bytes(scenario, stage, of);
+    const double written = written_bytes(scenario, of);
     const double update = update_bytes(scenario, of) * (1.0 - scenario->offload.optimizer);
     use->buffers_bytes =
-        buffers_bytes(scenario, stage, of) + larger(written_bytes(scenario, of), update);
-    use->activations_bytes = peak.layers_bytes + peak.embedding_bytes + peak.head_bytes;
-    use->logits_bytes = peak.logits_bytes;
-    use->temporary_bytes = peak.recomputed_bytes + peak.working_bytes;
-    use->moment = peak.moment;
-    use->microbatch = peak.microbatch;
-    use->chunk = peak.chunk;
+        LEDGER_SUM(ledger, "buffers", "GB", sharding + fmax(written, update),
+                   LEDGER_TERM(sharding, "GB gathered, buckets"),
+                   LEDGER_TERM(written, "GB written"), LEDGER_TERM(update, "GB for the update"));
+    ledger_remark(ledger, "copies of gradients");
 }
 
-static void add_overhead(const struct scenario *scenario, struct memory_use *use)
+static void add_overhead(const struct scenario *scenario, struct ledger *ledger,
+                         struct memory_use *use)
 {
     const struct software_memory *memory = &scenario->software.memory;
-    use->allocated_bytes = use->weights_bytes + use->gradients_bytes + use->optimizer_bytes +
-                           use->activations_bytes + use->temporary_bytes + use->buffers_bytes;
+    const double groups = (double)memory_communicators(scenario);
+    use->allocated_bytes = LEDGER_SUM(
+        ledger, "allocated", "GB",
+        use->weights_bytes + use->gradients_bytes + use->optimizer_bytes + use->activations_bytes +
+            use->temporary_bytes + use->buffers_bytes,
+        LEDGER_TERM(use->weights_bytes, "GB"), LEDGER_TERM(use->gradients_bytes, "GB"),
+        LEDGER_TERM(use->optimizer_bytes, "GB"), LEDGER_TERM(use->activations_bytes, "GB"),
+        LEDGER_TERM(use->temporary_bytes, "GB"), LEDGER_TERM(use->buffers_bytes, "GB"));
     use->context_bytes = memory->context_bytes;
-    use->communication_bytes = memory->communicator_bytes * (double)memory_communicators(scenario);
-    use->fragmentation_bytes = memory->fragmentation * use->allocated_bytes;
+    use->communication_bytes = LEDGER_SUM(
+        ledger, "communication", "GB", memory->communicator_bytes * groups,
+        LEDGER_TERM(memory->communicator_bytes, "GB"), LEDGER_TERM(groups, "groups of ranks"));
+    use->fragmentation_bytes = LEDGER_SUM(
+        ledger, "fragmentation", "GB", memory->fragmentation * use->allocated_bytes,
+        LEDGER_TERM(memory->fragmentation, ""), LEDGER_TERM(use->allocated_bytes, "GB allocated"));
     use->lump_bytes = memory->overhead_bytes;
-    use->overhead_bytes =
-        use->context_bytes + use->communication_bytes + use->fragmentation_bytes + use->lump_bytes;
-    use->total_bytes = use->allocated_bytes + use->overhead_bytes;
+    use->overhead_bytes = LEDGER_SUM(
+        ledger, "overhead", "GB",
+        use->context_bytes + use->communication_bytes + use->fragmentation_bytes + use->lump_bytes,
+        LEDGER_TERM(use->context_bytes, "GB of CUDA"), LEDGER_TERM(use->communication_bytes, "GB"),
+        LEDGER_TERM(use->fragmentation_bytes, "GB"), LEDGER_TERM(use->lump_bytes, "GB in a lump"));
+    use->total_bytes =
+        LEDGER_SUM(ledger, "total", "GB", use->allocated_bytes + use->overhead_bytes,
+                   LEDGER_TERM(use->allocated_bytes, "GB"), LEDGER_TERM(use->overhead_bytes, "GB"));
 }
 
-struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage)
+struct memory_use memory_count(const struct scenario *scenario, int64_t stage,
+                               struct ledger *ledger)
 {
-    const struct stage_states of = states_of(scenario, stage);
+    const struct stage_states of = states_of(scenario, stage, ledger);
+    const struct memory_peak peak = memory_live_peak(scenario, stage);
     struct memory_use use = {0};
-    add_states(scenario, &of, &use);
-    add_peak(scenario, stage, &of, &use);
-    add_overhead(scenario, &use);
+    add_states(scenario, &of, ledger, &use);
+    add_activations(&peak, ledger, &use);
+    add_buffers(scenario, stage, &of, ledger, &use);
+    add_overhead(scenario, ledger, &use);
     use.host_bytes += memory_live_host_bytes(scenario, stage);
     sim_assert(use.logits_bytes <= use.activations_bytes);
     sim_assert(use.total_bytes > 0 && isfinite(use.total_bytes));
     return use;
+}
+
+struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage)
+{
+    return memory_count(scenario, stage, NULL);
 }
 
 struct memory_activations memory_activations_of_stage(const struct scenario *scenario,

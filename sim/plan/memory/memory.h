@@ -87,6 +87,9 @@ struct memory_state memory_state_of(const struct scenario *scenario);
 
 /* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
 struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage);
+/* The same, recorded; `ledger` may be NULL. */
+struct memory_use memory_count(const struct scenario *scenario, int64_t stage,
+                               struct ledger *ledger);
 
 /* Activation bytes that one layer and one microbatch keep on one GPU between forward and
  * backward, under the scenario's recomputation. Of the last layer of the decoder. */
@@ -126,6 +129,9 @@ uint32_t memory_layer_tensors(const struct scenario *scenario, const struct laye
 
 /* Parameters of one GPU of a stage before sharding over data parallelism. */
 double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
+/* The same, recorded; `ledger` may be NULL. */
+double memory_count_parameters(const struct scenario *scenario, int64_t stage,
+                               struct ledger *ledger);
 
 /* Of these, of routed experts. */
 double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage);

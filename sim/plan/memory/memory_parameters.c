@@ -15,19 +15,34 @@ static int64_t expert_parts(const struct parallel *parallel)
     return parallel->etp > 0 ? parallel->etp : parallel->tp;
 }
 
-struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
-                                                       const struct layer_kind *kind)
+/* Of one GPU. */
+static struct memory_layer_parameters count_layer(const struct scenario *scenario,
+                                                  const struct layer_kind *kind,
+                                                  struct ledger *ledger)
 {
     const struct parallel *parallel = &scenario->parallel;
     const struct model *model = &scenario->model;
     const struct layer_count count = cost_layer(model, kind);
     const double copies = (double)(model->experts + scenario->routing.redundant_experts);
-    return (struct memory_layer_parameters){
-        .dense = (double)count.split / (double)parallel->tp + (double)count.replicated,
-        .experts = kind->has_experts ? copies / (double)parallel->ep * (double)count.expert /
-                                           (double)expert_parts(parallel)
-                                     : 0.0,
-    };
+    const double parts = (double)expert_parts(parallel);
+    struct memory_layer_parameters of = {0, 0};
+    of.dense = LEDGER_SUM(ledger, ledger_text(ledger, "a layer (%s)", kind->name), "",
+                          (double)count.split / (double)parallel->tp + (double)count.replicated,
+                          LEDGER_TERM(count.split, ""), LEDGER_TERM(parallel->tp, "tp"),
+                          LEDGER_TERM(count.replicated, "on all ranks"));
+    if (kind->has_experts) {
+        of.experts = LEDGER_SUM(ledger, "its experts", "",
+                                copies / (double)parallel->ep * (double)count.expert / parts,
+                                LEDGER_TERM(copies, "experts"), LEDGER_TERM(parallel->ep, "ep"),
+                                LEDGER_TERM(count.expert, ""), LEDGER_TERM(parts, "etp"));
+    }
+    return of;
+}
+
+struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+                                                       const struct layer_kind *kind)
+{
+    return count_layer(scenario, kind, NULL);
 }
 
 /* A is rank x in, B out x rank; of column-parallel products B is cut by `parts`, of row-parallel
@@ -145,11 +160,14 @@ int64_t memory_communicators(const struct scenario *scenario)
 /* ---- the ends of the model ---------------------------------------------- */
 
 /* The padded vocabulary table is cut by tp. */
-static double table_parameters(const struct scenario *scenario)
+static double table_parameters(const struct scenario *scenario, struct ledger *ledger)
 {
     const struct model *model = &scenario->model;
     const int64_t tp = scenario->parallel.tp;
-    return (double)(cost_padded_vocab(model, tp) * model->hidden) / (double)tp;
+    const int64_t vocab = cost_padded_vocab(model, tp);
+    return LEDGER_SUM(ledger, "a table of the vocabulary", "",
+                      (double)(vocab * model->hidden) / (double)tp, LEDGER_TERM(vocab, "padded"),
+                      LEDGER_TERM(model->hidden, ""), LEDGER_TERM(tp, "tp"));
 }
 
 /* What a stage's pieces have at their ends. */
@@ -177,11 +195,12 @@ static double norm_parameters(const struct scenario *scenario)
 
 /* A tied head on another stage than the embedding is a copy of it, as is the embedding that
  * multi-token prediction needs beside the head. */
-static double end_parameters(const struct scenario *scenario, int64_t stage)
+static double end_parameters(const struct scenario *scenario, int64_t stage, struct ledger *ledger)
 {
     const struct model *model = &scenario->model;
     const struct ends ends = ends_of(&scenario->parallel, stage);
-    const double table = table_parameters(scenario);
+    struct ledger *if_any = ends.has_first || ends.has_last ? ledger : NULL;
+    const double table = table_parameters(scenario, if_any);
     double tables = 0;
     double others = 0;
     if (ends.has_first) {
@@ -197,7 +216,9 @@ static double end_parameters(const struct scenario *scenario, int64_t stage)
         tables += copies ? 1 : 0;
         others += norm_parameters(scenario);
     }
-    return tables * table + others;
+    return LEDGER_SUM(if_any, "embedding, head", "", tables * table + others,
+                      LEDGER_TERM(tables, "tables"), LEDGER_TERM(table, ""),
+                      LEDGER_TERM(others, "of norms, positions"));
 }
 
 /* ---- the layers of a stage -------------------------------------------------- */
@@ -206,12 +227,18 @@ static double end_parameters(const struct scenario *scenario, int64_t stage)
 struct layers_sum {
     struct memory_layer_parameters all, lora;
     double largest;
+    int64_t count;
+    uint32_t recorded; /* bits 1 << kind */
 };
 
 static void add_layer(const struct scenario *scenario, const struct layer_kind *kind,
-                      struct layers_sum *sum)
+                      struct ledger *ledger, struct layers_sum *sum)
 {
-    const struct memory_layer_parameters of = memory_layer_parameters(scenario, kind);
+    const uint32_t bit = 1u << (kind - scenario->model.kinds);
+    const bool is_known = (sum->recorded & bit) != 0;
+    const struct memory_layer_parameters of = count_layer(scenario, kind, is_known ? NULL : ledger);
+    sum->recorded |= bit;
+    sum->count++;
     const struct memory_layer_parameters lora = memory_layer_lora(scenario, kind);
     sum->all.dense += of.dense;
     sum->all.experts += of.experts;
@@ -221,7 +248,8 @@ static void add_layer(const struct scenario *scenario, const struct layer_kind *
     sum->largest = both > sum->largest ? both : sum->largest;
 }
 
-static struct layers_sum layers_of(const struct scenario *scenario, int64_t stage)
+static struct layers_sum layers_of(const struct scenario *scenario, int64_t stage,
+                                   struct ledger *ledger)
 {
     const struct parallel *parallel = &scenario->parallel;
     const struct model *model = &scenario->model;
@@ -232,11 +260,11 @@ static struct layers_sum layers_of(const struct scenario *scenario, int64_t stag
         const int64_t piece = layout_piece(parallel, stage, chunk);
         const int64_t first = layout_first_layer(parallel, piece);
         for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-            add_layer(scenario, model_layer(model, first + i), &sum);
+            add_layer(scenario, model_layer(model, first + i), ledger, &sum);
         }
         if (piece == layout_pieces(parallel) - 1) {
             for (int64_t i = 0; i < model->mtp_layers; i++) {
-                add_layer(scenario, &model->kinds[model->mtp_kind], &sum);
+                add_layer(scenario, &model->kinds[model->mtp_kind], ledger, &sum);
             }
         }
     }
@@ -245,34 +273,46 @@ static struct layers_sum layers_of(const struct scenario *scenario, int64_t stag
 
 double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage)
 {
-    return layers_of(scenario, stage).all.experts;
+    return layers_of(scenario, stage, NULL).all.experts;
+}
+
+double memory_count_parameters(const struct scenario *scenario, int64_t stage,
+                               struct ledger *ledger)
+{
+    const struct layers_sum layers = layers_of(scenario, stage, ledger);
+    const struct memory_layer_parameters all = layers.all;
+    const double ends = end_parameters(scenario, stage, ledger);
+    const double sum = LEDGER_SUM(ledger, "parameters", "", all.dense + all.experts + ends,
+                                  LEDGER_TERM(all.dense, "of layers"),
+                                  LEDGER_TERM(all.experts, "of experts"), LEDGER_TERM(ends, ""));
+    ledger_remark(ledger, ledger_text(ledger, "%lld layers", (long long)layers.count));
+    return sum;
 }
 
 double memory_stage_parameters(const struct scenario *scenario, int64_t stage)
 {
-    const struct memory_layer_parameters all = layers_of(scenario, stage).all;
-    return all.dense + all.experts + end_parameters(scenario, stage);
+    return memory_count_parameters(scenario, stage, NULL);
 }
 
 struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage)
 {
-    struct layers_sum sum = layers_of(scenario, stage);
+    struct layers_sum sum = layers_of(scenario, stage, NULL);
     if (scenario->lora.rank > 0) {
         return sum.lora;
     }
-    sum.all.dense += end_parameters(scenario, stage);
+    sum.all.dense += end_parameters(scenario, stage, NULL);
     return sum.all;
 }
 
 double memory_largest_layer(const struct scenario *scenario, int64_t stage)
 {
-    return layers_of(scenario, stage).largest;
+    return layers_of(scenario, stage, NULL).largest;
 }
 
 double memory_largest_unit(const struct scenario *scenario, int64_t stage)
 {
-    const double layer = layers_of(scenario, stage).largest;
-    const double table = table_parameters(scenario);
+    const double layer = layers_of(scenario, stage, NULL).largest;
+    const double table = table_parameters(scenario, NULL);
     const struct ends ends = ends_of(&scenario->parallel, stage);
     return (ends.has_first || ends.has_last) && table > layer ? table : layer;
 }

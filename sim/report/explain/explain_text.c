@@ -68,7 +68,7 @@ static const struct unit_row {
     const char *shown;
 } unit_rows[] = {
     {"s", 1, 6, DIM_LAST_, "s"},
-    {"s of days", 1, 1, DIM_LAST_, "s"},
+    {"seconds", 1, 1, DIM_LAST_, "s"},
     {"ns", 1e9, 6, DIM_LAST_, "s"},
     {"GPU-ns", 1e9, 3, DIM_LAST_, "GPU-s"},
     {"days", 1, 4, DIM_LAST_, "days"},
@@ -79,22 +79,35 @@ static const struct unit_row {
     {"GB", 1e9, 6, DIM_LAST_, "GB"},
     {"GFLOP/token", 1e9, 6, DIM_LAST_, "GFLOP/token"},
     {"G", 1e9, 6, DIM_LAST_, ""},
-    {"G of frozen weights", 1e9, 6, DIM_LAST_, "of frozen weights"},
     {"tokens/s", 1, 3, DIM_LAST_, "tokens/s"},
-    {"% of the peak", 0.01, 2, DIM_LAST_, "% of the peak"},
     {"PFLOP", 1e15, 4, DIM_LAST_, "PFLOP"},
     {"B/s", 1, 0, DIM_BYTES_PER_S, ""},
     {"FLOP/s", 1, 0, DIM_FLOP_PER_S, ""},
 };
 
+/* By the unit's first word; "GB of logits" is shown as "GB" is, with all its words. */
 static const struct unit_row *unit_of(const char *unit)
 {
+    const size_t length = strcspn(unit, " ");
     for (size_t i = 0; i < sizeof unit_rows / sizeof *unit_rows; i++) {
-        if (strcmp(unit_rows[i].unit, unit) == 0) {
+        const char *name = unit_rows[i].unit;
+        if (strncmp(name, unit, length) == 0 && name[length] == '\0') {
             return &unit_rows[i];
         }
     }
     return NULL;
+}
+
+/* The words behind a number. */
+static const char *unit_text(struct arena *arena, const char *unit)
+{
+    const struct unit_row *row = unit_of(unit);
+    if (row == NULL) {
+        return unit;
+    }
+    const char *rest = unit + strcspn(unit, " ");
+    rest += row->shown[0] == '\0' && *rest == ' ' ? 1 : 0;
+    return arena_printf(arena, "%s%s", row->shown, rest);
 }
 
 /* "16,384", "0.749"; of large ones what is behind the point says nothing. */
@@ -116,7 +129,7 @@ static const char *value_text(struct arena *arena, double value, const struct un
 static const char *term_text(struct arena *arena, const struct ledger_term *term)
 {
     const struct unit_row *row = unit_of(term->unit);
-    const char *unit = row != NULL ? row->shown : term->unit;
+    const char *unit = unit_text(arena, term->unit);
     const double scaled = row != NULL ? term->value / row->scale : term->value;
     const bool is_plain = row == NULL || (row->dimension == DIM_LAST_ && floor(scaled) == scaled);
     const char *value = is_plain ? plain_text(arena, scaled) : value_text(arena, term->value, row);
@@ -170,7 +183,7 @@ void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE
         sums_add(sums, line->label, "%s%s%s", formula_text(arena, line, false), between,
                  line->words);
         const struct unit_row *row = unit_of(line->unit);
-        sums_is(sums, row != NULL ? row->shown : line->unit, "%s",
+        sums_is(sums, unit_text(arena, line->unit), "%s",
                 row != NULL ? value_text(arena, line->value, row) : plain_text(arena, line->value));
     }
     sums_print(sums, out);
