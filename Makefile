@@ -8,10 +8,12 @@
 
 VERSION = 0.1.0
 PREFIX = /usr/local
+REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
-        readme-update results install uninstall setup clean help programs benches flags build-id FORCE
+        readme-update results reference install uninstall setup clean help programs benches flags \
+        build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -56,15 +58,40 @@ readme-update: all ## rewrite the outputs that README.md shows beneath its comma
 results: all ## the same for README.md and results/*.md, and their pictures (two minutes)
 	@tests/readme/run --update
 
-install: all ## install stoker and its catalogue under PREFIX
+# What users can write, as the program's own tables have it.
+reference: all ## write manual, reference, completion, schemas for editors to build/reference
+	@mkdir -p $(REFERENCE) && rm -f $(REFERENCE)/*.[15] $(REFERENCE)/*.json
+	@./stoker help --format markdown > $(REFERENCE)/reference.md
+	@./stoker help --format bash > $(REFERENCE)/stoker.bash
+	@./stoker help --format pages | while read -r page; do \
+	    ./stoker help --format man "$$page" > $(REFERENCE)/"$$page" || exit 1; \
+	    [ "$$page" = stoker.1 ] || ./stoker help --format json-schema "$$page" \
+	        > $(REFERENCE)/"$${page%.5}.schema.json" || exit 1; \
+	done
+
+install: all reference ## install stoker, its catalogue and its manual under PREFIX
 	install -D -m 755 stoker '$(DESTDIR)$(PREFIX)/bin/stoker'
+	@for page in $(REFERENCE)/*.[15]; do \
+	    install -D -m 644 "$$page" \
+	        '$(DESTDIR)$(PREFIX)/share/man/man'"$${page##*.}/$${page##*/}" || exit 1; \
+	done
+	@install -D -m 644 $(REFERENCE)/stoker.bash \
+	    '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/stoker'
+	@install -D -m 644 $(REFERENCE)/reference.md \
+	    '$(DESTDIR)$(PREFIX)/share/doc/stoker/reference.md'
+	@for schema in $(REFERENCE)/*.json; do \
+	    install -D -m 644 "$$schema" \
+	        '$(DESTDIR)$(PREFIX)/share/stoker/schemas/'"$${schema##*/}" || exit 1; \
+	done
 	@find models topologies scenarios -name '*.yaml' -o -name '*.csv' | while read -r file; do \
 	    install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/stoker/'"$$file" || exit 1; \
 	done
 
 uninstall: ## remove what `make install` put there
-	rm -f '$(DESTDIR)$(PREFIX)/bin/stoker'
-	rm -rf '$(DESTDIR)$(PREFIX)/share/stoker'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/stoker' '$(DESTDIR)$(PREFIX)'/share/man/man1/stoker.1 \
+	    '$(DESTDIR)$(PREFIX)'/share/man/man5/stoker-*.5 \
+	    '$(DESTDIR)$(PREFIX)'/share/bash-completion/completions/stoker
+	rm -rf '$(DESTDIR)$(PREFIX)/share/stoker' '$(DESTDIR)$(PREFIX)/share/doc/stoker'
 
 setup: ## install the Debian packages that building and testing need
 	@sh tests/setup check

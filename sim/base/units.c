@@ -491,6 +491,11 @@ const char *units_format_duration(double seconds, char *text, size_t text_bytes)
     return text;
 }
 
+const char *units_noun(enum dimension dimension)
+{
+    return dimension_get(dimension)->noun;
+}
+
 const char *units_example(enum dimension dimension)
 {
     return dimension_get(dimension)->example;

@@ -54,6 +54,9 @@ const char *units_format(double value, enum dimension dimension, int digits, cha
 /* A duration as people say it: "12.0 s", "3.25 ms", "54.3 days", "850 ns". */
 const char *units_format_duration(double seconds, char *text, size_t text_bytes);
 
+/* What it is, for sentences: "a bandwidth". */
+const char *units_noun(enum dimension dimension);
+
 /* What a value of this dimension looks like, for help texts: "400 Gbps". */
 const char *units_example(enum dimension dimension);
 

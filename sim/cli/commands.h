@@ -96,5 +96,6 @@ extern const struct command command_explain;
 extern const struct command command_import;
 extern const struct command command_validate;
 extern const struct command command_calibrate;
+extern const struct command command_help;
 
 #endif

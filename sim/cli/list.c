@@ -4,6 +4,7 @@
 #include "cli/builds.h"
 #include "cli/catalogue_view.h"
 #include "cli/options.h"
+#include "cli/reference/reference.h"
 #include "report/show/show_name.h"
 
 #include "base/arena.h"
@@ -199,6 +200,34 @@ static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet
     return table;
 }
 
+/* The keys of files whose paths begin with a prefix. */
+static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet, const char *key)
+{
+    static const struct field fields[] = {
+        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file")},
+        {"value", FIELD_LEFT("value")},     {"default", FIELD_LEFT("default")},
+        {"assumed", FIELD_LEFT("assumed")}, {"meaning", FIELD_LEFT("meaning")},
+    };
+    struct arena *arena = lister->arena;
+    const struct text_list *arguments = &lister->options->arguments;
+    const char *prefix = arguments->count > 1 ? arguments->items[1] : "";
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(keys[i].path, prefix, strlen(prefix)) == 0) {
+            const struct schema_row *row = keys[i].row;
+            sheet_text(table, NULL, keys[i].path);
+            sheet_text(table, NULL, keys[i].file->name);
+            sheet_text(table, NULL, reference_value(arena, row));
+            sheet_text(table, NULL, reference_default(arena, row));
+            sheet_text(table, NULL, row->is_assumed ? "yes" : "no");
+            sheet_text(table, NULL, row->help);
+        }
+    }
+    return table;
+}
+
 /* ---- the kinds ------------------------------------------------------------------------- */
 
 static const struct list_kind kinds[] = {
@@ -213,6 +242,7 @@ static const struct list_kind kinds[] = {
     {"commands", "what stoker can do", list_commands, 0},
     {"causes", "where the time of a step can go", list_causes, 0},
     {"metrics", "what plots and --metric can show", list_metrics, 0},
+    {"keys", "what files can say; `list keys PREFIX`: what begins so", list_keys, 0},
     {"plots", "what --plot and --kind can draw", list_plots, 0},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -292,6 +322,12 @@ static int run(struct options *options)
     if (kind == NULL) {
         return EXIT_USAGE;
     }
+    if (options->arguments.count > 1 && kind->list != list_keys) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "too many arguments: '%s'",
+                 options->arguments.items[1]);
+        diag_help(cli->diag, "only `stoker list keys` takes a prefix");
+        return EXIT_USAGE;
+    }
     const struct lister lister = {options, cli->arena, cli->diag, options_catalogue(options)};
     struct sheet *sheet = sheet_new(cli->arena, LIST_SCHEMA);
     if (list(&lister, kind, sheet) == NULL) {
@@ -304,14 +340,14 @@ static int run(struct options *options)
 const struct command command_list = {
     .name = "list",
     .summary = "models, GPUs, clusters, scenarios, studies and what else there is",
-    .arguments = "[KIND]",
-    .about =
-        "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
-        "studies, commands, causes, metrics, plots. Without KIND, the kinds and how many of each."
-        "\vExample: stoker list clusters\n"
-        "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
+    .arguments = "[KIND]\nkeys [PREFIX]",
+    .about = "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
+             "studies, commands, causes, metrics, keys, plots. Without KIND, the kinds and how "
+             "many of each."
+             "\vExample: stoker list clusters\n"
+             "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
     .options = {options_store, options_general},
-    .arguments_max = 1,
+    .arguments_max = 2,
     .wanted = "a kind",
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* Finds the command, runs it, prints its messages, and sees that all output arrived. */
 #include "base/arena.h"
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "base/version.h"
 
 #include <gsl/gsl_errno.h>
@@ -24,23 +25,6 @@ static void keep_standard_streams(void)
     }
 }
 
-static void print_help(FILE *out)
-{
-    fputs("Usage: stoker COMMAND [OPTION...] [FILE...]\n"
-          "How fast a large model trains on a cluster, why not faster, and what would change "
-          "that.\n\n",
-          out);
-    for (uint32_t i = 0; i < command_count; i++) {
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    }
-    fputs("\n  stoker COMMAND --help    the options of a command\n"
-          "  stoker --version         the version\n\n"
-          "Begin with: stoker run scenarios/quickstart.yaml\n"
-          "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
-          "5 a study with failed points.\n",
-          out);
-}
-
 static int unknown_command(const char *name, struct diag *diag)
 {
     diag_add(diag, DIAG_USAGE, NULL, "unknown %s '%s'", name[0] == '-' ? "option" : "command",
@@ -54,35 +38,25 @@ static int unknown_command(const char *name, struct diag *diag)
     return EXIT_USAGE;
 }
 
-/* `stoker help [COMMAND]` is `stoker [COMMAND] --help`. */
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
-    char help_option[] = "--help";
-    const bool asks_help = argc > 1 && strcmp(argv[1], "help") == 0;
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("stoker %s (sources %.8s)\n", stoker_version(), stoker_build());
         return 0;
     }
-    if ((asks_help && argc == 2) || (argc > 1 && strcmp(argv[1], "--help") == 0)) {
-        print_help(stdout);
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        help_print_commands(stdout);
         return 0;
     }
     if (argc < 2) {
-        print_help(stderr);
+        help_print_commands(stderr);
         return EXIT_USAGE;
     }
-    argv += asks_help;
-    argc -= asks_help;
     const struct command *command = command_find(argv[1]);
     if (command == NULL) {
         return unknown_command(argv[1], cli->diag);
     }
-    char *name = arena_printf(cli->arena, "stoker %s", command->name);
-    if (asks_help) {
-        char *help_argv[] = {name, help_option, NULL};
-        return command_start(command, cli, 2, help_argv);
-    }
-    argv[1] = name;
+    argv[1] = arena_printf(cli->arena, "stoker %s", command->name);
     return command_start(command, cli, argc - 1, argv + 1);
 }
 

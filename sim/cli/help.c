@@ -1,0 +1,208 @@
+/* stoker help: the commands, one of them, a key of a file; or all of it as a manual, a reference, a
+ * shell's completion, a schema for editors.
+ */
+#include "cli/help.h"
+
+#include "base/arena.h"
+#include "cli/options.h"
+#include "cli/reference/reference.h"
+#include "report/sheet.h"
+
+#include <string.h>
+
+enum { FORMAT_NONE, FORMAT_MAN, FORMAT_MARKDOWN, FORMAT_BASH, FORMAT_SCHEMA, FORMAT_PAGES };
+static const char *const formats[] = {"text", "man", "markdown", "bash", "json-schema", "pages"};
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+struct help {
+    struct options options;
+    uint32_t format;
+};
+
+static const struct command_option own_options[] = {
+    {"format", 0, "FORMAT",
+     "Everything as man (of PAGE), markdown, bash (its completion), json-schema (of PAGE), or "
+     "pages (their names)",
+     OPTION_CHOICE(struct help, format, formats, FORMAT_COUNT)},
+    {0},
+};
+
+void help_print_commands(FILE *out)
+{
+    fputs("Usage: stoker COMMAND [OPTION...] [FILE...]\n"
+          "How fast a large model trains on a cluster, why not faster, and what would change "
+          "that.\n\n",
+          out);
+    for (uint32_t i = 0; i < command_count; i++) {
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fputs("\n  stoker COMMAND --help    the options of a command\n"
+          "  stoker --version         the version\n\n"
+          "Begin with: stoker run scenarios/quickstart.yaml\n"
+          "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
+          "5 a study with failed points.\n",
+          out);
+}
+
+/* ---- a key ---- */
+
+/* Keys of its own, one level down. */
+static void say_inner(struct arena *arena, const struct reference_key *key)
+{
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_entry = key->row->inner != NULL && keys[i].schema == key->row->inner;
+        if (is_entry || schema_parent(keys[i].schema, keys[i].row) == key->row) {
+            printf("  %-32s %s\n", keys[i].path, keys[i].row->help);
+        }
+    }
+}
+
+static void say(const char *label, const char *text)
+{
+    if (text != NULL) {
+        printf("  %-10s %s\n", label, text);
+    }
+}
+
+static void print_key(struct arena *arena, const struct reference_key *key)
+{
+    const struct schema_row *row = key->row;
+    printf("%s: %s\n\n", key->path, row->help);
+    say("value", reference_value(arena, row));
+    say("written", reference_unit(row));
+    say("default", row->is_required ? "none; it must be given" : reference_default(arena, row));
+    say("assumed", row->is_assumed ? "the default is listed with a run's assumptions" : "no");
+    say("source", row->source);
+    say("file", key->file->name);
+    if (schema_has_inner(key->schema, row) || row->inner != NULL) {
+        putchar('\n');
+        say_inner(arena, key);
+    }
+}
+
+/* ---- the command ---- */
+
+static int print_unknown(const struct options *options, const char *word)
+{
+    struct cli *cli = options->cli;
+    diag_add(cli->diag, DIAG_USAGE, NULL, "there is no command and no key '%s'", word);
+    const char *nearest = strchr(word, '.') == NULL ? command_nearest(word) : NULL;
+    nearest = nearest != NULL ? nearest : reference_nearest(cli->arena, word);
+    if (nearest != NULL) {
+        diag_help(cli->diag, "did you mean '%s'?", nearest);
+    } else {
+        diag_help(cli->diag, "`stoker help` lists the commands, `stoker list keys` the keys");
+    }
+    return EXIT_USAGE;
+}
+
+/* "run" is a command; "run." the section of a scenario. */
+static int print_word(const struct options *options, const char *word)
+{
+    struct cli *cli = options->cli;
+    const size_t length = strlen(word);
+    const bool has_dot = length > 0 && word[length - 1] == '.';
+    const char *path = arena_strndup(cli->arena, word, length - has_dot);
+    const struct command *command = command_find(word);
+    const struct reference_key *key = reference_find(cli->arena, path);
+    if (command != NULL) {
+        char *argv[] = {arena_printf(cli->arena, "stoker %s", word),
+                        arena_strdup(cli->arena, "--help"), NULL};
+        return command_start(command, cli, 2, argv);
+    }
+    if (key == NULL) {
+        return print_unknown(options, word);
+    }
+    print_key(cli->arena, key);
+    return 0;
+}
+
+/* The page of a name, "stoker.1" or "stoker-gpu"; the count of pages, with a message: none. */
+static uint32_t find_page(const struct help *help, const char *name)
+{
+    struct arena *arena = help->options.cli->arena;
+    const uint32_t count = reference_page_count();
+    const char *names = "";
+    for (uint32_t i = 0; i < count; i++) {
+        const char *page = reference_page_name(arena, i);
+        const size_t stem = strcspn(page, ".");
+        if (strcmp(page, name) == 0 || (strlen(name) == stem && strncmp(page, name, stem) == 0)) {
+            return i;
+        }
+        names = arena_printf(arena, "%s%s%s", names, i > 0 ? ", " : "", page);
+    }
+    diag_add(help->options.cli->diag, DIAG_USAGE, NULL, "there is no page '%s'", name);
+    diag_help(help->options.cli->diag, "the pages are %s", names);
+    return count;
+}
+
+static int print_format(const struct help *help)
+{
+    struct arena *arena = help->options.cli->arena;
+    const bool is_schema = help->format == FORMAT_SCHEMA;
+    const char *name = help->options.arguments.count > 0 ? help->options.arguments.items[0]
+                       : is_schema                       ? "stoker-scenario"
+                                                         : "stoker";
+    const bool has_pages = is_schema || help->format == FORMAT_MAN;
+    const uint32_t page = has_pages ? find_page(help, name) : 0;
+    if (page == reference_page_count()) {
+        return EXIT_USAGE;
+    }
+    if (is_schema && page == 0) {
+        diag_add(help->options.cli->diag, DIAG_USAGE, NULL, "%s tells of no file", name);
+        return EXIT_USAGE;
+    }
+    switch (help->format) {
+    case FORMAT_MAN:
+        reference_man(arena, page, stdout);
+        break;
+    case FORMAT_MARKDOWN:
+        reference_markdown(arena, stdout);
+        break;
+    case FORMAT_BASH:
+        reference_bash(arena, stdout);
+        break;
+    case FORMAT_SCHEMA:
+        reference_json_schema(arena, page, stdout);
+        break;
+    default:
+        for (uint32_t i = 0; i < reference_page_count(); i++) {
+            puts(reference_page_name(arena, i));
+        }
+    }
+    return 0;
+}
+
+static int run(struct options *options)
+{
+    const struct help *help = (const struct help *)options;
+    if (help->format != FORMAT_NONE) {
+        return print_format(help);
+    }
+    if (options->arguments.count > 0) {
+        return print_word(options, options->arguments.items[0]);
+    }
+    help_print_commands(stdout);
+    return 0;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "a command, or a key of a file: meaning, unit, range, default, source",
+    .arguments = "[COMMAND | KEY | PAGE]",
+    .about = "Tells of a command what its --help says; of a key of a scenario or of a file of the "
+             "catalogue what it means, its unit, range and default, and where that comes from "
+             "(with a dot behind it where a command has its name: `run.`). Without either, lists "
+             "the commands. `stoker list keys` lists the keys."
+             "\vExamples: stoker help run\n"
+             "stoker help data.prefetch\n"
+             "stoker help --format man stoker-scenario > stoker-scenario.5\n"
+             "source <(stoker help --format bash)",
+    .options = {own_options},
+    .arguments_max = 1,
+    .wanted = "a command or a key",
+    .input_size = sizeof(struct help),
+    .run = run,
+};

@@ -1,0 +1,170 @@
+/* The words for keys and options, each from the row that reads it. */
+#include "cli/reference/reference.h"
+
+#include "base/arena.h"
+#include "cli/options.h"
+#include "cli/session.h"
+#include "input/scenario_keys.h"
+
+#include <string.h>
+
+const struct schema *const reference_schemas[] = {&scenario_schema};
+const uint32_t reference_schema_count = sizeof reference_schemas / sizeof *reference_schemas;
+
+/* ---- keys ---- */
+
+struct key_list {
+    struct reference_key *items;
+    size_t count, capacity;
+};
+
+static void add_keys(struct arena *arena, const struct schema *file, const struct schema *schema,
+                     struct key_list *keys)
+{
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct schema_row *row = &schema->rows[i];
+        keys->items =
+            arena_grow(arena, keys->items, &keys->capacity, keys->count + 1, sizeof *keys->items);
+        keys->items[keys->count++] = (struct reference_key){
+            arena_printf(arena, "%s%s", schema->prefix, row->path), file, schema, row};
+        if (row->inner != NULL && schema == file) { /* entries hold no lists of others */
+            add_keys(arena, file, row->inner, keys);
+        }
+    }
+}
+
+const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)
+{
+    struct key_list keys = {.count = 0};
+    for (uint32_t i = 0; i < reference_schema_count; i++) {
+        add_keys(arena, reference_schemas[i], reference_schemas[i], &keys);
+    }
+    *count = (uint32_t)keys.count;
+    return keys.items;
+}
+
+const struct reference_key *reference_find(struct arena *arena, const char *path)
+{
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    const struct reference_key *bare = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(keys[i].path, path) == 0) {
+            return &keys[i];
+        }
+        if (bare == NULL && strcmp(keys[i].row->path, path) == 0) {
+            bare = &keys[i];
+        }
+    }
+    return bare;
+}
+
+const char *reference_nearest(struct arena *arena, const char *path)
+{
+    for (uint32_t i = 0; i < reference_schema_count; i++) {
+        const struct schema *schema = reference_schemas[i];
+        const size_t length = strlen(schema->prefix);
+        const bool is_within = strncmp(path, schema->prefix, length) == 0;
+        const char *nearest = schema_nearest(schema, path + (is_within ? length : 0));
+        if (nearest != NULL) {
+            return arena_printf(arena, "%s%s", schema->prefix, nearest);
+        }
+    }
+    return NULL;
+}
+
+/* "blocking or async", "a, b or c": the names that may be written. */
+static const char *names_text(struct arena *arena, const struct schema_row *row)
+{
+    const char *names[32];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < row->name_count; i++) {
+        if (row->among == 0 || (row->among & 1u << i) != 0) {
+            names[count++] = row->names[i];
+        }
+    }
+    const char *text = "";
+    for (uint32_t i = 0; i < count; i++) {
+        const char *before = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+        text = arena_printf(arena, "%s%s%s", text, before, names[i]);
+    }
+    return text;
+}
+
+/* A bound as the schema would show it. */
+static const char *bound_text(struct arena *arena, const struct schema_row *row, double bound)
+{
+    const struct schema_row alone = {.kind = SCHEMA_QUANTITY, .dimension = row->dimension};
+    const bool is_plain = row->kind == SCHEMA_COUNT || row->dimension == DIM_COUNT;
+    return is_plain ? arena_printf(arena, "%.10g", bound)
+                    : schema_value_text(arena, &alone, &bound);
+}
+
+const char *reference_value(struct arena *arena, const struct schema_row *row)
+{
+    switch (row->kind) {
+    case SCHEMA_COUNT:
+    case SCHEMA_QUANTITY:
+        return arena_printf(arena, "%s from %s to %s",
+                            row->kind == SCHEMA_COUNT ? "a whole number"
+                                                      : units_noun(row->dimension),
+                            bound_text(arena, row, row->least), bound_text(arena, row, row->most));
+    case SCHEMA_BOOL:
+        return "true or false";
+    case SCHEMA_TEXT:
+        return "a text";
+    case SCHEMA_CHOICE:
+        return names_text(arena, row);
+    case SCHEMA_NAMES:
+        return arena_printf(arena, "a list of %s", names_text(arena, row));
+    case SCHEMA_SECTION:
+        return "keys of its own";
+    case SCHEMA_SWITCH:
+        return "keys of its own, or off";
+    case SCHEMA_CUSTOM:
+    case SCHEMA_KIND_COUNT_:
+    default:
+        return "as described";
+    }
+}
+
+const char *reference_unit(const struct schema_row *row)
+{
+    const bool is_plain = row->dimension == DIM_COUNT || row->dimension == DIM_FRACTION;
+    return row->kind == SCHEMA_QUANTITY && !is_plain ? units_example(row->dimension) : NULL;
+}
+
+const char *reference_default(struct arena *arena, const struct schema_row *row)
+{
+    const char *note = row->note != NULL && row->note[0] != '\0' ? row->note : NULL;
+    return row->standard == NULL ? note
+           : note == NULL        ? row->standard
+                                 : arena_printf(arena, "%s (%s)", row->standard, note);
+}
+
+/* ---- options ---- */
+
+const struct reference_table reference_tables[] = {
+    {options_prediction, "Scenarios"},     {options_row, "Rows of a table of runs"},
+    {options_convention, "MFU"},           {options_store, "Results"},
+    {session_options, "Plots of studies"}, {options_general, "All commands"},
+};
+const uint32_t reference_table_count = sizeof reference_tables / sizeof *reference_tables;
+
+const char *reference_shared(const struct command_option *table)
+{
+    for (uint32_t i = 0; i < reference_table_count; i++) {
+        if (reference_tables[i].rows == table) {
+            return reference_tables[i].title;
+        }
+    }
+    return NULL;
+}
+
+const char *reference_option(struct arena *arena, const struct command_option *option)
+{
+    const char *letter = option->letter != 0 ? arena_printf(arena, "-%c, ", option->letter) : "";
+    return arena_printf(arena, "%s--%s%s%s", letter, option->name,
+                        option->argument != NULL ? "=" : "",
+                        option->argument != NULL ? option->argument : "");
+}

@@ -1,0 +1,87 @@
+/* A script that completes commands, options, words of options, and keys after --set, for bash.
+ * Bash splits words at '=', so what stands behind one is completed by the word two before it.
+ */
+#include "cli/reference/reference.h"
+
+#include "base/arena.h"
+#include "cli/options.h"
+
+static const char head[] =
+    "# Completion of stoker for bash, written by `stoker help --format bash`.\n"
+    "_stoker() {\n"
+    "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+    "    [[ $current == = ]] && current=\n"
+    "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
+    "    COMPREPLY=()\n";
+
+static const char tail[] =
+    "    if [[ $before == --set && ${COMP_WORDS[COMP_CWORD-1]} == --set ]]; then\n"
+    "        compopt -o nospace 2> /dev/null\n"
+    "        mapfile -t COMPREPLY < <(compgen -S = -W \"$keys\" -- \"$current\")\n"
+    "        return\n"
+    "    fi\n"
+    "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
+    "        words=\"$commands --help --version\"\n"
+    "    elif [[ ${COMP_WORDS[1]} == help && $current != -* ]]; then\n"
+    "        words=\"$commands $keys\"\n"
+    "    elif [[ $current == -* ]]; then\n"
+    "        words=\"${options[${COMP_WORDS[1]}]} --help --usage\"\n"
+    "    else\n"
+    "        words=${choices[$before]}\n"
+    "    fi\n"
+    "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+    "}\n"
+    "complete -o default -F _stoker stoker\n";
+
+static void put_options(const struct command *command, FILE *out)
+{
+    for (const struct command_option *const *table = command->options; *table != NULL; table++) {
+        for (const struct command_option *row = *table; row->help != NULL; row++) {
+            if (row->name != NULL) {
+                fprintf(out, "%s--%s", row == command->options[0] ? "" : " ", row->name);
+            }
+        }
+    }
+}
+
+/* The words of options that have such; an option of that name has them in every command. */
+static void put_choices(FILE *out)
+{
+    for (uint32_t i = 0; i < command_count; i++) {
+        const struct command_option *const *table = commands[i]->options;
+        for (; *table != NULL; table++) {
+            for (const struct command_option *row = *table; row->help != NULL; row++) {
+                if (row->name != NULL && row->words != NULL) {
+                    fprintf(out, "    choices[--%s]='", row->name);
+                    for (uint32_t word = 0; word < (uint32_t)row->most; word++) {
+                        fprintf(out, "%s%s", word > 0 ? " " : "", row->words[word]);
+                    }
+                    fputs("'\n", out);
+                }
+            }
+        }
+    }
+}
+
+void reference_bash(struct arena *arena, FILE *out)
+{
+    fputs(head, out);
+    fputs("    local commands='", out);
+    for (uint32_t i = 0; i < command_count; i++) {
+        fprintf(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
+    }
+    fputs("'\n    local keys='", out);
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(out, "%s%s", i > 0 ? " " : "", keys[i].path);
+    }
+    fputs("'\n    local -A options choices\n", out);
+    for (uint32_t i = 0; i < command_count; i++) {
+        fprintf(out, "    options[%s]='", commands[i]->name);
+        put_options(commands[i], out);
+        fputs("'\n", out);
+    }
+    put_choices(out);
+    fputs(tail, out);
+}

@@ -1,0 +1,154 @@
+# What users can write, as `stoker help` tells it: keys, options, and the forms made of them. All of
+# it follows from the schemas and the table of commands, so each row must be in each form.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    work=$BATS_TEST_TMPDIR
+}
+
+# The paths of all keys, one a line.
+keys() {
+    "$STOKER" list keys --json | jq -r '.keys[].key'
+}
+
+# The long options of all commands, and of `calibrate steps`.
+options() {
+    {
+        for command in $("$STOKER" list commands | awk 'NR > 1 { print $1 }'); do
+            "$STOKER" "$command" --help
+        done
+        "$STOKER" calibrate steps --help
+    } | grep -oE '^ +(-.,|  ) --[a-z-]+' | grep -oE '[-][-][a-z-]+' | sort -u |
+        grep -vxE -e '--(help|usage)'
+}
+
+@test "every key has a help with its value; a section lists what is in it" {
+    [ "$(keys | wc -l)" -ge 15 ]
+    for key in $(keys); do
+        "$STOKER" help "$key." > "$work/text" # with a dot: `run` is a command, too
+        grep -q "^$key: ...*\.$" "$work/text"
+        grep -qE '^  value      .' "$work/text"
+    done
+    run "$STOKER" help data.time_per_sample
+    [[ $output == *"value      a duration from 0 s to 1000 s"* ]]
+    [[ $output == *"written    1.5 us"*"default    2 ms"*"assumed    the default is listed"* ]]
+    run "$STOKER" help run
+    [[ $output == "Usage: stoker run "* ]]
+    run "$STOKER" help run.checkpoint
+    [[ $output == *"default    off"*"  run.checkpoint.mode "* ]]
+    [[ $output != *data.prefetch* ]]
+}
+
+@test "what is neither command nor key is a usage error that names the nearest" {
+    run --separate-stderr "$STOKER" help data.prefech
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ $stderr == *"no command and no key 'data.prefech'"*"did you mean 'data.prefetch'?"* ]]
+    run "$STOKER" help swep
+    [ "$status" -eq 2 ]
+    [[ $output == *"did you mean 'sweep'?"* ]]
+    run "$STOKER" help qqqqqq.zzzzzz
+    [ "$status" -eq 2 ]
+    [[ $output == *"stoker list keys"* ]]
+    run "$STOKER" help --format man stoker-banana
+    [ "$status" -eq 2 ]
+    [[ $output == *"the pages are stoker.1, stoker-scenario.5"* ]]
+    run "$STOKER" help --format banana
+    [ "$status" -eq 2 ]
+}
+
+@test "list keys takes a prefix, and no other kind does" {
+    [ "$("$STOKER" list keys run.checkpoint | wc -l)" -eq 5 ]
+    [ "$("$STOKER" list keys nothing.of.that --json | jq '.keys | length')" -eq 0 ]
+    run "$STOKER" list gpus run
+    [ "$status" -eq 2 ]
+}
+
+# A schema that is not listed in reference.c has no page, no help and no completion.
+@test "every schema of the sources has a page" {
+    schemas=$(grep -rhE '^const struct schema [a-z_]+_schema' sim --include='*.c' | wc -l)
+    [ "$schemas" -ge 1 ]
+    [ "$("$STOKER" help --format pages | grep -c '\.5$')" -eq "$schemas" ]
+}
+
+@test "each key is in manual, reference, completion and schema" {
+    for page in $("$STOKER" help --format pages); do
+        "$STOKER" help --format man "$page"
+    done | sed 's/\\-/-/g' > "$work/man"
+    "$STOKER" help --format markdown > "$work/markdown"
+    "$STOKER" help --format bash > "$work/bash"
+    for page in $("$STOKER" help --format pages | grep '\.5$'); do
+        "$STOKER" help --format json-schema "$page"
+    done > "$work/json"
+    for key in $(keys); do
+        grep -qxF "\\fB$key" "$work/man"
+        grep -qF -- "- \`$key\`: " "$work/markdown"
+        grep -qE "keys='(.* )?$key[ ']" "$work/bash"
+        # the file itself leaves out what its kind puts in front: gpu.memory is memory
+        jq -e --arg key "$key" 'def at(words): getpath(words | map(["properties", .]) | add);
+            ($key | split(".")) as $words
+            | (at($words) // at($words[1:])
+                // getpath(["properties", $words[0], "items", "properties", $words[1]]))
+            | .description | length > 8' "$work/json" |
+            grep -q true
+    done
+}
+
+@test "each option is in manual, reference and completion" {
+    [ "$(options | wc -l)" -ge 40 ]
+    "$STOKER" help --format man | sed 's/\\-/-/g' > "$work/man"
+    "$STOKER" help --format markdown > "$work/markdown"
+    "$STOKER" help --format bash > "$work/bash"
+    for option in $(options); do
+        grep -qE -- "^.fB(-., )?$option(=|\$)" "$work/man"
+        grep -qE -- "^- .(-., )?$option(=|\`)" "$work/markdown"
+        case $option in --constants|--priors|--write|--rounds|--repeats) continue ;; esac
+        grep -qE -- "options\[[a-z]+\]='(.* )?$option[ ']" "$work/bash"
+    done
+}
+
+# No program that checks manual pages is needed for the tests, so this is what one would say first:
+# the head, requests that man has, and no line that is taken for a request by mistake.
+@test "pages of the manual are well formed" {
+    for page in $("$STOKER" help --format pages); do
+        "$STOKER" help --format man "$page" > "$work/page"
+        [[ $(head -n 1 "$work/page") == ".TH ${page%.*} ${page##*.} "* ]]
+        grep -q '^\.SH NAME$' "$work/page"
+        run ! grep -vE '^(\.(TH|SH|PP|TP|br|ad)( .*)?|[^.'"'"'].*)$' "$work/page"
+        run ! grep -nE ' $|(^|[^\\])\\[^e&f-]' "$work/page"
+    done
+}
+
+# complete WORD...: what bash offers for the last word.
+complete_words() {
+    bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stoker
+             printf "%s\n" "${COMPREPLY[@]}"' - "$work/completion" "$@"
+}
+
+@test "bash completes a command, an option, a word, a key after --set" {
+    "$STOKER" help --format bash > "$work/completion"
+    bash -n "$work/completion"
+    [ "$(complete_words stoker swe)" = sweep ]
+    [ "$(complete_words stoker sweep --metr)" = --metric ]
+    [ -z "$(complete_words stoker merge --metr)" ]
+    [ "$(complete_words stoker run --set data.pre)" = data.prefetch= ]
+    [ "$(complete_words stoker help data.pre)" = data.prefetch ]
+    [ "$(complete_words stoker run --mfu-convention meg)" = megatron ]
+    [ "$(complete_words stoker run --mfu-convention = pal)" = palm ]
+    [ "$(complete_words stoker run --set data.prefetch = 4)" = "" ]
+}
+
+@test "make install puts manual, completion and schemas where they are looked for" {
+    cmp -s "$STOKER" stoker || skip "./stoker is another build"
+    make -s -o stoker install PREFIX=/p DESTDIR="$work/root" REFERENCE="$work/reference"
+    cd "$work/root/p/share"
+    cmp man/man5/stoker-scenario.5 <("$STOKER" help --format man stoker-scenario)
+    [ -s man/man1/stoker.1 ]
+    jq -e '.properties.data.properties.prefetch.maximum == 64' \
+        stoker/schemas/stoker-scenario.schema.json
+    grep -q '^complete ' bash-completion/completions/stoker
+    grep -q '^# stoker(1)' doc/stoker/reference.md
+}
