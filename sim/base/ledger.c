@@ -84,18 +84,16 @@ static const struct ledger_term *term_at(const char *text, const struct ledger_t
 /* How long the number, operator or function is that stands here. */
 static size_t text_length(const char *text)
 {
-    static const char *const functions[] = {"ceil", "floor", "fmin", "fmax"};
     if (isdigit((unsigned char)*text) != 0) {
         return strspn(text, "0123456789.e");
     }
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        const size_t length = strlen(functions[i]);
-        if (strncmp(text, functions[i], length) == 0 && text[length] == '(') {
-            return length;
-        }
+    size_t length = 0;
+    while (is_word(text[length])) {
+        length++;
     }
-    sim_assert(strchr("+-*/(),", *text) != NULL); /* else it is a name that is no term */
-    return 1;
+    sim_assert(length > 0 ? text[length] == '(' /* else it is a name that is no term */
+                          : strchr("+-*/(),", *text) != NULL);
+    return length > 0 ? length : 1;
 }
 
 static bool is_used(const struct ledger_line *line, const struct ledger_term *term)

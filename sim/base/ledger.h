@@ -10,7 +10,7 @@
  * does), and the value of each name in it. So whoever changes the formula changes what is predicted
  * and what is printed alike. With NULL nothing is copied, formatted or allocated.
  *
- * The expression may have numbers, + - * / ( ), ceil, floor, fmin, fmax, casts, and the expressions
+ * The expression may have numbers, + - * / ( ), calls of functions, casts, and the expressions
  * that are its terms, each spelled as in the formula ("kind->heads", "state_bytes(format)"). Other
  * text in it, or a term that it does not have, is a bug and ends the program when it is recorded.
  *

@@ -66,7 +66,8 @@ static int64_t widest(enum attention_kind kind)
 }
 
 double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rate,
-                         enum attention_kind kind, int64_t head_dim, bool is_backward)
+                         enum attention_kind kind, int64_t head_dim, bool is_backward,
+                         struct ledger *ledger)
 {
     const struct attention_pass_rate *pass = is_backward ? &rate->backward : &rate->forward;
     const double dimension = (double)head_dim;
@@ -76,7 +77,10 @@ double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rat
     const double wide_128 = HEAD_DIM > widest(kind) ? pass->wide : 1.0;
     const double peak =
         max_double(gpu->peak_flop_per_s[PRECISION_FP16], gpu->peak_flop_per_s[PRECISION_BF16]);
-    const double reached = pass->flop_per_s * grown * wide / wide_128;
+    const double reached = LEDGER_SUM(
+        ledger, "rate", "FLOP/s", pass->flop_per_s * grown * wide / wide_128,
+        LEDGER_TERM(pass->flop_per_s, "FLOP/s"), LEDGER_TERM(grown, "for the head's size"),
+        LEDGER_TERM(wide, ""), LEDGER_TERM(wide_128, ""));
     return peak > 0.0 ? min_double(reached, peak) : reached;
 }
 
@@ -96,8 +100,10 @@ struct attention_work attention_work_with(const struct kernel_gpu *on,
     const struct attention_pass_rate *pass = size->is_backward ? &rate->backward : &rate->forward;
     const int64_t rows_of = size->is_backward ? TILE : rate->tile; /* backward tiles are of keys */
     const double all = (double)on->gpu->sms;
-    const double rate_of = attention_rate_of(on->gpu, rate, kind, work.head_dim, size->is_backward);
-    const double sm_rate = rate_of / all;
+    const double rate_of =
+        attention_rate_of(on->gpu, rate, kind, work.head_dim, size->is_backward, on->ledger);
+    const double sm_rate = LEDGER_SUM(on->ledger, "rate of an SM", "FLOP/s", rate_of / all,
+                                      LEDGER_TERM(rate_of, "FLOP/s"), LEDGER_TERM(all, "SMs"));
     const double rows = (double)size->count * (double)size->queries;
     const double tile = min_double((double)rows_of, (double)size->queries);
     work.tiles = size->count * ceil_divide(size->queries, rows_of);
@@ -105,10 +111,22 @@ struct attention_work attention_work_with(const struct kernel_gpu *on,
     work.pairs = min_double(work.pairs, max_double((double)size->keys, size->mean_keys));
     work.flop = rows * work.pairs * flop;
     work.rate_flop_per_s = rate_of;
-    work.even_s =
-        rows * (work.pairs + pass->half) * flop / (sm_rate * (all - (double)on->reserved_sms));
-    work.longest_s = tile * ((double)size->keys + pass->half) * flop / sm_rate;
-    work.compute_s = max_double(work.even_s + pass->tail * work.longest_s, work.longest_s);
+    const double sms = all - (double)on->reserved_sms;
+    work.even_s = LEDGER_SUM(on->ledger, "dealt out evenly", "us",
+                             rows * (work.pairs + pass->half) * flop / (sm_rate * sms),
+                             LEDGER_TERM(rows, "rows"), LEDGER_TERM(work.pairs, "pairs"),
+                             LEDGER_TERM(pass->half, "lost"), LEDGER_TERM(flop, "FLOP"),
+                             LEDGER_TERM(sm_rate, "FLOP/s"), LEDGER_TERM(sms, "SMs"));
+    work.longest_s = LEDGER_SUM(on->ledger, "the longest tile", "us",
+                                tile * ((double)size->keys + pass->half) * flop / sm_rate,
+                                LEDGER_TERM(tile, "rows"), LEDGER_TERM(size->keys, "keys"),
+                                LEDGER_TERM(pass->half, "lost"), LEDGER_TERM(flop, "FLOP"),
+                                LEDGER_TERM(sm_rate, "FLOP/s"));
+    work.compute_s =
+        LEDGER_SUM(on->ledger, "with its tail", "us",
+                   max_double(work.even_s + pass->tail * work.longest_s, work.longest_s),
+                   LEDGER_TERM(work.even_s, "us"), LEDGER_TERM(pass->tail, ""),
+                   LEDGER_TERM(work.longest_s, "us"));
     return work;
 }
 

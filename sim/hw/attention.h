@@ -57,7 +57,8 @@ void attention_padded(enum attention_kind kind, int64_t *head_dim, int64_t *valu
 
 /* Rate with heads of dimension `head_dim`, which a kernel exists for. */
 double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rate,
-                         enum attention_kind kind, int64_t head_dim, bool is_backward);
+                         enum attention_kind kind, int64_t head_dim, bool is_backward,
+                         struct ledger *ledger);
 
 /* With figures of their own, not the GPU's: what fitting them wants. */
 struct attention_work attention_work_with(const struct kernel_gpu *on,

@@ -83,34 +83,68 @@ static double tile_slowness(const struct gpu *gpu, const struct tile *tile)
     return 1.0 + gpu->gemm_tile_loss * 128.0 * (1.0 / (double)tile->m + 1.0 / (double)tile->n);
 }
 
-static double tiles_of(const struct gemm_size *size, const struct tile *tile)
+static double tiles_of(const struct gemm_size *size, const struct tile *tile, struct ledger *ledger)
 {
-    return (double)(ceil_divide(size->m, tile->m) * ceil_divide(size->n, tile->n) * size->count);
+    return LEDGER_SUM(
+        ledger, "tiles", "",
+        (double)(ceil_divide(size->m, tile->m) * ceil_divide(size->n, tile->n) * size->count),
+        LEDGER_TERM(size->m, "m"), LEDGER_TERM(tile->m, ""), LEDGER_TERM(size->n, "n"),
+        LEDGER_TERM(tile->n, ""), LEDGER_TERM(size->count, "products"));
+}
+
+/* FLOP/s of an SM: at most `rate` of all, which is no tile's. */
+static double sm_rate_of(const struct gpu *gpu, const struct tile *tile, double rate,
+                         double efficiency, struct ledger *ledger)
+{
+    const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
+    const double relative = LEDGER_SUM(ledger, "the tile's share of the rate", "",
+                                       tile_slowness(gpu, &own) / tile_slowness(gpu, tile),
+                                       LEDGER_TERM(tile_slowness(gpu, &own), ""),
+                                       LEDGER_TERM(tile_slowness(gpu, tile), ""));
+    return LEDGER_SUM(ledger, "rate of an SM", "FLOP/s",
+                      rate / (double)gpu->sms * efficiency * relative, LEDGER_TERM(rate, "FLOP/s"),
+                      LEDGER_TERM(gpu->sms, "SMs"), LEDGER_TERM(efficiency, "efficiency"),
+                      LEDGER_TERM(relative, ""));
 }
 
 /* `size` in tiles of one shape. */
 static struct gemm_tiling tile_with(const struct kernel_gpu *on, const struct gemm_size *size,
-                                    const struct tile *tile)
+                                    const struct tile *tile, struct ledger *ledger)
 {
     const struct gpu *gpu = on->gpu;
     const struct gemm_figures figures = gpu_gemm(gpu, on->precision);
     const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
     const int64_t sms = gpu->sms - on->reserved_sms;
     const double pass = on->pass == GEMM_WGRAD ? 1.0 - gpu->gemm_wgrad_loss : 1.0;
-    const double relative = tile_slowness(gpu, &own) / tile_slowness(gpu, tile);
     const double peak = gemm_peak(on, size);
-    const double rate = peak * on->gemm_derate * pass;
-    const double sm_rate = rate / (double)gpu->sms * figures.efficiency * relative;
-    const double tile_flop = 2.0 * (double)(tile->m * tile->n) * ((double)size->k + figures.k_half);
+    const double rate = LEDGER_SUM(ledger, "rate", "FLOP/s", peak * on->gemm_derate * pass,
+                                   LEDGER_TERM(peak, "FLOP/s"),
+                                   LEDGER_TERM(on->gemm_derate, "derate"), LEDGER_TERM(pass, ""));
+    const double sm_rate = sm_rate_of(gpu, tile, rate, figures.efficiency, ledger);
+    const double tile_flop =
+        LEDGER_SUM(ledger, "a tile", "FLOP",
+                   2.0 * (double)(tile->m * tile->n) * ((double)size->k + figures.k_half),
+                   LEDGER_TERM(tile->m, ""), LEDGER_TERM(tile->n, ""), LEDGER_TERM(size->k, "k"),
+                   LEDGER_TERM(figures.k_half, "lost"));
+    const double tiles = tiles_of(size, tile, ledger);
     const int64_t waves = kernel_waves(size, tile->m, tile->n, sms);
-    const double idle = (double)waves - tiles_of(size, tile) / (double)sms;
-    const double counted = (double)waves - gpu->gemm_balance * idle;
-    const double tiles_s = counted * tile_flop / sm_rate;
-    const double sustained_s = gemm_flop(size) / (rate * figures.sustained);
+    const double counted =
+        LEDGER_SUM(ledger, "waves that count", "",
+                   (double)waves - gpu->gemm_balance * ((double)waves - tiles / (double)sms),
+                   LEDGER_TERM(waves, ""), LEDGER_TERM(gpu->gemm_balance, ""),
+                   LEDGER_TERM(tiles, "tiles"), LEDGER_TERM(sms, "SMs"));
+    const double tiles_s = LEDGER_SUM(ledger, "in tiles", "us", counted * tile_flop / sm_rate,
+                                      LEDGER_TERM(counted, "waves"), LEDGER_TERM(tile_flop, "FLOP"),
+                                      LEDGER_TERM(sm_rate, "FLOP/s"));
+    const double flop = gemm_flop(size);
+    const double sustained_s =
+        LEDGER_SUM(ledger, "at the sustained rate", "us", flop / (rate * figures.sustained),
+                   LEDGER_TERM(flop, "GFLOP"), LEDGER_TERM(rate, "FLOP/s"),
+                   LEDGER_TERM(figures.sustained, "sustained"));
     return (struct gemm_tiling){
         .tile_m = tile->m,
         .tile_n = tile->n,
-        .relative = relative,
+        .relative = tile_slowness(gpu, &own) / tile_slowness(gpu, tile),
         .waves = waves,
         .counted_waves = counted,
         .peak_flop_per_s = peak,
@@ -132,21 +166,29 @@ struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct 
     sim_assert(on->reserved_sms >= 0 && on->reserved_sms < gpu->sms);
     const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
     const struct tile transposed = {gpu->gemm_tile_n, gpu->gemm_tile_m};
-    struct gemm_tiling best = tile_with(on, size, &own);
-    const struct gemm_tiling other = tile_with(on, size, &transposed);
+    struct gemm_tiling best = tile_with(on, size, &own, NULL);
+    const struct gemm_tiling other = tile_with(on, size, &transposed, NULL);
     best = other.tiles_s < best.tiles_s ? other : best;
     for (size_t i = 0; i < SMALL_TILES; i++) {
-        const struct gemm_tiling small = tile_with(on, size, &small_tiles[i]);
+        const struct gemm_tiling small = tile_with(on, size, &small_tiles[i], NULL);
         best = small.tiles_s < best.tiles_s ? small : best;
+    }
+    if (on->ledger != NULL) {
+        tile_with(on, size, &(struct tile){best.tile_m, best.tile_n}, on->ledger);
     }
     return best;
 }
 
-static double stream_s(const struct gpu *gpu, double bytes)
+static double stream_s(const struct kernel_gpu *on, double bytes)
 {
+    const struct gpu *gpu = on->gpu;
     sim_assert(bytes >= 0.0);
     sim_assert(gpu->memory_bandwidth_bytes_per_s > 0.0 && gpu->memory_kernel_efficiency > 0.0);
-    return bytes / (gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency);
+    return LEDGER_SUM(on->ledger, "memory", "us",
+                      bytes / (gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency),
+                      LEDGER_TERM(bytes, "MB"),
+                      LEDGER_TERM(gpu->memory_bandwidth_bytes_per_s, "B/s"),
+                      LEDGER_TERM(gpu->memory_kernel_efficiency, ""));
 }
 
 static struct kernel_time with_launch(const struct kernel_gpu *on, double busy_s)
@@ -158,8 +200,8 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
                                int64_t count, double bytes)
 {
     const struct gemm_size size = {m, n, k, count};
-    return with_launch(
-        on, max_double(kernel_gemm_tiling(on, &size).compute_s, stream_s(on->gpu, bytes)));
+    const double compute_s = kernel_gemm_tiling(on, &size).compute_s;
+    return with_launch(on, max_double(compute_s, stream_s(on, bytes)));
 }
 
 double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k, int64_t count)
@@ -173,5 +215,5 @@ double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64
 
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes)
 {
-    return with_launch(on, stream_s(on->gpu, bytes));
+    return with_launch(on, stream_s(on, bytes));
 }

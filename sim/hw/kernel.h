@@ -30,6 +30,7 @@
 #ifndef HW_KERNEL_H
 #define HW_KERNEL_H
 
+#include "base/ledger.h"
 #include "input/gpu.h"
 
 struct kernel_gpu {
@@ -38,6 +39,7 @@ struct kernel_gpu {
     enum gemm_pass pass;      /* of the product at hand */
     double gemm_derate;       /* of the software profile */
     int64_t reserved_sms;     /* that communication keeps to itself; fewer than the GPU has */
+    struct ledger *ledger;    /* of the kernel at hand; NULL: nobody asks for a record */
 };
 
 /* `count` products of m x k by k x n in one launch. */

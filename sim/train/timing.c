@@ -51,9 +51,10 @@ double timing_derate(const struct scenario *scenario, const struct kernel *kerne
 }
 
 static struct kernel_time benchmark_time(const struct scenario *scenario,
-                                         const struct kernel *kernel)
+                                         const struct kernel *kernel, struct ledger *ledger)
 {
-    const struct kernel_gpu on = timing_gpu_of(scenario, kernel);
+    struct kernel_gpu on = timing_gpu_of(scenario, kernel);
+    on.ledger = ledger;
     const struct attention_size core = timing_attention(kernel);
     const struct kernel_gpu *gpu = &on;
     switch (kernel->kind) {
@@ -75,14 +76,22 @@ static int64_t gaps_of(const struct software *software, const struct kernel *ker
     return kernel->launches > 1 ? (kernel->launches + streams - 1) / streams : 1;
 }
 
-struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel)
+struct kernel_time timing_count_kernel(const struct scenario *scenario, const struct kernel *kernel,
+                                       struct ledger *ledger)
 {
     const double derate = timing_derate(scenario, kernel);
-    struct kernel_time time = benchmark_time(scenario, kernel);
+    struct kernel_time time = benchmark_time(scenario, kernel, ledger);
     sim_assert(derate > 0.0);
-    time.busy_s /= derate;
+    time.busy_s =
+        LEDGER_SUM(ledger, kernel->name, "us", time.busy_s / derate,
+                   LEDGER_TERM(time.busy_s, "us, the longest"), LEDGER_TERM(derate, "derate"));
     time.launch_s *= (double)gaps_of(&scenario->software, kernel);
     return time;
+}
+
+struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel)
+{
+    return timing_count_kernel(scenario, kernel, NULL);
 }
 
 /* Embedding, head and optimizer lie outside layers. */

@@ -61,6 +61,9 @@ double timing_derate(const struct scenario *scenario, const struct kernel *kerne
 
 /* One kernel by itself. */
 struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel);
+/* The same, recorded; `ledger` may be NULL. */
+struct kernel_time timing_count_kernel(const struct scenario *scenario, const struct kernel *kernel,
+                                       struct ledger *ledger);
 
 /* The optimizer's update of `parameters` parameters. */
 struct work timing_optimizer(const struct scenario *scenario, double parameters);

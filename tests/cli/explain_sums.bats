@@ -28,7 +28,7 @@ sums() {
     echo "$output"
     [ "$status" -eq 0 ]
     [[ "$output" =~ ([0-9]+)\ sums\ hold,\ 0\ do\ not ]]
-    [ "${BASH_REMATCH[1]}" -ge 150 ]
+    [ "${BASH_REMATCH[1]}" -ge 400 ]
 }
 
 # What a formula would print that was retyped wrongly: sed on the text stands for it. Of each, the
@@ -55,11 +55,14 @@ s/^(  forward . backward .*)3 x /\12 x /
 s/^(  attention, full mask .*)\(2 x /\1(3 x /
 s/^(  D, tokens per step .*) x 8,192/\1 x 8,191/
 s/^(  GPU-hours .*)3,600 s/\13,610 s/
-s/^(  weights  .*) 2 B/\1 4 B/
+s/^(  weights  .*)x 2 B \+/\1x 4 B +/
+s/^(  its optimizer states  .*)32 ranks/\131 ranks/
+s/^(  total  .*)\+ 3/\1+ 4/
+s/^(  rate of an SM  .*)132 SMs/\1131 SMs/
 s/^(  energy  .*)3,600 s/\13,500 s/
 s/^(  MFU  .*= )([0-9])/\11\2/
 s/^(  wall-clock .*= )2/\13/
 s/^(  scale-up  .*) x 1 for/\1 x 0.9 for/
 END
-    [ "$count" -eq 11 ]
+    [ "$count" -eq 14 ]
 }

@@ -9,90 +9,28 @@
 
 #include <inttypes.h>
 
-/* ---- the kernel model with this GPU's constants ------------------------------ */
+/* ---- examples ------------------------------------------------------------------ */
 
-static void print_gemm_rule(const struct explanation *explanation, FILE *out)
+/* Of each kind of kernel the longest of a pass, as its time is computed. */
+static const struct ledger *record_examples(const struct explanation *explanation)
 {
-    const struct scenario *scenario = explanation->scenario;
-    const struct gpu *gpu = &scenario->gpu;
-    struct arena *arena = explanation->arena;
-    const enum precision precision = (enum precision)scenario->precision;
-    const enum precision outside = precision_outside(precision);
-    const struct gemm_figures figures = gpu_gemm(gpu, precision);
-    const double peak = gpu->peak_flop_per_s[precision];
-    fprintf(out,
-            "  GEMM      the largest of waves x 2 Tm Tn (k + %g) / rate, bytes / bandwidth, and\n"
-            "            FLOP / (%s x %g sustained x %g derate)\n",
-            figures.k_half, number_quantity(arena, peak, DIM_FLOP_PER_S), figures.sustained,
-            scenario->software.gemm_derate);
-    fprintf(out,
-            "            rate = %s / %" PRId64 " SMs x %g efficiency x %g derate x tile's share\n",
-            number_quantity(arena, peak, DIM_FLOP_PER_S), gpu->sms, figures.efficiency,
-            scenario->software.gemm_derate);
-    if (gpu->gemm_wgrad_loss > 0.0) {
-        fprintf(out, "            weight gradients: both rates x %g\n", 1.0 - gpu->gemm_wgrad_loss);
+    static const struct {
+        enum phase phase;
+        enum kernel_kind kind;
+    } examples[] = {{PHASE_FORWARD, KERNEL_GEMM},
+                    {PHASE_BACKWARD, KERNEL_GEMM},
+                    {PHASE_FORWARD, KERNEL_ATTENTION},
+                    {PHASE_FORWARD, KERNEL_MEMORY}};
+    struct ledger *ledger = ledger_new(explanation->arena);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        struct timed_phase timed;
+        explain_time_phase(explanation, examples[i].phase, &timed);
+        const struct timed_kernel *longest = explain_longest(&timed, examples[i].kind);
+        if (longest != NULL) {
+            timing_count_kernel(explanation->scenario, &longest->kernel, ledger);
+        }
     }
-    if (outside != precision) {
-        const struct gemm_figures others = gpu_gemm(gpu, outside);
-        fprintf(out, "            products marked %s: k + %g, %s, %g efficiency, %g sustained\n",
-                precision_names[outside], others.k_half,
-                number_quantity(arena, gpu->peak_flop_per_s[outside], DIM_FLOP_PER_S),
-                others.efficiency, others.sustained);
-    }
-    fprintf(
-        out,
-        "            waves = w - %g x (w - t), t = ceil(m / Tm) x ceil(n / Tn) x count / %" PRId64
-        ", w = ceil(t); of\n"
-        "            tiles Tm x Tn the fastest is taken: share 1 for %" PRId64 "x%" PRId64
-        " and %" PRId64 "x%" PRId64 ", less for\n            smaller ones (after @)\n",
-        gpu->gemm_balance, gpu->sms - scenario->software.reserved_sms, gpu->gemm_tile_m,
-        gpu->gemm_tile_n, gpu->gemm_tile_n, gpu->gemm_tile_m);
-}
-
-static void print_attention_rule(const struct explanation *explanation, FILE *out)
-{
-    const struct scenario *scenario = explanation->scenario;
-    const uint32_t kind = scenario->software.attention;
-    if (kind == ATTENTION_UNFUSED) {
-        fprintf(out, "  attention not fused: its products are GEMMs over the full mask\n");
-        return;
-    }
-    const struct gpu *gpu = &scenario->gpu;
-    const struct attention_rate *rate = &gpu->attention[kind];
-    const int64_t sms = gpu->sms - scenario->software.reserved_sms;
-    const struct attention_pass_rate *forward = &rate->forward;
-    const struct attention_pass_rate *backward = &rate->backward;
-    fprintf(out,
-            "  attention (%s) max(even + tail x longest, longest), of tiles of %" PRId64
-            " queries (backward 128 keys):\n"
-            "            even = rows x (p + half) x FLOP a pair / (r x %" PRId64 " / %" PRId64
-            " SMs); longest = tile x (s + half) x\n"
-            "            FLOP a pair / (r / %" PRId64 "); half, tail = %g, %g forward, %g, %g "
-            "backward;\n"
-            "            r = %s forward, %s backward, for heads of 128\n",
-            attention_names[kind], rate->tile, sms, gpu->sms, gpu->sms, forward->half,
-            forward->tail, backward->half, backward->tail,
-            number_quantity(explanation->arena, forward->flop_per_s, DIM_FLOP_PER_S),
-            number_quantity(explanation->arena, backward->flop_per_s, DIM_FLOP_PER_S));
-    fprintf(out,
-            "            and of d: r x (1 + %g / 128) / (1 + %g / d); above 128 times %g forward, "
-            "%g backward\n",
-            rate->head_half, rate->head_half, forward->wide, backward->wide);
-}
-
-/* What the software makes of these. */
-static void print_derates(const struct software *software, FILE *out)
-{
-    if (software->memory_derate < 1.0) {
-        fprintf(out, "            and they take 1 / %g of that (software.memory_kernels.derate)\n",
-                software->memory_derate);
-    }
-    if (software->attention_derate != 1.0) {
-        fprintf(out,
-                "            fused attention takes 1 / %g of its time "
-                "(software.attention_kernels.derate)\n",
-                software->attention_derate);
-    }
+    return ledger;
 }
 
 static void print_rules(const struct explanation *explanation, FILE *out)
@@ -100,13 +38,6 @@ static void print_rules(const struct explanation *explanation, FILE *out)
     const struct scenario *scenario = explanation->scenario;
     const struct gpu *gpu = &scenario->gpu;
     struct arena *arena = explanation->arena;
-    const double bandwidth = gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency;
-    print_gemm_rule(explanation, out);
-    print_attention_rule(explanation, out);
-    fprintf(out, "  others    bytes / bandwidth; bandwidth = %s x %g = %s\n",
-            number_quantity(arena, gpu->memory_bandwidth_bytes_per_s, DIM_BYTES_PER_S),
-            gpu->memory_kernel_efficiency, number_quantity(arena, bandwidth, DIM_BYTES_PER_S));
-    print_derates(&scenario->software, out);
     fprintf(out,
             "  gaps      %g us before each kernel%s\n"
             "  host      %g us a kernel%s, up to %" PRId64 " launches ahead; the GPU waits for a "
@@ -116,31 +47,20 @@ static void print_rules(const struct explanation *explanation, FILE *out)
             scenario->software.host_per_kernel_s * 1e6,
             scenario->software.has_graphs ? " (but in layers: CUDA graphs)" : "",
             scenario->software.host_queue);
-}
-
-static void print_example(const struct explanation *explanation, FILE *out)
-{
-    struct timed_phase forward;
-    explain_time_phase(explanation, PHASE_FORWARD, &forward);
-    const struct timed_kernel *timed = explain_longest_gemm(&forward);
-    if (timed == NULL) {
-        return;
-    }
-    const struct scenario *scenario = explanation->scenario;
-    const struct gpu *gpu = &scenario->gpu;
-    const struct gemm_tiling *tiling = &timed->tiling;
-    const struct gemm_figures figures = gpu_gemm(gpu, timed->kernel.precision);
-    fprintf(out,
-            "  e.g. %s: %.6g waves x 2 x %" PRId64 " x %" PRId64 " x (%" PRId64
-            " + %g) / (%.4g / %" PRId64
-            " x %g x %g x %.4g)\n       = %.3f us; %.6g GFLOP / (%.4g x "
-            "%g x %g) = %.3f us;\n       %.1f MB / bandwidth = %.3f us\n\n",
-            timed->kernel.name, tiling->counted_waves, tiling->tile_m, tiling->tile_n,
-            timed->kernel.k, figures.k_half, tiling->peak_flop_per_s, gpu->sms, figures.efficiency,
-            scenario->software.gemm_derate, tiling->relative, tiling->tiles_s * 1e6,
-            timed->kernel.flop / 1e9, tiling->peak_flop_per_s, figures.sustained,
-            scenario->software.gemm_derate, tiling->sustained_s * 1e6, timed->kernel.bytes / 1e6,
-            timed->memory_s * 1e6);
+    explain_paragraph(
+        out, 2,
+        arena_printf(arena,
+                     "A product takes the longest of what its tiles take, wave by wave, of its "
+                     "FLOP at the rate that the power limit leaves, and of its bytes; of several "
+                     "tiles the fastest is taken, with all of the rate for %" PRId64 "x%" PRId64
+                     " and its transpose, less for smaller ones (after @). Attention (%s)%s; other "
+                     "kernels take what their bytes do. The longest of each:",
+                     gpu->gemm_tile_m, gpu->gemm_tile_n,
+                     attention_names[scenario->software.attention],
+                     scenario->software.attention == ATTENTION_UNFUSED
+                         ? " is products over the full mask"
+                         : " deals tiles of queries (backward: of keys) over the SMs"));
+    explain_print_ledger(record_examples(explanation), arena, out);
 }
 
 /* ---- tables of kernels ----------------------------------------------------------- */
@@ -387,7 +307,6 @@ void explain_layer_print(const struct explanation *explanation, FILE *out)
                      shares_text(explanation), scenario->batch.micro,
                      explain_count(explanation->arena, scenario->batch.sequence_length)));
     print_rules(explanation, out);
-    print_example(explanation, out);
     print_phase(explanation, PHASE_FORWARD, out);
     print_phase(explanation, PHASE_BACKWARD, out);
     if (scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
@@ -504,4 +423,5 @@ void explain_layer_json(const struct explanation *explanation, struct json *json
     json_number(json, "launch", step.launch_s);
     json_number(json, "host_wait", step.host_wait_s);
     json_object_close(json);
+    explain_put_ledger("sums", record_examples(explanation), explanation->arena, json);
 }

@@ -80,6 +80,9 @@ static const struct unit_row {
     {"GFLOP/token", 1e9, 6, DIM_LAST_, "GFLOP/token"},
     {"G", 1e9, 6, DIM_LAST_, ""},
     {"tokens/s", 1, 3, DIM_LAST_, "tokens/s"},
+    {"GFLOP", 1e9, 6, DIM_LAST_, "GFLOP"},
+    {"us", 1e-6, 3, DIM_LAST_, "us"},
+    {"us,", 1e-6, 3, DIM_LAST_, "us,"},
     {"PFLOP", 1e15, 4, DIM_LAST_, "PFLOP"},
     {"B/s", 1, 0, DIM_BYTES_PER_S, ""},
     {"FLOP/s", 1, 0, DIM_FLOP_PER_S, ""},
@@ -140,8 +143,8 @@ static const char *operator_text(const char *token)
 {
     static const struct {
         const char *token, *text;
-    } rows[] = {{"*", " x "}, {"/", " / "},    {"+", " + "},   {"-", " - "},
-                {",", ", "},  {"fmin", "min"}, {"fmax", "max"}};
+    } rows[] = {{"*", " x "}, {"/", " / "},    {"+", " + "},          {"-", " - "},
+                {",", ", "},  {"fmin", "min"}, {"max_double", "max"}, {"fmax", "max"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].token, token) == 0) {
             return rows[i].text;

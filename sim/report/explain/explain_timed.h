@@ -54,7 +54,7 @@ void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed);
 
 /* The GEMM of a layer's forward pass that takes longest; NULL if there is none. */
-const struct timed_kernel *explain_longest_gemm(const struct timed_phase *forward);
+const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum kernel_kind kind);
 
 /* What kernels add up to in a step on a GPU, mean of all stages, in seconds,
  * beside what the simulation booked. They are equal unless a GPU is slow. */
