@@ -140,7 +140,7 @@ static void add_overlaps(struct sheet *in, const char *key, const void *record)
             names[count++] = overlaps[i].name;
         }
     }
-    sheet_list(in, key, names, count);
+    sheet_text(in, key, sheet_joined(sheet_arena(in), names, count));
 }
 
 static const struct field software_fields[] = {
@@ -166,7 +166,7 @@ static void add_fitted(struct sheet *in, const char *key, const void *record)
             names[count++] = gpu_architecture_names[i];
         }
     }
-    sheet_list(in, key, names, count);
+    sheet_text(in, key, sheet_joined(sheet_arena(in), names, count));
 }
 
 static const struct field library_fields[] = {

@@ -28,7 +28,8 @@ struct show {
     const struct doc_node *root;     /* what is printed */
     const char *prefix;              /* of its keys in the defaults' paths: "" or "gpu." */
     const struct scenario *scenario; /* of a part of the catalogue: that part alone */
-    struct show_sheet sheet;
+    struct sheet *whole, *document, *defaults;
+    struct show_sheet sheet; /* what follows from it */
 };
 
 /* ---- the command line ----------------------------------------------------------------- */
@@ -263,29 +264,30 @@ static void print_text(const struct show *show, const struct show_default *defau
            is_part ? "" : ", with the files that it names");
     show_yaml_print(&yaml, stdout);
     printf("\n# ---- what follows from it: stoker %s ----\n", stoker_version());
-    show_sheet_print(&show->sheet, stdout);
+    sheet_print_comments(show->whole, stdout);
 }
 
 static void print_json(const struct show *show, const struct show_default *defaults, uint32_t count)
 {
-    struct json json;
-    json_begin(&json, stdout);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", SHOW_SCHEMA);
-    json_text(&json, "version", stoker_version());
-    json_text(&json, "kind", show_kind_names[show->target.kind]);
-    json_text(&json, "name", show->target.name);
-    tree_json(show->root, "document", show->options.cli->arena, &json);
-    json_object_open(&json, "defaults");
+    tree_add(show->root, show->document);
     for (uint32_t i = 0; i < count; i++) {
         if (defaults[i].value != NULL) {
-            json_text(&json, defaults[i].path, defaults[i].value);
+            sheet_text(show->defaults, defaults[i].path, defaults[i].value);
         }
     }
-    json_object_close(&json);
-    show_sheet_json(&show->sheet, &json);
-    json_object_close(&json);
-    json_end(&json);
+    sheet_print(show->whole, true, stdout);
+}
+
+/* What stands before, and room for what is added as it is read. */
+static void begin_sheet(struct show *show)
+{
+    show->whole = sheet_new(show->options.cli->arena, SHOW_SCHEMA);
+    sheet_text(show->whole, "version", stoker_version());
+    sheet_text(show->whole, "kind", show_kind_names[show->target.kind]);
+    sheet_text(show->whole, "name", show->target.name);
+    show->document = sheet_object(show->whole, "document");
+    show->defaults = sheet_object(show->whole, "defaults");
+    show_sheet_init(&show->sheet, show->whole);
 }
 
 /* What the arguments mean; a row of a table is a scenario. */
@@ -327,7 +329,6 @@ static int run(struct options *options)
     const char *kind = has_kind ? options->arguments.items[0] : NULL;
     show->catalogue = options_catalogue(options);
     show->target.name = options->arguments.items[has_kind ? 1 : 0];
-    show_sheet_init(&show->sheet, cli->arena);
     if (!find_target(show, kind)) {
         return EXIT_INPUT;
     }
@@ -340,6 +341,7 @@ static int run(struct options *options)
     if (!check_options(show)) {
         return EXIT_USAGE;
     }
+    begin_sheet(show);
     if (!(is_part ? load_part(show) : load_scenario(show))) {
         return EXIT_INPUT;
     }

@@ -142,13 +142,13 @@ void sheet_texts(struct sheet *in, const char *key, const char *const *texts, si
     }
 }
 
-void sheet_list(struct sheet *in, const char *key, const char *const *texts, size_t count)
+const char *sheet_joined(struct arena *arena, const char *const *texts, size_t count)
 {
     const char *list = count > 0 ? texts[0] : "nothing";
     for (size_t i = 1; i < count; i++) {
-        list = arena_printf(in->arena, "%s, %s", list, texts[i]);
+        list = arena_printf(arena, "%s, %s", list, texts[i]);
     }
-    sheet_text(in, key, list);
+    return list;
 }
 
 void sheet_number(struct sheet *in, const char *key, double number)

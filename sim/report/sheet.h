@@ -48,8 +48,8 @@ void sheet_null_as(struct sheet *in, const char *key, const char *shown);
 /* No value at all: JSON leaves the member out. */
 void sheet_nothing(struct sheet *table);
 
-/* One text, "a, b"; "nothing" when there are none. */
-void sheet_list(struct sheet *in, const char *key, const char *const *texts, size_t count);
+/* "a, b"; "nothing" when there are none. */
+const char *sheet_joined(struct arena *arena, const char *const *texts, size_t count);
 
 /* What holds values, in `in`. */
 struct sheet *sheet_object(struct sheet *in, const char *key);

@@ -222,7 +222,7 @@ static void a_value_that_is_null_here_and_a_number_there_differs(void **state)
     world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.result.run.is_asked = false;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    world_assert_error(world, "wall_clock_days, gpu_hours, goodput, checkpoints");
+    world_assert_error(world, "wall_clock_days, gpu_hours, goodput, cost_usd, energy_kwh");
     store_close(store);
 }
 

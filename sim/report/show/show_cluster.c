@@ -51,20 +51,23 @@ static void add_links(struct show_sheet *sheet, const struct fabric *fabric, boo
         sum->total += (double)capacity;
         sum->count++;
     }
-    struct listing *table = show_sheet_table(sheet, "links");
-    listing_column(table, "kind", "link, one way", false);
-    listing_column(table, "count", "links", true);
-    listing_column(table, "capacity_bytes_per_s", "achieved by each", true);
-    listing_column(table, "total_bytes_per_s", "by all", true);
+    static const struct field fields[] = {
+        {"kind", FIELD_LEFT("link, one way")},
+        {"count", FIELD_COUNT("links")},
+        {"capacity_bytes_per_s", FIELD_COUNT("achieved by each")},
+        {"total_bytes_per_s", FIELD_COUNT("by all")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "links", FIELD_LIST(fields));
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
         const struct kind_sum *sum = &sums[kind];
         if (sum->count == 0 || (kind == LINK_HOST && !has_host_link)) {
             continue;
         }
-        listing_text(table, link_titles[kind]);
-        listing_number(table, sum->count, number_grouped(arena, sum->count));
-        listing_number(table, (double)sum->least, capacity_text(arena, sum));
-        listing_number(table, sum->total, number_quantity(arena, sum->total, DIM_BYTES_PER_S));
+        sheet_text(table, NULL, link_titles[kind]);
+        sheet_number_as(table, NULL, sum->count, number_grouped(arena, sum->count));
+        sheet_number_as(table, NULL, (double)sum->least, capacity_text(arena, sum));
+        sheet_number_as(table, NULL, sum->total,
+                        number_quantity(arena, sum->total, DIM_BYTES_PER_S));
     }
 }
 
@@ -108,16 +111,19 @@ static void add_hops(struct show_sheet *sheet, const struct fabric *fabric)
             }
         }
     }
-    struct listing *table = show_sheet_table(sheet, "hops");
-    listing_column(table, "switches", "switches between two nodes", false);
-    listing_column(table, "share", "of all pairs", true);
+    static const struct field fields[] = {
+        {"switches", FIELD_LEFT("switches between two nodes")},
+        {"share", FIELD_COUNT("of all pairs")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "hops", FIELD_LIST(fields));
     for (uint32_t hops = 0; hops <= HOPS_MAX; hops++) {
         if (pairs[hops] > 0) {
             const double share = (double)pairs[hops] / (double)all;
-            listing_text(table, hops == 0 ? "NVLink only"
-                                          : arena_printf(sheet->arena, "%" PRIu32 "%s", hops,
-                                                         hops == HOPS_MAX ? " or more" : ""));
-            listing_number(table, share, arena_printf(sheet->arena, "%.2f %%", 100 * share));
+            sheet_text(table, NULL,
+                       hops == 0 ? "NVLink only"
+                                 : arena_printf(sheet->arena, "%" PRIu32 "%s", hops,
+                                                hops == HOPS_MAX ? " or more" : ""));
+            sheet_number_as(table, NULL, share, arena_printf(sheet->arena, "%.2f %%", 100 * share));
         }
     }
 }
@@ -155,22 +161,23 @@ static const char *route_text(struct arena *arena, const struct fabric *fabric, 
     return text;
 }
 
-static void add_route(struct listing *table, const struct fabric *fabric, uint32_t from,
-                      uint32_t to)
+static void add_route(struct sheet *table, const struct fabric *fabric, uint32_t from, uint32_t to)
 {
-    listing_count(table, from);
-    listing_count(table, to);
-    listing_text(table, route_text(table->arena, fabric, from, to));
+    sheet_integer(table, NULL, from);
+    sheet_integer(table, NULL, to);
+    sheet_text(table, NULL, route_text(sheet_arena(table), fabric, from, to));
 }
 
 /* From GPU 0: to its neighbour's other rail, and to the first node at each distance. */
 static void add_routes(struct show_sheet *sheet, const struct fabric *fabric)
 {
     const uint32_t per_node = (uint32_t)fabric->cluster->gpus_per_node;
-    struct listing *table = show_sheet_table(sheet, "routes");
-    listing_column(table, "from", "from GPU", true);
-    listing_column(table, "to", "to GPU", true);
-    listing_column(table, "route", "by", false);
+    static const struct field fields[] = {
+        {"from", FIELD_COUNT("from GPU")},
+        {"to", FIELD_COUNT("to GPU")},
+        {"route", FIELD_LEFT("by")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "routes", FIELD_LIST(fields));
     bool seen[HOPS_MAX + 1] = {false};
     uint32_t rows = 0;
     for (uint32_t node = 1; node < fabric->nodes && rows < ROUTES_MAX; node++) {

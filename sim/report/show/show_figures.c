@@ -15,21 +15,24 @@
 /* Long enough for the linear part to prevail, and a length that many models train at. */
 #define SEQUENCE_SHOWN 4096
 
-static void add_part(struct listing *table, const char *part, int64_t parameters, int64_t total)
+static void add_part(struct sheet *table, const char *part, int64_t parameters, int64_t total)
 {
-    listing_text(table, part);
-    listing_number(table, (double)parameters, number_grouped(table->arena, (double)parameters));
+    sheet_text(table, NULL, part);
+    sheet_number_as(table, NULL, (double)parameters,
+                    number_grouped(sheet_arena(table), (double)parameters));
     const double share = (double)parameters / (double)total;
-    listing_number(table, share, arena_printf(table->arena, "%.2f", 100 * share));
+    sheet_number_as(table, NULL, share, arena_printf(sheet_arena(table), "%.2f", 100 * share));
 }
 
 static void add_parameter_table(struct show_sheet *sheet, const struct model *model,
                                 const struct parameter_count *count)
 {
-    struct listing *table = show_sheet_table(sheet, "parameters_by_part");
-    listing_column(table, "part", "part", false);
-    listing_column(table, "parameters", "parameters", true);
-    listing_column(table, "share", "%", true);
+    static const struct field fields[] = {
+        {"part", FIELD_LEFT("part")},
+        {"parameters", FIELD_COUNT("parameters")},
+        {"share", FIELD_COUNT("%")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "parameters_by_part", FIELD_LIST(fields));
     const int64_t with_experts = model_expert_layers(model, 0, model->layers);
     const int64_t dense = model->layers - model->block_layers - with_experts;
     const int64_t in_dense = dense * count->layer;
@@ -71,9 +74,9 @@ static void add_parameter_table(struct show_sheet *sheet, const struct model *mo
 }
 
 /* A training step spends three times the forward pass: once forward, twice backward. */
-static void add_flop_row(struct listing *table, const struct model *model, int64_t length)
+static void add_flop_row(struct sheet *table, const struct model *model, int64_t length)
 {
-    struct arena *arena = table->arena;
+    struct arena *arena = sheet_arena(table);
     const struct token_flop flop = cost_token_flop(model, length);
     const double columns[] = {
         3 * flop.linear,
@@ -82,21 +85,23 @@ static void add_flop_row(struct listing *table, const struct model *model, int64
         cost_train_flop_causal(&flop),
         cost_train_flop_full(&flop),
     };
-    listing_count(table, length);
+    sheet_integer(table, NULL, length);
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        listing_number(table, columns[i], arena_printf(arena, "%.3f", columns[i] / 1e9));
+        sheet_number_as(table, NULL, columns[i], arena_printf(arena, "%.3f", columns[i] / 1e9));
     }
 }
 
 static void add_flop_table(struct show_sheet *sheet, const struct model *model)
 {
-    struct listing *table = show_sheet_table(sheet, "train_flop_per_token");
-    listing_column(table, "sequence_length", "sequence length", true);
-    listing_column(table, "linear_flop", "matrices GFLOP", true);
-    listing_column(table, "core_causal_flop", "attention, causal", true);
-    listing_column(table, "logits_flop", "logits", true);
-    listing_column(table, "causal_flop", "sum, of mfu", true);
-    listing_column(table, "full_flop", "sum, full attention", true);
+    static const struct field fields[] = {
+        {"sequence_length", FIELD_COUNT("sequence length")},
+        {"linear_flop", FIELD_COUNT("matrices GFLOP")},
+        {"core_causal_flop", FIELD_COUNT("attention, causal")},
+        {"logits_flop", FIELD_COUNT("logits")},
+        {"causal_flop", FIELD_COUNT("sum, of mfu")},
+        {"full_flop", FIELD_COUNT("sum, full attention")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "train_flop_per_token", FIELD_LIST(fields));
     if (model->max_positions != SEQUENCE_SHOWN) {
         add_flop_row(table, model, SEQUENCE_SHOWN);
     }
@@ -123,49 +128,46 @@ void show_figures_model(struct show_sheet *sheet, const struct model *model)
 
 /* ---- GPU --------------------------------------------------------------------------- */
 
-static void add_peak(struct listing *table, const struct gpu *gpu, uint32_t precision)
+static void add_peak(struct sheet *table, const struct gpu *gpu, uint32_t precision)
 {
-    struct arena *arena = table->arena;
+    struct arena *arena = sheet_arena(table);
     const double peak = gpu->peak_flop_per_s[precision];
     const double sustained = peak * gpu_gemm(gpu, (enum precision)precision).sustained;
     const double bandwidth = gpu->memory_bandwidth_bytes_per_s;
     const double streamed = bandwidth * gpu->memory_kernel_efficiency;
-    listing_text(table, precision_names[precision]);
-    listing_number(table, peak, number_quantity(arena, peak, DIM_FLOP_PER_S));
-    listing_number(table, sustained, number_quantity(arena, sustained, DIM_FLOP_PER_S));
-    listing_number(table, peak / bandwidth, arena_printf(arena, "%.1f", peak / bandwidth));
-    listing_number(table, sustained / streamed, arena_printf(arena, "%.1f", sustained / streamed));
+    sheet_text(table, NULL, precision_names[precision]);
+    sheet_number_as(table, NULL, peak, number_quantity(arena, peak, DIM_FLOP_PER_S));
+    sheet_number_as(table, NULL, sustained, number_quantity(arena, sustained, DIM_FLOP_PER_S));
+    sheet_number_as(table, NULL, peak / bandwidth, arena_printf(arena, "%.1f", peak / bandwidth));
+    sheet_number_as(table, NULL, sustained / streamed,
+                    arena_printf(arena, "%.1f", sustained / streamed));
 }
 
 /* The ridge point: a kernel that does fewer FLOP a byte is bound by memory
  * (Williams, Waterman, Patterson 2009, "Roofline"). FLOP/s / (bytes/s) = FLOP/byte. */
 void show_figures_gpu(struct show_sheet *sheet, const struct gpu *gpu)
 {
-    struct listing *table = show_sheet_table(sheet, "peaks");
-    listing_column(table, "precision", "precision", false);
-    listing_column(table, "peak_flop_per_s", "peak, dense", true);
-    listing_column(table, "gemm_flop_per_s", "large GEMM", true);
-    listing_column(table, "ridge_flop_per_byte", "ridge FLOP/B", true);
-    listing_column(table, "ridge_achieved_flop_per_byte", "as achieved", true);
-    for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
-        if (gpu->peak_flop_per_s[i] > 0) {
-            add_peak(table, gpu, i);
-        }
-    }
+    static const struct field fields[] = {
+        {"precision", FIELD_LEFT("precision")},
+        {"peak_flop_per_s", FIELD_COUNT("peak, dense")},
+        {"gemm_flop_per_s", FIELD_COUNT("large GEMM")},
+        {"ridge_flop_per_byte", FIELD_COUNT("ridge FLOP/B")},
+        {"ridge_achieved_flop_per_byte", FIELD_COUNT("as achieved")},
+    };
     show_sheet_quantity(sheet, "memory_kernel_bytes_per_s",
                         gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency,
                         DIM_BYTES_PER_S);
     show_sheet_quantity(sheet, "idle_power_w", gpu->tdp_w * gpu->idle_power_fraction, DIM_WATT);
     show_sheet_quantity(sheet, "busy_power_w", gpu->tdp_w * gpu->busy_power_fraction, DIM_WATT);
+    struct sheet *table = show_sheet_table(sheet, "peaks", FIELD_LIST(fields));
+    for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
+        if (gpu->peak_flop_per_s[i] > 0) {
+            add_peak(table, gpu, i);
+        }
+    }
 }
 
 /* ---- software ------------------------------------------------------------------------ */
-
-/* "a, b": `text` may be NULL. */
-static const char *and_also(struct arena *arena, const char *text, const char *more)
-{
-    return text == NULL ? more : arena_printf(arena, "%s, %s", text, more);
-}
 
 void show_figures_software(struct show_sheet *sheet, const struct software *software)
 {
@@ -178,41 +180,44 @@ void show_figures_software(struct show_sheet *sheet, const struct software *soft
         {software->overlaps_dp_parameters, "parameters"},
         {software->overlaps_p2p, "point to point"},
     };
-    const char *text = NULL;
+    const char *names[sizeof overlaps / sizeof *overlaps];
+    uint32_t count = 0;
     for (uint32_t i = 0; i < sizeof overlaps / sizeof *overlaps; i++) {
-        text = overlaps[i].is_true ? and_also(sheet->arena, text, overlaps[i].name) : text;
+        if (overlaps[i].is_true) {
+            names[count++] = overlaps[i].name;
+        }
     }
-    show_sheet_text(sheet, "overlaps_with_compute", text != NULL ? text : "nothing");
+    show_sheet_text(sheet, "overlaps_with_compute", sheet_joined(sheet->arena, names, count));
 }
 
 /* ---- collective library --------------------------------------------------------------- */
 
 /* What each architecture pays for an algorithm's protocols before the first round, on one
  * node. */
-static void add_library_row(struct listing *table, const struct library *library,
+static void add_library_row(struct sheet *table, const struct library *library,
                             uint32_t architecture, uint32_t algorithm)
 {
     const struct library_architecture *costs = &library->architectures[architecture];
-    listing_text(table, gpu_architecture_names[architecture]);
-    listing_text(table, library_algorithm_names[algorithm]);
-    listing_text(table, library->shapes[algorithm].is_automatic ? "yes" : "no");
+    sheet_text(table, NULL, gpu_architecture_names[architecture]);
+    sheet_text(table, NULL, library_algorithm_names[algorithm]);
+    sheet_text(table, NULL, library->shapes[algorithm].is_automatic ? "yes" : "no");
     for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
         const struct library_cost *cost = &costs->costs[algorithm][p];
         const double base_s = cost->launch_s[SPAN_ONE_NODE] + cost->base_s[SPAN_ONE_NODE];
-        listing_number(table, cost->is_offered ? base_s : 0.0,
-                       cost->is_offered ? arena_printf(table->arena, "%.1f", base_s * 1e6) : "-");
+        sheet_number_as(table, NULL, cost->is_offered ? base_s : 0.0,
+                        cost->is_offered ? arena_printf(sheet_arena(table), "%.1f", base_s * 1e6)
+                                         : "-");
     }
 }
 
 void show_figures_library(struct show_sheet *sheet, const struct library *library)
 {
-    struct listing *table = show_sheet_table(sheet, "start_of_a_collective");
-    listing_column(table, "architecture", "architecture", false);
-    listing_column(table, "algorithm", "algorithm", false);
-    listing_column(table, "automatic", "automatic", false);
-    listing_column(table, "ll_s", "LL us", true);
-    listing_column(table, "ll128_s", "LL128 us", true);
-    listing_column(table, "simple_s", "Simple us", true);
+    static const struct field fields[] = {
+        {"architecture", FIELD_LEFT("architecture")}, {"algorithm", FIELD_LEFT("algorithm")},
+        {"automatic", FIELD_LEFT("automatic")},       {"ll_s", FIELD_COUNT("LL us")},
+        {"ll128_s", FIELD_COUNT("LL128 us")},         {"simple_s", FIELD_COUNT("Simple us")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "start_of_a_collective", FIELD_LIST(fields));
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
         for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
             add_library_row(table, library, i, a);
@@ -235,14 +240,16 @@ static const char *origin_text(struct arena *arena, const struct assumption *ass
 
 void show_figures_assumptions(struct show_sheet *sheet, const struct assumptions *assumptions)
 {
-    struct listing *table = show_sheet_table(sheet, "assumed");
-    listing_column(table, "name", "constant", false);
-    listing_column(table, "value", "value", false);
-    listing_column(table, "origin", "where", false);
+    static const struct field fields[] = {
+        {"name", FIELD_LEFT("constant")},
+        {"value", FIELD_LEFT("value")},
+        {"origin", FIELD_LEFT("where")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "assumed", FIELD_LIST(fields));
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *item = &assumptions->items[i];
-        listing_text(table, item->name);
-        listing_text(table, item->value);
-        listing_text(table, origin_text(sheet->arena, item));
+        sheet_text(table, NULL, item->name);
+        sheet_text(table, NULL, item->value);
+        sheet_text(table, NULL, origin_text(sheet->arena, item));
     }
 }

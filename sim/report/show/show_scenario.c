@@ -44,9 +44,9 @@ static const char *layers_text(struct arena *arena, const struct parallel *paral
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-static void add_bytes(struct listing *table, double bytes)
+static void add_bytes(struct sheet *table, double bytes)
 {
-    listing_number(table, bytes, arena_printf(table->arena, "%.2f", bytes / 1e9));
+    sheet_number_as(table, NULL, bytes, arena_printf(sheet_arena(table), "%.2f", bytes / 1e9));
 }
 
 static bool is_close(double a, double b)
@@ -65,20 +65,21 @@ static bool is_alike(const struct scenario *scenario, int64_t a, int64_t b)
            is_close(one.total_bytes, other.total_bytes);
 }
 
-static void add_stages(struct listing *table, const struct scenario *scenario, int64_t first,
+static void add_stages(struct sheet *table, const struct scenario *scenario, int64_t first,
                        int64_t last)
 {
-    struct arena *arena = table->arena;
+    struct arena *arena = sheet_arena(table);
     const struct memory_use use = memory_of_stage(scenario, first);
     const double parameters = memory_stage_parameters(scenario, first);
     const double columns[] = {
         use.weights_bytes,   use.gradients_bytes, use.optimizer_bytes, use.activations_bytes,
         use.temporary_bytes, use.buffers_bytes,   use.overhead_bytes,  use.total_bytes,
     };
-    listing_text(table, first == last ? arena_printf(arena, "%" PRId64, first)
-                                      : arena_printf(arena, "%" PRId64 "-%" PRId64, first, last));
-    listing_count(table, layers_of_stage(&scenario->parallel, first));
-    listing_number(table, parameters, number_grouped(arena, parameters));
+    sheet_text(table, NULL,
+               first == last ? arena_printf(arena, "%" PRId64, first)
+                             : arena_printf(arena, "%" PRId64 "-%" PRId64, first, last));
+    sheet_integer(table, NULL, layers_of_stage(&scenario->parallel, first));
+    sheet_number_as(table, NULL, parameters, number_grouped(arena, parameters));
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         add_bytes(table, columns[i]);
     }
@@ -86,18 +87,20 @@ static void add_stages(struct listing *table, const struct scenario *scenario, i
 
 static void add_memory(struct show_sheet *sheet, const struct scenario *scenario)
 {
-    struct listing *table = show_sheet_table(sheet, "gpu_by_stage");
-    listing_column(table, "stages", "stage", false);
-    listing_column(table, "layers", "layers", true);
-    listing_column(table, "parameters", "parameters/GPU", true);
-    listing_column(table, "weights_bytes", "weights GB", true);
-    listing_column(table, "gradients_bytes", "gradients", true);
-    listing_column(table, "optimizer_bytes", "optimizer", true);
-    listing_column(table, "activations_bytes", "activations", true);
-    listing_column(table, "temporary_bytes", "temporary", true);
-    listing_column(table, "buffers_bytes", "buffers", true);
-    listing_column(table, "overhead_bytes", "overhead", true);
-    listing_column(table, "total_bytes", "total", true);
+    static const struct field fields[] = {
+        {"stages", FIELD_LEFT("stage")},
+        {"layers", FIELD_COUNT("layers")},
+        {"parameters", FIELD_COUNT("parameters/GPU")},
+        {"weights_bytes", FIELD_COUNT("weights GB")},
+        {"gradients_bytes", FIELD_COUNT("gradients")},
+        {"optimizer_bytes", FIELD_COUNT("optimizer")},
+        {"activations_bytes", FIELD_COUNT("activations")},
+        {"temporary_bytes", FIELD_COUNT("temporary")},
+        {"buffers_bytes", FIELD_COUNT("buffers")},
+        {"overhead_bytes", FIELD_COUNT("overhead")},
+        {"total_bytes", FIELD_COUNT("total")},
+    };
+    struct sheet *table = show_sheet_table(sheet, "gpu_by_stage", FIELD_LIST(fields));
     for (int64_t stage = 0; stage < scenario->parallel.pp;) {
         const int64_t first = stage++;
         while (stage < scenario->parallel.pp && is_alike(scenario, first, stage)) {

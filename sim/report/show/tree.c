@@ -4,6 +4,7 @@
 #include "report/show/tree.h"
 
 #include "base/arena.h"
+#include "base/json.h"
 
 enum { TREE_DEPTH_MAX = 66, JSON_TREE_DEPTH_MAX = JSON_DEPTH_MAX - 4 };
 
@@ -21,26 +22,26 @@ static bool has_members(const struct doc_node *node)
     return node->kind == DOC_MAPPING && node->child != NULL;
 }
 
-void tree_json(const struct doc_node *root, const char *key, struct arena *arena, struct json *json)
+void tree_add(const struct doc_node *root, struct sheet *in)
 {
-    const struct doc_node *stack[TREE_DEPTH_MAX];
-    int depth = 0;
-    json_object_open(json, key);
-    stack[depth++] = root->child;
+    const struct doc_node *stack[TREE_DEPTH_MAX] = {root->child};
+    struct sheet *objects[TREE_DEPTH_MAX] = {in};
+    int depth = 1;
     while (depth > 0) {
         const struct doc_node *node = stack[depth - 1];
+        struct sheet *object = objects[depth - 1];
         if (node == NULL) {
-            json_object_close(json);
             depth--;
             continue;
         }
         stack[depth - 1] = node->next;
         if (has_members(node) && depth < JSON_TREE_DEPTH_MAX) {
-            json_object_open(json, node->key);
+            objects[depth] = sheet_object(object, node->key);
             stack[depth++] = node->child;
         } else {
             const bool is_text = node->kind == DOC_SCALAR;
-            json_text(json, node->key, is_text ? node->text : value_text(arena, node));
+            sheet_text(object, node->key,
+                       is_text ? node->text : value_text(sheet_arena(object), node));
         }
     }
 }

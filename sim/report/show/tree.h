@@ -1,13 +1,12 @@
-/* A document's tree as JSON. */
+/* A document's tree as values of a sheet. */
 #ifndef REPORT_SHOW_TREE_H
 #define REPORT_SHOW_TREE_H
 
-#include "base/json.h"
+#include "report/sheet.h"
 #include "input/doc/doc.h"
 
-/* Scalars as texts, as they were written; a list, or what lies deeper than
- * JSON_DEPTH_MAX allows, as its YAML text. */
-void tree_json(const struct doc_node *root, const char *key, struct arena *arena,
-               struct json *json);
+/* The members of the tree, added to an object: scalars as texts, as they were written; a list, or
+ * what lies deeper than a document of JSON can nest, as its YAML text. */
+void tree_add(const struct doc_node *root, struct sheet *in);
 
 #endif
