@@ -220,6 +220,7 @@ static void add_headline(const struct result *result, struct sheet *sheet)
     if (result->run.is_asked) {
         add_run(list, &result->run, arena);
     }
+    result_sheet_show(result, list);
     sheet_say(list, "%.1f %% MFU", 100 * step->mfu);
     sheet_say(list, "%.*f tokens/s/GPU, %.1f TFLOP/s per GPU",
               step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
