@@ -122,7 +122,7 @@ static int fit_and_print(struct calibrator *calibrator)
         return EXIT_FAILED;
     }
     if (calibrator->output != NULL || calibrator->options.is_json) {
-        calibrate_print_fit(calibrator, &calibration, calibrator->options.is_json, stdout);
+        calibrate_print_fit(calibrator, &calibration, stdout);
     } else {
         calibrate_print_yaml(calibrator, &calibration, stdout);
     }

@@ -24,7 +24,7 @@ void calibrate_print_yaml(const struct calibrator *calibrator,
                           const struct calibration *calibration, FILE *out);
 /* What was fitted, how well. */
 void calibrate_print_fit(const struct calibrator *calibrator, const struct calibration *calibration,
-                         bool is_json, FILE *out);
+                         FILE *out);
 /* Predictions beside measurements, curve by curve. */
 void calibrate_print_check(const struct calibrator *calibrator, FILE *out);
 /* stoker calibrate gemm FILE, with the catalogue open. Returns the exit status. */

@@ -29,7 +29,7 @@ setup() {
     echo 'h100-sxm5-80gb,fa9,forward,no,1,16,16,0.5,128,,x' >> "$work/rows.csv"
     run --separate-stderr -3 "$STOKER" calibrate attention "$work/rows.csv"
     [[ $stderr == *"rows.csv:3:16: error: attention is 'fa9'"* ]]
-    [[ $stderr == *"rows.csv:3:38: error: length is '0.5'"* ]]
+    [[ $stderr == *"rows.csv:3:39: error: length is '0.5'"* ]]
 }
 
 @test "two rows say too little" {

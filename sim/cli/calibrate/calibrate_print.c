@@ -5,14 +5,16 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "report/listing.h"
 #include "report/numbers.h"
+#include "report/sheet.h"
 #include "base/version.h"
 #include "base/json.h"
 #include "lab/quantile.h"
 
 #include <math.h>
 #include <string.h>
+
+#define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 static const double NO_LIMIT_BYTES_PER_S = 1e15;
 static const double BIG_BYTES = 67108864.0; /* 64 MiB */
@@ -144,141 +146,133 @@ void calibrate_print_yaml(const struct calibrator *calibrator,
 
 /* ---- what was fitted ---------------------------------------------------------------------- */
 
-/* A slowness as an efficiency, with its standard error. */
-static double efficiency_error(const struct calibration_group *group, uint32_t unknown)
-{
-    return group->error[unknown] / (group->value[unknown] * group->value[unknown]);
-}
+/* What is known of an unknown: slownesses are told as efficiencies. */
+struct known {
+    double value, error; /* ABSENT: it is the library's own */
+    bool is_fitted, is_at_limit;
+};
 
-static void print_unknown_json(struct json *json, const char *key,
-                               const struct calibration_group *group, uint32_t unknown)
+static const char *const unknown_keys[UNKNOWN_COUNT_] = {
+    "base_s",
+    "nvlink_s",
+    "network_s",
+    "efficiency_one_node",
+    "efficiency_two_nodes",
+    "efficiency_many_nodes",
+};
+
+static struct known known_of(const struct calibration_group *group, uint32_t unknown)
 {
     const bool is_slowness = unknown >= UNKNOWN_SLOWNESS;
-    json_object_open(json, key);
-    json_number(json, "value", is_slowness ? 1.0 / group->value[unknown] : group->value[unknown]);
-    json_bool(json, "is_fitted", group->is_fitted && group->is_free[unknown]);
-    json_bool(json, "is_at_limit", group->is_fitted && group->is_held[unknown]);
-    const double error = is_slowness ? efficiency_error(group, unknown) : group->error[unknown];
+    const double value = group->value[unknown];
+    const double error = group->error[unknown];
     const bool is_fitted = group->is_fitted && group->is_free[unknown];
-    json_number_or_null(json, "standard_error", is_fitted ? error : ABSENT);
-    json_object_close(json);
-}
-
-static void print_group_json(struct json *json, const struct calibration_group *group)
-{
-    json_object_open(json, NULL);
-    json_text(json, "architecture", gpu_architecture_names[group->architecture]);
-    json_text(json, "algorithm", algorithm_name(group));
-    json_text(json, "protocol", protocol_name(group));
-    json_integer(json, "points", group->points);
-    json_bool(json, "is_fitted", group->is_fitted);
-    json_text_or_null(json, "reason", group->is_fitted ? NULL : group->reason);
-    print_unknown_json(json, "base_s", group, UNKNOWN_BASE);
-    print_unknown_json(json, "nvlink_s", group, UNKNOWN_NVLINK);
-    print_unknown_json(json, "network_s", group, UNKNOWN_NETWORK);
-    print_unknown_json(json, "efficiency_one_node", group, UNKNOWN_SLOWNESS);
-    print_unknown_json(json, "efficiency_two_nodes", group, UNKNOWN_SLOWNESS + SPAN_TWO_NODES);
-    print_unknown_json(json, "efficiency_many_nodes", group, UNKNOWN_SLOWNESS + SPAN_MANY_NODES);
-    json_number_or_null(json, "median_error", group->is_fitted ? group->median : ABSENT);
-    json_number_or_null(json, "p90_error", group->is_fitted ? group->p90 : ABSENT);
-    json_object_close(json);
-}
-
-static void print_errors_json(struct json *json, const char *key, const struct curve_errors *errors)
-{
-    json_object_open(json, key);
-    json_integer(json, "points", errors->count);
-    const bool has_points = errors->count > 0;
-    json_number_or_null(json, "median", has_points ? errors->median : ABSENT);
-    json_number_or_null(json, "p90", has_points ? errors->p90 : ABSENT);
-    json_object_close(json);
-}
-
-static void print_fit_json(const struct calibrator *calibrator,
-                           const struct calibration *calibration, FILE *out)
-{
-    struct json json;
-    json_begin(&json, out);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", "stoker.calibrate/1");
-    json_text(&json, "library", calibrator->name);
-    json_text(&json, "extends", calibrator->base);
-    print_errors_json(&json, "before", &calibration->before);
-    print_errors_json(&json, "after", &calibration->after);
-    json_array_open(&json, "groups");
-    for (uint32_t i = 0; i < calibration->group_count; i++) {
-        print_group_json(&json, &calibration->groups[i]);
-    }
-    json_array_close(&json);
-    json_object_close(&json);
-    json_end(&json);
+    return (struct known){
+        .value = is_slowness ? 1.0 / value : value,
+        .error = !is_fitted    ? ABSENT
+                 : is_slowness ? error / (value * value)
+                               : error,
+        .is_fitted = is_fitted,
+        .is_at_limit = group->is_fitted && group->is_held[unknown],
+    };
 }
 
 /* "12.3 +- 0.4", or what the library says when the data cannot tell. */
-static const char *unknown_text(struct arena *arena, const struct calibration_group *group,
-                                uint32_t unknown)
+static void say_unknown(struct sheet *table, const struct known *known, double scale)
 {
-    const bool is_slowness = unknown >= UNKNOWN_SLOWNESS;
-    const double value = is_slowness ? 1.0 / group->value[unknown] : 1e6 * group->value[unknown];
-    const double error =
-        is_slowness ? efficiency_error(group, unknown) : 1e6 * group->error[unknown];
-    if (group->is_fitted && group->is_held[unknown]) {
-        return arena_printf(arena, "%.3g (limit)", value);
+    if (known->is_at_limit) {
+        sheet_say(table, "%.3g (limit)", scale * known->value);
+    } else if (known->is_fitted) {
+        sheet_say(table, "%.3g +- %.2g", scale * known->value, scale * known->error);
+    } else {
+        sheet_say(table, "(%.3g)", scale * known->value);
     }
-    return group->is_fitted && group->is_free[unknown]
-               ? arena_printf(arena, "%.3g +- %.2g", value, error)
-               : arena_printf(arena, "(%.3g)", value);
 }
 
-static void add_group_row(struct listing *listing, const struct calibration_group *group)
+static void add_group(struct sheet *array, struct sheet *table,
+                      const struct calibration_group *group)
 {
-    struct arena *arena = listing->arena;
-    listing_text(listing, gpu_architecture_names[group->architecture]);
-    listing_text(listing, algorithm_name(group));
-    listing_text(listing, protocol_name(group));
-    listing_count(listing, group->points);
-    for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
-        listing_number(listing, group->value[u], unknown_text(arena, group, u));
+    static const struct field fields[] = {
+        {"value", FIELD_AT(struct known, value)},
+        {"is_fitted", FIELD_AT(struct known, is_fitted)},
+        {"is_at_limit", FIELD_AT(struct known, is_at_limit)},
+        {"standard_error", FIELD_AT(struct known, error)},
+    };
+    const char *const names[] = {gpu_architecture_names[group->architecture], algorithm_name(group),
+                                 protocol_name(group)};
+    static const char *const keys[] = {"architecture", "algorithm", "protocol"};
+    struct sheet *object = sheet_object(array, NULL);
+    for (uint32_t i = 0; i < LENGTH(names); i++) {
+        sheet_text(object, keys[i], names[i]);
+        sheet_text(table, NULL, names[i]);
     }
-    listing_number(listing, group->median, arena_printf(arena, "%.1f", 100.0 * group->median));
-    listing_number(listing, group->p90, arena_printf(arena, "%.1f", 100.0 * group->p90));
+    sheet_integer(object, "points", group->points);
+    sheet_integer(table, NULL, group->points);
+    sheet_bool(object, "is_fitted", group->is_fitted);
+    sheet_text(object, "reason", group->is_fitted ? NULL : group->reason);
+    for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
+        const struct known known = known_of(group, u);
+        sheet_members(sheet_object(object, unknown_keys[u]), fields, LENGTH(fields), &known);
+        say_unknown(table, &known, u < UNKNOWN_SLOWNESS ? 1e6 : 1.0);
+    }
+    sheet_number(object, "median_error", group->is_fitted ? group->median : ABSENT);
+    sheet_number(object, "p90_error", group->is_fitted ? group->p90 : ABSENT);
+    sheet_number(table, NULL, group->median);
+    sheet_number(table, NULL, group->p90);
+}
+
+static void add_errors(struct sheet *in, const char *key, const struct curve_errors *errors)
+{
+    struct sheet *object = sheet_object(in, key);
+    sheet_integer(object, "points", errors->count);
+    sheet_number(object, "median", errors->count > 0 ? errors->median : ABSENT);
+    sheet_number(object, "p90", errors->count > 0 ? errors->p90 : ABSENT);
 }
 
 void calibrate_print_fit(const struct calibrator *calibrator, const struct calibration *calibration,
-                         bool is_json, FILE *out)
+                         FILE *out)
 {
-    if (is_json) {
-        print_fit_json(calibrator, calibration, out);
-        return;
-    }
-    static const char *const heads[] = {"GPU",     "algorithm", "protocol",     "points",
-                                        "base us", "NVLink us", "network us",   "eff. 1 node",
-                                        "eff. 2",  "eff. more", "median err %", "p90 %"};
-    struct listing listing;
-    listing_init(&listing, calibrator->options.cli->arena, "stoker.calibrate/1", "groups");
-    for (uint32_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        listing_column(&listing, heads[i], heads[i], i >= 3);
-    }
-    for (uint32_t i = 0; i < calibration->group_count; i++) {
-        add_group_row(&listing, &calibration->groups[i]);
-    }
-    listing_print(&listing, false, out);
-    fprintf(
-        out,
-        "\nIn brackets: the library's own value, where the measurements do not tell; (limit): no "
-        "base, or links used in full.\n"
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("GPU")},
+        {NULL, FIELD_LEFT("algorithm")},
+        {NULL, FIELD_LEFT("protocol")},
+        {NULL, FIELD_RIGHT("points", NULL, 1)},
+        {NULL, FIELD_RIGHT("base us", NULL, 1)},
+        {NULL, FIELD_RIGHT("NVLink us", NULL, 1)},
+        {NULL, FIELD_RIGHT("network us", NULL, 1)},
+        {NULL, FIELD_RIGHT("eff. 1 node", NULL, 1)},
+        {NULL, FIELD_RIGHT("eff. 2", NULL, 1)},
+        {NULL, FIELD_RIGHT("eff. more", NULL, 1)},
+        {NULL, FIELD_RIGHT("median err %", "%.1f", 100)},
+        {NULL, FIELD_RIGHT("p90 %", "%.1f", 100)},
+    };
+    const struct curve_errors *before = &calibration->before;
+    const struct curve_errors *after = &calibration->after;
+    struct sheet *sheet = sheet_new(calibrator->options.cli->arena, "stoker.calibrate/1");
+    sheet_text(sheet, "library", calibrator->name);
+    sheet_text(sheet, "extends", calibrator->base);
+    add_errors(sheet, "before", before);
+    add_errors(sheet, "after", after);
+    struct sheet *array = sheet_array(sheet, "groups");
+    struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
+    sheet_say(
+        sheet,
+        "\nIn brackets: the library's own value, where the measurements do not tell; (limit): "
+        "no base, or links used in full.\n"
         "Error over all %u points: median %.1f %%, 90 %% within %.1f %%; before %.1f and "
         "%.1f %%.\n",
-        calibration->after.count, 100.0 * calibration->after.median, 100.0 * calibration->after.p90,
-        100.0 * calibration->before.median, 100.0 * calibration->before.p90);
+        after->count, 100.0 * after->median, 100.0 * after->p90, 100.0 * before->median,
+        100.0 * before->p90);
     for (uint32_t i = 0; i < calibration->group_count; i++) {
         const struct calibration_group *group = &calibration->groups[i];
+        add_group(array, table, group);
         if (!group->is_fitted) {
-            fprintf(out, "Not fitted: %s %s on %s, %s.\n", algorithm_name(group),
-                    protocol_name(group), gpu_architecture_names[group->architecture],
-                    group->reason);
+            sheet_say(sheet, "Not fitted: %s %s on %s, %s.\n", algorithm_name(group),
+                      protocol_name(group), gpu_architecture_names[group->architecture],
+                      group->reason);
         }
     }
+    sheet_print(sheet, calibrator->options.is_json, out);
 }
 
 /* ---- predictions beside measurements ---------------------------------------------------- */
@@ -302,41 +296,40 @@ static const char *choices_text(const struct calibrator *calibrator, const struc
     return text;
 }
 
-static void add_error(struct listing *listing, const struct curve_errors *errors)
+static void add_error(struct sheet *table, const struct curve_errors *errors)
 {
-    listing_number(listing, errors->median,
-                   errors->count > 0 ? arena_printf(listing->arena, "%.1f", 100.0 * errors->median)
-                                     : "-");
+    sheet_number_as(table, NULL, errors->median, errors->count > 0 ? NULL : "-");
 }
 
-static void add_curve_row(struct listing *listing, const struct calibrator *calibrator,
-                          const struct curve *curve)
+static void add_curve(struct sheet *table, const struct calibrator *calibrator,
+                      const struct curve *curve)
 {
-    struct arena *arena = listing->arena;
+    struct arena *arena = calibrator->options.cli->arena;
     const struct measurement *measurement = curve->measurement;
-    listing_text(listing, measurement->id);
-    listing_text(listing, measurement->operation);
-    listing_count(listing, measurement->gpus);
-    listing_count(listing, measurement->point_count);
+    sheet_text(table, NULL, measurement->id);
+    sheet_text(table, NULL, measurement->operation);
+    sheet_integer(table, NULL, measurement->gpus);
+    sheet_integer(table, NULL, measurement->point_count);
     if (curve->skipped != NULL) {
         for (uint32_t i = 0; i < 4; i++) {
-            listing_number(listing, 0.0, "-");
+            sheet_number_as(table, NULL, 0.0, "-");
         }
-        listing_text(listing, arena_printf(arena, "skipped: %s", curve->skipped));
+        sheet_text(table, NULL, arena_printf(arena, "skipped: %s", curve->skipped));
         return;
     }
     const struct curve_errors all = curve_errors_of(arena, curve, calibrator->library, 0.0);
     const struct curve_errors big = curve_errors_of(arena, curve, calibrator->library, BIG_BYTES);
-    add_error(listing, &all);
-    add_error(listing, &big);
-    listing_number(listing, all.worst, arena_printf(arena, "%+.0f", 100.0 * all.worst));
-    listing_number(listing, all.worst_bytes, number_quantity(arena, all.worst_bytes, DIM_BYTES));
-    listing_text(listing, choices_text(calibrator, curve));
+    add_error(table, &all);
+    add_error(table, &big);
+    sheet_number(table, NULL, all.worst);
+    sheet_number_as(table, NULL, all.worst_bytes,
+                    number_quantity(arena, all.worst_bytes, DIM_BYTES));
+    sheet_text(table, NULL, choices_text(calibrator, curve));
 }
 
 /* The median over curves of their medians, and over all points. */
-static void print_summary(const struct calibrator *calibrator, double bytes_min, const char *name,
-                          FILE *out)
+static void say_summary(struct sheet *sheet, const struct calibrator *calibrator, double bytes_min,
+                        const char *name)
 {
     struct arena *arena = calibrator->options.cli->arena;
     const uint32_t count = calibrator->list.count;
@@ -354,38 +347,33 @@ static void print_summary(const struct calibrator *calibrator, double bytes_min,
     }
     const struct curve_errors all =
         curves_errors_of(arena, calibrator->curves, count, calibrator->library, bytes_min);
-    fprintf(out,
-            "%s: %u of %u curves, median of their medians %.1f %%; %u points, median %.1f %%, "
-            "p90 %.1f %%\n",
-            name, scored, count, 100.0 * quantile_of(medians, scored, 0.5), all.count,
-            100.0 * all.median, 100.0 * all.p90);
+    sheet_say(sheet,
+              "%s: %u of %u curves, median of their medians %.1f %%; %u points, median %.1f %%, "
+              "p90 %.1f %%\n",
+              name, scored, count, 100.0 * quantile_of(medians, scored, 0.5), all.count,
+              100.0 * all.median, 100.0 * all.p90);
 }
 
 void calibrate_print_check(const struct calibrator *calibrator, FILE *out)
 {
-    static const struct listing_column columns[] = {
-        {"curve", "curve", false},
-        {"operation", "operation", false},
-        {"gpus", "GPUs", true},
-        {"points", "points", true},
-        {"median_error", "median err %", true},
-        {"median_error_64mib", "from 64 MiB", true},
-        {"worst_error", "worst %", true},
-        {"worst_bytes", "at", true},
-        {"choices", "algorithm and protocol by rising size", false},
+    static const struct field fields[] = {
+        {"curve", FIELD_LEFT("curve")},
+        {"operation", FIELD_LEFT("operation")},
+        {"gpus", FIELD_RIGHT("GPUs", NULL, 1)},
+        {"points", FIELD_RIGHT("points", NULL, 1)},
+        {"median_error", FIELD_RIGHT("median err %", "%.1f", 100)},
+        {"median_error_64mib", FIELD_RIGHT("from 64 MiB", "%.1f", 100)},
+        {"worst_error", FIELD_RIGHT("worst %", "%+.0f", 100)},
+        {"worst_bytes", FIELD_RIGHT("at", NULL, 1)},
+        {"choices", FIELD_LEFT("algorithm and protocol by rising size")},
     };
-    struct listing listing;
-    listing_init(&listing, calibrator->options.cli->arena, "stoker.calibrate-check/1", "curves");
-    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        listing_column(&listing, columns[i].key, columns[i].head, columns[i].is_number);
-    }
+    struct sheet *sheet = sheet_new(calibrator->options.cli->arena, "stoker.calibrate-check/1");
+    struct sheet *table = sheet_table(sheet, "curves", fields, LENGTH(fields));
     for (uint32_t i = 0; i < calibrator->list.count; i++) {
-        add_curve_row(&listing, calibrator, &calibrator->curves[i]);
+        add_curve(table, calibrator, &calibrator->curves[i]);
     }
-    listing_print(&listing, calibrator->options.is_json, out);
-    if (!calibrator->options.is_json) {
-        fputs("\n", out);
-        print_summary(calibrator, 0.0, "all sizes", out);
-        print_summary(calibrator, BIG_BYTES, "from 64 MiB", out);
-    }
+    sheet_say(sheet, "\n");
+    say_summary(sheet, calibrator, 0.0, "all sizes");
+    say_summary(sheet, calibrator, BIG_BYTES, "from 64 MiB");
+    sheet_print(sheet, calibrator->options.is_json, out);
 }
