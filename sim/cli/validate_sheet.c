@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/version.h"
 #include "cli/validate.h"
+#include "input/doc/name_table.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -125,29 +126,23 @@ static void say_reasons(struct sheet *in, const struct validation *validation, c
                         bool of_suspects)
 {
     struct arena *arena = validation->options.cli->arena;
-    const char **reasons = arena_array(arena, validation->row_count, sizeof *reasons);
+    struct name_table reasons;
+    name_table_init(&reasons, arena);
     uint32_t *counts = arena_array(arena, validation->row_count, sizeof *counts);
-    uint32_t found = 0, all = 0;
+    uint32_t all = 0;
     for (uint32_t i = 0; i < validation->row_count; i++) {
         const struct validated_row *row = &validation->rows[i];
-        const char *reason = of_suspects ? row->suspect : row->reason;
-        if (of_suspects ? reason[0] == '\0' || row->status != ROW_OK : row->status == ROW_OK) {
-            continue;
+        const bool is_predicted = row->status == ROW_OK;
+        if (of_suspects ? is_predicted && row->suspect[0] != '\0' : !is_predicted) {
+            counts[name_table_index(&reasons, of_suspects ? row->suspect : row->reason)]++;
+            all++;
         }
-        uint32_t k = 0;
-        while (k < found && strcmp(reasons[k], reason) != 0) {
-            k++;
-        }
-        reasons[k] = reason;
-        found += k == found ? 1 : 0;
-        counts[k]++;
-        all++;
     }
     if (all > 0) {
         sheet_say(in, "%s: %u\n", title, all);
     }
-    for (uint32_t i = 0; i < found; i++) {
-        sheet_say(in, "  %4u  %s\n", counts[i], reasons[i]);
+    for (uint32_t i = 0; i < reasons.count; i++) {
+        sheet_say(in, "  %4u  %s\n", counts[i], reasons.names[i]);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/doc/name_table.h"
 
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -144,50 +145,28 @@ static double rank_of(struct arena *arena, const struct validated_row *rows, uin
     return votes.vote_count >= RANK_CONFIGURATIONS_MIN && isfinite(rank) ? rank : ABSENT;
 }
 
-/* The rows of the group `name`. */
-static uint32_t select_rows(const struct validated_row *rows, const char *const *names,
-                            uint32_t count, const char *name, struct validated_row *selected)
-{
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            selected[found++] = rows[i];
-        }
-    }
-    return found;
-}
-
-/* Each name once; returns their number. */
-static uint32_t distinct(const char *const *names, uint32_t count, const char **each)
-{
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t k = 0;
-        while (k < found && strcmp(each[k], names[i]) != 0) {
-            k++;
-        }
-        each[found] = k == found ? names[i] : each[found];
-        found += k == found ? 1 : 0;
-    }
-    return found;
-}
-
 struct score_group *score_groups(struct arena *arena, const struct validated_row *rows,
                                  uint32_t count, enum score_grouping grouping,
                                  uint32_t *group_count)
 {
-    const char **names = arena_array(arena, count + (size_t)1, sizeof *names);
-    const char **each = arena_array(arena, count + (size_t)1, sizeof *each);
+    struct name_table names;
+    name_table_init(&names, arena);
+    uint32_t *group = arena_array(arena, count, sizeof *group);
     for (uint32_t i = 0; i < count; i++) {
-        names[i] = group_of(arena, &rows[i], grouping);
+        group[i] = name_table_index(&names, group_of(arena, &rows[i], grouping));
     }
-    *group_count = distinct(names, count, each);
+    *group_count = names.count;
     struct score_group *groups = arena_array(arena, *group_count, sizeof *groups);
     struct validated_row *selected = arena_array(arena, count, sizeof *selected);
-    for (uint32_t i = 0; i < *group_count; i++) {
-        const uint32_t found = select_rows(rows, names, count, each[i], selected);
-        groups[i] = (struct score_group){
-            .name = each[i],
+    for (uint32_t g = 0; g < *group_count; g++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            if (group[i] == g) {
+                selected[found++] = rows[i];
+            }
+        }
+        groups[g] = (struct score_group){
+            .name = names.names[g],
             .score = score_rows(arena, selected, found),
             .rank = grouping == SCORE_BY_SOURCE ? rank_of(arena, selected, found) : ABSENT,
         };

@@ -1,41 +1,29 @@
-/* Groups rows into votes and sources. Names are compared one by one: they are some hundred rows,
- * read once.
- */
+/* Groups rows into votes and sources, and scores these. */
 #include "lab/votes.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
+#include "input/doc/name_table.h"
 #include "lab/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the name, which is added when it is new. */
-static uint32_t index_of(const char **names, uint32_t *count, const char *name)
-{
-    for (uint32_t i = 0; i < *count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return i;
-        }
-    }
-    names[*count] = name;
-    return (*count)++;
-}
-
 struct votes votes_of(struct arena *arena, const struct vote_names *rows, uint32_t count)
 {
-    const char **sources = arena_array(arena, count, sizeof *sources);
-    const char **configs = arena_array(arena, count, sizeof *configs);
+    struct name_table sources, configs;
     uint32_t *vote = arena_array(arena, count, sizeof *vote);
     uint32_t *size = arena_array(arena, count, sizeof *size);
     uint32_t *source = arena_array(arena, count, sizeof *source);
     uint32_t *config = arena_array(arena, count, sizeof *config);
     struct votes votes = {.row_count = count};
+    name_table_init(&sources, arena);
+    name_table_init(&configs, arena);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t of = index_of(sources, &votes.source_count, rows[i].source);
-        const uint32_t key = index_of(configs, &votes.config_count, rows[i].config_key);
+        const uint32_t of = name_table_index(&sources, rows[i].source);
+        const uint32_t key = name_table_index(&configs, rows[i].config_key);
         uint32_t at = 0;
         while (at < votes.vote_count && (source[at] != of || config[at] != key)) {
             at++;
@@ -50,8 +38,10 @@ struct votes votes_of(struct arena *arena, const struct vote_names *rows, uint32
     votes.size = size;
     votes.source = source;
     votes.config = config;
-    votes.source_names = sources;
-    votes.config_names = configs;
+    votes.source_names = sources.names;
+    votes.source_count = sources.count;
+    votes.config_names = configs.names;
+    votes.config_count = configs.count;
     return votes;
 }
 

@@ -416,15 +416,20 @@ static const char profile_text[] = "software: here\n"
                                    "gemm: {derate: 0.95, provenance: assumed}\n";
 
 static const struct fit_change *written(struct arena *arena, const char *directory,
-                                        const char *constants, const double *values,
-                                        uint32_t *count)
+                                        const char *constants, double *values, uint32_t *count)
 {
     struct diag *diag = diag_new(arena);
     struct catalogue catalogue = {{directory}, 1};
     struct fit_changes changes = {.items = NULL};
     const struct fit_plan *plan = plan_of(arena, directory, constants, diag);
     assert_non_null(plan);
-    assert_true(fit_write(arena, &catalogue, plan, values, &changes, diag));
+    const struct fit_problem problem = {.plan = plan};
+    struct fit fit = {.problem = &problem, .value = values};
+    fit.is_told = arena_array(arena, plan->count, sizeof *fit.is_told);
+    for (uint32_t k = 0; k < plan->count; k++) {
+        fit.is_told[k] = true;
+    }
+    assert_true(fit_write(arena, &catalogue, &fit, &changes, diag));
     *count = changes.count;
     return changes.items;
 }
@@ -446,7 +451,7 @@ static void only_numbers_and_their_provenance_are_written(void **state)
     struct arena *arena = arena_new();
     const char *directory = temporary_new(arena);
     const char *path = profile_in(arena, directory);
-    static const double values[] = {0.873, 4.25};
+    static double values[] = {0.873, 4.25};
     uint32_t count;
     const struct fit_change *changes = written(arena, directory, plan_text, values, &count);
     assert_int_equal(count, 2);
@@ -477,7 +482,7 @@ static void keys_that_a_file_lacks_are_added(void **state)
         "     min: 0.1, max: 9, effect: e, source: s}\n"
         "  - {name: jitter, files: [here], key: software.jitter.spread, prior: 1 %, spread: 50 %,\n"
         "     min: 0.1 %, max: 9 %, effect: e, source: nobody's}\n";
-    static const double values[] = {20, 2, 1.25};
+    static double values[] = {20, 2, 1.25};
     uint32_t count;
     const struct fit_change *changes = written(arena, directory, constants, values, &count);
     assert_int_equal(count, 3);

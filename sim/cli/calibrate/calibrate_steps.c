@@ -114,23 +114,6 @@ static bool check_error(const struct steps_fit *steps)
     return false;
 }
 
-/* What rows told goes into the files. */
-static bool write_values(struct steps_fit *steps)
-{
-    struct cli *cli = steps->options.cli;
-    const struct fit_plan *plan = steps->problem.plan;
-    double *values = arena_array(cli->arena, plan->count, sizeof *values);
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < plan->count; k++) {
-        if (steps->fit->is_told[k]) {
-            values[count++] = steps->fit->value[k];
-        }
-    }
-    return fit_write(cli->arena, &steps->catalogue,
-                     fit_plan_narrow(cli->arena, plan, steps->fit->is_told), values,
-                     &steps->changes, cli->diag);
-}
-
 /* Bands are of runs of sources that nobody fitted to. */
 static bool write_errors(const struct steps_fit *steps)
 {
@@ -150,13 +133,16 @@ static bool write_errors(const struct steps_fit *steps)
 
 static int run(struct options *options)
 {
+    struct cli *cli = options->cli;
     struct steps_fit *steps = (struct steps_fit *)options;
     steps->catalogue = options_catalogue(options);
     if (!open_problem(steps) || !fit_all(steps)) {
         return EXIT_INPUT;
     }
     const bool is_met = check_error(steps);
-    const bool is_written = is_met && (!steps->writes || write_values(steps));
+    const bool is_written =
+        is_met && (!steps->writes || fit_write(cli->arena, &steps->catalogue, steps->fit,
+                                               &steps->changes, cli->diag));
     calibrate_steps_print(steps, stdout);
     return is_written && write_errors(steps) ? 0 : EXIT_FAILED;
 }

@@ -5,6 +5,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/doc/name_table.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -441,28 +442,25 @@ static void add_classes(struct sheet *sheet, const struct steps_fit *steps, cons
     const struct votes *votes = &steps->problem.votes;
     const uint32_t count = steps->rows.count;
     struct arena *arena = arena_of(steps);
-    const char **classes = arena_array(arena, count, sizeof *classes);
+    uint32_t *class = arena_array(arena, count, sizeof *class);
     double *error = arena_array(arena, count, sizeof *error);
     struct sheet *table = add_left_out_table(sheet, arena, title, "source left out %");
+    struct name_table names;
+    name_table_init(&names, arena);
     fit_errors_of(steps->fit->residual, count, error);
     for (uint32_t i = 0; i < count; i++) {
-        classes[i] = name(steps, i);
+        class[i] = name_table_index(&names, name(steps, i));
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t c = 0; c < names.count; c++) {
         bool *is_in = arena_array(arena, votes->vote_count, sizeof *is_in);
-        bool is_first = true;
-        for (uint32_t j = 0; j < count; j++) {
-            const bool is_same = strcmp(classes[i], classes[j]) == 0;
-            is_first = is_first && !(is_same && j < i);
-            is_in[votes->vote[j]] = is_in[votes->vote[j]] || is_same;
+        for (uint32_t i = 0; i < count; i++) {
+            is_in[votes->vote[i]] = is_in[votes->vote[i]] || class[i] == c;
         }
-        if (is_first) {
-            sheet_row(table, &(struct fit_left_out){
-                                 .name = classes[i],
-                                 .within = votes_score(arena, votes, is_in, error),
-                                 .without = votes_score(arena, votes, is_in, steps->left_out_error),
-                             });
-        }
+        sheet_row(table, &(struct fit_left_out){
+                             .name = names.names[c],
+                             .within = votes_score(arena, votes, is_in, error),
+                             .without = votes_score(arena, votes, is_in, steps->left_out_error),
+                         });
     }
     sheet_say(sheet, "\n");
 }

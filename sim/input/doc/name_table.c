@@ -54,6 +54,12 @@ uint32_t name_table_add(struct name_table *table, const char *name, bool *is_new
     return table->count - 1;
 }
 
+uint32_t name_table_index(struct name_table *table, const char *name)
+{
+    bool is_new = false;
+    return name_table_add(table, name, &is_new);
+}
+
 uint32_t name_table_find(const struct name_table *table, const char *name)
 {
     const uint32_t entry = table->slots[find_slot(table, name)];

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "input/doc/name_table.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -15,8 +16,7 @@ struct reading {
     struct arena *arena;
     struct diag *diag;
     struct fit_plan *plan;
-    const char **effects;
-    size_t effect_capacity;
+    struct name_table effects;
 };
 
 /* ---- numbers with units ----------------------------------------------------------------- */
@@ -92,20 +92,6 @@ static void read_files(const struct reading *reading, struct doc_map *map,
     constant->files = files;
 }
 
-static uint32_t effect_of(struct reading *reading, const char *name)
-{
-    struct fit_plan *plan = reading->plan;
-    for (uint32_t i = 0; i < plan->effect_count; i++) {
-        if (strcmp(reading->effects[i], name) == 0) {
-            return i;
-        }
-    }
-    reading->effects = arena_grow(reading->arena, reading->effects, &reading->effect_capacity,
-                                  (size_t)plan->effect_count + 1, sizeof *reading->effects);
-    reading->effects[plan->effect_count] = name;
-    return plan->effect_count++;
-}
-
 static bool require_text(struct doc_map *map, const char *key, const char **text)
 {
     return doc_require(map, key) && doc_get_text(map, key, text);
@@ -161,7 +147,7 @@ static bool read_constant(struct reading *reading, const struct doc_node *node,
     constant->has_neutral = read_value(reading, &map, "neutral", constant, &constant->neutral);
     const char *effect;
     if (require_text(&map, "effect", &effect)) {
-        constant->effect = effect_of(reading, effect);
+        constant->effect = name_table_index(&reading->effects, effect);
     }
     require_text(&map, "source", &constant->source);
     doc_take(&map, "note");
@@ -209,7 +195,8 @@ static bool read_list(struct reading *reading, struct doc_map *map)
         is_good = read_constant(reading, node, constant) &&
                   (!is_good || check_apart(reading, constant)) && is_good;
     }
-    plan->effects = reading->effects;
+    plan->effects = reading->effects.names;
+    plan->effect_count = reading->effects.count;
     return is_good;
 }
 
@@ -242,6 +229,7 @@ const struct fit_plan *fit_plan_load(struct arena *arena, const char *path, stru
     struct fit_plan *plan = arena_alloc(arena, sizeof *plan);
     *plan = (struct fit_plan){.path = path, .balance = 0.3, .noise = 0.05, .linear_from = 0.03};
     struct reading reading = {.arena = arena, .diag = diag, .plan = plan};
+    name_table_init(&reading.effects, arena);
     doc_take(&map, "title");
     doc_take(&map, "fit");
     const bool is_good = read_weights(&reading, &map);

@@ -6,22 +6,12 @@
 #include "base/arena.h"
 #include "input/catalogue.h"
 #include "input/doc/doc.h"
+#include "input/doc/name_table.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- fewer constants -------------------------------------------------------------------- */
-
-static uint32_t effect_in(const char **effects, uint32_t *count, const char *name)
-{
-    for (uint32_t i = 0; i < *count; i++) {
-        if (strcmp(effects[i], name) == 0) {
-            return i;
-        }
-    }
-    effects[*count] = name;
-    return (*count)++;
-}
 
 static const struct fit_removal *narrow_removals(struct arena *arena, const struct fit_plan *plan,
                                                  const bool *is_kept, uint32_t kept)
@@ -47,19 +37,19 @@ const struct fit_plan *fit_plan_narrow(struct arena *arena, const struct fit_pla
 {
     struct fit_plan *narrow = arena_alloc(arena, sizeof *narrow);
     *narrow = *plan;
-    const char **effects = arena_array(arena, plan->effect_count + (size_t)1, sizeof *effects);
+    struct name_table effects;
+    name_table_init(&effects, arena);
     narrow->constants = arena_array(arena, plan->count + (size_t)1, sizeof *narrow->constants);
     narrow->count = 0;
-    narrow->effect_count = 0;
     for (uint32_t k = 0; k < plan->count; k++) {
         if (is_kept[k]) {
             struct fit_constant *constant = &narrow->constants[narrow->count++];
             *constant = plan->constants[k];
-            constant->effect =
-                effect_in(effects, &narrow->effect_count, plan->effects[constant->effect]);
+            constant->effect = name_table_index(&effects, plan->effects[constant->effect]);
         }
     }
-    narrow->effects = effects;
+    narrow->effects = effects.names;
+    narrow->effect_count = effects.count;
     narrow->removals = narrow_removals(arena, plan, is_kept, narrow->count);
     return narrow;
 }

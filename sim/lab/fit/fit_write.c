@@ -207,20 +207,20 @@ static bool change(const struct writer *writer, struct fit_changes *changes)
     return put_value(writer, root, node) && put_provenance(writer);
 }
 
-bool fit_write(struct arena *arena, const struct catalogue *catalogue, const struct fit_plan *plan,
-               const double *values, struct fit_changes *changes, struct diag *diag)
+bool fit_write(struct arena *arena, const struct catalogue *catalogue, const struct fit *fit,
+               struct fit_changes *changes, struct diag *diag)
 {
-    for (uint32_t k = 0; k < plan->count; k++) {
-        const struct fit_constant *constant = &plan->constants[k];
+    for (uint32_t k = 0; k < fit->problem->plan->count; k++) {
+        const struct fit_constant *constant = &fit->problem->plan->constants[k];
         const char *folder = catalogue_folders[fit_constant_kind(constant)];
-        for (uint32_t i = 0; i < constant->file_count; i++) {
+        for (uint32_t i = 0; i < constant->file_count && fit->is_told[k]; i++) {
             struct writer writer = {
                 .arena = arena,
                 .diag = diag,
                 .constant = constant,
                 .path = catalogue_find(arena, catalogue, folder, constant->files[i]),
                 .key = strchr(constant->key, '.') + 1,
-                .value = fit_constant_text(arena, constant, values[k], DIGITS),
+                .value = fit_constant_text(arena, constant, fit->value[k], DIGITS),
             };
             if (writer.path == NULL) {
                 return diag_add(diag, DIAG_INPUT, &constant->place, "there is no file '%s' in %s",

@@ -7,7 +7,7 @@
 #ifndef LAB_FIT_FIT_WRITE_H
 #define LAB_FIT_FIT_WRITE_H
 
-#include "lab/fit/fit_constants.h"
+#include "lab/fit/fit.h"
 
 struct catalogue;
 
@@ -23,9 +23,8 @@ struct fit_changes {
     size_t capacity;
 };
 
-/* False after a diagnosis: what was written before it stays. */
+/* Values that rows told. False after a diagnosis: what was written before it stays. */
 MUST_USE bool fit_write(struct arena *arena, const struct catalogue *catalogue,
-                        const struct fit_plan *plan, const double *values,
-                        struct fit_changes *changes, struct diag *diag);
+                        const struct fit *fit, struct fit_changes *changes, struct diag *diag);
 
 #endif

@@ -92,7 +92,6 @@ const char *published_check(struct arena *arena, const struct published_table *t
     if (problem->what != NULL) {
         return found(&checked, "", problem->help, problem->what);
     }
-    const char *why = published_row_check(arena, table, row, &wrong->column, &wrong->help);
-    why = why != NULL ? why : check_precision(&checked);
+    const char *why = check_precision(&checked);
     return why != NULL ? why : check_layout(&checked);
 }

@@ -282,21 +282,6 @@ enum published_truth published_truth(const struct published_table *table, uint32
 
 /* ---- a table ---------------------------------------------------------------------------- */
 
-const char *published_row_check(struct arena *arena, const struct published_table *table,
-                                uint32_t row, const char **column, const char **help)
-{
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        const struct published_column *its = known(table->columns[i]);
-        const char *text = table->fields[(size_t)row * table->column_count + i];
-        const char *why = its != NULL ? published_field_check(arena, its, text, help) : NULL;
-        if (why != NULL) {
-            *column = its->name;
-            return why;
-        }
-    }
-    return NULL;
-}
-
 /* A column without a name has nothing to say. */
 static bool is_empty(const struct published_table *table, uint32_t column)
 {

@@ -38,10 +38,6 @@ extern const uint32_t published_known_count;
 const char *published_field_check(struct arena *arena, const struct published_column *column,
                                   const char *text, const char **help);
 
-/* What is wrong with a row's first field that is wrong, or NULL; *column is its name. */
-const char *published_row_check(struct arena *arena, const struct published_table *table,
-                                uint32_t row, const char **column, const char **help);
-
 /* A table of runs: what is needed is there, all columns and words are known, all ids differ. Rows
  * with a problem (published_table.h) are not judged. NULL after a diagnosis. */
 MUST_USE const struct published_table *published_load_runs(struct arena *arena, const char *path,
