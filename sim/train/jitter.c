@@ -18,15 +18,14 @@ double jitter_largest(int64_t n)
     return gsl_cdf_ugaussian_Pinv(((double)n - 0.375) / ((double)n + 0.25));
 }
 
-double jitter_busy_s(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_])
+double jitter_busy_s(int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_])
 {
     const int64_t busy_ns = gpu_ns[CAUSE_COMPUTE] + gpu_ns[CAUSE_RECOMPUTE] +
                             gpu_ns[CAUSE_OPTIMIZER] + gpu_ns[CAUSE_INTERFERENCE];
-    return (double)busy_ns / (double)scenario->gpus / 1e9;
+    return (double)busy_ns / (double)gpus / 1e9;
 }
 
-int64_t jitter_wait_ns(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_])
+int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_])
 {
-    return sim_time_from_s(scenario->software.jitter_spread * jitter_busy_s(scenario, gpu_ns) *
-                           jitter_largest(scenario->gpus));
+    return sim_time_from_s(spread * jitter_busy_s(gpus, gpu_ns) * jitter_largest(gpus));
 }

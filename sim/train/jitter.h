@@ -24,10 +24,10 @@
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);
 
-/* The wait, from gpu_ns of a step without it. */
-int64_t jitter_wait_ns(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_]);
+/* The wait of `gpus` GPUs whose spread is software.jitter.spread, from gpu_ns of a step without it. */
+int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_]);
 
 /* Time in which a GPU is busy, mean of all: what the spread is of. */
-double jitter_busy_s(const struct scenario *scenario, const int64_t gpu_ns[CAUSE_COUNT_]);
+double jitter_busy_s(int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_]);
 
 #endif

@@ -373,7 +373,8 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 /* Everybody waits for the slowest GPU at the end. */
 static void add_jitter(const struct scenario *scenario, struct step_result *result)
 {
-    result->jitter_ns = jitter_wait_ns(scenario, result->gpu_ns);
+    result->jitter_ns =
+        jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, result->gpu_ns);
     result->step_ns += result->jitter_ns;
     result->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * result->jitter_ns;
 }

@@ -15,7 +15,7 @@ static uint32_t millionths(double fraction)
 
 /* Receives are posted early and hold no SM while they wait; sends move by copy
  * engines or few channels. Only collectives take from the compute rate. */
-void streams_describe(const struct scenario *scenario, struct engine_system *system)
+void streams_describe(const struct software *software, int64_t pp, struct engine_system *system)
 {
     static const struct engine_stream rows[STREAM_COUNT_] = {
         [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
@@ -43,24 +43,23 @@ void streams_describe(const struct scenario *scenario, struct engine_system *sys
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         system->streams[s] = rows[s];
     }
-    const uint32_t network = millionths(scenario->software.network_interference);
-    const uint32_t nvlink = millionths(scenario->software.nvlink_interference);
+    const uint32_t network = millionths(software->network_interference);
+    const uint32_t nvlink = millionths(software->nvlink_interference);
     static const enum stream over_network[] = {
         STREAM_CONTEXT,        STREAM_EXPERT,        STREAM_DATA_GATHER,   STREAM_DATA_REDUCE,
         STREAM_REPLICA_REDUCE, STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE, STREAM_EXPERT_REPLICA};
     for (size_t i = 0; i < sizeof over_network / sizeof *over_network; i++) {
         system->streams[over_network[i]].interference = network;
     }
-    system->streams[STREAM_EXPERT].interference =
-        millionths(scenario->software.expert_interference);
+    system->streams[STREAM_EXPERT].interference = millionths(software->expert_interference);
     system->streams[STREAM_TENSOR].interference = nvlink;
     system->streams[STREAM_EXPERT_TENSOR].interference = nvlink;
-    if (scenario->parallel.pp > 1) {
+    if (pp > 1) {
         system->streams[STREAM_WORLD].wait_cause = CAUSE_BUBBLE;
     }
     system->stream_count = STREAM_COUNT_;
     system->cause_count = CAUSE_COUNT_;
     system->launch_cause = CAUSE_LAUNCH;
     system->interference_cause = CAUSE_INTERFERENCE;
-    system->end_cause = scenario->parallel.pp > 1 ? CAUSE_BUBBLE : CAUSE_STRAGGLER_WAIT;
+    system->end_cause = pp > 1 ? CAUSE_BUBBLE : CAUSE_STRAGGLER_WAIT;
 }

@@ -37,7 +37,7 @@ enum stream {
     STREAM_COUNT_
 };
 
-/* Fills system->streams, causes and their counts for a scenario. */
-void streams_describe(const struct scenario *scenario, struct engine_system *system);
+/* Fills system->streams, causes and their counts, of `pp` stages. */
+void streams_describe(const struct software *software, int64_t pp, struct engine_system *system);
 
 #endif

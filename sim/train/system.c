@@ -494,7 +494,7 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->link_count = links;
     engine->transfer_count = (uint32_t)system->transfers.count;
     engine->job_count = job_count;
-    streams_describe(system->jobs[0].is.scenario, engine);
+    streams_describe(&system->jobs[0].is.scenario->software, system->jobs[0].mesh.pp, engine);
     take_rates(&system->jobs[0], engine);
 }
 

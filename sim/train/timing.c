@@ -7,22 +7,25 @@
 #include "des/event.h"
 #include "plan/routing.h"
 
-struct kernel_gpu timing_gpu(const struct scenario *scenario)
+struct timing_runner timing_runner_of(const struct scenario *scenario)
 {
-    return (struct kernel_gpu){
+    return (struct timing_runner){
         .gpu = &scenario->gpu,
+        .software = &scenario->software,
         .precision = (enum precision)scenario->precision,
-        .gemm_derate = scenario->software.gemm_derate,
-        .reserved_sms = scenario->software.reserved_sms,
+        .knows_rows = scenario->routing.capacity_factor > 0.0,
     };
 }
 
-struct kernel_gpu timing_gpu_of(const struct scenario *scenario, const struct kernel *kernel)
+struct kernel_gpu timing_gpu(const struct timing_runner *runner, const struct kernel *kernel)
 {
-    struct kernel_gpu on = timing_gpu(scenario);
-    on.precision = kernel->precision;
-    on.pass = kernel->pass;
-    return on;
+    return (struct kernel_gpu){
+        .gpu = runner->gpu,
+        .precision = kernel->precision,
+        .pass = kernel->pass,
+        .gemm_derate = runner->software->gemm_derate,
+        .reserved_sms = runner->software->reserved_sms,
+    };
 }
 
 struct attention_size timing_attention(const struct kernel *kernel)
@@ -37,23 +40,23 @@ struct attention_size timing_attention(const struct kernel *kernel)
                                    .is_backward = kernel->is_backward};
 }
 
-double timing_derate(const struct scenario *scenario, const struct kernel *kernel)
+double timing_derate(const struct software *software, const struct kernel *kernel)
 {
     switch (kernel->kind) {
     case KERNEL_ATTENTION:
-        return scenario->software.attention_derate;
+        return software->attention_derate;
     case KERNEL_MEMORY:
-        return scenario->software.memory_derate;
+        return software->memory_derate;
     case KERNEL_GEMM:
         break;
     }
     return 1.0;
 }
 
-static struct kernel_time benchmark_time(const struct scenario *scenario,
+static struct kernel_time benchmark_time(const struct timing_runner *runner,
                                          const struct kernel *kernel, struct ledger *ledger)
 {
-    struct kernel_gpu on = timing_gpu_of(scenario, kernel);
+    struct kernel_gpu on = timing_gpu(runner, kernel);
     on.ledger = ledger;
     const struct attention_size core = timing_attention(kernel);
     const struct kernel_gpu *gpu = &on;
@@ -61,7 +64,7 @@ static struct kernel_time benchmark_time(const struct scenario *scenario,
     case KERNEL_GEMM:
         return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, kernel->bytes);
     case KERNEL_ATTENTION:
-        return kernel_attention(gpu, (enum attention_kind)scenario->software.attention, &core,
+        return kernel_attention(gpu, (enum attention_kind)runner->software->attention, &core,
                                 kernel->bytes);
     case KERNEL_MEMORY:
         break;
@@ -76,22 +79,22 @@ static int64_t gaps_of(const struct software *software, const struct kernel *ker
     return kernel->launches > 1 ? (kernel->launches + streams - 1) / streams : 1;
 }
 
-struct kernel_time timing_count_kernel(const struct scenario *scenario, const struct kernel *kernel,
-                                       struct ledger *ledger)
+struct kernel_time timing_count_kernel(const struct timing_runner *runner,
+                                       const struct kernel *kernel, struct ledger *ledger)
 {
-    const double derate = timing_derate(scenario, kernel);
-    struct kernel_time time = benchmark_time(scenario, kernel, ledger);
+    const double derate = timing_derate(runner->software, kernel);
+    struct kernel_time time = benchmark_time(runner, kernel, ledger);
     sim_assert(derate > 0.0);
     time.busy_s =
         LEDGER_SUM(ledger, kernel->name, "us", time.busy_s / derate,
                    LEDGER_TERM(time.busy_s, "us, the longest"), LEDGER_TERM(derate, "derate"));
-    time.launch_s *= (double)gaps_of(&scenario->software, kernel);
+    time.launch_s *= (double)gaps_of(runner->software, kernel);
     return time;
 }
 
-struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel)
+struct kernel_time timing_kernel(const struct timing_runner *runner, const struct kernel *kernel)
 {
-    return timing_count_kernel(scenario, kernel, NULL);
+    return timing_count_kernel(runner, kernel, NULL);
 }
 
 /* Embedding, head and optimizer lie outside layers. */
@@ -121,10 +124,9 @@ static int64_t launches_beside(const struct software *software, enum segment_kin
 
 /* The host waits for the GPU in front of the experts: dropless, it reads how many tokens each has.
  * With a capacity, or in a graph, all sizes are known. */
-static bool reads_the_routers_choice(const struct scenario *scenario, enum segment_kind kind)
+static bool reads_the_routers_choice(const struct timing_runner *runner, enum segment_kind kind)
 {
-    return kind == SEGMENT_ROUTER && !scenario->software.has_graphs &&
-           scenario->routing.capacity_factor <= 0.0;
+    return kind == SEGMENT_ROUTER && !runner->software->has_graphs && !runner->knows_rows;
 }
 
 /* Kernels of a segment, as they are launched. */
@@ -143,26 +145,26 @@ static void launch_kernels(const struct launcher *launcher, int64_t launches, in
                      launches * launcher->per_kernel_ns + tensors * launcher->per_tensor_ns);
 }
 
-static void launch_all(const struct scenario *scenario, enum segment_kind kind,
+static void launch_all(const struct timing_runner *runner, enum segment_kind kind,
                        const struct segment *segment, const struct launcher *launcher)
 {
     for (uint32_t i = 0; i < segment->count; i++) {
         const struct kernel *kernel = &segment->kernels[i];
-        const struct kernel_time time = timing_kernel(scenario, kernel);
+        const struct kernel_time time = timing_kernel(runner, kernel);
         launch_kernels(launcher, kernel->launches > 0 ? kernel->launches : 1,
                        sim_time_from_s(time.busy_s), sim_time_from_s(time.launch_s),
                        kernel->tensors);
     }
-    const int64_t beside = launches_beside(&scenario->software, kind);
+    const int64_t beside = launches_beside(runner->software, kind);
     if (beside > 0) {
-        launch_kernels(launcher, beside, 0, beside * sim_time_from_s(scenario->gpu.launch_s), 0);
+        launch_kernels(launcher, beside, 0, beside * sim_time_from_s(runner->gpu->launch_s), 0);
     }
 }
 
-struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
+struct work timing_segment(const struct timing_runner *runner, enum segment_kind kind,
                            const struct segment *segment)
 {
-    const struct software *software = &scenario->software;
+    const struct software *software = runner->software;
     const bool is_in_graph = software->has_graphs && is_in_layer(kind);
     struct work work = {.busy_ns = 0};
     const struct launcher launcher = {
@@ -173,7 +175,7 @@ struct work timing_segment(const struct scenario *scenario, enum segment_kind ki
     if (segment->count == 0) {
         return work;
     }
-    launch_all(scenario, kind, segment, &launcher);
+    launch_all(runner, kind, segment, &launcher);
     if (is_in_graph) {
         work.burst.launches = 1;
     }
@@ -184,7 +186,7 @@ struct work timing_segment(const struct scenario *scenario, enum segment_kind ki
     if (kind == SEGMENT_ROUTER) {
         work.launch_ns += sim_time_from_s(software->expert_synchronisation_s);
     }
-    work.drains = reads_the_routers_choice(scenario, kind);
+    work.drains = reads_the_routers_choice(runner, kind);
     return work;
 }
 
@@ -226,27 +228,29 @@ struct work timing_work(const struct timing *timing, uint32_t kind, enum segment
 
 void timing_init(const struct scenario *scenario, struct timing *timing)
 {
-    *timing = (struct timing){0};
+    *timing = (struct timing){.runner = timing_runner_of(scenario)};
     for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
         const struct cost_shape shape = timing_shape(scenario, kind);
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
             struct segment segment = {.count = 0};
             cost_segment(&shape, (enum segment_kind)i, &segment);
-            timing->segments[kind][i] = timing_segment(scenario, (enum segment_kind)i, &segment);
+            timing->segments[kind][i] =
+                timing_segment(&timing->runner, (enum segment_kind)i, &segment);
         }
     }
 }
 
-struct work timing_optimizer(const struct scenario *scenario, double parameters)
+struct work timing_optimizer(const struct timing_runner *runner, const struct optimizer *optimizer,
+                             double parameters)
 {
     struct segment segment = {.count = 0};
-    cost_optimizer(parameters, &scenario->optimizer, (enum precision)scenario->precision, &segment);
-    return timing_segment(scenario, SEGMENT_COUNT_, &segment);
+    cost_optimizer(parameters, optimizer, runner->precision, &segment);
+    return timing_segment(runner, SEGMENT_COUNT_, &segment);
 }
 
-struct work timing_memory_pass(const struct scenario *scenario, double bytes)
+struct work timing_memory_pass(const struct timing_runner *runner, double bytes)
 {
     struct segment segment = {.count = 1};
     segment.kernels[0] = (struct kernel){.name = "pass", .kind = KERNEL_MEMORY, .bytes = bytes};
-    return timing_segment(scenario, SEGMENT_COUNT_, &segment);
+    return timing_segment(runner, SEGMENT_COUNT_, &segment);
 }

@@ -38,7 +38,17 @@ struct work {
     bool drains;               /* then the host waits for the GPU */
 };
 
+/* Who runs kernels: a GPU, with its software, and what products multiply in. */
+struct timing_runner {
+    const struct gpu *gpu;
+    const struct software *software;
+    enum precision precision;
+    bool knows_rows; /* of experts before the router has chosen: they have a capacity */
+};
+struct timing_runner timing_runner_of(const struct scenario *scenario);
+
 struct timing {
+    struct timing_runner runner;
     struct work segments[LAYER_KINDS_MAX][SEGMENT_COUNT_]; /* by kind of layer */
 };
 
@@ -47,33 +57,34 @@ struct work timing_work(const struct timing *timing, uint32_t kind, enum segment
 
 void timing_init(const struct scenario *scenario, struct timing *timing);
 
-/* What the segments of this scenario's layers of a kind (index into model.kinds) depend on, and
- * the GPU that runs them: a kernel's products in that kernel's precision. */
+/* What the segments of this scenario's layers of a kind (index into model.kinds) depend on. */
 struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind);
-struct kernel_gpu timing_gpu(const struct scenario *scenario);
-struct kernel_gpu timing_gpu_of(const struct scenario *scenario, const struct kernel *kernel);
+
+/* The GPU as a kernel meets it: products in that kernel's precision. */
+struct kernel_gpu timing_gpu(const struct timing_runner *runner, const struct kernel *kernel);
 
 /* Of a kernel of fused attention, as hw wants it. */
 struct attention_size timing_attention(const struct kernel *kernel);
 
 /* What the software makes of a kernel's rate, beyond what hw/kernel knows: 1 for a product. */
-double timing_derate(const struct scenario *scenario, const struct kernel *kernel);
+double timing_derate(const struct software *software, const struct kernel *kernel);
 
 /* One kernel by itself. */
-struct kernel_time timing_kernel(const struct scenario *scenario, const struct kernel *kernel);
+struct kernel_time timing_kernel(const struct timing_runner *runner, const struct kernel *kernel);
 /* The same, recorded; `ledger` may be NULL. */
-struct kernel_time timing_count_kernel(const struct scenario *scenario, const struct kernel *kernel,
-                                       struct ledger *ledger);
+struct kernel_time timing_count_kernel(const struct timing_runner *runner,
+                                       const struct kernel *kernel, struct ledger *ledger);
 
 /* The optimizer's update of `parameters` parameters. */
-struct work timing_optimizer(const struct scenario *scenario, double parameters);
+struct work timing_optimizer(const struct timing_runner *runner, const struct optimizer *optimizer,
+                             double parameters);
 
 /* One pass over `bytes` of memory (gradient norm). */
-struct work timing_memory_pass(const struct scenario *scenario, double bytes);
+struct work timing_memory_pass(const struct timing_runner *runner, double bytes);
 
 /* The kernels of a segment back to back, and what they ask of the host. `kind` SEGMENT_COUNT_: of
  * the optimizer. */
-struct work timing_segment(const struct scenario *scenario, enum segment_kind kind,
+struct work timing_segment(const struct timing_runner *runner, enum segment_kind kind,
                            const struct segment *segment);
 
 #endif

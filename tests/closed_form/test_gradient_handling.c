@@ -73,8 +73,10 @@ static void a_host_that_waits_adds_each_launch(void **state)
     const struct scenario *ahead = plain(arena, 8);
     const struct scenario *waits = scenario_of(arena, 8, "fused", ", blocking: true", "");
     segment_of(ahead, &segment);
-    const struct work free = timing_segment(ahead, SEGMENT_MLP_WGRAD, &segment);
-    const struct work held = timing_segment(waits, SEGMENT_MLP_WGRAD, &segment);
+    const struct timing_runner runs_ahead = timing_runner_of(ahead);
+    const struct timing_runner runs_held = timing_runner_of(waits);
+    const struct work free = timing_segment(&runs_ahead, SEGMENT_MLP_WGRAD, &segment);
+    const struct work held = timing_segment(&runs_held, SEGMENT_MLP_WGRAD, &segment);
     assert_true(segment.count > 0);
     assert_int_equal(held.busy_ns, free.busy_ns);
     assert_int_equal(held.launch_ns, free.launch_ns + (int64_t)segment.count * 30 * 1000);

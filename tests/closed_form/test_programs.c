@@ -76,10 +76,11 @@ struct lengths {
     int64_t exchange; /* with experts */
 };
 
-static struct timing *timing_of(struct arena *arena, const struct lengths *lengths)
+static struct timing *timing_of(struct arena *arena, const struct scenario *scenario,
+                                const struct lengths *lengths)
 {
     struct timing *timing = arena_alloc(arena, sizeof *timing);
-    memset(timing, 0, sizeof *timing);
+    *timing = (struct timing){.runner = timing_runner_of(scenario)};
     for (uint32_t kind = 0; kind < LAYER_KINDS_MAX; kind++) {
         for (uint32_t segment = 0; segment < SEGMENT_COUNT_; segment++) {
             timing->segments[kind][segment].busy_ns = lengths->segments[segment];
@@ -112,7 +113,7 @@ static void build_programs(struct arena *arena, struct step_system *system,
     const struct program_context context = {
         .arena = arena,
         .scenario = job->is.scenario,
-        .timing = timing_of(arena, lengths),
+        .timing = timing_of(arena, job->is.scenario, lengths),
         .setting = &system->setting,
         .transfers = &system->transfers,
         .patterns = job->patterns,

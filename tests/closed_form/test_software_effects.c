@@ -93,6 +93,13 @@ static struct timing *timing_of(struct arena *arena, const char *more)
     return timing;
 }
 
+/* Of 1e9 parameters. */
+static double optimizer_ns(const struct scenario *scenario)
+{
+    const struct timing_runner runner = timing_runner_of(scenario);
+    return (double)timing_optimizer(&runner, &scenario->optimizer, 1e9).busy_ns;
+}
+
 /* A segment of one norm takes twice as long at half the rate; the optimizer's pass too. */
 static void kernels_that_stream_memory_take_as_much_longer(void **state)
 {
@@ -105,8 +112,7 @@ static void kernels_that_stream_memory_take_as_much_longer(void **state)
     assert_close((double)slow.busy_ns, 2.0 * (double)full.busy_ns, 2e-4); /* of nanoseconds */
     const struct scenario *usual = system_of(arena, 8, "zero: 3", "")->jobs[0].is.scenario;
     const struct scenario *halved = system_of(arena, 8, "zero: 3", half)->jobs[0].is.scenario;
-    assert_close((double)timing_optimizer(halved, 1e9).busy_ns,
-                 2.0 * (double)timing_optimizer(usual, 1e9).busy_ns, 1e-6);
+    assert_close(optimizer_ns(halved), 2.0 * optimizer_ns(usual), 1e-6);
     arena_free(arena);
 }
 
@@ -114,11 +120,12 @@ static struct kernel_time time_of(struct arena *arena, const char *more, enum ke
 {
     const struct scenario *scenario = system_of(arena, 8, "zero: 3", more)->jobs[0].is.scenario;
     const struct cost_shape shape = timing_shape(scenario, 0);
+    const struct timing_runner runner = timing_runner_of(scenario);
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
     for (uint32_t i = 0; i < segment.count; i++) {
         if (segment.kernels[i].kind == kind) {
-            return timing_kernel(scenario, &segment.kernels[i]);
+            return timing_kernel(&runner, &segment.kernels[i]);
         }
     }
     fail();
@@ -162,7 +169,7 @@ static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
     struct segment segment;
     cost_segment(&shape, SEGMENT_MLP_PRE, &segment);
     const int64_t kernels = segment.count;
-    const struct kernel_time last = timing_kernel(scenario, &segment.kernels[kernels - 1]);
+    const struct kernel_time last = timing_kernel(&eager->runner, &segment.kernels[kernels - 1]);
     const int64_t last_ns = sim_time_from_s(last.busy_s) + sim_time_from_s(last.launch_s);
     assert_int_equal(waits.busy_ns + waits.launch_ns + wait_of(arena, &waits),
                      kernels * 200000 + last_ns);
@@ -415,15 +422,16 @@ static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
     const struct segment first = {.kernels = {little, large}, .count = 2};
     const struct segment last = {.kernels = {large, little}, .count = 2};
     struct scenario scenario = slow_host(5e-6, 0.0);
-    struct work work = timing_segment(&scenario, SEGMENT_EXPERTS, &first);
+    const struct timing_runner runner = timing_runner_of(&scenario);
+    struct work work = timing_segment(&runner, SEGMENT_EXPERTS, &first);
     assert_int_equal(work.busy_ns, 1010000);
     assert_int_equal(work.launch_ns, 0);
     assert_int_equal(work.burst.deficit_ns, 45000);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &last).burst.deficit_ns, 5000);
+    assert_int_equal(timing_segment(&runner, SEGMENT_EXPERTS, &last).burst.deficit_ns, 5000);
     scenario = slow_host(5e-6, 2e-6);
-    assert_int_equal(timing_segment(&scenario, SEGMENT_EXPERTS, &first).burst.deficit_ns, 65000);
+    assert_int_equal(timing_segment(&runner, SEGMENT_EXPERTS, &first).burst.deficit_ns, 65000);
     scenario.software.has_graphs = true;
-    work = timing_segment(&scenario, SEGMENT_EXPERTS, &first);
+    work = timing_segment(&runner, SEGMENT_EXPERTS, &first);
     assert_int_equal(work.burst.deficit_ns, 0);
     assert_int_equal(work.burst.launches, 1);
 }

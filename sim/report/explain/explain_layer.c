@@ -21,13 +21,14 @@ static const struct ledger *record_examples(const struct explanation *explanatio
                     {PHASE_BACKWARD, KERNEL_GEMM},
                     {PHASE_FORWARD, KERNEL_ATTENTION},
                     {PHASE_FORWARD, KERNEL_MEMORY}};
+    const struct timing_runner runner = timing_runner_of(explanation->scenario);
     struct ledger *ledger = ledger_new(explanation->arena);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         struct timed_phase timed;
         explain_time_phase(explanation, examples[i].phase, &timed);
         const struct timed_kernel *longest = explain_longest(&timed, examples[i].kind);
         if (longest != NULL) {
-            timing_count_kernel(explanation->scenario, &longest->kernel, ledger);
+            timing_count_kernel(&runner, &longest->kernel, ledger);
         }
     }
     return ledger;

@@ -286,7 +286,7 @@ static void print_jitter(const struct explanation *explanation, FILE *out)
     }
     struct sums *sums = sums_new(explanation->arena);
     sums_add(sums, "the slowest GPU", "spread %g %% x %.6f s busy x %.4f, which is E(%s)",
-             100 * scenario->software.jitter_spread, jitter_busy_s(scenario, step->gpu_ns),
+             100 * scenario->software.jitter_spread, jitter_busy_s(scenario->gpus, step->gpu_ns),
              jitter_largest(scenario->gpus), explain_count(explanation->arena, scenario->gpus));
     sums_is(sums, "s", "%.6f", sim_time_to_s(step->jitter_ns));
     explain_paragraph(out, 2,

@@ -131,10 +131,10 @@ static struct part_list parts_of(const struct scenario *scenario, enum phase pha
 
 /* ---- kernels ------------------------------------------------------------------ */
 
-static double compute_s(const struct scenario *scenario, struct timed_kernel *timed)
+static double compute_s(const struct timing_runner *runner, struct timed_kernel *timed)
 {
     const struct kernel *kernel = &timed->kernel;
-    const struct kernel_gpu gpu = timing_gpu_of(scenario, kernel);
+    const struct kernel_gpu gpu = timing_gpu(runner, kernel);
     if (kernel->kind == KERNEL_GEMM) {
         const struct gemm_size size = {kernel->m, kernel->n, kernel->k, kernel->count};
         timed->tiling = kernel_gemm_tiling(&gpu, &size);
@@ -143,22 +143,24 @@ static double compute_s(const struct scenario *scenario, struct timed_kernel *ti
     if (kernel->kind == KERNEL_ATTENTION) {
         const struct attention_size size = timing_attention(kernel);
         timed->attention =
-            attention_work_of(&gpu, (enum attention_kind)scenario->software.attention, &size);
+            attention_work_of(&gpu, (enum attention_kind)runner->software->attention, &size);
     }
     struct kernel arithmetic = *kernel;
     arithmetic.bytes = 0;
-    return timing_kernel(scenario, &arithmetic).busy_s;
+    return timing_kernel(runner, &arithmetic).busy_s;
 }
 
-static struct timed_kernel time_kernel(const struct scenario *scenario, const struct kernel *kernel)
+static struct timed_kernel time_kernel(const struct timing_runner *runner,
+                                       const struct kernel *kernel)
 {
-    const struct kernel_gpu gpu = timing_gpu(scenario);
-    const struct kernel_time time = timing_kernel(scenario, kernel);
+    const struct kernel_gpu gpu = timing_gpu(runner, kernel);
+    const struct kernel_time time = timing_kernel(runner, kernel);
     struct timed_kernel timed = {.kernel = *kernel};
     timed.busy_ns = sim_time_from_s(time.busy_s);
     timed.launch_ns = sim_time_from_s(time.launch_s);
-    timed.compute_s = compute_s(scenario, &timed);
-    timed.memory_s = kernel_memory(&gpu, kernel->bytes).busy_s / timing_derate(scenario, kernel);
+    timed.compute_s = compute_s(runner, &timed);
+    timed.memory_s =
+        kernel_memory(&gpu, kernel->bytes).busy_s / timing_derate(runner->software, kernel);
     timed.is_memory_bound = timed.memory_s > timed.compute_s;
     return timed;
 }
@@ -167,14 +169,15 @@ static void time_segment(const struct scenario *scenario, uint32_t kind, const s
                          struct timed_segment *timed)
 {
     const struct cost_shape shape = timing_shape(scenario, kind);
+    const struct timing_runner runner = timing_runner_of(scenario);
     struct segment segment;
     cost_segment(&shape, part->kind, &segment);
     timed->title = part->title;
     timed->count = segment.count;
-    timed->work = timing_segment(scenario, part->kind, &segment);
+    timed->work = timing_segment(&runner, part->kind, &segment);
     timed->flop = cost_segment_flop(&segment);
     for (uint32_t i = 0; i < segment.count; i++) {
-        timed->kernels[i] = time_kernel(scenario, &segment.kernels[i]);
+        timed->kernels[i] = time_kernel(&runner, &segment.kernels[i]);
         timed->bytes += segment.kernels[i].bytes;
     }
 }
@@ -245,10 +248,13 @@ const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum
 static struct work optimizer_work(const struct scenario *scenario)
 {
     struct work all = {.busy_ns = 0};
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct optimizer *optimizer = &scenario->optimizer;
     for (uint32_t stage = 0; stage < scenario->parallel.pp; stage++) {
-        const struct work norm = program_norm_work(scenario, stage);
+        const struct work norm =
+            program_norm_work(&runner, optimizer, program_owned_parameters(scenario, stage));
         const struct work update =
-            timing_optimizer(scenario, program_updated_parameters(scenario, stage));
+            timing_optimizer(&runner, optimizer, program_updated_parameters(scenario, stage));
         all.busy_ns += norm.busy_ns + update.busy_ns;
         all.launch_ns += norm.launch_ns + update.launch_ns;
     }

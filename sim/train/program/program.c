@@ -22,14 +22,12 @@ double program_owned_parameters(const struct scenario *scenario, uint32_t stage)
            trained.experts / (double)memory_expert_shards(parallel);
 }
 
-struct work program_norm_work(const struct scenario *scenario, uint32_t stage)
+struct work program_norm_work(const struct timing_runner *runner, const struct optimizer *optimizer,
+                              double owned_parameters)
 {
-    if (!scenario->optimizer.clips) {
-        return (struct work){.busy_ns = 0};
-    }
-    return timing_memory_pass(scenario,
-                              program_owned_parameters(scenario, stage) *
-                                  state_bytes((enum state_format)scenario->optimizer.gradients));
+    const double bytes = state_bytes((enum state_format)optimizer->gradients);
+    return optimizer->clips ? timing_memory_pass(runner, owned_parameters * bytes)
+                            : (struct work){.busy_ns = 0};
 }
 
 double program_updated_parameters(const struct scenario *scenario, uint32_t stage)

@@ -98,7 +98,8 @@ struct engine_program program_repeat(struct arena *arena, const struct engine_pr
 double program_owned_parameters(const struct scenario *scenario, uint32_t stage);
 double program_updated_parameters(const struct scenario *scenario, uint32_t stage);
 
-/* One pass over their gradients, for the norm; nothing where none is taken. */
-struct work program_norm_work(const struct scenario *scenario, uint32_t stage);
+/* One pass over the gradients of what a rank owns, for the norm; nothing where none is taken. */
+struct work program_norm_work(const struct timing_runner *runner, const struct optimizer *optimizer,
+                              double owned_parameters);
 
 #endif

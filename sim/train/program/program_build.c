@@ -92,15 +92,19 @@ static void finish_gradients(struct builder *builder)
 static void update_parameters(struct builder *builder)
 {
     const struct scenario *scenario = builder->scenario;
-    if (scenario->optimizer.clips) {
-        builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(scenario, builder->stage));
+    const struct timing_runner *runner = &builder->context->timing->runner;
+    const struct optimizer *optimizer = &scenario->optimizer;
+    const double owned = program_owned_parameters(scenario, builder->stage);
+    if (optimizer->clips) {
+        builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(runner, optimizer, owned));
         builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE,
                            4);
         builder_need(builder, STREAM_WORLD);
     }
-    offload_update(builder, program_owned_parameters(scenario, builder->stage));
-    builder_work(builder, CAUSE_OPTIMIZER,
-                 timing_optimizer(scenario, program_updated_parameters(scenario, builder->stage)));
+    offload_update(builder, owned);
+    builder_work(
+        builder, CAUSE_OPTIMIZER,
+        timing_optimizer(runner, optimizer, program_updated_parameters(scenario, builder->stage)));
     builder_need(builder, STREAM_FETCH);
     const bool is_sharded = scenario->parallel.zero == 1 || scenario->parallel.zero == 2;
     if (is_sharded && !shards_gather_ahead(builder)) {

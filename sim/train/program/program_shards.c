@@ -198,7 +198,8 @@ static struct transfer_wish layer_wish(const struct builder *builder, const stru
 static void move_bytes(struct builder *builder, double bytes)
 {
     if (bytes > 0) {
-        builder_work(builder, CAUSE_COMPUTE, timing_memory_pass(builder->scenario, bytes));
+        builder_work(builder, CAUSE_COMPUTE,
+                     timing_memory_pass(&builder->context->timing->runner, bytes));
     }
 }
 
