@@ -204,15 +204,6 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
     return with_launch(on, max_double(compute_s, stream_s(on, bytes)));
 }
 
-double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k, int64_t count)
-{
-    const struct gemm_size size = {m, n, k, count};
-    const double rate = gemm_flop(&size) / kernel_gemm_tiling(on, &size).compute_s;
-    sim_assert(rate > 0.0);
-    sim_assert(rate <= on->gpu->peak_flop_per_s[on->precision] * (1.0 + 1e-12));
-    return rate;
-}
-
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes)
 {
     return with_launch(on, stream_s(on, bytes));

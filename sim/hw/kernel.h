@@ -73,10 +73,6 @@ struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct 
 struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k,
                                int64_t count, double bytes);
 
-/* Achieved FLOP/s of that GEMM when it is not bound by memory. */
-double kernel_gemm_rate(const struct kernel_gpu *on, int64_t m, int64_t n, int64_t k,
-                        int64_t count);
-
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes);
 
 #endif

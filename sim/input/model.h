@@ -164,9 +164,6 @@ void model_finish(struct model *model);
 const struct layer_kind *model_layer(const struct model *model, int64_t layer);
 uint32_t model_kind(const struct model *model, int64_t layer);
 
-/* Whether layer `layer` (from 0) has experts instead of an MLP. */
-bool model_has_experts(const struct model *model, int64_t layer);
-
 /* How many of the layers [first, first + count) have experts. */
 int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count);
 

@@ -136,11 +136,6 @@ const struct layer_kind *model_layer(const struct model *model, int64_t layer)
     return &model->kinds[model_kind(model, layer)];
 }
 
-bool model_has_experts(const struct model *model, int64_t layer)
-{
-    return layer >= model->block_layers && decoder_has_experts(model, layer - model->block_layers);
-}
-
 int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count)
 {
     const int64_t begin = first - model->block_layers;

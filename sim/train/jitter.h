@@ -24,7 +24,7 @@
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);
 
-/* The wait of `gpus` GPUs whose spread is software.jitter.spread, from gpu_ns of a step without it. */
+/* The wait of `gpus` GPUs with that spread (software.jitter), from gpu_ns of a step without it. */
 int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_]);
 
 /* Time in which a GPU is busy, mean of all: what the spread is of. */

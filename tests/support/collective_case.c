@@ -167,3 +167,17 @@ double collective_case_time_s(struct arena *arena, enum collective_operation ope
     }
     return time_s;
 }
+
+double collective_time_s(const struct collective_phase *list, uint32_t count, double alpha_intra_s,
+                         double alpha_inter_s, double bandwidth_bytes_per_s)
+{
+    sim_assert(alpha_intra_s >= 0 && alpha_inter_s >= 0);
+    sim_assert(bandwidth_bytes_per_s > 0);
+    double time_s = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        time_s += (double)list[i].rounds_intra * alpha_intra_s +
+                  (double)list[i].rounds_inter * alpha_inter_s +
+                  list[i].bytes / bandwidth_bytes_per_s;
+    }
+    return time_s;
+}

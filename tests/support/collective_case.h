@@ -54,4 +54,9 @@ double collective_case_time_s(struct arena *arena, enum collective_operation ope
                               const struct collective_group *group, double bytes,
                               const struct collective_levels *levels);
 
+/* Closed-form time with one latency and one bandwidth per level (oracles: Thakur et al.):
+ * sum over phases of rounds * alpha + bytes / bandwidth. */
+double collective_time_s(const struct collective_phase *list, uint32_t count, double alpha_intra_s,
+                         double alpha_inter_s, double bandwidth_bytes_per_s);
+
 #endif

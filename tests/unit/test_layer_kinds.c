@@ -87,7 +87,7 @@ static void every_nth_layer_has_experts_and_every_second_a_window(void **state)
     int64_t experts = 0;
     for (int64_t i = 0; i < model.layers; i++) {
         const bool has_experts = i == 4 || i == 7 || i == 10;
-        assert_true(model_has_experts(&model, i) == has_experts);
+        assert_true(model_layer(&model, i)->has_experts == has_experts);
         assert_true(model_layer(&model, i)->has_experts == has_experts);
         assert_true((model_layer(&model, i)->window == 128) == (i % 2 == 0));
         experts += has_experts ? 1 : 0;
@@ -152,7 +152,7 @@ static void blocks_come_before_the_decoder_and_mtp_behind(void **state)
     assert_string_equal(model_layer(&model, 2)->name, "vision");
     assert_string_equal(model_layer(&model, 3)->name, "dense");
     assert_string_equal(model_layer(&model, 4)->name, "experts");
-    assert_false(model_has_experts(&model, 2));
+    assert_false(model_layer(&model, 2)->has_experts);
     assert_int_equal(model_expert_layers(&model, 0, 15), 11);
     assert_int_equal(model_expert_layers(&model, 0, 5), 1);
     const struct layer_kind *mtp = &model.kinds[model.mtp_kind];

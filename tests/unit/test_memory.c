@@ -66,14 +66,6 @@ static void fp32_keeps_16_bytes(void **state)
     }
 }
 
-static void the_rule_of_thumb_gives_23_20_and_115_gpus(void **state)
-{
-    (void)state;
-    assert_int_equal(memory_rule_of_thumb_gpus(80e9, 80 * GB), 23); /* 22.5 */
-    assert_int_equal(memory_rule_of_thumb_gpus(70553706496.0, 80 * GB), 20);
-    assert_int_equal(memory_rule_of_thumb_gpus(405853388800.0, 80 * GB), 115);
-}
-
 /* ---- activations of a layer -------------------------------------------- */
 
 struct layer_case {
@@ -425,7 +417,6 @@ int main(void)
         cmocka_unit_test(zero_stages_have_the_published_bytes),
         cmocka_unit_test(megatron_keeps_18_bytes_or_6_and_12_sharded),
         cmocka_unit_test(fp32_keeps_16_bytes),
-        cmocka_unit_test(the_rule_of_thumb_gives_23_20_and_115_gpus),
         cmocka_unit_test(a_layer_of_gpt3_keeps_the_published_bytes),
         cmocka_unit_test(core_attention_of_mt_nlg_adds_64_sbh),
         cmocka_unit_test(a_token_of_llama3_keeps_the_derived_bytes),

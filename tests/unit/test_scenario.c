@@ -190,7 +190,7 @@ static void experts_have_defaults(void **state)
     assert_int_equal(sparse->dense_layers, 0);
     const struct model *dense = &resolve(*state, tiny_text, NULL, 0)->model;
     assert_int_equal(dense->experts, 0);
-    assert_false(model_has_experts(dense, 0));
+    assert_false(model_layer(dense, 0)->has_experts);
 }
 
 /* Of 24 layers the first 3 are dense: of layers 2, 3, 4, 5 three have experts. */
@@ -199,8 +199,8 @@ static void the_first_layers_may_be_dense(void **state)
     const char *const sets[] = {"model.experts=4", "model.experts_per_token=1",
                                 "model.dense_layers=3"};
     const struct model *model = &resolve(*state, tiny_text, sets, 3)->model;
-    assert_false(model_has_experts(model, 2));
-    assert_true(model_has_experts(model, 3));
+    assert_false(model_layer(model, 2)->has_experts);
+    assert_true(model_layer(model, 3)->has_experts);
     assert_int_equal(model_expert_layers(model, 2, 4), 3);
     assert_int_equal(model_expert_layers(model, 0, 24), 21);
     assert_int_equal(model_expert_layers(model, 0, 3), 0);

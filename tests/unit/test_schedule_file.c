@@ -70,7 +70,6 @@ static void a_file_is_a_schedule_like_any_other(void **state)
     const int64_t one = 1;
     assert_int_equal(schedule_live(&shape, &orders[0], &one, true), 2);
     assert_int_equal(schedule_live(&shape, &orders[1], &one, true), 1);
-    assert_int_equal(schedule_live_formula(&shape, 0), -1);
     arena_free(arena);
 }
 

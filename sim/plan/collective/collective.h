@@ -140,11 +140,6 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
 /* busbw / algbw, as measurements count it. */
 double collective_busbw_factor(enum collective_operation operation, int64_t ranks);
 
-/* Closed-form time with one latency and one bandwidth per level (oracles: Thakur et al.):
- * sum over phases of rounds * alpha + bytes / bandwidth. */
-double collective_time_s(const struct collective_phase *list, uint32_t count, double alpha_intra_s,
-                         double alpha_inter_s, double bandwidth_bytes_per_s);
-
 /* ---- single sends ---------------------------------------------------------------- */
 
 /* The buffer is cut into `chunks` equal chunks; a message carries `count` of them: chunk,

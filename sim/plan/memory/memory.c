@@ -100,12 +100,6 @@ double memory_checkpoint_bytes(const struct scenario *scenario, struct ledger *l
                       LEDGER_TERM(trained, ""), LEDGER_TERM(whole.optimizer, "B of states"));
 }
 
-int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes)
-{
-    sim_assert(parameters > 0 && memory_bytes > 0);
-    return (int64_t)ceil(parameters * 18.0 * 1.25 / memory_bytes);
-}
-
 /* Dense parameters and experts of a stage, and how many ranks shard each. */
 struct stage_states {
     struct memory_layer_parameters all, trained;

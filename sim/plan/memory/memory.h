@@ -192,7 +192,4 @@ struct memory_verdict memory_check(const struct scenario *scenario);
 void memory_explain(const struct scenario *scenario, const struct memory_verdict *verdict,
                     char *text, size_t text_bytes);
 
-/* GPUs needed by the rule of thumb: parameters * 18 bytes * 1.25 / memory, rounded up. */
-int64_t memory_rule_of_thumb_gpus(double parameters, double memory_bytes);
-
 #endif

@@ -54,63 +54,6 @@ static bool has_its_file(const struct schedule_shape *shape)
            file->microbatches == shape->microbatches;
 }
 
-/* ---- live chunks by closed form ------------------------------------------------------------ */
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t live_of_gpipe(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    return shape->microbatches;
-}
-
-static int64_t live_of_1f1b(const struct schedule_shape *shape, uint32_t stage)
-{
-    return smaller(shape->microbatches, (int64_t)shape->stages - stage);
-}
-
-static int64_t live_of_interleaved(const struct schedule_shape *shape, uint32_t stage)
-{
-    const int64_t p = shape->stages;
-    const int64_t v = shape->chunks;
-    const int64_t g = schedule_group(shape);
-    return smaller(v * shape->microbatches, 2 * (p - 1 - stage) + (v - 1) * g + 1);
-}
-
-static int64_t live_of_zb_h1(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    return smaller(shape->microbatches, shape->stages);
-}
-
-static int64_t live_of_zb_h2(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    return smaller(shape->microbatches, 2 * (int64_t)shape->stages - 1);
-}
-
-static int64_t live_of_zb_v(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    const int64_t p = shape->stages;
-    return shape->microbatches >= 2 * p - 1 ? 2 * p : -1;
-}
-
-static int64_t live_of_dualpipe(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    return (int64_t)shape->stages + 1;
-}
-
-static int64_t live_of_dualpipev(const struct schedule_shape *shape, uint32_t stage)
-{
-    (void)stage;
-    return 2 * (int64_t)shape->stages + 1;
-}
-
 /* ---- times by closed form ------------------------------------------------------------------ */
 
 static double work_of(const struct schedule_costs *costs)
@@ -171,23 +114,18 @@ static double time_of_dualpipev(const struct schedule_shape *shape,
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static const struct schedule_row rows[SCHEDULE_COUNT_] = {
-    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, live_of_gpipe,
-                        time_of_loop},
-    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, live_of_1f1b,
-                       time_of_loop},
+    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, time_of_loop},
+    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, time_of_loop},
     [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_full_groups,
-                              live_of_interleaved, time_of_loop},
-    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, live_of_zb_h1,
-                        time_of_zb_h1},
-    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, live_of_zb_h2,
-                        span_of_zb_h2},
-    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, live_of_zb_v,
-                       span_of_zb_v},
+                              time_of_loop},
+    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, time_of_zb_h1},
+    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, span_of_zb_h2},
+    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, span_of_zb_v},
     [SCHEDULE_DUALPIPE] = {schedule_generate_dualpipe, WAY_DUAL, true, has_both_ways_filled,
-                           live_of_dualpipe, time_of_dualpipe},
+                           time_of_dualpipe},
     [SCHEDULE_DUALPIPEV] = {schedule_generate_dualpipev, WAY_VEE, true, has_its_vee_filled,
-                            live_of_dualpipev, time_of_dualpipev},
-    [SCHEDULE_FILE] = {NULL, WAY_FILE, true, has_its_file, NULL, NULL},
+                            time_of_dualpipev},
+    [SCHEDULE_FILE] = {NULL, WAY_FILE, true, has_its_file, NULL},
 };
 
 bool schedule_is_possible(const struct schedule_shape *shape)
@@ -230,27 +168,10 @@ const char *schedule_name_of(const struct parallel *parallel)
     return file != NULL && file->name[0] != '\0' ? file->name : schedule_names[parallel->schedule];
 }
 
-int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage)
-{
-    const struct schedule_row *row = schedule_row_of(shape);
-    sim_assert(stage < shape->stages);
-    return row->live == NULL ? -1 : row->live(shape, stage);
-}
-
 double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
 {
     const struct schedule_row *row = schedule_row_of(shape);
     return row->time == NULL ? (double)NAN : row->time(shape, costs);
-}
-
-double schedule_1f1b_latency_formula(const struct schedule_shape *shape,
-                                     const struct schedule_costs *costs)
-{
-    sim_assert(shape->kind == SCHEDULE_1F1B && shape->microbatches % shape->stages == 0);
-    const double p = shape->stages;
-    const double m = shape->microbatches;
-    const double messages = p == 1 ? 0 : 2 * (p - 1) * m / p + 2 * (p - 2);
-    return time_of_loop(shape, costs) + costs->latency * messages;
 }
 
 /* ---- the order ----------------------------------------------------------------------------- */

@@ -93,15 +93,6 @@ bool schedule_previous(const struct schedule_shape *shape, struct schedule_place
 int64_t schedule_live(const struct schedule_shape *shape, const struct schedule_order *order,
                       const int64_t *weights, bool until_weights);
 
-/* The same for a pair of weights: `activation` alive until B, of which `kept` stays until W. */
-int64_t schedule_live_split(const struct schedule_shape *shape, const struct schedule_order *order,
-                            const int64_t *activation, const int64_t *kept);
-
-/* By closed form (oracle), in chunks: gpipe m*v; 1f1b min(m, p-s); interleaved
- * min(m*v, 2(p-1-s) + (v-1)g + 1); zb-h1 p, zb-h2 2p-1, zb-v 2p until W; dualpipe p+1,
- * dualpipev 2p+1; -1 where there is none (file). */
-int64_t schedule_live_formula(const struct schedule_shape *shape, uint32_t stage);
-
 /* ---- one checker for all ------------------------------------------------------------- */
 
 /* The orders of all stages, as schedule_order gives them. */
@@ -141,9 +132,5 @@ struct schedule_times schedule_evaluate(struct arena *arena, const struct schedu
  * by the published closed form; NaN outside its range (zb-h2, zb-v: m >= 2p - 1) or without one. */
 double schedule_time_formula(const struct schedule_shape *shape,
                              const struct schedule_costs *costs);
-
-/* 1F1B with pure latency c, p | m: (m+p-1)(F+B) + c (2(p-1)m/p + 2(p-2)); shared/oracles.md 10. */
-double schedule_1f1b_latency_formula(const struct schedule_shape *shape,
-                                     const struct schedule_costs *costs);
 
 #endif

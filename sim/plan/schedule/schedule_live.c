@@ -17,49 +17,17 @@ static void tally_add(struct tally *tally, int64_t weight)
     tally->most = tally->live > tally->most ? tally->live : tally->most;
 }
 
-/* What goes when the backward of an action has ended: `activation`, of which `kept`, unless it
- * is NULL, stays until W. */
-static int64_t freed_by(const struct schedule_action *action, const int64_t *activation,
-                        const int64_t *kept)
+/* Whether an action is the end of what its backward's chunk has kept. */
+static bool frees(const struct schedule_action *action, bool until_weights)
 {
-    const uint32_t chunk = schedule_backward_chunk(action);
-    const int64_t later = kept == NULL ? 0 : kept[chunk];
     switch (action->operation) {
     case SCHEDULE_BACKWARD_INPUT:
-        return activation[chunk] - later;
+        return !until_weights;
     case SCHEDULE_WEIGHTS:
-        return later;
-    case SCHEDULE_BACKWARD:
-    case SCHEDULE_PAIR:
-        return activation[chunk];
+        return until_weights;
     default:
-        return 0;
+        return action->operation != SCHEDULE_FORWARD;
     }
-}
-
-static int64_t live_of(const struct schedule_order *order, const int64_t *activation,
-                       const int64_t *kept)
-{
-    sim_assert(activation != NULL);
-    struct tally tally = {0, 0};
-    for (uint64_t i = 0; i < order->count; i++) {
-        const struct schedule_action *action = &order->actions[i];
-        if (schedule_action_is_forward(action)) {
-            tally_add(&tally, activation[action->chunk]);
-        }
-        tally_add(&tally, -freed_by(action, activation, kept));
-    }
-    sim_assert(tally.live == 0);
-    return tally.most;
-}
-
-int64_t schedule_live_split(const struct schedule_shape *shape, const struct schedule_order *order,
-                            const int64_t *activation, const int64_t *kept)
-{
-    for (uint32_t chunk = 0; chunk < shape->chunks; chunk++) {
-        sim_assert(kept[chunk] >= 0 && kept[chunk] <= activation[chunk]);
-    }
-    return live_of(order, activation, kept);
 }
 
 int64_t schedule_live(const struct schedule_shape *shape, const struct schedule_order *order,
@@ -68,5 +36,16 @@ int64_t schedule_live(const struct schedule_shape *shape, const struct schedule_
     for (uint32_t chunk = 0; chunk < shape->chunks; chunk++) {
         sim_assert(weights[chunk] >= 0);
     }
-    return live_of(order, weights, until_weights ? weights : NULL);
+    struct tally tally = {0, 0};
+    for (uint64_t i = 0; i < order->count; i++) {
+        const struct schedule_action *action = &order->actions[i];
+        if (schedule_action_is_forward(action)) {
+            tally_add(&tally, weights[action->chunk]);
+        }
+        if (frees(action, until_weights)) {
+            tally_add(&tally, -weights[schedule_backward_chunk(action)]);
+        }
+    }
+    sim_assert(tally.live == 0);
+    return tally.most;
 }

@@ -39,7 +39,6 @@ struct schedule_row {
     enum schedule_way way;
     bool splits_weights;
     bool (*is_possible)(const struct schedule_shape *shape);
-    int64_t (*live)(const struct schedule_shape *shape, uint32_t stage); /* -1 or NULL: unknown */
     double (*time)(const struct schedule_shape *shape, const struct schedule_costs *costs);
 };
 
