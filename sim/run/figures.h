@@ -114,6 +114,8 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, RUN, RUN, goodput, goodput, run->goodput) \
     BOTH(REAL, RUN, RUN, cost_usd, cost_usd, run->cost_usd) \
     BOTH(REAL, RUN, RUN, energy_kwh, energy_kwh, run->energy_kwh) \
+    SHOWN(REAL, RUN, RUN, usd_per_million_tokens, usd_per_million_tokens, "%.4g USD", \
+          "per million tokens", 1e6 * run->cost_usd / run->tokens) \
     BOTH(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
     BOTH(INTEGER, ASKED, RUN, steps, run_steps, run->steps) \
     BOTH(INTEGER, RUN, RUN, checkpoints, checkpoints, run->checkpoints) \

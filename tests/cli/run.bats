@@ -214,3 +214,18 @@ patch_header() {
     run grep -rnE 'goodput,? [0-9.]+ %$' README.md tests/golden
     [ "$status" -eq 1 ]
 }
+
+# run/figures.h has it once: dollars over tokens, in the document, the store and on the screen.
+@test "a figure that is shown is the same in the document, in the store and on the screen" {
+    "$STOKER" run "$scenario" --db "$db" --json > "$BATS_TEST_TMPDIR/run.json"
+    shown=$(python3 - "$BATS_TEST_TMPDIR/run.json" "$db" << 'END'
+import json, sqlite3, sys
+run = json.load(open(sys.argv[1]))["run"]
+figure = run["usd_per_million_tokens"]
+assert abs(figure * run["tokens"] / 1e6 / run["cost_usd"] - 1) < 1e-12
+assert sqlite3.connect(sys.argv[2]).execute("SELECT usd_per_million_tokens FROM run").fetchall() == [(figure,)]
+print("%.4g USD  per million tokens" % figure)
+END
+    )
+    "$STOKER" run "$scenario" --no-db | grep -qF "$shown"
+}

@@ -135,11 +135,11 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
     static const char nullable[] = "SELECT count(*) FROM sqlite_schema AS t, "
                                    "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
                                    "AND NOT c.\"notnull\"";
-    assert_int_equal(world_sql(world, nullable), 30);
+    assert_int_equal(world_sql(world, nullable), 31);
     assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
     assert_int_equal(
-        world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 24);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 5);
+        world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 25);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 6);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -167,8 +167,9 @@ static const char *const step_columns[] = {"step_ns",
                                            "bound_by",
                                            "busiest_link",
                                            "busiest_link_utilisation"};
-static const char *const months_columns[] = {"wall_clock_days", "gpu_hours",  "goodput",
-                                             "cost_usd",        "energy_kwh", "checkpoints"};
+static const char *const months_columns[] = {
+    "wall_clock_days",       "gpu_hours", "goodput", "cost_usd", "energy_kwh", "checkpoints",
+    "usd_per_million_tokens"};
 static const char *const asked_columns[] = {"run_steps", "run_tokens"};
 
 static void what_nobody_asked_for_is_null_not_zero(void **state)
@@ -186,7 +187,7 @@ static void what_nobody_asked_for_is_null_not_zero(void **state)
     assert_true(is_absent(rows[0].goodput));
     assert_close(rows[0].mfu, 0.413, 1e-15);
     store_close(store);
-    assert_int_equal(nulls_of_run(world, months_columns, 6), 6);
+    assert_int_equal(nulls_of_run(world, months_columns, 7), 7);
     assert_int_equal(nulls_of_run(world, asked_columns, 2), 2);
     assert_int_equal(nulls_of_run(world, step_columns, 11), 0);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
@@ -209,7 +210,7 @@ static void a_plan_that_does_not_fit_has_memory_and_no_step(void **state)
     assert_string_equal(rows[0].bound_by, "");
     store_close(store);
     assert_int_equal(nulls_of_run(world, step_columns, 11), 11);
-    assert_int_equal(nulls_of_run(world, months_columns, 6), 6);
+    assert_int_equal(nulls_of_run(world, months_columns, 7), 7);
     assert_int_equal(nulls_of_run(world, asked_columns, 2), 0); /* known without a step */
     assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), 0);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption"), 2);
@@ -222,7 +223,8 @@ static void a_value_that_is_null_here_and_a_number_there_differs(void **state)
     world_must(world, store_run(store, &world->sample.result, world->diag));
     world->sample.result.run.is_asked = false;
     assert_false(store_run(store, &world->sample.result, world->diag));
-    world_assert_error(world, "wall_clock_days, gpu_hours, goodput, cost_usd, energy_kwh");
+    world_assert_error(world, "wall_clock_days, gpu_hours, goodput, cost_usd, energy_kwh, "
+                              "usd_per_million_tokens");
     store_close(store);
 }
 
@@ -569,11 +571,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 6");
-    world_assert_refused(world, "stoker.db has schema 6, this stoker writes 5");
+    world_sql(world, "PRAGMA user_version = 7");
+    world_assert_refused(world, "stoker.db has schema 7, this stoker writes 6");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 5");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 6");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)
