@@ -12,7 +12,7 @@ MUST_USE struct scenario *predict_load(const struct options *options, const char
 void predict_result(const struct options *options, const struct scenario *scenario,
                     struct result *result);
 
-/* A warning in the diag when groups leave an NVLink domain that could hold them. */
+/* A warning in the diag when groups leave a scale-up domain that could hold them. */
 void predict_check_placement(const struct options *options, const struct result *result);
 
 /* An infeasible error in the diag when the plan does not fit into memory. */

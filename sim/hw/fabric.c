@@ -126,9 +126,9 @@ void fabric_derate(struct fabric *fabric, struct fabric_shares shares)
     sim_assert(shares.network > 0.0 && shares.network <= 1.0);
     for (size_t i = 0; i < 2; i++) {
         int64_t *port = &fabric->capacity[network[i]];
-        int64_t *nvlink = &fabric->capacity[scale_up[i]];
+        int64_t *scale_up_link = &fabric->capacity[scale_up[i]];
         *port = topology_capacity((double)*port * shares.network);
-        *nvlink = topology_capacity((double)*nvlink * shares.scale_up);
+        *scale_up_link = topology_capacity((double)*scale_up_link * shares.scale_up);
     }
     for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
         int64_t *capacity = &fabric->topology.links[i].capacity;

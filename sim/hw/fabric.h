@@ -6,7 +6,7 @@
  * rail-only, tree, dragonfly, torus, explicit), each a function that builds switches and
  * links from the cluster file.
  *
- *      GPU --scale-up-- switch of its NVLink domain (a node, or a rack of trays)
+ *      GPU --scale-up-- switch of its scale-up domain (a node, or a rack of trays)
  *       |
  *      NIC port ==> switch ==> ... ==> switch ==> NIC port
  *
@@ -20,10 +20,10 @@
  *   ecmp       each connection takes, hop by hop, one of the links that lie on shortest
  *              paths, by a hash of (seed, connection, hop); collisions are real. A
  *              connection is (from port, to port, path), `ecmp_paths` of them share a transfer
- * With rail-local routing (PXN) a transfer between different ports of two nodes goes by NVLink
- * to the GPU on the destination's port first, so that it stays on its rail.
+ * With rail-local routing (PXN) a transfer between different ports of two nodes goes over scale-up
+ * links to the GPU on the destination's port first, so that it stays on its rail.
  *
- * Two GPUs of one NVLink domain talk by scale-up links, others by NICs.
+ * Two GPUs of one scale-up domain talk by scale-up links, others by NICs.
  *
  * A transfer's links are traced send by send: fabric_trace_begin, any number of
  * fabric_trace_*, fabric_trace_end. Usages add up per link; FLUID_USAGE_ONE is the
@@ -121,7 +121,7 @@ const char *fabric_switch_name(struct arena *arena, const struct fabric *fabric,
 
 /* Places. */
 uint32_t fabric_node_of(const struct fabric *fabric, uint32_t gpu);
-uint32_t fabric_domain_of(const struct fabric *fabric, uint32_t gpu); /* NVLink domain */
+uint32_t fabric_domain_of(const struct fabric *fabric, uint32_t gpu); /* scale-up domain */
 uint32_t fabric_port_of(const struct fabric *fabric, uint32_t gpu);   /* within its node */
 
 /* ---- tracing ------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ uint32_t fabric_port_of(const struct fabric *fabric, uint32_t gpu);   /* within 
 void fabric_trace_begin(struct fabric *fabric);
 /* From one GPU to another, by the scale-up links or by NICs. */
 void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage);
-/* Through the switch of the GPU's own NVLink domain (NVLS: multicast and reduction there). */
+/* Through the switch of the GPU's own scale-up domain (NVLS: multicast and reduction there). */
 void fabric_trace_scale_up(struct fabric *fabric, uint32_t gpu, uint64_t out, uint64_t in);
 /* Reduction inside the network (SHARP) over the NIC ports of these GPUs: each port sends and
  * receives `usage`, and each link between switches on the tree that joins their leaves

@@ -236,7 +236,7 @@ static bool check_fills(const struct library *library, struct diag *diag)
         for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
             for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
                 const struct library_cost *cost = &library->architectures[i].costs[a][p];
-                const bool has_fill = cost->fill_s[LIBRARY_NVLINK] > 0.0 ||
+                const bool has_fill = cost->fill_s[LIBRARY_SCALE_UP] > 0.0 ||
                                       cost->fill_s[LIBRARY_PCIE] > 0.0 ||
                                       cost->fill_s[LIBRARY_NETWORK] > 0.0;
                 if (has_fill && !(cost->fill_half_bytes > 0.0)) {

@@ -63,7 +63,7 @@ enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECT
 extern const char *const library_algorithm_names[LIBRARY_ALGORITHM_COUNT];
 extern const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT];
 
-enum library_link { LIBRARY_NVLINK, LIBRARY_PCIE, LIBRARY_NETWORK, LIBRARY_LINK_COUNT_ };
+enum library_link { LIBRARY_SCALE_UP, LIBRARY_PCIE, LIBRARY_NETWORK, LIBRARY_LINK_COUNT_ };
 
 /* How many nodes a group spans, as far as NCCL tells apart. */
 enum library_span { SPAN_ONE_NODE, SPAN_TWO_NODES, SPAN_MANY_NODES, SPAN_COUNT_ };

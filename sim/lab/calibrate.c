@@ -41,7 +41,7 @@ struct sample {
     struct collective_choice ran;  /* the same before likeness */
     double column[UNKNOWN_COUNT_]; /* of its price: the slope of an unknown */
     double kept_s[UNKNOWN_COUNT_]; /* what the unknown adds at the library's value */
-    double floor_s;                /* of NVLink rounds, where the slope does not go through 0 */
+    double floor_s;                /* of scale-up rounds, where the slope does not go through 0 */
     double offset_s;               /* the price with all unknowns at 0 */
 };
 
@@ -62,8 +62,8 @@ static double *unknown_of(struct library_cost *cost, enum calibration_unknown un
     switch (unknown) {
     case UNKNOWN_BASE:
         return &cost->base_s[span];
-    case UNKNOWN_NVLINK:
-        return &cost->round_s[LIBRARY_NVLINK][span];
+    case UNKNOWN_SCALE_UP:
+        return &cost->round_s[LIBRARY_SCALE_UP][span];
     case UNKNOWN_NETWORK:
         return &cost->round_s[LIBRARY_NETWORK][span];
     default:
@@ -106,7 +106,7 @@ static struct library_cost bare_cost(const struct library_cost *cost)
     for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
         bare.launch_s[i] = 0.0;
         bare.base_s[i] = 0.0;
-        bare.round_s[LIBRARY_NVLINK][i] = 0.0;
+        bare.round_s[LIBRARY_SCALE_UP][i] = 0.0;
         bare.round_s[LIBRARY_NETWORK][i] = 0.0;
         bare.efficiency[i] = HUGE_VAL;
         bare.maximum_bytes_per_s[i] = HUGE_VAL;
@@ -139,11 +139,11 @@ static void bend_rounds(struct fitting *fitting, struct sample *sample,
     const enum library_span span = sample->curve->span;
     const double move_s = fmax(MOVE * value_s, MOVE_MIN_S);
     struct library_cost moved = *bare;
-    moved.round_s[LIBRARY_NVLINK][span] = value_s + move_s;
-    const double kept_s = sample->kept_s[UNKNOWN_NVLINK];
+    moved.round_s[LIBRARY_SCALE_UP][span] = value_s + move_s;
+    const double kept_s = sample->kept_s[UNKNOWN_SCALE_UP];
     const double moved_s = price_with(fitting, sample, &moved) - sample->offset_s;
-    sample->column[UNKNOWN_NVLINK] = (moved_s - kept_s) / move_s;
-    sample->floor_s = kept_s - sample->column[UNKNOWN_NVLINK] * value_s;
+    sample->column[UNKNOWN_SCALE_UP] = (moved_s - kept_s) / move_s;
+    sample->floor_s = kept_s - sample->column[UNKNOWN_SCALE_UP] * value_s;
 }
 
 static void fill_columns(struct fitting *fitting, struct sample *sample)
@@ -164,7 +164,7 @@ static void fill_columns(struct fitting *fitting, struct sample *sample)
         sample->kept_s[u] = price_with(fitting, sample, &kept) - sample->offset_s;
     }
     if (span != SPAN_ONE_NODE) {
-        bend_rounds(fitting, sample, &bare, cost.round_s[LIBRARY_NVLINK][span]);
+        bend_rounds(fitting, sample, &bare, cost.round_s[LIBRARY_SCALE_UP][span]);
     }
     put_cost(fitting->scratch, sample->curve->setting.architecture, sample->pair, &cost);
 }
@@ -206,7 +206,7 @@ static bool is_varied(const struct fitting *fitting, const struct calibration_gr
 static void free_unknowns(const struct fitting *fitting, struct calibration_group *group)
 {
     group->is_free[UNKNOWN_BASE] = true;
-    group->is_free[UNKNOWN_NVLINK] = is_varied(fitting, group, UNKNOWN_NVLINK, true);
+    group->is_free[UNKNOWN_SCALE_UP] = is_varied(fitting, group, UNKNOWN_SCALE_UP, true);
     group->is_free[UNKNOWN_NETWORK] = is_varied(fitting, group, UNKNOWN_NETWORK, false);
     for (uint32_t u = UNKNOWN_SLOWNESS; u < UNKNOWN_COUNT_; u++) {
         group->is_free[u] = is_varied(fitting, group, (enum calibration_unknown)u, false);
@@ -251,7 +251,7 @@ static double fixed_part_s(const struct sample *sample, const struct calibration
                            uint32_t unknown)
 {
     if (group->is_free[unknown]) {
-        return unknown == UNKNOWN_NVLINK ? sample->floor_s : 0.0;
+        return unknown == UNKNOWN_SCALE_UP ? sample->floor_s : 0.0;
     }
     return group->is_held[unknown] ? group->value[unknown] * sample->column[unknown]
                                    : sample->kept_s[unknown];

@@ -34,7 +34,7 @@
 
 enum calibration_unknown {
     UNKNOWN_BASE,
-    UNKNOWN_NVLINK,
+    UNKNOWN_SCALE_UP,
     UNKNOWN_NETWORK,
     UNKNOWN_SLOWNESS, /* 1 / efficiency on one node; on two and on more follow */
     UNKNOWN_COUNT_ = UNKNOWN_SLOWNESS + SPAN_COUNT_

@@ -8,8 +8,8 @@
  * DeepSeek's EPLB: replicate the most loaded, pack the heaviest first).
  *
  * Node-limited routing (model.group_limit of model.expert_groups): a token goes to experts of at
- * most so many groups; and once to each node, where NVLink passes it on. Of uniform top-k of E
- * experts in G groups the expected number of distinct groups is G(1 - C(E-E/G,k)/C(E,k)).
+ * most so many groups; and once to each node, where scale-up links pass it on. Of uniform top-k
+ * of E experts in G groups the expected number of distinct groups is G(1 - C(E-E/G,k)/C(E,k)).
  *
  * ASSUMES: one draw of popularity stands for all layers and microbatches; which expert is busy
  * does not change within a step.
@@ -47,7 +47,7 @@ struct routing_load routing_of(const struct scenario *scenario);
 /* Expected number of distinct groups that a token's k experts of `experts` lie in. */
 double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k);
 
-/* Of an expert-parallel group on `nodes` NVLink domains: rows that a rank sends to other nodes
+/* Of an expert-parallel group on `nodes` scale-up domains: rows that a rank sends to other nodes
  * over those of its rows (exchange_rows) that are meant for them. 1 when each copy goes by itself;
  * with node-limited routing a token goes once to each of its nodes: at most group_limit / k. */
 double routing_node_share(const struct scenario *scenario, uint32_t nodes);

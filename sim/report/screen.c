@@ -124,7 +124,7 @@ static struct sheet *new_list(struct sheet *sheet)
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }
 
-/* How the job lies in NVLink domains, where that leaves GPUs idle or parts groups. */
+/* How the job lies in scale-up domains, where that leaves GPUs idle or parts groups. */
 static void add_placement(struct sheet *lines, const struct placement_use *use, struct arena *arena)
 {
     if (use->idle_gpus > 0) {

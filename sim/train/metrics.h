@@ -106,7 +106,7 @@ struct step_spread {
     int64_t above_ns;
 };
 
-/* How the job lies in NVLink domains. */
+/* How the job lies in scale-up domains. */
 struct placement_use {
     int64_t domain_gpus;
     int64_t segment_gpus;    /* that come together, in one domain */

@@ -1,4 +1,4 @@
-/* Segments: nodes that a job gets together, so that its groups stay inside an NVLink domain.
+/* Segments: nodes that a job gets together, so that its groups stay inside a scale-up domain.
  *
  * Ranks of a tensor, context or expert group lie in a *block* of neighbouring ranks: tp, tp * cp,
  * ep * etp of them in the order tp-cp-ep-dp-pp. When domains are wider than a node, a block that

@@ -44,7 +44,7 @@ void streams_describe(const struct software *software, int64_t pp, struct engine
         system->streams[s] = rows[s];
     }
     const uint32_t network = millionths(software->network_interference);
-    const uint32_t nvlink = millionths(software->nvlink_interference);
+    const uint32_t scale_up = millionths(software->nvlink_interference);
     static const enum stream over_network[] = {
         STREAM_CONTEXT,        STREAM_EXPERT,        STREAM_DATA_GATHER,   STREAM_DATA_REDUCE,
         STREAM_REPLICA_REDUCE, STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE, STREAM_EXPERT_REPLICA};
@@ -52,8 +52,8 @@ void streams_describe(const struct software *software, int64_t pp, struct engine
         system->streams[over_network[i]].interference = network;
     }
     system->streams[STREAM_EXPERT].interference = millionths(software->expert_interference);
-    system->streams[STREAM_TENSOR].interference = nvlink;
-    system->streams[STREAM_EXPERT_TENSOR].interference = nvlink;
+    system->streams[STREAM_TENSOR].interference = scale_up;
+    system->streams[STREAM_EXPERT_TENSOR].interference = scale_up;
     if (pp > 1) {
         system->streams[STREAM_WORLD].wait_cause = CAUSE_BUBBLE;
     }

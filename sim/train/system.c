@@ -102,7 +102,7 @@ static uint32_t *gpus_of(struct system_builder *builder, const struct system_job
     return gpus;
 }
 
-/* How far apart a group lies: NVLink domains, then GPUs between the first and the last. */
+/* How far apart a group lies: scale-up domains, then GPUs between the first and the last. */
 struct extent_of_group {
     uint32_t domains, span;
 };
@@ -450,11 +450,11 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         arena_array(builder->arena, builder->program_count, sizeof *builder->programs);
 }
 
-/* Collectives within an NVLink domain run on more SMs than those that wait for NICs, whatever they
+/* Collectives within a scale-up domain run on more SMs than those that wait for NICs, whatever they
  * are for. (Exchanges with experts have a figure of their own; others take nothing.) */
 static void take_rates(const struct system_job *job, struct engine_system *engine)
 {
-    const uint32_t nvlink = engine->streams[STREAM_TENSOR].interference;
+    const uint32_t scale_up = engine->streams[STREAM_TENSOR].interference;
     const uint32_t network = engine->streams[STREAM_DATA_REDUCE].interference;
     static const enum group_kind kinds[] = {GROUP_TENSOR,        GROUP_CONTEXT, GROUP_EXPERT_TENSOR,
                                             GROUP_DATA,          GROUP_REPLICA, GROUP_EXPERT_DATA,
@@ -463,7 +463,7 @@ static void take_rates(const struct system_job *job, struct engine_system *engin
         const struct group_row *row = &group_rows[kinds[i]];
         for (uint32_t s = 0; s < row->stream_count; s++) {
             engine->streams[row->streams[s]].interference =
-                job->groups[kinds[i]].nodes > 1 ? network : nvlink;
+                job->groups[kinds[i]].nodes > 1 ? network : scale_up;
         }
     }
 }

@@ -24,7 +24,7 @@ struct group_caps {
     struct route_cap *of[COLLECTIVE_OPERATION_COUNT_][ALGORITHM_COUNT_];
 };
 
-/* Order of a member: the place of its NVLink domain, then its GPU. */
+/* Order of a member: the place of its scale-up domain, then its GPU. */
 struct member {
     uint32_t domain_order;
     uint32_t gpu;
@@ -65,7 +65,7 @@ static void order_gpus(const struct transfer_setting *setting, uint32_t *gpus, u
     }
 }
 
-/* Rails are counted over a whole NVLink domain: a rack of trays has ports in each tray. */
+/* Rails are counted over a whole scale-up domain: a rack of trays has ports in each tray. */
 static uint32_t rail_of(const struct fabric *fabric, uint32_t gpu)
 {
     const uint32_t node = fabric_node_of(fabric, gpu);

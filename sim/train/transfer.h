@@ -7,7 +7,7 @@
  * own tuner does, unless the scenario names one for the kind of group.
  *
  * Programs are shared by all GPUs of a stage, so one group of a kind speaks for all when
- * the choice is made: the one over most NVLink domains, then the one whose GPUs lie
+ * the choice is made: the one over most scale-up domains, then the one whose GPUs lie
  * farthest apart. Each group's links are its own, though: a phase runs at a share of
  * what its own group's route can carry (engine_transfer.share), so a group whose ECMP
  * paths collide is slower than the others.
@@ -43,7 +43,7 @@ struct transfer_setting {
  * once it has been priced, `group` must stay as it is. */
 struct group_shape {
     uint32_t ranks;
-    uint32_t nodes;       /* NVLink domains */
+    uint32_t nodes;       /* scale-up domains */
     uint32_t hops_max;    /* latency only: switches between the first and last GPU */
     bool is_latency_only; /* messages of a few bytes: bandwidth is not looked at */
     const uint32_t *gpus;

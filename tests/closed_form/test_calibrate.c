@@ -62,7 +62,7 @@ static void set_truth(struct library *truth)
     struct library_cost *simple = &hopper->costs[ALGORITHM_RING][PROTOCOL_SIMPLE];
     simple->launch_s[SPAN_ONE_NODE] = 17e-6;
     simple->base_s[SPAN_ONE_NODE] = 3e-6;
-    simple->round_s[LIBRARY_NVLINK][SPAN_ONE_NODE] = 2.5e-6;
+    simple->round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE] = 2.5e-6;
     simple->efficiency[SPAN_ONE_NODE] = 0.9;
     struct library_cost *ll = &hopper->costs[ALGORITHM_RING][PROTOCOL_LL];
     ll->launch_s[SPAN_ONE_NODE] = 0.0;
@@ -124,11 +124,11 @@ static void known_constants_are_recovered(void **state)
     const struct library_cost *simple = fitted(&calibration, ALGORITHM_RING, PROTOCOL_SIMPLE);
     assert_true(simple->launch_s[SPAN_ONE_NODE] == 0.0);
     assert_close(simple->base_s[SPAN_ONE_NODE], 20e-6, 1e-6);
-    assert_close(simple->round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 2.5e-6, 1e-6);
+    assert_close(simple->round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE], 2.5e-6, 1e-6);
     assert_close(simple->efficiency[SPAN_ONE_NODE], 0.9, 1e-6);
     const struct library_cost *ll = fitted(&calibration, ALGORITHM_RING, PROTOCOL_LL);
     assert_close(ll->base_s[SPAN_ONE_NODE], 20e-6, 1e-6);
-    assert_close(ll->round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 0.6e-6, 1e-12);
+    assert_close(ll->round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE], 0.6e-6, 1e-12);
     assert_close(ll->efficiency[SPAN_ONE_NODE], 0.3, 1e-6);
     const struct library_cost *tree = fitted(&calibration, ALGORITHM_NVLS_TREE, PROTOCOL_SIMPLE);
     assert_close(tree->round_s[LIBRARY_NETWORK][SPAN_MANY_NODES], 40e-6, 1e-6);
@@ -160,7 +160,7 @@ static void an_outlier_and_a_little_noise_change_little(void **state)
         calibrate(bench.arena, bench.curves, CURVES, bench.library, &calibration, bench.diag));
     const struct library_cost *simple = fitted(&calibration, ALGORITHM_RING, PROTOCOL_SIMPLE);
     assert_close(simple->base_s[SPAN_ONE_NODE] +
-                     14.0 * simple->round_s[LIBRARY_NVLINK][SPAN_ONE_NODE],
+                     14.0 * simple->round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE],
                  55e-6, 0.05);
     assert_close(simple->efficiency[SPAN_ONE_NODE], 0.9, 0.05);
     assert_true(calibration.after.median < 0.03);
@@ -258,8 +258,8 @@ static void a_curve_inside_a_node_leaves_all_that_lies_between_nodes(void **stat
         for (uint32_t span = first; span < SPAN_COUNT_; span++) {
             assert_true(now->launch_s[span] == before->launch_s[span]);
             assert_true(now->base_s[span] == before->base_s[span]);
-            assert_true(now->round_s[LIBRARY_NVLINK][span] ==
-                        before->round_s[LIBRARY_NVLINK][span]);
+            assert_true(now->round_s[LIBRARY_SCALE_UP][span] ==
+                        before->round_s[LIBRARY_SCALE_UP][span]);
             assert_true(now->round_s[LIBRARY_NETWORK][span] ==
                         before->round_s[LIBRARY_NETWORK][span]);
             assert_true(now->efficiency[span] == before->efficiency[span]);

@@ -126,7 +126,7 @@ static void draw_library(struct library *library, uint64_t seed, uint64_t number
             for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
                 cost->efficiency[span] = 0.01 + 0.99 * draw(&key);
                 cost->base_s[span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
-                cost->round_s[LIBRARY_NVLINK][span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
+                cost->round_s[LIBRARY_SCALE_UP][span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
                 cost->round_s[LIBRARY_NETWORK][span] *= pow(10.0, 3.0 * draw(&key) - 2.0);
             }
         }

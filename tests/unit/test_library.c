@@ -80,7 +80,7 @@ static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
     assert_true(reading.is_good);
     const struct library_architecture *hopper = &reading.library->architectures[GPU_HOPPER];
     const struct library_architecture *ampere = &reading.library->architectures[GPU_AMPERE];
-    assert_close(hopper->costs[RING][LL].round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 5e-6, 1e-12);
+    assert_close(hopper->costs[RING][LL].round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE], 5e-6, 1e-12);
     assert_close(hopper->costs[RING][LL].base_s[SPAN_TWO_NODES], 1e-6, 1e-12);
     assert_close(hopper->costs[RING][LL].efficiency[SPAN_TWO_NODES], 0.5, 1e-12);
     assert_close(hopper->costs[RING][LL].maximum_bytes_per_s[SPAN_MANY_NODES], 1e9, 1e-12);
@@ -89,7 +89,7 @@ static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
     assert_close(reading.library->simple_overheads, 5.0, 1e-12);
     assert_close(reading.library->simple_latencies, 1.0, 1e-12); /* as the other protocols */
     assert_close(reading.library->tree_correction_from_bytes, 64.0, 1e-12);
-    assert_close(ampere->costs[RING][LL].round_s[LIBRARY_NVLINK][SPAN_ONE_NODE], 2e-6, 1e-12);
+    assert_close(ampere->costs[RING][LL].round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE], 2e-6, 1e-12);
     assert_true(isinf(ampere->costs[RING][LL].maximum_bytes_per_s[SPAN_ONE_NODE]));
     assert_true(ampere->costs[RING][LL].launch_s[SPAN_TWO_NODES] == 0.0);
     arena_free(reading.arena);
@@ -109,7 +109,7 @@ static void latencies_may_differ_by_number_of_nodes(void **state)
     for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
         assert_close(cost->base_s[span], base_s[span], 1e-12);
         assert_true(fabs(cost->launch_s[span] - launch_s[span]) < 1e-15);
-        assert_close(cost->round_s[LIBRARY_NVLINK][span], 4e-6, 1e-12);
+        assert_close(cost->round_s[LIBRARY_SCALE_UP][span], 4e-6, 1e-12);
     }
     arena_free(reading.arena);
 }
@@ -121,8 +121,9 @@ static void a_likeness_has_the_fitted_costs_of_the_other(void **state)
     const struct reading reading = read_text(small);
     assert_true(reading.is_good);
     const struct library *library = reading.library;
-    assert_close(library->architectures[GPU_HOPPER].costs[HIERARCHICAL][LL].round_s[LIBRARY_NVLINK]
-                                                                                   [SPAN_ONE_NODE],
+    assert_close(library->architectures[GPU_HOPPER]
+                     .costs[HIERARCHICAL][LL]
+                     .round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE],
                  5e-6, 1e-12);
     assert_false(library->shapes[HIERARCHICAL].is_automatic);
     assert_true(library->shapes[RING].is_automatic);

@@ -179,7 +179,7 @@ static void a_round_fills_its_pipeline_for_half_as_long_at_fill_half(void **stat
     struct bench *bench = bench_new(true, GPU_HOPPER, 8, 1);
     struct library_cost *cost =
         &bench->library.architectures[GPU_HOPPER].costs[ALGORITHM_NVLS][PROTOCOL_SIMPLE];
-    cost->fill_s[LIBRARY_NVLINK] = 80e-6;
+    cost->fill_s[LIBRARY_SCALE_UP] = 80e-6;
     cost->fill_half_bytes = 1048576;
     const struct collective_phase phase = {0, 1, 0};
     assert_close(time_s(bench, ALGORITHM_NVLS, PROTOCOL_SIMPLE, &phase, 1e9, 1048576), 65e-6, 1e-9);

@@ -64,7 +64,7 @@ static void print_group(const struct calibration *calibration,
             group->points, 100.0 * group->median, 100.0 * group->p90, protocol_name(group));
     print_latencies("launch", cost->launch_s, out);
     print_latencies("base", cost->base_s, out);
-    print_latencies("nvlink", cost->round_s[LIBRARY_NVLINK], out);
+    print_latencies("nvlink", cost->round_s[LIBRARY_SCALE_UP], out);
     print_latencies("network", cost->round_s[LIBRARY_NETWORK], out);
     fprintf(out, "efficiency: [%.15g, %.15g, %.15g]", cost->efficiency[0], cost->efficiency[1],
             cost->efficiency[2]);

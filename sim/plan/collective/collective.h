@@ -1,6 +1,6 @@
 /* Collectives: what an algorithm sends, between whom, in how many rounds.
  *
- * Symbols: N ranks on K nodes (a node here is an NVLink domain), S bytes of the full
+ * Symbols: N ranks on K nodes (a node here is a scale-up domain), S bytes of the full
  * buffer (all-reduce, broadcast, reduce, shift: each rank's; all-gather and reduce-scatter:
  * the whole array; all-to-all: what one rank sends, its own part included), as nccl-tests
  * counts.
@@ -15,7 +15,7 @@
  *   tree               double binary tree over the nodes, chain inside (pipelined)
  *   halving-doubling   recursive, N = 2^q; a phase per distance
  *   hierarchical       reduce-scatter in nodes, ring between nodes per rail, all-gather
- *   nvls               reduced and multicast by the node's NVLink switch
+ *   nvls               reduced and multicast by the node's scale-up switch
  *   nvls-tree          the same in nodes, double binary tree between them
  *   sharp              the same in nodes, reduced by the network's switches between them
  *   pat                all-gather, reduce-scatter with logarithmic rounds; one rank a node
@@ -85,13 +85,13 @@ struct collective_group {
     const uint32_t *node_first; /* [nodes + 1]: index of the first rank of each node */
     const uint32_t *rails;      /* [ranks]: NIC port of the rank, cluster-wide port number of
                                  * its rail (0 .. ports_per_node - 1); rises within a node */
-    bool has_multicast;         /* the NVLink switch reduces: nvls, nvls-tree */
+    bool has_multicast;         /* the scale-up switch reduces: nvls, nvls-tree */
     bool has_reduction;         /* the network reduces: sharp */
     double hottest; /* all-to-all(v): rank 0 gets so many times the mean, the others the rest
                      * alike; 1 .. ranks, 0 as 1 */
     /* All-to-all of tokens to their experts: what is sent to another node, over what its
      * members get. Below 1 when a row for several of them is sent once, to the member on the
-     * sender's rail, which hands it on by NVLink (DeepEP). 0 as 1: straight to each. */
+     * sender's rail, which hands it on over scale-up links (DeepEP). 0 as 1: straight to each. */
     double node_share;
 };
 
@@ -126,7 +126,7 @@ uint32_t collective_phases(enum collective_operation operation, enum collective_
 struct collective_visitor {
     void *context;
     void (*send)(void *context, uint32_t from, uint32_t to, double share);
-    /* through the NVLink switch of the rank's node: sent to it, received from it */
+    /* through the scale-up switch of the rank's node: sent to it, received from it */
     void (*port)(void *context, uint32_t rank, double out, double in);
     /* reduced by the network over the NICs of these ranks (one rail) */
     void (*reduction)(void *context, const uint32_t *ranks, uint32_t count, double share);

@@ -47,7 +47,7 @@ static double simple_factor(const struct pricing *p, double factor)
 /* "Inter-node rings still have to launch nsteps * net overhead." */
 static double round_inside_s(const struct pricing *p)
 {
-    const enum library_link link = p->setting->is_scale_up_pcie ? LIBRARY_PCIE : LIBRARY_NVLINK;
+    const enum library_link link = p->setting->is_scale_up_pcie ? LIBRARY_PCIE : LIBRARY_SCALE_UP;
     double round = p->cost->round_s[link][p->span];
     if (p->setting->nodes > 1 && is_ring(p->work->algorithm)) {
         const double overhead = p->setting->library->network_overhead_s *
@@ -57,7 +57,7 @@ static double round_inside_s(const struct pricing *p)
     return round + fill_s(p, link);
 }
 
-/* With one rank a node a ring has no NVLink rounds to hide behind: the tree's latency counts. */
+/* With one rank a node a ring has no scale-up rounds to hide behind: the tree's latency counts. */
 static double round_between_s(const struct pricing *p)
 {
     const bool is_exposed = p->setting->ranks == p->setting->nodes && is_ring(p->work->algorithm);

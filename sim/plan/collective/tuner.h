@@ -26,9 +26,9 @@ struct tuner_setting {
     const struct library *library;
     uint32_t architecture; /* enum gpu_architecture */
     uint32_t ranks;
-    uint32_t nodes;         /* NVLink domains */
+    uint32_t nodes;         /* scale-up domains */
     double round_latency_s; /* added to a round between nodes: network kind, switches */
-    bool is_scale_up_pcie;  /* no NVLink inside nodes */
+    bool is_scale_up_pcie;  /* PCIe inside nodes */
 };
 
 /* An operation on a buffer, as an algorithm with a protocol does it. */

@@ -124,7 +124,7 @@ static void add_transfers(const struct explanation *explanation,
     }
 }
 
-/* Members of a channel, and over how many NVLink domains they lie. */
+/* Members of a channel, and over how many scale-up domains they lie. */
 static void count_members(const struct step_system *system, const struct engine_channel *channel,
                           struct stream_use *use)
 {

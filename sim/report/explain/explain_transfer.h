@@ -32,7 +32,7 @@ struct stream_use {
     const char *name; /* static text: "tp", "dp reduce" */
     enum stream stream;
     uint32_t ranks;
-    uint32_t nodes;                 /* NVLink domains */
+    uint32_t nodes;                 /* scale-up domains */
     struct transfer_use *transfers; /* in the order of their first use */
     uint32_t transfer_count;
     int64_t count;     /* of a step */

@@ -73,7 +73,7 @@ static void add_links(struct show_sheet *sheet, const struct fabric *fabric, boo
 
 /* ---- how far ------------------------------------------------------------------------ */
 
-/* Switches between the first ports of two nodes; 0 in one NVLink domain. */
+/* Switches between the first ports of two nodes; 0 in one scale-up domain. */
 static uint32_t hops_between(const struct fabric *fabric, uint32_t from, uint32_t to)
 {
     const uint32_t per_node = (uint32_t)fabric->cluster->gpus_per_node;

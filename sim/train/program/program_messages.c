@@ -154,7 +154,7 @@ static void synchronise(struct builder *builder)
 }
 
 /* Tensor-parallel ranks each receive a share; without sequence parallelism they
- * gather the whole over NVLink. */
+ * gather the whole over scale-up links. */
 void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
 {
     const struct message *message = message_of(builder->messages, chunk, microbatch, is_forward);
