@@ -6,12 +6,15 @@
 #include "lab/band.h"
 
 #include "base/arena.h"
+#include "base/field.h"
+#include "input/doc/name_table.h"
 #include "lab/published/published_table.h"
 #include "lab/quantile.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -263,30 +266,20 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
                         kind_name(traits->is_mixture));
 }
 
-static uint32_t count_sources(const struct band_vote *const *chosen, uint32_t count)
-{
-    uint32_t sources = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t k = 0;
-        while (!is_same(chosen[k]->source, chosen[i]->source)) {
-            k++;
-        }
-        sources += k == i ? 1 : 0;
-    }
-    return sources;
-}
-
 static void measure(struct arena *arena, const struct band_vote *const *chosen, uint32_t count,
                     struct band *band)
 {
     double *ratios = arena_array(arena, count, sizeof *ratios);
+    struct name_table sources;
+    name_table_init(&sources, arena);
     for (uint32_t i = 0; i < count; i++) {
         ratios[i] = chosen[i]->ratio;
+        (void)name_table_index(&sources, chosen[i]->source);
     }
     band->low = quantile_of(ratios, count, 0.1);
     band->high = quantile_of(ratios, count, 0.9);
     band->votes = count;
-    band->sources = count_sources(chosen, count);
+    band->sources = sources.count;
 }
 
 /* ---- what lies outside ---------------------------------------------------------------------- */
@@ -297,34 +290,45 @@ struct outside {
     uint32_t count;
 };
 
-static void add(struct outside *outside, const char *text)
+static void add(struct outside *outside, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void add(struct outside *outside, const char *format, ...)
 {
+    va_list arguments;
     sim_assert(outside->count < OUTSIDE_MAX);
-    outside->texts[outside->count++] = text;
+    va_start(arguments, format);
+    outside->texts[outside->count++] = arena_vprintf(outside->arena, format, arguments);
+    va_end(arguments);
 }
 
-/* Of all votes, whether one has what the scenario has. */
+/* Whether one of all votes has the scenario's text in this member. */
+static bool is_met(const struct band_votes *votes, const struct band_traits *traits,
+                   const struct field *member)
+{
+    uint32_t i = 0;
+    while (i < votes->count && !is_same(field_value(member, &votes->items[i].traits).text,
+                                        field_value(member, traits).text)) {
+        i++;
+    }
+    return i < votes->count;
+}
+
+#define IS_MET(member) \
+    is_met(votes, traits, &(const struct field){FIELD_AT(struct band_traits, member)})
+
 static void check_known(const struct band_votes *votes, const struct band_traits *traits,
                         struct outside *outside)
 {
-    bool has_gpu = false, has_architecture = false, has_framework = false, has_precision = false;
-    for (uint32_t i = 0; i < votes->count; i++) {
-        const struct band_traits *known = &votes->items[i].traits;
-        has_gpu = has_gpu || is_same(known->gpu, traits->gpu);
-        has_architecture = has_architecture || is_same(known->architecture, traits->architecture);
-        has_framework = has_framework || is_same(known->framework, traits->framework);
-        has_precision = has_precision || is_same(known->precision, traits->precision);
+    if (!IS_MET(architecture)) {
+        add(outside, "no run on %s", traits->architecture);
+    } else if (!IS_MET(gpu)) {
+        add(outside, "no run on %s", traits->gpu);
     }
-    if (!has_architecture) {
-        add(outside, arena_printf(outside->arena, "no run on %s", traits->architecture));
-    } else if (!has_gpu) {
-        add(outside, arena_printf(outside->arena, "no run on %s", traits->gpu));
+    if (!IS_MET(framework)) {
+        add(outside, "no run of %s", traits->framework);
     }
-    if (!has_framework) {
-        add(outside, arena_printf(outside->arena, "no run of %s", traits->framework));
-    }
-    if (!has_precision) {
-        add(outside, arena_printf(outside->arena, "no run in %s", traits->precision));
+    if (!IS_MET(precision)) {
+        add(outside, "no run in %s", traits->precision);
     }
 }
 
@@ -339,12 +343,11 @@ static void check_sizes(const struct band_vote *const *chosen, uint32_t count,
         length = known->sequence_length > length ? known->sequence_length : length;
     }
     if (traits->gpus > 2 * gpus) {
-        add(outside, arena_printf(outside->arena, "%" PRId64 " GPUs, at most %" PRId64 " there",
-                                  traits->gpus, gpus));
+        add(outside, "%" PRId64 " GPUs, at most %" PRId64 " there", traits->gpus, gpus);
     }
     if (traits->sequence_length > length) {
-        add(outside, arena_printf(outside->arena, "%" PRId64 " tokens, at most %" PRId64 " there",
-                                  traits->sequence_length, length));
+        add(outside, "%" PRId64 " tokens, at most %" PRId64 " there", traits->sequence_length,
+            length);
     }
 }
 
@@ -362,61 +365,52 @@ static void check_network(const struct band_vote *const *chosen, uint32_t count,
     if (own <= 0 || (most > 0 && own * NEAR >= least && own <= most * NEAR)) {
         return;
     }
-    const char *text = arena_printf(outside->arena, "%.6g Gbps a node", own * GBPS_PER_BYTES);
+    const double gbps = own * GBPS_PER_BYTES;
     if (most <= 0) {
-        text = arena_printf(outside->arena, "%s, no run there states its network", text);
+        add(outside, "%.6g Gbps a node, no run there states its network", gbps);
     } else if (most <= least * NEAR) {
-        text = arena_printf(outside->arena, "%s, those stated there have %.6g", text,
-                            most * GBPS_PER_BYTES);
+        add(outside, "%.6g Gbps a node, those stated there have %.6g", gbps, most * GBPS_PER_BYTES);
     } else {
-        text = arena_printf(outside->arena, "%s, those stated there have %.6g to %.6g", text,
-                            least * GBPS_PER_BYTES, most * GBPS_PER_BYTES);
+        add(outside, "%.6g Gbps a node, those stated there have %.6g to %.6g", gbps,
+            least * GBPS_PER_BYTES, most * GBPS_PER_BYTES);
     }
-    add(outside, text);
 }
 
 /* Of all votes, whether one ran on such a fabric. */
 static void check_fabric(const struct band_votes *votes, const struct band_traits *traits,
                          struct outside *outside)
 {
-    bool has_fabric = false, has_routing = false;
     double most = 1;
     if (traits->fabric[0] == '\0') {
         return;
     }
     for (uint32_t i = 0; i < votes->count; i++) {
-        const struct band_traits *known = &votes->items[i].traits;
-        has_fabric = has_fabric || is_same(known->fabric, traits->fabric);
-        has_routing = has_routing || is_same(known->routing, traits->routing);
-        most = fmax(most, known->oversubscription);
+        most = fmax(most, votes->items[i].traits.oversubscription);
     }
-    if (!has_fabric) {
-        add(outside, arena_printf(outside->arena, "no run on a %s fabric", traits->fabric));
+    if (!IS_MET(fabric)) {
+        add(outside, "no run on a %s fabric", traits->fabric);
     }
-    if (!has_routing) {
-        add(outside, arena_printf(outside->arena, "no run with routing %s", traits->routing));
+    if (!IS_MET(routing)) {
+        add(outside, "no run with routing %s", traits->routing);
     }
     if (traits->oversubscription > most * NEAR) {
-        add(outside, arena_printf(outside->arena, "%.6g:1 oversubscribed, at most %.6g:1 measured",
-                                  traits->oversubscription, most));
+        add(outside, "%.6g:1 oversubscribed, at most %.6g:1 measured", traits->oversubscription,
+            most);
     }
 }
 
 /* Runs are published without these. */
 static void check_burdens(const struct band_burdens *burdens, struct outside *outside)
 {
-    struct arena *arena = outside->arena;
     if (burdens->data_stall >= STALL_MIN) {
-        add(outside, arena_printf(arena, "no run waited for data (%.1f %% of this step)",
-                                  100 * burdens->data_stall));
+        add(outside, "no run waited for data (%.1f %% of this step)", 100 * burdens->data_stall);
     }
     if (burdens->checkpoint_stall >= STALL_MIN) {
-        add(outside, arena_printf(arena, "no run waited for checkpoints (%.1f %% of the time)",
-                                  100 * burdens->checkpoint_stall));
+        add(outside, "no run waited for checkpoints (%.1f %% of the time)",
+            100 * burdens->checkpoint_stall);
     }
     if (burdens->slowest > 0 && burdens->slowest < 1) {
-        add(outside,
-            arena_printf(arena, "no run had a slow GPU (one at %.6g %%)", 100 * burdens->slowest));
+        add(outside, "no run had a slow GPU (one at %.6g %%)", 100 * burdens->slowest);
     }
     if (burdens->neighbours > 0) {
         add(outside, "no run shared its fabric with other jobs");

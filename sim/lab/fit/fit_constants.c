@@ -66,32 +66,6 @@ static bool read_value(const struct reading *reading, struct doc_map *map, const
 
 /* ---- a constant ------------------------------------------------------------------------- */
 
-static void read_files(const struct reading *reading, struct doc_map *map,
-                       struct fit_constant *constant)
-{
-    if (!doc_require(map, "files")) {
-        return;
-    }
-    const struct doc_node *node = doc_take(map, "files");
-    const uint32_t count = node->kind == DOC_SEQUENCE ? doc_child_count(node) : 0;
-    if (count == 0) {
-        diag_add(reading->diag, DIAG_INPUT, &node->place, "'files' must be a list of names");
-        diag_help(reading->diag, "files: [megatron-2024, megatron-2025]");
-        map->is_bad = true;
-        return;
-    }
-    const char **files = arena_array(reading->arena, count, sizeof *files);
-    for (const struct doc_node *child = node->child; child != NULL; child = child->next) {
-        if (child->kind != DOC_SCALAR) {
-            map->is_bad = !diag_add(reading->diag, DIAG_INPUT, &child->place,
-                                    "the name of a file of the catalogue is wanted");
-            return;
-        }
-        files[constant->file_count++] = child->text;
-    }
-    constant->files = files;
-}
-
 static bool require_text(struct doc_map *map, const char *key, const char **text)
 {
     return doc_require(map, key) && doc_get_text(map, key, text);
@@ -131,7 +105,9 @@ static bool read_constant(struct reading *reading, const struct doc_node *node,
     }
     constant->place = node->place;
     require_text(&map, "name", &constant->name);
-    read_files(reading, &map, constant);
+    if (doc_require(&map, "files")) {
+        fit_texts_read(reading->arena, &map, "files", &constant->files, &constant->file_count);
+    }
     read_key(reading, &map, constant);
     static const char *const names[] = {"prior", "min", "max"};
     double *const values[] = {&constant->prior, &constant->min, &constant->max};

@@ -19,9 +19,8 @@ struct removal_reading {
     struct fit_plan *plan;
 };
 
-/* A list of texts, or nothing. */
-static bool read_texts(const struct removal_reading *reading, struct doc_map *map, const char *key,
-                       const char *const **texts, uint32_t *count)
+bool fit_texts_read(struct arena *arena, struct doc_map *map, const char *key,
+                    const char *const **texts, uint32_t *count)
 {
     const struct doc_node *node = doc_take(map, key);
     *count = 0;
@@ -29,7 +28,7 @@ static bool read_texts(const struct removal_reading *reading, struct doc_map *ma
         return true;
     }
     const uint32_t all = node->kind == DOC_SEQUENCE ? doc_child_count(node) : 0;
-    const char **list = arena_array(reading->arena, (size_t)all + 1, sizeof *list);
+    const char **list = arena_array(arena, (size_t)all + 1, sizeof *list);
     bool is_good = all > 0 && all <= LIST_MAX;
     for (const struct doc_node *child = node->child; is_good && child != NULL;
          child = child->next) {
@@ -39,8 +38,8 @@ static bool read_texts(const struct removal_reading *reading, struct doc_map *ma
     *texts = list;
     if (!is_good) {
         map->is_bad = true;
-        diag_add(reading->diag, DIAG_INPUT, &node->place, "'%s' must be a list of 1 to %d texts",
-                 key, LIST_MAX);
+        diag_add(map->diag, DIAG_INPUT, &node->place, "'%s' must be a list of 1 to %d texts", key,
+                 LIST_MAX);
     }
     return is_good;
 }
@@ -83,7 +82,7 @@ static bool read_idle(const struct removal_reading *reading, struct doc_map *map
     bool *is_idle = arena_array(reading->arena, reading->plan->count, sizeof *is_idle);
     const char *const *effects;
     uint32_t count;
-    bool is_good = read_texts(reading, map, "idle", &effects, &count);
+    bool is_good = fit_texts_read(reading->arena, map, "idle", &effects, &count);
     for (uint32_t i = 0; is_good && i < count; i++) {
         is_good = mark_effect(reading, map->node, effects[i], is_idle);
     }
@@ -118,8 +117,11 @@ static bool read_removal(const struct removal_reading *reading, const struct doc
     removal->place = node->place;
     bool is_good = doc_require(&map, "name") && doc_get_text(&map, "name", &removal->name);
     is_good = doc_require(&map, "set") && is_good;
-    is_good = read_texts(reading, &map, "set", &removal->sets, &removal->set_count) && is_good;
-    is_good = read_texts(reading, &map, "files", &removal->files, &removal->file_count) && is_good;
+    is_good =
+        fit_texts_read(reading->arena, &map, "set", &removal->sets, &removal->set_count) && is_good;
+    is_good =
+        fit_texts_read(reading->arena, &map, "files", &removal->files, &removal->file_count) &&
+        is_good;
     is_good = is_good && check_sets(reading, removal) && read_idle(reading, &map, removal);
     is_good =
         doc_require(&map, "source") && doc_get_text(&map, "source", &removal->source) && is_good;

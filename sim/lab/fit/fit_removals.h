@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct arena;
+struct doc_map;
 struct doc_node;
 struct fit_plan;
 
@@ -32,6 +33,10 @@ struct fit_removal {
     const bool *is_idle; /* [constants] */
     struct place place;
 };
+
+/* A list of texts, or nothing; false after a diagnosis, which makes the map bad. */
+bool fit_texts_read(struct arena *arena, struct doc_map *map, const char *key,
+                    const char *const **texts, uint32_t *count);
 
 /* `node` is the list; the plan's constants are read. False after a diagnosis. */
 MUST_USE bool fit_removals_read(struct arena *arena, const struct doc_node *node,
