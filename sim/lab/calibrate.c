@@ -8,10 +8,8 @@
 #include "base/check.h"
 #include "lab/fit/fit_limit.h"
 #include "lab/quantile.h"
+#include "lab/regression.h"
 
-#include <gsl/gsl_matrix.h>
-#include <gsl/gsl_multifit.h>
-#include <gsl/gsl_vector.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,12 +22,10 @@ enum { CHOICES_MAX = 20, REFITS_MAX = UNKNOWN_COUNT_ };
 static const double VAGUE = 0.3;       /* standard error of a bandwidth over itself */
 static const double VAGUE_ROUND = 1.0; /* of a round's latency */
 static const double SLOWER_MAX = 10.0;
-static const double RANK_TOLERANCE = 1e-10;
-static const double EXACT_RESIDUAL = 1e-9; /* relative: nothing for robustness to do */
-static const double FASTEST = 1.0;         /* slowness of links that are used in full */
-static const double SAME = 1e-9;           /* relative: values that are one value */
-static const double ONE = 1.0;             /* of each unknown */
-static const double MOVE = 0.01;           /* of a round, for its slope */
+static const double FASTEST = 1.0; /* slowness of links that are used in full */
+static const double SAME = 1e-9;   /* relative: values that are one value */
+static const double ONE = 1.0;     /* of each unknown */
+static const double MOVE = 0.01;   /* of a round, for its slope */
 static const double MOVE_MIN_S = 1e-9;
 static const double WORSE = 0.01; /* than the library as it was: more is no gain in other places */
 
@@ -216,35 +212,10 @@ static void free_unknowns(const struct fitting *fitting, struct calibration_grou
 /* ---- one regression ----------------------------------------------------------------- */
 
 struct regression {
-    gsl_matrix *rows;
-    gsl_vector *ones; /* measured less what is fixed, over measured */
-    gsl_vector *solution;
-    gsl_matrix *covariance;
     uint32_t unknowns[UNKNOWN_COUNT_];
     uint32_t width;
+    double solution[UNKNOWN_COUNT_], error[UNKNOWN_COUNT_];
 };
-
-static void regression_init(struct regression *regression, const struct calibration_group *group)
-{
-    *regression = (struct regression){.width = 0};
-    for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
-        if (group->is_free[u]) {
-            regression->unknowns[regression->width++] = u;
-        }
-    }
-    regression->rows = gsl_matrix_alloc(group->points, regression->width);
-    regression->ones = gsl_vector_alloc(group->points);
-    regression->solution = gsl_vector_alloc(regression->width);
-    regression->covariance = gsl_matrix_alloc(regression->width, regression->width);
-}
-
-static void regression_fini(struct regression *regression)
-{
-    gsl_matrix_free(regression->rows);
-    gsl_vector_free(regression->ones);
-    gsl_vector_free(regression->solution);
-    gsl_matrix_free(regression->covariance);
-}
 
 /* Of a time, what the regression does not change. */
 static double fixed_part_s(const struct sample *sample, const struct calibration_group *group,
@@ -257,9 +228,19 @@ static double fixed_part_s(const struct sample *sample, const struct calibration
                                    : sample->kept_s[unknown];
 }
 
-static void fill_rows(struct regression *regression, const struct fitting *fitting,
-                      const struct calibration_group *group)
+/* For what is free. False when the points do not tell it. */
+static bool regress(struct regression *regression, const struct fitting *fitting,
+                    const struct calibration_group *group)
 {
+    *regression = (struct regression){.width = 0};
+    for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
+        if (group->is_free[u]) {
+            regression->unknowns[regression->width++] = u;
+        }
+    }
+    const uint32_t width = regression->width;
+    double *rows = arena_array(fitting->arena, (size_t)group->points * width, sizeof *rows);
+    double *ones = arena_array(fitting->arena, group->points, sizeof *ones);
     size_t row = 0;
     for (uint32_t i = 0; i < fitting->sample_count; i++) {
         const struct sample *sample = &fitting->samples[i];
@@ -271,70 +252,14 @@ static void fill_rows(struct regression *regression, const struct fitting *fitti
         for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
             fixed_s += fixed_part_s(sample, group, u);
         }
-        for (uint32_t k = 0; k < regression->width; k++) {
-            gsl_matrix_set(regression->rows, row, k,
-                           sample->column[regression->unknowns[k]] / measured_s);
+        for (uint32_t k = 0; k < width; k++) {
+            rows[row * width + k] = sample->column[regression->unknowns[k]] / measured_s;
         }
-        gsl_vector_set(regression->ones, row, (measured_s - fixed_s) / measured_s);
-        row++;
+        ones[row++] = (measured_s - fixed_s) / measured_s; /* what is not fixed, over measured */
     }
     sim_assert(row == group->points);
-}
-
-/* Columns differ by many orders of magnitude (seconds, and bytes over bytes/s), so each is
- * brought to length 1 before rank is judged. */
-static void scale_columns(gsl_matrix *rows, double *lengths)
-{
-    for (size_t k = 0; k < rows->size2; k++) {
-        gsl_vector_view column = gsl_matrix_column(rows, k);
-        double square = 0.0;
-        for (size_t i = 0; i < rows->size1; i++) {
-            const double value = gsl_vector_get(&column.vector, i);
-            square += value * value;
-        }
-        lengths[k] = square > 0.0 ? sqrt(square) : 1.0;
-        gsl_vector_scale(&column.vector, 1.0 / lengths[k]);
-    }
-}
-
-/* Ordinary first: it tells the rank, and an exact fit leaves robustness no scale to judge by. */
-static bool solve(struct regression *regression)
-{
-    double lengths[UNKNOWN_COUNT_];
-    scale_columns(regression->rows, lengths);
-    const size_t n = regression->rows->size1;
-    const size_t width = regression->rows->size2;
-    gsl_multifit_linear_workspace *linear = gsl_multifit_linear_alloc(n, width);
-    double square = 0.0;
-    size_t rank = 0;
-    bool is_good = gsl_multifit_linear_tsvd(regression->rows, regression->ones, RANK_TOLERANCE,
-                                            regression->solution, regression->covariance, &square,
-                                            &rank, linear) == 0 &&
-                   rank == width;
-    gsl_multifit_linear_free(linear);
-    if (is_good && sqrt(square / (double)n) > EXACT_RESIDUAL) {
-        gsl_multifit_robust_workspace *robust =
-            gsl_multifit_robust_alloc(gsl_multifit_robust_bisquare, n, width);
-        gsl_multifit_robust_maxiter(1000, robust);
-        gsl_vector *solution = gsl_vector_alloc(width);
-        gsl_matrix *covariance = gsl_matrix_alloc(width, width);
-        if (gsl_multifit_robust(regression->rows, regression->ones, solution, covariance, robust) ==
-            0) {
-            gsl_vector_memcpy(regression->solution, solution);
-            gsl_matrix_memcpy(regression->covariance, covariance);
-        }
-        gsl_vector_free(solution);
-        gsl_matrix_free(covariance);
-        gsl_multifit_robust_free(robust);
-    }
-    for (size_t k = 0; k < width && is_good; k++) {
-        gsl_vector_set(regression->solution, k,
-                       gsl_vector_get(regression->solution, k) / lengths[k]);
-        const double variance = gsl_matrix_get(regression->covariance, k, k);
-        gsl_matrix_set(regression->covariance, k, k, variance / (lengths[k] * lengths[k]));
-        is_good = isfinite(gsl_vector_get(regression->solution, k));
-    }
-    return is_good;
+    return regression_solve(fitting->arena, rows, ones, row, width, regression->solution,
+                            regression->error);
 }
 
 /* ---- one group ---------------------------------------------------------------------- */
@@ -383,8 +308,7 @@ static bool is_vague(const struct regression *regression, uint32_t k)
 {
     const uint32_t u = regression->unknowns[k];
     const double limit = u >= UNKNOWN_SLOWNESS ? VAGUE : VAGUE_ROUND;
-    const double error = sqrt(gsl_matrix_get(regression->covariance, k, k));
-    return u != UNKNOWN_BASE && error > limit * gsl_vector_get(regression->solution, k);
+    return u != UNKNOWN_BASE && regression->error[k] > limit * regression->solution[k];
 }
 
 /* It is no longer fitted: at its limit, or as the library says. */
@@ -404,7 +328,7 @@ static bool take_solution(const struct fitting *fitting, const struct regression
 {
     for (uint32_t k = 0; k < regression->width; k++) {
         const uint32_t u = regression->unknowns[k];
-        const double value = gsl_vector_get(regression->solution, k);
+        const double value = regression->solution[k];
         const bool is_untold =
             is_vague(regression, k) || is_absurd(fitting, group, u, value) || value < 0.0;
         const bool is_beyond = u >= UNKNOWN_SLOWNESS && value < FASTEST;
@@ -415,8 +339,8 @@ static bool take_solution(const struct fitting *fitting, const struct regression
     }
     for (uint32_t k = 0; k < regression->width; k++) {
         const uint32_t u = regression->unknowns[k];
-        group->value[u] = gsl_vector_get(regression->solution, k);
-        group->error[u] = sqrt(gsl_matrix_get(regression->covariance, k, k));
+        group->value[u] = regression->solution[k];
+        group->error[u] = regression->error[k];
     }
     return true;
 }
@@ -461,15 +385,10 @@ static bool fit_group(const struct fitting *fitting, struct calibration_group *g
             return refuse(group, "too few points");
         }
         struct regression regression;
-        regression_init(&regression, group);
-        fill_rows(&regression, fitting, group);
-        const bool is_solved = solve(&regression);
-        const bool is_taken = is_solved && take_solution(fitting, &regression, group);
-        regression_fini(&regression);
-        if (!is_solved) {
+        if (!regress(&regression, fitting, group)) {
             return refuse(group, "its points do not tell latency from bandwidth");
         }
-        if (is_taken) {
+        if (take_solution(fitting, &regression, group)) {
             group->is_fitted = true;
             return true;
         }
