@@ -82,18 +82,36 @@ static const char house_style[] =
 
 /* Text from users is never part of a script. strcol() ends at a comma, quotes or not, so texts
  * are read with the quote as the separator: there, text k of a row is column 2k. */
-void plot_script_begin(struct plot_page *page, const char *const *text_columns, uint32_t count,
-                       uint32_t row_count)
+void plot_head(struct plot_page *page, const char *const *numbers, uint32_t number_count,
+               const char *const *texts, uint32_t text_count)
+{
+    page->number_count = number_count;
+    page->text_count = text_count;
+    page->texts = texts;
+    csv_names(&page->csv, numbers, number_count);
+    csv_names(&page->csv, texts, text_count);
+    csv_row_end(&page->csv);
+}
+
+void plot_row(struct plot_page *page, const double *numbers, const char *const *texts)
+{
+    csv_numbers(&page->csv, numbers, page->number_count);
+    csv_texts(&page->csv, texts, page->text_count);
+    csv_row_end(&page->csv);
+}
+
+void plot_script_begin(struct plot_page *page, uint32_t row_count)
 {
     FILE *script = page->script;
+    const uint32_t count = page->text_count;
     fprintf(script, "# Drawn from %s.csv. Again: gnuplot %s.gp\n", page->name, page->name);
     fprintf(script, "DATA = '%s.csv'\n%s", page->name, house_style);
     for (uint32_t i = 0; i < count; i++) {
-        fprintf(script, "array %s[%u]\n", text_columns[i], row_count);
+        fprintf(script, "array %s[%u]\n", page->texts[i], row_count);
     }
     fputs("set datafile separator '\"'\nstats DATA skip 1 using (", script);
     for (uint32_t i = 0; i < count; i++) {
-        fprintf(script, "%s[int($0)+1] = strcol(%u), ", text_columns[i], 2 * i + 2);
+        fprintf(script, "%s[int($0)+1] = strcol(%u), ", page->texts[i], 2 * i + 2);
     }
     fputs("0) nooutput\n"
           "set datafile separator ','\nset datafile columnheaders\n"

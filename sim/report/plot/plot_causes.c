@@ -34,34 +34,24 @@ static const char *bar_label(const struct plot_page *page, const struct plot_ite
 
 static const char *const text_columns[] = {"label", "mark", "plot_title"};
 
-static void write_head(struct plot_page *page)
-{
-    const char *head[CAUSE_COUNT_ + 6] = {"bar", "step_s", "mfu_percent"};
-    uint32_t count = 3;
-    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        head[count++] = arena_printf(page->arena, "%s_s", cause_names[cause]);
-    }
-    memcpy(head + count, text_columns, sizeof text_columns);
-    csv_head(&page->csv, head, count + 3);
-}
-
 static void write_data(struct plot_page *page)
 {
-    struct csv *csv = &page->csv;
-    write_head(page);
+    const char *numbers[3 + CAUSE_COUNT_] = {"bar", "step_s", "mfu_percent"};
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        numbers[3 + cause] = arena_printf(page->arena, "%s_s", cause_names[cause]);
+    }
+    PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < page->item_count; i++) {
         const struct store_row *row = page->items[i].row;
         const char *mark = plot_mark(row);
-        csv_number(csv, i);
-        csv_number(csv, mark == NULL ? row->step_s : ABSENT);
-        csv_number(csv, mark == NULL ? 100 * row->mfu : ABSENT);
-        for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-            csv_number(csv, mark == NULL ? row->breakdown_s[cause] : ABSENT);
+        double values[3 + CAUSE_COUNT_] = {i, row->step_s, 100 * row->mfu};
+        memcpy(values + 3, row->breakdown_s, CAUSE_COUNT_ * sizeof *values);
+        for (uint32_t value = 1; mark != NULL && value < 3 + CAUSE_COUNT_; value++) {
+            values[value] = ABSENT;
         }
-        csv_text(csv, bar_label(page, &page->items[i]));
-        csv_text(csv, mark == NULL ? "" : mark);
-        csv_text(csv, page->request->title);
-        csv_row_end(csv);
+        plot_row(page, values,
+                 PLOT_TEXTS(bar_label(page, &page->items[i]), mark == NULL ? "" : mark,
+                            page->request->title));
     }
 }
 
@@ -121,7 +111,7 @@ static const char *plot_command(struct plot_page *page, const struct extent *ext
 static void write_script(struct plot_page *page, const struct extent *extent)
 {
     FILE *script = page->script;
-    plot_script_begin(page, text_columns, 3, page->item_count);
+    plot_script_begin(page, page->item_count);
     fprintf(script,
             "set style data histogram\nset style histogram rowstacked gap 1\n"
             "set boxwidth 0.62\nset style fill solid 0.95 noborder\n"

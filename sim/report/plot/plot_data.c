@@ -329,16 +329,7 @@ static void start_field(struct csv *csv)
     csv->has_field = true;
 }
 
-void csv_head(struct csv *csv, const char *const *columns, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        start_field(csv);
-        fputs(columns[i], csv->out);
-    }
-    csv_row_end(csv);
-}
-
-void csv_text(struct csv *csv, const char *text)
+static void put_text(struct csv *csv, const char *text)
 {
     start_field(csv);
     fputs(text[0] == '\0' ? "\"-" : "\"", csv->out);
@@ -355,11 +346,28 @@ void csv_text(struct csv *csv, const char *text)
     fputc('"', csv->out);
 }
 
-void csv_number(struct csv *csv, double number)
+void csv_names(struct csv *csv, const char *const *names, uint32_t count)
 {
-    start_field(csv);
-    if (!is_absent(number)) {
-        fprintf(csv->out, "%.10g", number);
+    for (uint32_t i = 0; i < count; i++) {
+        start_field(csv);
+        fputs(names[i], csv->out);
+    }
+}
+
+void csv_numbers(struct csv *csv, const double *numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        start_field(csv);
+        if (!is_absent(numbers[i])) {
+            fprintf(csv->out, "%.10g", numbers[i]);
+        }
+    }
+}
+
+void csv_texts(struct csv *csv, const char *const *texts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        put_text(csv, texts[i]);
     }
 }
 

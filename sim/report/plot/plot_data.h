@@ -1,8 +1,8 @@
 /* Inside the plots: what can be shown (metrics, axes, causes), rows made into
  * items, and the writing of CSV that gnuplot reads.
  *
- * CSV follows RFC 4180, with a head row and numbers with '.'. All text goes
- * through csv_text, because gnuplot 5.4 ends a field at the first inner quote,
+ * CSV follows RFC 4180, with a head row and numbers with '.'. All text is
+ * cleaned, because gnuplot 5.4 ends a field at the first inner quote,
  * reads escapes such as \n in data, and drops a row with an empty field: a
  * double quote becomes ”, a backslash ∖ (U+2216), a control character a space,
  * an empty text "-". A number that does not exist is blank; no `using` of a
@@ -74,10 +74,10 @@ struct csv {
     bool has_field; /* in this row */
 };
 
-void csv_head(struct csv *csv, const char *const *columns, uint32_t count);
-void csv_text(struct csv *csv, const char *text);
-/* Nothing, where the number is ABSENT. */
-void csv_number(struct csv *csv, double number);
+/* The next fields of a row: names, numbers (nothing, where one is ABSENT), texts. */
+void csv_names(struct csv *csv, const char *const *names, uint32_t count);
+void csv_numbers(struct csv *csv, const double *numbers, uint32_t count);
+void csv_texts(struct csv *csv, const char *const *texts, uint32_t count);
 void csv_row_end(struct csv *csv);
 
 #endif

@@ -220,21 +220,14 @@ static const char *const text_columns[] = {"label", "series_title", "plot_title"
 
 static void write_data(struct plot_page *page, const struct dollars *dollars)
 {
-    const char *const head[] = {"series",  dollars->column, "days",         "side",
-                                "is_best", "label",         "series_title", "plot_title"};
-    struct csv *csv = &page->csv;
-    csv_head(csv, head, sizeof head / sizeof *head);
+    const char *const numbers[] = {"series", dollars->column, "days", "side", "is_best"};
+    PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < dollars->count; i++) {
         const struct offer *offer = &dollars->offers[i];
-        csv_number(csv, offer->item->series);
-        csv_number(csv, offer->cost);
-        csv_number(csv, offer->days);
-        csv_number(csv, offer->side);
-        csv_number(csv, offer->is_best);
-        csv_text(csv, offer->label);
-        csv_text(csv, offer->item->series_title);
-        csv_text(csv, page->request->title);
-        csv_row_end(csv);
+        plot_row(page,
+                 PLOT_NUMBERS(offer->item->series, offer->cost, offer->days, offer->side,
+                              offer->is_best),
+                 PLOT_TEXTS(offer->label, offer->item->series_title, page->request->title));
     }
 }
 
@@ -269,7 +262,7 @@ static void write_script(struct plot_page *page, const struct dollars *dollars)
 {
     FILE *script = page->script;
     const uint32_t series_count = page->request->series_count;
-    plot_script_begin(page, text_columns, 3, dollars->count);
+    plot_script_begin(page, dollars->count);
     fprintf(script,
             "array SERIES_TITLE[%u]\n"
             "do for [i=1:%u] { SERIES_TITLE[i] = '' }\n"

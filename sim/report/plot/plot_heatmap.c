@@ -73,37 +73,25 @@ static double brightness(const struct heatmap *map, double value)
 
 static const char *const text_columns[] = {"x_label", "y_label", "cell",       "plot_title",
                                            "x_title", "y_title", "value_title"};
-#define TEXT_COUNT ((uint32_t)(sizeof text_columns / sizeof *text_columns))
 
 static void write_cell(struct plot_page *page, const struct heatmap *map, uint32_t x, uint32_t y)
 {
-    struct csv *csv = &page->csv;
     const struct store_row *row = map->cells[(size_t)y * map->x.count + x];
     const char *mark = row == NULL ? " " : cell_mark(map->metric, row);
     const double value = mark == NULL ? plot_metric_value(map->metric, row) : ABSENT;
     char text[32];
     snprintf(text, sizeof text, map->metric->format, value);
-    csv_number(csv, x);
-    csv_number(csv, y);
-    csv_number(csv, value);
-    csv_number(csv, mark == NULL);
-    csv_number(csv, mark == NULL && brightness(map, value) < 0.6);
-    csv_text(csv, map->x.labels[x]);
-    csv_text(csv, map->y.labels[y]);
-    csv_text(csv, mark == NULL ? text : mark);
-    csv_text(csv, page->request->title);
-    csv_text(csv, map->x.title);
-    csv_text(csv, map->y.title);
-    csv_text(csv, map->metric->title);
-    csv_row_end(csv);
+    const bool is_dark = mark == NULL && brightness(map, value) < 0.6;
+    plot_row(page, PLOT_NUMBERS(x, y, value, mark == NULL, is_dark),
+             PLOT_TEXTS(map->x.labels[x], map->y.labels[y], mark == NULL ? text : mark,
+                        page->request->title, map->x.title, map->y.title, map->metric->title));
 }
 
 static void write_data(struct plot_page *page, const struct heatmap *map)
 {
-    const char *head[5 + TEXT_COUNT] = {"x_index", "y_index", map->metric->column, "has_value",
-                                        "is_dark"};
-    memcpy(head + 5, text_columns, sizeof text_columns);
-    csv_head(&page->csv, head, 5 + TEXT_COUNT);
+    const char *const numbers[] = {"x_index", "y_index", map->metric->column, "has_value",
+                                   "is_dark"};
+    PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t y = 0; y < map->y.count; y++) {
         for (uint32_t x = 0; x < map->x.count; x++) {
             write_cell(page, map, x, y);
@@ -170,7 +158,7 @@ static const char *plot_command(struct plot_page *page, const struct heatmap *ma
 
 static void write_script(struct plot_page *page, const struct heatmap *map)
 {
-    plot_script_begin(page, text_columns, TEXT_COUNT, map->x.count * map->y.count);
+    plot_script_begin(page, map->x.count * map->y.count);
     write_axes(page, map);
     if (map->has_value) {
         write_colours(map, page->script);

@@ -13,6 +13,9 @@ struct plot_page {
     uint32_t item_count;
     const void *subject; /* what is drawn instead, of plots that are no study's */
     struct csv csv;
+    uint32_t number_count; /* columns of the CSV: numbers, then texts */
+    uint32_t text_count;
+    const char *const *texts;
     FILE *script;
     struct diag *diag;
 };
@@ -28,11 +31,19 @@ struct plot_kind {
  * arena, request (title and path_base) and diag. */
 MUST_USE bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page));
 
-/* The beginning of every script. Each of the text columns, which are the last
- * ones of the CSV, in its order, becomes an array of that name with an element
- * for each of the `row_count` rows; plot_title[1] is the title. */
-void plot_script_begin(struct plot_page *page, const char *const *text_columns, uint32_t count,
-                       uint32_t row_count);
+/* The columns of the CSV, of which the texts come last; then a row for each point. */
+void plot_head(struct plot_page *page, const char *const *numbers, uint32_t number_count,
+               const char *const *texts, uint32_t text_count);
+void plot_row(struct plot_page *page, const double *numbers, const char *const *texts);
+#define PLOT_HEAD(page, numbers, texts)                                  \
+    plot_head(page, numbers, sizeof(numbers) / sizeof *(numbers), texts, \
+              sizeof(texts) / sizeof *(texts))
+#define PLOT_NUMBERS(...) ((const double[]){__VA_ARGS__})
+#define PLOT_TEXTS(...) ((const char *const[]){__VA_ARGS__})
+
+/* The beginning of every script. Each of the text columns becomes an array of that name with an
+ * element for each of the `row_count` rows; plot_title[1] is the title. */
+void plot_script_begin(struct plot_page *page, uint32_t row_count);
 
 /* Its end: `plot`, one command, is drawn as SVG of `width` by `height` pixels and
  * as PNG with 1.5 times as many. */

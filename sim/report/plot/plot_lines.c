@@ -102,35 +102,21 @@ static void measure(struct plot_page *page, struct lines *lines)
 
 static const char *const text_columns[] = {"line_title", "x_label", "mark",
                                            "plot_title", "x_title", "y_title"};
-#define TEXT_COUNT ((uint32_t)(sizeof text_columns / sizeof *text_columns))
-
-static void write_head(struct plot_page *page, const struct lines *lines)
-{
-    const char *head[5 + TEXT_COUNT] = {"line", "x_index", "x", "mark_level",
-                                        lines->metric->column};
-    memcpy(head + 5, text_columns, sizeof text_columns);
-    csv_head(&page->csv, head, 5 + TEXT_COUNT);
-}
 
 static void write_data(struct plot_page *page, const struct lines *lines)
 {
-    struct csv *csv = &page->csv;
-    write_head(page, lines);
+    const char *const numbers[] = {"line", "x_index", "x", "mark_level", lines->metric->column};
+    PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < lines->spot_count; i++) {
         const struct spot *spot = &lines->spots[i];
         const char *mark = plot_mark(spot->row);
-        csv_number(csv, spot->line);
-        csv_number(csv, spot->x_index);
-        csv_number(csv, lines->x.values[spot->x_index]);
-        csv_number(csv, spot->mark_level);
-        csv_number(csv, mark == NULL ? plot_metric_value(lines->metric, spot->row) : ABSENT);
-        csv_text(csv, lines->titles[spot->line]);
-        csv_text(csv, lines->x.labels[spot->x_index]);
-        csv_text(csv, mark == NULL ? "" : mark);
-        csv_text(csv, page->request->title);
-        csv_text(csv, lines->x.title);
-        csv_text(csv, lines->metric->title);
-        csv_row_end(csv);
+        plot_row(page,
+                 PLOT_NUMBERS(spot->line, spot->x_index, lines->x.values[spot->x_index],
+                              spot->mark_level,
+                              mark == NULL ? plot_metric_value(lines->metric, spot->row) : ABSENT),
+                 PLOT_TEXTS(lines->titles[spot->line], lines->x.labels[spot->x_index],
+                            mark == NULL ? "" : mark, page->request->title, lines->x.title,
+                            lines->metric->title));
     }
 }
 
@@ -222,7 +208,7 @@ bool plot_write_lines(struct plot_page *page)
                         "%u lines cannot be told apart; at most %d are drawn (try a heatmap)",
                         lines.line_count, LINES_MAX);
     }
-    plot_script_begin(page, text_columns, TEXT_COUNT, lines.spot_count);
+    plot_script_begin(page, lines.spot_count);
     write_axes(page, &lines);
     plot_script_end(page, lines.line_count > 1 ? 900 : 760, 460, plot_command(page, &lines));
     return true;

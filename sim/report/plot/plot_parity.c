@@ -10,7 +10,6 @@
 #include <string.h>
 
 static const char *const text_columns[] = {"series_title", "row_id", "plot_title"};
-#define TEXT_COUNT ((uint32_t)(sizeof text_columns / sizeof *text_columns))
 static const char suspects[] = "suspect, not scored";
 
 /* What is drawn. */
@@ -65,18 +64,14 @@ static void collect(struct arena *arena, struct parity *parity)
 
 static void write_data(struct plot_page *page, const struct parity *parity)
 {
-    const char *head[3 + TEXT_COUNT] = {"series", "measured_s", "predicted_s"};
-    memcpy(head + 3, text_columns, sizeof text_columns);
-    csv_head(&page->csv, head, 3 + TEXT_COUNT);
+    static const char *const numbers[] = {"series", "measured_s", "predicted_s"};
+    PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
-        csv_number(&page->csv, series_of(parity, title_of(point)));
-        csv_number(&page->csv, point->measured_s);
-        csv_number(&page->csv, point->predicted_s);
-        csv_text(&page->csv, title_of(point));
-        csv_text(&page->csv, point->id);
-        csv_text(&page->csv, page->request->title);
-        csv_row_end(&page->csv);
+        plot_row(
+            page,
+            PLOT_NUMBERS(series_of(parity, title_of(point)), point->measured_s, point->predicted_s),
+            PLOT_TEXTS(title_of(point), point->id, page->request->title));
     }
 }
 
@@ -88,7 +83,7 @@ static bool write_page(struct plot_page *page)
     if (parity.count == 0) {
         return diag_add(page->diag, DIAG_FAILURE, NULL, "no row was predicted and measured");
     }
-    plot_script_begin(page, text_columns, TEXT_COUNT, parity.count);
+    plot_script_begin(page, parity.count);
     fprintf(page->script,
             "array SERIES_TITLE[%u]\n"
             "array OPEN[8] = [6, 4, 8, 10, 12, 14, 1, 2]\n" /* of the palette's second turn */

@@ -183,24 +183,18 @@ static const char *label_of(const struct gantt *gantt, const struct box *box)
 
 static void write_boxes(struct plot_page *page, const struct gantt *gantt)
 {
-    static const char *const head[] = {"stage",  "chunk", "microbatch", "start_s",
-                                       "end_s",  "low",   "high",       "colour",
-                                       "action", "label", "plot_title"};
-    csv_head(&page->csv, head, sizeof head / sizeof *head);
+    static const char *const numbers[] = {"stage", "chunk", "microbatch", "start_s",
+                                          "end_s", "low",   "high",       "colour"};
+    static const char *const texts[] = {"action", "label", "plot_title"};
+    PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < gantt->count; i++) {
         const struct box *box = &gantt->boxes[i];
-        csv_number(&page->csv, box->stage);
-        csv_number(&page->csv, box->is_of_microbatch ? (double)box->chunk : -1);
-        csv_number(&page->csv, box->is_of_microbatch ? (double)box->microbatch : -1);
-        csv_number(&page->csv, sim_time_to_s(box->start));
-        csv_number(&page->csv, sim_time_to_s(box->end));
-        csv_number(&page->csv, box->low);
-        csv_number(&page->csv, box->high);
-        csv_number(&page->csv, colour_of(gantt, box));
-        csv_text(&page->csv, parts[box->part].name);
-        csv_text(&page->csv, label_of(gantt, box));
-        csv_text(&page->csv, gantt->title);
-        csv_row_end(&page->csv);
+        plot_row(page,
+                 PLOT_NUMBERS(box->stage, box->is_of_microbatch ? (double)box->chunk : -1,
+                              box->is_of_microbatch ? (double)box->microbatch : -1,
+                              sim_time_to_s(box->start), sim_time_to_s(box->end), box->low,
+                              box->high, colour_of(gantt, box)),
+                 PLOT_TEXTS(parts[box->part].name, label_of(gantt, box), gantt->title));
     }
 }
 
@@ -222,13 +216,12 @@ static const char *key_text(const struct gantt *gantt)
 
 static bool write_gantt(struct plot_page *page)
 {
-    static const char *const texts[] = {"action", "label", "plot_title"};
     const struct gantt *gantt = page->subject;
     const uint32_t stages = gantt->timeline->stages;
     const double end_s = sim_time_to_s(gantt->timeline->end);
     const bool is_in_ms = end_s < 10;
     write_boxes(page, gantt);
-    plot_script_begin(page, texts, 3, (uint32_t)gantt->count);
+    plot_script_begin(page, (uint32_t)gantt->count);
     fprintf(page->script,
             "SCALE = %d\nset border 1\nunset grid\n"
             "set key outside top center horizontal width 1\n"

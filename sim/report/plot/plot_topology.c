@@ -362,26 +362,18 @@ static void add_captions(struct drawing *drawing)
 
 static void write_rows(struct plot_page *page, const struct drawing *drawing)
 {
-    static const char *const head[] = {"row_kind", "x",      "y",     "dx",
-                                       "dy",       "colour", "label", "plot_title"};
-    csv_head(&page->csv, head, sizeof head / sizeof *head);
+    static const char *const numbers[] = {"row_kind", "x", "y", "dx", "dy", "colour"};
+    static const char *const texts[] = {"label", "plot_title"};
+    PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < drawing->row_count; i++) {
         const struct row *row = &drawing->rows[i];
-        csv_number(&page->csv, row->kind);
-        csv_number(&page->csv, row->x);
-        csv_number(&page->csv, row->y);
-        csv_number(&page->csv, row->dx);
-        csv_number(&page->csv, row->dy);
-        csv_number(&page->csv, row->colour);
-        csv_text(&page->csv, row->label);
-        csv_text(&page->csv, drawing->title);
-        csv_row_end(&page->csv);
+        plot_row(page, PLOT_NUMBERS(row->kind, row->x, row->y, row->dx, row->dy, row->colour),
+                 PLOT_TEXTS(row->label, drawing->title));
     }
 }
 
 static bool write_drawing(struct plot_page *page)
 {
-    static const char *const texts[] = {"label", "plot_title"};
     const struct drawing *drawing = page->subject;
     const bool is_torus = drawing->fabric->topology.shape == SHAPE_GRID;
     const char *turn = !is_torus && drawing->width > MANY_SLOTS ? "rotate by 90 " : "";
@@ -390,7 +382,7 @@ static bool write_drawing(struct plot_page *page)
         top = drawing->rows[i].y > top ? drawing->rows[i].y : top;
     }
     write_rows(page, drawing);
-    plot_script_begin(page, texts, 2, (uint32_t)drawing->row_count);
+    plot_script_begin(page, (uint32_t)drawing->row_count);
     fprintf(page->script,
             "unset border\nunset xtics\nunset ytics\nunset grid\nunset key\n"
             "set xrange [-0.2:%.10g]\nset yrange [-0.75:%.10g]\n",
