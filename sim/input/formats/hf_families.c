@@ -9,48 +9,42 @@
 
 /* ---- keys --------------------------------------------------------------------------- */
 
-#define COMMON_KEYS                                                                        \
-    [HF_LAYERS] = "num_hidden_layers", [HF_HIDDEN] = "hidden_size",                        \
-    [HF_HEADS] = "num_attention_heads", [HF_KV_HEADS] = "num_key_value_heads",             \
-    [HF_HEAD_DIM] = "head_dim", [HF_FFN] = "intermediate_size", [HF_VOCAB] = "vocab_size", \
-    [HF_POSITIONS] = "max_position_embeddings", [HF_WINDOW] = "sliding_window",            \
-    [HF_WINDOW_FROM] = "max_window_layers", [HF_WINDOW_EVERY] = "sliding_window_pattern",  \
-    [HF_EXPERTS] = "num_experts", [HF_PER_TOKEN] = "num_experts_per_tok",                  \
-    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",                                          \
-    [HF_SHARED_HIDDEN] = "shared_expert_intermediate_size",                                \
-    [HF_EXPERT_STEP] = "decoder_sparse_step"
+#define LAYER_KEYS                                                  \
+    [HF_LAYERS] = "num_hidden_layers", [HF_HIDDEN] = "hidden_size", \
+    [HF_HEADS] = "num_attention_heads", [HF_VOCAB] = "vocab_size",  \
+    [HF_POSITIONS] = "max_position_embeddings", [HF_PER_TOKEN] = "num_experts_per_tok"
+#define HEAD_KEYS [HF_KV_HEADS] = "num_key_value_heads", [HF_HEAD_DIM] = "head_dim"
 
-static const char *const common_keys[HF_FIELD_COUNT_] = {COMMON_KEYS};
+static const char *const common_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    [HF_FFN] = "intermediate_size",
+    [HF_WINDOW] = "sliding_window",
+    [HF_WINDOW_FROM] = "max_window_layers",
+    [HF_WINDOW_EVERY] = "sliding_window_pattern",
+    [HF_EXPERTS] = "num_experts",
+    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
+    [HF_SHARED_HIDDEN] = "shared_expert_intermediate_size",
+    [HF_EXPERT_STEP] = "decoder_sparse_step",
+};
 
 /* Every MLP is an expert, so its width is that of one expert. */
 static const char *const mixtral_keys[HF_FIELD_COUNT_] = {
-    [HF_LAYERS] = "num_hidden_layers",
-    [HF_HIDDEN] = "hidden_size",
-    [HF_HEADS] = "num_attention_heads",
-    [HF_KV_HEADS] = "num_key_value_heads",
-    [HF_HEAD_DIM] = "head_dim",
+    LAYER_KEYS,
+    HEAD_KEYS,
     [HF_FFN] = "intermediate_size",
-    [HF_VOCAB] = "vocab_size",
-    [HF_POSITIONS] = "max_position_embeddings",
     [HF_WINDOW] = "sliding_window",
     [HF_EXPERTS] = "num_local_experts",
-    [HF_PER_TOKEN] = "num_experts_per_tok",
     [HF_EXPERT_HIDDEN] = "intermediate_size",
 };
 
 static const char *const llama4_keys[HF_FIELD_COUNT_] = {
-    [HF_LAYERS] = "num_hidden_layers",
-    [HF_HIDDEN] = "hidden_size",
-    [HF_HEADS] = "num_attention_heads",
-    [HF_KV_HEADS] = "num_key_value_heads",
-    [HF_HEAD_DIM] = "head_dim",
+    LAYER_KEYS,
+    HEAD_KEYS,
     [HF_FFN] = "intermediate_size_mlp",
-    [HF_VOCAB] = "vocab_size",
-    [HF_POSITIONS] = "max_position_embeddings",
     [HF_WINDOW] = "attention_chunk_size",
     [HF_WINDOW_EVERY] = "no_rope_layer_interval",
     [HF_EXPERTS] = "num_local_experts",
-    [HF_PER_TOKEN] = "num_experts_per_tok",
     [HF_EXPERT_HIDDEN] = "intermediate_size",
     [HF_SHARED_HIDDEN] = "intermediate_size",
     [HF_EXPERT_STEP] = "interleave_moe_layer_step",
@@ -58,14 +52,9 @@ static const char *const llama4_keys[HF_FIELD_COUNT_] = {
 
 /* head_dim is not asked for: these classes overwrite it with qk_rope_head_dim. */
 static const char *const deepseek_keys[HF_FIELD_COUNT_] = {
-    [HF_LAYERS] = "num_hidden_layers",
-    [HF_HIDDEN] = "hidden_size",
-    [HF_HEADS] = "num_attention_heads",
+    LAYER_KEYS,
     [HF_FFN] = "intermediate_size",
-    [HF_VOCAB] = "vocab_size",
-    [HF_POSITIONS] = "max_position_embeddings",
     [HF_EXPERTS] = "n_routed_experts",
-    [HF_PER_TOKEN] = "num_experts_per_tok",
     [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
     [HF_SHARED] = "n_shared_experts",
     [HF_DENSE_LAYERS] = "first_k_dense_replace",
