@@ -165,6 +165,15 @@ void diag_help(struct diag *diag, const char *format, ...)
     diag->last->help = arena_printf(diag->arena, "%s   = help: %s\n", before, help);
 }
 
+void diag_help_nearest(struct diag *diag, const char *nearest, const char *otherwise)
+{
+    if (nearest != NULL) {
+        diag_help(diag, "did you mean '%s'?", nearest);
+    } else if (otherwise != NULL) {
+        diag_help(diag, "%s", otherwise);
+    }
+}
+
 bool diag_has_error(const struct diag *diag)
 {
     return diag->error_count > 0;

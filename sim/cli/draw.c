@@ -31,12 +31,8 @@ static bool check_name(struct cli *cli, const char *what, const char *name,
         }
     }
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no %s '%s'", what, name);
-    const char *nearest = diag_nearest(name, names, count);
-    if (nearest != NULL) {
-        diag_help(cli->diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(cli->diag, "it is one of %s", joined(cli, names, count));
-    }
+    diag_help_nearest(cli->diag, diag_nearest(name, names, count),
+                      arena_printf(cli->arena, "it is one of %s", joined(cli, names, count)));
     return false;
 }
 

@@ -90,11 +90,8 @@ static int print_unknown(const struct options *options, const char *word)
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no command and no key '%s'", word);
     const char *nearest = strchr(word, '.') == NULL ? command_nearest(word) : NULL;
     nearest = nearest != NULL ? nearest : reference_nearest(cli->arena, word);
-    if (nearest != NULL) {
-        diag_help(cli->diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(cli->diag, "`stoker help` lists the commands, `stoker list keys` the keys");
-    }
+    diag_help_nearest(cli->diag, nearest,
+                      "`stoker help` lists the commands, `stoker list keys` the keys");
     return EXIT_USAGE;
 }
 

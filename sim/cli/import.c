@@ -132,14 +132,9 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
         }
     }
     diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", word);
-    const char *nearest = diag_nearest(word, names, KIND_COUNT);
-    if (nearest != NULL) {
-        diag_help(importer->diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(importer->diag,
-                  "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log or "
-                  "torchtitan-log");
-    }
+    diag_help_nearest(importer->diag, diag_nearest(word, names, KIND_COUNT),
+                      "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log or "
+                      "torchtitan-log");
     return NULL;
 }
 

@@ -305,12 +305,7 @@ static const struct list_kind *find_kind(struct diag *diag, const char *word)
         return &all;
     }
     diag_add(diag, DIAG_USAGE, NULL, "there is nothing called '%s' to list", word);
-    const char *nearest = diag_nearest(word, names, KIND_COUNT);
-    if (nearest != NULL) {
-        diag_help(diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(diag, "`stoker list` names the kinds");
-    }
+    diag_help_nearest(diag, diag_nearest(word, names, KIND_COUNT), "`stoker list` names the kinds");
     return NULL;
 }
 

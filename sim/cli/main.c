@@ -29,12 +29,7 @@ static int unknown_command(const char *name, struct diag *diag)
 {
     diag_add(diag, DIAG_USAGE, NULL, "unknown %s '%s'", name[0] == '-' ? "option" : "command",
              name);
-    const char *nearest = command_nearest(name);
-    if (nearest != NULL) {
-        diag_help(diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(diag, "`stoker --help` lists the commands");
-    }
+    diag_help_nearest(diag, command_nearest(name), "`stoker --help` lists the commands");
     return EXIT_USAGE;
 }
 

@@ -85,10 +85,7 @@ static bool take_switch(const struct reader *reader, struct doc_map *map, const 
     }
     const struct doc_node *node = doc_take(map, key);
     diag_add(map->diag, DIAG_INPUT, &node->place, "there is no switch '%.60s'", name);
-    const char *nearest = diag_nearest(name, reader->names, cluster->switch_count);
-    if (nearest != NULL) {
-        diag_help(map->diag, "did you mean '%s'?", nearest);
-    }
+    diag_help_nearest(map->diag, diag_nearest(name, reader->names, cluster->switch_count), NULL);
     map->is_bad = true;
     return false;
 }

@@ -34,10 +34,7 @@ static bool read_name(const char *name, const char *const *names, uint32_t count
         return true;
     }
     diag_add(diag, DIAG_INPUT, &measurement->place, "%s: there is no '%s'", measurement->id, name);
-    const char *nearest = diag_nearest(name, names, count);
-    if (nearest != NULL) {
-        diag_help(diag, "did you mean '%s'?", nearest);
-    }
+    diag_help_nearest(diag, diag_nearest(name, names, count), NULL);
     return false;
 }
 

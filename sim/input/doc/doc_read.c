@@ -308,10 +308,8 @@ bool doc_get_choice(struct doc_map *map, const char *key, const char *const *nam
         words_add(&wanted, "%s%s", between, names[i]);
     }
     complain(node, map->diag, wanted.text);
-    const char *nearest = node->kind == DOC_SCALAR ? diag_nearest(node->text, names, count) : NULL;
-    if (nearest != NULL) {
-        diag_help(map->diag, "did you mean '%s'?", nearest);
-    }
+    diag_help_nearest(
+        map->diag, node->kind == DOC_SCALAR ? diag_nearest(node->text, names, count) : NULL, NULL);
     return judge(map, false);
 }
 

@@ -69,10 +69,7 @@ static bool mark_effect(const struct removal_reading *reading, const struct doc_
         return true;
     }
     diag_add(reading->diag, DIAG_INPUT, &place->place, "no constant has the effect '%s'", effect);
-    const char *nearest = diag_nearest(effect, plan->effects, plan->effect_count);
-    if (nearest != NULL) {
-        diag_help(reading->diag, "did you mean '%s'?", nearest);
-    }
+    diag_help_nearest(reading->diag, diag_nearest(effect, plan->effects, plan->effect_count), NULL);
     return false;
 }
 

@@ -35,9 +35,7 @@ static bool check_files(const struct fit_rows *rows, const struct fit_constant *
             const char *nearest = diag_nearest(constant->files[i], names, count);
             diag_add(diag, DIAG_INPUT, &constant->place, "there is no file '%s' in %s",
                      constant->files[i], folder);
-            if (nearest != NULL) {
-                diag_help(diag, "did you mean '%s'?", nearest);
-            }
+            diag_help_nearest(diag, nearest, NULL);
             return false;
         }
     }

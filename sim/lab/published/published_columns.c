@@ -311,12 +311,9 @@ static bool check_columns(struct arena *arena, const struct published_table *tab
         is_good = name[0] == '\0'
                       ? diag_add(diag, DIAG_INPUT, &place, "a column without a name")
                       : diag_add(diag, DIAG_INPUT, &place, "there is no column '%s'", name);
-        if (nearest != NULL) {
-            diag_help(diag, "did you mean '%s'?", nearest);
-        } else {
-            diag_help(diag, "tests/published/README.md tells the columns; what has none goes into "
-                            "'notes'");
-        }
+        diag_help_nearest(diag, nearest,
+                          "tests/published/README.md tells the columns; what has none goes into "
+                          "'notes'");
     }
     return is_good;
 }

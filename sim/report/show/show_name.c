@@ -57,12 +57,8 @@ static bool find_kind(const struct search *search, const char *word, uint32_t *k
         }
     }
     diag_add(search->diag, DIAG_USAGE, NULL, "there is no kind '%.*s'", SHOWN_MAX, word);
-    const char *nearest = diag_nearest(word, show_kind_names, SHOW_KIND_COUNT_);
-    if (nearest != NULL) {
-        diag_help(search->diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(search->diag, "it is model, cluster, software, gpu, scenario or run");
-    }
+    diag_help_nearest(search->diag, diag_nearest(word, show_kind_names, SHOW_KIND_COUNT_),
+                      "it is model, cluster, software, gpu, scenario or run");
     return false;
 }
 
@@ -124,11 +120,8 @@ static bool report_unknown(const struct search *search, const char *what, const 
                            const char *nearest)
 {
     diag_add(search->diag, DIAG_INPUT, NULL, "there is no %s '%.*s'", what, SHOWN_MAX, name);
-    if (nearest != NULL) {
-        diag_help(search->diag, "did you mean '%s'?", nearest);
-    } else {
-        diag_help(search->diag, "`stoker list` names the kinds, `stoker list KIND` what there is");
-    }
+    diag_help_nearest(search->diag, nearest,
+                      "`stoker list` names the kinds, `stoker list KIND` what there is");
     return false;
 }
 
