@@ -82,7 +82,7 @@ static struct sheet *add_table(const struct session *session, struct sheet *shee
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
         const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
-        *field++ = (struct field){FIELD_COUNT(points_metric_head(metric))};
+        *field++ = (struct field){FIELD_COUNT(metric->head)};
     }
     const bool has_spreads = points_have_spreads(session->rows, session->row_count);
     *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
@@ -131,7 +131,7 @@ static void say_best(const struct session *session, bool is_asked, struct sheet 
         plot_metric_find(is_asked ? session->metrics.items[0] : "mfu");
     const struct store_row *best = best_row(session, metric);
     if (best != NULL) {
-        sheet_say(sheet, "\nbest %s: %s at %s\n", points_metric_head(metric),
+        sheet_say(sheet, "\nbest %s: %s at %s\n", metric->head,
                   points_metric(session->options.cli->arena, metric, best), best->label);
     }
 }

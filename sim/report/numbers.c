@@ -4,9 +4,9 @@
 #include "report/numbers.h"
 
 #include "base/arena.h"
-#include "report/screen.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *number_quantity(struct arena *arena, double value, enum dimension dimension)
@@ -37,7 +37,18 @@ const char *number_billions(struct arena *arena, double count)
 
 const char *number_grouped(struct arena *arena, double value)
 {
-    return screen_grouped(arena, value);
+    char digits[64];
+    const int length = snprintf(digits, sizeof digits, "%.0f", value);
+    char *text = arena_alloc(arena, 2 * sizeof digits);
+    char *end = text;
+    for (int i = 0; i < length && i < (int)sizeof digits - 1; i++) {
+        const int behind = length - i;
+        if (i > 0 && behind % 3 == 0 && digits[i - 1] != '-') {
+            *end++ = ',';
+        }
+        *end++ = digits[i];
+    }
+    return text;
 }
 
 const char *number_short(struct arena *arena, double value)

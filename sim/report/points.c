@@ -155,28 +155,3 @@ const char *points_metric(struct arena *arena, const struct plot_metric *metric,
     const double value = plot_metric_value(metric, row);
     return is_absent(value) ? "-" : arena_printf(arena, metric->format, value);
 }
-
-/* Shorter than the titles of the plots' axes. */
-const char *points_metric_head(const struct plot_metric *metric)
-{
-    static const struct {
-        const char *name;
-        const char *head;
-    } heads[] = {
-        {"mfu", "MFU %"},
-        {"hfu", "HFU %"},
-        {"tokens_per_s_per_gpu", "tokens/s/GPU"},
-        {"tflops_per_gpu", "TFLOP/s/GPU"},
-        {"step_s", "step s"},
-        {"days", "days"},
-        {"cost_usd", "M USD"},
-        {"energy_kwh", "MWh"},
-        {"memory_peak_bytes", "peak GB"},
-    };
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        if (strcmp(heads[i].name, metric->name) == 0) {
-            return heads[i].head;
-        }
-    }
-    return metric->title;
-}

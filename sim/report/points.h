@@ -31,7 +31,4 @@ struct sheet *points_add(struct sheet *array, const struct store_row *row);
 const char *points_metric(struct arena *arena, const struct plot_metric *metric,
                           const struct store_row *row);
 
-/* The head of its column. */
-const char *points_metric_head(const struct plot_metric *metric);
-
 #endif

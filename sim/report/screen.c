@@ -7,6 +7,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "report/numbers.h"
 #include "report/result_sheet.h"
 
 #include <inttypes.h>
@@ -61,26 +62,9 @@ void screen_apportion(const int64_t *parts, uint32_t count, int64_t total, int64
     }
 }
 
-/* 16384 -> "16,384". */
-const char *screen_grouped(struct arena *arena, double value)
-{
-    char digits[64];
-    const int length = snprintf(digits, sizeof digits, "%.0f", value);
-    char *text = arena_alloc(arena, 2 * sizeof digits);
-    char *end = text;
-    for (int i = 0; i < length && i < (int)sizeof digits - 1; i++) {
-        const int behind = length - i;
-        if (i > 0 && behind % 3 == 0 && digits[i - 1] != '-') {
-            *end++ = ',';
-        }
-        *end++ = digits[i];
-    }
-    return text;
-}
-
 static const char *count_text(struct arena *arena, int64_t count)
 {
-    return screen_grouped(arena, (double)count);
+    return number_grouped(arena, (double)count);
 }
 
 static double power_of_ten(int exponent)
@@ -176,9 +160,9 @@ static void add_run(struct sheet *list, const struct run_result *run, struct are
     sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
     sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
               tokens, count_text(arena, run->steps), 100 * run->goodput);
-    sheet_say(list, "%s USD", screen_grouped(arena, run->cost_usd));
-    sheet_say(list, "%s GPU-hours", screen_grouped(arena, run->gpu_hours));
-    sheet_say(list, "%s kWh", screen_grouped(arena, run->energy_kwh));
+    sheet_say(list, "%s USD", number_grouped(arena, run->cost_usd));
+    sheet_say(list, "%s GPU-hours", number_grouped(arena, run->gpu_hours));
+    sheet_say(list, "%s kWh", number_grouped(arena, run->energy_kwh));
     if (run->checkpoints > 0) {
         char size[32];
         char blocking[32];
@@ -275,8 +259,8 @@ static void add_band(const struct result *result, struct sheet *sheet)
     }
     sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
               100 * step->mfu / band->high, 100 * step->mfu / band->low,
-              screen_grouped(arena, step->tokens_per_s_per_gpu / band->high),
-              screen_grouped(arena, step->tokens_per_s_per_gpu / band->low),
+              number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
+              number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
               duration(arena, step_s * band->low), duration(arena, step_s * band->high));
     sheet_say(sheet, "%s %u runs of %u %s (%s)",
               band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,

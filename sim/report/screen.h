@@ -24,9 +24,6 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
 /* Where the step goes: every cause that is not zero, their sum, and what bounds it. */
 void screen_causes(const struct result *result, struct sheet *sheet);
 
-/* 16384 -> "16,384", without decimals. */
-const char *screen_grouped(struct arena *arena, double value);
-
 /* Splits `total` units among `count` parts (sum above 0) in proportion, in whole units that
  * add up to it: each part gets its share rounded down, then the largest
  * remainders one more; among equals the earlier part. */

@@ -12,24 +12,34 @@
 
 /* ---- metrics --------------------------------------------------------------- */
 
-/* X(name in the store, column of the CSV, title, factor, format of a cell, is_higher_better) */
-#define METRICS(X)                                                                             \
-    X(mfu, "mfu_percent", "MFU, %", 100, "%.1f", true)                                         \
-    X(hfu, "hfu_percent", "HFU, %", 100, "%.1f", true)                                         \
-    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", 1, "%.0f", true)       \
-    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", 1, "%.0f", true)                    \
-    X(step_s, "step_s", "step time, s", 1, "%.2f", false)                                      \
-    X(days, "days", "wall-clock, days", 1, "%.1f", false)                                      \
-    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", 1e-3, "%.1f", false)              \
-    X(cost_usd, "cost_million_usd", "cost, million USD", 1e-6, "%.2f", false)                  \
-    X(energy_kwh, "energy_mwh", "energy, MWh", 1e-3, "%.0f", false)                            \
-    X(goodput, "goodput_percent", "goodput (checkpoint and data stalls only), %", 100, "%.1f", \
-      true)                                                                                    \
-    X(memory_peak_bytes, "memory_peak_gb", "peak memory of a GPU, GB", 1e-9, "%.1f", false)
+/* X(name, column of the CSV, title, head, factor, format of a cell, is_higher_better) */
+#define METRICS(X)                                                                                 \
+    X(mfu, "mfu_percent", "MFU, %", "MFU %", 100, "%.1f", true)                                    \
+    X(hfu, "hfu_percent", "HFU, %", "HFU %", 100, "%.1f", true)                                    \
+    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", "tokens/s/GPU", 1, "%.0f", \
+      true)                                                                                        \
+    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", "TFLOP/s/GPU", 1, "%.0f", true)         \
+    X(step_s, "step_s", "step time, s", "step s", 1, "%.2f", false)                                \
+    X(days, "days", "wall-clock, days", "days", 1, "%.1f", false)                                  \
+    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", "thousand GPU-hours", 1e-3, "%.1f",   \
+      false)                                                                                       \
+    X(cost_usd, "cost_million_usd", "cost, million USD", "M USD", 1e-6, "%.2f", false)             \
+    X(energy_kwh, "energy_mwh", "energy, MWh", "MWh", 1e-3, "%.0f", false)                         \
+    X(goodput, "goodput_percent", "goodput (checkpoint and data stalls only), %",                  \
+      "goodput (checkpoint and data stalls only), %", 100, "%.1f", true)                           \
+    X(memory_peak_bytes, "memory_peak_gb", "peak memory of a GPU, GB", "peak GB", 1e-9, "%.1f",    \
+      false)
 
-#define METRIC_ROW(name, column, title, factor, format, is_higher_better) \
-    {#name, column, title, factor, format, is_higher_better, offsetof(struct store_row, name)},
-#define METRIC_NAME(name, column, title, factor, format, is_higher_better) #name,
+#define METRIC_ROW(name, column, title, head, factor, format, is_higher_better) \
+    {#name,                                                                     \
+     column,                                                                    \
+     title,                                                                     \
+     head,                                                                      \
+     factor,                                                                    \
+     format,                                                                    \
+     is_higher_better,                                                          \
+     offsetof(struct store_row, name)},
+#define METRIC_NAME(name, column, title, head, factor, format, is_higher_better) #name,
 
 /* Seconds of a step by cause, under the cause's own name. */
 #define CAUSE_METRICS(X)                                              \
@@ -50,13 +60,10 @@
     X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
 
 #define CAUSE_ROW(cause, name, title) \
-    {name,                            \
-     name "_s",                       \
-     title,                           \
-     1,                               \
-     "%.2f",                          \
-     false,                           \
-     offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
+    {name,  name "_s",                \
+     title, title,                    \
+     1,     "%.2f",                   \
+     false, offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
 #define CAUSE_NAME(cause, name, title) name,
 
 const struct plot_metric plot_metric_table[] = {METRICS(METRIC_ROW) CAUSE_METRICS(CAUSE_ROW)};

@@ -19,6 +19,7 @@ struct plot_metric {
     const char *name;   /* as in the store and in --metric */
     const char *column; /* of the CSV, with its unit */
     const char *title;  /* of the axis */
+    const char *head;   /* of a table's column */
     double factor;      /* from SI (and fractions) to what is shown */
     const char *format; /* of one shown value in a heatmap's cell */
     bool is_higher_better;
