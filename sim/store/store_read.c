@@ -78,14 +78,6 @@ bool store_has_point(struct store *store, const char *study_key, int64_t number,
 
 /* ---- points -------------------------------------------------------------- */
 
-/* In the order of read_point. A point without a run has NULL in all run columns. */
-#define RUN_COLUMNS                                                                               \
-    "run.key, run.title, run.cluster, run.gpu, run.gpus, run.step_s, run.mfu, run.hfu, "          \
-    "run.tokens_per_s_per_gpu, run.tflops_per_gpu, run.memory_peak_bytes, "                       \
-    "run.memory_limit_bytes, run.memory_fits, run.wall_clock_days, run.gpu_hours, run.cost_usd, " \
-    "run.energy_kwh, run.goodput, run.bound_by, run.build, "                                      \
-    "run.step_least_s, run.step_most_s "
-
 static double read_number(sqlite3_stmt *statement, int column)
 {
     return sqlite3_column_type(statement, column) == SQLITE_NULL
@@ -93,74 +85,55 @@ static double read_number(sqlite3_stmt *statement, int column)
                : sqlite3_column_double(statement, column);
 }
 
+/* What a row holds of a run: X(how it is read, column, member). A point without a run has NULL in
+ * all of them. */
+#define ROW_COLUMNS(X)                                    \
+    X(TEXT, key, run_key)                                 \
+    X(TEXT, title, title)                                 \
+    X(TEXT, cluster, cluster)                             \
+    X(TEXT, gpu, gpu)                                     \
+    X(TEXT, bound_by, bound_by)                           \
+    X(TEXT, build, build)                                 \
+    X(COUNT, gpus, gpus)                                  \
+    X(COUNT, memory_fits, fits)                           \
+    X(NUMBER, step_s, step_s)                             \
+    X(NUMBER, step_least_s, step_least_s)                 \
+    X(NUMBER, step_most_s, step_most_s)                   \
+    X(NUMBER, mfu, mfu)                                   \
+    X(NUMBER, hfu, hfu)                                   \
+    X(NUMBER, tokens_per_s_per_gpu, tokens_per_s_per_gpu) \
+    X(NUMBER, tflops_per_gpu, tflops_per_gpu)             \
+    X(NUMBER, memory_peak_bytes, memory_peak_bytes)       \
+    X(NUMBER, memory_limit_bytes, memory_limit_bytes)     \
+    X(NUMBER, wall_clock_days, days)                      \
+    X(NUMBER, gpu_hours, gpu_hours)                       \
+    X(NUMBER, cost_usd, cost_usd)                         \
+    X(NUMBER, energy_kwh, energy_kwh)                     \
+    X(NUMBER, goodput, goodput)
+
+#define SELECT(kind, column, member) ", run." #column
+#define READ(kind, column, member) READ_##kind(member)
+#define READ_TEXT(member) copy_text(row->member, sizeof row->member, statement, place++);
+#define READ_COUNT(member) row->member = sqlite3_column_int64(statement, place++);
+#define READ_NUMBER(member) row->member = read_number(statement, place++);
+
 static const char points_query[] =
-    "SELECT point.number, point.label, point.status, point.message, " RUN_COLUMNS
-    "FROM point LEFT JOIN run ON run.key = point.run_key "
-    "WHERE point.study_key = ?1 ORDER BY point.number";
-
-static void read_run(sqlite3_stmt *statement, struct store_row *row)
-{
-    copy_text(row->run_key, sizeof row->run_key, statement, 4);
-    copy_text(row->title, sizeof row->title, statement, 5);
-    copy_text(row->cluster, sizeof row->cluster, statement, 6);
-    copy_text(row->gpu, sizeof row->gpu, statement, 7);
-    row->gpus = sqlite3_column_int64(statement, 8);
-    double *const numbers[] = {
-        &row->step_s,
-        &row->mfu,
-        &row->hfu,
-        &row->tokens_per_s_per_gpu,
-        &row->tflops_per_gpu,
-        &row->memory_peak_bytes,
-        &row->memory_limit_bytes,
-    };
-    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++) {
-        *numbers[i] = read_number(statement, 9 + i);
-    }
-    row->fits = sqlite3_column_int(statement, 16) != 0;
-    row->days = read_number(statement, 17);
-    row->gpu_hours = read_number(statement, 18);
-    row->cost_usd = read_number(statement, 19);
-    row->energy_kwh = read_number(statement, 20);
-    row->goodput = read_number(statement, 21);
-    copy_text(row->bound_by, sizeof row->bound_by, statement, 22);
-    copy_text(row->build, sizeof row->build, statement, 23);
-    row->step_least_s = read_number(statement, 24);
-    row->step_most_s = read_number(statement, 25);
-}
-
-/* Of a point that has no run. */
-static const struct store_row store_row_unknown = {
-    .step_s = ABSENT,
-    .step_least_s = ABSENT,
-    .step_most_s = ABSENT,
-    .mfu = ABSENT,
-    .hfu = ABSENT,
-    .tokens_per_s_per_gpu = ABSENT,
-    .tflops_per_gpu = ABSENT,
-    .memory_peak_bytes = ABSENT,
-    .memory_limit_bytes = ABSENT,
-    .days = ABSENT,
-    .gpu_hours = ABSENT,
-    .cost_usd = ABSENT,
-    .energy_kwh = ABSENT,
-    .goodput = ABSENT,
-};
+    "SELECT point.number, point.label, point.status, point.message" ROW_COLUMNS(
+        SELECT) " FROM point LEFT JOIN run ON run.key = point.run_key "
+                "WHERE point.study_key = ?1 ORDER BY point.number";
 
 static void read_point(sqlite3_stmt *statement, struct store_row *row)
 {
-    *row = store_row_unknown;
-    row->number = sqlite3_column_int64(statement, 0);
+    *row = (struct store_row){.number = sqlite3_column_int64(statement, 0)};
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         row->breakdown_s[cause] = ABSENT;
     }
     copy_text(row->label, sizeof row->label, statement, 1);
     row->status = status_named((const char *)sqlite3_column_text(statement, 2));
     copy_text(row->message, sizeof row->message, statement, 3);
-    row->has_run = sqlite3_column_type(statement, 4) != SQLITE_NULL;
-    if (row->has_run) {
-        read_run(statement, row);
-    }
+    int place = 4;
+    row->has_run = sqlite3_column_type(statement, place) != SQLITE_NULL;
+    ROW_COLUMNS(READ)
 }
 
 static bool read_axes(struct store *store, const char *study_key, struct store_row *rows,
@@ -239,8 +212,8 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
 }
 
 /* A run by itself reads like a point that is good, numbered from 0. */
-static const char runs_query[] =
-    "SELECT 0, run.title, 'ok', '', " RUN_COLUMNS "FROM run WHERE run.key > ?1 ORDER BY run.key";
+static const char runs_query[] = "SELECT 0, run.title, 'ok', ''" ROW_COLUMNS(
+    SELECT) " FROM run WHERE run.key > ?1 ORDER BY run.key";
 
 struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count)
 {
