@@ -186,22 +186,6 @@ static bool put_schedule(const struct resolution *resolution)
     return true;
 }
 
-/* Keys that belong in a section: doc_finish knows those of one mapping only. */
-static void report_misplaced(const struct resolution *resolution, struct doc_map *map)
-{
-    for (const struct doc_node *child = map->node->child; child != NULL; child = child->next) {
-        const bool is_known = doc_was_asked(map, child->key);
-        const char *path = is_known ? NULL : scenario_nearest_key(resolution->arena, child->key);
-        if (path != NULL && strchr(path, '.') != NULL) {
-            diag_add(resolution->diag, DIAG_INPUT, &child->key_place, "unknown key '%s'",
-                     child->key);
-            diag_help(resolution->diag, "did you mean '%s'?", path);
-            doc_take(map, child->key);
-            map->is_bad = true;
-        }
-    }
-}
-
 /* Unknown keys are reported even when a file is missing. */
 static bool check_keys(const struct resolution *resolution)
 {
@@ -221,7 +205,8 @@ static bool check_keys(const struct resolution *resolution)
     for (uint32_t i = 0; i < OTHER_KEY_COUNT; i++) {
         doc_take(&map, other_keys[i]);
     }
-    report_misplaced(resolution, &map);
+    map.elsewhere = scenario_nearest_key;
+    map.arena = resolution->arena;
     return doc_finish(&map);
 }
 

@@ -89,6 +89,9 @@ struct doc_map {
     const char *asked[DOC_KEYS_MAX]; /* keys somebody asked for */
     uint32_t asked_count;
     bool is_bad; /* an error was reported through this map */
+    /* Where a key that is unknown here may belong, or NULL. NULL itself: nobody asks */
+    const char *(*elsewhere)(struct arena *arena, const char *key);
+    struct arena *arena; /* of `elsewhere` */
 };
 
 /* False (and an error) when the node is not a mapping; the map is then empty. */
@@ -96,9 +99,6 @@ bool doc_map_open(struct doc_map *map, const struct doc_node *node, struct diag 
 
 /* The child under `key`, or NULL; counts as asked for. */
 const struct doc_node *doc_take(struct doc_map *map, const char *key);
-
-/* Whether somebody asked for `key`. */
-bool doc_was_asked(const struct doc_map *map, const char *key);
 
 /* An error if `key` is absent. Returns true when present. */
 bool doc_require(struct doc_map *map, const char *key);

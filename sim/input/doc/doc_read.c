@@ -313,7 +313,7 @@ bool doc_get_choice(struct doc_map *map, const char *key, const char *const *nam
     return judge(map, false);
 }
 
-bool doc_was_asked(const struct doc_map *map, const char *key)
+static bool was_asked(const struct doc_map *map, const char *key)
 {
     for (uint32_t i = 0; i < map->asked_count; i++) {
         if (strcmp(map->asked[i], key) == 0) {
@@ -328,6 +328,9 @@ static void report_unknown(const struct doc_map *map, const struct doc_node *nod
     diag_add(map->diag, DIAG_INPUT, &node->key_place, "unknown key '%.*s'", SHOWN_BYTES_MAX,
              node->key);
     const char *nearest = diag_nearest(node->key, map->asked, map->asked_count);
+    if (nearest == NULL && map->elsewhere != NULL) {
+        nearest = map->elsewhere(map->arena, node->key);
+    }
     if (nearest != NULL) {
         diag_help(map->diag, "did you mean '%s'?", nearest);
         return;
@@ -344,7 +347,7 @@ bool doc_finish(struct doc_map *map)
     uint32_t unknown_count = 0;
     const struct doc_node *child = map->node == NULL ? NULL : map->node->child;
     for (; child != NULL && unknown_count < UNKNOWN_KEYS_MAX; child = child->next) {
-        if (!doc_was_asked(map, child->key)) {
+        if (!was_asked(map, child->key)) {
             report_unknown(map, child);
             map->is_bad = true;
             unknown_count++;
