@@ -213,6 +213,7 @@ struct scenario {
     struct routing routing;
     struct lora lora;
     double run_tokens; /* 0: no run asked for, only the step */
+    double startup_s;  /* of the job, before its first step */
     struct checkpoint checkpoint;
     struct data_loading data;
     struct price price;

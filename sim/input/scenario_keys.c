@@ -392,6 +392,10 @@ static const struct schema_row rows[] = {
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT, 1.0, 1e18,
               "Tokens of the whole training, which give its steps, days and money."),
      .is_optional = true, .note = "only the step is predicted"},
+    {QUANTITY(
+         "run.startup", startup_s, DIM_SECONDS, 0.0, SECONDS_MAX,
+         "From the start of the job to its first step: processes, communicators, compilation."),
+     .standard = "0 s"},
     {SWITCH("run.checkpoint", checkpoint.is_enabled,
             "How often the states are written to storage, and whether training waits for it.")},
     {CUSTOM("run.checkpoint.every", read_every,

@@ -237,10 +237,15 @@ static double add_up_time(const struct scenario *scenario, double step_s, struct
     const double blocked_s =
         LEDGER_SUM(ledger, "blocked by checkpoints", "seconds", checkpoints * run->checkpoint_s,
                    LEDGER_TERM(checkpoints, ""), LEDGER_TERM(run->checkpoint_s, "s"));
-    const double wall_s =
+    const double loaded_s =
         LEDGER_SUM(ledger, "with the first batch", "seconds",
                    steps_s + blocked_s + run->first_batch_s, LEDGER_TERM(steps_s, "seconds"),
                    LEDGER_TERM(blocked_s, "seconds"), LEDGER_TERM(run->first_batch_s, "seconds"));
+    const double startup_s = scenario->startup_s;
+    const double wall_s =
+        startup_s > 0 ? LEDGER_SUM(ledger, "with the start", "seconds", loaded_s + startup_s,
+                                   LEDGER_TERM(loaded_s, "seconds"), LEDGER_TERM(startup_s, "s"))
+                      : loaded_s;
     ledger_remark(ledger, "no failures, no restarts");
     run->days = LEDGER_SUM(ledger, "wall-clock", "days", wall_s / SECONDS_PER_DAY,
                            LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));

@@ -6,7 +6,7 @@
  * added to every step as data stall (beside what it waits for reads over the fabric). Then
  *
  *     steps      = tokens / (global batch * sequence length), rounded up
- *     wall-clock = steps * step + checkpoints * blocking part + the first batch
+ *     wall-clock = steps * step + checkpoints * blocking part + the first batch + run.startup
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
  *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given)

@@ -321,6 +321,18 @@ static void a_loader_that_keeps_up_costs_its_first_batch(void **state)
     assert_close(wall_s(result), 10 * step_s(result) + 1, 1e-12);
 }
 
+/* Ten minutes of start are paid once: 600 s of 64 GPUs are 10.67 GPU-hours; no step is longer. */
+static void the_start_of_a_job_is_paid_once(void **state)
+{
+    const char *const sets[SETS_MAX] = {"run.startup=10 min"};
+    const struct result *without = predict(*state, quickstart(*state, NULL));
+    const struct result *with = predict(*state, quickstart(*state, sets));
+    assert_close(step_s(with), step_s(without), 0);
+    assert_close(wall_s(with), wall_s(without) + 600, 1e-12);
+    assert_close(with->run.gpu_hours - without->run.gpu_hours, 64.0 / 6, 1e-6);
+    assert_close(with->run.goodput, without->run.goodput * wall_s(without) / wall_s(with), 1e-12);
+}
+
 /* A step reads 256 x 8,192 x 50 kB = 104.86 GB: at 10 GB/s 10.486 s, whoever reads how much at a
  * time: workers share the file system's bandwidth. */
 static void reading_takes_bytes_over_bandwidth(void **state)
@@ -431,6 +443,7 @@ int main(void)
         TEST(a_step_alone_has_no_run),
         TEST(a_stalled_run_waits_in_every_step_and_once_at_first),
         TEST(a_loader_that_keeps_up_costs_its_first_batch),
+        TEST(the_start_of_a_job_is_paid_once),
         TEST(reading_takes_bytes_over_bandwidth),
         TEST(workers_must_fit_the_host),
         TEST(reads_over_the_fabric_are_no_goodput),
