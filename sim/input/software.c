@@ -1,9 +1,7 @@
-/* Reads a software profile, section by section. What a profile does not
- * describe is absent: the defaults stand in one struct at the top.
+/* A software profile: the table of its keys, and the bytes of what training in fewer than 16 bits
+ * converts.
  */
 #include "input/software.h"
-
-#include "input/doc/section.h"
 
 #include "base/arena.h"
 
@@ -18,31 +16,12 @@ const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate
 const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter", "all-reduce"};
 const char *const shard_gather_names[SHARD_GATHER_COUNT_] = {"all-gather", "broadcast"};
 const char *const gather_unit_names[GATHER_UNIT_COUNT_] = {"layer", "tensor", "matrix"};
+static const char *const kept_input_names[KEPT_INPUT_COUNT_] = {"as-computed", "fp8"};
 
-/* ---- DEFAULTS of a software file: an effect that is not described is absent ---- */
-static const struct software software_defaults = {
-    .framework = "",
-    .bucket_bytes = 160e6, /* 40 M fp32 gradients, Megatron-LM's default; an assumption */
-    .tp_pieces = 1,
-    .fsdp_prefetch = 1,
-    .host_queue = 1000,              /* CUDA's, of a stream, as measured by
-                         * forums.developer.nvidia.com/t/68937, December 2018 */
-    .host_update_bytes_per_s = 25e9, /* half of a GPU's share of memory bandwidth in a node of
-                                      * two CPUs with eight DDR4-3200 channels; an assumption */
-    .expert_streams = 4,             /* TransformerEngine, NVTE_COMPUTE_STREAMS of
-                                      * common/util/multi_stream.cpp */
-    .gemm_derate = 1.0,
-    .memory_derate = 1.0,
-    .attention_derate = 1.0,
-    .nvlink_bandwidth = 1.0,
-    .network_bandwidth = 1.0,
-    .exchange_bandwidth = 1.0,
-    .memory = {.backward_gradients = PRECISION_COUNT_,
-               .step_gradients = PRECISION_COUNT_,
-               .has_weights_beside_master = true,
-               .keeps_expert_results = true},
-    .low = {.in_forward = true, .in_dgrad = true, .in_wgrad = true},
-};
+/* Precisions, and none. */
+enum { COPY_COUNT = PRECISION_COUNT_ + 1 };
+static const char *const copy_names[COPY_COUNT] = {"fp32", "tf32",  "fp16",  "bf16",
+                                                   "fp8",  "mxfp8", "nvfp4", "none"};
 
 /* Converted copies of a tensor: one along rows, one along columns. */
 static const double CONVERTED_COPIES = 2.0;
@@ -114,271 +93,310 @@ double software_combine_bytes(const struct software *software, enum precision pr
     return expert_bytes(software->combine, precision);
 }
 
-static void read_overlap(struct doc_map *map, struct software *software,
-                         struct assumptions *assumptions)
-{
-    struct doc_map overlap;
-    section_open(&overlap, map, "overlap", "software", assumptions);
-    doc_get_bool(&overlap, "tp_backward", &software->overlaps_tp_backward);
-    doc_get_count(&overlap, "tp_pieces", 1, 64, &software->tp_pieces);
-    doc_get_bool(&overlap, "dp_gradients", &software->overlaps_dp_gradients);
-    doc_get_bool(&overlap, "dp_parameters", &software->overlaps_dp_parameters);
-    doc_get_bool(&overlap, "p2p", &software->overlaps_p2p);
-    section_close(&overlap, map);
-
-    struct doc_map interference;
-    section_open(&interference, map, "interference", "software", assumptions);
-    doc_get_quantity(&interference, "nvlink", DIM_FRACTION, 0.0, 0.9,
-                     &software->nvlink_interference);
-    doc_get_quantity(&interference, "network", DIM_FRACTION, 0.0, 0.9,
-                     &software->network_interference);
-    software->expert_interference = software->network_interference;
-    doc_get_quantity(&interference, "experts", DIM_FRACTION, 0.0, 0.9,
-                     &software->expert_interference);
-    doc_get_count(&interference, "sms", 0, 1000, &software->reserved_sms);
-    section_close(&interference, map);
-
-    struct doc_map communication;
-    section_open(&communication, map, "communication", "software", assumptions);
-    doc_get_quantity(&communication, "nvlink", DIM_FRACTION, 0.01, 1.0,
-                     &software->nvlink_bandwidth);
-    doc_get_quantity(&communication, "network", DIM_FRACTION, 0.01, 1.0,
-                     &software->network_bandwidth);
-    doc_get_quantity(&communication, "experts", DIM_FRACTION, 0.01, 1.0,
-                     &software->exchange_bandwidth);
-    section_close(&communication, map);
-
-    struct doc_map jitter;
-    section_open(&jitter, map, "jitter", "software", assumptions);
-    doc_get_quantity(&jitter, "spread", DIM_FRACTION, 0.0, 1.0, &software->jitter_spread);
-    section_close(&jitter, map);
-}
-
-static void read_data_parallel(struct doc_map *map, struct software *software,
-                               struct assumptions *assumptions)
-{
-    struct doc_map bucket;
-    section_open(&bucket, map, "bucket", "software", assumptions);
-    if (doc_take(&bucket, "size") == NULL) {
-        assumptions_add(assumptions, &(struct assumption){.name = "software.bucket.size",
-                                                          .value = "160 MB",
-                                                          .reason = DEFAULT_REASON});
-    }
-    doc_get_quantity(&bucket, "size", DIM_BYTES, 1.0, 1e15, &software->bucket_bytes);
-    section_close(&bucket, map);
-
-    struct doc_map fsdp;
-    section_open(&fsdp, map, "fsdp", "software", assumptions);
-    doc_get_count(&fsdp, "prefetch", 0, 1000, &software->fsdp_prefetch);
-    doc_get_choice(&fsdp, "gathers", gather_unit_names, GATHER_UNIT_COUNT_,
-                   &software->fsdp_gathers);
-    doc_get_count(&fsdp, "gather_passes", 0, 100, &software->fsdp_gather_passes);
-    doc_get_quantity(&fsdp, "gradient_copies", DIM_BYTES, 0.0, 1000.0,
-                     &software->fsdp_gradient_copies);
-    doc_get_quantity(&fsdp, "per_call", DIM_SECONDS, 0.0, 1.0, &software->fsdp_per_call_s);
-    doc_get_quantity(&fsdp, "per_rank", DIM_SECONDS, 0.0, 0.1, &software->fsdp_per_rank_s);
-    section_close(&fsdp, map);
-}
-
-/* tf32 is a way to multiply, not one to store, so it is not offered. */
-static void read_gradients(struct doc_map *map, struct software *software,
-                           struct assumptions *assumptions)
-{
-    static const char *const names[] = {"fp32", "fp16", "bf16"};
-    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_FP16, PRECISION_BF16};
-    struct doc_map gradients;
-    uint32_t choice = 0;
-    section_need(&gradients, map, "gradients", "software", assumptions);
-    section_need_choice(&gradients, "precision", names, 3, &choice);
-    doc_get_choice(&gradients, "accumulation", gradient_addition_names, ADDITION_COUNT_,
-                   &software->gradient_addition);
-    section_close(&gradients, map);
-    software->gradient_precision = precisions[choice];
-}
-
-static void read_zero(struct doc_map *map, struct software *software,
-                      struct assumptions *assumptions)
-{
-    struct doc_map zero;
-    section_open(&zero, map, "zero", "software", assumptions);
-    doc_get_choice(&zero, "gradients", shard_reduction_names, SHARD_REDUCTION_COUNT_,
-                   &software->zero_gradients);
-    doc_get_choice(&zero, "parameters", shard_gather_names, SHARD_GATHER_COUNT_,
-                   &software->zero_parameters);
-    section_close(&zero, map);
-}
-
-static void read_fusion(struct doc_map *map, struct software *software,
-                        struct assumptions *assumptions)
-{
-    struct doc_map fusion;
-    section_open(&fusion, map, "fusion", "software", assumptions);
-    doc_get_bool(&fusion, "bias_activation", &software->fuses_bias_activation);
-    doc_get_bool(&fusion, "dropout_add", &software->fuses_dropout_add);
-    doc_get_bool(&fusion, "norm", &software->fuses_norm);
-    doc_get_bool(&fusion, "softmax", &software->fuses_softmax);
-    doc_get_bool(&fusion, "loss", &software->fuses_loss);
-    doc_get_choice(&fusion, "rotary", rotary_names, ROTARY_COUNT_, &software->rotary);
-    doc_get_bool(&fusion, "experts", &software->fuses_experts);
-    section_close(&fusion, map);
-}
-
-static void read_low_precision(struct doc_map *map, struct software *software,
-                               struct assumptions *assumptions)
-{
-    struct low_precision *low = &software->low;
-    struct doc_map fp8;
-    low->is_known = section_open(&fp8, map, "fp8", "software", assumptions);
-    struct doc_map inner;
-    section_open(&inner, &fp8, "gemms", "software.fp8", assumptions);
-    doc_get_bool(&inner, "forward", &low->in_forward);
-    doc_get_bool(&inner, "dgrad", &low->in_dgrad);
-    doc_get_bool(&inner, "wgrad", &low->in_wgrad);
-    section_close(&inner, &fp8);
-    doc_get_choice(&fp8, "recipe", scaling_recipe_names, RECIPE_COUNT_, &low->recipe);
-    doc_get_choice(&fp8, "weights", weight_conversion_names, WEIGHTS_COUNT_, &low->weights);
-    section_open(&inner, &fp8, "fuses", "software.fp8", assumptions);
-    doc_get_bool(&inner, "norm", &low->fuses_norm);
-    doc_get_bool(&inner, "activation", &low->fuses_activation);
-    section_close(&inner, &fp8);
-    doc_get_bool(&fp8, "keeps_inputs", &low->keeps_inputs);
-    doc_get_bool(&fp8, "gathers_parameters", &low->gathers_parameters);
-    doc_get_bool(&fp8, "gathers_activations", &low->gathers_activations);
-    section_close(&fp8, map);
-}
-
-static void read_experts(struct doc_map *map, struct software *software,
-                         struct assumptions *assumptions)
-{
-    struct doc_map experts;
-    section_open(&experts, map, "experts", "software", assumptions);
-    doc_get_choice(&experts, "dispatch", exchange_format_names, EXCHANGE_COUNT_,
-                   &software->dispatch);
-    doc_get_choice(&experts, "combine", exchange_format_names, EXCHANGE_COUNT_, &software->combine);
-    doc_get_choice(&experts, "exchange", exchange_kind_names, EXCHANGE_KIND_COUNT_,
-                   &software->exchange);
-    doc_get_count(&experts, "launches", 0, 10000, &software->expert_launches);
-    doc_get_count(&experts, "streams", 1, 128, &software->expert_streams);
-    doc_get_quantity(&experts, "per_tensor", DIM_SECONDS, 0.0, 0.1, &software->expert_tensor_s);
-    doc_get_quantity(&experts, "synchronisation", DIM_SECONDS, 0.0, 1.0,
-                     &software->expert_synchronisation_s);
-    section_close(&experts, map);
-}
+/* ---- keys ---- */
 
 /* The benchmark of a GPU may be of an older build of the same kernel. */
 #define ATTENTION_DERATE_MAX 2.0
-#define HOST_QUEUE_MAX 65536
 
-static void read_derate(struct doc_map *map, const char *key, double max, double *derate,
-                        struct assumptions *assumptions)
+#define STORED (1u << PRECISION_FP32 | 1u << PRECISION_FP16 | 1u << PRECISION_BF16)
+
+/* How far ahead the host may be matters only where launching takes time. */
+static void read_launches(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct doc_map section;
-    section_open(&section, map, key, "software", assumptions);
-    doc_get_quantity(&section, "derate", DIM_FRACTION, 0.001, max, derate);
-    section_close(&section, map);
-}
-
-static void read_queue(struct doc_map *map, struct software *software,
-                       struct assumptions *assumptions)
-{
-    struct doc_map queue;
-    section_open(&queue, map, "launch_queue", "software", assumptions);
-    doc_get_bool(&queue, "waits_for_p2p", &software->waits_for_p2p);
-    if (doc_take(&queue, "launches") == NULL && software->host_per_kernel_s > 0.0) {
-        assumptions_add(assumptions, &(struct assumption){.name = "software.launch_queue.launches",
-                                                          .value = "1000",
-                                                          .reason = DEFAULT_REASON});
-    }
-    doc_get_count(&queue, "launches", 1, HOST_QUEUE_MAX, &software->host_queue);
-    section_close(&queue, map);
-}
-
-static void read_costs(struct doc_map *map, struct software *software,
-                       struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_open(&section, map, "host", "software", assumptions);
-    doc_get_quantity(&section, "per_kernel", DIM_SECONDS, 0.0, 0.1, &software->host_per_kernel_s);
-    doc_get_quantity(&section, "per_step", DIM_SECONDS, 0.0, 1e4, &software->host_per_step_s);
-    doc_get_bool(&section, "graphs", &software->has_graphs);
-    doc_get_bool(&section, "blocking", &software->is_blocking);
-    if (doc_take(&section, "update") == NULL) {
-        assumptions_add(assumptions, &(struct assumption){.name = "software.host.update",
-                                                          .value = "25 GB/s",
-                                                          .reason = DEFAULT_REASON});
-    }
-    doc_get_quantity(&section, "update", DIM_BYTES_PER_S, 1e6, 1e15,
-                     &software->host_update_bytes_per_s);
-    section_close(&section, map);
-
-    read_queue(map, software, assumptions);
-    read_derate(map, "gemm", 1.0, &software->gemm_derate, assumptions);
-    read_derate(map, "memory_kernels", 1.0, &software->memory_derate, assumptions);
-    read_derate(map, "attention_kernels", ATTENTION_DERATE_MAX, &software->attention_derate,
-                assumptions);
-}
-
-/* "none" or a precision; *precision stays when the key is missing. */
-static void read_copy(struct doc_map *memory, const char *key, uint32_t *precision)
-{
-    static const char *const names[] = {"none", "fp32", "fp16", "bf16"};
-    static const enum precision precisions[] = {PRECISION_COUNT_, PRECISION_FP32, PRECISION_FP16,
-                                                PRECISION_BF16};
-    uint32_t choice = 0;
-    if (doc_get_choice(memory, key, names, 4, &choice)) {
-        *precision = precisions[choice];
+    const struct software *software = reader->object;
+    schema_read_key(reader, row);
+    if (software->host_per_kernel_s > 0.0 && doc_take(reader->map, schema_key(row)) == NULL) {
+        assumptions_add(reader->assumptions,
+                        &(struct assumption){.name = "software.launch_queue.launches",
+                                             .value = row->standard,
+                                             .reason = DEFAULT_REASON});
     }
 }
 
-static void read_memory(struct doc_map *map, struct software *software,
-                        struct assumptions *assumptions)
+static bool has_low_precision(const void *object)
 {
-    struct software_memory *memory = &software->memory;
-    struct doc_map section;
-    section_open(&section, map, "memory", "software", assumptions);
-    doc_get_quantity(&section, "overhead", DIM_BYTES, 0.0, 1e15, &memory->overhead_bytes);
-    doc_get_quantity(&section, "context", DIM_BYTES, 0.0, 1e12, &memory->context_bytes);
-    doc_get_quantity(&section, "communicator", DIM_BYTES, 0.0, 1e12, &memory->communicator_bytes);
-    doc_get_quantity(&section, "fragmentation", DIM_FRACTION, 0.0, 1.0, &memory->fragmentation);
-    doc_get_quantity(&section, "loss", DIM_BYTES, 0.0, 1000.0, &memory->loss_bytes);
-    doc_get_count(&section, "bucket_count", 0, 100, &memory->bucket_count);
-    doc_get_bool(&section, "weights_beside_master", &memory->has_weights_beside_master);
-    doc_get_bool(&section, "keeps_every_second_product", &memory->keeps_every_second_product);
-    doc_get_bool(&section, "expert_results", &memory->keeps_expert_results);
-    static const char *const inputs[] = {"as-computed", "fp8"};
-    uint32_t input = 0;
-    doc_get_choice(&section, "activation_input", inputs, 2, &input);
-    memory->keeps_activation_input_fp8 = input == 1;
-    read_copy(&section, "backward_gradients", &memory->backward_gradients);
-    read_copy(&section, "step_gradients", &memory->step_gradients);
-    section_close(&section, map);
+    return ((const struct software *)object)->low.is_known;
 }
+
+#define SCHEMA_OBJECT struct software
+#include "input/schema/rows.h"
+
+/* An effect that is not described is absent. */
+static const struct schema_row rows[] = {
+    {TEXT("software", name, "Its name, which is that of its file, too.")},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {TEXT("framework", framework, "The framework; fits group profiles by it."), .is_optional = true,
+     .note = "not stated"},
+    {COUNT("year", year, 1990, 2100, "The year of the version that it describes."),
+     .is_optional = true, .note = "not stated"},
+    {CHOICE("attention", attention, attention_names, ATTENTION_COUNT_,
+            "The newest kernel of attention that it has; an older one where the GPU lacks it."),
+     .is_required = true, .is_settled = true},
+
+    {SECTION("gradients", "How weight gradients are added up."), .is_required = true},
+    {CHOICE("gradients.precision", gradient_precision, precision_names, PRECISION_COUNT_,
+            "What gradients are accumulated and reduced in."),
+     .among = STORED, .is_required = true},
+    {CHOICE("gradients.accumulation", gradient_addition, gradient_addition_names, ADDITION_COUNT_,
+            "The product of a weight's gradient adds to those before (fused), or a kernel of its "
+            "own does afterwards (separate)."),
+     .standard = "fused"},
+
+    {SECTION("zero", "How ranks that share ZeRO's states (zero 1 and 2) get sums and weights.")},
+    {CHOICE("zero.gradients", zero_gradients, shard_reduction_names, SHARD_REDUCTION_COUNT_,
+            "Each rank gets the sum of its share (reduce-scatter), or all of it (all-reduce)."),
+     .standard = "reduce-scatter"},
+    {CHOICE("zero.parameters", zero_parameters, shard_gather_names, SHARD_GATHER_COUNT_,
+            "Updated weights are gathered in one collective (all-gather), or sent tensor by tensor "
+            "by the rank that updates them (broadcast)."),
+     .standard = "all-gather"},
+
+    {SECTION("overlap", "Which communication runs beside compute.")},
+    {BOOL("overlap.tp_backward", overlaps_tp_backward,
+          "The backward pass's tensor-parallel collective runs beside the product of the weight "
+          "gradient."),
+     .standard = "false"},
+    {COUNT("overlap.tp_pieces", tp_pieces, 1, 64,
+           "Pieces in which a block of a layer is computed, so that gathers and reduce-scatters of "
+           "sequence parallelism run beside the pieces before and after; 1 is nothing of it."),
+     .standard = "1"},
+    {BOOL("overlap.dp_gradients", overlaps_dp_gradients,
+          "Buckets of gradients are reduced while the backward pass goes on."),
+     .standard = "false"},
+    {BOOL("overlap.dp_parameters", overlaps_dp_parameters,
+          "Updated weights are gathered layer by layer during the next forward pass."),
+     .standard = "false"},
+    {BOOL("overlap.p2p", overlaps_p2p,
+          "Messages between pipeline stages run beside compute; else send and receive block it "
+          "together."),
+     .standard = "false"},
+
+    {SECTION("interference", "What communication that runs beside compute takes from it.")},
+    {QUANTITY("interference.nvlink", nvlink_interference, DIM_FRACTION, 0.0, 0.9,
+              "Share of the compute rate that a collective inside a scale-up domain takes."),
+     .standard = "0"},
+    {QUANTITY("interference.network", network_interference, DIM_FRACTION, 0.0, 0.9,
+              "Share of the compute rate that a collective over the network takes."),
+     .standard = "0"},
+    {QUANTITY("interference.experts", expert_interference, DIM_FRACTION, 0.0, 0.9,
+              "Share of the compute rate that an exchange with experts takes."),
+     AS(double, network_interference)},
+    {COUNT("interference.sms", reserved_sms, 0, 1000,
+           "SMs that are set aside for communication all the time."),
+     .standard = "0"},
+
+    {SECTION("communication",
+             "Bandwidth within a step over that of a benchmark of collectives alone.")},
+    {QUANTITY("communication.nvlink", nvlink_bandwidth, DIM_FRACTION, 0.01, 1.0,
+              "Of transfers inside a scale-up domain."),
+     .standard = "1"},
+    {QUANTITY("communication.network", network_bandwidth, DIM_FRACTION, 0.01, 1.0,
+              "Of transfers over the network."),
+     .standard = "1"},
+    {QUANTITY("communication.experts", exchange_bandwidth, DIM_FRACTION, 0.01, 1.0,
+              "Besides, of exchanges with experts where experts.exchange is tokens."),
+     .standard = "1"},
+
+    {SECTION("jitter", "How unevenly GPUs of the same kind run.")},
+    {QUANTITY("jitter.spread", jitter_spread, DIM_FRACTION, 0.0, 1.0,
+              "Standard deviation of a GPU's own time of a step; all wait for the slowest."),
+     .standard = "0"},
+
+    {SECTION("bucket", "How gradients are collected for data-parallel reductions.")},
+    {QUANTITY("bucket.size", bucket_bytes, DIM_BYTES, 1.0, 1e15,
+              "Bytes of gradients that are reduced at once."),
+     .standard = "160 MB", .is_assumed = true,
+     .source = "40 million fp32 gradients, the default of Megatron-LM's --ddp-bucket-size"},
+
+    {SECTION("fsdp", "How sharded weights (zero 3) are gathered.")},
+    {COUNT("fsdp.prefetch", fsdp_prefetch, 0, 1000,
+           "Layers that are gathered ahead; 0 gathers a layer when it is reached."),
+     .standard = "1"},
+    {COUNT("fsdp.gather_passes", fsdp_gather_passes, 0, 100,
+           "Reads and writes of what was gathered, as where it is copied out of one buffer."),
+     .standard = "0"},
+    {QUANTITY("fsdp.gradient_copies", fsdp_gradient_copies, DIM_BYTES, 0.0, 1000.0,
+              "Bytes moved for each parameter before its gradient is reduced: joined, converted, "
+              "divided."),
+     .standard = "0 B"},
+    {CHOICE("fsdp.gathers", fsdp_gathers, gather_unit_names, GATHER_UNIT_COUNT_,
+            "What one gather or reduction is of: a layer, each tensor of it, or each matrix, with "
+            "biases and norms kept on every rank."),
+     .standard = "layer"},
+    {QUANTITY("fsdp.per_call", fsdp_per_call_s, DIM_SECONDS, 0.0, 1.0,
+              "What the framework spends before each gather and reduction, while nothing is sent."),
+     .standard = "0 s"},
+    {QUANTITY("fsdp.per_rank", fsdp_per_rank_s, DIM_SECONDS, 0.0, 0.1,
+              "The same for each rank that takes part, as where shares are copied one by one."),
+     .standard = "0 s"},
+
+    {SECTION("fusion", "Which operations are one kernel.")},
+    {BOOL("fusion.bias_activation", fuses_bias_activation, "A bias and the activation behind it."),
+     .standard = "false"},
+    {BOOL("fusion.dropout_add", fuses_dropout_add, "Bias, dropout and the residual addition."),
+     .standard = "false"},
+    {BOOL("fusion.norm", fuses_norm, "The parts of a norm."), .standard = "false"},
+    {BOOL("fusion.softmax", fuses_softmax, "Scale, mask and softmax of unfused attention."),
+     .standard = "false"},
+    {BOOL("fusion.loss", fuses_loss,
+          "Cross-entropy on 16-bit logits, in two reads and a write that leaves the gradient in "
+          "their place."),
+     .standard = "false"},
+    {CHOICE("fusion.rotary", rotary, rotary_names, ROTARY_COUNT_,
+            "Rotary embedding is one kernel (fused); two products, halves swapped and a sum "
+            "(eager); or fp32 complex numbers, which torch.compile does not fuse (complex)."),
+     .standard = "fused"},
+    {BOOL("fusion.experts", fuses_experts,
+          "The products of all experts of a GPU; else each expert has its own."),
+     .standard = "false"},
+
+    {SECTION("fp8", "Training in fp8, mxfp8 or nvfp4: the products of linear layers."),
+     .applies = has_low_precision, .note = "nothing of fewer than 16 bits"},
+    {SECTION("fp8.gemms", "Which of a layer's products have fewer than 16 bits.")},
+    {BOOL("fp8.gemms.forward", low.in_forward, "The forward product."), .standard = "true"},
+    {BOOL("fp8.gemms.dgrad", low.in_dgrad, "The product of the input's gradient."),
+     .standard = "true"},
+    {BOOL("fp8.gemms.wgrad", low.in_wgrad, "The product of the weight's gradient."),
+     .standard = "true"},
+    {CHOICE("fp8.recipe", low.recipe, scaling_recipe_names, RECIPE_COUNT_,
+            "The scale of a tensor in fp8: from steps before (delayed), from a pass that finds the "
+            "largest value (current), or one a block (blockwise); mxfp8 and nvfp4 have their own."),
+     .standard = "delayed"},
+    {CHOICE("fp8.weights", low.weights, weight_conversion_names, WEIGHTS_COUNT_,
+            "Weights are converted per-microbatch; per-step, and kept beside the 16-bit ones; or "
+            "stored, without 16-bit ones (nvfp4: as per-step)."),
+     .standard = "per-microbatch"},
+    {SECTION("fp8.fuses", "Which kernels write their result converted.")},
+    {BOOL("fp8.fuses.norm", low.fuses_norm, "Norms write it so."), .standard = "false"},
+    {BOOL("fp8.fuses.activation", low.fuses_activation, "SwiGLU and GELU write it so."),
+     .standard = "false"},
+    {BOOL("fp8.keeps_inputs", low.keeps_inputs,
+          "Inputs are kept converted for the product of the weight's gradient."),
+     .standard = "false"},
+    {BOOL("fp8.gathers_parameters", low.gathers_parameters,
+          "ZeRO and FSDP gather linear weights converted; in fp8 only, as scales of blocks belong "
+          "to one direction."),
+     .standard = "false"},
+    {BOOL("fp8.gathers_activations", low.gathers_activations,
+          "Sequence parallelism gathers what linear layers read converted."),
+     .standard = "false"},
+
+    {SECTION("experts", "How tokens reach experts.")},
+    {COUNT("experts.launches", expert_launches, 0, 10000,
+           "Kernels of a few microseconds each that route and sort a layer's tokens, forward and "
+           "backward each."),
+     .standard = "0"},
+    {COUNT("experts.streams", expert_streams, 1, 128,
+           "Streams over which the products of experts are dealt where each has its own kernel."),
+     .standard = "4",
+     .source = "TransformerEngine, NVTE_COMPUTE_STREAMS of common/util/multi_stream.cpp"},
+    {QUANTITY("experts.per_tensor", expert_tensor_s, DIM_SECONDS, 0.0, 0.1,
+              "What the host takes, besides host.per_kernel, to prepare one expert's product or "
+              "conversion, unless fusion.experts."),
+     .standard = "0 s"},
+    {QUANTITY("experts.synchronisation", expert_synchronisation_s, DIM_SECONDS, 0.0, 1.0,
+              "For how long a layer's forward stands while the host reads how many tokens each "
+              "expert has (dropless routing) and launches again."),
+     .standard = "0 s"},
+    {CHOICE("experts.dispatch", dispatch, exchange_format_names, EXCHANGE_COUNT_,
+            "What tokens are sent to experts in when training in fewer than 16 bits."),
+     .standard = "bf16"},
+    {CHOICE("experts.exchange", exchange, exchange_kind_names, EXCHANGE_KIND_COUNT_,
+            "A token is sent once for each of its experts (copies), or once to each GPU and node "
+            "that has any of them (tokens: DeepEP, HybridEP)."),
+     .standard = "copies"},
+    {CHOICE("experts.combine", combine, exchange_format_names, EXCHANGE_COUNT_,
+            "What experts' results are sent back in when training in fewer than 16 bits."),
+     .standard = "bf16"},
+
+    {SECTION("host", "What the CPU does for a step.")},
+    {QUANTITY("host.per_kernel", host_per_kernel_s, DIM_SECONDS, 0.0, 0.1,
+              "CPU time to launch a kernel; short kernels wait when the host's lead is used up."),
+     .standard = "0 s"},
+    {BOOL("host.blocking", is_blocking,
+          "The host waits for each kernel before it launches the next: CUDA_LAUNCH_BLOCKING=1."),
+     .standard = "false"},
+    {QUANTITY("host.per_step", host_per_step_s, DIM_SECONDS, 0.0, 1e4,
+              "CPU time of a step during which the GPU waits: optimizer, logging, batches."),
+     .standard = "0 s"},
+    {BOOL("host.graphs", has_graphs,
+          "Kernels of layers are launched as CUDA graphs and do not wait for the host."),
+     .standard = "false"},
+    {QUANTITY("host.update", host_update_bytes_per_s, DIM_BYTES_PER_S, 1e6, 1e15,
+              "Bytes of optimizer states, read and written, that the CPU updates in a second of a "
+              "GPU's offloaded share."),
+     .standard = "25 GB/s", .is_assumed = true,
+     .source = "half of a GPU's share of memory bandwidth in a node of two CPUs with eight "
+               "DDR4-3200 channels"},
+
+    {SECTION("launch_queue", "How far the host may be ahead of the GPU.")},
+    {COUNT("launch_queue.launches", host_queue, 1, 65536, "Launches that may be pending."),
+     .standard = "1000", .read = read_launches,
+     .source = "CUDA's, of a stream, as measured by forums.developer.nvidia.com/t/68937, "
+               "December 2018"},
+    {BOOL("launch_queue.waits_for_p2p", waits_for_p2p,
+          "After messages between stages the host waits until the GPU is idle."),
+     .standard = "false"},
+
+    {SECTION("gemm", "Products within a step.")},
+    {QUANTITY("gemm.derate", gemm_derate, DIM_FRACTION, 0.001, 1.0,
+              "Their rate over that of the isolated benchmark."),
+     .standard = "1"},
+    {SECTION("memory_kernels", "Kernels that stream memory: elementwise ones, norms, optimizer.")},
+    {QUANTITY("memory_kernels.derate", memory_derate, DIM_FRACTION, 0.001, 1.0,
+              "Their rate over that of the isolated benchmark."),
+     .standard = "1"},
+    {SECTION("attention_kernels", "Kernels of fused attention.")},
+    {QUANTITY("attention_kernels.derate", attention_derate, DIM_FRACTION, 0.001,
+              ATTENTION_DERATE_MAX, "Their rate over that of the isolated benchmark."),
+     .standard = "1"},
+
+    {SECTION("memory", "What lies in a GPU's memory beside the tensors of the model.")},
+    {QUANTITY("memory.overhead", memory.overhead_bytes, DIM_BYTES, 0.0, 1e15,
+              "A lump, besides the following."),
+     .standard = "0 B"},
+    {QUANTITY("memory.context", memory.context_bytes, DIM_BYTES, 0.0, 1e12,
+              "CUDA's context, kernels, workspaces of libraries."),
+     .standard = "0 B"},
+    {QUANTITY("memory.communicator", memory.communicator_bytes, DIM_BYTES, 0.0, 1e12,
+              "Buffers of the collective library for each group that a GPU is in."),
+     .standard = "0 B"},
+    {QUANTITY("memory.fragmentation", memory.fragmentation, DIM_FRACTION, 0.0, 1.0,
+              "How much more the allocator reserves than is allocated."),
+     .standard = "0"},
+    {QUANTITY("memory.loss", memory.loss_bytes, DIM_BYTES, 0.0, 1000.0,
+              "Bytes of each logit while the loss is computed."),
+     .is_optional = true, .note = "logits and their fp32 copy"},
+    {CHOICE("memory.backward_gradients", memory.backward_gradients, copy_names, COPY_COUNT,
+            "What a backward pass writes, of all parameters, before it is added to the gradients."),
+     .among = STORED | 1u << PRECISION_COUNT_, .standard = "none"},
+    {CHOICE("memory.step_gradients", memory.step_gradients, copy_names, COPY_COUNT,
+            "A copy of the gradients' shard that the update reads."),
+     .among = STORED | 1u << PRECISION_COUNT_, .standard = "none"},
+    {BOOL("memory.weights_beside_master", memory.has_weights_beside_master,
+          "Zero 3 keeps the shard that is trained beside its master; else the master only."),
+     .standard = "true"},
+    {BOOL("memory.keeps_every_second_product", memory.keeps_every_second_product,
+          "Selective recomputation keeps the outputs of every second product, and attention's, "
+          "and nothing else."),
+     .standard = "false"},
+    {BOOL("memory.expert_results", memory.keeps_expert_results,
+          "Experts' results are kept for the gradient of the router's weights; else these are "
+          "applied before the experts' second matrix."),
+     .standard = "true"},
+    {CHOICE("memory.activation_input", memory.activation_input, kept_input_names, KEPT_INPUT_COUNT_,
+            "What SwiGLU or GELU reads is kept as computed, or in fp8."),
+     .standard = "as-computed"},
+    {COUNT("memory.bucket_count", memory.bucket_count, 0, 100,
+           "Buffers of the bucket's size that live through the step."),
+     .standard = "0"},
+};
+const struct schema software_schema = SCHEMA_OF("software", "software.", rows);
 
 bool software_read(const struct doc_node *node, struct software *software,
                    struct assumptions *assumptions, struct diag *diag)
 {
-    *software = software_defaults;
-    software->place = node->place;
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
-        return false;
-    }
-    software->name = "inline";
-    doc_get_text(&map, "software", &software->name);
-    software->title = software->name;
-    doc_get_text(&map, "title", &software->title);
-    doc_get_text(&map, "framework", &software->framework);
-    doc_get_count(&map, "year", 1990, 2100, &software->year);
-    assumptions_take(assumptions, &map, "software");
-    section_need_choice(&map, "attention", attention_names, ATTENTION_COUNT_, &software->attention);
-    read_gradients(&map, software, assumptions);
-    read_zero(&map, software, assumptions);
-    read_overlap(&map, software, assumptions);
-    read_data_parallel(&map, software, assumptions);
-    read_fusion(&map, software, assumptions);
-    read_low_precision(&map, software, assumptions);
-    read_experts(&map, software, assumptions);
-    read_costs(&map, software, assumptions);
-    read_memory(&map, software, assumptions);
-    return doc_finish(&map);
+    *software = (struct software){.name = "inline", .framework = "", .place = node->place};
+    software->low.is_known = doc_find(node, "fp8") != NULL;
+    return schema_read_document(&software_schema, node, software, assumptions, diag);
 }

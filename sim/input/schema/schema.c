@@ -311,3 +311,15 @@ void schema_read(const struct schema *schema, struct doc_map *map, void *object,
     const struct schema_reader reader = {schema, map, object, assumptions};
     read_rows(&reader, schema->rows, schema->rows + schema->count);
 }
+
+bool schema_read_document(const struct schema *schema, const struct doc_node *node, void *object,
+                          struct assumptions *assumptions, struct diag *diag)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, node, diag)) {
+        return false;
+    }
+    assumptions_take(assumptions, &map, schema->name);
+    schema_read(schema, &map, object, assumptions);
+    return doc_finish(&map);
+}

@@ -103,6 +103,11 @@ struct schema {
 void schema_read(const struct schema *schema, struct doc_map *map, void *object,
                  struct assumptions *assumptions);
 
+/* Reads a whole file of the catalogue, whose name in assumptions is the schema's. */
+MUST_USE bool schema_read_document(const struct schema *schema, const struct doc_node *node,
+                                   void *object, struct assumptions *assumptions,
+                                   struct diag *diag);
+
 /* The key of one row as its kind, bounds and default say: for a `read` that has more to do.
  * True when it is written and good. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row);

@@ -289,7 +289,7 @@ static int kept_count(const struct view *view, const struct activation_row *row)
 static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row)
 {
     const bool is_before = (row->flags & (unsigned)BEFORE) != 0 &&
-                           view->scenario->software.memory.keeps_activation_input_fp8;
+                           view->scenario->software.memory.activation_input == KEPT_IN_FP8;
     /* What only a weight gradient reads, input or gradient of an output, is kept as it is
      * multiplied. */
     const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;

@@ -34,8 +34,6 @@ enum when {
     WITH_LAYERNORM,
     WITH_SHARED,
     WITHOUT_SHARED,
-    WITH_FP8,
-    WITHOUT_FP8,
     WITH_LEAVES, /* of fabrics */
     WITH_PODS,
     WITH_GROUPS,
@@ -61,9 +59,6 @@ static const char *const norm_names[] = {"layernorm", "rmsnorm"};
 static const char *const position_names[] = {"learned", "rotary", "alibi"};
 static const char *const yes[] = {"true"};
 static const char *const nobody[] = {"[]"};
-static const char *const kept[] = {"as-computed"};
-static const char *const copies[] = {"fp32", "tf32",  "fp16",  "bf16",
-                                     "fp8",  "mxfp8", "nvfp4", "none"};
 
 /* The rows of a schema, whose object lies there in struct scenario. */
 #define SCHEMA(schema_, offset_) .kind = VALUE_SCHEMA, .schema = (schema_), .offset = (offset_)
@@ -157,84 +152,7 @@ static const struct row rows[] = {
     {FIXED("cluster.fabric.routes", nobody), .when = WITH_SWITCHES},
     {TEXT("cluster.collectives.library", cluster.library_name)},
 
-    {TEXT("software.title", software.title)},
-    {TEXT("software.framework", software.framework), .is_optional = true, .note = "not stated"},
-    {COUNT("software.year", software.year), .is_optional = true, .note = "not stated"},
-    {CHOICE("software.attention", software.attention, attention_names), .is_adjusted = true},
-    {CHOICE("software.gradients.accumulation", software.gradient_addition,
-            gradient_addition_names)},
-    {BOOL("software.overlap.tp_backward", software.overlaps_tp_backward)},
-    {COUNT("software.overlap.tp_pieces", software.tp_pieces)},
-    {BOOL("software.overlap.dp_gradients", software.overlaps_dp_gradients)},
-    {BOOL("software.overlap.dp_parameters", software.overlaps_dp_parameters)},
-    {BOOL("software.overlap.p2p", software.overlaps_p2p)},
-    {QUANTITY("software.bucket.size", software.bucket_bytes, DIM_BYTES)},
-    {CHOICE("software.zero.gradients", software.zero_gradients, shard_reduction_names)},
-    {CHOICE("software.zero.parameters", software.zero_parameters, shard_gather_names)},
-    {COUNT("software.fsdp.prefetch", software.fsdp_prefetch)},
-    {COUNT("software.fsdp.gather_passes", software.fsdp_gather_passes)},
-    {QUANTITY("software.fsdp.gradient_copies", software.fsdp_gradient_copies, DIM_BYTES)},
-    {CHOICE("software.fsdp.gathers", software.fsdp_gathers, gather_unit_names)},
-    {QUANTITY("software.fsdp.per_call", software.fsdp_per_call_s, DIM_SECONDS)},
-    {QUANTITY("software.fsdp.per_rank", software.fsdp_per_rank_s, DIM_SECONDS)},
-    {QUANTITY("software.communication.nvlink", software.nvlink_bandwidth, DIM_FRACTION)},
-    {QUANTITY("software.communication.network", software.network_bandwidth, DIM_FRACTION)},
-    {QUANTITY("software.communication.experts", software.exchange_bandwidth, DIM_FRACTION)},
-    {QUANTITY("software.jitter.spread", software.jitter_spread, DIM_FRACTION)},
-    {QUANTITY("software.interference.nvlink", software.nvlink_interference, DIM_FRACTION)},
-    {QUANTITY("software.interference.network", software.network_interference, DIM_FRACTION)},
-    {QUANTITY("software.interference.experts", software.expert_interference, DIM_FRACTION)},
-    {COUNT("software.interference.sms", software.reserved_sms)},
-    {BOOL("software.fusion.bias_activation", software.fuses_bias_activation)},
-    {BOOL("software.fusion.dropout_add", software.fuses_dropout_add)},
-    {BOOL("software.fusion.norm", software.fuses_norm)},
-    {BOOL("software.fusion.softmax", software.fuses_softmax)},
-    {BOOL("software.fusion.loss", software.fuses_loss)},
-    {CHOICE("software.fusion.rotary", software.rotary, rotary_names)},
-    {BOOL("software.fusion.experts", software.fuses_experts)},
-    {QUANTITY("software.host.per_kernel", software.host_per_kernel_s, DIM_SECONDS)},
-    {BOOL("software.host.blocking", software.is_blocking)},
-    {QUANTITY("software.host.per_step", software.host_per_step_s, DIM_SECONDS)},
-    {BOOL("software.host.graphs", software.has_graphs)},
-    {QUANTITY("software.host.update", software.host_update_bytes_per_s, DIM_BYTES_PER_S)},
-    {COUNT("software.launch_queue.launches", software.host_queue)},
-    {BOOL("software.launch_queue.waits_for_p2p", software.waits_for_p2p)},
-    {QUANTITY("software.gemm.derate", software.gemm_derate, DIM_FRACTION)},
-    {QUANTITY("software.memory_kernels.derate", software.memory_derate, DIM_FRACTION)},
-    {QUANTITY("software.attention_kernels.derate", software.attention_derate, DIM_FRACTION)},
-    {QUANTITY("software.memory.overhead", software.memory.overhead_bytes, DIM_BYTES)},
-    {QUANTITY("software.memory.context", software.memory.context_bytes, DIM_BYTES)},
-    {QUANTITY("software.memory.communicator", software.memory.communicator_bytes, DIM_BYTES)},
-    {QUANTITY("software.memory.fragmentation", software.memory.fragmentation, DIM_FRACTION)},
-    {QUANTITY("software.memory.loss", software.memory.loss_bytes, DIM_BYTES), .is_optional = true,
-     .note = "logits and their fp32 copy"},
-    {CHOICE("software.memory.backward_gradients", software.memory.backward_gradients, copies)},
-    {CHOICE("software.memory.step_gradients", software.memory.step_gradients, copies)},
-    {BOOL("software.memory.weights_beside_master", software.memory.has_weights_beside_master)},
-    {BOOL("software.memory.keeps_every_second_product",
-          software.memory.keeps_every_second_product)},
-    {BOOL("software.memory.expert_results", software.memory.keeps_expert_results)},
-    {FIXED("software.memory.activation_input", kept)},
-    {COUNT("software.memory.bucket_count", software.memory.bucket_count)},
-    {COUNT("software.experts.launches", software.expert_launches)},
-    {COUNT("software.experts.streams", software.expert_streams)},
-    {QUANTITY("software.experts.per_tensor", software.expert_tensor_s, DIM_SECONDS)},
-    {QUANTITY("software.experts.synchronisation", software.expert_synchronisation_s, DIM_SECONDS)},
-    {CHOICE("software.experts.dispatch", software.dispatch, exchange_format_names)},
-    {CHOICE("software.experts.exchange", software.exchange, exchange_kind_names)},
-    {CHOICE("software.experts.combine", software.combine, exchange_format_names)},
-    {NONE("software.fp8", "nothing of fewer than 16 bits"), .when = WITHOUT_FP8},
-    {BOOL("software.fp8.gemms.forward", software.low.in_forward), .when = WITH_FP8},
-    {BOOL("software.fp8.gemms.dgrad", software.low.in_dgrad), .when = WITH_FP8},
-    {BOOL("software.fp8.gemms.wgrad", software.low.in_wgrad), .when = WITH_FP8},
-    {CHOICE("software.fp8.recipe", software.low.recipe, scaling_recipe_names), .when = WITH_FP8},
-    {CHOICE("software.fp8.weights", software.low.weights, weight_conversion_names),
-     .when = WITH_FP8},
-    {BOOL("software.fp8.fuses.norm", software.low.fuses_norm), .when = WITH_FP8},
-    {BOOL("software.fp8.fuses.activation", software.low.fuses_activation), .when = WITH_FP8},
-    {BOOL("software.fp8.keeps_inputs", software.low.keeps_inputs), .when = WITH_FP8},
-    {BOOL("software.fp8.gathers_parameters", software.low.gathers_parameters), .when = WITH_FP8},
-    {BOOL("software.fp8.gathers_activations", software.low.gathers_activations), .when = WITH_FP8},
+    {SCHEMA(&software_schema, offsetof(struct scenario, software))},
 
     {TEXT("gpu.title", gpu.title)},
     {BOOL("gpu.transposes_fp8", gpu.transposes_fp8)},
@@ -339,10 +257,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
         return scenario->model.shared_experts > 0;
     case WITHOUT_SHARED:
         return scenario->model.experts > 0 && scenario->model.shared_experts == 0;
-    case WITH_FP8:
-        return scenario->software.low.is_known;
-    case WITHOUT_FP8:
-        return !scenario->software.low.is_known;
     case WITH_LEAVES:
         return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
     case WITH_PODS:
