@@ -3,8 +3,6 @@
  */
 #include "input/gpu.h"
 
-#include "input/doc/section.h"
-
 #include "base/arena.h"
 
 #include <string.h>
@@ -14,19 +12,6 @@ const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "a
 const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32",  "fp16", "bf16",
                                                        "fp8",  "mxfp8", "nvfp4"};
 const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3", "cudnn"};
-
-/* ---- DEFAULTS of a GPU file; the power fractions become assumptions ---- */
-static const struct gpu gpu_defaults = {
-    .idle_power_fraction = 0.2,
-    .busy_power_fraction = 0.85,
-};
-
-/* Efficiencies lie in (0, 1]; below this one the number was surely a slip. */
-static const double EFFICIENCY_MIN = 0.01;
-static const double FLOP_PER_S_MIN = 1e10;
-static const double FLOP_PER_S_MAX = 1e20;
-static const double LINK_MIN = 1e3; /* bytes/s */
-static const double LINK_MAX = 1e15;
 
 int64_t precision_bytes(enum precision precision)
 {
@@ -81,140 +66,30 @@ bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
     return kind == ATTENTION_UNFUSED || gpu->attention[kind].forward.flop_per_s > 0.0;
 }
 
-static void read_peaks(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
-{
-    struct doc_map peak;
-    section_need(&peak, map, "peak", "gpu", assumptions);
-    for (uint32_t i = 0; i < PRECISION_COUNT_; i++) {
-        doc_get_quantity(&peak, precision_names[i], DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,
-                         &gpu->peak_flop_per_s[i]);
-    }
-    section_close(&peak, map);
-}
+/* ---- keys: bounds are wide, they catch a wrong prefix, not a wrong digit ---- */
+
+#define EFFICIENCY_MIN 0.01 /* efficiencies lie in (0, 1]; below this one it was surely a slip */
+#define FLOP_PER_S_MIN 1e10
+#define FLOP_PER_S_MAX 1e20
+#define LINK_MIN 1e3 /* bytes/s */
+#define LINK_MAX 1e15
 
 /* What is not multiplied in fewer than 16 bits is multiplied in bf16. */
-static void check_low_peaks(struct doc_map *map, const struct gpu *gpu)
+static bool check_low_peaks(const struct schema_reader *reader, const struct schema_row *row)
 {
+    const struct gpu *gpu = reader->object;
     bool is_low = false;
     for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
         is_low = is_low || gpu_has_precision(gpu, (enum precision)i);
     }
-    if (is_low && !gpu_has_precision(gpu, PRECISION_BF16)) {
-        diag_add(map->diag, DIAG_INPUT, &map->node->place,
-                 "gpu %s has a peak below 16 bits and none for bf16", gpu->name);
-        diag_help(map->diag, "attention, router and logits multiply in bf16: add peak.bf16");
-        map->is_bad = true;
+    if (!is_low || gpu_has_precision(gpu, PRECISION_BF16)) {
+        return true;
     }
-}
-
-static void read_chip(struct doc_map *map, struct gpu *gpu)
-{
-    section_need_quantity(map, "memory", DIM_BYTES, 1e6, 1e15, &gpu->memory_bytes);
-    section_need_quantity(map, "memory_bandwidth", DIM_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &gpu->memory_bandwidth_bytes_per_s);
-    section_need_count(map, "sms", 1, 10000, &gpu->sms);
-    section_need_quantity(map, "tdp", DIM_WATT, 1.0, 1e6, &gpu->tdp_w);
-    section_need_quantity(map, "host_link", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &gpu->host_link_bytes_per_s);
-}
-
-/* A power fraction that the file leaves out is stoker's own assumption. */
-static void read_power_fraction(struct doc_map *power, const char *key, double *fraction,
-                                struct assumptions *assumptions)
-{
-    if (doc_take(power, key) != NULL) {
-        doc_get_quantity(power, key, DIM_FRACTION, 0.0, 1.0, fraction);
-        return;
-    }
-    const char *name = arena_printf(assumptions->arena, "gpu.power.%s", key);
-    const char *value = arena_printf(assumptions->arena, "%g", *fraction);
-    assumptions_add(assumptions,
-                    &(struct assumption){.name = name, .value = value, .reason = DEFAULT_REASON});
-}
-
-static void read_money_and_power(struct doc_map *map, struct gpu *gpu,
-                                 struct assumptions *assumptions)
-{
-    struct doc_map price;
-    section_open(&price, map, "price", "gpu", assumptions);
-    doc_get_quantity(&price, "gpu_hour", DIM_USD, 0.0, 1e6, &gpu->gpu_hour_usd);
-    section_close(&price, map);
-
-    struct doc_map power;
-    section_open(&power, map, "power", "gpu", assumptions);
-    read_power_fraction(&power, "idle_fraction", &gpu->idle_power_fraction, assumptions);
-    read_power_fraction(&power, "busy_fraction", &gpu->busy_power_fraction, assumptions);
-    section_close(&power, map);
-}
-
-static void read_platform(struct doc_map *map, struct gpu_platform *platform,
-                          struct assumptions *assumptions)
-{
-    static const char *const cpus[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
-    struct doc_map section;
-    section_open(&section, map, "platform", "gpu", assumptions);
-    doc_get_count(&section, "compute_capability", 10, 10000, &platform->compute_capability);
-    doc_get_choice(&section, "cpu", cpus, PLATFORM_CPU_COUNT_, &platform->cpu);
-    doc_get_bool(&section, "typical", &platform->is_typical);
-    doc_get_count(&section, "links", 0, 1000, &platform->links);
-    doc_get_quantity(&section, "link_bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                     &platform->link_bytes_per_s);
-    doc_get_text(&section, "cluster", &platform->cluster);
-    section_close(&section, map);
-}
-
-static void read_gemm(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_need(&section, map, "gemm", "gpu", assumptions);
-    section_need_count(&section, "tile_m", 1, 1024, &gpu->gemm_tile_m);
-    section_need_count(&section, "tile_n", 1, 1024, &gpu->gemm_tile_n);
-    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                          &gpu->gemm_efficiency);
-    section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &gpu->gemm_k_half);
-    doc_get_quantity(&section, "sustained", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                     &gpu->gemm_sustained);
-    doc_get_quantity(&section, "tile_loss", DIM_COUNT, 0.0, 100.0, &gpu->gemm_tile_loss);
-    doc_get_quantity(&section, "balance", DIM_FRACTION, 0.0, 1.0, &gpu->gemm_balance);
-    doc_get_quantity(&section, "wgrad_loss", DIM_FRACTION, 0.0, 0.9, &gpu->gemm_wgrad_loss);
-    section_close(&section, map);
-}
-
-static void read_kernels(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_need(&section, map, "memory_kernels", "gpu", assumptions);
-    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                          &gpu->memory_kernel_efficiency);
-    section_close(&section, map);
-
-    section_need(&section, map, "launch", "gpu", assumptions);
-    section_need_quantity(&section, "time", DIM_SECONDS, 0.0, 0.1, &gpu->launch_s);
-    section_close(&section, map);
-
-    read_gemm(map, gpu, assumptions);
-}
-
-/* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
-static void read_gemm_of_precisions(struct doc_map *map, struct gpu *gpu,
-                                    struct assumptions *assumptions)
-{
-    for (uint32_t i = PRECISION_FP8; i < PRECISION_COUNT_; i++) {
-        const char *key = arena_printf(assumptions->arena, "gemm_%s", precision_names[i]);
-        if (gpu_has_precision(gpu, (enum precision)i)) {
-            doc_require(map, key);
-        }
-        struct doc_map section;
-        if (section_open(&section, map, key, "gpu", assumptions)) {
-            struct gemm_figures *figures = &gpu->gemm_of[i];
-            section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                                  &figures->efficiency);
-            section_need_quantity(&section, "k_half", DIM_COUNT, 0.0, 1e4, &figures->k_half);
-            doc_get_quantity(&section, "sustained", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                             &figures->sustained);
-            section_close(&section, map);
-        }
-    }
+    diag_add(reader->map->diag, DIAG_INPUT, &gpu->place,
+             "gpu %s has a peak below 16 bits and none for bf16", gpu->name);
+    diag_help(reader->map->diag, "attention, router and logits multiply in bf16: add %s.bf16",
+              row->path);
+    return false;
 }
 
 /* Fused attention multiplies in 16 bits; it cannot be faster than these products. */
@@ -226,69 +101,200 @@ static double half_precision_peak(const struct gpu *gpu)
     return peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
 }
 
-/* What may be left out: nothing is lost, and backward as forward. */
-static void read_attention_shape(struct doc_map *kind, struct attention_rate *rate)
+static void read_attention_rate(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct attention_pass_rate *forward = &rate->forward;
-    struct attention_pass_rate *backward = &rate->backward;
-    forward->wide = 1.0;
-    rate->tile = 128;
-    doc_get_quantity(kind, "wide", DIM_COUNT, 0.1, 4.0, &forward->wide);
-    doc_get_quantity(kind, "tail", DIM_COUNT, 0.0, 10.0, &forward->tail);
-    backward->half = forward->half;
-    backward->wide = forward->wide;
-    backward->tail = forward->tail;
-    doc_get_quantity(kind, "length_half_backward", DIM_COUNT, 0.0, 1e6, &backward->half);
-    doc_get_quantity(kind, "wide_backward", DIM_COUNT, 0.1, 4.0, &backward->wide);
-    doc_get_quantity(kind, "tail_backward", DIM_COUNT, 0.0, 10.0, &backward->tail);
-    doc_get_quantity(kind, "head_half", DIM_COUNT, 0.0, 1e4, &rate->head_half);
-    doc_get_count(kind, "tile", 1, 4096, &rate->tile);
+    struct schema_row bounded = *row;
+    bounded.most = half_precision_peak(reader->object);
+    schema_read_key(reader, &bounded);
 }
 
-static void read_attention(struct doc_map *map, struct gpu *gpu, struct assumptions *assumptions)
-{
-    struct doc_map attention;
-    section_open(&attention, map, "attention", "gpu", assumptions);
-    const double peak = half_precision_peak(gpu);
-    for (uint32_t i = ATTENTION_UNFUSED + 1; i < ATTENTION_COUNT_; i++) {
-        struct attention_rate *rate = &gpu->attention[i];
-        struct doc_map kind;
-        section_open(&kind, &attention, attention_names[i], "gpu.attention", assumptions);
-        section_need_quantity(&kind, "forward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
-                              &rate->forward.flop_per_s);
-        section_need_quantity(&kind, "backward", DIM_FLOP_PER_S, FLOP_PER_S_MIN, peak,
-                              &rate->backward.flop_per_s);
-        section_need_quantity(&kind, "length_half", DIM_COUNT, 0.0, 1e6, &rate->forward.half);
-        read_attention_shape(&kind, rate);
-        section_close(&kind, &attention);
+#define HAS_PRECISION(name_, precision_)              \
+    static bool name_(const void *object)             \
+    {                                                 \
+        return gpu_has_precision(object, precision_); \
     }
-    section_close(&attention, map);
-}
+#define HAS_ATTENTION(name_, kind_)              \
+    static bool name_(const void *object)        \
+    {                                            \
+        return gpu_has_attention(object, kind_); \
+    }
+HAS_PRECISION(has_fp8, PRECISION_FP8)
+HAS_PRECISION(has_mxfp8, PRECISION_MXFP8)
+HAS_PRECISION(has_nvfp4, PRECISION_NVFP4)
+HAS_ATTENTION(has_fa1, ATTENTION_FA1)
+HAS_ATTENTION(has_fa2, ATTENTION_FA2)
+HAS_ATTENTION(has_fa3, ATTENTION_FA3)
+HAS_ATTENTION(has_cudnn, ATTENTION_CUDNN)
+
+static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
+
+#define SCHEMA_OBJECT struct gpu
+#include "input/schema/rows.h"
+
+#define PEAK(name_, precision_)                                                              \
+    {                                                                                        \
+        QUANTITY("peak." name_, peak_flop_per_s[precision_], DIM_FLOP_PER_S, FLOP_PER_S_MIN, \
+                 FLOP_PER_S_MAX, "Of products in " name_ ", without sparsity."),             \
+            .is_optional = true, .note = "this GPU does not multiply in it"                  \
+    }
+
+/* How near to the peak of one precision products come. */
+#define GEMM(section_, efficiency_, k_half_, sustained_)                                          \
+    {QUANTITY(section_ ".efficiency", efficiency_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,             \
+              "What tiles of a large product reach of the peak before the power limit acts."),    \
+     .is_required = true},                                                                        \
+        {QUANTITY(section_ ".k_half", k_half_, DIM_COUNT, 0.0, 1e4,                               \
+                  "The inner dimension at which half of that is lost to prologue and epilogue."), \
+         .is_required = true},                                                                    \
+    {                                                                                             \
+        QUANTITY(section_ ".sustained", sustained_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,            \
+                 "What any product keeps of the peak under the power limit."),                    \
+            AS(double, efficiency_), .note = "the limit never acts"                               \
+    }
+
+/* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
+#define LOW_GEMM(name_, precision_, applies_)                                                    \
+    {SECTION("gemm_" name_, "Products in " name_ ", where peak has it; formulas in hw/kernel."), \
+     .is_required = true, .applies = (applies_), .note = "this GPU does not multiply in it"},    \
+        GEMM("gemm_" name_, gemm_of[precision_].efficiency, gemm_of[precision_].k_half,          \
+             gemm_of[precision_].sustained)
+
+#define ATTENTION(name_, kind_, applies_)                                                          \
+    {SECTION("attention." name_, "Rates of " name_ " with long sequences and many heads of 128."), \
+     .applies = (applies_), .note = "this GPU has no such kernel"},                                \
+        {QUANTITY("attention." name_ ".forward", attention[kind_].forward.flop_per_s,              \
+                  DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,                                  \
+                  "Forward, at most the peak of 16-bit products."),                                \
+         .is_required = true, .read = read_attention_rate},                                        \
+        {QUANTITY("attention." name_ ".backward", attention[kind_].backward.flop_per_s,            \
+                  DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,                                  \
+                  "Backward, at most the peak of 16-bit products."),                               \
+         .is_required = true, .read = read_attention_rate},                                        \
+        {QUANTITY("attention." name_ ".length_half", attention[kind_].forward.half, DIM_COUNT,     \
+                  0.0, 1e6,                                                                        \
+                  "Keys at which half the rate is lost to a tile's start and end, forward."),      \
+         .is_required = true},                                                                     \
+        {QUANTITY("attention." name_ ".wide", attention[kind_].forward.wide, DIM_COUNT, 0.1, 4.0,  \
+                  "Forward rate of heads above 128 over what head_half gives."),                   \
+         .standard = "1"},                                                                         \
+        {QUANTITY("attention." name_ ".tail", attention[kind_].forward.tail, DIM_COUNT, 0.0, 10.0, \
+                  "Share of the longest tile's time that is waited for the last tiles, forward."), \
+         .standard = "0"},                                                                         \
+        {QUANTITY("attention." name_ ".length_half_backward", attention[kind_].backward.half,      \
+                  DIM_COUNT, 0.0, 1e6, "As length_half, backward."),                               \
+         AS(double, attention[kind_].forward.half), .note = "as forward"},                         \
+        {QUANTITY("attention." name_ ".wide_backward", attention[kind_].backward.wide, DIM_COUNT,  \
+                  0.1, 4.0, "As wide, backward."),                                                 \
+         AS(double, attention[kind_].forward.wide), .note = "as forward"},                         \
+        {QUANTITY("attention." name_ ".tail_backward", attention[kind_].backward.tail, DIM_COUNT,  \
+                  0.0, 10.0, "As tail, backward."),                                                \
+         AS(double, attention[kind_].forward.tail), .note = "as forward"},                         \
+        {QUANTITY("attention." name_ ".head_half", attention[kind_].head_half, DIM_COUNT, 0.0,     \
+                  1e4, "Dimension of a head at which half the rate is lost to exponentials."),     \
+         .standard = "0"},                                                                         \
+    {                                                                                              \
+        COUNT("attention." name_ ".tile", attention[kind_].tile, 1, 4096, "Queries of a tile."),   \
+            .standard = "128"                                                                      \
+    }
+
+static const struct schema_row rows[] = {
+    {TEXT("gpu", name, "Its name, which is that of its file, too.")},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {CHOICE("architecture", architecture, gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
+            "What collective libraries tell apart."),
+     .is_required = true},
+
+    {SECTION("peak", "Dense peaks of its matrix products, by precision."), .is_required = true,
+     .check = check_low_peaks},
+    PEAK("fp32", PRECISION_FP32),
+    PEAK("tf32", PRECISION_TF32),
+    PEAK("fp16", PRECISION_FP16),
+    PEAK("bf16", PRECISION_BF16),
+    PEAK("fp8", PRECISION_FP8),
+    PEAK("mxfp8", PRECISION_MXFP8),
+    PEAK("nvfp4", PRECISION_NVFP4),
+
+    {QUANTITY("memory", memory_bytes, DIM_BYTES, 1e6, 1e15, "Memory that a program can use."),
+     .is_required = true},
+    {QUANTITY("memory_bandwidth", memory_bandwidth_bytes_per_s, DIM_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Bandwidth of that memory, as the datasheet says."),
+     .is_required = true},
+    {COUNT("sms", sms, 1, 10000, "Streaming multiprocessors, which take one tile at a time each."),
+     .is_required = true},
+    {QUANTITY("tdp", tdp_w, DIM_WATT, 1.0, 1e6, "Thermal design power."), .is_required = true},
+    {QUANTITY("host_link", host_link_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Link to the host (PCIe, NVLink-C2C), one way."),
+     .is_required = true},
+    {BOOL("transposes_fp8", transposes_fp8,
+          "Products read fp8 operands either way round, so that one converted copy is enough."),
+     .standard = "false"},
+
+    {SECTION("platform", "Where it is met; importers know it by this, nothing is simulated.")},
+    {COUNT("platform.compute_capability", platform.compute_capability, 10, 10000,
+           "CUDA's, times ten: 90 for sm_90.")},
+    {CHOICE("platform.cpu", platform.cpu, cpu_names, PLATFORM_CPU_COUNT_, "The CPU beside it."),
+     .standard = "x86"},
+    {BOOL("platform.typical", platform.is_typical,
+          "It is meant where only compute capability and CPU are known."),
+     .standard = "false"},
+    {COUNT("platform.links", platform.links, 0, 1000, "Its NVLinks.")},
+    {QUANTITY("platform.link_bandwidth", platform.link_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Bandwidth of one NVLink, one way.")},
+    {TEXT("platform.cluster", platform.cluster,
+          "The cluster of the catalogue that its nodes are like.")},
+
+    {SECTION("price", "What it costs where a scenario does not say.")},
+    {QUANTITY("price.gpu_hour", gpu_hour_usd, DIM_USD, 0.0, 1e6, "Rent of it for an hour."),
+     .is_optional = true, .note = "not priced"},
+
+    {SECTION("power", "What it draws.")},
+    {QUANTITY("power.idle_fraction", idle_power_fraction, DIM_FRACTION, 0.0, 1.0,
+              "Share of tdp that it draws while it waits."),
+     .standard = "0.2", .is_assumed = true},
+    {QUANTITY("power.busy_fraction", busy_power_fraction, DIM_FRACTION, 0.0, 1.0,
+              "Share of tdp that it draws while it computes."),
+     .standard = "0.85", .is_assumed = true},
+
+    {SECTION("memory_kernels", "Kernels that stream memory."), .is_required = true},
+    {QUANTITY("memory_kernels.efficiency", memory_kernel_efficiency, DIM_FRACTION, EFFICIENCY_MIN,
+              1.0, "What they reach of memory_bandwidth."),
+     .is_required = true},
+    {SECTION("launch", "The GPU's side of launching a kernel."), .is_required = true},
+    {QUANTITY("launch.time", launch_s, DIM_SECONDS, 0.0, 0.1, "The gap between dependent kernels."),
+     .is_required = true},
+
+    {SECTION("gemm",
+             "Matrix products, as `stoker calibrate gemm` fits them; formulas in hw/kernel."),
+     .is_required = true},
+    {COUNT("gemm.tile_m", gemm_tile_m, 1, 1024, "Rows of the tile that large products use."),
+     .is_required = true},
+    {COUNT("gemm.tile_n", gemm_tile_n, 1, 1024, "Columns of that tile."), .is_required = true},
+    GEMM("gemm", gemm_efficiency, gemm_k_half, gemm_sustained),
+    {QUANTITY("gemm.tile_loss", gemm_tile_loss, DIM_COUNT, 0.0, 100.0,
+              "How much smaller tiles lose to operand traffic."),
+     .standard = "0"},
+    {QUANTITY("gemm.balance", gemm_balance, DIM_FRACTION, 0.0, 1.0,
+              "Share of what the last wave leaves idle that libraries win back."),
+     .standard = "0"},
+    {QUANTITY("gemm.wgrad_loss", gemm_wgrad_loss, DIM_FRACTION, 0.0, 0.9,
+              "What weight gradients lose of their rate to adding up in 32 bits."),
+     .standard = "0"},
+    LOW_GEMM("fp8", PRECISION_FP8, has_fp8),
+    LOW_GEMM("mxfp8", PRECISION_MXFP8, has_mxfp8),
+    LOW_GEMM("nvfp4", PRECISION_NVFP4, has_nvfp4),
+
+    {SECTION("attention",
+             "Kernels of fused attention, as `stoker calibrate attention` fits them.")},
+    ATTENTION("fa1", ATTENTION_FA1, has_fa1),
+    ATTENTION("fa2", ATTENTION_FA2, has_fa2),
+    ATTENTION("fa3", ATTENTION_FA3, has_fa3),
+    ATTENTION("cudnn", ATTENTION_CUDNN, has_cudnn),
+};
+const struct schema gpu_schema = SCHEMA_OF("gpu", "gpu.", rows);
 
 bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *assumptions,
               struct diag *diag)
 {
-    *gpu = gpu_defaults;
-    gpu->place = node->place;
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
-        return false;
-    }
-    gpu->name = "inline";
-    doc_get_text(&map, "gpu", &gpu->name);
-    gpu->title = gpu->name;
-    doc_get_text(&map, "title", &gpu->title);
-    assumptions_take(assumptions, &map, "gpu");
-    section_need_choice(&map, "architecture", gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
-                        &gpu->architecture);
-    read_peaks(&map, gpu, assumptions);
-    check_low_peaks(&map, gpu);
-    read_chip(&map, gpu);
-    doc_get_bool(&map, "transposes_fp8", &gpu->transposes_fp8);
-    read_platform(&map, &gpu->platform, assumptions);
-    read_money_and_power(&map, gpu, assumptions);
-    read_kernels(&map, gpu, assumptions);
-    read_gemm_of_precisions(&map, gpu, assumptions);
-    read_attention(&map, gpu, assumptions);
-    return doc_finish(&map);
+    *gpu = (struct gpu){.name = "inline", .place = node->place};
+    return schema_read_document(&gpu_schema, node, gpu, assumptions, diag);
 }

@@ -6,61 +6,31 @@
  *
  *     gpu: a100-sxm4-80gb
  *     title: NVIDIA A100 SXM4 80 GB
- *     architecture: ampere               # volta | ampere | hopper | blackwell
+ *     architecture: ampere
  *     source: https://...
  *     peak: {fp32: 19.5 TFLOP/s, tf32: 156 TFLOP/s, fp16: 312 TFLOP/s, bf16: 312 TFLOP/s}
  *     memory: 80 GB
  *     memory_bandwidth: 2.039 TB/s
  *     sms: 108
  *     tdp: 400 W
- *     host_link: 31 GB/s                 # PCIe, one way
- *     transposes_fp8: true               # products read fp8 operands either way round
- *     platform: {compute_capability: 80, cpu: x86, typical: true, links: 12,
- *                link_bandwidth: 25 GB/s, cluster: a100-80gb-1600, source: ...}
- *                                        # where it is met, which other programs' files tell:
- *                                        # capability as in sm_80, CPU (x86 or arm) beside it;
- *                                        # typical: meant where only these two are known; NVLinks
- *                                        # and the rate of one, one way; the cluster of the
- *                                        # catalogue that its nodes are like
- *     price: {gpu_hour: 1.50 USD, provenance: assumed, source: ...}
- *     power: {idle_fraction: 0.2, busy_fraction: 0.85, provenance: assumed, source: ...}
+ *     host_link: 31 GB/s
+ *     platform: {compute_capability: 80, cpu: x86, links: 12, link_bandwidth: 25 GB/s, source: ...}
  *     memory_kernels: {efficiency: 0.82, provenance: measured, source: ...}
  *     launch: {time: 4 us, provenance: measured, source: ...}
- *                                        # gap between dependent kernels, GPU side
  *     gemm: {tile_m: 256, tile_n: 128, efficiency: 0.86, sustained: 0.81, k_half: 130,
  *            tile_loss: 1, balance: 0.45, wgrad_loss: 0.05, provenance: fitted, source: ...}
- *     attention:                         # achieved rates for long sequences, many heads of 128
- *       fa2: {forward: 220 TFLOP/s, backward: 180 TFLOP/s, length_half: 120,
- *             length_half_backward: 200, head_half: 20, wide: 0.9, wide_backward: 0.8, tail: 0.6,
- *             tail_backward: 0.3, tile: 128, provenance: fitted, source: ...}
- *                                        # length_half: keys at which half the rate is lost to
- *                                        # a tile's start and end; head_half: dimension of a
- *                                        # head at which half is lost to exponentials; wide:
- *                                        # heads above 128 over what head_half gives; tail: of
- *                                        # the longest tile's time, waiting for the last tiles;
- *                                        # tile: queries of one
+ *     attention:
+ *       fa2: {forward: 220 TFLOP/s, backward: 180 TFLOP/s, length_half: 120, ..., source: ...}
  *
- * Only title, transposes_fp8, platform, price, power and attention may be left out (no price is 0;
- * the power fractions then are assumptions of the result). A kind of attention
- * that is left out does not exist on this GPU. Of its keys head_half (0), wide (1), tail (0),
- * tile (128) and those ..._backward (as forward) may be left out; hw/attention has the formula.
- *
- * gemm.efficiency is the fraction of the dense peak that tiles of a large product reach before
- * the power limit acts, gemm.sustained the fraction that any product keeps after it (as
- * efficiency: the limit never acts); k_half is the inner dimension at which half of the first
- * is lost to prologue and epilogue. tile_loss (0: none) says how much smaller tiles lose to
- * operand traffic, balance (0: nothing) how much of what the last wave leaves idle libraries win
- * back, wgrad_loss (0: none) what weight gradients lose to adding up in 32 bits. hw/kernel has
- * the formulas; `stoker calibrate gemm` fits all of them to measured shapes. Products of 8
- * and 4 bits lose more; where `peak` names fp8, mxfp8 or nvfp4 there is a section for it:
- *
- *     gemm_fp8: {efficiency: 0.76, sustained: 0.70, k_half: 500, provenance: fitted, source: ...}
+ * What each key means, its bounds and what holds without it: the table in gpu.c. A kind of
+ * attention that is left out does not exist on this GPU; nor does a precision that `peak` leaves
+ * out, and fp8, mxfp8 and nvfp4 need a section gemm_fp8, ... of their own. hw/kernel and
+ * hw/attention have the formulas; `stoker calibrate` fits their figures to measured shapes.
  */
 #ifndef INPUT_GPU_H
 #define INPUT_GPU_H
 
-#include "input/doc/doc.h"
-#include "input/doc/provenance.h"
+#include "input/schema/schema.h"
 
 /* What products multiply in. */
 enum precision {
@@ -180,6 +150,9 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);
+
+/* Its keys; its object is a struct gpu. */
+extern const struct schema gpu_schema;
 
 MUST_USE bool gpu_read(const struct doc_node *node, struct gpu *gpu,
                        struct assumptions *assumptions, struct diag *diag);

@@ -211,13 +211,18 @@ static void put_default(const struct schema_reader *reader, const struct schema_
 
 /* ---- rows ---- */
 
+static bool is_missed(const struct schema_reader *reader, const struct schema_row *row)
+{
+    return row->is_required && (row->applies == NULL || row->applies(reader->object));
+}
+
 /* What is required in a section that is absent was reported with the section. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row)
 {
     if (doc_take(reader->map, schema_key(row)) != NULL) {
         return read_value(reader, reader->map, row);
     }
-    if (row->is_required && reader->map->node != NULL) {
+    if (is_missed(reader, row) && reader->map->node != NULL) {
         return doc_require(reader->map, schema_key(row));
     }
     put_default(reader, row);
@@ -232,7 +237,7 @@ static bool open_section(const struct schema_reader *reader, const struct schema
     const struct doc_node *node = doc_take(map, schema_key(row));
     *section = (struct doc_map){.diag = map->diag};
     if (node == NULL) {
-        if (row->is_required) {
+        if (is_missed(reader, row)) {
             doc_require(map, schema_key(row));
         }
         return false;

@@ -72,13 +72,6 @@ static const char *const nobody[] = {"[]"};
 #define NONE(path_, note_) .path = (path_), .kind = VALUE_NONE, .note = (note_)
 #define QUANTITY(path_, member, dimension_) \
     .path = (path_), .kind = VALUE_QUANTITY, AT(member), .dimension = (dimension_)
-#define PEAK(name, index)                                                   \
-    QUANTITY("gpu.peak." name, gpu.peak_flop_per_s[index], DIM_FLOP_PER_S), \
-        .is_optional = true, .note = "this GPU does not multiply in it"
-#define ATTENTION(name, index)                                                                \
-    QUANTITY("gpu.attention." name, gpu.attention[index].forward.flop_per_s, DIM_FLOP_PER_S), \
-        .is_optional = true, .note = "this GPU has no such kernel"
-
 static const struct row rows[] = {
     {SCHEMA(&scenario_schema, 0)},
 
@@ -154,26 +147,7 @@ static const struct row rows[] = {
 
     {SCHEMA(&software_schema, offsetof(struct scenario, software))},
 
-    {TEXT("gpu.title", gpu.title)},
-    {BOOL("gpu.transposes_fp8", gpu.transposes_fp8)},
-    {PEAK("fp32", PRECISION_FP32)},
-    {PEAK("tf32", PRECISION_TF32)},
-    {PEAK("fp16", PRECISION_FP16)},
-    {PEAK("bf16", PRECISION_BF16)},
-    {PEAK("fp8", PRECISION_FP8)},
-    {PEAK("mxfp8", PRECISION_MXFP8)},
-    {PEAK("nvfp4", PRECISION_NVFP4)},
-    {QUANTITY("gpu.price.gpu_hour", gpu.gpu_hour_usd, DIM_USD), .is_optional = true,
-     .note = "not priced"},
-    {QUANTITY("gpu.power.idle_fraction", gpu.idle_power_fraction, DIM_FRACTION)},
-    {QUANTITY("gpu.power.busy_fraction", gpu.busy_power_fraction, DIM_FRACTION)},
-    {NONE("gpu.gemm_fp8", "this GPU does not multiply in it")},
-    {NONE("gpu.gemm_mxfp8", "this GPU does not multiply in it")},
-    {NONE("gpu.gemm_nvfp4", "this GPU does not multiply in it")},
-    {ATTENTION("fa1", ATTENTION_FA1)},
-    {ATTENTION("fa2", ATTENTION_FA2)},
-    {ATTENTION("fa3", ATTENTION_FA3)},
-    {ATTENTION("cudnn", ATTENTION_CUDNN)},
+    {SCHEMA(&gpu_schema, offsetof(struct scenario, gpu))},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
