@@ -1,22 +1,12 @@
-/* Reads a model's shapes. Bounds are there to catch slips (a parameter count
- * for a layer count) and to keep products of shapes far below 2^63.
+/* A model's shapes: the table of its keys, and what they must be to each other. Bounds are there
+ * to catch slips (a parameter count for a layer count) and to keep products of shapes far below
+ * 2^63.
  */
 #include "input/model.h"
-
-#include "input/doc/section.h"
 
 static const char *const mlp_names[] = {"gelu", "swiglu"};
 static const char *const norm_names[] = {"layernorm", "rmsnorm"};
 static const char *const position_names[] = {"learned", "rotary", "alibi"};
-
-/* ---- DEFAULTS of a model file; kv_heads and head_dim follow from the rest -------- */
-static const struct model model_defaults = {
-    .mlp = MLP_GELU,
-    .norm = NORM_LAYERNORM,
-    .positions = POSITION_LEARNED,
-    .expert_every = 1,
-    .window_every = 1,
-};
 
 enum {
     LAYERS_MAX = 10 * 1000,
@@ -32,120 +22,11 @@ static const double PARAMETERS_MAX = 1e17;
 
 static const struct place *key_value_place(const struct doc_map *map, const char *key)
 {
-    const struct doc_node *node = map->node == NULL ? NULL : doc_find(map->node, key);
+    const struct doc_node *node = doc_find(map->node, key);
     return node != NULL ? &node->place : &map->node->place;
 }
 
-/* A key that means nothing here: `why` says it after the key. */
-static void refuse(struct doc_map *map, const char *key, const char *why, const char *help)
-{
-    const struct doc_node *node = doc_take(map, key);
-    if (node != NULL) {
-        diag_add(map->diag, DIAG_INPUT, &node->place, "%s %s", key, why);
-        diag_help(map->diag, "%s", help);
-        map->is_bad = true;
-    }
-}
-
-static void read_shapes(struct doc_map *map, struct model *model)
-{
-    section_need_count(map, "layers", 1, LAYERS_MAX, &model->layers);
-    section_need_count(map, "hidden", 1, WIDTH_MAX, &model->hidden);
-    section_need_count(map, "ffn_hidden", 1, WIDTH_MAX, &model->ffn_hidden);
-    section_need_count(map, "heads", 1, WIDTH_MAX, &model->heads);
-    section_need_count(map, "vocab", 1, VOCAB_MAX, &model->vocab);
-    section_need_count(map, "max_positions", 1, POSITIONS_MAX, &model->max_positions);
-    doc_get_count(map, "mtp_layers", 0, MTP_MAX, &model->mtp_layers);
-    model->heads_place = *key_value_place(map, "heads");
-}
-
-static void read_norm_biases(struct doc_map *map, struct model *model)
-{
-    bool has_biases = true;
-    if (model->norm == NORM_LAYERNORM) {
-        doc_get_bool(map, "norm_biases", &has_biases);
-    } else {
-        refuse(map, "norm_biases", "with rmsnorm, which has none", "leave it out");
-    }
-    model->has_bare_norms = !has_biases;
-}
-
-static void read_kinds(struct doc_map *map, struct model *model)
-{
-    doc_get_choice(map, "mlp", mlp_names, 2, &model->mlp);
-    doc_get_choice(map, "norm", norm_names, 2, &model->norm);
-    read_norm_biases(map, model);
-    doc_get_choice(map, "positions", position_names, 3, &model->positions);
-    doc_get_bool(map, "biases", &model->has_biases);
-    model->has_qkv_biases = model->has_projection_biases = model->has_mlp_biases =
-        model->has_biases;
-    doc_get_bool(map, "qkv_biases", &model->has_qkv_biases);
-    doc_get_bool(map, "projection_biases", &model->has_projection_biases);
-    doc_get_bool(map, "mlp_biases", &model->has_mlp_biases);
-    model->has_biases =
-        model->has_qkv_biases && model->has_projection_biases && model->has_mlp_biases;
-    doc_get_bool(map, "tied_embeddings", &model->has_tied_embeddings);
-    doc_get_bool(map, "embedding_norm", &model->has_embedding_norm);
-    doc_get_bool(map, "dropout", &model->has_dropout);
-    doc_get_quantity(map, "advertised_parameters", DIM_COUNT, 1.0, 1e18,
-                     &model->advertised_parameters);
-}
-
-/* ---- attention ------------------------------------------------------------------- */
-
-static void read_latent(struct doc_map *map, struct model *model, struct assumptions *assumptions)
-{
-    struct doc_map section;
-    struct latent *latent = &model->latent;
-    if (!section_open(&section, map, "latent", "model", assumptions)) {
-        return;
-    }
-    doc_get_count(&section, "q_rank", 0, WIDTH_MAX, &latent->q_rank);
-    section_need_count(&section, "kv_rank", 1, WIDTH_MAX, &latent->kv_rank);
-    section_need_count(&section, "nope_dim", 1, HEAD_DIM_MAX, &latent->nope_dim);
-    section_need_count(&section, "rope_dim", 1, HEAD_DIM_MAX, &latent->rope_dim);
-    section_need_count(&section, "value_dim", 1, HEAD_DIM_MAX, &latent->value_dim);
-    section_close(&section, map);
-    refuse(map, "kv_heads", "beside latent: latent attention has as many as heads",
-           "leave it out; latent: {kv_rank: 512, ...} says what is kept of a token");
-    refuse(map, "head_dim", "beside latent, which says it",
-           "leave it out; queries and keys have nope_dim + rope_dim values a head");
-    refuse(map, "qk_norm", "beside latent, which has norms of its own", "leave it out");
-}
-
-static void read_window(struct doc_map *map, struct model *model)
-{
-    static const char help[] = "say how many keys a query sees: window: 128";
-    if (!doc_get_count(map, "window", 1, POSITIONS_MAX, &model->window)) {
-        refuse(map, "window_every", "without window", help);
-        refuse(map, "full_every", "without window", help);
-    } else if (doc_get_count(map, "full_every", 2, LAYERS_MAX, &model->full_every)) {
-        refuse(
-            map, "window_every", "beside full_every, which says it the other way round",
-            "keep one: window_every counts the layers with the window, full_every those without");
-    } else {
-        doc_get_count(map, "window_every", 1, LAYERS_MAX, &model->window_every);
-    }
-}
-
-static void read_attention(struct doc_map *map, struct model *model,
-                           struct assumptions *assumptions)
-{
-    bool is_causal = true;
-    doc_get_bool(map, "causal", &is_causal);
-    model->is_bidirectional = !is_causal;
-    doc_get_bool(map, "sinks", &model->has_sinks);
-    read_window(map, model);
-    model->kv_heads = model->heads;
-    if (doc_find(map->node, "latent") != NULL) {
-        read_latent(map, model, assumptions);
-        return;
-    }
-    (void)doc_take(map, "latent");
-    doc_get_bool(map, "qk_norm", &model->has_qk_norm);
-    doc_get_count(map, "kv_heads", 1, WIDTH_MAX, &model->kv_heads);
-    doc_get_count(map, "head_dim", 1, HEAD_DIM_MAX, &model->head_dim);
-}
+/* ---- heads ----------------------------------------------------------------------- */
 
 /* Heads share keys and values evenly. */
 static bool check_kv_heads(const struct doc_map *map, int64_t heads, int64_t kv_heads)
@@ -172,57 +53,19 @@ static bool settle_head_dim(const struct doc_map *map, int64_t hidden, int64_t h
     return true;
 }
 
+static bool has_latent(const void *object)
+{
+    return ((const struct model *)object)->latent.kv_rank > 0;
+}
+
 static bool check_heads(const struct doc_map *map, struct model *model)
 {
-    return check_kv_heads(map, model->heads, model->kv_heads) &&
-           (model->latent.kv_rank > 0 ||
+    return has_latent(model) ||
+           (check_kv_heads(map, model->heads, model->kv_heads) &&
             settle_head_dim(map, model->hidden, model->heads, &model->head_dim));
 }
 
 /* ---- experts --------------------------------------------------------------------- */
-
-/* Without experts the other keys would mean nothing. */
-static void refuse_experts(struct doc_map *map)
-{
-    static const char *const keys[] = {"experts_per_token", "expert_hidden", "shared_experts",
-                                       "dense_layers",      "expert_every",  "shared_hidden",
-                                       "router_biases",     "expert_groups", "group_limit"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        refuse(map, keys[i], "in a model without experts", "say how many: experts: 8");
-    }
-}
-
-static void read_groups(struct doc_map *map, struct model *model)
-{
-    if (doc_get_count(map, "expert_groups", 1, EXPERTS_MAX, &model->expert_groups)) {
-        section_need_count(map, "group_limit", 1, EXPERTS_MAX, &model->group_limit);
-    } else {
-        refuse(map, "group_limit", "without expert_groups",
-               "say in how many groups the experts lie: expert_groups: 8");
-    }
-}
-
-static void read_experts(struct doc_map *map, struct model *model)
-{
-    doc_get_count(map, "experts", 0, EXPERTS_MAX, &model->experts);
-    if (model->experts == 0) {
-        refuse_experts(map);
-        return;
-    }
-    section_need_count(map, "experts_per_token", 1, EXPERTS_MAX, &model->experts_per_token);
-    model->expert_hidden = model->ffn_hidden;
-    doc_get_count(map, "expert_hidden", 1, WIDTH_MAX, &model->expert_hidden);
-    doc_get_count(map, "shared_experts", 0, EXPERTS_MAX, &model->shared_experts);
-    if (model->shared_experts > 0) {
-        doc_get_count(map, "shared_hidden", 1, WIDTH_MAX, &model->shared_hidden);
-    } else {
-        refuse(map, "shared_hidden", "without shared experts", "say how many: shared_experts: 1");
-    }
-    doc_get_count(map, "dense_layers", 0, LAYERS_MAX, &model->dense_layers);
-    doc_get_count(map, "expert_every", 1, LAYERS_MAX, &model->expert_every);
-    doc_get_bool(map, "router_biases", &model->has_router_biases);
-    read_groups(map, model);
-}
 
 static bool check_groups(const struct doc_map *map, const struct model *model)
 {
@@ -282,63 +125,6 @@ static bool check_experts(const struct doc_map *map, const struct model *model)
     return check_groups(map, model);
 }
 
-/* ---- blocks ---------------------------------------------------------------------- */
-
-static bool check_block(const struct doc_map *map, struct layer_kind *kind)
-{
-    return check_kv_heads(map, kind->heads, kind->kv_heads) &&
-           settle_head_dim(map, kind->hidden, kind->heads, &kind->head_dim);
-}
-
-static bool read_block(const struct doc_node *node, struct model *model, struct diag *diag)
-{
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
-        return false;
-    }
-    struct layer_kind kind = {.name = "block", .is_causal = true, .mlp = model->mlp};
-    doc_require(&map, "name");
-    doc_get_text(&map, "name", &kind.name);
-    section_need_count(&map, "layers", 1, LAYERS_MAX, &kind.layers);
-    section_need_count(&map, "hidden", 1, WIDTH_MAX, &kind.hidden);
-    section_need_count(&map, "heads", 1, WIDTH_MAX, &kind.heads);
-    section_need_count(&map, "ffn_hidden", 1, WIDTH_MAX, &kind.ffn_hidden);
-    kind.kv_heads = kind.heads;
-    doc_get_count(&map, "kv_heads", 1, WIDTH_MAX, &kind.kv_heads);
-    doc_get_count(&map, "head_dim", 1, HEAD_DIM_MAX, &kind.head_dim);
-    doc_get_count(&map, "tokens", 1, POSITIONS_MAX, &kind.tokens);
-    doc_get_bool(&map, "causal", &kind.is_causal);
-    doc_get_choice(&map, "mlp", mlp_names, 2, &kind.mlp);
-    if (!doc_finish(&map) || !check_block(&map, &kind)) {
-        return false;
-    }
-    kind.value_dim = kind.head_dim;
-    model->kinds[model->block_kinds++] = kind;
-    return true;
-}
-
-static void read_blocks(struct doc_map *map, struct model *model)
-{
-    const struct doc_node *node = doc_take(map, "blocks");
-    if (node == NULL) {
-        return;
-    }
-    if (node->kind != DOC_SEQUENCE || doc_child_count(node) > LAYER_BLOCKS_MAX) {
-        diag_add(map->diag, DIAG_INPUT, &node->place, "blocks is a list of at most %d mappings",
-                 LAYER_BLOCKS_MAX);
-        diag_help(map->diag, "write - {name: vision, layers: 24, hidden: 1024, heads: 16, "
-                             "ffn_hidden: 4096}");
-        map->is_bad = true;
-        return;
-    }
-    for (const struct doc_node *block = node->child; block != NULL; block = block->next) {
-        map->is_bad = !read_block(block, model, map->diag) || map->is_bad;
-    }
-    for (uint32_t i = 0; i < model->block_kinds; i++) {
-        model->block_layers += model->kinds[i].layers;
-    }
-}
-
 /* ---- the whole ------------------------------------------------------------------- */
 
 /* So that counts stay far below 2^63. Largest of a layer's products, in doubles. */
@@ -363,28 +149,292 @@ static bool check_size(const struct doc_map *map, const struct model *model)
     return true;
 }
 
+/* ---- blocks ---------------------------------------------------------------------- */
+
+static bool check_block(const struct doc_map *map, struct layer_kind *kind)
+{
+    return check_kv_heads(map, kind->heads, kind->kv_heads) &&
+           settle_head_dim(map, kind->hidden, kind->heads, &kind->head_dim);
+}
+
+#define SCHEMA_OBJECT struct layer_kind
+#include "input/schema/rows.h"
+
+static const struct schema_row block_rows[] = {
+    {TEXT("name", name, "What its layers are called in tables."), .is_required = true},
+    {COUNT("layers", layers, 1, LAYERS_MAX, "Layers of the block."), .is_required = true},
+    {COUNT("hidden", hidden, 1, WIDTH_MAX, "Width of the hidden state."), .is_required = true},
+    {COUNT("heads", heads, 1, WIDTH_MAX, "Attention heads."), .is_required = true},
+    {COUNT("ffn_hidden", ffn_hidden, 1, WIDTH_MAX, "Inner width of the MLP."), .is_required = true},
+    {COUNT("kv_heads", kv_heads, 1, WIDTH_MAX, "Heads of keys and values."), AS(int64_t, heads),
+     .note = "as many as heads"},
+    {COUNT("head_dim", head_dim, 1, HEAD_DIM_MAX, "Values of a head."), .note = "hidden / heads"},
+    {COUNT("tokens", tokens, 1, POSITIONS_MAX, "Tokens of each sequence that it sees."),
+     .is_optional = true, .note = "the scenario's sequence_length"},
+    {BOOL("causal", is_causal, "A token sees only those before it."), .standard = "true"},
+    {CHOICE("mlp", mlp, mlp_names, 2, "The MLP: two matrices (gelu) or three (swiglu)."),
+     .note = "the model's"},
+};
+static const struct schema block_schema = SCHEMA_OF("block", "model.blocks.", block_rows);
+
+static bool read_block(const struct schema_reader *reader, const struct doc_node *node)
+{
+    struct model *model = reader->object;
+    struct doc_map map;
+    if (!doc_map_open(&map, node, reader->map->diag)) {
+        return false;
+    }
+    struct layer_kind kind = {.mlp = model->mlp};
+    schema_read(&block_schema, &map, &kind, reader->assumptions);
+    if (!doc_finish(&map) || !check_block(&map, &kind)) {
+        return false;
+    }
+    kind.value_dim = kind.head_dim;
+    model->kinds[model->block_kinds++] = kind;
+    return true;
+}
+
+static void read_blocks(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct doc_map *map = reader->map;
+    struct model *model = reader->object;
+    const struct doc_node *node = doc_take(map, schema_key(row));
+    if (node == NULL) {
+        return;
+    }
+    if (node->kind != DOC_SEQUENCE || doc_child_count(node) > LAYER_BLOCKS_MAX) {
+        diag_add(map->diag, DIAG_INPUT, &node->place, "blocks is a list of at most %d mappings",
+                 LAYER_BLOCKS_MAX);
+        diag_help(map->diag, "write - {name: vision, layers: 24, hidden: 1024, heads: 16, "
+                             "ffn_hidden: 4096}");
+        map->is_bad = true;
+        return;
+    }
+    for (const struct doc_node *block = node->child; block != NULL; block = block->next) {
+        map->is_bad = !read_block(reader, block) || map->is_bad;
+    }
+    for (uint32_t i = 0; i < model->block_kinds; i++) {
+        model->block_layers += model->kinds[i].layers;
+    }
+}
+
+/* ---- keys that mean nothing beside others ------------------------------------------ */
+
+static const struct schema_refusal *beside_rmsnorm(const void *object)
+{
+    static const struct schema_refusal refusal = {"with rmsnorm, which has none", "leave it out"};
+    return ((const struct model *)object)->norm == NORM_RMSNORM ? &refusal : NULL;
+}
+
+static const struct schema_refusal *kv_heads_beside_latent(const void *object)
+{
+    static const struct schema_refusal refusal = {
+        "beside latent: latent attention has as many as heads",
+        "leave it out; latent: {kv_rank: 512, ...} says what is kept of a token"};
+    return has_latent(object) ? &refusal : NULL;
+}
+
+static const struct schema_refusal *head_dim_beside_latent(const void *object)
+{
+    static const struct schema_refusal refusal = {
+        "beside latent, which says it",
+        "leave it out; queries and keys have nope_dim + rope_dim values a head"};
+    return has_latent(object) ? &refusal : NULL;
+}
+
+static const struct schema_refusal *qk_norm_beside_latent(const void *object)
+{
+    static const struct schema_refusal refusal = {"beside latent, which has norms of its own",
+                                                  "leave it out"};
+    return has_latent(object) ? &refusal : NULL;
+}
+
+static const struct schema_refusal *without_window(const void *object)
+{
+    static const struct schema_refusal refusal = {"without window",
+                                                  "say how many keys a query sees: window: 128"};
+    return ((const struct model *)object)->window == 0 ? &refusal : NULL;
+}
+
+static const struct schema_refusal *beside_full_every(const void *object)
+{
+    static const struct schema_refusal refusal = {
+        "beside full_every, which says it the other way round",
+        "keep one: window_every counts the layers with the window, full_every those without"};
+    return ((const struct model *)object)->full_every > 0 ? &refusal : without_window(object);
+}
+
+static const struct schema_refusal *without_experts(const void *object)
+{
+    static const struct schema_refusal refusal = {"in a model without experts",
+                                                  "say how many: experts: 8"};
+    return ((const struct model *)object)->experts == 0 ? &refusal : NULL;
+}
+
+static const struct schema_refusal *without_shared_experts(const void *object)
+{
+    static const struct schema_refusal refusal = {"without shared experts",
+                                                  "say how many: shared_experts: 1"};
+    const bool has_some = ((const struct model *)object)->shared_experts > 0;
+    return has_some ? NULL : without_experts(object) != NULL ? without_experts(object) : &refusal;
+}
+
+static const struct schema_refusal *without_groups(const void *object)
+{
+    static const struct schema_refusal refusal = {
+        "without expert_groups", "say in how many groups the experts lie: expert_groups: 8"};
+    const bool has_some = ((const struct model *)object)->expert_groups > 0;
+    return has_some ? NULL : without_experts(object) != NULL ? without_experts(object) : &refusal;
+}
+
+/* ---- the table --------------------------------------------------------------------- */
+
+/* Keys that are true as a rule; the member says when they are not. */
+static void read_negated(const struct schema_reader *reader, const struct schema_row *row)
+{
+    bool value = true;
+    doc_get_bool(reader->map, schema_key(row), &value);
+    *(bool *)((char *)reader->object + row->offset) = !value;
+}
+
+static const char *text_of_true(struct arena *arena, const void *object)
+{
+    (void)arena;
+    (void)object;
+    return "true";
+}
+
+#undef SCHEMA_OBJECT
+#define SCHEMA_OBJECT struct model
+
+static const struct schema_row rows[] = {
+    {TEXT("model", name, "Its name, which is that of its file, too.")},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+
+    {COUNT("layers", layers, 1, LAYERS_MAX, "Layers of the decoder."), .is_required = true},
+    {COUNT("hidden", hidden, 1, WIDTH_MAX, "Width of the hidden state."), .is_required = true},
+    {COUNT("ffn_hidden", ffn_hidden, 1, WIDTH_MAX, "Inner width of the MLP."), .is_required = true},
+    {COUNT("heads", heads, 1, WIDTH_MAX, "Attention heads, those of queries."),
+     .is_required = true},
+    {COUNT("vocab", vocab, 1, VOCAB_MAX, "Words of the vocabulary, as it is before padding."),
+     .is_required = true},
+    {COUNT("max_positions", max_positions, 1, POSITIONS_MAX, "Tokens of the longest sequence."),
+     .is_required = true},
+
+    {SECTION("latent", "Multi-head latent attention: what queries, keys and values are "
+                       "compressed to (DeepSeek-V2, arXiv 2405.04434, section 2.1)."),
+     .applies = has_latent, .note = "heads are not compressed"},
+    {COUNT("latent.q_rank", latent.q_rank, 0, WIDTH_MAX,
+           "Values that a token's queries are compressed to; 0: they are not."),
+     .standard = "0"},
+    {COUNT("latent.kv_rank", latent.kv_rank, 1, WIDTH_MAX,
+           "Values that a token's keys and values are compressed to."),
+     .is_required = true},
+    {COUNT("latent.nope_dim", latent.nope_dim, 1, HEAD_DIM_MAX,
+           "Values of a head's queries and keys without position."),
+     .is_required = true},
+    {COUNT("latent.rope_dim", latent.rope_dim, 1, HEAD_DIM_MAX,
+           "Values of a head's queries and keys that rotate with the position."),
+     .is_required = true},
+    {COUNT("latent.value_dim", latent.value_dim, 1, HEAD_DIM_MAX, "Values of a head's values."),
+     .is_required = true},
+    {COUNT("kv_heads", kv_heads, 1, WIDTH_MAX, "Heads of keys and values."), AS(int64_t, heads),
+     .note = "as many as heads", .refuses = kv_heads_beside_latent},
+    {COUNT("head_dim", head_dim, 1, HEAD_DIM_MAX, "Values of a head."), .note = "hidden / heads",
+     .refuses = head_dim_beside_latent},
+
+    {CHOICE("mlp", mlp, mlp_names, 2, "The MLP: two matrices (gelu) or three (swiglu)."),
+     .standard = "gelu"},
+    {CHOICE("norm", norm, norm_names, 2, "The norms."), .standard = "layernorm"},
+    {BOOL("norm_biases", has_bare_norms, "Whether layernorm has biases; MPT has none."),
+     .standard = "true", .read = read_negated, .text = text_of_true, .refuses = beside_rmsnorm},
+    {CHOICE("positions", positions, position_names, 3,
+            "How a token's position is told: a learned table, rotation, or alibi."),
+     .standard = "learned"},
+    {BOOL("biases", has_biases, "Whether matrices have biases."), .standard = "false"},
+    {BOOL("qkv_biases", has_qkv_biases, "Whether the product of queries, keys, values has one."),
+     AS(bool, has_biases), .note = "as biases"},
+    {BOOL("projection_biases", has_projection_biases,
+          "Whether the product behind attention has one."),
+     AS(bool, has_biases), .note = "as biases"},
+    {BOOL("mlp_biases", has_mlp_biases, "Whether MLP and experts have them."), AS(bool, has_biases),
+     .note = "as biases"},
+    {BOOL("qk_norm", has_qk_norm, "A norm of head_dim for queries and one for keys, as Qwen3 has."),
+     .standard = "false", .refuses = qk_norm_beside_latent},
+    {BOOL("causal", is_bidirectional, "A token sees only those before it; else all (BERT)."),
+     .standard = "true", .read = read_negated, .text = text_of_true},
+    {BOOL("sinks", has_sinks, "Attention sinks, one value a head, as gpt-oss has."),
+     .standard = "false"},
+    {COUNT("window", window, 1, POSITIONS_MAX, "Keys that a query sees in layers with a window."),
+     .is_optional = true, .note = "all keys are seen"},
+    {COUNT("full_every", full_every, 2, LAYERS_MAX,
+           "Every so many layers one has no window: with 6 the sixth, the twelfth (Gemma 3)."),
+     .is_optional = true, .note = "window_every says which layers have it",
+     .refuses = without_window},
+    {COUNT("window_every", window_every, 1, LAYERS_MAX,
+           "Every so many layers one has the window: with 2 the first, the third."),
+     .standard = "1", .refuses = beside_full_every},
+    {COUNT("mtp_layers", mtp_layers, 0, MTP_MAX,
+           "Multi-token prediction: so many layers behind the last, each with two norms, a "
+           "projection and a layer of its own (DeepSeek-V3)."),
+     .standard = "0"},
+    {CUSTOM("blocks", read_blocks,
+            "Layers of another shape before the decoder's, as of a vision encoder."),
+     .standard = "[]", .inner = &block_schema},
+    {BOOL("tied_embeddings", has_tied_embeddings, "The output matrix is the embedding."),
+     .standard = "false"},
+    {BOOL("embedding_norm", has_embedding_norm, "A norm behind the embedding, as BLOOM has."),
+     .standard = "false"},
+    {BOOL("dropout", has_dropout, "Dropout, whose masks activations pay for."),
+     .standard = "false"},
+
+    {COUNT("experts", experts, 0, EXPERTS_MAX, "Routed experts of each layer that has them."),
+     .is_optional = true, .note = "every layer is dense"},
+    {COUNT("experts_per_token", experts_per_token, 1, EXPERTS_MAX,
+           "Routed experts that a token goes to."),
+     .is_required = true, .refuses = without_experts},
+    {COUNT("expert_hidden", expert_hidden, 1, WIDTH_MAX, "Inner width of one expert."),
+     AS(int64_t, ffn_hidden), .note = "ffn_hidden", .refuses = without_experts},
+    {COUNT("shared_experts", shared_experts, 0, EXPERTS_MAX,
+           "Experts of expert_hidden that every token goes to."),
+     .standard = "0", .refuses = without_experts},
+    {COUNT("dense_layers", dense_layers, 0, LAYERS_MAX,
+           "The first layers, which have an MLP of ffn_hidden instead of experts."),
+     .standard = "0", .refuses = without_experts},
+    {COUNT("expert_every", expert_every, 1, LAYERS_MAX,
+           "Of the layers behind these every so-manieth has experts: with 2 the second, the "
+           "fourth."),
+     .standard = "1", .refuses = without_experts},
+    {COUNT("shared_hidden", shared_hidden, 1, WIDTH_MAX,
+           "Inner width of all shared experts together."),
+     .note = "shared_experts x expert_hidden", .refuses = without_shared_experts},
+    {BOOL("router_biases", has_router_biases,
+          "One value an expert beside the router's matrix (DeepSeek's balancing, gpt-oss)."),
+     .standard = "false", .refuses = without_experts},
+    {COUNT("expert_groups", expert_groups, 1, EXPERTS_MAX,
+           "Node-limited routing: groups in which the experts lie."),
+     .is_optional = true, .note = "routing is not limited", .refuses = without_experts},
+    {COUNT("group_limit", group_limit, 1, EXPERTS_MAX, "Groups that a token goes to at most."),
+     .is_required = true, .refuses = without_groups},
+
+    {QUANTITY("advertised_parameters", advertised_parameters, DIM_COUNT, 1.0, 1e18,
+              "What its makers say; shown beside what the shapes come to."),
+     .is_optional = true, .note = "not stated"},
+};
+const struct schema model_schema = SCHEMA_OF("model", "model.", rows);
+
 bool model_read(const struct doc_node *node, struct model *model, struct assumptions *assumptions,
                 struct diag *diag)
 {
-    *model = model_defaults;
-    model->place = node->place;
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
+    const struct doc_map map = {.node = node, .diag = diag};
+    *model = (struct model){.name = "inline", .place = node->place};
+    if (!schema_read_document(&model_schema, node, model, assumptions, diag) ||
+        !check_heads(&map, model) || !check_experts(&map, model)) {
         return false;
     }
-    model->name = "inline";
-    doc_get_text(&map, "model", &model->name);
-    model->title = model->name;
-    doc_get_text(&map, "title", &model->title);
-    assumptions_take(assumptions, &map, "model");
-    read_shapes(&map, model);
-    read_kinds(&map, model);
-    read_attention(&map, model, assumptions);
-    read_experts(&map, model);
-    read_blocks(&map, model);
-    if (!doc_finish(&map) || !check_heads(&map, model) || !check_experts(&map, model)) {
-        return false;
-    }
+    model->heads_place = *key_value_place(&map, "heads");
+    model->has_biases =
+        model->has_qkv_biases && model->has_projection_biases && model->has_mlp_biases;
     model->layers += model->block_layers;
     model_finish(model);
     return check_size(&map, model);

@@ -12,67 +12,21 @@
  *     hidden: 16384
  *     ffn_hidden: 53248
  *     heads: 128
- *     kv_heads: 8                    # default: heads
- *     head_dim: 128                  # default: hidden / heads
+ *     kv_heads: 8
  *     vocab: 128256
  *     max_positions: 131072
- *     mlp: swiglu                    # gelu: two matrices; swiglu: three
- *     norm: rmsnorm                  # or layernorm
- *     norm_biases: true              # of layernorm; false: MPT from the hub
- *     positions: rotary              # or learned, alibi
- *     biases: false
- *     tied_embeddings: false
- *     embedding_norm: false          # BLOOM has one
- *     dropout: false                 # activations pay for its masks
+ *     mlp: swiglu
+ *     norm: rmsnorm
+ *     positions: rotary
  *     advertised_parameters: 405B
  *
- * With a mixture of experts, all of them optional:
- *
- *     experts: 8                     # default 0: dense
- *     experts_per_token: 2           # needed with experts
- *     expert_hidden: 14336           # width of one expert; default: ffn_hidden
- *     shared_experts: 0              # each of expert_hidden, for every token
- *     dense_layers: 0                # the first layers, which have an MLP of ffn_hidden
- *     expert_every: 1                # of the layers after these, every n-th has experts: with 2
- *                                    # the second, the fourth, ...
- *     shared_hidden: 2048            # width of all shared experts together; default
- *                                    # shared_experts * expert_hidden
- *     router_biases: true            # one value an expert (DeepSeek's balancing, gpt-oss)
- *     expert_groups: 8               # node-limited routing: experts lie in so many groups,
- *     group_limit: 4                 # and a token goes to at most so many of them
- *
- * Attention, all of them optional:
- *
- *     qkv_biases: true               # default: biases
- *     projection_biases: true        # default: biases
- *     mlp_biases: true               # default: biases; of experts too
- *     qk_norm: true                  # a norm of head_dim for queries and one for keys (Qwen3)
- *     sinks: true                    # one value a head (gpt-oss)
- *     causal: true                   # false: each token sees all (BERT)
- *     window: 128                    # a query sees so many keys
- *     window_every: 2                # layers 0, 2, 4, ... have the window; default 1, all
- *     full_every: 6                  # instead: all have it but layers 5, 11, ... (Gemma 3)
- *     latent: {q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, value_dim: 128}
- *                                    # multi-head latent attention; q_rank 0: none. Then
- *                                    # kv_heads and head_dim are not given
- *
- * Besides:
- *
- *     mtp_layers: 1                  # multi-token prediction (DeepSeek-V3): after the last
- *                                    # layer; each two norms, a 2h x h projection, a layer like
- *                                    # the last, a norm, and the shared embedding and head
- *     blocks:                        # layers of another shape before the decoder's: a vision
- *       - {name: vision, layers: 24, hidden: 1024, heads: 16, ffn_hidden: 4096,
- *          tokens: 576, causal: false, mlp: gelu}
- *                                    # encoder; also kv_heads, head_dim; tokens: of each
- *                                    # sequence, default its length; causal: default true;
- *                                    # mlp: default the model's. Norms and biases are the model's
+ * What each key means, its bounds and what holds without it, of mixtures of experts, latent
+ * attention, windows and blocks, too: the table in model.c.
  */
 #ifndef INPUT_MODEL_H
 #define INPUT_MODEL_H
 
-#include "input/doc/doc.h"
-#include "input/doc/provenance.h"
+#include "input/schema/schema.h"
 
 enum mlp_kind { MLP_GELU, MLP_SWIGLU };
 enum norm_kind { NORM_LAYERNORM, NORM_RMSNORM };
@@ -167,7 +121,9 @@ uint32_t model_kind(const struct model *model, int64_t layer);
 /* How many of the layers [first, first + count) have experts. */
 int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count);
 
-/* All keys without a default above are required. */
+/* Its keys; its object is a struct model. */
+extern const struct schema model_schema;
+
 MUST_USE bool model_read(const struct doc_node *node, struct model *model,
                          struct assumptions *assumptions, struct diag *diag);
 

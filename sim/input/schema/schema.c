@@ -213,7 +213,7 @@ static void put_default(const struct schema_reader *reader, const struct schema_
 
 static bool is_missed(const struct schema_reader *reader, const struct schema_row *row)
 {
-    return row->is_required && (row->applies == NULL || row->applies(reader->object));
+    return row->is_required && schema_applies(row, reader->object);
 }
 
 /* What is required in a section that is absent was reported with the section. */
@@ -295,11 +295,29 @@ static void read_section(const struct schema_reader *reader, const struct schema
     }
 }
 
+/* True when the key means nothing beside those before it; where it is written, that is an error. */
+static bool is_refused(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct doc_map *map = reader->map;
+    const struct schema_refusal *refusal =
+        row->refuses != NULL ? row->refuses(reader->object) : NULL;
+    const struct doc_node *node = refusal != NULL ? doc_take(map, schema_key(row)) : NULL;
+    if (node != NULL) {
+        diag_add(map->diag, DIAG_INPUT, &node->place, "%s %s", schema_key(row), refusal->why);
+        diag_help(map->diag, "%s", refusal->help);
+        map->is_bad = true;
+    }
+    return refusal != NULL;
+}
+
 static void read_rows(const struct schema_reader *reader, const struct schema_row *first,
                       const struct schema_row *behind)
 {
     for (const struct schema_row *row = first; row < behind;
          row = row_behind(reader->schema, row)) {
+        if (is_refused(reader, row)) {
+            continue;
+        }
         if (row->read != NULL) {
             row->read(reader, row);
         } else if (schema_has_inner(reader->schema, row)) {

@@ -62,6 +62,12 @@ typedef void schema_read_function(const struct schema_reader *reader, const stru
 typedef bool schema_check_function(const struct schema_reader *reader,
                                    const struct schema_row *row);
 
+/* A key that means nothing beside others. */
+struct schema_refusal {
+    const char *why; /* after its name: "in a model without experts" */
+    const char *help;
+};
+
 struct schema_row {
     const char *path;         /* in the schema's mapping, with dots */
     const char *help;         /* what it means: one sentence with its full stop */
@@ -85,6 +91,8 @@ struct schema_row {
     schema_read_function *read;
     schema_check_function *check;
     bool (*applies)(const void *object); /* whether the key means anything here; NULL: always */
+    /* Why the key is an error here, after what the object holds already; NULL: it is none. */
+    const struct schema_refusal *(*refuses)(const void *object);
     /* The value that holds, as YAML, where the member is none of the kinds; NULL: the default */
     const char *(*text)(struct arena *arena, const void *object);
 };
@@ -129,6 +137,9 @@ const struct schema_row *schema_parent(const struct schema *schema, const struct
 
 /* Whether rows below it follow: it is written as a mapping. */
 bool schema_has_inner(const struct schema *schema, const struct schema_row *row);
+
+/* Whether the row's key means anything beside what `object` holds. */
+bool schema_applies(const struct schema_row *row, const void *object);
 
 /* The value that `object` holds, as YAML that reads back as the same value. NULL: none. */
 const char *schema_value_text(struct arena *arena, const struct schema_row *row,

@@ -66,6 +66,12 @@ const char *schema_nearest(const struct schema *schema, const char *path)
     return nearest != NULL ? nearest : path_of_key(schema, diag_nearest(key, names, schema->count));
 }
 
+bool schema_applies(const struct schema_row *row, const void *object)
+{
+    return (row->applies == NULL || row->applies(object)) &&
+           (row->refuses == NULL || row->refuses(object) == NULL);
+}
+
 /* ---- values as YAML ---- */
 
 /* The fewest digits that read back as the same double; 17 always do. */

@@ -25,15 +25,6 @@ enum value_kind {
 /* When a row counts at all. */
 enum when {
     ALWAYS,
-    WITH_EXPERTS,
-    WITH_LATENT,
-    WITHOUT_LATENT,
-    WITH_WINDOW_EVERY,
-    WITH_FULL_EVERY,
-    WITHOUT_WINDOW,
-    WITH_LAYERNORM,
-    WITH_SHARED,
-    WITHOUT_SHARED,
     WITH_LEAVES, /* of fabrics */
     WITH_PODS,
     WITH_GROUPS,
@@ -54,10 +45,6 @@ struct row {
 };
 
 /* Spelled as the readers in input/ spell them, which keep theirs to themselves. */
-static const char *const mlp_names[] = {"gelu", "swiglu"};
-static const char *const norm_names[] = {"layernorm", "rmsnorm"};
-static const char *const position_names[] = {"learned", "rotary", "alibi"};
-static const char *const yes[] = {"true"};
 static const char *const nobody[] = {"[]"};
 
 /* The rows of a schema, whose object lies there in struct scenario. */
@@ -75,49 +62,7 @@ static const char *const nobody[] = {"[]"};
 static const struct row rows[] = {
     {SCHEMA(&scenario_schema, 0)},
 
-    {TEXT("model.title", model.title)},
-    {COUNT("model.kv_heads", model.kv_heads), .note = "as many as heads", .when = WITHOUT_LATENT},
-    {COUNT("model.head_dim", model.head_dim), .note = "hidden / heads", .when = WITHOUT_LATENT},
-    {NONE("model.latent", "heads are not compressed"), .when = WITHOUT_LATENT},
-    {COUNT("model.latent.q_rank", model.latent.q_rank), .when = WITH_LATENT},
-    {CHOICE("model.mlp", model.mlp, mlp_names)},
-    {CHOICE("model.norm", model.norm, norm_names)},
-    {FIXED("model.norm_biases", yes), .when = WITH_LAYERNORM},
-    {CHOICE("model.positions", model.positions, position_names)},
-    {BOOL("model.biases", model.has_biases)},
-    {BOOL("model.qkv_biases", model.has_qkv_biases), .note = "as biases"},
-    {BOOL("model.projection_biases", model.has_projection_biases), .note = "as biases"},
-    {BOOL("model.mlp_biases", model.has_mlp_biases), .note = "as biases"},
-    {BOOL("model.qk_norm", model.has_qk_norm), .when = WITHOUT_LATENT},
-    {FIXED("model.causal", yes)},
-    {BOOL("model.sinks", model.has_sinks)},
-    {COUNT("model.window", model.window), .is_optional = true, .note = "all keys are seen"},
-    {COUNT("model.window_every", model.window_every), .when = WITH_WINDOW_EVERY},
-    {NONE("model.window_every", "full_every says which layers have it"), .when = WITH_FULL_EVERY},
-    {NONE("model.window_every", "all keys are seen"), .when = WITHOUT_WINDOW},
-    {COUNT("model.full_every", model.full_every), .is_optional = true,
-     .note = "window_every says which layers have it", .when = WITH_WINDOW_EVERY},
-    {NONE("model.full_every", "all keys are seen"), .when = WITHOUT_WINDOW},
-    {COUNT("model.mtp_layers", model.mtp_layers)},
-    {FIXED("model.blocks", nobody)},
-    {BOOL("model.tied_embeddings", model.has_tied_embeddings)},
-    {BOOL("model.embedding_norm", model.has_embedding_norm)},
-    {BOOL("model.dropout", model.has_dropout)},
-    {COUNT("model.experts", model.experts), .is_optional = true, .note = "every layer is dense"},
-    {COUNT("model.expert_hidden", model.expert_hidden), .note = "ffn_hidden", .when = WITH_EXPERTS},
-    {COUNT("model.shared_experts", model.shared_experts), .when = WITH_EXPERTS},
-    {COUNT("model.dense_layers", model.dense_layers), .when = WITH_EXPERTS},
-    {COUNT("model.expert_every", model.expert_every), .when = WITH_EXPERTS},
-    {COUNT("model.shared_hidden", model.shared_hidden), .note = "shared_experts x expert_hidden",
-     .when = WITH_SHARED},
-    {NONE("model.shared_hidden", "no shared experts"), .when = WITHOUT_SHARED},
-    {BOOL("model.router_biases", model.has_router_biases), .when = WITH_EXPERTS},
-    {COUNT("model.expert_groups", model.expert_groups), .is_optional = true,
-     .note = "routing is not limited", .when = WITH_EXPERTS},
-    {COUNT("model.group_limit", model.group_limit), .is_optional = true,
-     .note = "routing is not limited", .when = WITH_EXPERTS},
-    {QUANTITY("model.advertised_parameters", model.advertised_parameters, DIM_COUNT),
-     .is_optional = true, .note = "not stated"},
+    {SCHEMA(&model_schema, offsetof(struct scenario, model))},
 
     {TEXT("cluster.title", cluster.title)},
     {COUNT("cluster.nodes", cluster.nodes_max), .is_optional = true,
@@ -213,24 +158,6 @@ static bool is_due(const struct scenario *scenario, enum when when)
 {
     const uint32_t kind = scenario->cluster.fabric_kind;
     switch (when) {
-    case WITH_EXPERTS:
-        return scenario->model.experts > 0;
-    case WITH_LATENT:
-        return scenario->model.latent.kv_rank > 0;
-    case WITHOUT_LATENT:
-        return scenario->model.latent.kv_rank == 0;
-    case WITH_WINDOW_EVERY:
-        return scenario->model.window > 0 && scenario->model.full_every == 0;
-    case WITH_FULL_EVERY:
-        return scenario->model.full_every > 0;
-    case WITHOUT_WINDOW:
-        return scenario->model.window == 0;
-    case WITH_LAYERNORM:
-        return scenario->model.norm == NORM_LAYERNORM;
-    case WITH_SHARED:
-        return scenario->model.shared_experts > 0;
-    case WITHOUT_SHARED:
-        return scenario->model.experts > 0 && scenario->model.shared_experts == 0;
     case WITH_LEAVES:
         return kind != FABRIC_TORUS && kind != FABRIC_EXPLICIT;
     case WITH_PODS:
@@ -287,8 +214,8 @@ static bool is_reached(const struct schema *schema, const struct schema_row *row
     bool is_good = true;
     for (; around != NULL; around = schema_parent(schema, around)) {
         const bool *is_on = (const bool *)((const char *)object + around->offset);
-        is_good = is_good && (around->applies == NULL || around->applies(object)) &&
-                  (around->kind != SCHEMA_SWITCH || *is_on);
+        is_good =
+            is_good && schema_applies(around, object) && (around->kind != SCHEMA_SWITCH || *is_on);
     }
     return is_good;
 }
@@ -301,7 +228,7 @@ static void add_schema(struct defaults *defaults, const struct schema *schema, c
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct schema_row *row = &schema->rows[i];
         const char *path = arena_printf(arena, "%s%s", schema->prefix, row->path);
-        const bool has_meaning = row->applies == NULL || row->applies(object);
+        const bool has_meaning = schema_applies(row, object);
         const bool is_section = row->kind == SCHEMA_SECTION;
         const bool has_default = row->standard != NULL || row->as > 0 || row->note != NULL;
         const bool is_written = doc_find(defaults->scenario->document, path) != NULL;
