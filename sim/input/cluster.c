@@ -1,10 +1,9 @@
-/* Reads a cluster file section by section. Zero bandwidths are errors: a link
- * that does not exist is left out by the fabric, not set to nothing.
+/* A cluster file: the table of its keys, and what those of a fabric must be to each other. Zero
+ * bandwidths are errors: a link that does not exist is left out by the fabric, not set to nothing.
  */
 #include "input/cluster.h"
 
 #include "input/cluster_explicit.h"
-#include "input/doc/section.h"
 
 #include "base/arena.h"
 
@@ -21,19 +20,6 @@ const char *const fabric_kind_names[FABRIC_KIND_COUNT_] = {
 static const char *const storage_network_names[] = {"own", "fabric"};
 const char *const routing_names[2] = {[ROUTING_ADAPTIVE] = "adaptive", [ROUTING_ECMP] = "ecmp"};
 
-/* ---- DEFAULTS of a cluster file ----------------------------------------------------- */
-static const struct cluster cluster_defaults = {
-    .domain_nodes = 1,
-    .routing = ROUTING_ADAPTIVE,
-    .ecmp_paths = 2,
-    .has_pxn = true,
-    .oversubscription = 1.0,
-    .pod_oversubscription = 1.0,
-    .global_oversubscription = 1.0,
-    .dimensions = {1, 1, 1},
-    .library_name = "nccl-2026",
-};
-
 enum {
     NODES_MAX = 1000 * 1000,
     GPUS_PER_NODE_MAX = 1024,
@@ -41,55 +27,28 @@ enum {
     GRID_MAX = 1 << 17,  /* routers of a torus */
     PARALLEL_MAX = 4096, /* up-links of one switch */
 };
-static const double EFFICIENCY_MIN = 0.01; /* efficiencies lie in (0, 1] */
-static const double LINK_MIN = 1e3;        /* bytes/s */
-static const double LINK_MAX = 1e15;
-static const double LATENCY_MAX = 10.0; /* s */
-static const double RATIO_MAX = 1e4;
+#define EFFICIENCY_MIN 0.01 /* efficiencies lie in (0, 1] */
+#define LINK_MIN 1e3        /* bytes/s */
+#define LINK_MAX 1e15
+#define LATENCY_MAX 10.0 /* s */
+#define RATIO_MAX 1e4
 
 /* ---- inside a node ------------------------------------------------------------------ */
 
-static void read_scale_up(struct doc_map *map, struct cluster *cluster,
-                          struct assumptions *assumptions)
+static bool check_scale_up(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct doc_map section;
-    section_need(&section, map, "scale_up", "cluster", assumptions);
-    section_need_choice(&section, "kind", scale_up_names, 2, &cluster->scale_up_kind);
-    section_need_quantity(&section, "bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &cluster->scale_up_bytes_per_s);
-    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                          &cluster->scale_up_efficiency);
-    section_need_quantity(&section, "latency", DIM_SECONDS, 0.0, LATENCY_MAX,
-                          &cluster->scale_up_latency_s);
-    doc_get_bool(&section, "multicast", &cluster->has_multicast);
-    doc_get_count(&section, "domain_nodes", 1, NODES_MAX, &cluster->domain_nodes);
-    if (cluster->scale_up_kind == SCALE_UP_PCIE && section.node != NULL &&
-        (cluster->has_multicast || cluster->domain_nodes > 1)) {
-        const char *key = cluster->has_multicast ? "multicast" : "domain_nodes";
-        diag_add(map->diag, DIAG_INPUT, &doc_find(section.node, key)->place,
-                 "'%s' is for scale_up kind nvswitch, not pcie", key);
-        map->is_bad = true;
+    const struct cluster *cluster = reader->object;
+    (void)row;
+    if (cluster->scale_up_kind != SCALE_UP_PCIE ||
+        (!cluster->has_multicast && cluster->domain_nodes <= 1)) {
+        return true;
     }
-    section_close(&section, map);
+    const char *key = cluster->has_multicast ? "multicast" : "domain_nodes";
+    return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(reader->map->node, key)->place,
+                    "'%s' is for scale_up kind nvswitch, not pcie", key);
 }
 
 /* ---- NICs --------------------------------------------------------------------------- */
-
-/* GPUs share NICs evenly, or NICs GPUs. */
-static void check_nic_count(struct doc_map *map, const struct cluster *cluster)
-{
-    const int64_t nics = cluster->nics_per_node;
-    const int64_t gpus = cluster->gpus_per_node;
-    const struct doc_node *node = doc_find(map->node, "nics.count");
-    if (nics == 0 || gpus == 0 || gpus % nics == 0 || nics % gpus == 0) {
-        return;
-    }
-    diag_add(map->diag, DIAG_INPUT, node != NULL ? &node->place : &map->node->place,
-             "%lld nics cannot be shared evenly by %lld gpus of a node", (long long)nics,
-             (long long)gpus);
-    diag_help(map->diag, "count must divide gpus_per_node or be a multiple of it");
-    map->is_bad = true;
-}
 
 static bool is_set(const struct doc_node *node)
 {
@@ -108,172 +67,167 @@ void cluster_settle_network(struct doc_node *cluster)
     *link = (*link)->next;
 }
 
-/* As much by each NIC as the node has, or the other way about. */
-static void read_network(struct doc_map *map, struct doc_map *nics, struct cluster *cluster)
+/* GPUs share NICs evenly, or NICs GPUs. */
+static void check_nic_count(struct doc_map *map, const struct cluster *cluster)
 {
-    const struct doc_node *whole = doc_take(map, "network");
-    if (whole == NULL) {
-        section_need_quantity(nics, "bandwidth", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                              &cluster->nic_bytes_per_s);
-        cluster->network_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
+    const int64_t nics = cluster->nics_per_node;
+    const int64_t gpus = cluster->gpus_per_node;
+    const struct doc_node *node = doc_find(map->node, "nics.count");
+    if (nics == 0 || gpus == 0 || gpus % nics == 0 || nics % gpus == 0) {
         return;
     }
-    if (doc_take(nics, "bandwidth") != NULL) {
+    diag_add(map->diag, DIAG_INPUT, node != NULL ? &node->place : &map->node->place,
+             "%lld nics cannot be shared evenly by %lld gpus of a node", (long long)nics,
+             (long long)gpus);
+    diag_help(map->diag, "count must divide gpus_per_node or be a multiple of it");
+    map->is_bad = true;
+}
+
+/* The section nics has been read, but for a bandwidth that it leaves to `network`. */
+static void settle_nic(struct doc_map *map, struct cluster *cluster)
+{
+    struct doc_map nics = {.node = doc_find(map->node, "nics"), .diag = map->diag};
+    const bool is_missed = nics.node != NULL && nics.node->kind == DOC_MAPPING;
+    if (is_missed && !doc_require(&nics, "bandwidth")) {
+        map->is_bad = true;
+    }
+    cluster->network_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
+}
+
+/* As much by each NIC as the node has, or the other way about. */
+static void read_network(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct doc_map *map = reader->map;
+    struct cluster *cluster = reader->object;
+    const struct doc_node *whole = doc_take(map, schema_key(row));
+    if (whole == NULL) {
+        settle_nic(map, cluster);
+    } else if (doc_find(map->node, "nics.bandwidth") != NULL) {
         diag_add(map->diag, DIAG_INPUT, &whole->place,
                  "'network' and 'nics.bandwidth' both say how fast the NICs are");
         diag_help(map->diag, "keep one: network is of all NICs of a node together, "
                              "nics.bandwidth of one NIC");
         map->is_bad = true;
-        return;
+    } else {
+        const double nic_count = fmax((double)cluster->nics_per_node, 1.0); /* 0: told already */
+        doc_get_quantity(map, schema_key(row), DIM_LINK_BYTES_PER_S, LINK_MIN * nic_count, LINK_MAX,
+                         &cluster->network_bytes_per_s);
+        cluster->nic_bytes_per_s = cluster->network_bytes_per_s / nic_count;
     }
-    const double nic_count = fmax((double)cluster->nics_per_node, 1.0); /* 0: told already */
-    doc_get_quantity(map, "network", DIM_LINK_BYTES_PER_S, LINK_MIN * nic_count, LINK_MAX,
-                     &cluster->network_bytes_per_s);
-    cluster->nic_bytes_per_s = cluster->network_bytes_per_s / nic_count;
+    check_nic_count(map, cluster);
 }
 
-static void read_nics(struct doc_map *map, struct cluster *cluster, struct assumptions *assumptions)
+static const char *text_of_none(struct arena *arena, const void *object)
 {
-    struct doc_map section;
-    section_need(&section, map, "nics", "cluster", assumptions);
-    section_need_count(&section, "count", 1, GPUS_PER_NODE_MAX, &cluster->nics_per_node);
-    read_network(map, &section, cluster);
-    section_need_quantity(&section, "efficiency", DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                          &cluster->nic_efficiency);
-    section_need_quantity(&section, "latency", DIM_SECONDS, 0.0, LATENCY_MAX,
-                          &cluster->nic_latency_s);
-    doc_get_quantity(&section, "round_latency", DIM_SECONDS, 0.0, LATENCY_MAX,
-                     &cluster->round_latency_s);
-    section_close(&section, map);
-    check_nic_count(map, cluster);
+    (void)arena;
+    (void)object;
+    return NULL;
 }
 
 /* ---- fabric: which keys belong to which kind ---------------------------------------- */
 
 #define KIND(name) (1u << FABRIC_##name)
-#define LEAF_KINDS (KIND(RAIL) | KIND(RAIL_ONLY) | KIND(TREE) | KIND(DRAGONFLY))
-
-struct kind_key {
-    const char *key;
-    uint32_t kinds;
-    bool is_needed;
-};
-
-static const struct kind_key kind_keys[] = {
-    {"nodes_per_leaf", LEAF_KINDS, true},
-    {"oversubscription", LEAF_KINDS, false},
-    {"uplink", LEAF_KINDS, false},
-    {"leaves_per_pod", KIND(RAIL) | KIND(TREE), false},
-    {"pod_oversubscription", KIND(RAIL) | KIND(TREE), false},
-    {"leaves_per_group", KIND(DRAGONFLY), true},
-    {"global_oversubscription", KIND(DRAGONFLY), false},
-    {"dimensions", KIND(TORUS), true},
-    {"link", KIND(TORUS), true},
-    {"switches", KIND(EXPLICIT), true},
-    {"links", KIND(EXPLICIT), false},
-    {"routes", KIND(EXPLICIT), false},
-};
-enum { KIND_KEY_COUNT = sizeof kind_keys / sizeof *kind_keys };
-
-/* "rail or tree" */
-static const char *kinds_text(struct arena *arena, uint32_t kinds)
-{
-    const char *text = NULL;
-    for (uint32_t kind = 0; kind < FABRIC_KIND_COUNT_; kind++) {
-        if ((kinds >> kind & 1u) != 0) {
-            const bool is_last = kinds >> kind == 1u;
-            text = text == NULL ? fabric_kind_names[kind]
-                                : arena_printf(arena, "%s%s%s", text, is_last ? " or " : ", ",
-                                               fabric_kind_names[kind]);
-        }
-    }
-    return text;
-}
-
-/* Keys of other kinds are errors; those of this one that must be there are missed. */
-static void check_kind_keys(struct arena *arena, struct doc_map *section,
-                            const struct cluster *cluster)
-{
-    for (uint32_t i = 0; i < KIND_KEY_COUNT; i++) {
-        const struct kind_key *row = &kind_keys[i];
-        if ((row->kinds >> cluster->fabric_kind & 1u) != 0) {
-            if (row->is_needed) {
-                doc_require(section, row->key);
-            }
-            continue;
-        }
-        if (section->node == NULL || doc_find(section->node, row->key) == NULL) {
-            continue;
-        }
-        const struct doc_node *node = doc_take(section, row->key);
-        diag_add(section->diag, DIAG_INPUT, &node->key_place, "'%s' is for fabric kind %s, not %s",
-                 row->key, kinds_text(arena, row->kinds), fabric_kind_names[cluster->fabric_kind]);
-        section->is_bad = true;
-    }
-}
-
-/* ---- fabric: values ----------------------------------------------------------------- */
 
 static bool is_one_of(const struct cluster *cluster, uint32_t kinds)
 {
     return (kinds >> cluster->fabric_kind & 1u) != 0;
 }
 
-static void read_leaves(struct doc_map *section, struct cluster *cluster)
+static bool has_leaves(const void *cluster)
 {
-    doc_get_count(section, "nodes_per_leaf", 1, NODES_MAX, &cluster->nodes_per_leaf);
-    doc_get_quantity(section, "oversubscription", DIM_COUNT, 1.0, RATIO_MAX,
-                     &cluster->oversubscription);
-    cluster->uplink_bytes_per_s = cluster->nic_bytes_per_s;
-    doc_get_quantity(section, "uplink", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                     &cluster->uplink_bytes_per_s);
-    if (cluster->fabric_kind == FABRIC_RAIL_ONLY && cluster->oversubscription > 1) {
-        diag_add(section->diag, DIAG_INPUT, &doc_find(section->node, "oversubscription")->place,
-                 "a rail-only fabric has no up-links that could be oversubscribed");
+    return is_one_of(cluster, KIND(RAIL) | KIND(RAIL_ONLY) | KIND(TREE) | KIND(DRAGONFLY));
+}
+
+static bool has_pods(const void *cluster)
+{
+    return is_one_of(cluster, KIND(RAIL) | KIND(TREE));
+}
+
+static bool has_groups(const void *cluster)
+{
+    return is_one_of(cluster, KIND(DRAGONFLY));
+}
+
+static bool is_torus(const void *cluster)
+{
+    return is_one_of(cluster, KIND(TORUS));
+}
+
+static bool is_explicit(const void *cluster)
+{
+    return is_one_of(cluster, KIND(EXPLICIT));
+}
+
+/* "rail or tree": the kinds of fabric that have this key. */
+static const char *kinds_text(struct arena *arena, const struct schema_row *row)
+{
+    const char *text = NULL;
+    const char *last = NULL;
+    for (uint32_t kind = 0; kind < FABRIC_KIND_COUNT_; kind++) {
+        const struct cluster like = {.fabric_kind = kind};
+        if (row->applies(&like)) {
+            text = last == NULL   ? text
+                   : text == NULL ? last
+                                  : arena_printf(arena, "%s, %s", text, last);
+            last = fabric_kind_names[kind];
+        }
+    }
+    return text == NULL ? last : arena_printf(arena, "%s or %s", text, last);
+}
+
+/* True when this kind of fabric has no such key and it is written, which is an error, and when the
+ * kind is not known: then nobody knows which keys are right. */
+static bool is_misplaced(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct cluster *cluster = reader->object;
+    struct doc_map *section = reader->map;
+    const struct doc_node *node = doc_take(section, schema_key(row));
+    const bool is_known = cluster->fabric_kind < FABRIC_KIND_COUNT_;
+    if (is_known && (node == NULL || row->applies(cluster))) {
+        return false;
+    }
+    if (is_known) {
+        diag_add(section->diag, DIAG_INPUT, &node->key_place, "'%s' is for fabric kind %s, not %s",
+                 schema_key(row), kinds_text(reader->assumptions->arena, row),
+                 fabric_kind_names[cluster->fabric_kind]);
         section->is_bad = true;
     }
+    return true;
 }
 
-static void read_upper_levels(struct doc_map *section, struct cluster *cluster)
+static void read_of_kind(const struct schema_reader *reader, const struct schema_row *row)
 {
-    if (is_one_of(cluster, KIND(RAIL) | KIND(TREE))) {
-        doc_get_count(section, "leaves_per_pod", 1, NODES_MAX, &cluster->leaves_per_pod);
-        doc_get_quantity(section, "pod_oversubscription", DIM_COUNT, 1.0, RATIO_MAX,
-                         &cluster->pod_oversubscription);
-    } else if (cluster->fabric_kind == FABRIC_DRAGONFLY) {
-        doc_get_count(section, "leaves_per_group", 1, NODES_MAX, &cluster->leaves_per_group);
-        doc_get_quantity(section, "global_oversubscription", DIM_COUNT, 1.0, RATIO_MAX,
-                         &cluster->global_oversubscription);
+    if (!is_misplaced(reader, row)) {
+        schema_read_key(reader, row);
     }
 }
 
-/* ECMP builds every link: a slow up-link below a wide leaf would make very many. */
-static void check_uplinks(struct doc_map *section, const struct cluster *cluster)
+/* A list, which is read later; NULL when there is none. */
+static const struct doc_node *take_list(const struct schema_reader *reader,
+                                        const struct schema_row *row)
 {
-    const bool is_rail = cluster->fabric_kind == FABRIC_RAIL;
-    if (cluster->routing != ROUTING_ECMP || !(cluster->uplink_bytes_per_s > 0)) {
-        return;
+    if (is_misplaced(reader, row)) {
+        return NULL;
     }
-    const double ports = (double)cluster->nodes_per_leaf * (double)cluster->nics_per_node;
-    const double leaf =
-        ports * cluster->nic_bytes_per_s / cluster->oversubscription /
-        (is_rail ? fmin((double)cluster->nics_per_node, (double)cluster->gpus_per_node) : 1);
-    if (leaf / cluster->uplink_bytes_per_s <= PARALLEL_MAX) {
-        return;
-    }
-    const struct doc_node *node = doc_find(section->node, "uplink");
-    node = node != NULL ? node : doc_find(section->node, "nodes_per_leaf");
-    diag_add(section->diag, DIAG_INPUT, node != NULL ? &node->place : &section->node->place,
-             "a leaf would have %.0f up-links, and ecmp takes at most %d",
-             leaf / cluster->uplink_bytes_per_s, PARALLEL_MAX);
-    diag_help(section->diag, "use a faster uplink, or routing adaptive");
-    section->is_bad = true;
+    const bool is_missed = row->is_required && row->applies(reader->object);
+    return is_missed && !doc_require(reader->map, schema_key(row))
+               ? NULL
+               : doc_take(reader->map, schema_key(row));
 }
+
+static void read_list(const struct schema_reader *reader, const struct schema_row *row)
+{
+    (void)take_list(reader, row);
+}
+
+/* ---- fabric: values that must fit each other ---------------------------------------- */
 
 /* [4, 4, 8] */
-static void read_dimensions(struct doc_map *section, struct cluster *cluster)
+static void read_dimensions(const struct schema_reader *reader, const struct schema_row *row)
 {
-    const struct doc_node *list = doc_take(section, "dimensions");
+    struct doc_map *section = reader->map;
+    struct cluster *cluster = reader->object;
+    const struct doc_node *list = take_list(reader, row);
     if (list == NULL) {
         return;
     }
@@ -300,67 +254,64 @@ static void read_dimensions(struct doc_map *section, struct cluster *cluster)
     }
 }
 
-static void read_routing(struct doc_map *section, struct cluster *cluster)
+/* ECMP builds every link: a slow up-link below a wide leaf would make very many. */
+static void check_uplinks(struct doc_map *section, const struct cluster *cluster)
 {
-    section_need_quantity(section, "hop_latency", DIM_SECONDS, 0.0, LATENCY_MAX,
-                          &cluster->hop_latency_s);
-    doc_get_choice(section, "routing", routing_names, 2, &cluster->routing);
-    doc_get_count(section, "ecmp_paths", 1, ECMP_PATHS_MAX, &cluster->ecmp_paths);
-    doc_get_bool(section, "pxn", &cluster->has_pxn);
-    doc_get_bool(section, "in_network_reduction", &cluster->has_in_network_reduction);
-    const struct doc_node *pxn = doc_take(section, "pxn");
-    if (cluster->fabric_kind == FABRIC_RAIL_ONLY && !cluster->has_pxn && pxn != NULL) {
+    const bool is_rail = cluster->fabric_kind == FABRIC_RAIL;
+    if (cluster->routing != ROUTING_ECMP || !(cluster->uplink_bytes_per_s > 0)) {
+        return;
+    }
+    const double ports = (double)cluster->nodes_per_leaf * (double)cluster->nics_per_node;
+    const double leaf =
+        ports * cluster->nic_bytes_per_s / cluster->oversubscription /
+        (is_rail ? fmin((double)cluster->nics_per_node, (double)cluster->gpus_per_node) : 1);
+    if (leaf / cluster->uplink_bytes_per_s <= PARALLEL_MAX) {
+        return;
+    }
+    const struct doc_node *node = doc_find(section->node, "uplink");
+    node = node != NULL ? node : doc_find(section->node, "nodes_per_leaf");
+    diag_add(section->diag, DIAG_INPUT, node != NULL ? &node->place : &section->node->place,
+             "a leaf would have %.0f up-links, and ecmp takes at most %d",
+             leaf / cluster->uplink_bytes_per_s, PARALLEL_MAX);
+    diag_help(section->diag, "use a faster uplink, or routing adaptive");
+    section->is_bad = true;
+}
+
+static void check_rail_only(struct doc_map *section, const struct cluster *cluster)
+{
+    const struct doc_node *pxn = doc_find(section->node, "pxn");
+    if (!cluster->has_pxn && pxn != NULL) {
         diag_add(section->diag, DIAG_INPUT, &pxn->place,
                  "without pxn there is no way between the rails of a rail-only fabric");
         diag_help(section->diag, "use pxn: true, or kind rail");
         section->is_bad = true;
     }
+    if (cluster->oversubscription > 1) {
+        diag_add(section->diag, DIAG_INPUT, &doc_find(section->node, "oversubscription")->place,
+                 "a rail-only fabric has no up-links that could be oversubscribed");
+        section->is_bad = true;
+    }
 }
 
-/* Its checks need the nodes and NICs, so they wait for these to be right. */
-static void read_explicit(struct arena *arena, struct doc_map *section, const struct doc_map *map,
-                          struct cluster *cluster)
+/* An explicit fabric's switches need the nodes and NICs, so they wait for these to be right. */
+static bool check_fabric(const struct schema_reader *reader, const struct schema_row *row)
 {
-    if (section->is_bad || map->is_bad) {
-        doc_take(section, "links");
-        doc_take(section, "routes");
-        return;
+    struct doc_map *section = reader->map;
+    struct cluster *cluster = reader->object;
+    const bool has_nics =
+        cluster->nics_per_node > 0 && cluster->gpus_per_node > 0 && cluster->nic_bytes_per_s > 0.0;
+    (void)row;
+    if (section->node == NULL) {
+        return true;
     }
-    cluster_explicit_read(arena, section, cluster);
-}
-
-static void read_fabric(struct arena *arena, struct doc_map *map, struct cluster *cluster,
-                        struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_need(&section, map, "fabric", "cluster", assumptions);
-    const struct doc_node *node = section.node;
-    cluster->fabric_place = node != NULL ? node->place : map->node->place;
-    const bool is_known = section_need_choice(&section, "kind", fabric_kind_names,
-                                              FABRIC_KIND_COUNT_, &cluster->fabric_kind);
-    read_routing(&section, cluster);
-    if (!is_known) { /* then nobody knows which of the other keys are right */
-        for (uint32_t i = 0; i < KIND_KEY_COUNT; i++) {
-            doc_take(&section, kind_keys[i].key);
-        }
-        section_close(&section, map);
-        return;
+    if (cluster->fabric_kind == FABRIC_RAIL_ONLY) {
+        check_rail_only(section, cluster);
+    } else if (has_leaves(cluster) && has_nics) {
+        check_uplinks(section, cluster);
+    } else if (is_explicit(cluster) && has_nics) {
+        cluster_explicit_read(reader->assumptions->arena, section, cluster);
     }
-    check_kind_keys(arena, &section, cluster);
-    if (is_one_of(cluster, LEAF_KINDS)) {
-        read_leaves(&section, cluster);
-        read_upper_levels(&section, cluster);
-        if (!section.is_bad && !map->is_bad) {
-            check_uplinks(&section, cluster);
-        }
-    } else if (cluster->fabric_kind == FABRIC_TORUS) {
-        read_dimensions(&section, cluster);
-        doc_get_quantity(&section, "link", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                         &cluster->torus_link_bytes_per_s);
-    } else {
-        read_explicit(arena, &section, map, cluster);
-    }
-    section_close(&section, map);
+    return !section->is_bad;
 }
 
 bool cluster_uses_pxn(const struct cluster *cluster)
@@ -381,60 +332,150 @@ int64_t cluster_nodes_max(const struct cluster *cluster)
                                                                               : cluster->nodes_max;
 }
 
-/* ---- the rest ----------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------------- */
 
-static void read_host_and_storage(struct doc_map *map, struct cluster *cluster,
-                                  struct assumptions *assumptions)
-{
-    struct doc_map host;
-    section_need(&host, map, "host", "cluster", assumptions);
-    section_need_count(&host, "cores", 1, 1000000, &cluster->host_cores);
-    section_need_quantity(&host, "memory", DIM_BYTES, 1e6, 1e18, &cluster->host_memory_bytes);
-    section_need_quantity(&host, "power", DIM_WATT, 0.0, 1e7, &cluster->host_power_w);
-    section_close(&host, map);
+#define SCHEMA_OBJECT struct cluster
+#include "input/schema/rows.h"
 
-    struct doc_map storage;
-    section_need(&storage, map, "storage", "cluster", assumptions);
-    section_need_quantity(&storage, "write", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &cluster->storage_write_bytes_per_s);
-    section_need_quantity(&storage, "read", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &cluster->storage_read_bytes_per_s);
-    section_need_quantity(&storage, "per_node", DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-                          &cluster->storage_node_bytes_per_s);
-    doc_get_choice(&storage, "network", storage_network_names, 2, &cluster->storage_network);
-    section_close(&storage, map);
-}
+static const struct schema_row rows[] = {
+    {TEXT("cluster", name, "Its name, which is that of its file, too.")},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {TEXT("gpu", gpu_name, "The GPU of its nodes, from models/gpus/.")},
+    {COUNT("gpus_per_node", gpus_per_node, 1, GPUS_PER_NODE_MAX, "GPUs of a node."),
+     .is_required = true},
+    {COUNT("nodes", nodes_max, 1, NODES_MAX, "Nodes that it has; a scenario can use no more."),
+     .is_optional = true, .note = "as many as a scenario asks for"},
 
-static void read_collectives(struct doc_map *map, struct cluster *cluster,
-                             struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_open(&section, map, "collectives", "cluster", assumptions);
-    doc_get_text(&section, "library", &cluster->library_name);
-    section_close(&section, map);
-}
+    {SECTION("scale_up", "The links between GPUs of a node or rack, per GPU and one way."),
+     .is_required = true, .check = check_scale_up},
+    {CHOICE("scale_up.kind", scale_up_kind, scale_up_names, 2, "A switch of NVLink, or PCIe."),
+     .is_required = true},
+    {QUANTITY("scale_up.bandwidth", scale_up_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Of a GPU's links together, one way."),
+     .is_required = true},
+    {QUANTITY("scale_up.efficiency", scale_up_efficiency, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+              "What large messages reach of the bandwidth."),
+     .is_required = true},
+    {QUANTITY("scale_up.latency", scale_up_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "Latency of one message."),
+     .is_required = true},
+    {BOOL("scale_up.multicast", has_multicast, "The switch reduces and multicasts (NVLS)."),
+     .standard = "false"},
+    {COUNT("scale_up.domain_nodes", domain_nodes, 1, NODES_MAX,
+           "Nodes whose GPUs these links join, as the 18 of an NVL72."),
+     .standard = "1"},
+
+    {SECTION("nics", "The network cards of a node."), .is_required = true},
+    {COUNT("nics.count", nics_per_node, 1, GPUS_PER_NODE_MAX,
+           "NICs of a node: a divisor or a multiple of gpus_per_node."),
+     .is_required = true},
+    {QUANTITY("nics.bandwidth", nic_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Of one NIC, one way."),
+     .note = "a NIC's is network / nics.count", .text = text_of_none},
+    {QUANTITY("nics.efficiency", nic_efficiency, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+              "What large messages reach of the bandwidth."),
+     .is_required = true},
+    {QUANTITY("nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "Latency of one message, both ends and the software between."),
+     .is_required = true},
+    {QUANTITY("nics.round_latency", round_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "What this network adds to a collective's round over InfiniBand's (EFA, TCP)."),
+     .standard = "0 s"},
+    {CUSTOM("network", read_network,
+            "In place of nics.bandwidth: of all NICs of a node together, one way."),
+     .note = "a node's is nics.count x nics.bandwidth; or write it in its place"},
+
+    {SECTION_AT("fabric", fabric_place, "The switches between nodes; hw/topology draws them."),
+     .is_required = true, .check = check_fabric},
+    {CHOICE("fabric.kind", fabric_kind, fabric_kind_names, FABRIC_KIND_COUNT_,
+            "How switches are joined."),
+     .is_required = true},
+    {QUANTITY("fabric.hop_latency", hop_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "Latency of one switch."),
+     .is_required = true},
+    {CHOICE("fabric.routing", routing, routing_names, 2,
+            "Traffic spreads over all shortest ways (adaptive), or each connection takes one by "
+            "chance (ecmp)."),
+     .standard = "adaptive"},
+    {COUNT("fabric.ecmp_paths", ecmp_paths, 1, ECMP_PATHS_MAX,
+           "Connections that share a transfer, each with a way of its own."),
+     .standard = "2"},
+    {BOOL("fabric.pxn", has_pxn, "Traffic goes by NVLink to the GPU on the right rail first."),
+     .standard = "true"},
+    {BOOL("fabric.in_network_reduction", has_in_network_reduction, "Switches reduce (SHARP)."),
+     .standard = "false"},
+    {COUNT("fabric.nodes_per_leaf", nodes_per_leaf, 1, NODES_MAX, "Nodes of a leaf group."),
+     .is_required = true, .read = read_of_kind, .applies = has_leaves},
+    {QUANTITY("fabric.oversubscription", oversubscription, DIM_COUNT, 1.0, RATIO_MAX,
+              "A leaf's bandwidth down over that up."),
+     .standard = "1", .read = read_of_kind, .applies = has_leaves},
+    {QUANTITY("fabric.uplink", uplink_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Bandwidth of one up-link, one way."),
+     AS(double, nic_bytes_per_s), .note = "a NIC's", .read = read_of_kind, .applies = has_leaves},
+    {COUNT("fabric.leaves_per_pod", leaves_per_pod, 1, NODES_MAX,
+           "Leaf groups of a pod, where there is a third level."),
+     .is_optional = true, .note = "no third level", .read = read_of_kind, .applies = has_pods},
+    {QUANTITY("fabric.pod_oversubscription", pod_oversubscription, DIM_COUNT, 1.0, RATIO_MAX,
+              "A pod's bandwidth down over that to the core."),
+     .standard = "1", .read = read_of_kind, .applies = has_pods},
+    {COUNT("fabric.leaves_per_group", leaves_per_group, 1, NODES_MAX,
+           "Leaf groups of a dragonfly's group."),
+     .is_required = true, .read = read_of_kind, .applies = has_groups},
+    {QUANTITY("fabric.global_oversubscription", global_oversubscription, DIM_COUNT, 1.0, RATIO_MAX,
+              "A group's bandwidth inside over that of its global links."),
+     .standard = "1", .read = read_of_kind, .applies = has_groups},
+    {CUSTOM("fabric.dimensions", read_dimensions,
+            "Nodes of a torus along its two or three dimensions: [4, 4, 8]."),
+     .is_required = true, .applies = is_torus},
+    {QUANTITY("fabric.link", torus_link_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Bandwidth between neighbours of a torus, one way."),
+     .is_required = true, .read = read_of_kind, .applies = is_torus},
+    {CUSTOM("fabric.switches", read_list,
+            "Switches and what hangs on them: {name: leaf0, nodes: 0-15} with all NICs, or "
+            "{name: rail3, nodes: 0-31, nics: 3} with one of each."),
+     .is_required = true, .applies = is_explicit},
+    {CUSTOM("fabric.links", read_list,
+            "Links between switches: {from: leaf0, to: spine0, bandwidth: 400 Gbps, count: 8}."),
+     .standard = "[]", .applies = is_explicit},
+    {CUSTOM("fabric.routes", read_list,
+            "What overrules the shortest way: {at: leaf0, to: leaf3, via: spine1}."),
+     .standard = "[]", .applies = is_explicit},
+
+    {SECTION("host", "What a node has beside its GPUs."), .is_required = true},
+    {COUNT("host.cores", host_cores, 1, 1000000, "Cores of its CPUs."), .is_required = true},
+    {QUANTITY("host.memory", host_memory_bytes, DIM_BYTES, 1e6, 1e18, "Memory of its CPUs."),
+     .is_required = true},
+    {QUANTITY("host.power", host_power_w, DIM_WATT, 0.0, 1e7, "What it draws without GPUs."),
+     .is_required = true},
+
+    {SECTION("storage", "Where data and checkpoints lie."), .is_required = true},
+    {QUANTITY("storage.write", storage_write_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Write bandwidth of all nodes together."),
+     .is_required = true},
+    {QUANTITY("storage.read", storage_read_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "Read bandwidth of all nodes together."),
+     .is_required = true},
+    {QUANTITY("storage.per_node", storage_node_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Bandwidth of one node to the storage."),
+     .is_required = true},
+    {CHOICE("storage.network", storage_network, storage_network_names, 2,
+            "Its traffic has a network of its own, or crosses the NICs and switches that "
+            "collectives use (fabric)."),
+     .standard = "own"},
+
+    {SECTION("collectives", "How its nodes communicate.")},
+    {TEXT("collectives.library", library_name, "The collective library, of models/libraries/."),
+     .standard = "nccl-2026"},
+};
+const struct schema cluster_schema = SCHEMA_OF("cluster", "cluster.", rows);
 
 bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                   struct assumptions *assumptions, struct diag *diag)
 {
-    *cluster = cluster_defaults;
-    cluster->place = node->place;
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
-        return false;
-    }
-    cluster->name = "inline";
-    doc_get_text(&map, "cluster", &cluster->name);
-    cluster->title = cluster->name;
-    doc_get_text(&map, "title", &cluster->title);
-    assumptions_take(assumptions, &map, "cluster");
-    doc_get_text(&map, "gpu", &cluster->gpu_name);
-    section_need_count(&map, "gpus_per_node", 1, GPUS_PER_NODE_MAX, &cluster->gpus_per_node);
-    doc_get_count(&map, "nodes", 1, NODES_MAX, &cluster->nodes_max);
-    read_scale_up(&map, cluster, assumptions);
-    read_nics(&map, cluster, assumptions);
-    read_fabric(assumptions->arena, &map, cluster, assumptions);
-    read_host_and_storage(&map, cluster, assumptions);
-    read_collectives(&map, cluster, assumptions);
-    return doc_finish(&map);
+    *cluster = (struct cluster){.name = "inline",
+                                .fabric_kind = FABRIC_KIND_COUNT_,
+                                .dimensions = {1, 1, 1},
+                                .library_name = "",
+                                .place = node->place};
+    return schema_read_document(&cluster_schema, node, cluster, assumptions, diag);
 }

@@ -10,37 +10,17 @@
  *     gpu: h100-sxm5-80gb               # models/gpus/
  *     gpus_per_node: 8
  *     scale_up: {kind: nvswitch, bandwidth: 450 GB/s, efficiency: 0.82, latency: 2.0 us,
- *                source: ...}           # per GPU, one way; kind: nvswitch | pcie
- *                                       # multicast: true    the switch reduces (NVLS)
- *                                       # domain_nodes: 18   nodes in one NVLink domain (NVL72)
- *     nics: {count: 8, bandwidth: 400 Gbps, efficiency: 0.92, latency: 5 us,
- *            source: ...}               # per NIC, one way
- *                                       # round_latency: 3 us  what this network adds to a
- *                                       # collective's round over InfiniBand's (EFA, TCP)
- *     network: 3200 Gbps                # in place of nics.bandwidth: of all NICs of a node
- *                                       # together, one way; each has network / count
+ *                source: ...}           # per GPU, one way
+ *     nics: {count: 8, bandwidth: 400 Gbps, efficiency: 0.92, latency: 5 us, source: ...}
+ *     fabric: {kind: rail, hop_latency: 0.5 us, nodes_per_leaf: 32, source: ...}
+ *     host: {cores: 96, memory: 2 TB, power: 3 kW, source: ...}
+ *     storage: {write: 100 GB/s, read: 100 GB/s, per_node: 5 GB/s, source: ...}
+ *
+ * An explicit fabric is listed switch by switch:
+ *
  *     fabric:
- *       kind: rail                      # rail | rail-only | tree | dragonfly | torus | explicit
+ *       kind: explicit
  *       hop_latency: 0.5 us
- *       routing: adaptive               # or ecmp; see hw/fabric.h
- *       ecmp_paths: 2                   # connections that share a transfer
- *       pxn: true                       # NVLink to the right rail first
- *       in_network_reduction: false     # SHARP
- *       source: ...
- *       # rail, rail-only, tree, dragonfly (a rail-only fabric has no up-links):
- *       nodes_per_leaf: 32              # nodes in a leaf group
- *       oversubscription: 1             # leaf down-links : up-links
- *       uplink: 400 Gbps                # one up-link; default: a NIC's bandwidth
- *       # rail, tree: an optional third level
- *       leaves_per_pod: 12              # leaf groups in a pod
- *       pod_oversubscription: 7         # pod : core
- *       # dragonfly:
- *       leaves_per_group: 16            # leaf groups in a dragonfly group
- *       global_oversubscription: 1      # a group's spines : its global links
- *       # torus:
- *       dimensions: [4, 4, 8]           # nodes; two or three
- *       link: 400 Gbps                  # one way, between neighbours
- *       # explicit:
  *       switches:
  *       - {name: leaf0, nodes: 0-15}             # all their NICs hang on it
  *       - {name: rail3, nodes: "0-31,40", nics: 3}  # only port 3 of each
@@ -49,18 +29,10 @@
  *       - {from: leaf0, to: spine0, bandwidth: 400 Gbps, count: 8}   # both ways
  *       routes:                         # optional: overrule the shortest way
  *       - {at: leaf0, to: leaf3, via: spine1}
- *     host: {cores: 96, memory: 2 TB, power: 3 kW, source: ...}   # per node; power without GPUs
- *     storage: {write: 100 GB/s, read: 100 GB/s, per_node: 5 GB/s, source: ...}
- *                                       # aggregate caps, and one node's
- *                                       # network: own (the default), or fabric: its traffic
- *                                       # crosses the NICs and up-links that collectives use
- *     collectives: {library: nccl-2026} # models/libraries/; the default is the newest
- *     nodes: 128                        # optional: the cluster has no more
  *
- * Only title, oversubscription (1), leaves_per_pod, pod_oversubscription (1), the
- * keys with a default above, collectives and nodes may be left out. Impossible shapes
- * (a switch that nothing reaches, routes in a loop, links of no capacity,
- * oversubscription below 1) are errors of the file.
+ * What each key means, its bounds and what holds without it: the table in cluster.c. Impossible
+ * shapes (a switch that nothing reaches, routes in a loop, links of no capacity, oversubscription
+ * below 1) are errors of the file.
  */
 #ifndef INPUT_CLUSTER_H
 #define INPUT_CLUSTER_H
@@ -170,6 +142,9 @@ void cluster_settle_network(struct doc_node *cluster);
 
 /* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
 int64_t cluster_nodes_max(const struct cluster *cluster);
+
+/* Its keys; its object is a struct cluster. */
+extern const struct schema cluster_schema;
 
 MUST_USE bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                            struct assumptions *assumptions, struct diag *diag);

@@ -3,8 +3,6 @@
  */
 #include "input/cluster_explicit.h"
 
-#include "input/doc/section.h"
-
 #include "base/arena.h"
 #include "base/check.h"
 

@@ -460,6 +460,7 @@ const struct schema scenario_schema = SCHEMA_OF("scenario", "", rows);
 const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1] = {
     {&scenario_schema, 0},
     {&model_schema, offsetof(struct scenario, model)},
+    {&cluster_schema, offsetof(struct scenario, cluster)},
     {&software_schema, offsetof(struct scenario, software)},
     {&gpu_schema, offsetof(struct scenario, gpu)},
 };
