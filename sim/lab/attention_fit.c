@@ -20,11 +20,17 @@ static const double TOLD = 0.7;        /* standard error over the prior's width,
 
 const char *const attention_pass_names[ATTENTION_PASS_COUNT_] = {"forward", "backward", "both"};
 
-/* How far a logarithm may go from where it starts, one standard deviation. */
-static const double prior_width[ATTENTION_UNKNOWN_COUNT_] = {
-    [ATTENTION_FORWARD] = 1.0,       [ATTENTION_RATIO] = 0.1,     [ATTENTION_HALF] = 0.7,
-    [ATTENTION_HALF_BACKWARD] = 0.7, [ATTENTION_HEAD_HALF] = 0.5, [ATTENTION_WIDE] = 0.3,
-    [ATTENTION_WIDE_BACKWARD] = 0.3, [ATTENTION_TAIL] = 0.5,      [ATTENTION_TAIL_BACKWARD] = 0.5,
+/* Keys of the YAML, and how far a logarithm may go from where it starts: one standard deviation. */
+const struct attention_figure attention_figures[ATTENTION_UNKNOWN_COUNT_] = {
+    [ATTENTION_FORWARD] = {"forward", 1.0},
+    [ATTENTION_RATIO] = {"backward", 0.1},
+    [ATTENTION_HALF] = {"length_half", 0.7},
+    [ATTENTION_HALF_BACKWARD] = {"length_half_backward", 0.7},
+    [ATTENTION_HEAD_HALF] = {"head_half", 0.5},
+    [ATTENTION_WIDE] = {"wide", 0.3},
+    [ATTENTION_WIDE_BACKWARD] = {"wide_backward", 0.3},
+    [ATTENTION_TAIL] = {"tail", 0.5},
+    [ATTENTION_TAIL_BACKWARD] = {"tail_backward", 0.5},
 };
 
 /* ---- reading -------------------------------------------------------------------------- */
@@ -171,6 +177,12 @@ static double *unknowns_of(struct attention_rate *rate, enum attention_unknown u
     return places[unknown];
 }
 
+double attention_figure_of(const struct attention_rate *rate, enum attention_unknown unknown)
+{
+    struct attention_rate own = *rate;
+    return *unknowns_of(&own, unknown);
+}
+
 /* A figure of 0 has no logarithm: from there the fit starts at the usual one. */
 static void logarithms(const struct gpu *gpu, const struct attention_rate *start, double *logs)
 {
@@ -205,7 +217,7 @@ static int residuals(const gsl_vector *logs, void *input, gsl_vector *out)
     }
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
         const double gone = gsl_vector_get(logs, i) - problem->start[i];
-        gsl_vector_set(out, problem->section->count + i, gone / prior_width[i]);
+        gsl_vector_set(out, problem->section->count + i, gone / attention_figures[i].width);
     }
     return GSL_SUCCESS;
 }
@@ -221,7 +233,7 @@ static void take_result(const struct problem *problem, gsl_multifit_nlinear_work
     const double spread = sqrt(square / (double)problem->section->count);
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
         const double error = sqrt(gsl_matrix_get(covariance, i, i));
-        fit->is_told[i] = error < TOLD * prior_width[i];
+        fit->is_told[i] = error < TOLD * attention_figures[i].width;
         fit->relative_error[i] = error * (spread > 1.0 ? spread : 1.0);
     }
     gsl_matrix_free(covariance);

@@ -64,6 +64,13 @@ enum attention_unknown {
     ATTENTION_TAIL_BACKWARD,
     ATTENTION_UNKNOWN_COUNT_
 };
+extern const struct attention_figure {
+    const char *key; /* of the YAML */
+    double width;    /* of the prior */
+} attention_figures[ATTENTION_UNKNOWN_COUNT_];
+
+/* As the YAML has it, in SI: the backward rate where the fit has the ratio. */
+double attention_figure_of(const struct attention_rate *rate, enum attention_unknown unknown);
 
 struct attention_fit {
     struct attention_rate rate;

@@ -11,18 +11,6 @@
 
 #include <inttypes.h>
 
-static const char *const keys[ATTENTION_UNKNOWN_COUNT_] = {
-    [ATTENTION_FORWARD] = "forward",
-    [ATTENTION_RATIO] = "backward",
-    [ATTENTION_HALF] = "length_half",
-    [ATTENTION_HALF_BACKWARD] = "length_half_backward",
-    [ATTENTION_HEAD_HALF] = "head_half",
-    [ATTENTION_WIDE] = "wide",
-    [ATTENTION_WIDE_BACKWARD] = "wide_backward",
-    [ATTENTION_TAIL] = "tail",
-    [ATTENTION_TAIL_BACKWARD] = "tail_backward",
-};
-
 /* One kind of kernel on one GPU. */
 struct group {
     const struct measured *first; /* of the rows */
@@ -87,34 +75,22 @@ static bool fit_groups(const struct calibrator *calibrator, struct groups *group
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
-static void figures_of(const struct attention_rate *rate, double *values)
-{
-    values[ATTENTION_FORWARD] = rate->forward.flop_per_s / 1e12;
-    values[ATTENTION_RATIO] = rate->backward.flop_per_s / 1e12;
-    values[ATTENTION_HALF] = rate->forward.half;
-    values[ATTENTION_HALF_BACKWARD] = rate->backward.half;
-    values[ATTENTION_HEAD_HALF] = rate->head_half;
-    values[ATTENTION_WIDE] = rate->forward.wide;
-    values[ATTENTION_WIDE_BACKWARD] = rate->backward.wide;
-    values[ATTENTION_TAIL] = rate->forward.tail;
-    values[ATTENTION_TAIL_BACKWARD] = rate->backward.tail;
-}
-
 /* As the GPU's file has it. */
 static void add_section(struct sheet *in, struct arena *arena, const struct group *group)
 {
     const struct attention_fit *fit = &group->fit;
-    double values[ATTENTION_UNKNOWN_COUNT_];
-    figures_of(&fit->rate, values);
     sheet_say(in, "attention:\n  %s:\n", attention_names[group->first->section]);
     for (uint32_t i = 0; i < ATTENTION_UNKNOWN_COUNT_; i++) {
-        struct sheet *object = sheet_object(in, keys[i]);
-        sheet_number(object, "value", values[i]);
+        const char *key = attention_figures[i].key;
+        const bool is_rate = i == ATTENTION_FORWARD || i == ATTENTION_RATIO;
+        const double figure = attention_figure_of(&fit->rate, i);
+        const double value = is_rate ? figure / 1e12 : figure;
+        struct sheet *object = sheet_object(in, key);
+        sheet_number(object, "value", value);
         sheet_number(object, "relative_standard_error", fit->relative_error[i]);
         sheet_bool(object, "is_told", fit->is_told[i]);
-        sheet_say(in, "    %s: %.4g%s  # standard error %.2g %%%s\n", keys[i], values[i],
-                  i == ATTENTION_FORWARD || i == ATTENTION_RATIO ? " TFLOP/s" : "",
-                  100.0 * fit->relative_error[i],
+        sheet_say(in, "    %s: %.4g%s  # standard error %.2g %%%s\n", key, value,
+                  is_rate ? " TFLOP/s" : "", 100.0 * fit->relative_error[i],
                   fit->is_told[i] ? "" : ", hardly told by the measurements");
     }
     const char *note = arena_printf(
