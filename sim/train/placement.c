@@ -27,27 +27,15 @@ static int compare_candidates(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-static uint64_t key_of(const struct scenario *asked, uint32_t kind, uint32_t job, uint32_t node)
-{
-    const uint64_t words[] = {(uint64_t)asked->seed, job, node};
-    const uint64_t per_leaf =
-        asked->cluster.nodes_per_leaf > 0 ? (uint64_t)asked->cluster.nodes_per_leaf : 1;
-    switch (kind) {
-    case PLACEMENT_SPREAD:
-        return (node % per_leaf) * UINT32_MAX + node / per_leaf;
-    case PLACEMENT_RANDOM:
-        return rng_hash_bytes(words, sizeof words, 0x706c616365ull);
-    default:
-        return node;
-    }
-}
-
 /* Nodes that a job needs when its segments leave nodes of each domain idle: whole domains. */
-static int64_t nodes_needed(const struct scenario *job, int64_t domain_nodes)
+static int64_t nodes_needed(const struct cluster *cluster, const struct parallel *parallel,
+                            int64_t nodes)
 {
-    const int64_t segment = placement_segment_nodes(job);
-    const int64_t usable = domain_nodes / segment * segment;
-    return usable == domain_nodes ? job->nodes : (job->nodes + usable - 1) / usable * domain_nodes;
+    const struct mesh mesh = mesh_of(parallel);
+    const int64_t segment = placement_segment_nodes(cluster, &mesh);
+    const int64_t usable = cluster->domain_nodes / segment * segment;
+    const int64_t domains = (nodes + usable - 1) / usable;
+    return usable == cluster->domain_nodes ? nodes : domains * cluster->domain_nodes;
 }
 
 /* Nodes to choose among. With idle ones, no more than the cluster has and can be simulated. */
@@ -55,11 +43,12 @@ static uint32_t nodes_of_cluster(const struct scenario *scenario)
 {
     const struct cluster *cluster = &scenario->cluster;
     int64_t least = scenario->nodes;
-    int64_t needed = nodes_needed(scenario, cluster->domain_nodes);
+    int64_t needed = nodes_needed(cluster, &scenario->parallel, scenario->nodes);
     bool is_packed = scenario->placement == PLACEMENT_PACKED;
     for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
         least += scenario->neighbours[i]->nodes;
-        needed += nodes_needed(scenario->neighbours[i], cluster->domain_nodes);
+        needed += nodes_needed(cluster, &scenario->neighbours[i]->parallel,
+                               scenario->neighbours[i]->nodes);
         is_packed = is_packed && scenario->neighbours[i]->placement == PLACEMENT_PACKED;
     }
     const int64_t all = cluster_nodes_max(cluster);
@@ -74,19 +63,38 @@ static uint32_t nodes_of_cluster(const struct scenario *scenario)
 
 /* ---- one job ---------------------------------------------------------------------- */
 
+/* The cluster is that of all jobs; from `number` on it is one job's. */
 struct choice {
-    const struct scenario *asked; /* whose cluster and seed hold for all jobs */
-    const struct scenario *job;
-    uint32_t number; /* of the job */
-    uint32_t nodes;  /* of the cluster */
-    bool *is_taken;  /* per node */
+    const struct cluster *cluster;
+    uint64_t seed;
+    uint32_t nodes; /* of the cluster */
+    bool *is_taken; /* per node */
+    uint32_t number;
+    uint32_t kind; /* enum placement_kind */
+    struct mesh mesh;
+    uint32_t segment; /* nodes that come together */
 };
+
+static uint64_t key_of(const struct choice *choice, uint32_t node)
+{
+    const uint64_t words[] = {choice->seed, choice->number, node};
+    const int64_t nodes_per_leaf = choice->cluster->nodes_per_leaf;
+    const uint64_t per_leaf = nodes_per_leaf > 0 ? (uint64_t)nodes_per_leaf : 1;
+    switch (choice->kind) {
+    case PLACEMENT_SPREAD:
+        return (node % per_leaf) * UINT32_MAX + node / per_leaf;
+    case PLACEMENT_RANDOM:
+        return rng_hash_bytes(words, sizeof words, 0x706c616365ull);
+    default:
+        return node;
+    }
+}
 
 /* Free nodes of each domain in whole segments of `segment`, which share the key of their first. */
 static uint32_t list_candidates(const struct choice *choice, uint32_t segment,
                                 struct candidate *candidates)
 {
-    const uint32_t domain_nodes = (uint32_t)choice->asked->cluster.domain_nodes;
+    const uint32_t domain_nodes = (uint32_t)choice->cluster->domain_nodes;
     uint32_t count = 0;
     uint64_t key = 0;
     for (uint32_t node = 0; node < choice->nodes; node++) {
@@ -95,7 +103,7 @@ static uint32_t list_candidates(const struct choice *choice, uint32_t segment,
         }
         if (!choice->is_taken[node]) {
             if (count % segment == 0) {
-                key = key_of(choice->asked, choice->job->placement, choice->number, node);
+                key = key_of(choice, node);
             }
             candidates[count++] = (struct candidate){key, node};
         }
@@ -103,19 +111,26 @@ static uint32_t list_candidates(const struct choice *choice, uint32_t segment,
     return count - count % segment;
 }
 
+/* That the job needs. */
+static uint32_t nodes_of(const struct choice *choice)
+{
+    const uint32_t per_node = (uint32_t)choice->cluster->gpus_per_node;
+    return (mesh_size(&choice->mesh) + per_node - 1) / per_node;
+}
+
 static const uint32_t *choose(struct arena *arena, const struct choice *choice)
 {
-    const struct scenario *job = choice->job;
+    const uint32_t gpus = mesh_size(&choice->mesh);
     struct candidate *candidates = arena_array(arena, choice->nodes, sizeof *candidates);
-    uint32_t count = list_candidates(choice, placement_segment_nodes(job), candidates);
-    if (count < job->nodes) {
+    uint32_t count = list_candidates(choice, choice->segment, candidates);
+    if (count < nodes_of(choice)) {
         count = list_candidates(choice, 1, candidates);
     }
-    sim_assert(count >= job->nodes);
+    sim_assert(count >= nodes_of(choice));
     qsort(candidates, count, sizeof *candidates, compare_candidates);
-    const uint32_t per_node = (uint32_t)choice->asked->cluster.gpus_per_node;
-    uint32_t *gpu_of_rank = arena_array(arena, (size_t)job->gpus, sizeof *gpu_of_rank);
-    for (uint32_t rank = 0; rank < job->gpus; rank++) {
+    const uint32_t per_node = (uint32_t)choice->cluster->gpus_per_node;
+    uint32_t *gpu_of_rank = arena_array(arena, gpus, sizeof *gpu_of_rank);
+    for (uint32_t rank = 0; rank < gpus; rank++) {
         const uint32_t node = candidates[rank / per_node].node;
         gpu_of_rank[rank] = node * per_node + rank % per_node;
         choice->is_taken[node] = true;
@@ -145,18 +160,17 @@ static int64_t count_straddling(struct arena *arena, const struct mesh *mesh, en
 }
 
 /* Of the kinds whose blocks a domain could hold. */
-static void note_straddling(struct arena *arena, const struct scenario *scenario,
+static void note_straddling(struct arena *arena, const struct mesh *mesh,
                             const uint32_t *gpu_of_rank, struct placement_use *use)
 {
-    const struct mesh mesh = mesh_of(&scenario->parallel);
     for (uint32_t i = 0; i < PLACEMENT_LINE_COUNT; i++) {
         const enum mesh_line line = placement_lines[i].line;
-        const int64_t size = mesh_line_size(&mesh, line);
-        if (size == 1 || placement_block(&mesh, line) > use->domain_gpus) {
+        const int64_t size = mesh_line_size(mesh, line);
+        if (size == 1 || placement_block(mesh, line) > use->domain_gpus) {
             continue;
         }
         const int64_t straddling =
-            count_straddling(arena, &mesh, line, gpu_of_rank, (uint32_t)use->domain_gpus);
+            count_straddling(arena, mesh, line, gpu_of_rank, (uint32_t)use->domain_gpus);
         if (straddling > 0 && size > use->straddling_gpus) {
             use->straddling_gpus = size;
             use->straddling = straddling;
@@ -169,10 +183,10 @@ static void note_straddling(struct arena *arena, const struct scenario *scenario
 static int64_t count_idle(struct arena *arena, const struct choice *choice,
                           const uint32_t *gpu_of_rank, int64_t usable)
 {
-    const uint32_t domain_nodes = (uint32_t)choice->asked->cluster.domain_nodes;
-    const uint32_t per_node = (uint32_t)choice->asked->cluster.gpus_per_node;
+    const uint32_t domain_nodes = (uint32_t)choice->cluster->domain_nodes;
+    const uint32_t per_node = (uint32_t)choice->cluster->gpus_per_node;
     int64_t *own = arena_array(arena, choice->nodes / domain_nodes + 1u, sizeof *own);
-    for (uint32_t rank = 0; rank < choice->job->gpus; rank += per_node) {
+    for (uint32_t rank = 0; rank < mesh_size(&choice->mesh); rank += per_node) {
         own[gpu_of_rank[rank] / per_node / domain_nodes]++;
     }
     int64_t idle = 0;
@@ -186,16 +200,16 @@ static int64_t count_idle(struct arena *arena, const struct choice *choice,
 static void note_use(struct arena *arena, const struct choice *choice, const uint32_t *gpu_of_rank,
                      struct placement_use *use)
 {
-    const struct cluster *cluster = &choice->asked->cluster;
+    const struct cluster *cluster = choice->cluster;
     const int64_t per_node = cluster->gpus_per_node;
-    const int64_t segment = placement_segment_nodes(choice->job);
+    const int64_t segment = choice->segment;
     const int64_t usable = cluster->domain_nodes / segment * segment;
     *use = (struct placement_use){.domain_gpus = per_node * cluster->domain_nodes,
                                   .segment_gpus = per_node * segment,
                                   .used_gpus = per_node * usable,
                                   .straddler = ""};
-    note_straddling(arena, choice->job, gpu_of_rank, use);
-    if (usable < cluster->domain_nodes && choice->job->nodes > cluster->domain_nodes) {
+    note_straddling(arena, &choice->mesh, gpu_of_rank, use);
+    if (usable < cluster->domain_nodes && nodes_of(choice) > cluster->domain_nodes) {
         use->idle_gpus = per_node * count_idle(arena, choice, gpu_of_rank, usable);
     }
 }
@@ -204,14 +218,26 @@ static void note_use(struct arena *arena, const struct choice *choice, const uin
 
 /* A fabric ends with the last node that somebody has where all are packed; a job alone may use
  * part of it. */
-static uint32_t gpus_of_packed(const struct scenario *scenario, const bool *is_taken,
-                               uint32_t nodes)
+static uint32_t gpus_of_packed(const struct choice *first, uint32_t per_node)
 {
-    while (nodes > 1 && !is_taken[nodes - 1]) {
+    uint32_t nodes = first->nodes;
+    while (nodes > 1 && !first->is_taken[nodes - 1]) {
         nodes--;
     }
-    const uint32_t gpus = nodes * (uint32_t)scenario->cluster.gpus_per_node;
-    return scenario->gpus < gpus && nodes == 1 ? (uint32_t)scenario->gpus : gpus;
+    const uint32_t own = mesh_size(&first->mesh);
+    return nodes == 1 && own < per_node ? own : nodes * per_node;
+}
+
+/* Of job `number`; what all jobs share is `shared`'s. */
+static struct choice choice_of(const struct choice *shared, uint32_t number,
+                               const struct scenario *job)
+{
+    struct choice choice = *shared;
+    choice.number = number;
+    choice.kind = job->placement;
+    choice.mesh = mesh_of(&job->parallel);
+    choice.segment = placement_segment_nodes(choice.cluster, &choice.mesh);
+    return choice;
 }
 
 void placement_choose(struct arena *arena, const struct scenario *scenario,
@@ -219,19 +245,21 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
 {
     const uint32_t jobs = scenario->neighbour_count + 1u;
     const uint32_t nodes = nodes_of_cluster(scenario);
-    struct choice choice = {.asked = scenario, .job = scenario, .nodes = nodes};
-    choice.is_taken = arena_array(arena, nodes, sizeof *choice.is_taken);
+    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
+    const struct choice shared = {.cluster = &scenario->cluster,
+                                  .seed = (uint64_t)scenario->seed,
+                                  .nodes = nodes,
+                                  .is_taken = arena_array(arena, nodes, sizeof(bool))};
+    const struct choice first = choice_of(&shared, 0, scenario);
     const uint32_t **gpu_of_rank = arena_array(arena, jobs, sizeof *gpu_of_rank);
-    bool is_packed = true;
-    for (uint32_t i = 0; i < jobs; i++) {
-        choice.job = i == 0 ? scenario : scenario->neighbours[i - 1];
-        choice.number = i;
+    bool is_packed = scenario->placement == PLACEMENT_PACKED;
+    gpu_of_rank[0] = choose(arena, &first);
+    for (uint32_t i = 1; i < jobs; i++) {
+        const struct choice choice = choice_of(&shared, i, scenario->neighbours[i - 1]);
         gpu_of_rank[i] = choose(arena, &choice);
-        is_packed = is_packed && choice.job->placement == PLACEMENT_PACKED;
+        is_packed = is_packed && choice.kind == PLACEMENT_PACKED;
     }
     placement->gpu_of_rank = gpu_of_rank;
-    placement->gpus = is_packed ? gpus_of_packed(scenario, choice.is_taken, nodes)
-                                : nodes * (uint32_t)scenario->cluster.gpus_per_node;
-    choice.job = scenario;
-    note_use(arena, &choice, gpu_of_rank[0], &placement->use);
+    placement->gpus = is_packed ? gpus_of_packed(&first, per_node) : nodes * per_node;
+    note_use(arena, &first, gpu_of_rank[0], &placement->use);
 }

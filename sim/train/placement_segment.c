@@ -77,23 +77,22 @@ static uint32_t largest_up_to(const uint32_t *blocks, uint32_t limit)
     return largest;
 }
 
-uint32_t placement_segment_nodes(const struct scenario *scenario)
+uint32_t placement_segment_nodes(const struct cluster *cluster, const struct mesh *mesh)
 {
-    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
-    if (scenario->cluster.domain_nodes <= 1 || scenario->nodes <= 1) {
+    const uint32_t per_node = (uint32_t)cluster->gpus_per_node;
+    if (cluster->domain_nodes <= 1 || mesh_size(mesh) <= per_node) {
         return 1;
     }
-    const uint32_t domain = per_node * (uint32_t)scenario->cluster.domain_nodes;
-    const struct mesh mesh = mesh_of(&scenario->parallel);
+    const uint32_t domain = per_node * (uint32_t)cluster->domain_nodes;
     uint32_t blocks[PLACEMENT_LINE_COUNT];
     for (uint32_t i = 0; i < PLACEMENT_LINE_COUNT; i++) {
-        blocks[i] = placement_block(&mesh, placement_lines[i].line);
+        blocks[i] = placement_block(mesh, placement_lines[i].line);
     }
     uint32_t segment = per_node;
     for (uint32_t block = domain; (block = largest_up_to(blocks, block)) > 0; block--) {
         const uint32_t both = common_multiple(segment, block);
         segment = both <= domain ? both : segment;
     }
-    sim_assert(scenario->gpus % segment == 0);
+    sim_assert(mesh_size(mesh) % segment == 0);
     return segment / per_node;
 }

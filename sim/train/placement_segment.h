@@ -21,8 +21,8 @@
 
 #include "plan/mesh.h"
 
-/* Nodes of a segment, at least 1; divides the nodes of the job. */
-uint32_t placement_segment_nodes(const struct scenario *scenario);
+/* Nodes of a segment of a job on that cluster, at least 1; divides the nodes of the job. */
+uint32_t placement_segment_nodes(const struct cluster *cluster, const struct mesh *mesh);
 
 /* The smallest b that divides the ranks so that every line of the kind lies in
  * i * b .. (i + 1) * b - 1 for some i. */

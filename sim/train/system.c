@@ -290,11 +290,6 @@ static void add_storage_path(struct system_builder *builder, const struct system
     add_path(builder, &route);
 }
 
-static bool reads_over_fabric(const struct scenario *scenario)
-{
-    return scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
-}
-
 /* Checkpoints on path 0, an earlier one's flush on path 1; reads on a stream of their own. */
 static void add_storage(struct system_builder *builder, const struct system_job *job,
                         const struct step_options *options)
@@ -344,11 +339,11 @@ static void add_host_links(struct system_builder *builder, const struct system_j
 
 /* ---- actors and programs --------------------------------------------------------------- */
 
-static uint32_t speed_of(const struct scenario *scenario, uint32_t rank)
+static uint32_t speed_of(const struct slow_rank *slow, int64_t count, uint32_t rank)
 {
-    for (int64_t i = 0; i < scenario->slow_count; i++) {
-        if (scenario->slow[i].rank == rank) {
-            const double speed = scenario->slow[i].speed * ENGINE_FULL_SPEED + 0.5;
+    for (int64_t i = 0; i < count; i++) {
+        if (slow[i].rank == rank) {
+            const double speed = slow[i].speed * ENGINE_FULL_SPEED + 0.5;
             return speed < 1 ? 1 : (uint32_t)speed;
         }
     }
@@ -363,7 +358,7 @@ static void add_actors(struct system_builder *builder, const struct system_job *
         struct engine_actor *actor = &builder->actors[job->actor_first + rank];
         actor->program = job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
-        actor->speed = speed_of(job->is.scenario, rank);
+        actor->speed = speed_of(job->is.scenario->slow, job->is.scenario->slow_count, rank);
         actor->multiplicity = 1;
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             actor->channels[s] = ENGINE_NONE;
@@ -394,6 +389,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .arena = builder->arena,
         .scenario = scenario,
         .timing = timing,
+        .routing = &job->routing,
         .setting = &system->setting,
         .transfers = &system->transfers,
         .patterns = job->patterns,
@@ -411,7 +407,8 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
-        .reads_over_fabric = reads_over_fabric(scenario),
+        .reads_over_fabric =
+            scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC,
         .actions = options->actions,
         .host_wait_ns = job->host_wait_ns,
     };

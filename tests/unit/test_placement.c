@@ -108,7 +108,7 @@ static void a_packed_job_may_use_part_of_a_node(void **state)
 {
     struct fixture *fixture = *state;
     fixture->jobs[0] = job_of(1, PLACEMENT_PACKED);
-    fixture->jobs[0].gpus = 1;
+    fixture->jobs[0].gpus = fixture->jobs[0].parallel.dp = 1;
     place(fixture, 1, 0);
     assert_int_equal(fixture->placement.gpus, 1);
     assert_int_equal(fixture->placement.gpu_of_rank[0][0], 0);

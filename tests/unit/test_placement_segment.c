@@ -63,7 +63,8 @@ static void a_segment_holds_the_groups_that_fit(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct scenario scenario = job_of(cases[i].is);
-        assert_int_equal(placement_segment_nodes(&scenario), cases[i].nodes);
+        const struct mesh mesh = mesh_of(&scenario.parallel);
+        assert_int_equal(placement_segment_nodes(&scenario.cluster, &mesh), cases[i].nodes);
     }
 }
 
@@ -80,7 +81,7 @@ static void a_block_follows_the_order_of_the_mesh(void **state)
     }
     mesh = mesh_of(&scenario.parallel);
     assert_int_equal(placement_block(&mesh, MESH_EXPERT), 16);
-    assert_int_equal(placement_segment_nodes(&scenario), 4);
+    assert_int_equal(placement_segment_nodes(&scenario.cluster, &mesh), 4);
 }
 
 /* 256 GPUs in segments of 32, two in each domain: ranks 64 d .. 64 d + 63 are the first 64 GPUs of

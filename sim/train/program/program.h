@@ -39,6 +39,7 @@
 #ifndef TRAIN_PROGRAM_PROGRAM_H
 #define TRAIN_PROGRAM_PROGRAM_H
 
+#include "plan/routing.h"
 #include "plan/schedule/schedule.h"
 #include "train/streams.h"
 #include "train/timing.h"
@@ -56,6 +57,7 @@ struct program_context {
     struct arena *arena;
     const struct scenario *scenario;
     const struct timing *timing;
+    const struct routing_load *routing;
     const struct transfer_setting *setting;
     struct transfer_table *transfers;
     struct transfer_patterns *patterns; /* [STREAM_COUNT_] */

@@ -6,7 +6,6 @@
 #include "train/program/program_build.h"
 
 #include "base/arena.h"
-#include "plan/routing.h"
 #include "input/layout.h"
 #include "train/program/program_action.h"
 #include "train/program/program_messages.h"
@@ -23,8 +22,11 @@ static void chunks_init(struct builder *builder, const struct schedule_order *or
     builder->chunks = arena_array(builder->context->arena, count, sizeof *builder->chunks);
     uint32_t before = 0;
     for (uint32_t chunk = 0; chunk < count; chunk++) {
-        builder->chunks[chunk] = (struct chunk_state){
-            .piece = (uint32_t)layout_piece(parallel, builder->stage, chunk), .before = before};
+        const int64_t piece = layout_piece(parallel, builder->stage, chunk);
+        builder->chunks[chunk] =
+            (struct chunk_state){.piece = (uint32_t)piece,
+                                 .first_layer = layout_first_layer(parallel, piece),
+                                 .before = before};
         before += builder_layers(builder, chunk);
     }
     for (uint64_t i = 0; i < order->count; i++) {
@@ -175,7 +177,7 @@ struct engine_program program_build(const struct program_context *context, uint3
         .scenario = scenario,
         .stage = stage,
         .action = PROGRAM_NO_ACTION,
-        .rows_sent = routing_of(scenario).exchange_rows,
+        .rows_sent = context->routing->exchange_rows,
         .gather_bytes = software_gather_bytes(software, precision),
         .sequence_bytes = software_activation_gather_bytes(software, precision),
         .dispatch_bytes = software_dispatch_bytes(software, precision),

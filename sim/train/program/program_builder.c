@@ -288,15 +288,10 @@ uint32_t builder_layers(const struct builder *builder, uint32_t chunk)
     return (uint32_t)builder->scenario->parallel.layers_per_chunk[builder_piece(builder, chunk)];
 }
 
-int64_t builder_first_layer(const struct builder *builder, uint32_t chunk)
-{
-    return layout_first_layer(&builder->scenario->parallel, builder_piece(builder, chunk));
-}
-
 uint32_t builder_kind(const struct builder *builder, uint32_t chunk, uint32_t index)
 {
     sim_assert(index < builder_layers(builder, chunk));
-    return model_kind(&builder->scenario->model, builder_first_layer(builder, chunk) + index);
+    return model_kind(&builder->scenario->model, builder->chunks[chunk].first_layer + index);
 }
 
 uint32_t builder_last_kind(const struct builder *builder)

@@ -44,6 +44,7 @@ struct shards {
 /* A chunk of this stage. */
 struct chunk_state {
     uint32_t piece;        /* in model order */
+    int64_t first_layer;   /* of the model */
     uint32_t before;       /* layers of this stage in chunks before it */
     uint32_t forwards;     /* emitted so far */
     uint32_t input_grads;  /* backwards emitted so far */
@@ -136,10 +137,9 @@ double builder_tokens(const struct builder *builder, uint32_t kind);
 double builder_activations(const struct builder *builder, uint32_t kind);
 double builder_activation_bytes(const struct builder *builder, uint32_t kind);
 
-/* Which chunk of the model, in model order, its layers, and the first of them. */
+/* Which chunk of the model, in model order, and how many layers it has. */
 uint32_t builder_piece(const struct builder *builder, uint32_t chunk);
 uint32_t builder_layers(const struct builder *builder, uint32_t chunk);
-int64_t builder_first_layer(const struct builder *builder, uint32_t chunk);
 /* The kind of layer `index` of a chunk. */
 uint32_t builder_kind(const struct builder *builder, uint32_t chunk, uint32_t index);
 /* The kind of the model's last layer: what head and loss see. */

@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory/memory.h"
-#include "plan/routing.h"
 
 /* Whether routed experts are reduced over other ranks than the rest. */
 static bool has_expert_shards(const struct builder *builder)
@@ -87,7 +86,7 @@ static void count_tensors(struct builder *builder, uint32_t kind)
 {
     const struct model *model = &builder->scenario->model;
     const struct layer_kind *layer = &model->kinds[kind];
-    const int64_t experts = routing_of(builder->scenario).local_experts;
+    const int64_t experts = builder->context->routing->local_experts;
     const struct layer_tensors all = cost_layer_tensors(model, layer, experts);
     const struct layer_tensors dense = cost_layer_tensors(model, layer, 0);
     const bool are_apart = has_expert_shards(builder);
