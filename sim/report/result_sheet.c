@@ -81,24 +81,21 @@ void result_sheet_show(const struct result *result, struct sheet *list)
 
 /* ---- lists ------------------------------------------------------------------------------ */
 
-#define PUT_LIST(name, type, list, FIGURES)                           \
-    static void put_##name(struct sheet *in, const struct type *item) \
-    {                                                                 \
-        FIGURES(PUT_ITEM, NOT_HERE)                                   \
+/* Lists of what a step does are empty where there is no step. */
+#define PUT_LIST(list, type, items, count)                                                    \
+    static void put_##list(struct sheet *sheet, const char *key, const struct result *result, \
+                           bool exists)                                                       \
+    {                                                                                         \
+        struct sheet *array = sheet_array(sheet, key);                                        \
+        for (size_t i = 0; exists && i < result->count; i++) {                                \
+            const struct type *item = &result->items[i];                                      \
+            struct sheet *in = sheet_object(array, NULL);                                     \
+            list##_FIGURES(PUT_ITEM, NOT_HERE)                                                \
+        }                                                                                     \
     }
-PUT_LIST(link_use, link_use, link_uses, LINK_USE_FIGURES)
-PUT_LIST(link_load, link_load, link_loads, LINK_LOAD_FIGURES)
-PUT_LIST(traffic, traffic_use, traffic, TRAFFIC_FIGURES)
-PUT_LIST(job, job_use, jobs, JOB_FIGURES)
-PUT_LIST(assumption, assumption, items, ASSUMPTION_FIGURES)
+RUN_LISTS(PUT_LIST)
 
-#define PUT_ALL(key, name, list, count)                           \
-    struct sheet *array_##name = sheet_array(sheet, key);         \
-    for (size_t i = 0; i < (count); i++) {                        \
-        put_##name(sheet_object(array_##name, NULL), &(list)[i]); \
-    }
-
-static void put_lists(struct sheet *sheet, const struct step_result *step, bool has_step)
+static void put_lists(struct sheet *sheet, const struct result *result)
 {
     static const struct field placement[] = {
         {"placement.domain_gpus", FIELD_AT(struct placement_use, domain_gpus)},
@@ -107,16 +104,13 @@ static void put_lists(struct sheet *sheet, const struct step_result *step, bool 
         {"placement.idle_gpus", FIELD_AT(struct placement_use, idle_gpus)},
         {"placement.groups_across_domains", FIELD_AT(struct placement_use, straddling)},
     };
-    PUT_ALL("links", link_use, step->link_uses, has_step ? step->link_use_count : 0)
-    PUT_ALL("busiest_links", link_load, step->link_loads, has_step ? step->link_load_count : 0)
-    PUT_ALL("transfers", traffic, step->traffic, has_step ? step->traffic_count : 0)
-    sheet_members(sheet, FIELD_LIST(placement), &step->placement);
-    PUT_ALL("jobs", job, step->jobs, has_step ? step->job_count : 0)
-}
-
-static void put_assumptions(struct sheet *sheet, const struct assumptions *assumptions)
-{
-    PUT_ALL("assumptions", assumption, assumptions->items, assumptions->count)
+    const bool has_step = result_has_step(result);
+    put_LINK_USE(sheet, "links", result, has_step);
+    put_LINK_LOAD(sheet, "busiest_links", result, has_step);
+    put_TRAFFIC(sheet, "transfers", result, has_step);
+    sheet_members(sheet, FIELD_LIST(placement), &result->step.placement);
+    put_JOB(sheet, "jobs", result, has_step);
+    put_ASSUMPTION(sheet, "assumptions", result, true);
 }
 
 /* ---- the rest --------------------------------------------------------------------------- */
@@ -190,7 +184,6 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     put_breakdown(sheet, result);
     put_group(sheet_object(sheet, "run"), result, GROUP_RUN);
     put_group(sheet, result, GROUP_LINKS);
-    put_lists(sheet, &result->step, result_has_step(result));
-    put_assumptions(sheet, &result->scenario->assumptions);
+    put_lists(sheet, result);
     put_group(sheet_object(sheet, "engine"), result, GROUP_ENGINE);
 }

@@ -185,6 +185,14 @@ static inline bool figure_is_said(const char *text)
     ITEM(INTEGER, ALWAYS, steps, steps, item->steps) \
     ITEM(REAL, ALWAYS, step_alone_s, step_alone_s, item->step_alone_s) \
     ITEM(REAL, ALWAYS, step_s, step_s, item->step_s)
+
+/* X(list, struct of an item, items in a result, their count): each has its LIST_FIGURES. */
+#define RUN_LISTS(X) \
+    X(ASSUMPTION, assumption, scenario->assumptions.items, scenario->assumptions.count) \
+    X(LINK_USE, link_use, step.link_uses, step.link_use_count) \
+    X(LINK_LOAD, link_load, step.link_loads, step.link_load_count) \
+    X(TRAFFIC, traffic_use, step.traffic, step.traffic_count) \
+    X(JOB, job_use, step.jobs, step.job_count)
 /* clang-format on */
 
 #endif

@@ -90,15 +90,18 @@ static const char *schedule_text(const struct parallel *parallel)
 static const struct column run_columns[] = {
     RUN_FIGURES(DESCRIBE_BOTH, DESCRIBE_SHOWN, NOT_STORED, DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
-static const struct column assumption_columns[] = {OF_RUN(DESCRIBE)
-                                                       ASSUMPTION_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
-static const struct column link_use_columns[] = {OF_RUN(DESCRIBE)
-                                                     LINK_USE_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
-static const struct column link_load_columns[] = {OF_RUN(DESCRIBE)
-                                                      LINK_LOAD_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
-static const struct column traffic_columns[] = {OF_RUN(DESCRIBE)
-                                                    TRAFFIC_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
-static const struct column job_columns[] = {OF_RUN(DESCRIBE) JOB_FIGURES(DESCRIBE_ITEM, DESCRIBE)};
+/* Of each list that hangs on a run, the columns and what fills them. */
+#define DEFINE_LIST(list, type, items, count)                                                    \
+    static const struct column list##_columns[] = {OF_RUN(DESCRIBE)                              \
+                                                       list##_FIGURES(DESCRIBE_ITEM, DESCRIBE)}; \
+    static void add_##list(const struct result *result, size_t index, struct value *values)      \
+    {                                                                                            \
+        const struct type *item = &result->items[index];                                         \
+        const struct value row[] = {OF_RUN(FILL) list##_FIGURES(FILL_ITEM, FILL)};               \
+        memcpy(values, row, sizeof row);                                                         \
+    }
+RUN_LISTS(DEFINE_LIST)
+
 static const struct column study_columns[] = {STUDY_COLUMNS(DESCRIBE)};
 static const struct column point_columns[] = {POINT_COLUMNS(DESCRIBE)};
 static const struct column point_axis_columns[] = {POINT_AXIS_COLUMNS(DESCRIBE)};
@@ -111,11 +114,11 @@ static const struct column point_axis_columns[] = {POINT_AXIS_COLUMNS(DESCRIBE)}
 const struct relation store_relations[RELATION_COUNT_] = {
     [RELATION_RUN] = RELATION("run", run_columns, 1),
     [RELATION_BREAKDOWN] = RELATION("breakdown", breakdown_columns, 2),
-    [RELATION_ASSUMPTION] = RELATION("assumption", assumption_columns, 2),
-    [RELATION_LINK_USE] = RELATION("link_use", link_use_columns, 2),
-    [RELATION_LINK_LOAD] = RELATION("link_load", link_load_columns, 2),
-    [RELATION_TRAFFIC] = RELATION("traffic", traffic_columns, 3),
-    [RELATION_JOB] = RELATION("job", job_columns, 3),
+    [RELATION_ASSUMPTION] = RELATION("assumption", ASSUMPTION_columns, 2),
+    [RELATION_LINK_USE] = RELATION("link_use", LINK_USE_columns, 2),
+    [RELATION_LINK_LOAD] = RELATION("link_load", LINK_LOAD_columns, 2),
+    [RELATION_TRAFFIC] = RELATION("traffic", TRAFFIC_columns, 3),
+    [RELATION_JOB] = RELATION("job", JOB_columns, 3),
     [RELATION_STUDY] = RELATION("study", study_columns, 1),
     [RELATION_POINT] = RELATION("point", point_columns, 2),
     [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),
@@ -154,61 +157,22 @@ static void add_breakdown(const struct result *result, size_t index, struct valu
     memcpy(values, row, sizeof row);
 }
 
-static void add_assumption(const struct result *result, size_t index, struct value *values)
-{
-    const struct assumption *item = &result->scenario->assumptions.items[index];
-    const struct value row[] = {OF_RUN(FILL) ASSUMPTION_FIGURES(FILL_ITEM, FILL)};
-    memcpy(values, row, sizeof row);
-}
-
-static void add_link_use(const struct result *result, size_t index, struct value *values)
-{
-    const struct link_use *item = &result->step.link_uses[index];
-    const struct value row[] = {OF_RUN(FILL) LINK_USE_FIGURES(FILL_ITEM, FILL)};
-    memcpy(values, row, sizeof row);
-}
-
-static void add_link_load(const struct result *result, size_t index, struct value *values)
-{
-    const struct link_load *item = &result->step.link_loads[index];
-    const struct value row[] = {OF_RUN(FILL) LINK_LOAD_FIGURES(FILL_ITEM, FILL)};
-    memcpy(values, row, sizeof row);
-}
-
-static void add_traffic(const struct result *result, size_t index, struct value *values)
-{
-    const struct traffic_use *item = &result->step.traffic[index];
-    const struct value row[] = {OF_RUN(FILL) TRAFFIC_FIGURES(FILL_ITEM, FILL)};
-    memcpy(values, row, sizeof row);
-}
-
-static void add_job(const struct result *result, size_t index, struct value *values)
-{
-    const struct job_use *item = &result->step.jobs[index];
-    const struct value row[] = {OF_RUN(FILL) JOB_FIGURES(FILL_ITEM, FILL)};
-    memcpy(values, row, sizeof row);
-}
-
 void rows_of_result(const struct result *result, struct row_list *rows)
 {
-    const struct step_result *step = &result->step;
+#define LIST_PART(list, type, items, count) {RELATION_##list, result->count, add_##list},
     const struct {
         enum relation_id id;
-        size_t count;
+        size_t item_count;
         void (*add)(const struct result *result, size_t index, struct value *values);
     } parts[] = {
-        {RELATION_ASSUMPTION, result->scenario->assumptions.count, add_assumption},
+        RUN_LISTS(LIST_PART) /* assumptions first */
         {RELATION_BREAKDOWN, CAUSE_COUNT_, add_breakdown},
-        {RELATION_LINK_USE, step->link_use_count, add_link_use},
-        {RELATION_LINK_LOAD, step->link_load_count, add_link_load},
-        {RELATION_TRAFFIC, step->traffic_count, add_traffic},
-        {RELATION_JOB, step->job_count, add_job},
     };
     /* Where there is no step, nothing has its share of it. */
     const size_t part_count = result_has_step(result) ? sizeof parts / sizeof *parts : 1;
     add_run(result, rows_add(rows, RELATION_RUN));
     for (size_t part = 0; part < part_count; part++) {
-        for (size_t i = 0; i < parts[part].count; i++) {
+        for (size_t i = 0; i < parts[part].item_count; i++) {
             parts[part].add(result, i, rows_add(rows, parts[part].id));
         }
     }
