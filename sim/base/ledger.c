@@ -143,10 +143,18 @@ static struct ledger_line *add_line(struct ledger *ledger, const char *label, co
     return line;
 }
 
-void ledger_add(struct ledger *ledger, const char *label, const char *unit,
-                const struct ledger_formula *formula, double value)
+double ledger_sum(struct ledger *ledger, const char *label, const char *unit,
+                  const struct ledger_formula *formula, double value)
 {
     take_apart(ledger->arena, formula, add_line(ledger, label, unit, value));
+    return value;
+}
+
+int64_t ledger_count(struct ledger *ledger, const char *label, const char *unit,
+                     const struct ledger_formula *formula, int64_t value)
+{
+    ledger_sum(ledger, label, unit, formula, (double)value);
+    return value;
 }
 
 void ledger_say(struct ledger *ledger, const char *label, const char *unit, double value,

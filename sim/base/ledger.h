@@ -60,18 +60,20 @@ struct ledger_line {
     uint32_t token_count; /* 0: the value is measured in a simulation, or a given one */
 };
 
-/* The value of the formula, as double or as int64_t; a label is static text or the arena's. */
-#define LEDGER_SUM(ledger, label, unit, formula, ...)                               \
-    ledger_sum((ledger), (label), (unit),                                           \
-               &(const struct ledger_formula){#formula, LEDGER_TERMS_(__VA_ARGS__), \
-                                              LEDGER_COUNT_OF_(__VA_ARGS__)},       \
-               (double)(formula))
-#define LEDGER_COUNT(ledger, label, unit, formula, ...)                               \
-    ledger_count((ledger), (label), (unit),                                           \
-                 &(const struct ledger_formula){#formula, LEDGER_TERMS_(__VA_ARGS__), \
-                                                LEDGER_COUNT_OF_(__VA_ARGS__)},       \
-                 (formula))
+/* The value of the formula, as double or as int64_t; a label is static text or the arena's. Without
+ * a ledger this is the formula and one comparison: nothing is put together for a record. */
+#define LEDGER_SUM(ledger, label, unit, formula, ...)         \
+    ((ledger) == NULL ? (double)(formula)                     \
+                      : ledger_sum((ledger), (label), (unit), \
+                                   LEDGER_FORMULA_(#formula, __VA_ARGS__), (double)(formula)))
+#define LEDGER_COUNT(ledger, label, unit, formula, ...)         \
+    ((ledger) == NULL ? (int64_t)(formula)                      \
+                      : ledger_count((ledger), (label), (unit), \
+                                     LEDGER_FORMULA_(#formula, __VA_ARGS__), (int64_t)(formula)))
 
+#define LEDGER_FORMULA_(text, ...)                                      \
+    (&(const struct ledger_formula){(text), LEDGER_TERMS_(__VA_ARGS__), \
+                                    LEDGER_COUNT_OF_(__VA_ARGS__)})
 #define LEDGER_TERMS_(...) ((const struct ledger_term[]){__VA_ARGS__})
 #define LEDGER_COUNT_OF_(...) \
     ((uint32_t)(sizeof LEDGER_TERMS_(__VA_ARGS__) / sizeof(struct ledger_term)))
@@ -84,9 +86,11 @@ struct ledger_formula {
 
 struct ledger *ledger_new(struct arena *arena);
 
-/* Adds a line; `ledger` is not NULL. */
-void ledger_add(struct ledger *ledger, const char *label, const char *unit,
-                const struct ledger_formula *formula, double value);
+/* Adds a line and returns its value; `ledger` is not NULL. */
+double ledger_sum(struct ledger *ledger, const char *label, const char *unit,
+                  const struct ledger_formula *formula, double value);
+int64_t ledger_count(struct ledger *ledger, const char *label, const char *unit,
+                     const struct ledger_formula *formula, int64_t value);
 
 /* A line without a formula: what a value is, in words. Nothing when `ledger` is NULL. */
 void ledger_say(struct ledger *ledger, const char *label, const char *unit, double value,
@@ -100,23 +104,5 @@ const char *ledger_text(struct ledger *ledger, const char *format, ...) PRINTF_L
 
 uint32_t ledger_line_count(const struct ledger *ledger);
 const struct ledger_line *ledger_line(const struct ledger *ledger, uint32_t index);
-
-static inline double ledger_sum(struct ledger *ledger, const char *label, const char *unit,
-                                const struct ledger_formula *formula, double value)
-{
-    if (ledger != NULL) {
-        ledger_add(ledger, label, unit, formula, value);
-    }
-    return value;
-}
-
-static inline int64_t ledger_count(struct ledger *ledger, const char *label, const char *unit,
-                                   const struct ledger_formula *formula, int64_t value)
-{
-    if (ledger != NULL) {
-        ledger_add(ledger, label, unit, formula, (double)value);
-    }
-    return value;
-}
 
 #endif
