@@ -175,98 +175,28 @@ static void print_phase(const struct explanation *explanation, enum phase phase,
 
 /* ---- what they add up to --------------------------------------------------------- */
 
-static double us(int64_t ns)
+static const struct ledger *record_step(const struct explanation *explanation)
 {
-    return (double)ns / 1e3;
-}
-
-/* Only the last layer's kernels are shown. */
-static const char *others_text(const struct model *model)
-{
-    return model->kind_count > 1 ? ", layers of other kinds with their own" : "";
-}
-
-static void add_compute(const struct explanation *explanation, struct sums *sums)
-{
+    struct ledger *ledger = ledger_new(explanation->arena);
+    explain_time_step(explanation, ledger);
     const struct scenario *scenario = explanation->scenario;
-    struct timed_phase forward;
-    struct timed_phase backward;
-    struct timed_phase ends;
-    explain_time_phase(explanation, PHASE_FORWARD, &forward);
-    explain_time_phase(explanation, PHASE_BACKWARD, &backward);
-    explain_time_phase(explanation, PHASE_ENDS, &ends);
-    const double copies_s = explain_time_step(explanation).copies_s;
-    sums_add(sums, "compute",
-             "%" PRId64 " x (%" PRId64 " x (%.3f + %.3f) + %.3f us) / pp %" PRId64 "%s%s",
-             scenario->batch.microbatches, scenario->model.layers, us(forward.work.busy_ns),
-             us(backward.work.busy_ns), us(ends.work.busy_ns), scenario->parallel.pp,
-             others_text(&scenario->model),
-             copies_s > 0
-                 ? arena_printf(explanation->arena, " + %.3f ms copies of FSDP", copies_s * 1e3)
-                 : "");
-}
-
-static void add_recompute(const struct explanation *explanation, struct sums *sums)
-{
-    const struct scenario *scenario = explanation->scenario;
-    struct timed_phase recompute;
-    explain_time_phase(explanation, PHASE_RECOMPUTE, &recompute);
-    sums_add(sums, "recompute", "%" PRId64 " x %" PRId64 " x %.3f us / pp %" PRId64 "%s",
-             scenario->batch.microbatches, scenario->model.layers, us(recompute.work.busy_ns),
-             scenario->parallel.pp, others_text(&scenario->model));
-}
-
-static void add_optimizer(const struct explanation *explanation, struct sums *sums)
-{
-    const struct scenario *scenario = explanation->scenario;
-    struct arena *arena = explanation->arena;
-    const double owned = program_owned_parameters(scenario, 0);
-    const double on_gpu = program_updated_parameters(scenario, 0);
+    struct segment adam;
+    cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
     const double norm = scenario->optimizer.clips
                             ? state_bytes((enum state_format)scenario->optimizer.gradients)
                             : 0.0;
-    struct segment adam;
-    cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
-    const char *on_host = on_gpu < owned ? arena_printf(arena, " (%g of it: the host has the rest)",
-                                                        1.0 - scenario->offload.optimizer)
-                                         : "";
-    sums_add(sums, "optimizer", "%s x (%g B norm + %g B Adam%s) / bandwidth%s",
-             number_quantity(arena, owned, DIM_COUNT), norm, adam.kernels[0].bytes, on_host,
-             scenario->parallel.pp > 1 ? ", stage 0" : "");
-}
-
-static void add_launch(const struct explanation *explanation, struct sums *sums)
-{
-    sums_add(sums, "launch", "the gaps, likewise, + %.3f ms waits for launches + %g ms host a step",
-             explain_time_step(explanation).host_wait_s * 1e3,
-             explanation->scenario->software.host_per_step_s * 1e3);
+    ledger_say(ledger, "parameters updated", "", program_updated_parameters(scenario, 0),
+               ledger_text(ledger, "stage 0, %g B each, and %g B each of %s for the norm",
+                           adam.kernels[0].bytes, norm,
+                           number_quantity(explanation->arena,
+                                           program_owned_parameters(scenario, 0), DIM_COUNT)));
+    return ledger;
 }
 
 static void print_sums(const struct explanation *explanation, FILE *out)
 {
     const struct scenario *scenario = explanation->scenario;
-    const int64_t *booked = explanation->result->step.gpu_ns;
-    const struct timed_step step = explain_time_step(explanation);
     struct arena *arena = explanation->arena;
-    const struct {
-        void (*add)(const struct explanation *, struct sums *);
-        enum cause cause;
-        double kernels_s;
-    } rows[] = {
-        {add_compute, CAUSE_COMPUTE, step.compute_s},
-        {add_recompute, CAUSE_RECOMPUTE, step.recompute_s},
-        {add_optimizer, CAUSE_OPTIMIZER, step.optimizer_s},
-        {add_launch, CAUSE_LAUNCH, step.launch_s},
-    };
-    struct sums *sums = sums_new(arena);
-    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (booked[rows[i].cause] > 0) {
-            const double simulated_s = explain_mean_s(scenario, booked[rows[i].cause]);
-            rows[i].add(explanation, sums);
-            sums_is(sums, arena_printf(arena, "ms; simulated %.3f", simulated_s * 1e3), "%.3f",
-                    rows[i].kernels_s * 1e3);
-        }
-    }
     const char *slow = scenario->slow_count > 0 ? " (slow ones: simulated is more)" : "";
     explain_paragraph(
         out, 2,
@@ -274,7 +204,7 @@ static void print_sums(const struct explanation *explanation, FILE *out)
                      "A step: microbatches x (layers x (forward + backward) + embedding and "
                      "head) / stages, mean of all GPUs%s:",
                      slow));
-    sums_print(sums, out);
+    explain_print_ledger(record_step(explanation), arena, out);
 }
 
 /* ", cp 2, 2 of 8 experts": what else divides a layer. Redundant experts are copies. */
@@ -410,7 +340,7 @@ static void put_constants(struct json *json, const struct scenario *scenario)
 
 void explain_layer_json(const struct explanation *explanation, struct json *json)
 {
-    const struct timed_step step = explain_time_step(explanation);
+    const struct timed_step step = explain_time_step(explanation, NULL);
     put_constants(json, explanation->scenario);
     for (uint32_t i = 0; i < PHASE_COUNT_; i++) {
         struct timed_phase timed;
@@ -425,4 +355,5 @@ void explain_layer_json(const struct explanation *explanation, struct json *json
     json_number(json, "host_wait", step.host_wait_s);
     json_object_close(json);
     explain_put_ledger("sums", record_examples(explanation), explanation->arena, json);
+    explain_put_ledger("step_time_sums", record_step(explanation), explanation->arena, json);
 }

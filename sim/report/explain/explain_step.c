@@ -204,11 +204,6 @@ void explain_pipeline_json(const struct explanation *explanation, struct json *j
 
 /* ---- the step ------------------------------------------------------------------- */
 
-struct lower_bounds {
-    double peak_s;   /* model FLOPs at the peak of all GPUs */
-    double kernel_s; /* kernels of the busiest stage, back to back */
-};
-
 static double busiest_program_s(const struct engine_system *engine)
 {
     int64_t longest_ns = 0;
@@ -222,27 +217,38 @@ static double busiest_program_s(const struct engine_system *engine)
     return sim_time_to_s(longest_ns);
 }
 
-static struct lower_bounds bounds_of(const struct explanation *explanation)
+/* What no step can be shorter than: model FLOPs at the peak of all GPUs, kernels of the busiest
+ * stage back to back, what crosses the busiest links. */
+static double peak_s(const struct explanation *explanation, struct ledger *ledger)
 {
     const struct step_result *step = &explanation->result->step;
-    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
-    struct lower_bounds bounds = {
-        .peak_s = flop / ((double)explanation->scenario->gpus * step->peak_flop_per_s),
-        .kernel_s = busiest_program_s(&explanation->system->engine),
-    };
-    return bounds;
+    const double tokens = (double)step->model_flop_tokens;
+    const double gpus = (double)explanation->scenario->gpus;
+    return LEDGER_SUM(ledger, "at the peak", "s",
+                      tokens * step->flop_per_token_causal / (gpus * step->peak_flop_per_s),
+                      LEDGER_TERM(tokens, "tokens"),
+                      LEDGER_TERM(step->flop_per_token_causal, "GFLOP"), LEDGER_TERM(gpus, "GPUs"),
+                      LEDGER_TERM(step->peak_flop_per_s, "FLOP/s"));
 }
 
-static void add_links(const struct explanation *explanation, struct sums *sums)
+static double link_s(const struct link_use *use, struct ledger *ledger)
 {
-    const struct step_result *step = &explanation->result->step;
-    for (uint32_t i = 0; i < step->link_use_count; i++) {
-        const struct link_use *use = &step->link_uses[i];
-        sums_add(sums, use->kind, "busiest: %.3f GB / %s", use->bytes / 1e9,
-                 number_quantity(explanation->arena, (double)use->capacity_bytes_per_s,
-                                 DIM_BYTES_PER_S));
-        sums_is(sums, "s", "%.6f", use->bytes / (double)use->capacity_bytes_per_s);
+    return LEDGER_SUM(ledger, use->kind, "s", use->bytes / (double)use->capacity_bytes_per_s,
+                      LEDGER_TERM(use->bytes, "GB over the busiest"),
+                      LEDGER_TERM(use->capacity_bytes_per_s, "B/s"));
+}
+
+static const struct ledger *record_bounds(const struct explanation *explanation)
+{
+    const struct result *result = explanation->result;
+    struct ledger *ledger = ledger_new(explanation->arena);
+    peak_s(explanation, ledger);
+    ledger_say(ledger, "compute only", "s", busiest_program_s(&explanation->system->engine),
+               "kernels and gaps of the busiest stage");
+    for (uint32_t i = 0; result_has_step(result) && i < result->step.link_use_count; i++) {
+        link_s(&result->step.link_uses[i], ledger);
     }
+    return ledger;
 }
 
 static const struct ledger *record_rates(const struct explanation *explanation)
@@ -256,25 +262,10 @@ static const struct ledger *record_rates(const struct explanation *explanation)
 
 static void print_bounds(const struct explanation *explanation, FILE *out)
 {
-    const struct scenario *scenario = explanation->scenario;
-    const struct step_result *step = &explanation->result->step;
-    const struct lower_bounds bounds = bounds_of(explanation);
-    const double flop = (double)step->model_flop_tokens * step->flop_per_token_causal;
-    struct arena *arena = explanation->arena;
-    struct sums *sums = sums_new(arena);
-    sums_add(sums, "at the peak", "%.4f PFLOP / (%s GPUs x %s)", flop / 1e15,
-             explain_count(arena, scenario->gpus),
-             number_quantity(arena, step->peak_flop_per_s, DIM_FLOP_PER_S));
-    sums_is(sums, "s", "%.6f", bounds.peak_s);
-    sums_add(sums, "compute only", "kernels and gaps of the busiest stage");
-    sums_is(sums, "s", "%.6f", bounds.kernel_s);
-    if (!result_has_step(explanation->result)) {
-        sums_print(sums, out);
-        return;
+    explain_print_ledger(record_bounds(explanation), explanation->arena, out);
+    if (result_has_step(explanation->result)) {
+        explain_print_ledger(record_rates(explanation), explanation->arena, out);
     }
-    add_links(explanation, sums);
-    sums_print(sums, out);
-    explain_print_ledger(record_rates(explanation), arena, out);
 }
 
 static void print_jitter(const struct explanation *explanation, FILE *out)
@@ -341,7 +332,7 @@ static void put_links(struct json *json, const struct result *result)
         json_text(json, "link", use->kind);
         json_number(json, "bytes", use->bytes);
         json_integer(json, "capacity_bytes_per_s", use->capacity_bytes_per_s);
-        json_number(json, "time_s", use->bytes / (double)use->capacity_bytes_per_s);
+        json_number(json, "time_s", link_s(use, NULL));
         json_object_close(json);
     }
     json_array_close(json);
@@ -355,7 +346,6 @@ static void put_if(struct json *json, const char *key, bool exists, double value
 void explain_step_json(const struct explanation *explanation, struct json *json)
 {
     const struct step_result *step = &explanation->result->step;
-    const struct lower_bounds bounds = bounds_of(explanation);
     const bool has_step = result_has_step(explanation->result);
     put_if(json, "step_time_s", has_step, sim_time_to_s(step->step_ns));
     json_object_open(json, "breakdown");
@@ -368,10 +358,11 @@ void explain_step_json(const struct explanation *explanation, struct json *json)
     put_if(json, "mfu", has_step, step->mfu);
     put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
     json_object_open(json, "at_least_s");
-    json_number(json, "peak", bounds.peak_s);
-    json_number(json, "compute", bounds.kernel_s);
+    json_number(json, "peak", peak_s(explanation, NULL));
+    json_number(json, "compute", busiest_program_s(&explanation->system->engine));
     put_links(json, explanation->result);
     json_object_close(json);
+    explain_put_ledger("bound_sums", record_bounds(explanation), explanation->arena, json);
     if (has_step) {
         explain_put_ledger("sums", record_rates(explanation), explanation->arena, json);
     }

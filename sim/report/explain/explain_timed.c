@@ -266,6 +266,10 @@ struct layers_work {
     int64_t busy_ns, recompute_ns, gap_ns;
 };
 
+struct copies {
+    double busy_s, launch_s;
+};
+
 /* Layers that are computed again: all of them, or with full recompute the first of each chunk. */
 static int64_t recomputed_layers(const struct scenario *scenario, uint32_t kind)
 {
@@ -285,21 +289,32 @@ static int64_t recomputed_layers(const struct scenario *scenario, uint32_t kind)
     return count;
 }
 
-static void add_layers(const struct explanation *explanation, uint32_t kind,
+static void add_layers(const struct explanation *explanation, uint32_t kind, struct ledger *ledger,
                        struct layers_work *all)
 {
     const int64_t layers = explanation->scenario->model.kinds[kind].layers;
     const int64_t again = recomputed_layers(explanation->scenario, kind);
-    struct timed_phase forward;
-    struct timed_phase backward;
-    struct timed_phase recompute;
-    time_phase(explanation, PHASE_FORWARD, kind, &forward);
-    time_phase(explanation, PHASE_BACKWARD, kind, &backward);
-    time_phase(explanation, PHASE_RECOMPUTE, kind, &recompute);
-    all->busy_ns += layers * (forward.work.busy_ns + backward.work.busy_ns);
-    all->recompute_ns += again * recompute.work.busy_ns;
-    all->gap_ns += layers * (forward.work.launch_ns + backward.work.launch_ns) +
-                   again * recompute.work.launch_ns;
+    struct timed_phase timed[PHASE_COUNT_];
+    for (uint32_t phase = PHASE_FORWARD; phase <= PHASE_RECOMPUTE; phase++) {
+        time_phase(explanation, (enum phase)phase, kind, &timed[phase]);
+    }
+    const struct work forward = timed[PHASE_FORWARD].work;
+    const struct work backward = timed[PHASE_BACKWARD].work;
+    const struct work recompute = timed[PHASE_RECOMPUTE].work;
+    const char *name = explanation->scenario->model.kinds[kind].name;
+    all->busy_ns +=
+        LEDGER_COUNT(ledger, ledger_text(ledger, "layers (%s)", name), "ns>us",
+                     layers * (forward.busy_ns + backward.busy_ns), LEDGER_TERM(layers, ""),
+                     LEDGER_TERM(forward.busy_ns, "ns>us"), LEDGER_TERM(backward.busy_ns, "ns>us"));
+    all->recompute_ns += LEDGER_COUNT(recompute.busy_ns > 0 ? ledger : NULL, "computed again",
+                                      "ns>us", again * recompute.busy_ns, LEDGER_TERM(again, ""),
+                                      LEDGER_TERM(recompute.busy_ns, "ns>us"));
+    all->gap_ns += LEDGER_COUNT(ledger, "their gaps", "ns>us",
+                                layers * (forward.launch_ns + backward.launch_ns) +
+                                    again * recompute.launch_ns,
+                                LEDGER_TERM(layers, ""), LEDGER_TERM(forward.launch_ns, "ns>us"),
+                                LEDGER_TERM(backward.launch_ns, "ns>us"), LEDGER_TERM(again, ""),
+                                LEDGER_TERM(recompute.launch_ns, "ns>us"));
 }
 
 /* The head again for each layer of multi-token prediction. */
@@ -328,12 +343,12 @@ static double host_wait_s(const struct step_system *system)
 }
 
 /* What FSDP's own copies add to a step: the step without them is simulated, too. */
-static void time_copies(const struct explanation *explanation, struct timed_step *timed)
+static struct copies time_copies(const struct explanation *explanation, double waited_s)
 {
     const struct scenario *scenario = explanation->scenario;
     if (scenario->parallel.zero < 3 || (scenario->software.fsdp_gather_passes == 0 &&
                                         scenario->software.fsdp_gradient_copies == 0.0)) {
-        return;
+        return (struct copies){0, 0};
     }
     struct scenario without = *scenario;
     without.software.fsdp_gather_passes = 0;
@@ -341,35 +356,63 @@ static void time_copies(const struct explanation *explanation, struct timed_step
     struct step_result bare;
     step_simulate(explanation->arena, &without, &(struct step_request){.folds = true}, &bare);
     const int64_t *booked = explanation->result->step.gpu_ns;
-    timed->copies_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]);
-    timed->compute_s += timed->copies_s;
-    timed->launch_s += explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]) -
-                       timed->host_wait_s +
-                       host_wait_s(step_system_of(explanation->arena, &without));
+    return (struct copies){
+        .busy_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]),
+        .launch_s = explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]) -
+                    waited_s + host_wait_s(step_system_of(explanation->arena, &without)),
+    };
 }
 
-struct timed_step explain_time_step(const struct explanation *explanation)
+/* A line for a cause that was booked, with what the simulation says of it as its unit. */
+static struct ledger *if_booked(const struct explanation *explanation, struct ledger *ledger,
+                                enum cause cause, const char **unit)
+{
+    const int64_t booked = explanation->result->step.gpu_ns[cause];
+    *unit = ledger_text(ledger, "ms; simulated %.3f",
+                        explain_mean_s(explanation->scenario, booked) * 1e3);
+    return booked > 0 ? ledger : NULL;
+}
+
+struct timed_step explain_time_step(const struct explanation *explanation, struct ledger *ledger)
 {
     const struct scenario *scenario = explanation->scenario;
     struct layers_work layers = {0, 0, 0};
     for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
-        add_layers(explanation, kind, &layers);
+        add_layers(explanation, kind, ledger, &layers);
     }
     const struct work ends = ends_work(explanation);
     const struct work optimizer = optimizer_work(scenario);
+    const double waited_s = host_wait_s(explanation->system);
+    const struct copies copies = time_copies(explanation, waited_s);
+    const double host_s = scenario->software.host_per_step_s;
     const int64_t microbatches = scenario->batch.microbatches;
-    const int64_t busy_ns = layers.busy_ns + ends.busy_ns;
-    const int64_t gap_ns = layers.gap_ns + ends.launch_ns;
-    const double stages_ns = (double)scenario->parallel.pp * 1e9;
-    struct timed_step timed = {
-        .compute_s = (double)(microbatches * busy_ns) / stages_ns,
-        .recompute_s = (double)(microbatches * layers.recompute_ns) / stages_ns,
-        .optimizer_s = (double)optimizer.busy_ns / stages_ns,
-        .launch_s = (double)(microbatches * gap_ns + optimizer.launch_ns) / stages_ns +
-                    scenario->software.host_per_step_s,
-        .host_wait_s = host_wait_s(explanation->system),
-    };
-    timed.launch_s += timed.host_wait_s;
-    time_copies(explanation, &timed);
+    const double pp_ns = (double)scenario->parallel.pp * 1e9;
+    const char *unit;
+    struct ledger *booked = if_booked(explanation, ledger, CAUSE_COMPUTE, &unit);
+    struct timed_step timed = {.host_wait_s = waited_s};
+    timed.compute_s = LEDGER_SUM(
+        booked, "compute", unit,
+        (double)(microbatches * (layers.busy_ns + ends.busy_ns)) / pp_ns + copies.busy_s,
+        LEDGER_TERM(microbatches, ""), LEDGER_TERM(layers.busy_ns, "ns>us"),
+        LEDGER_TERM(ends.busy_ns, "ns>us embedding and head"), LEDGER_TERM(pp_ns, "ns>pp"),
+        LEDGER_TERM(copies.busy_s, "s>us of FSDP's copies"));
+    booked = if_booked(explanation, ledger, CAUSE_RECOMPUTE, &unit);
+    timed.recompute_s =
+        LEDGER_SUM(booked, "recompute", unit, (double)(microbatches * layers.recompute_ns) / pp_ns,
+                   LEDGER_TERM(microbatches, ""), LEDGER_TERM(layers.recompute_ns, "ns>us"),
+                   LEDGER_TERM(pp_ns, "ns>pp"));
+    booked = if_booked(explanation, ledger, CAUSE_OPTIMIZER, &unit);
+    timed.optimizer_s =
+        LEDGER_SUM(booked, "optimizer", unit, (double)optimizer.busy_ns / pp_ns,
+                   LEDGER_TERM(optimizer.busy_ns, "ns>us"), LEDGER_TERM(pp_ns, "ns>pp"));
+    booked = if_booked(explanation, ledger, CAUSE_LAUNCH, &unit);
+    timed.launch_s = LEDGER_SUM(
+        booked, "launch", unit,
+        (double)(microbatches * (layers.gap_ns + ends.launch_ns) + optimizer.launch_ns) / pp_ns +
+            host_s + waited_s + copies.launch_s,
+        LEDGER_TERM(microbatches, ""), LEDGER_TERM(layers.gap_ns, "ns>us"),
+        LEDGER_TERM(ends.launch_ns, "ns>us"), LEDGER_TERM(optimizer.launch_ns, "ns>us"),
+        LEDGER_TERM(pp_ns, "ns>pp"), LEDGER_TERM(host_s, "s>us of the host"),
+        LEDGER_TERM(waited_s, "s>us waits"), LEDGER_TERM(copies.launch_s, "s>us of copies"));
     return timed;
 }

@@ -53,16 +53,15 @@ struct timed_phase {
 void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed);
 
-/* The GEMM of a layer's forward pass that takes longest; NULL if there is none. */
+/* The kernel of a kind that takes longest; NULL if there is none. */
 const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum kernel_kind kind);
 
 /* What kernels add up to in a step on a GPU, mean of all stages, in seconds,
- * beside what the simulation booked. They are equal unless a GPU is slow. */
+ * beside what the simulation booked. They are equal unless a GPU is slow. `ledger` may be NULL. */
 struct timed_step {
     double compute_s, recompute_s, optimizer_s, launch_s;
     double host_wait_s; /* of launch_s: for launches, where the host falls behind */
-    double copies_s; /* of compute_s: FSDP's own, the difference that they make to the simulation */
 };
-struct timed_step explain_time_step(const struct explanation *explanation);
+struct timed_step explain_time_step(const struct explanation *explanation, struct ledger *ledger);
 
 #endif
