@@ -29,12 +29,39 @@ const char *const link_titles[LINK_KIND_COUNT_] = {
 
 /* ---- links -------------------------------------------------------------------------- */
 
+static double scale_up_rate(const struct cluster *c, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "scale-up, of a GPU each way", "B/s",
+                      c->scale_up_bytes_per_s * c->scale_up_efficiency,
+                      LEDGER_TERM(c->scale_up_bytes_per_s, "B/s"),
+                      LEDGER_TERM(c->scale_up_efficiency, ""));
+}
+
+static double port_rate(const struct cluster *c, uint32_t ports, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "a NIC port, each way", "B/s",
+                      c->nic_bytes_per_s * c->nic_efficiency * (double)c->nics_per_node / ports,
+                      LEDGER_TERM(c->nic_bytes_per_s, "B/s"), LEDGER_TERM(c->nic_efficiency, ""),
+                      LEDGER_TERM(c->nics_per_node, "NICs"), LEDGER_TERM(ports, "ports"));
+}
+
+static int64_t derated(double bytes_per_s, double share, struct ledger *ledger)
+{
+    return topology_capacity(LEDGER_SUM(ledger, "for a step", "B/s", bytes_per_s * share,
+                                        LEDGER_TERM(bytes_per_s, "B/s"), LEDGER_TERM(share, "")));
+}
+
+void fabric_record(const struct fabric *fabric, struct fabric_shares shares, struct ledger *ledger)
+{
+    derated(scale_up_rate(fabric->cluster, ledger), shares.scale_up, ledger);
+    derated(port_rate(fabric->cluster, fabric->ports_per_node, ledger), shares.network, ledger);
+}
+
 static void set_capacities(struct fabric *fabric, const struct gpu *gpu)
 {
     const struct cluster *c = fabric->cluster;
-    const double scale_up = c->scale_up_bytes_per_s * c->scale_up_efficiency;
-    const double port =
-        c->nic_bytes_per_s * c->nic_efficiency * (double)c->nics_per_node / fabric->ports_per_node;
+    const double scale_up = scale_up_rate(c, NULL);
+    const double port = port_rate(c, fabric->ports_per_node, NULL);
     const double capacities[LINK_SWITCH_FIRST_] = {
         [LINK_SCALE_UP_OUT] = scale_up,
         [LINK_SCALE_UP_IN] = scale_up,
@@ -127,12 +154,12 @@ void fabric_derate(struct fabric *fabric, struct fabric_shares shares)
     for (size_t i = 0; i < 2; i++) {
         int64_t *port = &fabric->capacity[network[i]];
         int64_t *scale_up_link = &fabric->capacity[scale_up[i]];
-        *port = topology_capacity((double)*port * shares.network);
-        *scale_up_link = topology_capacity((double)*scale_up_link * shares.scale_up);
+        *port = derated((double)*port, shares.network, NULL);
+        *scale_up_link = derated((double)*scale_up_link, shares.scale_up, NULL);
     }
     for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
         int64_t *capacity = &fabric->topology.links[i].capacity;
-        *capacity = topology_capacity((double)*capacity * shares.network);
+        *capacity = derated((double)*capacity, shares.network, NULL);
     }
 }
 

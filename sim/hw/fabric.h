@@ -36,6 +36,7 @@
 #ifndef HW_FABRIC_H
 #define HW_FABRIC_H
 
+#include "base/ledger.h"
 #include "des/event.h"
 #include "hw/topology.h"
 #include "input/cluster.h"
@@ -110,6 +111,8 @@ struct fabric_shares {
     double scale_up, network;
 };
 void fabric_derate(struct fabric *fabric, struct fabric_shares shares);
+/* How the capacities of GPUs and NICs come about, with these shares. */
+void fabric_record(const struct fabric *fabric, struct fabric_shares shares, struct ledger *ledger);
 
 enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);

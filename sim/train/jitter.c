@@ -25,7 +25,12 @@ double jitter_busy_s(int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_])
     return (double)busy_ns / (double)gpus / 1e9;
 }
 
-int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_])
+int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_],
+                       struct ledger *ledger)
 {
-    return sim_time_from_s(spread * jitter_busy_s(gpus, gpu_ns) * jitter_largest(gpus));
+    const double busy_s = jitter_busy_s(gpus, gpu_ns);
+    return sim_time_from_s(LEDGER_SUM(ledger, "the slowest GPU", "s",
+                                      spread * busy_s * jitter_largest(gpus),
+                                      LEDGER_TERM(spread, "spread"), LEDGER_TERM(busy_s, "s busy"),
+                                      LEDGER_TERM(jitter_largest(gpus), "E of n")));
 }

@@ -19,13 +19,15 @@
 #ifndef TRAIN_JITTER_H
 #define TRAIN_JITTER_H
 
+#include "base/ledger.h"
 #include "train/metrics.h"
 
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);
 
 /* The wait of `gpus` GPUs with that spread (software.jitter), from gpu_ns of a step without it. */
-int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_]);
+int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_],
+                       struct ledger *ledger);
 
 /* Time in which a GPU is busy, mean of all: what the spread is of. */
 double jitter_busy_s(int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_]);

@@ -374,7 +374,7 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 static void add_jitter(const struct scenario *scenario, struct step_result *result)
 {
     result->jitter_ns =
-        jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, result->gpu_ns);
+        jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, result->gpu_ns, NULL);
     result->step_ns += result->jitter_ns;
     result->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * result->jitter_ns;
 }

@@ -62,7 +62,7 @@ s/^(  rate of an SM  .*)132 SMs/\1131 SMs/
 s/^(  energy  .*)3,600 s/\13,500 s/
 s/^(  MFU  .*= )([0-9])/\11\2/
 s/^(  wall-clock .*= )2/\13/
-s/^(  scale-up  .*) x 1 for/\1 x 0.9 for/
+s/^(  scale-up, .*) x 0.82 /\1 x 0.92 /
 END
     [ "$count" -eq 14 ]
 }

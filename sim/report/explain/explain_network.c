@@ -10,11 +10,18 @@
 
 /* ---- the model with this cluster's constants ---------------------------------- */
 
+static const struct ledger *record_rates(const struct explanation *explanation)
+{
+    const struct software *software = &explanation->scenario->software;
+    const struct fabric_shares shares = {software->nvlink_bandwidth, software->network_bandwidth};
+    struct ledger *ledger = ledger_new(explanation->arena);
+    fabric_record(&explanation->system->fabric, shares, ledger);
+    return ledger;
+}
+
 static void print_rules(const struct explanation *explanation, FILE *out)
 {
     const struct cluster *cluster = &explanation->scenario->cluster;
-    const struct fabric *fabric = &explanation->system->fabric;
-    struct arena *arena = explanation->arena;
     fprintf(
         out,
         "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
@@ -26,21 +33,10 @@ static void print_rules(const struct explanation *explanation, FILE *out)
         cluster->nic_latency_s * 1e6);
     fprintf(out, "  choice    the algorithm and protocol of least time on an idle fabric, unless "
                  "`collectives` says so\n");
-    const struct software *software = &explanation->scenario->software;
-    fprintf(out, "  scale-up  %s x %g x %g for a step = %s a GPU, each way\n",
-            number_quantity(arena, cluster->scale_up_bytes_per_s, DIM_BYTES_PER_S),
-            cluster->scale_up_efficiency, software->nvlink_bandwidth,
-            number_quantity(arena, (double)fabric->capacity[LINK_SCALE_UP_OUT], DIM_BYTES_PER_S));
-    fprintf(out,
-            "  NIC       %s x %g x %g for a step x %" PRId64
-            " NICs / %u ports of a node = %s a port, each way\n",
-            number_quantity(arena, cluster->nic_bytes_per_s, DIM_BYTES_PER_S),
-            cluster->nic_efficiency, software->network_bandwidth, cluster->nics_per_node,
-            fabric->ports_per_node,
-            number_quantity(arena, (double)fabric->capacity[LINK_NIC_OUT], DIM_BYTES_PER_S));
     fprintf(out, "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
             fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
             cluster->name);
+    explain_print_ledger(record_rates(explanation), explanation->arena, out);
 }
 
 /* ---- transfers ------------------------------------------------------------------- */
@@ -298,4 +294,5 @@ void explain_network_json(const struct explanation *explanation, struct json *js
         json_object_close(json);
     }
     json_array_close(json);
+    explain_put_ledger("sums", record_rates(explanation), explanation->arena, json);
 }

@@ -1,9 +1,9 @@
 /* The sections of `stoker explain`: each prints its arithmetic and gives the same in JSON.
  *
- * Every number comes from the functions that the prediction uses (plan, hw,
- * train); what is written here is the formula in words, with the inputs put in,
- * so that a reader can redo it. A section is a row of the table in explain.c and
- * two functions; it works out what it needs from the explanation by itself.
+ * The arithmetic is not written here: the functions that predict (plan, hw, train, run) record
+ * their own sums when they are given a ledger (base/ledger.h); a section prints the record. What
+ * a section itself computes, such as a lower bound, it records likewise. A section is a row of the
+ * table in explain.c and two functions; it works out what it needs from the explanation by itself.
  */
 #ifndef REPORT_EXPLAIN_EXPLAIN_SECTIONS_H
 #define REPORT_EXPLAIN_EXPLAIN_SECTIONS_H

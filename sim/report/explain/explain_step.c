@@ -147,44 +147,54 @@ static void print_shape(const struct explanation *explanation, FILE *out)
             scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation)));
 }
 
-static void add_bubble(const struct pipeline *pipeline, struct sums *sums)
+static double bubble_s(const struct pipeline *pipeline, struct ledger *ledger)
 {
-    const struct schedule_shape *shape = &pipeline->shape;
+    return LEDGER_SUM(ledger, "bubble by formula", "s", pipeline->work_s * pipeline->ratio,
+                      LEDGER_TERM(pipeline->work_s, "s"), LEDGER_TERM(pipeline->ratio, "ratio"));
+}
+
+static const char *bubble_text(const struct schedule_shape *shape, struct ledger *ledger)
+{
     const char *formula = bubble_formulas[shape->kind];
     if (shape->pairs) {
-        sums_add(sums, "bubble / work by formula", "longest path of the pairs, F = B = W");
-    } else if (schedule_splits_weights(shape->kind)) {
-        sums_add(sums, "bubble / work by formula", "%s, F = B = W", formula);
-    } else {
-        sums_add(sums, "bubble / work by formula", "%s = (%u - 1) / (%u x %u)", formula,
-                 shape->stages, shape->chunks, shape->microbatches);
+        return "longest path of the pairs, F = B = W";
     }
-    sums_is(sums, "", "%.6f", pipeline->ratio);
-    sums_add(sums, "work in microbatches", "compute, recompute, gaps, interference, exposed tp");
-    sums_is(sums, "s", "%.6f", pipeline->work_s);
-    sums_add(sums, "bubble by formula", "%.6f x %.6f, if all chunks were equal", pipeline->work_s,
-             pipeline->ratio);
-    sums_is(sums, "s", "%.6f", pipeline->work_s * pipeline->ratio);
-    if (!is_absent(pipeline->bubble_s)) {
-        sums_add(sums, "bubble simulated", "mean of all GPUs");
-        sums_is(sums, "s", "%.6f", pipeline->bubble_s);
+    if (schedule_splits_weights(shape->kind)) {
+        return ledger_text(ledger, "%s, F = B = W", formula);
     }
+    return ledger_text(ledger, "%s = (%u - 1) / (%u x %u)", formula, shape->stages, shape->chunks,
+                       shape->microbatches);
+}
+
+static const struct ledger *record_pipeline(const struct explanation *explanation,
+                                            const struct pipeline *pipeline)
+{
+    const struct schedule_shape *shape = &pipeline->shape;
+    struct ledger *ledger = ledger_new(explanation->arena);
+    if (shape->stages > 1) {
+        ledger_say(ledger, "bubble / work by formula", "ratio", pipeline->ratio,
+                   bubble_text(shape, ledger));
+        ledger_say(ledger, "work in microbatches", "s", pipeline->work_s,
+                   "compute, recompute, gaps, interference, exposed tp");
+        bubble_s(pipeline, ledger);
+        ledger_remark(ledger, "if all chunks were equal");
+        ledger_say(is_absent(pipeline->bubble_s) ? NULL : ledger, "bubble simulated", "s",
+                   pipeline->bubble_s, "mean of all GPUs");
+    }
+    ledger_say(ledger, "in flight, first stage", "", (double)pipeline->in_flight,
+               schedule_splits_weights(shape->kind)
+                   ? "microbatches in chunks, forward begun, W not"
+                   : "microbatches in chunks, forward begun, backward not");
+    ledger_say(ledger, "layers in flight", "", (double)pipeline->layers_in_flight,
+               "their layers, at most (activations pay for them)");
+    return ledger;
 }
 
 void explain_pipeline_print(const struct explanation *explanation, FILE *out)
 {
     const struct pipeline pipeline = pipeline_of(explanation);
     print_shape(explanation, out);
-    struct sums *sums = sums_new(explanation->arena);
-    if (pipeline.shape.stages > 1) {
-        add_bubble(&pipeline, sums);
-    }
-    sums_add(sums, "in flight, first stage", "microbatches in chunks, forward begun, %s not",
-             schedule_splits_weights(pipeline.shape.kind) ? "W" : "backward");
-    sums_is(sums, "", "%" PRId64, pipeline.in_flight);
-    sums_add(sums, "layers in flight", "their layers, at most (activations pay for them)");
-    sums_is(sums, "", "%" PRId64, pipeline.layers_in_flight);
-    sums_print(sums, out);
+    explain_print_ledger(record_pipeline(explanation, &pipeline), explanation->arena, out);
 }
 
 void explain_pipeline_json(const struct explanation *explanation, struct json *json)
@@ -196,10 +206,11 @@ void explain_pipeline_json(const struct explanation *explanation, struct json *j
     json_integer(json, "microbatches", pipeline.shape.microbatches);
     json_number(json, "bubble_over_work", pipeline.ratio);
     json_number(json, "work_s", pipeline.work_s);
-    json_number(json, "bubble_formula_s", pipeline.work_s * pipeline.ratio);
+    json_number(json, "bubble_formula_s", bubble_s(&pipeline, NULL));
     json_number_or_null(json, "bubble_simulated_s", pipeline.bubble_s);
     json_integer(json, "chunks_in_flight", pipeline.in_flight);
     json_integer(json, "layers_in_flight", pipeline.layers_in_flight);
+    explain_put_ledger("sums", record_pipeline(explanation, &pipeline), explanation->arena, json);
 }
 
 /* ---- the step ------------------------------------------------------------------- */
@@ -275,15 +286,12 @@ static void print_jitter(const struct explanation *explanation, FILE *out)
     if (scenario->software.jitter_spread <= 0) {
         return;
     }
-    struct sums *sums = sums_new(explanation->arena);
-    sums_add(sums, "the slowest GPU", "spread %g %% x %.6f s busy x %.4f, which is E(%s)",
-             100 * scenario->software.jitter_spread, jitter_busy_s(scenario->gpus, step->gpu_ns),
-             jitter_largest(scenario->gpus), explain_count(explanation->arena, scenario->gpus));
-    sums_is(sums, "s", "%.6f", sim_time_to_s(step->jitter_ns));
+    struct ledger *ledger = ledger_new(explanation->arena);
+    jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, step->gpu_ns, ledger);
     explain_paragraph(out, 2,
                       "Among the waits for stragglers: all wait for the slowest GPU. E(n): the "
                       "expected largest of n standard normal values.");
-    sums_print(sums, out);
+    explain_print_ledger(ledger, explanation->arena, out);
 }
 
 static void print_spread(const struct explanation *explanation, FILE *out)

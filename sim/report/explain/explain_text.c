@@ -12,51 +12,6 @@
 
 #define COLUMNS_MAX 100
 
-struct sums {
-    struct table *table;
-    struct arena *arena;
-};
-
-/* ---- sums ------------------------------------------------------------------ */
-
-struct sums *sums_new(struct arena *arena)
-{
-    struct sums *sums = arena_alloc(arena, sizeof *sums);
-    sums->arena = arena;
-    sums->table = table_new(arena);
-    table_column(sums->table, "", TABLE_LEFT);
-    table_column(sums->table, "", TABLE_LEFT);
-    table_column(sums->table, "", TABLE_RIGHT);
-    table_column(sums->table, "", TABLE_LEFT);
-    return sums;
-}
-
-void sums_add(struct sums *sums, const char *label, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const char *formula = arena_vprintf(sums->arena, format, arguments);
-    va_end(arguments);
-    table_cell(sums->table, "  %s", label);
-    table_cell(sums->table, "%s", formula);
-}
-
-void sums_is(struct sums *sums, const char *unit, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const char *value = arena_vprintf(sums->arena, format, arguments);
-    va_end(arguments);
-    table_cell(sums->table, "= %s", value);
-    table_cell(sums->table, "%s", unit);
-}
-
-void sums_print(const struct sums *sums, FILE *out)
-{
-    table_print(sums->table, out);
-    fputc('\n', out);
-}
-
 /* ---- records ------------------------------------------------------------------- */
 
 /* How values of a unit are shown; others by themselves, with the unit as a word behind them. */
@@ -82,6 +37,7 @@ static const struct unit_row {
     {"tokens/s", 1, 3, DIM_LAST_, "tokens/s"},
     {"GFLOP", 1e9, 6, DIM_LAST_, "GFLOP"},
     {"us", 1e-6, 3, DIM_LAST_, "us"},
+    {"ratio", 1, 6, DIM_LAST_, ""},
     {"ns>us", 1e3, 3, DIM_LAST_, "us"},
     {"s>us", 1e-6, 3, DIM_LAST_, "us"},
     {"ns>pp", 1e9, 0, DIM_LAST_, "pp"},
@@ -183,17 +139,23 @@ static const char *formula_text(struct arena *arena, const struct ledger_line *l
 
 void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out)
 {
-    struct sums *sums = sums_new(arena);
+    struct table *table = table_new(arena);
+    for (int column = 0; column < 4; column++) {
+        table_column(table, "", column == 2 ? TABLE_RIGHT : TABLE_LEFT);
+    }
     for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
         const struct ledger_line *line = ledger_line(ledger, i);
         const char *between = line->token_count > 0 && line->words[0] != '\0' ? "; " : "";
-        sums_add(sums, line->label, "%s%s%s", formula_text(arena, line, false), between,
-                 line->words);
         const struct unit_row *row = unit_of(line->unit);
-        sums_is(sums, unit_text(arena, line->unit), "%s",
-                row != NULL ? value_text(arena, line->value, row) : plain_text(arena, line->value));
+        table_cell(table, "  %s", line->label);
+        table_cell(table, "%s%s%s", formula_text(arena, line, false), between, line->words);
+        table_cell(table, "= %s",
+                   row != NULL ? value_text(arena, line->value, row)
+                               : plain_text(arena, line->value));
+        table_cell(table, "%s", unit_text(arena, line->unit));
     }
-    sums_print(sums, out);
+    table_print(table, out);
+    fputc('\n', out);
 }
 
 void explain_put_ledger(const char *key, const struct ledger *ledger, struct arena *arena,

@@ -1,12 +1,4 @@
-/* Sums as text: "what | formula with its inputs | = value | unit", a line each.
- *
- *     struct sums *sums = sums_new(arena);
- *     sums_add(sums, "tokens per step", "%s x %s", "256", "8,192");
- *     sums_is(sums, "tokens", "%s", "2,097,152");
- *     sums_print(sums, out);
- *
- * A line is a label with a formula (which may be ""), then its value.
- */
+/* Records (base/ledger.h) as text and JSON, paragraphs, and numbers of `stoker explain`. */
 #ifndef REPORT_EXPLAIN_EXPLAIN_TEXT_H
 #define REPORT_EXPLAIN_EXPLAIN_TEXT_H
 
@@ -19,16 +11,9 @@
 #include <stdio.h>
 
 struct arena;
-struct sums;
 
-struct sums *sums_new(struct arena *arena);
-void sums_add(struct sums *sums, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
-/* Ends the line; `unit` follows the value. */
-void sums_is(struct sums *sums, const char *unit, const char *format, ...) PRINTF_LIKE(3, 4);
-/* With an empty line after it. */
-void sums_print(const struct sums *sums, FILE *out);
-
-/* The lines of a record, likewise: each formula with its values put in. */
+/* A record as lines "label | formula with its values put in, or words | = value | unit", and an
+ * empty line after it. */
 void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out);
 /* As an array of {name, sum, value}: `sum` is the formula in numbers, exact to the last
  * digit, so that a program can work it out; "" of a value that is given or simulated. */
