@@ -170,23 +170,6 @@ static struct sheet *list_causes(const struct lister *lister, struct sheet *shee
     return table;
 }
 
-/* report/plot/plot.h explains them; the table there has names only. */
-static const char *plot_title(const char *name)
-{
-    static const char *const titles[][2] = {
-        {"lines", "a metric against one axis, a line for each series"},
-        {"causes", "the step by cause, a bar for each point"},
-        {"dollars", "days against dollars"},
-        {"heatmap", "a metric over two axes, with what does not fit"},
-    };
-    for (uint32_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        if (strcmp(titles[i][0], name) == 0) {
-            return titles[i][1];
-        }
-    }
-    return "";
-}
-
 static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     uint32_t count = 0;
@@ -195,7 +178,7 @@ static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
     for (uint32_t i = 0; i < count; i++) {
         sheet_text(table, NULL, names[i]);
-        sheet_text(table, NULL, plot_title(names[i]));
+        sheet_text(table, NULL, plot_kind_title(i));
     }
     return table;
 }

@@ -16,9 +16,14 @@
 
 /* ---- kinds and paths --------------------------------------------------------- */
 
-#define KINDS(X) X(lines) X(causes) X(dollars) X(heatmap)
-#define KIND_ROW(name) {#name, plot_write_##name},
-#define KIND_NAME(name) #name,
+/* X(name, what it shows) */
+#define KINDS(X)                                                  \
+    X(lines, "a metric against one axis, a line for each series") \
+    X(causes, "the step by cause, a bar for each point")          \
+    X(dollars, "days against dollars")                            \
+    X(heatmap, "a metric over two axes, with what does not fit")
+#define KIND_ROW(name, title) {#name, title, plot_write_##name},
+#define KIND_NAME(name, title) #name,
 
 static const struct plot_kind kinds[] = {KINDS(KIND_ROW)};
 static const char *const kind_names[] = {KINDS(KIND_NAME)};
@@ -28,6 +33,11 @@ const char *const *plot_kinds(uint32_t *count)
 {
     *count = KIND_COUNT;
     return kind_names;
+}
+
+const char *plot_kind_title(uint32_t number)
+{
+    return kinds[number].title;
 }
 
 static const char *directory_of(struct arena *arena, const char *path_base)

@@ -45,6 +45,7 @@ struct plot_request {
 /* Names of the kinds and metrics, for help and for messages. */
 const char *const *plot_kinds(uint32_t *count);
 const char *const *plot_metrics(uint32_t *count);
+const char *plot_kind_title(uint32_t number);
 
 /* The path that plot_draw uses for a request's `suffix`: ".svg", ".csv", ... */
 const char *plot_path(struct arena *arena, const char *path_base, const char *suffix);

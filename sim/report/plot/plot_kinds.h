@@ -22,6 +22,7 @@ struct plot_page {
 
 struct plot_kind {
     const char *name;
+    const char *title; /* what it shows */
     /* Writes the CSV and the script. False, with the reason in diag, when there
      * is nothing to draw; the CSV is whole then all the same. */
     bool (*write)(struct plot_page *page);
