@@ -1,4 +1,6 @@
-/* Names of the causes. */
+/* The causes that a step's nanoseconds have, by the names that documents and
+ * tables of the store give them.
+ */
 #include "train/metrics.h"
 
 const char *const cause_names[CAUSE_COUNT_] = {

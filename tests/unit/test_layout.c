@@ -177,6 +177,25 @@ static void a_changed_layout_is_judged_without_messages(void **state)
     assert_false(feasible_holds(&changed));
 }
 
+/* Four stages of a batch that every schedule can have: each is read by its name, is judged, and
+ * begins with the first piece of the model, so each has its row in the tables of input/. The
+ * names are in the order of the kinds. */
+static void every_schedule_has_its_rows(void **state)
+{
+    struct arena *arena = *state;
+    for (uint32_t kind = 0; kind < SCHEDULE_FILE; kind++) {
+        const char *const sets[] = {
+            arena_printf(arena, "parallel={pp: 4, schedule: %s%s}", schedule_names[kind],
+                         kind == SCHEDULE_INTERLEAVED ? ", virtual_stages: 2" : ""),
+            "batch.global=128"};
+        const struct scenario *scenario = resolve(arena, sets, 2);
+        assert_int_equal(scenario->parallel.schedule, kind);
+        assert_true(feasible_holds(scenario));
+        assert_int_equal(layout_piece(&scenario->parallel, 0, 0), 0);
+    }
+    assert_string_equal(schedule_names[SCHEDULE_FILE], "file");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +211,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pieces_are_in_model_order, setup, teardown),
         cmocka_unit_test_setup_teardown(a_changed_layout_is_judged_without_messages, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(every_schedule_has_its_rows, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
