@@ -181,36 +181,41 @@ static bool is_misplaced(const struct schema_reader *reader, const struct schema
 {
     const struct cluster *cluster = reader->object;
     struct doc_map *section = reader->map;
-    const struct doc_node *node = doc_take(section, schema_key(row));
-    const bool is_known = cluster->fabric_kind < FABRIC_KIND_COUNT_;
-    if (is_known && (node == NULL || row->applies(cluster))) {
+    if (cluster->fabric_kind == FABRIC_KIND_COUNT_) {
+        doc_take(section, schema_key(row));
+        return true;
+    }
+    if (row->applies(cluster) || doc_find(section->node, schema_key(row)) == NULL) {
         return false;
     }
-    if (is_known) {
-        diag_add(section->diag, DIAG_INPUT, &node->key_place, "'%s' is for fabric kind %s, not %s",
-                 schema_key(row), kinds_text(reader->assumptions->arena, row),
-                 fabric_kind_names[cluster->fabric_kind]);
-        section->is_bad = true;
-    }
+    const struct doc_node *node = doc_take(section, schema_key(row));
+    diag_add(section->diag, DIAG_INPUT, &node->key_place, "'%s' is for fabric kind %s, not %s",
+             schema_key(row), kinds_text(reader->assumptions->arena, row),
+             fabric_kind_names[cluster->fabric_kind]);
+    section->is_bad = true;
     return true;
 }
 
+/* A key of another kind gets its default and is not asked for, so that no message offers it. */
 static void read_of_kind(const struct schema_reader *reader, const struct schema_row *row)
 {
-    if (!is_misplaced(reader, row)) {
-        schema_read_key(reader, row);
+    struct schema_reader own = *reader;
+    struct doc_map nothing = {.diag = reader->map->diag};
+    if (is_misplaced(reader, row)) {
+        return;
     }
+    own.map = row->applies(reader->object) ? reader->map : &nothing;
+    schema_read_key(&own, row);
 }
 
 /* A list, which is read later; NULL when there is none. */
 static const struct doc_node *take_list(const struct schema_reader *reader,
                                         const struct schema_row *row)
 {
-    if (is_misplaced(reader, row)) {
+    if (is_misplaced(reader, row) || !row->applies(reader->object)) {
         return NULL;
     }
-    const bool is_missed = row->is_required && row->applies(reader->object);
-    return is_missed && !doc_require(reader->map, schema_key(row))
+    return row->is_required && !doc_require(reader->map, schema_key(row))
                ? NULL
                : doc_take(reader->map, schema_key(row));
 }

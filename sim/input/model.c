@@ -264,11 +264,16 @@ static const struct schema_refusal *beside_full_every(const void *object)
     return ((const struct model *)object)->full_every > 0 ? &refusal : without_window(object);
 }
 
+static bool has_experts(const void *object)
+{
+    return ((const struct model *)object)->experts > 0;
+}
+
 static const struct schema_refusal *without_experts(const void *object)
 {
     static const struct schema_refusal refusal = {"in a model without experts",
                                                   "say how many: experts: 8"};
-    return ((const struct model *)object)->experts == 0 ? &refusal : NULL;
+    return has_experts(object) ? NULL : &refusal;
 }
 
 static const struct schema_refusal *without_shared_experts(const void *object)
@@ -392,30 +397,33 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "every layer is dense"},
     {COUNT("experts_per_token", experts_per_token, 1, EXPERTS_MAX,
            "Routed experts that a token goes to."),
-     .is_required = true, .refuses = without_experts},
+     .is_required = true, .applies = has_experts, .refuses = without_experts},
     {COUNT("expert_hidden", expert_hidden, 1, WIDTH_MAX, "Inner width of one expert."),
-     AS(int64_t, ffn_hidden), .note = "ffn_hidden", .refuses = without_experts},
+     AS(int64_t, ffn_hidden), .note = "ffn_hidden", .applies = has_experts,
+     .refuses = without_experts},
     {COUNT("shared_experts", shared_experts, 0, EXPERTS_MAX,
            "Experts of expert_hidden that every token goes to."),
-     .standard = "0", .refuses = without_experts},
+     .standard = "0", .applies = has_experts, .refuses = without_experts},
     {COUNT("dense_layers", dense_layers, 0, LAYERS_MAX,
            "The first layers, which have an MLP of ffn_hidden instead of experts."),
-     .standard = "0", .refuses = without_experts},
+     .standard = "0", .applies = has_experts, .refuses = without_experts},
     {COUNT("expert_every", expert_every, 1, LAYERS_MAX,
            "Of the layers behind these every so-manieth has experts: with 2 the second, the "
            "fourth."),
-     .standard = "1", .refuses = without_experts},
+     .standard = "1", .applies = has_experts, .refuses = without_experts},
     {COUNT("shared_hidden", shared_hidden, 1, WIDTH_MAX,
            "Inner width of all shared experts together."),
-     .note = "shared_experts x expert_hidden", .refuses = without_shared_experts},
+     .note = "shared_experts x expert_hidden", .applies = has_experts,
+     .refuses = without_shared_experts},
     {BOOL("router_biases", has_router_biases,
           "One value an expert beside the router's matrix (DeepSeek's balancing, gpt-oss)."),
-     .standard = "false", .refuses = without_experts},
+     .standard = "false", .applies = has_experts, .refuses = without_experts},
     {COUNT("expert_groups", expert_groups, 1, EXPERTS_MAX,
            "Node-limited routing: groups in which the experts lie."),
-     .is_optional = true, .note = "routing is not limited", .refuses = without_experts},
+     .is_optional = true, .note = "routing is not limited", .applies = has_experts,
+     .refuses = without_experts},
     {COUNT("group_limit", group_limit, 1, EXPERTS_MAX, "Groups that a token goes to at most."),
-     .is_required = true, .refuses = without_groups},
+     .is_required = true, .applies = has_experts, .refuses = without_groups},
 
     {QUANTITY("advertised_parameters", advertised_parameters, DIM_COUNT, 1.0, 1e18,
               "What its makers say; shown beside what the shapes come to."),

@@ -21,6 +21,7 @@ struct house {
     uint32_t colours;
     struct place place;
     int64_t ponds;
+    int64_t tiles;
 };
 
 static const char *const roofs[] = {"flat", "steep", "round"};
@@ -39,6 +40,12 @@ static bool has_floors(const void *object)
     return ((const struct house *)object)->floors > 0;
 }
 
+static const struct schema_refusal *on_a_round_roof(const void *object)
+{
+    static const struct schema_refusal refusal = {"on a round roof", "it has sheets of lead"};
+    return ((const struct house *)object)->roof == 2 ? &refusal : NULL;
+}
+
 #define SCHEMA_OBJECT struct house
 #include "input/schema/rows.h"
 
@@ -55,6 +62,8 @@ static const struct schema_row rows[] = {
      .standard = "steep"},
     {NAMES("colours", colours, colours, 3, "What it is painted in."), .standard = "[red, blue]",
      .applies = has_floors},
+    {COUNT("tiles", tiles, 1, 9, "Rows of tiles on the roof."), .standard = "7",
+     .refuses = on_a_round_roof},
 };
 static const struct schema schema = SCHEMA_OF("house", "house.", rows);
 
@@ -113,6 +122,7 @@ static void what_is_written_holds(void **state)
     assert_int_equal(reading.house.ponds, 3);
     assert_int_equal(reading.house.roof, 2);
     assert_int_equal(reading.house.colours, 2);
+    assert_int_equal(reading.house.tiles, 0); /* refused: not even the default */
     assert_int_equal(reading.assumptions.count, 0);
     arena_free(reading.arena);
 }
@@ -167,6 +177,7 @@ static void mistakes_are_reported_with_what_would_be_right(void **state)
         {"rooms: {floors: 4}\ncolours: [red, red]", "'red' is listed twice"},
         {"rooms: {floors: 4}\ncolours: [mauve]", "colours has no 'mauve'"},
         {"rooms: {floors: 4}\ngarten: off", "unknown key 'garten'"},
+        {"rooms: {floors: 4}\nroof: round\ntiles: 3", "tiles on a round roof"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -181,8 +192,8 @@ static void mistakes_are_reported_with_what_would_be_right(void **state)
 
 static void values_are_told_as_yaml(void **state)
 {
-    static const char *const wanted[] = {NULL,  NULL, "4",     "4",          "8 s",
-                                         "off", "0",  "steep", "[red, blue]"};
+    static const char *const wanted[] = {NULL,  NULL, "4",     "4",           "8 s",
+                                         "off", "0",  "steep", "[red, blue]", "7"};
     (void)state;
     struct reading reading;
     read_text(&reading, "rooms: {floors: 4}\n");

@@ -56,22 +56,35 @@ static bool is_reached(const struct schema *schema, const struct schema_row *row
     return is_good;
 }
 
-/* The defaults of a schema's keys. A section has none of its own, unless it means nothing
- * here, which its note explains, or is switched off. */
+/* The default of a row's key. A section has none of its own, unless it means nothing here, which
+ * its note explains, or is switched off. */
+static void add_row(struct defaults *defaults, const struct schema_row *row, const char *path,
+                    const void *object)
+{
+    const bool is_written = doc_find(defaults->scenario->document, path) != NULL;
+    const bool has_meaning = row->applies == NULL || row->applies(object);
+    const bool has_default =
+        row->standard != NULL || row->as > 0 || row->note != NULL || row->is_settled;
+    const bool is_due =
+        row->kind == SCHEMA_SECTION ? !has_meaning || row->standard != NULL : has_meaning;
+    const struct schema_refusal *refusal = row->refuses != NULL ? row->refuses(object) : NULL;
+    if (!is_due || (is_written && !row->is_settled)) {
+        return;
+    }
+    if (refusal != NULL) {
+        add_default(defaults, path, NULL, refusal->why);
+    } else if (has_default) {
+        add_default(defaults, path, schema_value_text(defaults->arena, row, object), row->note);
+    }
+}
+
 static void add_schema(struct defaults *defaults, const struct schema *schema, const void *object)
 {
-    struct arena *arena = defaults->arena;
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct schema_row *row = &schema->rows[i];
-        const char *path = arena_printf(arena, "%s%s", schema->prefix, row->path);
-        const bool has_meaning = schema_applies(row, object);
-        const bool is_section = row->kind == SCHEMA_SECTION;
-        const bool has_default = row->standard != NULL || row->as > 0 || row->note != NULL;
-        const bool is_written = doc_find(defaults->scenario->document, path) != NULL;
-        const bool is_due = is_section ? !has_meaning || row->standard != NULL : has_meaning;
-        if (has_default && is_due && is_reached(schema, row, object) &&
-            (!is_written || row->is_settled)) {
-            add_default(defaults, path, schema_value_text(arena, row, object), row->note);
+        if (is_reached(schema, row, object)) {
+            add_row(defaults, row, arena_printf(defaults->arena, "%s%s", schema->prefix, row->path),
+                    object);
         }
     }
 }
