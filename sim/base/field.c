@@ -27,7 +27,7 @@ static int64_t integer_at(enum field_kind kind, const void *at)
     default:
         break;
     }
-    sim_assert(!"a kind of integer");
+    sim_assert(false); /* the kinds that are no integers do not come here */
     return 0;
 }
 
