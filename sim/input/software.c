@@ -172,7 +172,7 @@ static const struct schema_row rows[] = {
      .standard = "false"},
 
     {SECTION("interference", "What communication that runs beside compute takes from it.")},
-    {QUANTITY("interference.nvlink", nvlink_interference, DIM_FRACTION, 0.0, 0.9,
+    {QUANTITY("interference.nvlink", scale_up_interference, DIM_FRACTION, 0.0, 0.9,
               "Share of the compute rate that a collective inside a scale-up domain takes."),
      .standard = "0"},
     {QUANTITY("interference.network", network_interference, DIM_FRACTION, 0.0, 0.9,
@@ -187,7 +187,7 @@ static const struct schema_row rows[] = {
 
     {SECTION("communication",
              "Bandwidth within a step over that of a benchmark of collectives alone.")},
-    {QUANTITY("communication.nvlink", nvlink_bandwidth, DIM_FRACTION, 0.01, 1.0,
+    {QUANTITY("communication.nvlink", scale_up_bandwidth, DIM_FRACTION, 0.01, 1.0,
               "Of transfers inside a scale-up domain."),
      .standard = "1"},
     {QUANTITY("communication.network", network_bandwidth, DIM_FRACTION, 0.01, 1.0,

@@ -119,10 +119,10 @@ struct software {
     uint32_t fsdp_gathers;       /* enum gather_unit */
     double fsdp_per_call_s;
     double fsdp_per_rank_s;
-    double nvlink_interference; /* fraction of the compute rate, 0..0.9 */
+    double scale_up_interference; /* fraction of the compute rate, 0..0.9 */
     double network_interference;
     double expert_interference;
-    double nvlink_bandwidth; /* 0..1: of what a benchmark reaches */
+    double scale_up_bandwidth; /* 0..1: of what a benchmark reaches */
     double network_bandwidth;
     double exchange_bandwidth;
     double jitter_spread; /* of a GPU's busy time in a step; 0..1 */

@@ -44,7 +44,7 @@ void streams_describe(const struct software *software, int64_t pp, struct engine
         system->streams[s] = rows[s];
     }
     const uint32_t network = millionths(software->network_interference);
-    const uint32_t scale_up = millionths(software->nvlink_interference);
+    const uint32_t scale_up = millionths(software->scale_up_interference);
     static const enum stream over_network[] = {
         STREAM_CONTEXT,        STREAM_EXPERT,        STREAM_DATA_GATHER,   STREAM_DATA_REDUCE,
         STREAM_REPLICA_REDUCE, STREAM_EXPERT_GATHER, STREAM_EXPERT_REDUCE, STREAM_EXPERT_REPLICA};

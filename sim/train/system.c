@@ -503,7 +503,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     const struct scenario *asked = jobs[0].scenario;
     struct system_builder builder = {.arena = arena, .options = options, .system = system};
     fabric_init(&system->fabric, arena, &asked->cluster, &asked->gpu, gpus, (uint64_t)asked->seed);
-    const struct fabric_shares shares = {asked->software.nvlink_bandwidth,
+    const struct fabric_shares shares = {asked->software.scale_up_bandwidth,
                                          asked->software.network_bandwidth};
     fabric_derate(&system->fabric, shares);
     system->setting = (struct transfer_setting){.arena = arena,

@@ -184,7 +184,7 @@ static double share_of(const struct transfer_setting *setting, const struct coll
         return 1.0;
     }
     return phase->rounds_inter > 0 ? setting->software->network_bandwidth
-                                   : setting->software->nvlink_bandwidth;
+                                   : setting->software->scale_up_bandwidth;
 }
 
 /* Rates were priced on links without the software's shares. An exchange of tokens with experts is

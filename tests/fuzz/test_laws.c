@@ -29,7 +29,7 @@ struct family {
  * so with it on no such law holds. */
 static void calm(struct scenario *scenario)
 {
-    scenario->software.nvlink_interference = 0;
+    scenario->software.scale_up_interference = 0;
     scenario->software.network_interference = 0;
 }
 

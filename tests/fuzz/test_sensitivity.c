@@ -134,7 +134,7 @@ static void more_bandwidth_costs_at_most_the_spread(void **state)
     for (uint64_t i = 0; i < family->count; i++) {
         struct arena *arena = arena_new();
         struct scenario *scenario = thin_scenario(arena, family->seed, family->first + i);
-        scenario->software.nvlink_interference = 0;
+        scenario->software.scale_up_interference = 0;
         scenario->software.network_interference = 0;
         const struct step_result slow = predict(scenario);
         scale_nics(scenario, 2);

@@ -13,7 +13,7 @@
 static const struct ledger *record_rates(const struct explanation *explanation)
 {
     const struct software *software = &explanation->scenario->software;
-    const struct fabric_shares shares = {software->nvlink_bandwidth, software->network_bandwidth};
+    const struct fabric_shares shares = {software->scale_up_bandwidth, software->network_bandwidth};
     struct ledger *ledger = ledger_new(explanation->arena);
     fabric_record(&explanation->system->fabric, shares, ledger);
     return ledger;
@@ -208,11 +208,11 @@ static void print_overlap(const struct scenario *scenario, FILE *out)
                 " pieces, tp's collectives beside them\n",
                 software->tp_pieces);
     }
-    if (software->nvlink_bandwidth < 1.0 || software->network_bandwidth < 1.0) {
+    if (software->scale_up_bandwidth < 1.0 || software->network_bandwidth < 1.0) {
         fprintf(out,
                 "  of a benchmark's bandwidth a step's transfers get %g over NVLink, %g over the "
                 "network\n",
-                software->nvlink_bandwidth, software->network_bandwidth);
+                software->scale_up_bandwidth, software->network_bandwidth);
     }
     if (scenario->parallel.zero == 3) {
         fprintf(out, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
