@@ -176,6 +176,7 @@ static void mistakes_are_reported_with_what_would_be_right(void **state)
         {"rooms: {floors: 4}\ncolours: red", "colours must be a list of names"},
         {"rooms: {floors: 4}\ncolours: [red, red]", "'red' is listed twice"},
         {"rooms: {floors: 4}\ncolours: [mauve]", "colours has no 'mauve'"},
+        {"rooms: [4]", "'rooms' must be a mapping (key: value), not a list"},
         {"rooms: {floors: 4}\ngarten: off", "unknown key 'garten'"},
         {"rooms: {floors: 4}\nroof: round\ntiles: 3", "tiles on a round roof"},
     };

@@ -1,6 +1,6 @@
 /* The one reader of all schemas. Rows are taken in order; a section's row opens its mapping,
- * reads the rows below it with itself and closes it, so this goes as deep as the table does
- * (three levels), never as deep as a file.
+ * which is kept on a stack while the rows below it are read and is closed behind them. The stack
+ * is as deep as the table (three levels), never as deep as a file.
  *
  * A section that is absent reads like one whose keys are all absent: defaults are put in, and
  * what is required in it is not missed key by key. A switched-off section is not read at all,
@@ -12,7 +12,10 @@
 
 #include <string.h>
 
-enum { NAMES_MAX = 32 }; /* bits of a member */
+enum {
+    NAMES_MAX = 32, /* bits of a member */
+    DEPTH_MAX = 6   /* sections within each other */
+};
 
 const char *schema_key(const struct schema_row *row)
 {
@@ -250,49 +253,44 @@ static bool open_section(const struct schema_reader *reader, const struct schema
     return true;
 }
 
-static void read_rows(const struct schema_reader *reader, const struct schema_row *first,
-                      const struct schema_row *behind);
-
-/* The rows below `row`, and what its check says of them together. */
-static void read_inner(const struct schema_reader *reader, const struct schema_row *row,
-                       struct doc_map *section)
-{
-    struct schema_reader inner = *reader;
-    inner.map = section;
-    read_rows(&inner, row + 1, row_behind(reader->schema, row));
-    const bool is_good = section->node == NULL || doc_finish(section);
-    if (!is_good || (row->check != NULL && !row->check(&inner, row))) {
-        reader->map->is_bad = true;
-    }
-}
-
 static bool is_word(const struct doc_node *node, const char *word)
 {
     return node->kind == DOC_SCALAR && strcmp(node->text, word) == 0;
 }
 
-static void read_section(const struct schema_reader *reader, const struct schema_row *row)
+/* A section that is being read. */
+struct level {
+    const struct schema_row *row;
+    const struct schema_row *behind; /* the first row that is not below it */
+    struct doc_map *around;
+    struct doc_map section;
+};
+
+/* Opens the section of a row that has others below it. False when they are not to be read: it is
+ * a plain word, or switched off. */
+static bool enter(const struct schema_reader *reader, const struct schema_row *row,
+                  struct level *level)
 {
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
     void *member = (char *)reader->object + row->offset;
-    struct doc_map section;
     if (row->kind == SCHEMA_CHOICE && (node == NULL || node->kind == DOC_SCALAR)) {
         schema_read_key(reader, row);
-        return;
+        return false;
     }
     if (row->kind == SCHEMA_SWITCH && (node == NULL || is_word(node, row->standard))) {
-        return;
+        return false;
     }
-    const bool is_open = open_section(reader, row, &section);
+    const bool is_open = open_section(reader, row, &level->section);
+    const struct doc_node *written = is_open ? node : reader->map->node;
     if (row->kind == SCHEMA_SWITCH) {
         *(bool *)member = is_open;
-    } else if (row->kind == SCHEMA_SECTION && row->offset != SCHEMA_NOWHERE) {
-        const struct doc_node *written = is_open ? node : reader->map->node;
+    } else if (row->kind == SCHEMA_SECTION && row->offset != SCHEMA_NOWHERE && written != NULL) {
         *(struct place *)member = written->place;
     }
-    if (is_open || row->kind != SCHEMA_SWITCH) {
-        read_inner(reader, row, &section);
-    }
+    level->row = row;
+    level->behind = row_behind(reader->schema, row);
+    level->around = reader->map;
+    return is_open || row->kind != SCHEMA_SWITCH;
 }
 
 /* True when the key means nothing beside those before it; where it is written, that is an error. */
@@ -310,29 +308,49 @@ static bool is_refused(const struct schema_reader *reader, const struct schema_r
     return refusal != NULL;
 }
 
-static void read_rows(const struct schema_reader *reader, const struct schema_row *first,
-                      const struct schema_row *behind)
+/* Closes it. Before: reader->map is its own. What its keys say together is checked when all of
+ * them are good. */
+static void leave(const struct schema_reader *reader, struct level *level)
 {
-    for (const struct schema_row *row = first; row < behind;
-         row = row_behind(reader->schema, row)) {
-        if (is_refused(reader, row)) {
-            continue;
-        }
-        if (row->read != NULL) {
-            row->read(reader, row);
-        } else if (schema_has_inner(reader->schema, row)) {
-            read_section(reader, row);
-        } else {
-            schema_read_key(reader, row);
-        }
+    schema_check_function *check = level->row->check;
+    struct doc_map *section = &level->section;
+    const bool is_good = section->node != NULL ? doc_finish(section) : !section->is_bad;
+    if (!is_good || (check != NULL && !check(reader, level->row))) {
+        level->around->is_bad = true;
     }
 }
 
 void schema_read(const struct schema *schema, struct doc_map *map, void *object,
                  struct assumptions *assumptions)
 {
-    const struct schema_reader reader = {schema, map, object, assumptions};
-    read_rows(&reader, schema->rows, schema->rows + schema->count);
+    struct schema_reader reader = {schema, map, object, assumptions};
+    const struct schema_row *behind = schema->rows + schema->count;
+    struct level levels[DEPTH_MAX];
+    uint32_t depth = 0;
+    for (const struct schema_row *row = schema->rows; row < behind || depth > 0;) {
+        if (depth > 0 && row == levels[depth - 1].behind) {
+            leave(&reader, &levels[--depth]);
+            reader.map = levels[depth].around;
+            continue;
+        }
+        sim_assert(depth < DEPTH_MAX);
+        if (is_refused(&reader, row)) {
+            row = row_behind(schema, row);
+            continue;
+        }
+        const bool has_inner = row->read == NULL && schema_has_inner(schema, row);
+        if (has_inner && enter(&reader, row, &levels[depth])) {
+            reader.map = &levels[depth++].section;
+            row++;
+            continue;
+        }
+        if (row->read != NULL) {
+            row->read(&reader, row);
+        } else if (!has_inner) {
+            schema_read_key(&reader, row);
+        }
+        row = row_behind(schema, row);
+    }
 }
 
 bool schema_read_document(const struct schema *schema, const struct doc_node *node, void *object,
