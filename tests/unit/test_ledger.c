@@ -23,17 +23,18 @@ struct shape {
 static void assert_line(const struct ledger *ledger, uint32_t index, const char *expected)
 {
     char text[256] = "";
+    size_t length = 0;
     const struct ledger_line *line = ledger_line(ledger, index);
     for (uint32_t i = 0; i < line->token_count; i++) {
         const struct ledger_token *token = &line->tokens[i];
-        char word[64];
-        if (token->term == NULL || token->term->name != NULL) {
-            snprintf(word, sizeof word, "%s ",
-                     token->term == NULL ? token->text : token->term->name);
-        } else {
-            snprintf(word, sizeof word, "%g%s ", token->term->value, token->term->unit);
-        }
-        strcat(text, word);
+        const size_t room = sizeof text - length;
+        const int added =
+            token->term == NULL || token->term->name != NULL
+                ? snprintf(text + length, room, "%s ",
+                           token->term == NULL ? token->text : token->term->name)
+                : snprintf(text + length, room, "%g%s ", token->term->value, token->term->unit);
+        assert_in_range(added, 1, room - 1);
+        length += (size_t)added;
     }
     assert_string_equal(text, expected);
 }
