@@ -88,10 +88,11 @@ options() {
         grep -qF -- "- \`$key\`: " "$work/markdown"
         grep -qE "keys='(.* )?$key[ ']" "$work/bash"
         # the file itself leaves out what its kind puts in front: gpu.memory is memory
-        jq -e --arg key "$key" 'def at(words): getpath(words | map(["properties", .]) | add);
+        jq -e --arg key "$key" 'def at(words): getpath(words | map(["properties", .]) | add // []);
+            def of(list; key): getpath(["properties", list, "items", "properties", key]);
             ($key | split(".")) as $words
             | (at($words) // at($words[1:])
-                // getpath(["properties", $words[0], "items", "properties", $words[1]]))
+                // of($words[0]; $words[1]) // of($words[1]; $words[2]))
             | .description | length > 8' "$work/json" |
             grep -q true
     done

@@ -4,11 +4,13 @@
 #include "base/arena.h"
 #include "cli/options.h"
 #include "cli/session.h"
+#include "input/scenario.h"
 #include "input/scenario_keys.h"
 
 #include <string.h>
 
-const struct schema *const reference_schemas[] = {&scenario_schema};
+const struct schema *const reference_schemas[] = {&scenario_schema, &model_schema, &cluster_schema,
+                                                  &gpu_schema, &software_schema};
 const uint32_t reference_schema_count = sizeof reference_schemas / sizeof *reference_schemas;
 
 /* ---- keys ---- */
