@@ -48,6 +48,7 @@ struct field {
     const char *format;       /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
     double scale;             /* shown is the number times this; below 1, over its inverse */
     bool is_right;            /* aligned */
+    const char *before;       /* each cell of the text, "= "; NULL: nothing */
     const char *(*show)(struct arena *arena, double value); /* in place of format and scale */
     /* Adds the one value to `in`, as sheet_text and its kin do: what no member holds. */
     void (*add)(struct sheet *in, const char *key, const void *record);

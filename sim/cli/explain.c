@@ -1,61 +1,40 @@
-/* The command `stoker explain`: it predicts a scenario and prints the
- * arithmetic of the prediction, so that it can be redone with a pocket
- * calculator.
+/* The command `stoker explain`: it predicts a scenario and prints the arithmetic of the
+ * prediction, so that it can be redone with a pocket calculator.
  */
 #include "report/explain/explain_sections.h"
-#include "report/explain/explain_text.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
 #include "train/step.h"
-#include "report/screen.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
 
-struct section {
+static const struct section {
     const char *key;   /* in JSON */
     const char *title; /* for people */
-    explain_print_function *print;
-    explain_json_function *json;
+    explain_section *add;
+} sections[] = {
+    {"model", "Model", explain_model},
+    {"layer", "One layer on one GPU", explain_layer},
+    {"network", "Communication of one GPU", explain_network},
+    {"pipeline", "Pipeline", explain_pipeline},
+    {"step", "The step", explain_step},
+    {"memory", "Memory of the fullest stage", explain_memory},
+    {"run", "The run", explain_run},
+    {"assumptions", "Assumed constants", explain_assumptions},
 };
 
-static const struct section sections[] = {
-    {"model", "Model", explain_model_print, explain_model_json},
-    {"layer", "One layer on one GPU", explain_layer_print, explain_layer_json},
-    {"network", "Communication of one GPU", explain_network_print, explain_network_json},
-    {"pipeline", "Pipeline", explain_pipeline_print, explain_pipeline_json},
-    {"step", "The step", explain_step_print, explain_step_json},
-    {"memory", "Memory of the fullest stage", explain_memory_print, explain_memory_json},
-    {"run", "The run", explain_run_print, explain_run_json},
-    {"assumptions", "Assumed constants", explain_assumptions_print, explain_assumptions_json},
-};
-
-enum { SECTION_COUNT = sizeof sections / sizeof *sections };
-
-static void print_text(const struct explanation *explanation, FILE *out)
+static struct sheet *explain(const struct explanation *explanation)
 {
-    fprintf(out, "%s\n\n", explanation->scenario->title);
-    for (uint32_t i = 0; i < SECTION_COUNT; i++) {
-        fprintf(out, "%u. %s\n\n", i + 1, sections[i].title);
-        sections[i].print(explanation, out);
+    struct sheet *sheet = sheet_new(explanation->arena, EXPLAIN_SCHEMA);
+    sheet_text(sheet, "scenario", explanation->scenario->title);
+    sheet_text(sheet, "key", explanation->result->key);
+    sheet_say(sheet, "%s\n\n", explanation->scenario->title);
+    for (uint32_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        sheet_say(sheet, "%u. %s\n\n", i + 1, sections[i].title);
+        sections[i].add(explanation, sheet_object(sheet, sections[i].key));
     }
-}
-
-static void print_json(const struct explanation *explanation, FILE *out)
-{
-    struct json json;
-    json_begin(&json, out);
-    json_object_open(&json, NULL);
-    json_text(&json, "schema", EXPLAIN_SCHEMA);
-    json_text(&json, "scenario", explanation->scenario->title);
-    json_text(&json, "key", explanation->result->key);
-    for (uint32_t i = 0; i < SECTION_COUNT; i++) {
-        json_object_open(&json, sections[i].key);
-        sections[i].json(explanation, &json);
-        json_object_close(&json);
-    }
-    json_object_close(&json);
-    json_end(&json);
+    return sheet;
 }
 
 static int run(struct options *options)
@@ -73,11 +52,7 @@ static int run(struct options *options)
         .result = &result,
         .system = step_system_of(cli->arena, scenario),
     };
-    if (options->is_json) {
-        print_json(&explanation, stdout);
-    } else {
-        print_text(&explanation, stdout);
-    }
+    sheet_print(explain(&explanation), options->is_json, stdout);
     if (!result.step.memory.fits) {
         diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
                  result.step.memory_advice);

@@ -229,6 +229,16 @@ void sheet_members(struct sheet *in, const struct field *fields, uint32_t count,
     }
 }
 
+void sheet_list(struct sheet *in, const char *key, const struct field *fields, uint32_t field_count,
+                const void *records, size_t count, size_t size)
+{
+    struct sheet *array = sheet_array(in, key);
+    for (size_t i = 0; i < count; i++) {
+        sheet_members(sheet_object(array, NULL), fields, field_count,
+                      (const char *)records + i * size);
+    }
+}
+
 struct sheet *sheet_table(struct sheet *in, const char *key, const struct field *fields,
                           uint32_t count)
 {
@@ -401,7 +411,8 @@ static void print_table(const struct sheet *sheet, bool is_comment, FILE *out)
         for (uint32_t i = 0; i < sheet->field_count; i++) {
             const struct field *field = &sheet->fields[i];
             if (field->head != NULL) {
-                table_cell(table, "%s", cell_text(field, sheet->arena, row->cells[i]));
+                table_cell(table, "%s%s", field->before != NULL ? field->before : "",
+                           cell_text(field, sheet->arena, row->cells[i]));
             }
         }
     }

@@ -59,6 +59,10 @@ struct sheet *sheet_array(struct sheet *in, const char *key);
 void sheet_members(struct sheet *in, const struct field *fields, uint32_t count,
                    const void *record);
 
+/* Records as an array of objects, in JSON alone. */
+void sheet_list(struct sheet *in, const char *key, const struct field *fields, uint32_t field_count,
+                const void *records, size_t count, size_t size);
+
 /* A table with the key of its array; NULL: it is in the text alone. Cells are added one by one, row
  * by row, as values are or by sheet_say; or records whole. The fields are copied, so that a head
  * may be given or left out as the case demands. */

@@ -155,6 +155,23 @@ static void a_table_without_key_is_text_and_one_with_caption_needs_rows(void **s
     assert_prints(sheet, false, "\nof all\n41.3 %  MFU\n");
 }
 
+static void a_list_is_in_json_alone_and_a_column_may_have_something_before_each_cell(void **state)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_AT(struct gpu_like, name), FIELD_LEFT("  GPU"), .before = "  "},
+        {"heads", FIELD_AT(struct gpu_like, heads), FIELD_COUNT(""), .before = "= "},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    sheet_list(sheet, "list", FIELD_LIST(fields), two, 2, sizeof *two);
+    sheet_list(sheet, "none", FIELD_LIST(fields), NULL, 0, sizeof *two);
+    sheet_row(sheet_table(sheet, NULL, FIELD_LIST(fields)), &two[1]);
+    assert_prints(sheet, true,
+                  "{\n  \"list\": [\n    {\n      \"name\": \"h100\",\n"
+                  "      \"heads\": 9007199254740993\n    },\n    {\n      \"name\": \"\",\n"
+                  "      \"heads\": -3\n    }\n  ],\n  \"none\": []\n}\n");
+    assert_prints(sheet, false, "  GPU\n       = -3\n");
+}
+
 static int make_arena(void **state)
 {
     *state = arena_new();
@@ -177,6 +194,7 @@ int main(void)
         TEST(members_of_a_struct_are_members_of_an_object),
         TEST(cells_may_be_added_one_by_one),
         TEST(a_table_without_key_is_text_and_one_with_caption_needs_rows),
+        TEST(a_list_is_in_json_alone_and_a_column_may_have_something_before_each_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

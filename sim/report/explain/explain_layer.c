@@ -1,18 +1,18 @@
-/* Section 2 of `stoker explain`: the kernels of one layer on one GPU, and what
- * they add up to in a step.
+/* Section 2 of `stoker explain`: the kernels of one layer on one GPU, and what they add up to in a
+ * step.
  */
 #include "report/explain/explain_timed.h"
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
-#include "report/table.h"
 
 #include <inttypes.h>
 
 /* ---- examples ------------------------------------------------------------------ */
 
 /* Of each kind of kernel the longest of a pass, as its time is computed. */
-static const struct ledger *record_examples(const struct explanation *explanation)
+static const struct ledger *record_examples(const struct explanation *explanation,
+                                            const struct timed_phase *phases)
 {
     static const struct {
         enum phase phase;
@@ -24,9 +24,8 @@ static const struct ledger *record_examples(const struct explanation *explanatio
     const struct timing_runner runner = timing_runner_of(explanation->scenario);
     struct ledger *ledger = ledger_new(explanation->arena);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        struct timed_phase timed;
-        explain_time_phase(explanation, examples[i].phase, &timed);
-        const struct timed_kernel *longest = explain_longest(&timed, examples[i].kind);
+        const struct timed_kernel *longest =
+            explain_longest(&phases[examples[i].phase], examples[i].kind);
         if (longest != NULL) {
             timing_count_kernel(&runner, &longest->kernel, ledger);
         }
@@ -34,34 +33,28 @@ static const struct ledger *record_examples(const struct explanation *explanatio
     return ledger;
 }
 
-static void print_rules(const struct explanation *explanation, FILE *out)
+static void say_rules(const struct scenario *scenario, struct sheet *in)
 {
-    const struct scenario *scenario = explanation->scenario;
     const struct gpu *gpu = &scenario->gpu;
-    struct arena *arena = explanation->arena;
-    fprintf(out,
-            "  gaps      %g us before each kernel%s\n"
-            "  host      %g us a kernel%s, up to %" PRId64 " launches ahead; the GPU waits for a "
-            "launch when\n            kernels are too short for too long\n\n",
-            gpu->launch_s * 1e6,
-            scenario->software.is_blocking ? ", and the host's time: it waits for each" : "",
-            scenario->software.host_per_kernel_s * 1e6,
-            scenario->software.has_graphs ? " (but in layers: CUDA graphs)" : "",
-            scenario->software.host_queue);
-    explain_paragraph(
-        out, 2,
-        arena_printf(arena,
-                     "A product takes the longest of what its tiles take, wave by wave, of its "
-                     "FLOP at the rate that the power limit leaves, and of its bytes; of several "
-                     "tiles the fastest is taken, with all of the rate for %" PRId64 "x%" PRId64
-                     " and its transpose, less for smaller ones (after @). Attention (%s)%s; other "
-                     "kernels take what their bytes do. The longest of each:",
-                     gpu->gemm_tile_m, gpu->gemm_tile_n,
-                     attention_names[scenario->software.attention],
-                     scenario->software.attention == ATTENTION_UNFUSED
-                         ? " is products over the full mask"
-                         : " deals tiles of queries (backward: of keys) over the SMs"));
-    explain_print_ledger(record_examples(explanation), arena, out);
+    const struct software *software = &scenario->software;
+    sheet_say(in,
+              "  gaps      %g us before each kernel%s\n"
+              "  host      %g us a kernel%s, up to %" PRId64 " launches ahead; the GPU waits for a "
+              "launch when\n            kernels are too short for too long\n\n",
+              gpu->launch_s * 1e6,
+              software->is_blocking ? ", and the host's time: it waits for each" : "",
+              software->host_per_kernel_s * 1e6,
+              software->has_graphs ? " (but in layers: CUDA graphs)" : "", software->host_queue);
+    explain_paragraph(in, 2,
+                      "A product takes the longest of what its tiles take, wave by wave, of its "
+                      "FLOP at the rate that the power limit leaves, and of its bytes; of several "
+                      "tiles the fastest is taken, with all of the rate for %" PRId64 "x%" PRId64
+                      " and its transpose, less for smaller ones (after @). Attention (%s)%s; "
+                      "other kernels take what their bytes do. The longest of each:",
+                      gpu->gemm_tile_m, gpu->gemm_tile_n, attention_names[software->attention],
+                      software->attention == ATTENTION_UNFUSED
+                          ? " is products over the full mask"
+                          : " deals tiles of queries (backward: of keys) over the SMs");
 }
 
 /* ---- tables of kernels ----------------------------------------------------------- */
@@ -115,70 +108,139 @@ static const char *bound_text(const struct explanation *explanation,
                         tiling->peak_flop_per_s < peak ? " fp32 units" : units);
 }
 
-static void add_amounts(struct table *table, double flop, double bytes, int64_t busy_ns)
+static void say_amounts(struct sheet *table, double flop, double bytes, int64_t busy_ns)
 {
-    if (flop > 0) {
-        table_cell(table, "%.2f", flop / 1e9);
-    } else {
-        table_cell(table, "%s", "");
+    const bool has_rate = flop > 0 && busy_ns > 0;
+    sheet_number_as(table, NULL, flop, flop > 0 ? NULL : "");
+    sheet_number(table, NULL, bytes);
+    sheet_integer(table, NULL, busy_ns);
+    sheet_number_as(table, NULL, has_rate ? flop / (double)busy_ns : 0, has_rate ? NULL : "");
+}
+
+static void say_sum(struct sheet *table, const char *title, const struct timed_sum *sum)
+{
+    sheet_say(table, "= %s", title);
+    sheet_nothing(table);
+    say_amounts(table, sum->flop, sum->bytes, sum->work.busy_ns);
+    sheet_say(table, "gaps %.3f us", (double)sum->work.launch_ns / 1e3);
+}
+
+static void say_phase(const struct explanation *explanation, const struct timed_phase *timed,
+                      struct sheet *in)
+{
+    struct arena *arena = explanation->arena;
+    const struct field fields[] = {
+        {NULL, FIELD_LEFT(arena_printf(arena, "  %s", timed->title))},
+        {NULL, FIELD_LEFT("m n k, or length")},
+        {NULL, FIELD_RIGHT("GFLOP", "%.2f", 1e-9)},
+        {NULL, FIELD_RIGHT("MB", "%.1f", 1e-6)},
+        {NULL, FIELD_RIGHT("us", "%.3f", 1e-3)},
+        {NULL, FIELD_RIGHT("TFLOP/s", "%.1f", 1e-3)},
+        {NULL, FIELD_LEFT("bound by")},
+    };
+    struct sheet *table = sheet_table(in, NULL, FIELD_LIST(fields));
+    for (uint32_t i = 0; i < timed->count; i++) {
+        const struct timed_segment *segment = &timed->segments[i];
+        for (uint32_t j = 0; j < segment->count; j++) {
+            const struct timed_kernel *kernel = &segment->kernels[j];
+            sheet_say(table, "  %s", kernel->kernel.name);
+            sheet_text(table, NULL, size_text(arena, &kernel->kernel));
+            say_amounts(table, kernel->kernel.flop, kernel->kernel.bytes, kernel->busy_ns);
+            sheet_text(table, NULL, bound_text(explanation, kernel));
+        }
+        if (segment->count > 0) {
+            say_sum(table, segment->title, &segment->sum);
+        }
     }
-    table_cell(table, "%.1f", bytes / 1e6);
-    table_cell(table, "%.3f", (double)busy_ns / 1e3);
-    if (flop > 0 && busy_ns > 0) {
-        table_cell(table, "%.1f", flop / (double)busy_ns / 1e3);
-    } else {
-        table_cell(table, "%s", "");
+    say_sum(table, "all", &timed->sum);
+    sheet_say(in, "\n");
+}
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+static const char *const kernel_kinds[] = {
+    [KERNEL_GEMM] = "gemm", [KERNEL_ATTENTION] = "attention", [KERNEL_MEMORY] = "memory"};
+static const char *const bounds[] = {"compute", "memory"};
+
+static const struct field kernel_fields[] = {
+    {"name", FIELD_AT(struct timed_kernel, kernel.name)},
+    {"kind", FIELD_AT(struct timed_kernel, kernel.kind), .names = kernel_kinds},
+    {"m", FIELD_AT(struct timed_kernel, kernel.m)},
+    {"n", FIELD_AT(struct timed_kernel, kernel.n)},
+    {"k", FIELD_AT(struct timed_kernel, kernel.k)},
+    {"count", FIELD_AT(struct timed_kernel, kernel.count)},
+    {"length", FIELD_AT(struct timed_kernel, kernel.length)},
+    {"flop", FIELD_AT(struct timed_kernel, kernel.flop)},
+    {"bytes", FIELD_AT(struct timed_kernel, kernel.bytes)},
+    {"time_ns", FIELD_AT(struct timed_kernel, busy_ns)},
+    {"launch_ns", FIELD_AT(struct timed_kernel, launch_ns)},
+    {"compute_s", FIELD_AT(struct timed_kernel, compute_s)},
+    {"memory_s", FIELD_AT(struct timed_kernel, memory_s)},
+    {"bound_by", FIELD_AT(struct timed_kernel, is_memory_bound), .names = bounds},
+    {"tile_m", FIELD_AT(struct timed_kernel, tiling.tile_m)},
+    {"tile_n", FIELD_AT(struct timed_kernel, tiling.tile_n)},
+    {"tile_share", FIELD_AT(struct timed_kernel, tiling.relative)},
+    {"waves", FIELD_AT(struct timed_kernel, tiling.waves)},
+    {"counted_waves", FIELD_AT(struct timed_kernel, tiling.counted_waves)},
+    {"tiles_s", FIELD_AT(struct timed_kernel, tiling.tiles_s)},
+    {"sustained_s", FIELD_AT(struct timed_kernel, tiling.sustained_s)},
+    {"mean_keys", FIELD_AT(struct timed_kernel, kernel.mean_keys)},
+    {"even_s", FIELD_AT(struct timed_kernel, attention.even_s)},
+    {"longest_s", FIELD_AT(struct timed_kernel, attention.longest_s)},
+};
+
+static void put_sum(struct sheet *in, const struct timed_sum *sum)
+{
+    sheet_integer(in, "time_ns", sum->work.busy_ns);
+    sheet_integer(in, "launch_ns", sum->work.launch_ns);
+    sheet_number(in, "flop", sum->flop);
+    sheet_number(in, "bytes", sum->bytes);
+}
+
+static void put_phase(const struct timed_phase *timed, struct sheet *in)
+{
+    put_sum(in, &timed->sum);
+    struct sheet *segments = sheet_array(in, "segments");
+    for (uint32_t i = 0; i < timed->count; i++) {
+        const struct timed_segment *segment = &timed->segments[i];
+        struct sheet *object = sheet_object(segments, NULL);
+        sheet_text(object, "name", segment->title);
+        put_sum(object, &segment->sum);
+        sheet_list(object, "kernels", FIELD_LIST(kernel_fields), segment->kernels, segment->count,
+                   sizeof *segment->kernels);
     }
 }
 
-static void add_segment(const struct explanation *explanation, struct table *table,
-                        const struct timed_segment *segment)
+static void put_constants(const struct scenario *scenario, struct sheet *in)
 {
-    if (segment->count == 0) {
-        return;
-    }
-    for (uint32_t i = 0; i < segment->count; i++) {
-        const struct timed_kernel *timed = &segment->kernels[i];
-        table_cell(table, "  %s", timed->kernel.name);
-        table_cell(table, "%s", size_text(explanation->arena, &timed->kernel));
-        add_amounts(table, timed->kernel.flop, timed->kernel.bytes, timed->busy_ns);
-        table_cell(table, "%s", bound_text(explanation, timed));
-    }
-    table_cell(table, "= %s", segment->title);
-    table_cell(table, "%s", "");
-    add_amounts(table, segment->flop, segment->bytes, segment->work.busy_ns);
-    table_cell(table, "gaps %.3f us", (double)segment->work.launch_ns / 1e3);
-}
-
-static void print_phase(const struct explanation *explanation, enum phase phase, FILE *out)
-{
-    struct timed_phase timed;
-    explain_time_phase(explanation, phase, &timed);
-    struct table *table = table_new(explanation->arena);
-    table_column(table, arena_printf(explanation->arena, "  %s", timed.title), TABLE_LEFT);
-    table_column(table, "m n k, or length", TABLE_LEFT);
-    table_column(table, "GFLOP", TABLE_RIGHT);
-    table_column(table, "MB", TABLE_RIGHT);
-    table_column(table, "us", TABLE_RIGHT);
-    table_column(table, "TFLOP/s", TABLE_RIGHT);
-    table_column(table, "bound by", TABLE_LEFT);
-    for (uint32_t i = 0; i < timed.count; i++) {
-        add_segment(explanation, table, &timed.segments[i]);
-    }
-    table_cell(table, "= all");
-    table_cell(table, "%s", "");
-    add_amounts(table, timed.flop, timed.bytes, timed.work.busy_ns);
-    table_cell(table, "gaps %.3f us", (double)timed.work.launch_ns / 1e3);
-    table_print(table, out);
-    fputc('\n', out);
+    const struct gpu *gpu = &scenario->gpu;
+    const struct gemm_figures figures = gpu_gemm(gpu, (enum precision)scenario->precision);
+    struct sheet *constants = sheet_object(in, "constants");
+    sheet_number(constants, "peak_flop_per_s", gpu->peak_flop_per_s[scenario->precision]);
+    sheet_integer(constants, "sms", gpu->sms);
+    sheet_integer(constants, "communication_sms", scenario->software.reserved_sms);
+    sheet_number(constants, "gemm_efficiency", figures.efficiency);
+    sheet_number(constants, "gemm_derate", scenario->software.gemm_derate);
+    sheet_number(constants, "memory_derate", scenario->software.memory_derate);
+    sheet_number(constants, "attention_derate", scenario->software.attention_derate);
+    sheet_number(constants, "gemm_k_half", figures.k_half);
+    sheet_number(constants, "gemm_sustained", figures.sustained);
+    sheet_number(constants, "gemm_tile_loss", gpu->gemm_tile_loss);
+    sheet_number(constants, "gemm_balance", gpu->gemm_balance);
+    sheet_number(constants, "gemm_wgrad_loss", gpu->gemm_wgrad_loss);
+    sheet_number(constants, "memory_bandwidth_bytes_per_s", gpu->memory_bandwidth_bytes_per_s);
+    sheet_number(constants, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
+    sheet_number(constants, "launch_s", gpu->launch_s);
+    sheet_number(constants, "host_per_kernel_s", scenario->software.host_per_kernel_s);
+    sheet_number(constants, "host_per_step_s", scenario->software.host_per_step_s);
+    sheet_integer(constants, "host_queue", scenario->software.host_queue);
 }
 
 /* ---- what they add up to --------------------------------------------------------- */
 
-static const struct ledger *record_step(const struct explanation *explanation)
+/* After the step's own sums. */
+static void record_updates(const struct explanation *explanation, struct ledger *ledger)
 {
-    struct ledger *ledger = ledger_new(explanation->arena);
-    explain_time_step(explanation, ledger);
     const struct scenario *scenario = explanation->scenario;
     struct segment adam;
     cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
@@ -190,21 +252,16 @@ static const struct ledger *record_step(const struct explanation *explanation)
                            adam.kernels[0].bytes, norm,
                            number_quantity(explanation->arena,
                                            program_owned_parameters(scenario, 0), DIM_COUNT)));
-    return ledger;
 }
 
-static void print_sums(const struct explanation *explanation, FILE *out)
+static void put_step(const struct timed_step *step, struct sheet *in)
 {
-    const struct scenario *scenario = explanation->scenario;
-    struct arena *arena = explanation->arena;
-    const char *slow = scenario->slow_count > 0 ? " (slow ones: simulated is more)" : "";
-    explain_paragraph(
-        out, 2,
-        arena_printf(arena,
-                     "A step: microbatches x (layers x (forward + backward) + embedding and "
-                     "head) / stages, mean of all GPUs%s:",
-                     slow));
-    explain_print_ledger(record_step(explanation), arena, out);
+    struct sheet *sums = sheet_object(in, "step_sums_s");
+    sheet_number(sums, "compute", step->compute_s);
+    sheet_number(sums, "recompute", step->recompute_s);
+    sheet_number(sums, "optimizer", step->optimizer_s);
+    sheet_number(sums, "launch", step->launch_s);
+    sheet_number(sums, "host_wait", step->host_wait_s);
 }
 
 /* ", cp 2, 2 of 8 experts": what else divides a layer. Redundant experts are copies. */
@@ -224,136 +281,52 @@ static const char *shares_text(const struct explanation *explanation)
                         copies > 0 ? arena_printf(arena, " (%" PRId64 " are copies)", copies) : "");
 }
 
-void explain_layer_print(const struct explanation *explanation, FILE *out)
+static void say_layer(const struct explanation *explanation, struct sheet *in)
 {
     const struct scenario *scenario = explanation->scenario;
-    explain_paragraph(
-        out, 2,
-        arena_printf(explanation->arena,
-                     "%s, %s: tp %" PRId64 "%s%s, a microbatch of %" PRId64
-                     " x %s tokens. A product of m x k by k x n is 2 m n k FLOP.",
-                     scenario->gpu.title, precision_names[scenario->precision],
-                     scenario->parallel.tp,
-                     scenario->parallel.is_sequence_parallel ? " with sequence parallelism" : "",
-                     shares_text(explanation), scenario->batch.micro,
-                     explain_count(explanation->arena, scenario->batch.sequence_length)));
-    print_rules(explanation, out);
-    print_phase(explanation, PHASE_FORWARD, out);
-    print_phase(explanation, PHASE_BACKWARD, out);
-    if (scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
-        print_phase(explanation, PHASE_RECOMPUTE, out);
-    } else if (scenario->recompute.kind == RECOMPUTE_FULL) {
-        explain_paragraph(out, 2, "recomputed before each backward: the forward pass, again");
-        fputc('\n', out);
+    explain_paragraph(in, 2,
+                      "%s, %s: tp %" PRId64 "%s%s, a microbatch of %" PRId64
+                      " x %s tokens. A product of m x k by k x n is 2 m n k FLOP.",
+                      scenario->gpu.title, precision_names[scenario->precision],
+                      scenario->parallel.tp,
+                      scenario->parallel.is_sequence_parallel ? " with sequence parallelism" : "",
+                      shares_text(explanation), scenario->batch.micro,
+                      number_grouped(explanation->arena, (double)scenario->batch.sequence_length));
+}
+
+static void say_phases(const struct explanation *explanation, const struct timed_phase *phases,
+                       struct sheet *in)
+{
+    say_phase(explanation, &phases[PHASE_FORWARD], in);
+    say_phase(explanation, &phases[PHASE_BACKWARD], in);
+    if (explanation->scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
+        say_phase(explanation, &phases[PHASE_RECOMPUTE], in);
+    } else if (explanation->scenario->recompute.kind == RECOMPUTE_FULL) {
+        sheet_say(in, "  recomputed before each backward: the forward pass, again\n\n");
     }
-    print_phase(explanation, PHASE_ENDS, out);
-    print_sums(explanation, out);
+    say_phase(explanation, &phases[PHASE_ENDS], in);
 }
 
-/* ---- JSON -------------------------------------------------------------------------- */
-
-static void put_kernel(struct json *json, const struct timed_kernel *timed)
+void explain_layer(const struct explanation *explanation, struct sheet *in)
 {
-    static const char *const kinds[] = {
-        [KERNEL_GEMM] = "gemm", [KERNEL_ATTENTION] = "attention", [KERNEL_MEMORY] = "memory"};
-    const struct kernel *kernel = &timed->kernel;
-    json_object_open(json, NULL);
-    json_text(json, "name", kernel->name);
-    json_text(json, "kind", kinds[kernel->kind]);
-    json_integer(json, "m", kernel->m);
-    json_integer(json, "n", kernel->n);
-    json_integer(json, "k", kernel->k);
-    json_integer(json, "count", kernel->count);
-    json_integer(json, "length", kernel->length);
-    json_number(json, "flop", kernel->flop);
-    json_number(json, "bytes", kernel->bytes);
-    json_integer(json, "time_ns", timed->busy_ns);
-    json_integer(json, "launch_ns", timed->launch_ns);
-    json_number(json, "compute_s", timed->compute_s);
-    json_number(json, "memory_s", timed->memory_s);
-    json_text(json, "bound_by", timed->is_memory_bound ? "memory" : "compute");
-    json_integer(json, "tile_m", timed->tiling.tile_m);
-    json_integer(json, "tile_n", timed->tiling.tile_n);
-    json_number(json, "tile_share", timed->tiling.relative);
-    json_integer(json, "waves", timed->tiling.waves);
-    json_number(json, "counted_waves", timed->tiling.counted_waves);
-    json_number(json, "tiles_s", timed->tiling.tiles_s);
-    json_number(json, "sustained_s", timed->tiling.sustained_s);
-    json_number(json, "mean_keys", kernel->mean_keys);
-    json_number(json, "even_s", timed->attention.even_s);
-    json_number(json, "longest_s", timed->attention.longest_s);
-    json_object_close(json);
-}
-
-static void put_phase(struct json *json, const struct timed_phase *timed)
-{
-    json_object_open(json, timed->key);
-    json_integer(json, "time_ns", timed->work.busy_ns);
-    json_integer(json, "launch_ns", timed->work.launch_ns);
-    json_number(json, "flop", timed->flop);
-    json_number(json, "bytes", timed->bytes);
-    json_array_open(json, "segments");
-    for (uint32_t i = 0; i < timed->count; i++) {
-        const struct timed_segment *segment = &timed->segments[i];
-        json_object_open(json, NULL);
-        json_text(json, "name", segment->title);
-        json_integer(json, "time_ns", segment->work.busy_ns);
-        json_integer(json, "launch_ns", segment->work.launch_ns);
-        json_number(json, "flop", segment->flop);
-        json_number(json, "bytes", segment->bytes);
-        json_array_open(json, "kernels");
-        for (uint32_t j = 0; j < segment->count; j++) {
-            put_kernel(json, &segment->kernels[j]);
-        }
-        json_array_close(json);
-        json_object_close(json);
-    }
-    json_array_close(json);
-    json_object_close(json);
-}
-
-static void put_constants(struct json *json, const struct scenario *scenario)
-{
-    const struct gpu *gpu = &scenario->gpu;
-    const struct gemm_figures figures = gpu_gemm(gpu, (enum precision)scenario->precision);
-    json_object_open(json, "constants");
-    json_number(json, "peak_flop_per_s", gpu->peak_flop_per_s[scenario->precision]);
-    json_integer(json, "sms", gpu->sms);
-    json_integer(json, "communication_sms", scenario->software.reserved_sms);
-    json_number(json, "gemm_efficiency", figures.efficiency);
-    json_number(json, "gemm_derate", scenario->software.gemm_derate);
-    json_number(json, "memory_derate", scenario->software.memory_derate);
-    json_number(json, "attention_derate", scenario->software.attention_derate);
-    json_number(json, "gemm_k_half", figures.k_half);
-    json_number(json, "gemm_sustained", figures.sustained);
-    json_number(json, "gemm_tile_loss", gpu->gemm_tile_loss);
-    json_number(json, "gemm_balance", gpu->gemm_balance);
-    json_number(json, "gemm_wgrad_loss", gpu->gemm_wgrad_loss);
-    json_number(json, "memory_bandwidth_bytes_per_s", gpu->memory_bandwidth_bytes_per_s);
-    json_number(json, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
-    json_number(json, "launch_s", gpu->launch_s);
-    json_number(json, "host_per_kernel_s", scenario->software.host_per_kernel_s);
-    json_number(json, "host_per_step_s", scenario->software.host_per_step_s);
-    json_integer(json, "host_queue", scenario->software.host_queue);
-    json_object_close(json);
-}
-
-void explain_layer_json(const struct explanation *explanation, struct json *json)
-{
-    const struct timed_step step = explain_time_step(explanation, NULL);
-    put_constants(json, explanation->scenario);
+    const struct scenario *scenario = explanation->scenario;
+    put_constants(scenario, in);
+    struct timed_phase phases[PHASE_COUNT_];
     for (uint32_t i = 0; i < PHASE_COUNT_; i++) {
-        struct timed_phase timed;
-        explain_time_phase(explanation, (enum phase)i, &timed);
-        put_phase(json, &timed);
+        explain_time_phase(explanation, (enum phase)i, &phases[i]);
+        put_phase(&phases[i], sheet_object(in, phases[i].key));
     }
-    json_object_open(json, "step_sums_s");
-    json_number(json, "compute", step.compute_s);
-    json_number(json, "recompute", step.recompute_s);
-    json_number(json, "optimizer", step.optimizer_s);
-    json_number(json, "launch", step.launch_s);
-    json_number(json, "host_wait", step.host_wait_s);
-    json_object_close(json);
-    explain_put_ledger("sums", record_examples(explanation), explanation->arena, json);
-    explain_put_ledger("step_time_sums", record_step(explanation), explanation->arena, json);
+    struct ledger *ledger = ledger_new(explanation->arena);
+    const struct timed_step step = explain_time_step(explanation, ledger);
+    record_updates(explanation, ledger);
+    put_step(&step, in);
+    say_layer(explanation, in);
+    say_rules(scenario, in);
+    explain_ledger(in, "sums", record_examples(explanation, phases));
+    say_phases(explanation, phases, in);
+    explain_paragraph(in, 2,
+                      "A step: microbatches x (layers x (forward + backward) + embedding and "
+                      "head) / stages, mean of all GPUs%s:",
+                      scenario->slow_count > 0 ? " (slow ones: simulated is more)" : "");
+    explain_ledger(in, "step_time_sums", ledger);
 }

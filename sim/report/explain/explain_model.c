@@ -1,6 +1,4 @@
-/* Section 1 of `stoker explain`: parameters and FLOPs of the model, as
- * plan/cost counts them.
- */
+/* Section 1 of `stoker explain`: parameters and FLOPs of the model, as plan/cost counts them. */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 
@@ -64,16 +62,15 @@ static const struct ledger *record_flop(const struct explanation *explanation)
 
 /* ---- the section ----------------------------------------------------------------- */
 
-void explain_model_print(const struct explanation *explanation, FILE *out)
+static void say_rules(const struct model *model, struct sheet *in)
 {
-    const struct model *model = &explanation->scenario->model;
     const char *attention = model->latent.kv_rank > 0
                                 ? "those of latent attention (down to ranks, up to heads, "
                                   "projection) and hidden x "
                                 : "hidden x ((heads + 2 kv heads) x head size + heads x head size "
                                   "+ ";
-    const char *rule = arena_printf(
-        explanation->arena,
+    explain_paragraph(
+        in, 2,
         "%s: a layer's matrices are %s%s x ffn%s. %sEach parameter of a matrix costs 2 FLOP a "
         "token, a backward pass twice its forward pass.",
         model->title, attention, model->mlp == MLP_SWIGLU ? "3 (gate, up, down)" : "2",
@@ -81,74 +78,67 @@ void explain_model_print(const struct explanation *explanation, FILE *out)
         model->experts > 0 ? "A layer with experts has one such MLP for each of them, and a "
                              "router. "
                            : "");
-    explain_paragraph(out, 2, rule);
-    struct arena *arena = explanation->arena;
-    explain_print_ledger(record_parameters(explanation), arena, out);
-    explain_print_ledger(record_flop(explanation), arena, out);
 }
 
-void explain_model_json(const struct explanation *explanation, struct json *json)
+static void put_conventions(struct sheet *in, const char *key, const struct result *result,
+                            double (*value_by)(const struct result *, enum flop_convention))
 {
-    const struct scenario *scenario = explanation->scenario;
-    const struct model *model = &scenario->model;
+    struct sheet *object = sheet_object(in, key);
+    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
+        sheet_number(object, flop_convention_names[i], value_by(result, (enum flop_convention)i));
+    }
+}
+
+void explain_model(const struct explanation *explanation, struct sheet *in)
+{
+    const struct model *model = &explanation->scenario->model;
+    const int64_t length = explanation->scenario->batch.sequence_length;
     const struct step_result *step = &explanation->result->step;
     const struct parameter_count count = cost_parameters(model);
-    const struct token_flop flop = cost_token_flop(model, scenario->batch.sequence_length);
-    const struct layer_flop modules = cost_module_flop(model, scenario->batch.sequence_length);
-    json_text(json, "name", scenario->model.name);
-    json_object_open(json, "parameters");
-    json_integer(json, "embedding", count.embedding);
-    json_integer(json, "layers", scenario->model.layers);
-    json_integer(json, "layer", count.layer);
-    json_integer(json, "layer_matrix", count.layer_matrix);
-    json_integer(json, "expert_layers", model_expert_layers(model, 0, model->layers));
-    json_integer(json, "expert_layer", count.moe_layer);
-    json_integer(json, "expert_layer_matrix", count.moe_matrix);
-    json_integer(json, "router", count.router);
-    json_integer(json, "expert", count.expert);
-    json_integer(json, "final_norm", count.final_norm);
-    json_integer(json, "head", count.head);
-    json_integer(json, "total", count.total);
-    json_integer(json, "active", count.active);
-    json_integer(json, "blocks", count.blocks);
-    json_integer(json, "mtp", count.mtp);
-    json_number(json, "advertised", scenario->model.advertised_parameters);
-    json_object_close(json);
-    json_object_open(json, "forward_flop_per_token");
-    json_number(json, "linear", flop.linear);
-    json_number(json, "attention_full", flop.core_full);
-    json_number(json, "attention_causal", flop.core_causal);
-    json_number(json, "logits", flop.logits);
-    json_object_open(json, "modules");
-    json_number(json, "attention_linear", modules.attention_linear);
-    json_number(json, "mlp", modules.mlp);
-    json_number(json, "experts", modules.experts);
-    json_number(json, "shared_experts", modules.shared);
-    json_number(json, "mtp_projection", modules.mtp);
-    json_object_close(json);
-    json_number(json, "router", flop.router);
-    json_object_close(json);
-    json_object_open(json, "flop_per_token_by_convention");
-    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        json_number(json, flop_convention_names[i],
-                    result_flop_by(explanation->result, (enum flop_convention)i));
-    }
-    json_object_close(json);
-    json_object_open(json, "mfu_by_convention");
-    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        json_number(json, flop_convention_names[i],
-                    result_mfu_by(explanation->result, (enum flop_convention)i));
-    }
-    json_object_close(json);
-    json_text(json, "mfu_convention", flop_convention_names[explanation->result->mfu_convention]);
-    json_number(json, "flop_per_token_causal", step->flop_per_token_causal);
-    json_number(json, "flop_per_token_full", step->flop_per_token_full);
-    json_number(json, "hardware_flop_per_token", step->hardware_flop_per_token);
-    json_integer(json, "tokens_per_step", step->model_flop_tokens);
-    json_number(json, "flop_per_step",
-                (double)step->model_flop_tokens * step->flop_per_token_causal);
-    json_number(json, "flop_per_step_6nd",
-                6 * (double)count.active * (double)step->model_flop_tokens);
-    explain_put_ledger("parameter_sums", record_parameters(explanation), explanation->arena, json);
-    explain_put_ledger("sums", record_flop(explanation), explanation->arena, json);
+    const struct token_flop flop = cost_token_flop(model, length);
+    const struct layer_flop modules = cost_module_flop(model, length);
+    sheet_text(in, "name", model->name);
+    struct sheet *parameters = sheet_object(in, "parameters");
+    sheet_integer(parameters, "embedding", count.embedding);
+    sheet_integer(parameters, "layers", model->layers);
+    sheet_integer(parameters, "layer", count.layer);
+    sheet_integer(parameters, "layer_matrix", count.layer_matrix);
+    sheet_integer(parameters, "expert_layers", model_expert_layers(model, 0, model->layers));
+    sheet_integer(parameters, "expert_layer", count.moe_layer);
+    sheet_integer(parameters, "expert_layer_matrix", count.moe_matrix);
+    sheet_integer(parameters, "router", count.router);
+    sheet_integer(parameters, "expert", count.expert);
+    sheet_integer(parameters, "final_norm", count.final_norm);
+    sheet_integer(parameters, "head", count.head);
+    sheet_integer(parameters, "total", count.total);
+    sheet_integer(parameters, "active", count.active);
+    sheet_integer(parameters, "blocks", count.blocks);
+    sheet_integer(parameters, "mtp", count.mtp);
+    sheet_number(parameters, "advertised", model->advertised_parameters);
+    struct sheet *forward = sheet_object(in, "forward_flop_per_token");
+    sheet_number(forward, "linear", flop.linear);
+    sheet_number(forward, "attention_full", flop.core_full);
+    sheet_number(forward, "attention_causal", flop.core_causal);
+    sheet_number(forward, "logits", flop.logits);
+    struct sheet *by_module = sheet_object(forward, "modules");
+    sheet_number(by_module, "attention_linear", modules.attention_linear);
+    sheet_number(by_module, "mlp", modules.mlp);
+    sheet_number(by_module, "experts", modules.experts);
+    sheet_number(by_module, "shared_experts", modules.shared);
+    sheet_number(by_module, "mtp_projection", modules.mtp);
+    sheet_number(forward, "router", flop.router);
+    put_conventions(in, "flop_per_token_by_convention", explanation->result, result_flop_by);
+    put_conventions(in, "mfu_by_convention", explanation->result, result_mfu_by);
+    sheet_text(in, "mfu_convention", flop_convention_names[explanation->result->mfu_convention]);
+    sheet_number(in, "flop_per_token_causal", step->flop_per_token_causal);
+    sheet_number(in, "flop_per_token_full", step->flop_per_token_full);
+    sheet_number(in, "hardware_flop_per_token", step->hardware_flop_per_token);
+    sheet_integer(in, "tokens_per_step", step->model_flop_tokens);
+    sheet_number(in, "flop_per_step",
+                 (double)step->model_flop_tokens * step->flop_per_token_causal);
+    sheet_number(in, "flop_per_step_6nd",
+                 6 * (double)count.active * (double)step->model_flop_tokens);
+    say_rules(model, in);
+    explain_ledger(in, "parameter_sums", record_parameters(explanation));
+    explain_ledger(in, "sums", record_flop(explanation));
 }

@@ -3,7 +3,6 @@
 #include "report/explain/explain_transfer.h"
 
 #include "base/arena.h"
-#include "report/table.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,11 +18,12 @@ static const struct ledger *record_rates(const struct explanation *explanation)
     return ledger;
 }
 
-static void print_rules(const struct explanation *explanation, FILE *out)
+static void add_rules(const struct explanation *explanation, struct sheet *in)
 {
     const struct cluster *cluster = &explanation->scenario->cluster;
-    fprintf(
-        out,
+    sheet_say(
+        in,
+        "  GPU 0, of the first stage. \"if one\": all in one piece, for comparison.\n"
         "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
         "  latency   of a collective: %s's base and rounds (models/libraries), + %g us a round\n"
         "            between nodes + switches x %g us; of a send: %g us in a node, %g us + "
@@ -31,12 +31,13 @@ static void print_rules(const struct explanation *explanation, FILE *out)
         explanation->scenario->library.name, cluster->round_latency_s * 1e6,
         cluster->hop_latency_s * 1e6, cluster->scale_up_latency_s * 1e6,
         cluster->nic_latency_s * 1e6);
-    fprintf(out, "  choice    the algorithm and protocol of least time on an idle fabric, unless "
-                 "`collectives` says so\n");
-    fprintf(out, "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
-            fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
-            cluster->name);
-    explain_print_ledger(record_rates(explanation), explanation->arena, out);
+    sheet_say(in,
+              "  choice    the algorithm and protocol of least time on an idle fabric, unless "
+              "`collectives` says so\n"
+              "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
+              fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
+              cluster->name);
+    explain_ledger(in, "sums", record_rates(explanation));
 }
 
 /* ---- transfers ------------------------------------------------------------------- */
@@ -52,135 +53,125 @@ static const char *algorithm_text(struct arena *arena, const struct transfer_ori
                         origin->is_extrapolated ? " (extrapolated)" : "");
 }
 
-static void add_limit(struct table *table, const struct link_limit *limit)
+static void say_limit(struct sheet *table, const struct link_limit *limit)
 {
     if (limit->link[0] == '\0') {
-        table_cell(table, "latency only");
-        table_cell(table, "%s", "");
+        sheet_say(table, "latency only");
+        sheet_nothing(table);
         return;
     }
-    table_cell(table, "%s", limit->link);
-    table_cell(table, "%.2f", limit->bytes_per_s / 1e9);
+    sheet_text(table, NULL, limit->link);
+    sheet_number(table, NULL, limit->bytes_per_s);
 }
 
-static void print_limits(const struct explanation *explanation, const struct stream_use *uses,
-                         uint32_t count, FILE *out)
+static void say_limits(const struct stream_use *uses, uint32_t count, struct sheet *in)
 {
-    struct table *table = table_new(explanation->arena);
-    table_column(table, "  group", TABLE_LEFT);
-    table_column(table, "ranks", TABLE_RIGHT);
-    table_column(table, "nodes", TABLE_RIGHT);
-    table_column(table, "MB", TABLE_RIGHT);
-    table_column(table, "alone, bound by", TABLE_LEFT);
-    table_column(table, "GB/s", TABLE_RIGHT);
-    table_column(table, "all at once, by", TABLE_LEFT);
-    table_column(table, "GB/s", TABLE_RIGHT);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("  group"), .before = "  "},
+        {NULL, FIELD_COUNT("ranks")},
+        {NULL, FIELD_COUNT("nodes")},
+        {NULL, FIELD_RIGHT("MB", "%.3f", 1e-6)},
+        {NULL, FIELD_LEFT("alone, bound by")},
+        {NULL, FIELD_RIGHT("GB/s", "%.2f", 1e-9)},
+        {NULL, FIELD_LEFT("all at once, by")},
+        {NULL, FIELD_RIGHT("GB/s", "%.2f", 1e-9)},
+    };
+    struct sheet *table = sheet_table(in, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < uses[i].transfer_count; j++) {
             const struct transfer_use *transfer = &uses[i].transfers[j];
-            table_cell(table, "  %s", uses[i].name);
-            table_cell(table, "%u", uses[i].ranks);
-            table_cell(table, "%u", uses[i].nodes);
-            table_cell(table, "%.3f", transfer->origin->bytes / 1e6);
-            add_limit(table, &transfer->alone);
-            add_limit(table, &transfer->together);
-            table_row_end(table);
+            sheet_text(table, NULL, uses[i].name);
+            sheet_integer(table, NULL, uses[i].ranks);
+            sheet_integer(table, NULL, uses[i].nodes);
+            sheet_number(table, NULL, transfer->origin->bytes);
+            say_limit(table, &transfer->alone);
+            say_limit(table, &transfer->together);
         }
     }
-    table_print(table, out);
-    fputc('\n', out);
-    explain_paragraph(out, 2,
+    sheet_say(in, "\n");
+    explain_paragraph(in, 2,
                       "GB/s = capacity of the link / how often the bytes of a rank cross it, times "
                       "what the library reaches of it: alone by this group, and by all groups of "
                       "its kind that share it. Nodes are NVLink domains.");
-    fputc('\n', out);
+    sheet_say(in, "\n");
 }
 
-static void add_transfer(struct arena *arena, struct table *table,
-                         const struct transfer_use *transfer)
+static void say_transfer(struct sheet *table, const struct transfer_use *transfer)
 {
-    table_cell(table, "  %s", collective_operation_names[transfer->origin->operation]);
-    table_cell(table, "%.3f", transfer->origin->bytes / 1e6);
-    table_cell(table, "%" PRId64, transfer->count);
-    table_cell(table, "%s", algorithm_text(arena, transfer->origin));
-    table_cell(table, "%.3f", transfer->rank_bytes / 1e6);
-    table_cell(table, "%.1f", transfer->latency_s * 1e6);
-    table_cell(table, "%.1f", transfer->alone_s * 1e6);
-    table_cell(table, "%.1f", transfer->together_s * 1e6);
-    table_cell(table, "%.3f", (double)transfer->count * transfer->together_s * 1e3);
-    table_row_end(table);
+    sheet_say(table, "  %s", collective_operation_names[transfer->origin->operation]);
+    sheet_number(table, NULL, transfer->origin->bytes);
+    sheet_integer(table, NULL, transfer->count);
+    sheet_text(table, NULL, algorithm_text(sheet_arena(table), transfer->origin));
+    sheet_number(table, NULL, transfer->rank_bytes);
+    sheet_number(table, NULL, transfer->latency_s);
+    sheet_number(table, NULL, transfer->alone_s);
+    sheet_number(table, NULL, transfer->together_s);
+    sheet_number(table, NULL, (double)transfer->count * transfer->together_s);
 }
 
-static void add_stream(struct arena *arena, struct table *table, const struct stream_use *use)
+static void say_stream(struct sheet *table, const struct stream_use *use)
 {
     for (uint32_t i = 0; i < use->transfer_count; i++) {
-        add_transfer(arena, table, &use->transfers[i]);
+        say_transfer(table, &use->transfers[i]);
     }
-    table_cell(table, "= %s", use->name);
-    table_cell(table, "%s", "");
-    table_cell(table, "%" PRId64, use->count);
-    table_cell(table, "%s", "");
-    table_cell(table, "%.3f", use->sent_bytes / 1e6);
-    table_cell(table, "%s", "");
-    table_cell(table, "%s", "");
-    table_cell(table, "%s", "");
-    table_cell(table, "%.3f", use->together_s * 1e3);
+    sheet_say(table, "= %s", use->name);
+    sheet_nothing(table);
+    sheet_integer(table, NULL, use->count);
+    sheet_nothing(table);
+    sheet_number(table, NULL, use->sent_bytes);
+    sheet_nothing(table);
+    sheet_nothing(table);
+    sheet_nothing(table);
+    sheet_number(table, NULL, use->together_s);
 }
 
-static void print_transfers(const struct explanation *explanation, const struct stream_use *uses,
-                            uint32_t count, FILE *out)
+static void say_transfers(const struct stream_use *uses, uint32_t count, struct sheet *in)
 {
-    struct table *table = table_new(explanation->arena);
-    table_column(table, "  transfer", TABLE_LEFT);
-    table_column(table, "MB", TABLE_RIGHT);
-    table_column(table, "a step", TABLE_RIGHT);
-    table_column(table, "how", TABLE_LEFT);
-    table_column(table, "MB a rank", TABLE_RIGHT);
-    table_column(table, "latency", TABLE_RIGHT);
-    table_column(table, "alone us", TABLE_RIGHT);
-    table_column(table, "at once", TABLE_RIGHT);
-    table_column(table, "ms a step", TABLE_RIGHT);
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("  transfer")},
+        {NULL, FIELD_RIGHT("MB", "%.3f", 1e-6)},
+        {NULL, FIELD_COUNT("a step")},
+        {NULL, FIELD_LEFT("how")},
+        {NULL, FIELD_RIGHT("MB a rank", "%.3f", 1e-6)},
+        {NULL, FIELD_RIGHT("latency", "%.1f", 1e6)},
+        {NULL, FIELD_RIGHT("alone us", "%.1f", 1e6)},
+        {NULL, FIELD_RIGHT("at once", "%.1f", 1e6)},
+        {NULL, FIELD_RIGHT("ms a step", "%.3f", 1e3)},
+    };
+    struct sheet *table = sheet_table(in, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < count; i++) {
-        add_stream(explanation->arena, table, &uses[i]);
+        say_stream(table, &uses[i]);
     }
-    table_print(table, out);
-    fputc('\n', out);
+    sheet_say(in, "\n");
 }
 
 /* What the simulation made of it: streams wait for links that others use. */
-static void print_simulated(const struct explanation *explanation, FILE *out)
+static void say_simulated(const struct explanation *explanation, struct sheet *in)
 {
+    static const struct field fields[] = {
+        {NULL, FIELD_AT(struct link_use, kind), FIELD_LEFT("  links"), .before = "  "},
+        {NULL, FIELD_AT(struct link_use, count), FIELD_COUNT("count")},
+        {NULL, FIELD_AT(struct link_use, busiest), FIELD_LEFT("busiest")},
+        {NULL, FIELD_AT(struct link_use, bytes), FIELD_RIGHT("GB", "%.3f", 1e-9)},
+        {NULL, FIELD_AT(struct link_use, utilisation_max), FIELD_RIGHT("used %", "%.1f", 100)},
+        {NULL, FIELD_AT(struct link_use, utilisation_mean), FIELD_RIGHT("mean %", "%.1f", 100)},
+    };
     const struct step_result *step = &explanation->result->step;
     if (!result_has_step(explanation->result)) {
         return;
     }
-    struct table *table = table_new(explanation->arena);
-    table_column(table, "  links", TABLE_LEFT);
-    table_column(table, "count", TABLE_RIGHT);
-    table_column(table, "busiest", TABLE_LEFT);
-    table_column(table, "GB", TABLE_RIGHT);
-    table_column(table, "used %", TABLE_RIGHT);
-    table_column(table, "mean %", TABLE_RIGHT);
-    for (uint32_t i = 0; i < step->link_use_count; i++) {
-        const struct link_use *use = &step->link_uses[i];
-        table_cell(table, "  %s", use->kind);
-        table_cell(table, "%u", use->count);
-        table_cell(table, "%s", use->busiest);
-        table_cell(table, "%.3f", use->bytes / 1e9);
-        table_cell(table, "%.1f", 100 * use->utilisation_max);
-        table_cell(table, "%.1f", 100 * use->utilisation_mean);
-    }
-    table_print(table, out);
-    fputs("\n  simulated, each stream's transfers took, of their time alone on the fabric:\n ",
-          out);
+    sheet_rows(sheet_table(in, NULL, FIELD_LIST(fields)), step->link_uses, step->link_use_count,
+               sizeof *step->link_uses);
+    sheet_say(in,
+              "\n  simulated, each stream's transfers took, of their time alone on the fabric:\n ");
     const char *before = "";
     for (uint32_t i = 0; i < step->traffic_count; i++) {
         if (strcmp(step->traffic[i].stream, before) != 0) {
-            fprintf(out, " %s %.3f", step->traffic[i].stream, step->traffic[i].slowdown);
+            sheet_say(in, " %s %.3f", step->traffic[i].stream, step->traffic[i].slowdown);
             before = step->traffic[i].stream;
         }
     }
-    fputs("\n\n", out);
+    sheet_say(in, "\n\n");
 }
 
 static const char *yes_no(bool is_so)
@@ -194,105 +185,96 @@ static const char *const gather_notes[GATHER_UNIT_COUNT_] = {
     [GATHER_MATRIX] = ", each matrix by itself: latency is of all of a layer's calls",
 };
 
-static void print_overlap(const struct scenario *scenario, FILE *out)
+static void say_overlap(const struct scenario *scenario, struct sheet *in)
 {
     const struct software *software = &scenario->software;
-    fprintf(out,
-            "  %s: beside compute run tp in backward %s, dp gradients %s, parameters %s, p2p %s\n",
-            software->name, yes_no(software->overlaps_tp_backward),
-            yes_no(software->overlaps_dp_gradients), yes_no(software->overlaps_dp_parameters),
-            yes_no(software->overlaps_p2p));
+    sheet_say(
+        in, "  %s: beside compute run tp in backward %s, dp gradients %s, parameters %s, p2p %s\n",
+        software->name, yes_no(software->overlaps_tp_backward),
+        yes_no(software->overlaps_dp_gradients), yes_no(software->overlaps_dp_parameters),
+        yes_no(software->overlaps_p2p));
     if (software->tp_pieces > 1 && scenario->parallel.is_sequence_parallel) {
-        fprintf(out,
-                "  blocks of layers are computed in %" PRId64
-                " pieces, tp's collectives beside them\n",
-                software->tp_pieces);
+        sheet_say(in,
+                  "  blocks of layers are computed in %" PRId64
+                  " pieces, tp's collectives beside them\n",
+                  software->tp_pieces);
     }
     if (software->scale_up_bandwidth < 1.0 || software->network_bandwidth < 1.0) {
-        fprintf(out,
-                "  of a benchmark's bandwidth a step's transfers get %g over NVLink, %g over the "
-                "network\n",
-                software->scale_up_bandwidth, software->network_bandwidth);
+        sheet_say(in,
+                  "  of a benchmark's bandwidth a step's transfers get %g over NVLink, %g over the "
+                  "network\n",
+                  software->scale_up_bandwidth, software->network_bandwidth);
     }
     if (scenario->parallel.zero == 3) {
-        fprintf(out, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
-                gather_notes[software->fsdp_gathers]);
+        sheet_say(in, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
+                  gather_notes[software->fsdp_gathers]);
     } else if (software->overlaps_dp_gradients) {
-        fprintf(out, "  a bucket is whole layers with at least %g MB of gradients\n",
-                software->bucket_bytes / 1e6);
+        sheet_say(in, "  a bucket is whole layers with at least %g MB of gradients\n",
+                  software->bucket_bytes / 1e6);
     }
-    fputc('\n', out);
-}
-
-void explain_network_print(const struct explanation *explanation, FILE *out)
-{
-    struct stream_use uses[STREAM_COUNT_];
-    const uint32_t count = explain_streams(explanation, uses);
-    fputs("  GPU 0, of the first stage. \"if one\": all in one piece, for comparison.\n", out);
-    print_rules(explanation, out);
-    if (count == 0) {
-        fputs("  One GPU: nothing is sent.\n\n", out);
-        return;
-    }
-    print_limits(explanation, uses, count, out);
-    print_transfers(explanation, uses, count, out);
-    print_simulated(explanation, out);
-    print_overlap(explanation->scenario, out);
+    sheet_say(in, "\n");
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void put_limit(struct json *json, const char *key, const struct link_limit *limit)
+static void put_limit(struct sheet *in, const char *key, const struct link_limit *limit)
 {
-    json_object_open(json, key);
-    json_text(json, "link", limit->link);
-    json_number(json, "bytes_per_s", limit->bytes_per_s);
-    json_object_close(json);
+    struct sheet *object = sheet_object(in, key);
+    sheet_text(object, "link", limit->link);
+    sheet_number(object, "bytes_per_s", limit->bytes_per_s);
 }
 
-static void put_transfer(struct json *json, const struct transfer_use *transfer)
+static void put_transfer(struct sheet *in, const struct transfer_use *transfer)
 {
     const struct transfer_origin *origin = transfer->origin;
-    json_object_open(json, NULL);
-    json_text(json, "operation", collective_operation_names[origin->operation]);
-    json_number(json, "bytes", origin->bytes);
-    json_integer(json, "count", transfer->count);
-    json_text(json, "algorithm",
-              origin->has_quote ? collective_algorithm_names[origin->algorithm] : "direct");
-    json_text(json, "protocol",
-              origin->has_quote ? collective_protocol_names[origin->protocol] : "");
-    json_integer(json, "phases", transfer->phases);
-    json_number(json, "rank_bytes", transfer->rank_bytes);
-    json_number(json, "latency_s", transfer->latency_s);
-    json_number(json, "time_alone_s", transfer->alone_s);
-    json_number(json, "time_together_s", transfer->together_s);
-    put_limit(json, "alone", &transfer->alone);
-    put_limit(json, "together", &transfer->together);
-    json_bool(json, "extrapolated", origin->is_extrapolated);
-    json_object_close(json);
+    const bool has_quote = origin->has_quote;
+    sheet_text(in, "operation", collective_operation_names[origin->operation]);
+    sheet_number(in, "bytes", origin->bytes);
+    sheet_integer(in, "count", transfer->count);
+    sheet_text(in, "algorithm",
+               has_quote ? collective_algorithm_names[origin->algorithm] : "direct");
+    sheet_text(in, "protocol", has_quote ? collective_protocol_names[origin->protocol] : "");
+    sheet_integer(in, "phases", transfer->phases);
+    sheet_number(in, "rank_bytes", transfer->rank_bytes);
+    sheet_number(in, "latency_s", transfer->latency_s);
+    sheet_number(in, "time_alone_s", transfer->alone_s);
+    sheet_number(in, "time_together_s", transfer->together_s);
+    put_limit(in, "alone", &transfer->alone);
+    put_limit(in, "together", &transfer->together);
+    sheet_bool(in, "extrapolated", origin->is_extrapolated);
 }
 
-void explain_network_json(const struct explanation *explanation, struct json *json)
+static void put_stream(struct sheet *in, const struct stream_use *use)
+{
+    sheet_text(in, "name", use->name);
+    sheet_integer(in, "ranks", use->ranks);
+    sheet_integer(in, "nodes", use->nodes);
+    sheet_integer(in, "count", use->count);
+    sheet_number(in, "rank_bytes", use->sent_bytes);
+    sheet_number(in, "time_together_s", use->together_s);
+    struct sheet *transfers = sheet_array(in, "transfers");
+    for (uint32_t i = 0; i < use->transfer_count; i++) {
+        put_transfer(sheet_object(transfers, NULL), &use->transfers[i]);
+    }
+}
+
+/* ---- the section ------------------------------------------------------------------- */
+
+void explain_network(const struct explanation *explanation, struct sheet *in)
 {
     struct stream_use uses[STREAM_COUNT_];
     const uint32_t count = explain_streams(explanation, uses);
-    json_array_open(json, "streams");
+    struct sheet *streams = sheet_array(in, "streams");
     for (uint32_t i = 0; i < count; i++) {
-        const struct stream_use *use = &uses[i];
-        json_object_open(json, NULL);
-        json_text(json, "name", use->name);
-        json_integer(json, "ranks", use->ranks);
-        json_integer(json, "nodes", use->nodes);
-        json_integer(json, "count", use->count);
-        json_number(json, "rank_bytes", use->sent_bytes);
-        json_number(json, "time_together_s", use->together_s);
-        json_array_open(json, "transfers");
-        for (uint32_t j = 0; j < use->transfer_count; j++) {
-            put_transfer(json, &use->transfers[j]);
-        }
-        json_array_close(json);
-        json_object_close(json);
+        put_stream(sheet_object(streams, NULL), &uses[i]);
     }
-    json_array_close(json);
-    explain_put_ledger("sums", record_rates(explanation), explanation->arena, json);
+    add_rules(explanation, in);
+    if (count == 0) {
+        sheet_say(in, "  One GPU: nothing is sent.\n\n");
+        return;
+    }
+    say_limits(uses, count, in);
+    say_transfers(uses, count, in);
+    say_simulated(explanation, in);
+    say_overlap(explanation->scenario, in);
 }

@@ -1,5 +1,4 @@
-/* Sections 7 and 8 of `stoker explain`: the run (run/run), and the constants
- * that nobody measured.
+/* Sections 7 and 8 of `stoker explain`: the run (run/run), and the constants that nobody measured.
  */
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
@@ -36,46 +35,39 @@ static const struct ledger *record_run(const struct explanation *explanation)
     return ledger;
 }
 
-void explain_run_print(const struct explanation *explanation, FILE *out)
-{
-    if (!explanation->result->run.is_asked) {
-        fputs("  The scenario names no run.tokens: only the step is predicted.\n\n", out);
-        return;
-    }
-    if (!result_has_run(explanation->result)) {
-        fputs("  The plan does not fit into memory: there is no run to predict.\n\n", out);
-        return;
-    }
-    explain_print_ledger(record_run(explanation), explanation->arena, out);
-}
-
-void explain_run_json(const struct explanation *explanation, struct json *json)
+void explain_run(const struct explanation *explanation, struct sheet *in)
 {
     const struct run_result *run = &explanation->result->run;
     const struct scenario *scenario = explanation->scenario;
-    json_bool(json, "is_asked", run->is_asked);
-    json_bool(json, "is_predicted", result_has_run(explanation->result));
-    if (!result_has_run(explanation->result)) {
+    const bool is_predicted = result_has_run(explanation->result);
+    sheet_bool(in, "is_asked", run->is_asked);
+    sheet_bool(in, "is_predicted", is_predicted);
+    if (!run->is_asked) {
+        sheet_say(in, "  The scenario names no run.tokens: only the step is predicted.\n\n");
         return;
     }
-    json_number(json, "tokens", run->tokens);
-    json_integer(json, "steps", run->steps);
-    json_number(json, "wall_clock_s", run->days * 86400);
-    json_number(json, "days", run->days);
-    json_number(json, "gpu_hours", run->gpu_hours);
-    json_integer(json, "checkpoints", run->checkpoints);
-    json_number(json, "checkpoint_bytes", run->checkpoint_bytes);
-    json_number(json, "checkpoint_blocking_s", run->checkpoint_s);
-    json_number(json, "checkpoint_persist_s", run_persist_s(scenario, run->checkpoint_bytes, NULL));
-    json_number(json, "working_share",
-                run_working_share(scenario, &explanation->result->step, NULL));
-    json_number(json, "power_w", run_power_w(scenario, &explanation->result->step, NULL));
-    json_number(json, "energy_kwh", run->energy_kwh);
-    json_number(json, "gpu_hour_usd", scenario->price.gpu_hour_usd);
-    json_number(json, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);
-    json_number(json, "pue", scenario->price.pue);
-    json_number(json, "cost_usd", run->cost_usd);
-    explain_put_ledger("sums", record_run(explanation), explanation->arena, json);
+    if (!is_predicted) {
+        sheet_say(in, "  The plan does not fit into memory: there is no run to predict.\n\n");
+        return;
+    }
+    sheet_number(in, "tokens", run->tokens);
+    sheet_integer(in, "steps", run->steps);
+    sheet_number(in, "wall_clock_s", run->days * 86400);
+    sheet_number(in, "days", run->days);
+    sheet_number(in, "gpu_hours", run->gpu_hours);
+    sheet_integer(in, "checkpoints", run->checkpoints);
+    sheet_number(in, "checkpoint_bytes", run->checkpoint_bytes);
+    sheet_number(in, "checkpoint_blocking_s", run->checkpoint_s);
+    sheet_number(in, "checkpoint_persist_s", run_persist_s(scenario, run->checkpoint_bytes, NULL));
+    sheet_number(in, "working_share",
+                 run_working_share(scenario, &explanation->result->step, NULL));
+    sheet_number(in, "power_w", run_power_w(scenario, &explanation->result->step, NULL));
+    sheet_number(in, "energy_kwh", run->energy_kwh);
+    sheet_number(in, "gpu_hour_usd", scenario->price.gpu_hour_usd);
+    sheet_number(in, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);
+    sheet_number(in, "pue", scenario->price.pue);
+    sheet_number(in, "cost_usd", run->cost_usd);
+    explain_ledger(in, "sums", record_run(explanation));
 }
 
 /* ---- assumptions ---------------------------------------------------------------------- */
@@ -89,44 +81,32 @@ static const char *place_text(struct arena *arena, const struct place *place)
     return place->line == 0 ? place->file : arena_printf(arena, "%s:%u", place->file, place->line);
 }
 
-static const char *reason_of(const struct assumption *item)
+static const char *or_empty(const char *text)
 {
-    return item->reason != NULL ? item->reason : "";
+    return text != NULL ? text : "";
 }
 
-void explain_assumptions_print(const struct explanation *explanation, FILE *out)
+void explain_assumptions(const struct explanation *explanation, struct sheet *in)
 {
     const struct assumptions *assumptions = &explanation->scenario->assumptions;
-    struct arena *arena = explanation->arena;
-    if (assumptions->count == 0) {
-        fputs("  None.\n", out);
-        return;
-    }
+    struct sheet *constants = sheet_array(in, "constants");
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *item = &assumptions->items[i];
-        explain_paragraph(out, 2,
-                          arena_printf(arena, "%s = %s  (%s)", item->name, item->value,
-                                       place_text(arena, &item->place)));
-        const char *next = i + 1 < assumptions->count ? reason_of(item + 1) : "";
-        if (strcmp(reason_of(item), next) != 0) { /* once for all that share it */
-            explain_paragraph(out, 6, reason_of(item));
+        const char *reason = or_empty(item->reason);
+        struct sheet *constant = sheet_object(constants, NULL);
+        sheet_text(constant, "name", item->name);
+        sheet_text(constant, "value", item->value);
+        sheet_text(constant, "file", or_empty(item->place.file));
+        sheet_integer(constant, "line", item->place.line);
+        sheet_text(constant, "reason", reason);
+        explain_paragraph(in, 2, "%s = %s  (%s)", item->name, item->value,
+                          place_text(explanation->arena, &item->place));
+        const char *next = i + 1 < assumptions->count ? or_empty(item[1].reason) : "";
+        if (strcmp(reason, next) != 0) { /* once for all that share it */
+            explain_paragraph(in, 6, "%s", reason);
         }
     }
-}
-
-void explain_assumptions_json(const struct explanation *explanation, struct json *json)
-{
-    const struct assumptions *assumptions = &explanation->scenario->assumptions;
-    json_array_open(json, "constants");
-    for (size_t i = 0; i < assumptions->count; i++) {
-        const struct assumption *item = &assumptions->items[i];
-        json_object_open(json, NULL);
-        json_text(json, "name", item->name);
-        json_text(json, "value", item->value);
-        json_text(json, "file", item->place.file != NULL ? item->place.file : "");
-        json_integer(json, "line", item->place.line);
-        json_text(json, "reason", reason_of(item));
-        json_object_close(json);
+    if (assumptions->count == 0) {
+        sheet_say(in, "  None.\n");
     }
-    json_array_close(json);
 }

@@ -1,5 +1,5 @@
-/* Sections 4 and 5 of `stoker explain`: the bubble, the causes of the step,
- * and what bounds it from below.
+/* Sections 4 and 5 of `stoker explain`: the bubble, the causes of the step, and what bounds it from
+ * below.
  */
 #include "report/explain/explain_text.h"
 #include "report/explain/explain_transfer.h"
@@ -132,19 +132,17 @@ static const char *groups_text(const struct explanation *explanation)
                : "";
 }
 
-static void print_shape(const struct explanation *explanation, FILE *out)
+static void say_shape(const struct explanation *explanation, struct sheet *in)
 {
     const struct scenario *scenario = explanation->scenario;
     const struct parallel *parallel = &scenario->parallel;
     explain_paragraph(
-        out, 2,
-        arena_printf(
-            explanation->arena,
-            "%s: p = %" PRId64 " stages, v = %" PRId64 " chunks each of %s layers, m = %" PRId64
-            " microbatches = batch %" PRId64 " / (dp %" PRId64 " x micro %" PRId64 ")%s.",
-            schedule_name_of(parallel), parallel->pp, parallel->virtual_stages,
-            layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
-            scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation)));
+        in, 2,
+        "%s: p = %" PRId64 " stages, v = %" PRId64 " chunks each of %s layers, m = %" PRId64
+        " microbatches = batch %" PRId64 " / (dp %" PRId64 " x micro %" PRId64 ")%s.",
+        schedule_name_of(parallel), parallel->pp, parallel->virtual_stages,
+        layers_of_chunks(explanation->arena, parallel), scenario->batch.microbatches,
+        scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation));
 }
 
 static double bubble_s(const struct pipeline *pipeline, struct ledger *ledger)
@@ -190,27 +188,21 @@ static const struct ledger *record_pipeline(const struct explanation *explanatio
     return ledger;
 }
 
-void explain_pipeline_print(const struct explanation *explanation, FILE *out)
+void explain_pipeline(const struct explanation *explanation, struct sheet *in)
 {
     const struct pipeline pipeline = pipeline_of(explanation);
-    print_shape(explanation, out);
-    explain_print_ledger(record_pipeline(explanation, &pipeline), explanation->arena, out);
-}
-
-void explain_pipeline_json(const struct explanation *explanation, struct json *json)
-{
-    const struct pipeline pipeline = pipeline_of(explanation);
-    json_text(json, "schedule", schedule_name_of(&explanation->scenario->parallel));
-    json_integer(json, "stages", pipeline.shape.stages);
-    json_integer(json, "chunks", pipeline.shape.chunks);
-    json_integer(json, "microbatches", pipeline.shape.microbatches);
-    json_number(json, "bubble_over_work", pipeline.ratio);
-    json_number(json, "work_s", pipeline.work_s);
-    json_number(json, "bubble_formula_s", bubble_s(&pipeline, NULL));
-    json_number_or_null(json, "bubble_simulated_s", pipeline.bubble_s);
-    json_integer(json, "chunks_in_flight", pipeline.in_flight);
-    json_integer(json, "layers_in_flight", pipeline.layers_in_flight);
-    explain_put_ledger("sums", record_pipeline(explanation, &pipeline), explanation->arena, json);
+    say_shape(explanation, in);
+    sheet_text(in, "schedule", schedule_name_of(&explanation->scenario->parallel));
+    sheet_integer(in, "stages", pipeline.shape.stages);
+    sheet_integer(in, "chunks", pipeline.shape.chunks);
+    sheet_integer(in, "microbatches", pipeline.shape.microbatches);
+    sheet_number(in, "bubble_over_work", pipeline.ratio);
+    sheet_number(in, "work_s", pipeline.work_s);
+    sheet_number(in, "bubble_formula_s", bubble_s(&pipeline, NULL));
+    sheet_number(in, "bubble_simulated_s", pipeline.bubble_s);
+    sheet_integer(in, "chunks_in_flight", pipeline.in_flight);
+    sheet_integer(in, "layers_in_flight", pipeline.layers_in_flight);
+    explain_ledger(in, "sums", record_pipeline(explanation, &pipeline));
 }
 
 /* ---- the step ------------------------------------------------------------------- */
@@ -271,107 +263,85 @@ static const struct ledger *record_rates(const struct explanation *explanation)
     return ledger;
 }
 
-static void print_bounds(const struct explanation *explanation, FILE *out)
-{
-    explain_print_ledger(record_bounds(explanation), explanation->arena, out);
-    if (result_has_step(explanation->result)) {
-        explain_print_ledger(record_rates(explanation), explanation->arena, out);
-    }
-}
-
-static void print_jitter(const struct explanation *explanation, FILE *out)
+static void say_jitter(const struct explanation *explanation, struct sheet *in)
 {
     const struct scenario *scenario = explanation->scenario;
-    const struct step_result *step = &explanation->result->step;
     if (scenario->software.jitter_spread <= 0) {
         return;
     }
     struct ledger *ledger = ledger_new(explanation->arena);
-    jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, step->gpu_ns, ledger);
-    explain_paragraph(out, 2,
+    jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus,
+                   explanation->result->step.gpu_ns, ledger);
+    explain_paragraph(in, 2,
                       "Among the waits for stragglers: all wait for the slowest GPU. E(n): the "
                       "expected largest of n standard normal values.");
-    explain_print_ledger(ledger, explanation->arena, out);
+    explain_ledger(in, NULL, ledger);
 }
 
-static void print_spread(const struct explanation *explanation, FILE *out)
+static void say_spread(const struct result *result, struct sheet *in)
 {
-    const struct step_result *step = &explanation->result->step;
-    const double least_s = result_step_least_s(explanation->result);
+    const double least_s = result_step_least_s(result);
     if (is_absent(least_s)) {
         return;
     }
-    explain_paragraph(
-        out, 2,
-        arena_printf(explanation->arena,
-                     "Flows that share thin links lock in phase here, in one of several patterns "
-                     "that keep themselves up. Of %u runs whose bandwidths differ by up to 0.03 %% "
-                     "the shortest takes %.6f s, the longest %.6f s; this is number %u, the "
-                     "median. Another seed draws other runs.",
-                     step->spread.members, least_s, result_step_most_s(explanation->result),
-                     step->spread.median));
+    explain_paragraph(in, 2,
+                      "Flows that share thin links lock in phase here, in one of several patterns "
+                      "that keep themselves up. Of %u runs whose bandwidths differ by up to 0.03 "
+                      "%% the shortest takes %.6f s, the longest %.6f s; this is number %u, the "
+                      "median. Another seed draws other runs.",
+                      result->step.spread.members, least_s, result_step_most_s(result),
+                      result->step.spread.median);
 }
 
-void explain_step_print(const struct explanation *explanation, FILE *out)
+static void say_causes(const struct explanation *explanation, struct sheet *in)
 {
-    if (result_has_step(explanation->result)) {
-        explain_paragraph(out, 2,
-                          "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
-        fputc('\n', out);
-        struct sheet *causes = sheet_new(explanation->arena, NULL);
-        screen_causes(explanation->result, causes);
-        sheet_print(causes, false, out);
-        print_spread(explanation, out);
-        print_jitter(explanation, out);
-    } else {
-        explain_paragraph(out, 2, "The plan does not fit into memory: it has no step time.");
+    if (!result_has_step(explanation->result)) {
+        explain_paragraph(in, 2, "The plan does not fit into memory: it has no step time.");
+        return;
     }
-    explain_paragraph(out, 2, "No step can be shorter than any of these:");
-    print_bounds(explanation, out);
+    explain_paragraph(in, 2, "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
+    sheet_say(in, "\n");
+    screen_causes(explanation->result, in);
+    say_spread(explanation->result, in);
+    say_jitter(explanation, in);
 }
 
-static void put_links(struct json *json, const struct result *result)
+static void put_bounds(const struct explanation *explanation, struct sheet *in)
 {
-    const struct step_result *step = &result->step;
-    json_array_open(json, "links");
-    for (uint32_t i = 0; result_has_step(result) && i < step->link_use_count; i++) {
+    const struct step_result *step = &explanation->result->step;
+    struct sheet *bounds = sheet_object(in, "at_least_s");
+    sheet_number(bounds, "peak", peak_s(explanation, NULL));
+    sheet_number(bounds, "compute", busiest_program_s(&explanation->system->engine));
+    struct sheet *links = sheet_array(bounds, "links");
+    for (uint32_t i = 0; result_has_step(explanation->result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
-        json_object_open(json, NULL);
-        json_text(json, "link", use->kind);
-        json_number(json, "bytes", use->bytes);
-        json_integer(json, "capacity_bytes_per_s", use->capacity_bytes_per_s);
-        json_number(json, "time_s", link_s(use, NULL));
-        json_object_close(json);
+        struct sheet *link = sheet_object(links, NULL);
+        sheet_text(link, "link", use->kind);
+        sheet_number(link, "bytes", use->bytes);
+        sheet_integer(link, "capacity_bytes_per_s", use->capacity_bytes_per_s);
+        sheet_number(link, "time_s", link_s(use, NULL));
     }
-    json_array_close(json);
 }
 
-static void put_if(struct json *json, const char *key, bool exists, double value)
-{
-    json_number_or_null(json, key, exists ? value : ABSENT);
-}
-
-void explain_step_json(const struct explanation *explanation, struct json *json)
+void explain_step(const struct explanation *explanation, struct sheet *in)
 {
     const struct step_result *step = &explanation->result->step;
     const bool has_step = result_has_step(explanation->result);
-    put_if(json, "step_time_s", has_step, sim_time_to_s(step->step_ns));
-    json_object_open(json, "breakdown");
+    sheet_number(in, "step_time_s", has_step ? sim_time_to_s(step->step_ns) : ABSENT);
+    struct sheet *breakdown = sheet_object(in, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        put_if(json, cause_names[cause], has_step, cause_s(explanation, (enum cause)cause));
+        sheet_number(breakdown, cause_names[cause],
+                     has_step ? cause_s(explanation, (enum cause)cause) : ABSENT);
     }
-    json_object_close(json);
-    put_if(json, "slowest_gpu_s", has_step, sim_time_to_s(step->jitter_ns));
-    json_text_or_null(json, "bound_by", has_step ? step->bound_by : NULL);
-    put_if(json, "mfu", has_step, step->mfu);
-    put_if(json, "tokens_per_s_per_gpu", has_step, step->tokens_per_s_per_gpu);
-    json_object_open(json, "at_least_s");
-    json_number(json, "peak", peak_s(explanation, NULL));
-    json_number(json, "compute", busiest_program_s(&explanation->system->engine));
-    put_links(json, explanation->result);
-    json_object_close(json);
-    explain_put_ledger("bound_sums", record_bounds(explanation), explanation->arena, json);
+    sheet_number(in, "slowest_gpu_s", has_step ? sim_time_to_s(step->jitter_ns) : ABSENT);
+    sheet_text(in, "bound_by", has_step ? step->bound_by : NULL);
+    sheet_number(in, "mfu", has_step ? step->mfu : ABSENT);
+    sheet_number(in, "tokens_per_s_per_gpu", has_step ? step->tokens_per_s_per_gpu : ABSENT);
+    put_bounds(explanation, in);
+    say_causes(explanation, in);
+    explain_paragraph(in, 2, "No step can be shorter than any of these:");
+    explain_ledger(in, "bound_sums", record_bounds(explanation));
     if (has_step) {
-        explain_put_ledger("sums", record_rates(explanation), explanation->arena, json);
+        explain_ledger(in, "sums", record_rates(explanation));
     }
 }

@@ -1,10 +1,9 @@
-/* Lines of arithmetic are collected first and printed with their columns
- * aligned, with the numbers as a pocket calculator would take them.
+/* A line of arithmetic is a record of a table, with the numbers as a pocket calculator would take
+ * them. A paragraph is broken here, word by word, and said.
  */
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,43 +136,53 @@ static const char *formula_text(struct arena *arena, const struct ledger_line *l
     return text;
 }
 
-void explain_print_ledger(const struct ledger *ledger, struct arena *arena, FILE *out)
+static void add_sum(struct sheet *in, const char *key, const void *record)
 {
-    struct table *table = table_new(arena);
-    for (int column = 0; column < 4; column++) {
-        table_column(table, "", column == 2 ? TABLE_RIGHT : TABLE_LEFT);
-    }
-    for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
-        const struct ledger_line *line = ledger_line(ledger, i);
-        const char *between = line->token_count > 0 && line->words[0] != '\0' ? "; " : "";
-        const struct unit_row *row = unit_of(line->unit);
-        table_cell(table, "  %s", line->label);
-        table_cell(table, "%s%s%s", formula_text(arena, line, false), between, line->words);
-        table_cell(table, "= %s",
-                   row != NULL ? value_text(arena, line->value, row)
-                               : plain_text(arena, line->value));
-        table_cell(table, "%s", unit_text(arena, line->unit));
-    }
-    table_print(table, out);
-    fputc('\n', out);
+    sheet_text(in, key, formula_text(sheet_arena(in), record, true));
 }
 
-void explain_put_ledger(const char *key, const struct ledger *ledger, struct arena *arena,
-                        struct json *json)
+static void say_formula(struct sheet *in, const char *key, const void *record)
 {
-    json_array_open(json, key);
+    (void)key;
+    const struct ledger_line *line = record;
+    sheet_say(in, "%s%s%s", formula_text(sheet_arena(in), line, false),
+              line->token_count > 0 && line->words[0] != '\0' ? "; " : "", line->words);
+}
+
+static void add_value(struct sheet *in, const char *key, const void *record)
+{
+    const struct ledger_line *line = record;
+    const struct unit_row *row = unit_of(line->unit);
+    sheet_number_as(in, key, line->value,
+                    row != NULL ? value_text(sheet_arena(in), line->value, row)
+                                : plain_text(sheet_arena(in), line->value));
+}
+
+static void say_unit(struct sheet *in, const char *key, const void *record)
+{
+    const struct ledger_line *line = record;
+    sheet_text(in, key, unit_text(sheet_arena(in), line->unit));
+}
+
+void explain_ledger(struct sheet *in, const char *key, const struct ledger *ledger)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_AT(struct ledger_line, label), FIELD_LEFT(""), .before = "  "},
+        {"sum", .add = add_sum},
+        {NULL, .add = say_formula, FIELD_LEFT("")},
+        {"value", .add = add_value, FIELD_COUNT(""), .before = "= "},
+        {NULL, .add = say_unit, FIELD_LEFT("")},
+    };
+    struct sheet *table = sheet_table(in, key, FIELD_LIST(fields));
     for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
-        const struct ledger_line *line = ledger_line(ledger, i);
-        json_object_open(json, NULL);
-        json_text(json, "name", line->label);
-        json_text(json, "sum", line->token_count > 0 ? formula_text(arena, line, true) : "");
-        json_number(json, "value", line->value);
-        json_object_close(json);
+        sheet_row(table, ledger_line(ledger, i));
     }
-    json_array_close(json);
+    sheet_say(in, "\n");
 }
 
 /* ---- words ------------------------------------------------------------------ */
+
+static const char blanks[] = " \n\t"; /* between words */
 
 static int columns_of(const char *text, size_t bytes)
 {
@@ -185,43 +194,37 @@ static int columns_of(const char *text, size_t bytes)
 }
 
 /* A control character, which could move a terminal's cursor, becomes '?'. */
-static void print_word(FILE *out, const char *word, size_t bytes)
+static void clean(char *text)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        const unsigned char letter = (unsigned char)word[i];
-        fputc(letter < 0x20 || letter == 0x7f ? '?' : letter, out);
+    for (; *text != '\0'; text++) {
+        const unsigned char letter = (unsigned char)*text;
+        if ((letter < 0x20 && strchr(blanks, letter) == NULL) || letter == 0x7f) {
+            *text = '?';
+        }
     }
 }
 
-void explain_paragraph(FILE *out, int indent, const char *text)
+void explain_paragraph(struct sheet *in, int indent, const char *format, ...)
 {
-    static const char blanks[] = " \n\t";
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(sheet_arena(in), format, arguments);
+    va_end(arguments);
+    clean(text);
     int column = 0;
-    text += strspn(text, blanks);
-    while (*text != '\0') {
+    for (text += strspn(text, blanks); *text != '\0'; text += strspn(text, blanks)) {
         const size_t bytes = strcspn(text, blanks);
         const int columns = columns_of(text, bytes);
-        if (column > 0 && column + 1 + columns <= COLUMNS_MAX) {
-            fputc(' ', out);
-            column++;
-        } else {
-            fprintf(out, "%s%*s", column > 0 ? "\n" : "", indent, "");
-            column = indent;
-        }
-        print_word(out, text, bytes);
-        column += columns;
+        const bool goes_on = column > 0 && column + 1 + columns <= COLUMNS_MAX;
+        const char *between = column > 0 && !goes_on ? "\n" : "";
+        sheet_say(in, "%s%*s%.*s", between, goes_on ? 1 : indent, "", (int)bytes, text);
+        column = (goes_on ? column + 1 : indent) + columns;
         text += bytes;
-        text += strspn(text, blanks);
     }
-    fputc('\n', out);
+    sheet_say(in, "\n");
 }
 
 /* ---- numbers ------------------------------------------------------------------ */
-
-const char *explain_count(struct arena *arena, int64_t count)
-{
-    return number_grouped(arena, (double)count);
-}
 
 double explain_mean_s(const struct scenario *scenario, int64_t gpu_ns)
 {

@@ -174,11 +174,11 @@ static void time_segment(const struct scenario *scenario, uint32_t kind, const s
     cost_segment(&shape, part->kind, &segment);
     timed->title = part->title;
     timed->count = segment.count;
-    timed->work = timing_segment(&runner, part->kind, &segment);
-    timed->flop = cost_segment_flop(&segment);
+    timed->sum.work = timing_segment(&runner, part->kind, &segment);
+    timed->sum.flop = cost_segment_flop(&segment);
     for (uint32_t i = 0; i < segment.count; i++) {
         timed->kernels[i] = time_kernel(&runner, &segment.kernels[i]);
-        timed->bytes += segment.kernels[i].bytes;
+        timed->sum.bytes += segment.kernels[i].bytes;
     }
 }
 
@@ -212,10 +212,10 @@ static void time_phase(const struct explanation *explanation, enum phase phase, 
         }
         struct timed_segment *segment = &timed->segments[timed->count++];
         time_segment(scenario, kind, &list.parts[i], segment);
-        timed->work.busy_ns += segment->work.busy_ns;
-        timed->work.launch_ns += segment->work.launch_ns;
-        timed->flop += segment->flop;
-        timed->bytes += segment->bytes;
+        timed->sum.work.busy_ns += segment->sum.work.busy_ns;
+        timed->sum.work.launch_ns += segment->sum.work.launch_ns;
+        timed->sum.flop += segment->sum.flop;
+        timed->sum.bytes += segment->sum.bytes;
     }
 }
 
@@ -298,9 +298,9 @@ static void add_layers(const struct explanation *explanation, uint32_t kind, str
     for (uint32_t phase = PHASE_FORWARD; phase <= PHASE_RECOMPUTE; phase++) {
         time_phase(explanation, (enum phase)phase, kind, &timed[phase]);
     }
-    const struct work forward = timed[PHASE_FORWARD].work;
-    const struct work backward = timed[PHASE_BACKWARD].work;
-    const struct work recompute = timed[PHASE_RECOMPUTE].work;
+    const struct work forward = timed[PHASE_FORWARD].sum.work;
+    const struct work backward = timed[PHASE_BACKWARD].sum.work;
+    const struct work recompute = timed[PHASE_RECOMPUTE].sum.work;
     const char *name = explanation->scenario->model.kinds[kind].name;
     all->busy_ns +=
         LEDGER_COUNT(ledger, ledger_text(ledger, "layers (%s)", name), "ns>us",
@@ -322,11 +322,11 @@ static struct work ends_work(const struct explanation *explanation)
 {
     struct timed_phase ends;
     explain_time_phase(explanation, PHASE_ENDS, &ends);
-    struct work all = ends.work;
+    struct work all = ends.sum.work;
     const int64_t heads = explanation->scenario->model.mtp_layers;
     for (uint32_t i = EMBEDDING_PARTS; i < ends.count; i++) {
-        all.busy_ns += heads * ends.segments[i].work.busy_ns;
-        all.launch_ns += heads * ends.segments[i].work.launch_ns;
+        all.busy_ns += heads * ends.segments[i].sum.work.busy_ns;
+        all.launch_ns += heads * ends.segments[i].sum.work.launch_ns;
     }
     return all;
 }

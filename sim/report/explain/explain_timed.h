@@ -30,13 +30,17 @@ struct timed_kernel {
     bool is_memory_bound;
 };
 
+struct timed_sum {
+    struct work work;
+    double flop;
+    double bytes;
+};
+
 struct timed_segment {
     const char *title; /* static text */
     uint32_t count;
     struct timed_kernel kernels[SEGMENT_KERNELS_MAX];
-    struct work work;
-    double flop;
-    double bytes;
+    struct timed_sum sum;
 };
 
 struct timed_phase {
@@ -44,9 +48,7 @@ struct timed_phase {
     const char *title; /* for people */
     struct timed_segment *segments;
     uint32_t count;
-    struct work work;
-    double flop;
-    double bytes;
+    struct timed_sum sum;
 };
 
 /* Of the model's last layer: one with experts, if it has any. */
@@ -56,8 +58,8 @@ void explain_time_phase(const struct explanation *explanation, enum phase phase,
 /* The kernel of a kind that takes longest; NULL if there is none. */
 const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum kernel_kind kind);
 
-/* What kernels add up to in a step on a GPU, mean of all stages, in seconds,
- * beside what the simulation booked. They are equal unless a GPU is slow. `ledger` may be NULL. */
+/* What kernels add up to in a step on a GPU, mean of all stages, in seconds, beside what the
+ * simulation booked. They are equal unless a GPU is slow. The sums are recorded in `ledger`. */
 struct timed_step {
     double compute_s, recompute_s, optimizer_s, launch_s;
     double host_wait_s; /* of launch_s: for launches, where the host falls behind */
