@@ -10,9 +10,10 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "report/table.h"
 
 #include <string.h>
+
+#define GAP "  " /* between columns */
 
 enum sheet_kind { SHEET_NOTHING, SHEET_VALUE, SHEET_SAID, SHEET_OBJECT, SHEET_ARRAY, SHEET_TABLE };
 
@@ -392,34 +393,106 @@ static const char *cell_text(const struct field *field, struct arena *arena,
     return "-";
 }
 
-static void print_table(const struct sheet *sheet, bool is_comment, FILE *out)
+/* A table as it is printed, line by line: the heads, and the rows. */
+struct grid {
+    const char **cells;
+    size_t cell_count;
+    uint32_t columns;
+    bool *is_right; /* by column, as all below */
+    size_t *widths; /* in characters */
+};
+
+/* Characters, not bytes: every byte but the continuation bytes of UTF-8. */
+static size_t width_of(const char *text)
 {
-    struct table *table = table_new(sheet->arena);
+    size_t width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. */
+static void add_cell(struct grid *grid, uint32_t column, char *text)
+{
+    for (char *letter = text; *letter != '\0'; letter++) {
+        if ((unsigned char)*letter < 0x20 || *letter == 0x7f) {
+            *letter = '?';
+        }
+    }
+    const size_t width = width_of(text);
+    grid->widths[column] = width > grid->widths[column] ? width : grid->widths[column];
+    grid->cells[grid->cell_count++] = text;
+}
+
+/* The heads, when there is no row. */
+static void add_line(struct grid *grid, const struct sheet *table, const struct sheet *row,
+                     bool is_comment)
+{
+    uint32_t column = 0;
     if (is_comment) {
-        table_column(table, "#", TABLE_LEFT);
+        add_cell(grid, column++, arena_strdup(table->arena, "#"));
     }
-    for (uint32_t i = 0; i < sheet->field_count; i++) {
-        const struct field *field = &sheet->fields[i];
-        if (field->head != NULL) {
-            table_column(table, field->head, field->is_right ? TABLE_RIGHT : TABLE_LEFT);
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        const struct field *field = &table->fields[i];
+        if (field->head == NULL) {
+            continue;
         }
+        const char *before = row != NULL && field->before != NULL ? field->before : "";
+        const char *text =
+            row != NULL ? cell_text(field, table->arena, row->cells[i]) : field->head;
+        grid->is_right[column] = field->is_right;
+        add_cell(grid, column++, arena_printf(table->arena, "%s%s", before, text));
     }
-    for (const struct sheet *row = sheet->first; row != NULL; row = row->next) {
-        if (is_comment) {
-            table_cell(table, "#");
+    grid->columns = column;
+}
+
+/* Blanks are owed, and paid before the next letter: no line ends in one. */
+static void print_line(const struct grid *grid, const char *const *cells, FILE *out)
+{
+    size_t owed = 0;
+    for (uint32_t i = 0; i < grid->columns; i++) {
+        const size_t width = width_of(cells[i]);
+        const size_t padding = grid->widths[i] - width;
+        owed += (i > 0 ? strlen(GAP) : 0) + (grid->is_right[i] ? padding : 0);
+        if (width > 0) {
+            fprintf(out, "%*s%s", (int)owed, "", cells[i]);
+            owed = 0;
         }
-        for (uint32_t i = 0; i < sheet->field_count; i++) {
-            const struct field *field = &sheet->fields[i];
-            if (field->head != NULL) {
-                table_cell(table, "%s%s", field->before != NULL ? field->before : "",
-                           cell_text(field, sheet->arena, row->cells[i]));
-            }
-        }
+        owed += grid->is_right[i] ? 0 : padding;
     }
-    if (sheet->shown != NULL) {
-        fputs(sheet->shown, out);
+    fputc('\n', out);
+}
+
+static bool has_text(const char *const *cells, uint32_t count)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < count; i++) {
+        has = has || cells[i][0] != '\0';
     }
-    table_print(table, out);
+    return has;
+}
+
+static void print_table(const struct sheet *table, bool is_comment, FILE *out)
+{
+    struct arena *arena = table->arena;
+    const size_t columns = (size_t)table->field_count + 1;
+    struct grid grid = {
+        .cells = arena_array(arena, columns * (sheet_row_count(table) + 1), sizeof *grid.cells),
+        .is_right = arena_array(arena, columns, sizeof *grid.is_right),
+        .widths = arena_array(arena, columns, sizeof *grid.widths),
+    };
+    add_line(&grid, table, NULL, is_comment);
+    for (const struct sheet *row = table->first; row != NULL; row = row->next) {
+        add_line(&grid, table, row, is_comment);
+    }
+    if (table->shown != NULL) {
+        fputs(table->shown, out);
+    }
+    const size_t first = has_text(grid.cells, grid.columns) ? 0 : grid.columns;
+    for (size_t cell = first; cell < grid.cell_count; cell += grid.columns) {
+        print_line(&grid, &grid.cells[cell], out);
+    }
 }
 
 static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)

@@ -172,6 +172,74 @@ static void a_list_is_in_json_alone_and_a_column_may_have_something_before_each_
     assert_prints(sheet, false, "  GPU\n       = -3\n");
 }
 
+/* Two columns, the second to the right; cells are added one by one. */
+static struct sheet *table_of(struct sheet *sheet, const char *left, const char *right)
+{
+    const struct field fields[] = {{NULL, FIELD_LEFT(left)}, {NULL, FIELD_COUNT(right)}};
+    return sheet_table(sheet, NULL, FIELD_LIST(fields));
+}
+
+static void columns_are_as_wide_as_their_widest_cell_and_two_blanks_apart(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = table_of(sheet, "GPU", "MFU %");
+    sheet_say(table, "h100");
+    sheet_say(table, "%.1f", 41.3);
+    sheet_say(table, "a100-80gb");
+    sheet_say(table, "%.1f", 7.0);
+    assert_prints(sheet, false,
+                  "GPU        MFU %\n"
+                  "h100        41.3\n"
+                  "a100-80gb    7.0\n");
+}
+
+static void widths_count_characters_not_bytes(void **state)
+{
+    /* "µs" has two characters and three bytes. */
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = table_of(sheet, "u", "x");
+    sheet_say(table, "µs");
+    sheet_say(table, "a");
+    sheet_say(table, "ms");
+    sheet_say(table, "bc");
+    assert_prints(sheet, false,
+                  "u    x\n"
+                  "µs   a\n"
+                  "ms  bc\n");
+}
+
+static void a_short_row_is_filled_and_no_line_ends_in_blanks(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = table_of(sheet, "a", "b");
+    sheet_say(table, "long cell");
+    sheet_nothing(table);
+    sheet_say(table, "1");
+    sheet_say(table, "2");
+    sheet_say(table, "3"); /* the last row is padded when printing */
+    assert_prints(sheet, false,
+                  "a          b\n"
+                  "long cell\n"
+                  "1          2\n"
+                  "3\n");
+}
+
+static void a_table_without_heads_prints_no_head_line(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = table_of(sheet, "", "");
+    sheet_say(table, "step");
+    sheet_say(table, "6.91 s");
+    assert_prints(sheet, false, "step  6.91 s\n");
+}
+
+static void control_characters_do_not_reach_the_terminal(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    sheet_say(table_of(sheet, "", ""), "red \x1b[31m\n");
+    assert_prints(sheet, false, "red ?[31m?\n");
+}
+
 static int make_arena(void **state)
 {
     *state = arena_new();
@@ -195,6 +263,11 @@ int main(void)
         TEST(cells_may_be_added_one_by_one),
         TEST(a_table_without_key_is_text_and_one_with_caption_needs_rows),
         TEST(a_list_is_in_json_alone_and_a_column_may_have_something_before_each_cell),
+        TEST(columns_are_as_wide_as_their_widest_cell_and_two_blanks_apart),
+        TEST(widths_count_characters_not_bytes),
+        TEST(a_short_row_is_filled_and_no_line_ends_in_blanks),
+        TEST(a_table_without_heads_prints_no_head_line),
+        TEST(control_characters_do_not_reach_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
