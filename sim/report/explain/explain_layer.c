@@ -10,6 +10,23 @@
 
 /* ---- examples ------------------------------------------------------------------ */
 
+/* The kernel of a kind that takes longest; NULL if there is none. */
+static const struct timed_kernel *longest_of(const struct timed_phase *phase, enum kernel_kind kind)
+{
+    const struct timed_kernel *longest = NULL;
+    for (uint32_t i = 0; i < phase->count; i++) {
+        const struct timed_segment *segment = &phase->segments[i];
+        for (uint32_t j = 0; j < segment->count; j++) {
+            const struct timed_kernel *timed = &segment->kernels[j];
+            if (timed->kernel.kind == kind &&
+                (longest == NULL || timed->busy_ns > longest->busy_ns)) {
+                longest = timed;
+            }
+        }
+    }
+    return longest;
+}
+
 /* Of each kind of kernel the longest of a pass, as its time is computed. */
 static const struct ledger *record_examples(const struct explanation *explanation,
                                             const struct timed_phase *phases)
@@ -25,7 +42,7 @@ static const struct ledger *record_examples(const struct explanation *explanatio
     struct ledger *ledger = ledger_new(explanation->arena);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const struct timed_kernel *longest =
-            explain_longest(&phases[examples[i].phase], examples[i].kind);
+            longest_of(&phases[examples[i].phase], examples[i].kind);
         if (longest != NULL) {
             timing_count_kernel(&runner, &longest->kernel, ledger);
         }
@@ -254,15 +271,13 @@ static void record_updates(const struct explanation *explanation, struct ledger 
                                            program_owned_parameters(scenario, 0), DIM_COUNT)));
 }
 
-static void put_step(const struct timed_step *step, struct sheet *in)
-{
-    struct sheet *sums = sheet_object(in, "step_sums_s");
-    sheet_number(sums, "compute", step->compute_s);
-    sheet_number(sums, "recompute", step->recompute_s);
-    sheet_number(sums, "optimizer", step->optimizer_s);
-    sheet_number(sums, "launch", step->launch_s);
-    sheet_number(sums, "host_wait", step->host_wait_s);
-}
+static const struct field step_fields[] = {
+    {"step_sums_s.compute", FIELD_AT(struct timed_step, compute_s)},
+    {"step_sums_s.recompute", FIELD_AT(struct timed_step, recompute_s)},
+    {"step_sums_s.optimizer", FIELD_AT(struct timed_step, optimizer_s)},
+    {"step_sums_s.launch", FIELD_AT(struct timed_step, launch_s)},
+    {"step_sums_s.host_wait", FIELD_AT(struct timed_step, host_wait_s)},
+};
 
 /* ", cp 2, 2 of 8 experts": what else divides a layer. Redundant experts are copies. */
 static const char *shares_text(const struct explanation *explanation)
@@ -319,7 +334,7 @@ void explain_layer(const struct explanation *explanation, struct sheet *in)
     struct ledger *ledger = ledger_new(explanation->arena);
     const struct timed_step step = explain_time_step(explanation, ledger);
     record_updates(explanation, ledger);
-    put_step(&step, in);
+    sheet_members(in, FIELD_LIST(step_fields), &step);
     say_layer(explanation, in);
     say_rules(scenario, in);
     explain_ledger(in, "sums", record_examples(explanation, phases));

@@ -9,18 +9,10 @@
 
 /* ---- the model with this cluster's constants ---------------------------------- */
 
-static const struct ledger *record_rates(const struct explanation *explanation)
-{
-    const struct software *software = &explanation->scenario->software;
-    const struct fabric_shares shares = {software->scale_up_bandwidth, software->network_bandwidth};
-    struct ledger *ledger = ledger_new(explanation->arena);
-    fabric_record(&explanation->system->fabric, shares, ledger);
-    return ledger;
-}
-
 static void add_rules(const struct explanation *explanation, struct sheet *in)
 {
     const struct cluster *cluster = &explanation->scenario->cluster;
+    const struct software *software = &explanation->scenario->software;
     sheet_say(
         in,
         "  GPU 0, of the first stage. \"if one\": all in one piece, for comparison.\n"
@@ -37,7 +29,10 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
               "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
               fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
               cluster->name);
-    explain_ledger(in, "sums", record_rates(explanation));
+    const struct fabric_shares shares = {software->scale_up_bandwidth, software->network_bandwidth};
+    struct ledger *ledger = ledger_new(explanation->arena);
+    fabric_record(&explanation->system->fabric, shares, ledger);
+    explain_ledger(in, "sums", ledger);
 }
 
 /* ---- transfers ------------------------------------------------------------------- */
@@ -55,13 +50,9 @@ static const char *algorithm_text(struct arena *arena, const struct transfer_ori
 
 static void say_limit(struct sheet *table, const struct link_limit *limit)
 {
-    if (limit->link[0] == '\0') {
-        sheet_say(table, "latency only");
-        sheet_nothing(table);
-        return;
-    }
-    sheet_text(table, NULL, limit->link);
-    sheet_number(table, NULL, limit->bytes_per_s);
+    const bool has_link = limit->link[0] != '\0';
+    sheet_text(table, NULL, has_link ? limit->link : "latency only");
+    sheet_number_as(table, NULL, limit->bytes_per_s, has_link ? NULL : "");
 }
 
 static void say_limits(const struct stream_use *uses, uint32_t count, struct sheet *in)

@@ -75,23 +75,15 @@ static double bubble_ratio(const struct explanation *explanation,
     return schedule_evaluate(arena, shape, orders, &even_costs).idle / work;
 }
 
-/* Of the first stage; `weights` of each of its chunks. */
-static int64_t in_flight(const struct explanation *explanation, const struct schedule_shape *shape,
-                         const int64_t *weights)
+/* Of the first stage, each of its chunks alike. */
+static int64_t in_flight(const struct explanation *explanation, const struct schedule_shape *shape)
 {
-    const struct schedule_order order = schedule_order(explanation->arena, shape, 0);
-    return schedule_live(shape, &order, weights, true);
-}
-
-static void count_in_flight(const struct explanation *explanation, struct pipeline *pipeline)
-{
-    const uint32_t chunks = pipeline->shape.chunks;
-    int64_t *ones = arena_array(explanation->arena, chunks, sizeof *ones);
-    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+    int64_t *ones = arena_array(explanation->arena, shape->chunks, sizeof *ones);
+    for (uint32_t chunk = 0; chunk < shape->chunks; chunk++) {
         ones[chunk] = 1;
     }
-    pipeline->in_flight = in_flight(explanation, &pipeline->shape, ones);
-    pipeline->layers_in_flight = memory_live_peak(explanation->scenario, 0).layers_most;
+    const struct schedule_order order = schedule_order(explanation->arena, shape, 0);
+    return schedule_live(shape, &order, ones, true);
 }
 
 static struct pipeline pipeline_of(const struct explanation *explanation)
@@ -105,7 +97,8 @@ static struct pipeline pipeline_of(const struct explanation *explanation)
                       cause_s(explanation, CAUSE_EXPOSED_TP);
     pipeline.bubble_s =
         result_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
-    count_in_flight(explanation, &pipeline);
+    pipeline.in_flight = in_flight(explanation, &pipeline.shape);
+    pipeline.layers_in_flight = memory_live_peak(scenario, 0).layers_most;
     return pipeline;
 }
 

@@ -226,22 +226,6 @@ void explain_time_phase(const struct explanation *explanation, enum phase phase,
     time_phase(explanation, phase, model_kind(model, model->layers - 1), timed);
 }
 
-const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum kernel_kind kind)
-{
-    const struct timed_kernel *longest = NULL;
-    for (uint32_t i = 0; i < phase->count; i++) {
-        const struct timed_segment *segment = &phase->segments[i];
-        for (uint32_t j = 0; j < segment->count; j++) {
-            const struct timed_kernel *timed = &segment->kernels[j];
-            if (timed->kernel.kind == kind &&
-                (longest == NULL || timed->busy_ns > longest->busy_ns)) {
-                longest = timed;
-            }
-        }
-    }
-    return longest;
-}
-
 /* ---- a step ---------------------------------------------------------------------- */
 
 /* Nanoseconds of all stages together. */

@@ -55,9 +55,6 @@ struct timed_phase {
 void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed);
 
-/* The kernel of a kind that takes longest; NULL if there is none. */
-const struct timed_kernel *explain_longest(const struct timed_phase *phase, enum kernel_kind kind);
-
 /* What kernels add up to in a step on a GPU, mean of all stages, in seconds, beside what the
  * simulation booked. They are equal unless a GPU is slow. The sums are recorded in `ledger`. */
 struct timed_step {
