@@ -54,6 +54,9 @@ struct field {
     void (*add)(struct sheet *in, const char *key, const void *record);
 };
 
+/* Never defined: it stands where a type is asked for and nothing is read. */
+extern void *const field_unread;
+
 #define FIELD_KIND(member) \
     _Generic((member),            \
         const char *: FIELD_TEXT, \
@@ -68,7 +71,7 @@ struct field {
         uint8_t: FIELD_UINT8)
 
 #define FIELD_AT(type, member) \
-    .offset = offsetof(type, member), .kind = FIELD_KIND(((type *)NULL)->member)
+    .offset = offsetof(type, member), .kind = FIELD_KIND(((type *)field_unread)->member)
 #define FIELD_LEFT(title) .head = (title)
 #define FIELD_RIGHT(title, form, times) \
     .head = (title), .is_right = true, .format = (form), .scale = (times)

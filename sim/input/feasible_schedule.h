@@ -1,7 +1,7 @@
 /* Whether a schedule goes with the stages, the chunks, the layers and the microbatches.
  *
  *     gpipe, 1f1b, zb-h1, zb-h2    one chunk a stage
- *     interleaved                  two or more; pp >= 2; microbatches a multiple of pp
+ *     interleaved                  two or more; pp >= 2; groups of pp microbatches or more
  *     zb-v, dualpipev              two chunks; pp >= 2; dualpipev 2 pp microbatches or more
  *     dualpipe                     two chunks; pp even; microbatches even, 2 pp or more
  *     file                         stages, chunks and microbatches are the file's

@@ -673,7 +673,7 @@ bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
     }
     if (builder.root == NULL) {
         diag_add(diag, DIAG_USAGE, &place, "a value is missing after '='");
-        diag_help(diag, "write null to take a value away");
+        diag_help(diag, "a key that is left out has its default");
         return false;
     }
     struct doc_node *node = reach(&setter, root);
