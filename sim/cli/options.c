@@ -312,8 +312,9 @@ static void parse(struct reading *reading, int argc, char **argv)
 
 int command_start(const struct command *command, struct cli *cli, int argc, char **argv)
 {
-    if (command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0) {
-        return command_start(command->sub, cli, argc - 1, argv + 1);
+    for (; command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0; argv++) {
+        command = command->sub;
+        argc--;
     }
     const size_t size = command->input_size;
     struct options *options =
@@ -337,13 +338,14 @@ static const struct command_option *find_option(const struct options *options, c
 {
     struct reading reading = {.input = NULL};
     list_rows(options->command, &reading);
-    uint32_t i = 0;
-    while (reading.rows[i]->name == NULL || strcmp(reading.rows[i]->name, name) != 0) {
-        i++;
-        sim_assert(i < reading.row_count);
+    const struct command_option *found = NULL;
+    for (uint32_t i = 0; found == NULL && i < reading.row_count; i++) {
+        const struct command_option *row = reading.rows[i];
+        found = row->name != NULL && strcmp(row->name, name) == 0 ? row : NULL;
+        *number = i;
     }
-    *number = i;
-    return reading.rows[i];
+    sim_assert(found != NULL);
+    return found;
 }
 
 bool options_given(const struct options *options, const char *name)

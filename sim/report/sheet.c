@@ -39,11 +39,16 @@ static bool holds_others(const struct sheet *sheet)
 
 /* ---- building ------------------------------------------------------------------------ */
 
+static struct sheet *new_object(struct arena *arena, const char *key)
+{
+    struct sheet *object = arena_alloc(arena, sizeof *object);
+    *object = (struct sheet){.kind = SHEET_OBJECT, .key = key, .arena = arena};
+    return object;
+}
+
 struct sheet *sheet_new(struct arena *arena, const char *schema)
 {
-    struct sheet *sheet = arena_alloc(arena, sizeof *sheet);
-    sheet->kind = SHEET_OBJECT;
-    sheet->arena = arena;
+    struct sheet *sheet = new_object(arena, NULL);
     if (schema != NULL) {
         sheet_text(sheet, "schema", schema);
     }
@@ -76,16 +81,17 @@ static struct sheet *nest_of(struct sheet *in, const char **key)
     const struct sheet *last = in->last;
     const bool is_open = last != NULL && last->kind == SHEET_OBJECT && last->key != NULL &&
                          strlen(last->key) == length && strncmp(last->key, *key, length) == 0;
-    struct sheet *nest =
-        is_open ? in->last : sheet_object(in, arena_strndup(in->arena, *key, length));
+    if (!is_open) {
+        append(in, new_object(in->arena, arena_strndup(in->arena, *key, length)));
+    }
     *key = dot + 1;
-    return nest;
+    return in->last;
 }
 
 static struct sheet *next_row(struct sheet *table)
 {
     if (table->last == NULL || table->filled == table->field_count) {
-        struct sheet *row = sheet_new(table->arena, NULL);
+        struct sheet *row = new_object(table->arena, NULL);
         row->cells = arena_array(table->arena, table->field_count, sizeof(struct sheet *));
         append(table, row);
         table->filled = 0;

@@ -206,22 +206,21 @@ static void add_constants(struct sheet *sheet, const struct steps_fit *steps)
 
 /* ---- guards ----------------------------------------------------------------------------- */
 
-#define SPREAD(name)                                                   \
-    {#name ".mean", FIELD_AT(struct fit_folds, name.mean)},            \
-    {                                                                  \
-#name ".deviation", FIELD_AT(struct fit_folds, name.deviation) \
-    }
-
 /* Absent where there are too few configurations for halves. */
 static void add_folds(struct sheet *in, const struct fit_folds *folds)
 {
     static const struct field fields[] = {
         {"fits", FIELD_AT(struct fit_folds, fits)},
-        SPREAD(fitted),
-        SPREAD(other),
-        SPREAD(gap),
-        SPREAD(macro),
-        SPREAD(bias),
+        {"fitted.mean", FIELD_AT(struct fit_folds, fitted.mean)},
+        {"fitted.deviation", FIELD_AT(struct fit_folds, fitted.deviation)},
+        {"other.mean", FIELD_AT(struct fit_folds, other.mean)},
+        {"other.deviation", FIELD_AT(struct fit_folds, other.deviation)},
+        {"gap.mean", FIELD_AT(struct fit_folds, gap.mean)},
+        {"gap.deviation", FIELD_AT(struct fit_folds, gap.deviation)},
+        {"macro.mean", FIELD_AT(struct fit_folds, macro.mean)},
+        {"macro.deviation", FIELD_AT(struct fit_folds, macro.deviation)},
+        {"bias.mean", FIELD_AT(struct fit_folds, bias.mean)},
+        {"bias.deviation", FIELD_AT(struct fit_folds, bias.deviation)},
     };
     if (folds->fits > 0) {
         sheet_members(sheet_object(in, "cross_validation"), fields, LENGTH(fields), folds);

@@ -20,17 +20,24 @@ struct key_list {
     size_t count, capacity;
 };
 
-static void add_keys(struct arena *arena, const struct schema *file, const struct schema *schema,
-                     struct key_list *keys)
+static void add_key(struct arena *arena, const struct schema *file, const struct schema *schema,
+                    uint32_t number, struct key_list *keys)
 {
-    for (uint32_t i = 0; i < schema->count; i++) {
-        const struct schema_row *row = &schema->rows[i];
-        keys->items =
-            arena_grow(arena, keys->items, &keys->capacity, keys->count + 1, sizeof *keys->items);
-        keys->items[keys->count++] = (struct reference_key){
-            arena_printf(arena, "%s%s", schema->prefix, row->path), file, schema, row};
-        if (row->inner != NULL && schema == file) { /* entries hold no lists of others */
-            add_keys(arena, file, row->inner, keys);
+    const struct schema_row *row = &schema->rows[number];
+    keys->items =
+        arena_grow(arena, keys->items, &keys->capacity, keys->count + 1, sizeof *keys->items);
+    keys->items[keys->count++] = (struct reference_key){
+        arena_printf(arena, "%s%s", schema->prefix, row->path), file, schema, row};
+}
+
+/* Each key, and behind that of a list those of its entries, which hold no lists of others. */
+static void add_keys(struct arena *arena, const struct schema *file, struct key_list *keys)
+{
+    for (uint32_t i = 0; i < file->count; i++) {
+        const struct schema *inner = file->rows[i].inner;
+        add_key(arena, file, file, i, keys);
+        for (uint32_t k = 0; inner != NULL && k < inner->count; k++) {
+            add_key(arena, file, inner, k, keys);
         }
     }
 }
@@ -39,7 +46,7 @@ const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)
 {
     struct key_list keys = {.count = 0};
     for (uint32_t i = 0; i < reference_schema_count; i++) {
-        add_keys(arena, reference_schemas[i], reference_schemas[i], &keys);
+        add_keys(arena, reference_schemas[i], &keys);
     }
     *count = (uint32_t)keys.count;
     return keys.items;

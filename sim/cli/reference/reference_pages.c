@@ -138,8 +138,9 @@ static const char *shared_options(struct arena *arena, const struct command *com
     return text;
 }
 
-static void put_command(const struct writer *writer, const char *above,
-                        const struct command *command)
+/* Returns its whole name, for a command below it. */
+static const char *put_command(const struct writer *writer, const char *above,
+                               const struct command *command)
 {
     struct arena *arena = writer->arena;
     const char *name = arena_printf(arena, "%s %s", above, command->name);
@@ -165,9 +166,7 @@ static void put_command(const struct writer *writer, const char *above,
     if (command->about[before] != '\0') {
         writer->format->paragraph(writer, command->about + before + 1);
     }
-    if (command->sub != NULL) {
-        put_command(writer, name, command->sub);
-    }
+    return name;
 }
 
 static void put_commands(const struct writer *writer)
@@ -176,7 +175,10 @@ static void put_commands(const struct writer *writer)
     writer->format->section(writer, "Synopsis");
     writer->format->paragraph(writer, "stoker COMMAND [OPTION...] [FILE...]");
     for (uint32_t i = 0; i < command_count; i++) {
-        put_command(writer, "stoker", commands[i]);
+        const char *above = "stoker";
+        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+            above = put_command(writer, above, command);
+        }
     }
     for (uint32_t i = 0; i < reference_table_count; i++) {
         writer->format->section(

@@ -14,7 +14,7 @@ struct level {
     const struct schema_row *row; /* whose they are; NULL: the file's */
 };
 
-enum { LEVELS_MAX = 8 };
+enum { LEVELS_MAX = 8, LISTS_MAX = 16 };
 
 static void put_names(struct sheet *object, const struct schema_row *row)
 {
@@ -83,6 +83,17 @@ static const char *description(struct arena *arena, const struct schema_row *row
     return standard != NULL ? arena_printf(arena, "%s. Default: %s", text, standard) : text;
 }
 
+/* A schema whose properties are to be put into `root`. */
+struct work_item {
+    struct sheet *root;
+    const struct schema *schema;
+};
+
+struct work {
+    struct work_item items[LISTS_MAX];
+    uint32_t count;
+};
+
 static bool is_inside(const struct schema_row *row, const struct schema_row *section)
 {
     const size_t length = section != NULL ? strlen(section->path) : 0;
@@ -90,8 +101,9 @@ static bool is_inside(const struct schema_row *row, const struct schema_row *sec
            (strncmp(row->path, section->path, length) == 0 && row->path[length] == '.');
 }
 
-/* The properties of a schema, in `root`; those of a list's entries by a call of its own. */
-static void put_schema(struct arena *arena, struct sheet *root, const struct schema *schema)
+/* The properties of a schema, in `root`; those of a list's entries are left to be done. */
+static void put_schema(struct arena *arena, struct sheet *root, const struct schema *schema,
+                       struct work *work)
 {
     struct level levels[LEVELS_MAX] = {{sheet_object(root, "properties"), NULL}};
     uint32_t depth = 1;
@@ -103,7 +115,9 @@ static void put_schema(struct arena *arena, struct sheet *root, const struct sch
         struct sheet *object = sheet_object(levels[depth - 1].properties, schema_key(row));
         sheet_text(object, "description", description(arena, row));
         if (row->inner != NULL && row->inner != schema) {
-            put_schema(arena, sheet_object(object, "items"), row->inner);
+            sim_assert(work->count < LISTS_MAX);
+            work->items[work->count++] =
+                (struct work_item){sheet_object(object, "items"), row->inner};
         } else if (!schema_has_inner(schema, row)) {
             put_value(object, row);
         } else {
@@ -120,6 +134,9 @@ void reference_json_schema(struct arena *arena, uint32_t page, FILE *out)
     sheet_text(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
     sheet_text(root, "title", arena_printf(arena, "stoker: %s", schema->name));
     sheet_text(root, "type", "object");
-    put_schema(arena, root, schema);
+    struct work work = {.items = {{root, schema}}, .count = 1};
+    for (uint32_t i = 0; i < work.count; i++) {
+        put_schema(arena, work.items[i].root, work.items[i].schema, &work);
+    }
     sheet_print(root, true, out);
 }

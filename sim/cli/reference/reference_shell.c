@@ -44,6 +44,15 @@ static void put_options(const struct command *command, FILE *out)
     }
 }
 
+static void put_words(const struct command_option *row, FILE *out)
+{
+    fprintf(out, "    choices[--%s]='", row->name);
+    for (uint32_t word = 0; word < (uint32_t)row->most; word++) {
+        fprintf(out, "%s%s", word > 0 ? " " : "", row->words[word]);
+    }
+    fputs("'\n", out);
+}
+
 /* The words of options that have such; an option of that name has them in every command. */
 static void put_choices(FILE *out)
 {
@@ -52,11 +61,7 @@ static void put_choices(FILE *out)
         for (; *table != NULL; table++) {
             for (const struct command_option *row = *table; row->help != NULL; row++) {
                 if (row->name != NULL && row->words != NULL) {
-                    fprintf(out, "    choices[--%s]='", row->name);
-                    for (uint32_t word = 0; word < (uint32_t)row->most; word++) {
-                        fprintf(out, "%s%s", word > 0 ? " " : "", row->words[word]);
-                    }
-                    fputs("'\n", out);
+                    put_words(row, out);
                 }
             }
         }
