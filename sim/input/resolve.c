@@ -195,7 +195,7 @@ static bool check_keys(const struct resolution *resolution)
     }
     for (uint32_t i = 0; i < scenario_schema.count; i++) {
         const struct schema_row *row = &scenario_schema.rows[i];
-        if (schema_parent(&scenario_schema, row) == NULL) {
+        if (schema_is_top(row)) {
             doc_take(&map, row->path);
         }
     }
@@ -231,7 +231,7 @@ static struct doc_node *in_order(struct arena *arena, const struct doc_node *roo
     struct doc_node **link = &ordered->child;
     for (uint32_t i = 0; i < scenario_schema.count; i++) {
         const struct schema_row *row = &scenario_schema.rows[i];
-        if (schema_parent(&scenario_schema, row) == NULL) {
+        if (schema_is_top(row)) {
             link = link_copy(arena, root, row->path, link);
         }
     }

@@ -42,7 +42,7 @@ static const struct schema_row *row_behind(const struct schema *schema,
 
 bool schema_has_inner(const struct schema *schema, const struct schema_row *row)
 {
-    return row_behind(schema, row) > row + 1;
+    return row + 1 < schema->rows + schema->count && is_below(row + 1, row);
 }
 
 /* ---- values ---- */

@@ -132,6 +132,9 @@ const struct schema_row *schema_find(const struct schema *schema, const char *pa
  * or the nearest key of any section; NULL when none is near. */
 const char *schema_nearest(const struct schema *schema, const char *path);
 
+/* No section holds the row. */
+bool schema_is_top(const struct schema_row *row);
+
 /* The section that holds the row; NULL at the top. */
 const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row);
 

@@ -24,6 +24,11 @@ const struct schema_row *schema_find(const struct schema *schema, const char *pa
     return NULL;
 }
 
+bool schema_is_top(const struct schema_row *row)
+{
+    return strchr(row->path, '.') == NULL;
+}
+
 const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row)
 {
     const char *dot = strrchr(row->path, '.');
@@ -161,7 +166,7 @@ static bool is_in_place(const struct schema *schema, const struct schema_row *ro
 {
     const struct schema_row *parent = schema_parent(schema, row);
     if (parent == NULL) {
-        return strchr(row->path, '.') == NULL;
+        return schema_is_top(row);
     }
     const size_t length = strlen(parent->path);
     bool is_beside = parent < row;

@@ -224,11 +224,16 @@ const struct published_table *published_load(struct arena *arena, const char *pa
 
 /* ---- columns and fields ----------------------------------------------------------------- */
 
+static bool is_name(const char *name, const char *other)
+{
+    return name[0] == other[0] && strcmp(name, other) == 0; /* the first letter tells most apart */
+}
+
 /* Its index; column_count when it is not there. */
 static uint32_t column_of(const struct published_table *table, const char *column)
 {
     uint32_t i = 0;
-    while (i < table->column_count && strcmp(table->columns[i], column) != 0) {
+    while (i < table->column_count && !is_name(table->columns[i], column)) {
         i++;
     }
     return i;
