@@ -15,7 +15,7 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
     const struct software *software = &explanation->scenario->software;
     sheet_say(
         in,
-        "  GPU 0, of the first stage. \"if one\": all in one piece, for comparison.\n"
+        "  GPU 0, of the first stage.\n"
         "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
         "  latency   of a collective: %s's base and rounds (models/libraries), + %g us a round\n"
         "            between nodes + switches x %g us; of a send: %g us in a node, %g us + "

@@ -150,6 +150,7 @@ static const char *bubble_text(const struct schedule_shape *shape, struct ledger
     if (shape->pairs) {
         return "longest path of the pairs, F = B = W";
     }
+    sim_assert(formula != NULL);
     if (schedule_splits_weights(shape->kind)) {
         return ledger_text(ledger, "%s, F = B = W", formula);
     }
