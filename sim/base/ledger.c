@@ -72,8 +72,8 @@ static const struct ledger_term *term_at(const char *text, const struct ledger_t
     for (uint32_t i = 0; i < count; i++) {
         const size_t length = strlen(terms[i].spelling);
         const bool is_here = strncmp(text, terms[i].spelling, length) == 0;
-        const bool is_whole = !is_word(text[length - 1]) || !goes_on(text + length);
-        if (is_here && is_whole && length > most) {
+        /* What stands behind it is read only where it is: else the text may end before. */
+        if (is_here && length > most && (!is_word(text[length - 1]) || !goes_on(text + length))) {
             longest = &terms[i];
             most = length;
         }
