@@ -5,7 +5,6 @@
  */
 #include "base/json.h"
 
-#include "base/absent.h"
 #include "base/arena.h"
 
 #include <inttypes.h>
@@ -183,24 +182,6 @@ void json_null(struct json *json, const char *key)
 {
     start_item(json, key);
     fputs("null", json->out);
-}
-
-void json_number_or_null(struct json *json, const char *key, double value)
-{
-    if (is_absent(value)) {
-        json_null(json, key);
-    } else {
-        json_number(json, key, value);
-    }
-}
-
-void json_text_or_null(struct json *json, const char *key, const char *value)
-{
-    if (value == NULL) {
-        json_null(json, key);
-    } else {
-        json_text(json, key, value);
-    }
 }
 
 void json_integer(struct json *json, const char *key, int64_t value)

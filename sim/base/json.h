@@ -2,9 +2,8 @@
  *
  * Commas and nesting are kept by the writer; strings are escaped; bytes that are
  * not UTF-8 become U+FFFD; a whole number is printed as one, another with the
- * fewest digits (at most 17) that read back. What may not exist goes through the _or_null
- * functions, which write null for an absent number (base/absent.h) and for NULL; elsewhere NaN, and
- * infinity everywhere, are a broken invariant.
+ * fewest digits (at most 17) that read back. What does not exist is json_null;
+ * NaN and infinity are a broken invariant.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -33,8 +32,6 @@ void json_array_open(struct json *json, const char *key);
 void json_array_close(struct json *json);
 void json_text(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, double value);
-void json_number_or_null(struct json *json, const char *key, double value);
-void json_text_or_null(struct json *json, const char *key, const char *value);
 void json_null(struct json *json, const char *key);
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);

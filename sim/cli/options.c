@@ -21,7 +21,7 @@ void text_list_add(struct arena *arena, struct text_list *list, const char *text
 
 /* ---- kinds ---- */
 
-void *option_place(const struct command_option *option, void *input)
+static void *place_of(const struct command_option *option, void *input)
 {
     return (char *)input + option->offset;
 }
@@ -30,7 +30,7 @@ void option_text(const struct command_option *option, const char *argument, void
                  struct argp_state *state)
 {
     (void)state;
-    *(const char **)option_place(option, input) = argument;
+    *(const char **)place_of(option, input) = argument;
 }
 
 void option_list(const struct command_option *option, const char *argument, void *input,
@@ -38,7 +38,7 @@ void option_list(const struct command_option *option, const char *argument, void
 {
     (void)state;
     const struct options *options = input;
-    text_list_add(options->cli->arena, option_place(option, input), argument);
+    text_list_add(options->cli->arena, place_of(option, input), argument);
 }
 
 void option_flag(const struct command_option *option, const char *argument, void *input,
@@ -46,7 +46,7 @@ void option_flag(const struct command_option *option, const char *argument, void
 {
     (void)argument;
     (void)state;
-    *(bool *)option_place(option, input) = true;
+    *(bool *)place_of(option, input) = true;
 }
 
 void option_bare(const struct command_option *option, const char *argument, void *input,
@@ -68,13 +68,13 @@ void option_count(const struct command_option *option, const char *argument, voi
         argp_error(state, "--%s is a count from %.0f to %.0f, not '%s'", option->name,
                    option->least, option->most, argument);
     }
-    *(int64_t *)option_place(option, input) = count;
+    *(int64_t *)place_of(option, input) = count;
 }
 
 void option_quantity(const struct command_option *option, const char *argument, void *input,
                      struct argp_state *state)
 {
-    double *value = option_place(option, input);
+    double *value = place_of(option, input);
     char message[256];
     if (!units_parse(argument, option->dimension, value, message, sizeof message)) {
         argp_error(state, "'%s': %s", argument, message);
@@ -92,7 +92,7 @@ static bool find_word(const struct command_option *option, const char *argument,
 {
     for (uint32_t i = 0; i < word_count(option); i++) {
         if (strcmp(argument, option->words[i]) == 0) {
-            *(uint32_t *)option_place(option, input) = i;
+            *(uint32_t *)place_of(option, input) = i;
             return true;
         }
     }
@@ -159,7 +159,7 @@ static void read_seed(const struct command_option *option, const char *argument,
 static void read_fold(const struct command_option *option, const char *argument, void *input,
                       struct argp_state *state)
 {
-    bool *folds = option_place(option, input);
+    bool *folds = place_of(option, input);
     *folds = strcmp(argument, "auto") == 0;
     if (!*folds && strcmp(argument, "off") != 0) {
         argp_error(state, "--fold is auto or off, not '%s'", argument);

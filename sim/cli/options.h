@@ -70,9 +70,6 @@ option_reader option_choice;   /* uint32_t, the number of a word */
 #define OPTION_CHOICE(input, member, names, count) \
     OPTION_(choice, input, member), .words = (names), .most = (count)
 
-/* Where the option's value belongs. */
-void *option_place(const struct command_option *option, void *input);
-
 /* The number of a word, with the nearest one when there is none: "there is no algorithm 'rnig'". */
 option_reader option_name;
 #define OPTION_NAME(input, member, names, count) \

@@ -5,17 +5,18 @@
 
 #include "base/arena.h"
 
-const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise"};
-const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
-                                                             "stored"};
+static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise"};
+static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
+                                                                    "stored"};
 
-const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
-const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex"};
-const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
-const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
-const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter", "all-reduce"};
-const char *const shard_gather_names[SHARD_GATHER_COUNT_] = {"all-gather", "broadcast"};
-const char *const gather_unit_names[GATHER_UNIT_COUNT_] = {"layer", "tensor", "matrix"};
+static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
+static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex"};
+static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
+static const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
+static const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter",
+                                                                          "all-reduce"};
+static const char *const shard_gather_names[SHARD_GATHER_COUNT_] = {"all-gather", "broadcast"};
+static const char *const gather_unit_names[GATHER_UNIT_COUNT_] = {"layer", "tensor", "matrix"};
 static const char *const kept_input_names[KEPT_INPUT_COUNT_] = {"as-computed", "fp8"};
 
 /* Precisions, and none. */

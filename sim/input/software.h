@@ -30,7 +30,6 @@
 #include "input/schema/schema.h"
 
 enum scaling_recipe { RECIPE_DELAYED, RECIPE_CURRENT, RECIPE_BLOCKWISE, RECIPE_COUNT_ };
-extern const char *const scaling_recipe_names[RECIPE_COUNT_];
 
 enum weight_conversion {
     WEIGHTS_EACH_MICROBATCH,
@@ -38,33 +37,25 @@ enum weight_conversion {
     WEIGHTS_STORED,
     WEIGHTS_COUNT_
 };
-extern const char *const weight_conversion_names[WEIGHTS_COUNT_];
 
 enum exchange_format { EXCHANGE_BF16, EXCHANGE_FP8, EXCHANGE_COUNT_ };
-extern const char *const exchange_format_names[EXCHANGE_COUNT_];
 
 /* Key fusion.rotary: how queries and keys are turned. */
 enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_COUNT_ };
-extern const char *const rotary_names[ROTARY_COUNT_];
 
 /* How often a token is sent: for each of its experts, or for each GPU (and node) that has any. */
 enum exchange_kind { EXCHANGE_COPIES, EXCHANGE_TOKENS, EXCHANGE_KIND_COUNT_ };
-extern const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_];
 
 /* Key fsdp.gathers. */
 /* How a microbatch's weight gradients are added to those before: by the product that computes them,
  * or by a kernel of its own. */
 enum gradient_addition { ADDITION_FUSED, ADDITION_SEPARATE, ADDITION_COUNT_ };
-extern const char *const gradient_addition_names[ADDITION_COUNT_];
 
 /* How the ranks that share ZeRO's states get the sum of gradients, and the updated parameters. */
 enum shard_reduction { REDUCE_SCATTERS, REDUCE_WHOLE, SHARD_REDUCTION_COUNT_ };
 enum shard_gather { GATHER_ALL, GATHER_BROADCASTS, SHARD_GATHER_COUNT_ };
-extern const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_];
-extern const char *const shard_gather_names[SHARD_GATHER_COUNT_];
 
 enum gather_unit { GATHER_LAYER, GATHER_TENSOR, GATHER_MATRIX, GATHER_UNIT_COUNT_ };
-extern const char *const gather_unit_names[GATHER_UNIT_COUNT_];
 
 /* Key fp8. Nothing of it matters in 16 and 32 bits. */
 struct low_precision {

@@ -107,8 +107,8 @@ static struct pass_time pass_time(const struct gpu *gpu, const struct attention_
                               .time_s = compute_s > stream_s ? compute_s : stream_s};
 }
 
-double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
-                         const struct attention_row *row)
+static double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
+                                const struct attention_row *row)
 {
     struct pass_time all = {0.0, 0.0};
     for (uint32_t backward = 0; backward < 2; backward++) {

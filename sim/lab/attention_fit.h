@@ -48,10 +48,6 @@ MUST_USE bool attention_rows_read(struct arena *arena, const char *path,
 struct measured_section attention_select(struct arena *arena, const struct attention_rows *rows,
                                          const char *gpu_name, uint32_t kind);
 
-/* What the formula says of a row with these figures. */
-double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
-                         const struct attention_row *row);
-
 enum attention_unknown {
     ATTENTION_FORWARD,
     ATTENTION_RATIO, /* backward rate over forward */

@@ -345,11 +345,6 @@ struct parameter_count cost_parameters(const struct model *model)
     return cost_count_parameters(model, NULL);
 }
 
-int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count)
-{
-    return count->moe_layer - model->experts * count->expert;
-}
-
 int64_t cost_padded_vocab(const struct model *model, int64_t tp)
 {
     sim_assert(tp > 0);

@@ -131,9 +131,6 @@ extern const char
 double cost_train_flop(const struct model *model, int64_t sequence_length, int64_t tp,
                        enum flop_convention convention);
 
-/* Parameters of a layer with experts but those of its routed experts. */
-int64_t cost_moe_dense_parameters(const struct model *model, const struct parameter_count *count);
-
 /* Vocabulary padded to a multiple of 128 * tp, as Megatron pads it. */
 int64_t cost_padded_vocab(const struct model *model, int64_t tp);
 

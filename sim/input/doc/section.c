@@ -52,9 +52,3 @@ bool section_need_quantity(struct doc_map *map, const char *key, enum dimension 
 {
     return has_key(map, key) && doc_get_quantity(map, key, dimension, min, max, value);
 }
-
-bool section_need_choice(struct doc_map *map, const char *key, const char *const *names,
-                         uint32_t count, uint32_t *value)
-{
-    return has_key(map, key) && doc_get_choice(map, key, names, count, value);
-}

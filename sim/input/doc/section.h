@@ -27,7 +27,5 @@ bool section_need_count(struct doc_map *map, const char *key, int64_t min, int64
                         int64_t *value);
 bool section_need_quantity(struct doc_map *map, const char *key, enum dimension dimension,
                            double min, double max, double *value);
-bool section_need_choice(struct doc_map *map, const char *key, const char *const *names,
-                         uint32_t count, uint32_t *value);
 
 #endif

@@ -76,8 +76,8 @@ static const char *name_of(struct arena *arena, const char *path)
 
 /* ---- the result --------------------------------------------------------------------- */
 
-struct doc_node *hf_put_text(struct hf_reading *reading, const char *key, const char *text,
-                             const struct place *place)
+static struct doc_node *put_text(struct hf_reading *reading, const char *key, const char *text,
+                                 const struct place *place)
 {
     struct doc_node *node = arena_alloc(reading->arena, sizeof *node);
     *node = (struct doc_node){
@@ -90,12 +90,12 @@ struct doc_node *hf_put_text(struct hf_reading *reading, const char *key, const 
 void hf_put_count(struct hf_reading *reading, const char *key, int64_t count,
                   const struct place *place)
 {
-    hf_put_text(reading, key, arena_printf(reading->arena, "%" PRId64, count), place);
+    put_text(reading, key, arena_printf(reading->arena, "%" PRId64, count), place);
 }
 
 void hf_put_bool(struct hf_reading *reading, const char *key, bool value)
 {
-    hf_put_text(reading, key, value ? "true" : "false", &reading->config->place);
+    put_text(reading, key, value ? "true" : "false", &reading->config->place);
 }
 
 static void put_field(struct hf_reading *reading, const char *key, enum hf_field field)
@@ -207,7 +207,7 @@ static const struct doc_node *find_key(const struct hf_reading *reading, const c
     return node;
 }
 
-bool hf_switch_value(struct hf_reading *reading, const struct hf_switch *wanted)
+static bool switch_value(struct hf_reading *reading, const struct hf_switch *wanted)
 {
     const bool is_opposite = wanted->key != NULL && wanted->key[0] == '!';
     const struct doc_node *node =
@@ -323,7 +323,7 @@ static void read_fields(struct hf_reading *reading)
         }
     }
     const struct hf_switch window_switch = {reading->family->window_switch, false};
-    if (window_switch.key != NULL && !hf_switch_value(reading, &window_switch)) {
+    if (window_switch.key != NULL && !switch_value(reading, &window_switch)) {
         reading->values[HF_WINDOW] = 0;
     }
 }
@@ -386,12 +386,12 @@ static void put_head(struct hf_reading *reading, const char *path)
     const char *own = doc_find_text(reading->root, "_name_or_path");
     const char *title = own != NULL && own[0] != '\0' ? own : name;
     const struct place *place = &reading->root->place;
-    hf_put_text(reading, "model", name, place);
-    hf_put_text(reading, "title", title, place);
-    hf_put_text(reading, "source",
-                arena_printf(reading->arena, "Hugging Face config.json of %s, model_type %s", title,
-                             reading->family->type),
-                place);
+    put_text(reading, "model", name, place);
+    put_text(reading, "title", title, place);
+    put_text(reading, "source",
+             arena_printf(reading->arena, "Hugging Face config.json of %s, model_type %s", title,
+                          reading->family->type),
+             place);
 }
 
 static void put_shapes(struct hf_reading *reading)
@@ -413,9 +413,9 @@ static void put_shapes(struct hf_reading *reading)
 static void put_biases(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
-    const bool qkv = hf_switch_value(reading, &family->qkv_biases);
-    const bool projection = hf_switch_value(reading, &family->projection_biases);
-    const bool mlp = hf_switch_value(reading, &family->mlp_biases);
+    const bool qkv = switch_value(reading, &family->qkv_biases);
+    const bool projection = switch_value(reading, &family->projection_biases);
+    const bool mlp = switch_value(reading, &family->mlp_biases);
     const bool all = qkv && projection && mlp;
     hf_put_bool(reading, "biases", all);
     if (!all && qkv) {
@@ -427,7 +427,7 @@ static void put_biases(struct hf_reading *reading)
     if (!all && mlp) {
         hf_put_bool(reading, "mlp_biases", true);
     }
-    if (strcmp(family->norm, "layernorm") == 0 && !hf_switch_value(reading, &family->norm_biases)) {
+    if (strcmp(family->norm, "layernorm") == 0 && !switch_value(reading, &family->norm_biases)) {
         hf_put_bool(reading, "norm_biases", false);
     }
     if (qkv && reading->values[HF_KV_RANK] > 0) {
@@ -447,7 +447,7 @@ static bool is_tied(struct hf_reading *reading)
         const char *text = doc_find_text(reading->root, tie.key);
         tie.by_default = text != NULL ? strcmp(text, "true") == 0 : tie.by_default;
     }
-    return hf_switch_value(reading, &tie);
+    return switch_value(reading, &tie);
 }
 
 static bool has_dropout(struct hf_reading *reading)
@@ -469,7 +469,7 @@ static void put_latent(struct hf_reading *reading)
     if (reading->values[HF_KV_RANK] == 0) {
         return;
     }
-    struct doc_node *latent = hf_put_text(reading, "latent", NULL, reading->places[HF_KV_RANK]);
+    struct doc_node *latent = put_text(reading, "latent", NULL, reading->places[HF_KV_RANK]);
     struct doc_node **after = reading->end;
     latent->kind = DOC_MAPPING;
     reading->end = &latent->child;
@@ -487,9 +487,9 @@ static void put_keys(struct hf_reading *reading, const char *path)
     const char *positions = family->keys[HF_FFN] == NULL ? read_mpt(reading) : family->positions;
     put_head(reading, path);
     put_shapes(reading);
-    hf_put_text(reading, "mlp", family->mlp, &reading->config->place);
-    hf_put_text(reading, "norm", family->norm, &reading->config->place);
-    hf_put_text(reading, "positions", positions, &reading->config->place);
+    put_text(reading, "mlp", family->mlp, &reading->config->place);
+    put_text(reading, "norm", family->norm, &reading->config->place);
+    put_text(reading, "positions", positions, &reading->config->place);
     put_biases(reading);
     hf_put_bool(reading, "tied_embeddings", is_tied(reading));
     hf_put_bool(reading, "dropout", has_dropout(reading));
@@ -511,7 +511,7 @@ static void put_note(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
     if (family->note != NULL &&
-        (family->note_switch.key == NULL || hf_switch_value(reading, &family->note_switch))) {
+        (family->note_switch.key == NULL || switch_value(reading, &family->note_switch))) {
         diag_add(reading->diag, DIAG_NOTE, &reading->config->place, "%s: %s", family->type,
                  family->note);
     }

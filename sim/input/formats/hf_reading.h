@@ -17,14 +17,10 @@ struct hf_reading {
     bool is_bad;
 };
 
-/* Adds a key to the result; the node may be made a mapping. */
-struct doc_node *hf_put_text(struct hf_reading *reading, const char *key, const char *text,
-                             const struct place *place);
+/* Adds a key to the result. */
 void hf_put_count(struct hf_reading *reading, const char *key, int64_t count,
                   const struct place *place);
 void hf_put_bool(struct hf_reading *reading, const char *key, bool value);
-
-bool hf_switch_value(struct hf_reading *reading, const struct hf_switch *wanted);
 
 /* Adds the keys that say which layers have a window (a note when a model file cannot) or
  * experts (an error then). */
