@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct ledger {
@@ -85,7 +86,9 @@ static const struct ledger_term *term_at(const char *text, const struct ledger_t
 static size_t text_length(const char *text)
 {
     if (isdigit((unsigned char)*text) != 0) {
-        return strspn(text, "0123456789.e");
+        char *end = NULL;
+        (void)strtod(text, &end);
+        return (size_t)(end - text);
     }
     size_t length = 0;
     while (is_word(text[length])) {

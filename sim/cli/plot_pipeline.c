@@ -7,6 +7,7 @@
 #include "cli/draw.h"
 #include "cli/predict.h"
 #include "report/plot/plot_pipeline.h"
+#include "input/schedule_file.h"
 
 static const char *title_of(const struct options *options, const struct scenario *scenario)
 {

@@ -444,3 +444,9 @@ int64_t schedule_file_piece(const struct parallel *parallel, int64_t stage, int6
     const struct schedule_file *file = parallel->schedule_file;
     return file->pieces[stage * file->chunks + chunk];
 }
+
+const char *schedule_name_of(const struct parallel *parallel)
+{
+    const struct schedule_file *file = parallel->schedule_file;
+    return file != NULL && file->name[0] != '\0' ? file->name : schedule_names[parallel->schedule];
+}

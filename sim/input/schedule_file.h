@@ -65,6 +65,9 @@ MUST_USE const struct schedule_file *schedule_file_read(struct arena *arena,
                                                         const struct doc_node *node,
                                                         struct diag *diag);
 
+/* "1f1b", or the name that a file gives itself. */
+const char *schedule_name_of(const struct parallel *parallel);
+
 /* For input/layout. */
 int64_t schedule_file_piece(const struct parallel *parallel, int64_t stage, int64_t chunk);
 

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/numbers.h"
 #include "report/result_sheet.h"
+#include "input/schedule_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -146,7 +147,7 @@ static void add_title(const struct result *result, struct sheet *sheet)
               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
               parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
-              schedule_names[parallel->schedule], count_text(arena, batch->global),
+              schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);
     add_placement(lines, &result->step.placement, arena);

@@ -64,7 +64,7 @@ static inline bool figure_is_said(const char *text)
     STORE(INTEGER, ALWAYS, dp, scenario->parallel.dp) \
     STORE(INTEGER, ALWAYS, ep, scenario->parallel.ep) \
     STORE(INTEGER, ALWAYS, zero, scenario->parallel.zero) \
-    STORE(TEXT, ALWAYS, schedule, schedule_text(&scenario->parallel)) \
+    STORE(TEXT, ALWAYS, schedule, schedule_name_of(&scenario->parallel)) \
     STORE(INTEGER, ALWAYS, virtual_stages, scenario->parallel.virtual_stages) \
     STORE(TEXT, ALWAYS, recompute, recompute_names[scenario->recompute.kind]) \
     STORE(INTEGER, ALWAYS, batch_global_sequences, scenario->batch.global) \

@@ -51,13 +51,6 @@
 /* What hangs on a run begins with its key. */
 #define OF_RUN(X) X(TEXT, ALWAYS, run_key, result->key)
 
-/* A schedule that is data has the name of its file. */
-static const char *schedule_text(const struct parallel *parallel)
-{
-    return parallel->schedule_file != NULL ? parallel->schedule_file->name
-                                           : schedule_names[parallel->schedule];
-}
-
 #define BREAKDOWN_COLUMNS(X)                   \
     OF_RUN(X)                                  \
     X(TEXT, ALWAYS, cause, cause_names[cause]) \

@@ -162,16 +162,10 @@ struct schedule_shape schedule_shape_of(const struct parallel *parallel, const s
     };
 }
 
-const char *schedule_name_of(const struct parallel *parallel)
-{
-    const struct schedule_file *file = parallel->schedule_file;
-    return file != NULL && file->name[0] != '\0' ? file->name : schedule_names[parallel->schedule];
-}
-
 double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
 {
     const struct schedule_row *row = schedule_row_of(shape);
-    return row->time == NULL ? (double)NAN : row->time(shape, costs);
+    return row->time == NULL || shape->pairs ? (double)NAN : row->time(shape, costs);
 }
 
 /* ---- the order ----------------------------------------------------------------------------- */

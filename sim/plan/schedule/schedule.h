@@ -58,9 +58,6 @@ struct schedule_shape {
 
 struct schedule_shape schedule_shape_of(const struct parallel *parallel, const struct batch *batch);
 
-/* "1f1b", or the name that a file gives itself. */
-const char *schedule_name_of(const struct parallel *parallel);
-
 /* Whether the rules above hold: for tests, and for asserts. */
 bool schedule_is_possible(const struct schedule_shape *shape);
 
@@ -129,7 +126,8 @@ struct schedule_times schedule_evaluate(struct arena *arena, const struct schedu
                                         const struct schedule_costs *costs);
 
 /* Makespan (gpipe, 1f1b, interleaved, zb-h1, dualpipe, dualpipev) or largest span (zb-h2, zb-v)
- * by the published closed form; NaN outside its range (zb-h2, zb-v: m >= 2p - 1) or without one. */
+ * by the published closed form; NaN outside its range (zb-h2, zb-v: m >= 2p - 1) or without one,
+ * and of pairs beside the schedule's own. */
 double schedule_time_formula(const struct schedule_shape *shape,
                              const struct schedule_costs *costs);
 

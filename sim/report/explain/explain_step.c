@@ -12,6 +12,7 @@
 #include "input/layout.h"
 #include "train/jitter.h"
 #include "train/step.h"
+#include "input/schedule_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,8 +64,7 @@ static double bubble_ratio(const struct explanation *explanation,
     const double formula = schedule_time_formula(shape, &even_costs);
     const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1 : shape->chunks;
     const double work = 3 * chunks * shape->microbatches;
-    /* Of pairs beside the schedule's own there is no closed form. */
-    if (!isnan(formula) && !is_of_spans(shape->kind) && !shape->pairs) {
+    if (!isnan(formula) && !is_of_spans(shape->kind)) {
         return formula / work - 1;
     }
     struct arena *arena = explanation->arena;
