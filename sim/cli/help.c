@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/sheet.h"
+#include "input/scenario_keys.h"
 
 #include <string.h>
 
@@ -89,7 +90,7 @@ static int print_unknown(const struct options *options, const char *word)
     struct cli *cli = options->cli;
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no command and no key '%s'", word);
     const char *nearest = strchr(word, '.') == NULL ? command_nearest(word) : NULL;
-    nearest = nearest != NULL ? nearest : reference_nearest(cli->arena, word);
+    nearest = nearest != NULL ? nearest : scenario_nearest_key(cli->arena, word);
     diag_help_nearest(cli->diag, nearest,
                       "`stoker help` lists the commands, `stoker list keys` the keys");
     return EXIT_USAGE;

@@ -399,7 +399,8 @@ static const struct schema_row rows[] = {
     {SWITCH("run.checkpoint", checkpoint.is_enabled,
             "How often the states are written to storage, and whether training waits for it.")},
     {CUSTOM("run.checkpoint.every", read_every,
-            "Time or steps between two checkpoints: '30 min', '500 steps'.")},
+            "Time or steps between two checkpoints: '30 min', '500 steps'."),
+     .is_required = true},
     {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_mode_names, CHECKPOINT_MODE_COUNT_,
             "Training stops until all is written (blocking), or goes on beside it (async)."),
      .standard = "blocking"},
@@ -457,7 +458,7 @@ static const struct schema_row rows[] = {
 
 const struct schema scenario_schema = SCHEMA_OF("scenario", "", rows);
 
-const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1] = {
+const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1] = {
     {&scenario_schema, 0},
     {&model_schema, offsetof(struct scenario, model)},
     {&cluster_schema, offsetof(struct scenario, cluster)},
@@ -465,16 +466,23 @@ const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1] = {
     {&gpu_schema, offsetof(struct scenario, gpu)},
 };
 
+/* Of one file, when the path names it (`is_own`), or else when it does not; NULL: none is near. */
+static const char *nearest_of(struct arena *arena, const struct schema *schema, const char *path,
+                              bool is_own)
+{
+    const size_t length = strlen(schema->prefix);
+    const bool is_inside = length > 0 && strncmp(path, schema->prefix, length) == 0;
+    const char *nearest =
+        is_inside == is_own ? schema_nearest(schema, is_inside ? path + length : path) : NULL;
+    return nearest != NULL ? arena_printf(arena, "%s%s", schema->prefix, nearest) : NULL;
+}
+
 const char *scenario_nearest_key(struct arena *arena, const char *path)
 {
-    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
-        const char *prefix = part->schema->prefix;
-        const size_t length = strlen(prefix);
-        const bool is_inside = strncmp(path, prefix, length) == 0;
-        const char *nearest = schema_nearest(part->schema, is_inside ? path + length : path);
-        if (nearest != NULL) {
-            return arena_printf(arena, "%s%s", prefix, nearest);
-        }
+    const char *nearest = NULL;
+    for (uint32_t i = 0; nearest == NULL && i < 2 * SCENARIO_PART_COUNT; i++) {
+        const struct schema *schema = scenario_parts[i % SCENARIO_PART_COUNT].schema;
+        nearest = nearest_of(arena, schema, path, i < SCENARIO_PART_COUNT);
     }
-    return NULL;
+    return nearest;
 }

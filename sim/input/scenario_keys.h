@@ -17,11 +17,12 @@ struct scenario_part {
     const struct schema *schema;
     size_t offset; /* of its object in struct scenario */
 };
-#define SCENARIO_PARTS_MAX 6
-/* In the order of the scenario's keys; the first without a schema ends them. */
-extern const struct scenario_part scenario_parts[SCENARIO_PARTS_MAX + 1];
+#define SCENARIO_PART_COUNT 5
+/* In the order of the scenario's keys; one without a schema ends them. */
+extern const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1];
 
-/* What --set may have meant by a path that no part has: the nearest of all, or NULL. */
+/* What may be meant by a path that no part has: the nearest in the file that the path names, else
+ * the nearest of all, or NULL. */
 const char *scenario_nearest_key(struct arena *arena, const char *path);
 
 #endif

@@ -269,6 +269,8 @@ static void a_key_of_a_scenario_is_found_wherever_it_stands(void **state)
         {"parralel", "parallel"},
         {"checkpoint", "run.checkpoint"},
         {"gpu_hours", "price.gpu_hour"},
+        {"model.layer", "model.layers"},
+        {"gpu.tpd", "gpu.tdp"},
     };
     (void)state;
     struct arena *arena = arena_new();

@@ -9,10 +9,6 @@
 
 #include <string.h>
 
-const struct schema *const reference_schemas[] = {&scenario_schema, &model_schema, &cluster_schema,
-                                                  &gpu_schema, &software_schema};
-const uint32_t reference_schema_count = sizeof reference_schemas / sizeof *reference_schemas;
-
 /* ---- keys ---- */
 
 struct key_list {
@@ -45,8 +41,8 @@ static void add_keys(struct arena *arena, const struct schema *file, struct key_
 const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)
 {
     struct key_list keys = {.count = 0};
-    for (uint32_t i = 0; i < reference_schema_count; i++) {
-        add_keys(arena, reference_schemas[i], &keys);
+    for (uint32_t i = 0; i < SCENARIO_PART_COUNT; i++) {
+        add_keys(arena, scenario_parts[i].schema, &keys);
     }
     *count = (uint32_t)keys.count;
     return keys.items;
@@ -66,20 +62,6 @@ const struct reference_key *reference_find(struct arena *arena, const char *path
         }
     }
     return bare;
-}
-
-const char *reference_nearest(struct arena *arena, const char *path)
-{
-    for (uint32_t i = 0; i < reference_schema_count; i++) {
-        const struct schema *schema = reference_schemas[i];
-        const size_t length = strlen(schema->prefix);
-        const bool is_within = strncmp(path, schema->prefix, length) == 0;
-        const char *nearest = schema_nearest(schema, path + (is_within ? length : 0));
-        if (nearest != NULL) {
-            return arena_printf(arena, "%s%s", schema->prefix, nearest);
-        }
-    }
-    return NULL;
 }
 
 /* "blocking or async", "a, b or c": the names that may be written. */

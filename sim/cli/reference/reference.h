@@ -10,9 +10,6 @@
 
 #include <stdio.h>
 
-extern const struct schema *const reference_schemas[];
-extern const uint32_t reference_schema_count;
-
 /* ---- keys ---- */
 
 struct reference_key {
@@ -27,8 +24,6 @@ const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)
 
 /* The key of that path, with or without what its file's kind puts in front; NULL: none. */
 const struct reference_key *reference_find(struct arena *arena, const char *path);
-/* The path of the nearest one, or NULL. */
-const char *reference_nearest(struct arena *arena, const char *path);
 
 /* What may be written: "a duration from 0 s to 1000 s", "blocking or async". */
 const char *reference_value(struct arena *arena, const struct schema_row *row);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/version.h"
 #include "cli/options.h"
+#include "input/scenario_keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -240,13 +241,14 @@ static void put_schema(const struct writer *writer, const struct schema *schema)
 
 uint32_t reference_page_count(void)
 {
-    return 1 + reference_schema_count;
+    return 1 + SCENARIO_PART_COUNT;
 }
 
 const char *reference_page_name(struct arena *arena, uint32_t number)
 {
-    return number == 0 ? "stoker.1"
-                       : arena_printf(arena, "stoker-%s.5", reference_schemas[number - 1]->name);
+    return number == 0
+               ? "stoker.1"
+               : arena_printf(arena, "stoker-%s.5", scenario_parts[number - 1].schema->name);
 }
 
 static void put_page(const struct writer *writer, uint32_t page)
@@ -254,7 +256,7 @@ static void put_page(const struct writer *writer, uint32_t page)
     if (page == 0) {
         put_commands(writer);
     } else {
-        put_schema(writer, reference_schemas[page - 1]);
+        put_schema(writer, scenario_parts[page - 1].schema);
     }
 }
 

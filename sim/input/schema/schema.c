@@ -272,7 +272,6 @@ static bool enter(const struct schema_reader *reader, const struct schema_row *r
                   struct level *level)
 {
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
-    void *member = (char *)reader->object + row->offset;
     if (row->kind == SCHEMA_CHOICE && (node == NULL || node->kind == DOC_SCALAR)) {
         schema_read_key(reader, row);
         return false;
@@ -283,9 +282,9 @@ static bool enter(const struct schema_reader *reader, const struct schema_row *r
     const bool is_open = open_section(reader, row, &level->section);
     const struct doc_node *written = is_open ? node : reader->map->node;
     if (row->kind == SCHEMA_SWITCH) {
-        *(bool *)member = is_open;
+        *(bool *)((char *)reader->object + row->offset) = is_open;
     } else if (row->kind == SCHEMA_SECTION && row->offset != SCHEMA_NOWHERE && written != NULL) {
-        *(struct place *)member = written->place;
+        *(struct place *)((char *)reader->object + row->offset) = written->place;
     }
     level->row = row;
     level->behind = row_behind(reader->schema, row);

@@ -115,13 +115,13 @@ static const char *names_text(struct arena *arena, const struct schema_row *row,
 
 const char *schema_value_text(struct arena *arena, const struct schema_row *row, const void *object)
 {
-    const void *member = (const char *)object + row->offset;
     if (row->text != NULL) {
         return row->text(arena, object);
     }
     if (row->offset == SCHEMA_NOWHERE) {
         return row->standard;
     }
+    const void *member = (const char *)object + row->offset;
     switch (row->kind) {
     case SCHEMA_COUNT: {
         const int64_t count = *(const int64_t *)member;

@@ -49,9 +49,9 @@ static bool is_reached(const struct schema *schema, const struct schema_row *row
     const struct schema_row *around = schema_parent(schema, row);
     bool is_good = true;
     for (; around != NULL; around = schema_parent(schema, around)) {
-        const bool *is_on = (const bool *)((const char *)object + around->offset);
-        is_good =
-            is_good && schema_applies(around, object) && (around->kind != SCHEMA_SWITCH || *is_on);
+        is_good = is_good && schema_applies(around, object) &&
+                  (around->kind != SCHEMA_SWITCH ||
+                   *(const bool *)((const char *)object + around->offset));
     }
     return is_good;
 }
