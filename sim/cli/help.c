@@ -73,7 +73,9 @@ static void print_key(struct arena *arena, const struct reference_key *key)
     printf("%s: %s\n\n", key->path, row->help);
     say("value", reference_value(arena, row));
     say("written", reference_unit(row));
-    say("default", row->is_required ? "none; it must be given" : reference_default(arena, row));
+    say("default", row->is_required
+                       ? arena_printf(arena, "none; %s", reference_required(key->schema, row))
+                       : reference_default(arena, row));
     say("assumed", row->is_assumed ? "the default is listed with a run's assumptions" : "no");
     say("source", row->source);
     say("file", key->file->name);

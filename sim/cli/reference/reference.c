@@ -125,6 +125,16 @@ const char *reference_unit(const struct schema_row *row)
     return row->kind == SCHEMA_QUANTITY && !is_plain ? units_example(row->dimension) : NULL;
 }
 
+const char *reference_required(const struct schema *schema, const struct schema_row *row)
+{
+    const struct schema_row *section = schema_parent(schema, row);
+    if (row->applies != NULL) {
+        return "it must be given where it means anything";
+    }
+    return section != NULL && !section->is_required ? "it must be given with its section"
+                                                    : "it must be given";
+}
+
 const char *reference_default(struct arena *arena, const struct schema_row *row)
 {
     const char *note = row->note != NULL && row->note[0] != '\0' ? row->note : NULL;

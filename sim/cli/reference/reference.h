@@ -31,6 +31,8 @@ const char *reference_value(struct arena *arena, const struct schema_row *row);
 const char *reference_unit(const struct schema_row *row);
 /* What holds when nothing is written; NULL: nothing does. */
 const char *reference_default(struct arena *arena, const struct schema_row *row);
+/* Of a key that is required: "it must be given", or when. */
+const char *reference_required(const struct schema *schema, const struct schema_row *row);
 
 /* ---- options ---- */
 

@@ -194,8 +194,9 @@ static void put_commands(const struct writer *writer)
 /* ---- files ------------------------------------------------------------------------------- */
 
 /* Help, then a line with what may be written and what holds when nothing is. */
-static const char *key_text(struct arena *arena, const struct schema_row *row)
+static const char *key_text(struct arena *arena, const struct reference_key *key)
 {
+    const struct schema_row *row = key->row;
     const char *unit = reference_unit(row);
     const char *standard = reference_default(arena, row);
     const char *text = arena_printf(arena, "%s\nValue: %s", row->help, reference_value(arena, row));
@@ -203,7 +204,7 @@ static const char *key_text(struct arena *arena, const struct schema_row *row)
         text = arena_printf(arena, "%s, as '%s'", text, unit);
     }
     if (row->is_required) {
-        text = arena_printf(arena, "%s; it must be given", text);
+        text = arena_printf(arena, "%s; %s", text, reference_required(key->schema, row));
     }
     if (standard != NULL) {
         text = arena_printf(arena, "%s; default: %s%s", text, standard,
@@ -233,7 +234,7 @@ static void put_schema(const struct writer *writer, const struct schema *schema)
             }
             section = wanted;
         }
-        writer->format->entry(writer, keys[i].path, key_text(arena, keys[i].row));
+        writer->format->entry(writer, keys[i].path, key_text(arena, &keys[i]));
     }
 }
 
