@@ -67,7 +67,7 @@ static void set_capacities(struct fabric *fabric, const struct gpu *gpu)
         [LINK_SCALE_UP_IN] = scale_up,
         [LINK_HOST] = gpu->host_link_bytes_per_s,
         [LINK_NIC_OUT] = port,
-        [LINK_NIC_IN] = port,
+        [LINK_NIC_IN] = port / fabric->lanes_in,
         [LINK_STORAGE_NODE] = c->storage_node_bytes_per_s,
         [LINK_STORAGE] = c->storage_write_bytes_per_s,
         [LINK_STORAGE_READ] = c->storage_read_bytes_per_s,
@@ -85,7 +85,7 @@ static void number_links(struct fabric *fabric)
         [LINK_SCALE_UP_IN] = fabric->gpus,
         [LINK_HOST] = fabric->gpus,
         [LINK_NIC_OUT] = ports,
-        [LINK_NIC_IN] = ports,
+        [LINK_NIC_IN] = ports * fabric->lanes_in,
         [LINK_STORAGE_NODE] = fabric->nodes,
         [LINK_STORAGE] = 1,
         [LINK_STORAGE_READ] = 1,
@@ -112,6 +112,12 @@ static void prepare_scratch(struct fabric *fabric)
         arena_array(arena, fabric->topology.degree_max, sizeof *fabric->scratch_next);
 }
 
+static uint32_t lanes_in(const struct cluster *cluster)
+{
+    const bool is_hashed = cluster->routing == ROUTING_ECMP && cluster->bonded_ports > 1;
+    return is_hashed ? (uint32_t)cluster->bonded_ports : 1;
+}
+
 void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluster *cluster,
                  const struct gpu *gpu, uint32_t gpus, uint64_t seed)
 {
@@ -124,6 +130,7 @@ void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluste
     fabric->nodes = (gpus + per_node - 1) / per_node;
     fabric->domains = (fabric->nodes + domain_nodes - 1) / domain_nodes;
     fabric->ports_per_node = nics < per_node ? nics : per_node;
+    fabric->lanes_in = lanes_in(cluster);
     fabric->ecmp_seed = rng_mix(seed ^ rng_stream("ecmp"));
     topology_build(&fabric->topology, arena, cluster, fabric->nodes, fabric->ports_per_node);
     number_links(fabric);
@@ -220,11 +227,15 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
     }
     const unsigned long number = link - fabric->first[kind];
     const unsigned long ports = fabric->ports_per_node;
+    const unsigned long lanes = fabric->lanes_in;
     switch (kind) {
     case LINK_NIC_OUT:
-    case LINK_NIC_IN:
         return arena_printf(arena, "%s, node %lu port %lu", link_titles[kind], number / ports,
                             number % ports);
+    case LINK_NIC_IN:
+        return arena_printf(
+            arena, lanes > 1 ? "%s, node %lu port %lu.%lu" : "%s, node %lu port %lu",
+            link_titles[kind], number / lanes / ports, number / lanes % ports, number % lanes);
     case LINK_STORAGE_NODE:
         return arena_printf(arena, "%s, node %lu", link_titles[kind], number);
     case LINK_STORAGE:

@@ -20,6 +20,10 @@
  *   ecmp       each connection takes, hop by hop, one of the links that lie on shortest
  *              paths, by a hash of (seed, connection, hop); collisions are real. A
  *              connection is (from port, to port, path), `ecmp_paths` of them share a transfer
+ * A NIC of several bonded ports has as many links in, each its share of the NIC: when a
+ * connection comes from another leaf, ECMP's hash picks the one by which it arrives, and two
+ * connections on one port leave the other idle. Within a leaf, with separate planes or adaptive
+ * routing they arrive evenly, and the NIC is one link. Out of a NIC they always leave evenly.
  * With rail-local routing (PXN) a transfer between different ports of two nodes goes over scale-up
  * links to the GPU on the destination's port first, so that it stays on its rail.
  *
@@ -73,6 +77,7 @@ struct fabric {
     const struct cluster *cluster;
     uint32_t gpus, nodes, domains;
     uint32_t ports_per_node; /* NICs, or GPUs if there are more NICs than GPUs */
+    uint32_t lanes_in;       /* links into a port, among which ECMP picks */
     struct topology topology;
     uint32_t first[LINK_SWITCH_FIRST_ + 1]; /* first link of each kind; then the switches' */
     uint32_t link_count;

@@ -51,6 +51,15 @@ void fabric_trace_begin(struct fabric *fabric)
     fabric->hops_max = 0;
 }
 
+/* What arrives at a port, evenly over its links. */
+static void touch_port_in(struct fabric *fabric, uint32_t port, uint64_t usage)
+{
+    const uint32_t lanes = fabric->lanes_in;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        touch(fabric, LINK_NIC_IN, port * lanes + lane, usage / lanes + (lane < usage % lanes));
+    }
+}
+
 /* ---- between switches: ECMP --------------------------------------------------------- */
 
 /* A connection between two NIC ports of the cluster. */
@@ -58,6 +67,8 @@ struct connection {
     uint32_t from_port, to_port; /* node * ports + port */
     uint32_t path;
 };
+
+enum { ARRIVAL = INT32_MAX }; /* the hop at which a bonded port is picked */
 
 static uint32_t pick(const struct fabric *fabric, const struct connection *connection, uint32_t hop,
                      uint32_t count)
@@ -85,6 +96,7 @@ static uint32_t step(const struct fabric *fabric, const struct connection *conne
     return fabric->scratch_next[is_hashed ? pick(fabric, connection, hop, count) : 0];
 }
 
+/* Each connection on its own way, to one of the links into the port. */
 static void send_by_hash(struct fabric *fabric, struct connection connection, uint64_t usage)
 {
     const struct topology *topology = &fabric->topology;
@@ -99,6 +111,8 @@ static void send_by_hash(struct fabric *fabric, struct connection connection, ui
             touch_between(fabric, link, part);
             at = topology->links[link].to;
         }
+        const uint32_t lane = pick(fabric, &connection, ARRIVAL, fabric->lanes_in);
+        touch(fabric, LINK_NIC_IN, connection.to_port * fabric->lanes_in + lane, part);
         see_hops(fabric, hop + 1);
     }
 }
@@ -200,11 +214,13 @@ static void send_by_ports(struct fabric *fabric, uint32_t from_port, uint32_t to
     const uint32_t from = fabric->topology.port_switch[from_port];
     const uint32_t to = fabric->topology.port_switch[to_port];
     touch(fabric, LINK_NIC_OUT, from_port, usage);
-    touch(fabric, LINK_NIC_IN, to_port, usage);
+    if (from != to && fabric->cluster->routing == ROUTING_ECMP) {
+        send_by_hash(fabric, (struct connection){from_port, to_port, 0}, usage);
+        return;
+    }
+    touch_port_in(fabric, to_port, usage);
     if (from == to) {
         see_hops(fabric, 1);
-    } else if (fabric->cluster->routing == ROUTING_ECMP) {
-        send_by_hash(fabric, (struct connection){from_port, to_port, 0}, usage);
     } else {
         send_adaptively(fabric, from, to, usage);
     }
@@ -292,7 +308,11 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
     touch(fabric, is_read ? LINK_STORAGE_READ : LINK_STORAGE, 0, FLUID_USAGE_ONE);
     if (fabric->cluster->storage_network == STORAGE_ON_FABRIC) {
         const uint32_t port = port_number(fabric, gpu);
-        touch(fabric, is_read ? LINK_NIC_IN : LINK_NIC_OUT, port, FLUID_USAGE_ONE);
+        if (is_read) {
+            touch_port_in(fabric, port, FLUID_USAGE_ONE);
+        } else {
+            touch(fabric, LINK_NIC_OUT, port, FLUID_USAGE_ONE);
+        }
         touch_leaf(fabric, fabric->topology.port_switch[port], !is_read);
     }
 }
@@ -338,7 +358,7 @@ void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_
         }
         const uint32_t leaf = fabric->topology.port_switch[port];
         touch(fabric, LINK_NIC_OUT, port, usage);
-        touch(fabric, LINK_NIC_IN, port, usage);
+        touch_port_in(fabric, port, usage);
         see_hops(fabric, topology_distance(&fabric->topology, leaf, root) + 1u);
         join_tree(fabric, leaf, root, usage);
         last_port = port;
@@ -445,7 +465,9 @@ uint32_t fabric_path(const struct fabric *fabric, uint32_t from, uint32_t to, ui
         path_add(&path, fabric->first[LINK_SWITCH_FIRST_] + link);
         at = topology->links[link].to;
     }
-    path_add(&path, fabric->first[LINK_NIC_IN] + connection.to_port);
+    const bool is_hashed = topology->port_switch[connection.from_port] != end;
+    const uint32_t lane = is_hashed ? pick(fabric, &connection, ARRIVAL, fabric->lanes_in) : 0;
+    path_add(&path, fabric->first[LINK_NIC_IN] + connection.to_port * fabric->lanes_in + lane);
     return path.count;
 }
 

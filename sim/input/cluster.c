@@ -24,6 +24,7 @@ enum {
     NODES_MAX = 1000 * 1000,
     GPUS_PER_NODE_MAX = 1024,
     ECMP_PATHS_MAX = 64,
+    BONDED_PORTS_MAX = 16,
     GRID_MAX = 1 << 17,  /* routers of a torus */
     PARALLEL_MAX = 4096, /* up-links of one switch */
 };
@@ -380,6 +381,11 @@ static const struct schema_row rows[] = {
     {QUANTITY("nics.efficiency", nic_efficiency, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
               "What large messages reach of the bandwidth."),
      .is_required = true},
+    {COUNT("nics.bonded_ports", bonded_ports, 1, BONDED_PORTS_MAX,
+           "Ports of a NIC that are one address, each on a leaf of its own: between leaves ECMP "
+           "picks "
+           "the port by which a connection arrives (dual ToR without separate planes)."),
+     .standard = "1"},
     {QUANTITY("nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
               "Latency of one message, both ends and the software between."),
      .is_required = true},

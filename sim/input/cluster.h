@@ -96,6 +96,7 @@ struct cluster {
     double network_bytes_per_s; /* of a node: all its NICs, one way */
     double nic_bytes_per_s;
     double nic_efficiency;
+    int64_t bonded_ports;   /* of a NIC; 0 as 1 */
     double nic_latency_s;   /* per message, both ends and the software between */
     double round_latency_s; /* added to each round of a collective between nodes */
     uint32_t fabric_kind;   /* enum fabric_kind */

@@ -485,6 +485,47 @@ static void paths_share_a_transfer_exactly(void **state)
     arena_free(rig.arena);
 }
 
+/* A NIC of 50 GB/s is two bonded ports of 25. A transfer of two connections from another leaf
+ * finds both ports with one chance in two, and its 65,536 parts are 32,768 on each: 50 GB/s.
+ * Otherwise all are on one: 25. Of 256 NICs half see either, 128 with a deviation of 8. Within a
+ * leaf the ports are the sender's, one connection on each. */
+static void connections_may_meet_on_a_bonded_port(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster cluster = hashed();
+    cluster.ecmp_paths = 2;
+    cluster.bonded_ports = 2;
+    cluster.uplink_bytes_per_s = 400e9; /* the up-links never bind */
+    rig_init(&rig, &cluster, 512);
+    uint32_t halved = 0;
+    for (uint32_t from = 0; from < 256; from++) {
+        send(&rig, from, from + 256, FLUID_USAGE_ONE);
+        assert_int_equal(sum_of(&rig, LINK_NIC_IN), FLUID_USAGE_ONE);
+        const uint32_t ports = crossings_of(&rig, LINK_NIC_IN);
+        assert_int_equal(rig.route.cap_bytes_per_s, ports == 2 ? 50000000000 : 25000000000);
+        halved += ports == 1;
+    }
+    assert_in_range(halved, 128 - 5 * 8, 128 + 5 * 8);
+    send(&rig, 0, 8, FLUID_USAGE_ONE); /* the next node, on the same leaf */
+    assert_int_equal(crossings_of(&rig, LINK_NIC_IN), 2);
+    assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
+    arena_free(rig.arena);
+}
+
+/* Adaptive routing has no hash, so the same NIC is one link. */
+static void bonded_ports_are_one_link_without_a_hash(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster cluster = rails;
+    cluster.bonded_ports = 2;
+    rig_init(&rig, &cluster, 512);
+    send(&rig, 0, 256, FLUID_USAGE_ONE);
+    assert_int_equal(usage_of(&rig, LINK_NIC_IN, 256), FLUID_USAGE_ONE);
+    arena_free(rig.arena);
+}
+
 /* ---- reduction in the network ------------------------------------------------------- */
 
 /* One rail of 16 nodes in 4 leaf groups, 2 pods: 16 ports each way; the tree joins 4 leaves, 2
@@ -629,6 +670,8 @@ int main(void)
         cmocka_unit_test(collisions_are_real_and_reproducible),
         cmocka_unit_test(a_hash_spreads_evenly),
         cmocka_unit_test(paths_share_a_transfer_exactly),
+        cmocka_unit_test(connections_may_meet_on_a_bonded_port),
+        cmocka_unit_test(bonded_ports_are_one_link_without_a_hash),
         cmocka_unit_test(a_reduction_crosses_each_link_of_its_tree_once),
         cmocka_unit_test(a_path_lists_its_links_in_order),
         cmocka_unit_test(bisection_is_what_the_up_links_leave),

@@ -150,8 +150,8 @@ static const char *route_text(struct arena *arena, const struct fabric *fabric, 
             text = arena_printf(arena, "%snode %lu port %lu -> %s", text, number / ports,
                                 number % ports, fabric_switch_name(arena, fabric, at));
         } else if (kind == LINK_NIC_IN) {
-            text = arena_printf(arena, "%s -> node %lu port %lu", text, number / ports,
-                                number % ports);
+            const unsigned long port = number / fabric->lanes_in;
+            text = arena_printf(arena, "%s -> node %lu port %lu", text, port / ports, port % ports);
         } else if (kind >= LINK_SWITCH_FIRST_) {
             const uint32_t to_switch = fabric->topology.links[links[i] - first].to;
             text =
