@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { JOBS_MAX = 256, WARNINGS_MAX = 20 };
+enum { JOBS_MAX = 256, WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
 
 /* ---- the command line ----------------------------------------------------------------- */
 
@@ -24,6 +24,10 @@ static const struct command_option own_options[] = {
     {"errors", 0, "OUT.csv",
      "Write the error of each vote: models/validated.csv, from which `stoker run` has its bands",
      OPTION_TEXT(struct validation, errors)},
+    {"ratios", 0, "COLUMN",
+     "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
+     "inter_node_gbps_per_node",
+     OPTION_TEXT(struct validation, ratios)},
     {"summary", 0, NULL, "Leave out the table of rows",
      OPTION_FLAG(struct validation, only_summary)},
     OPTIONS_APART,
@@ -152,10 +156,41 @@ static bool tell_failed(const struct validation *validation)
     return !diag_has(diag, DIAG_FAILURE);
 }
 
+/* Ratios need a column of numbers. */
+static bool check_ratios(const struct validation *validation)
+{
+    struct diag *diag = validation->options.cli->diag;
+    const char *names[COLUMNS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < published_known_count; i++) {
+        const struct published_column *column = &published_known[i];
+        if (column->kind == COLUMN_COUNT || column->kind == COLUMN_NUMBER) {
+            sim_assert(count < COLUMNS_MAX);
+            names[count++] = column->name;
+        }
+    }
+    for (uint32_t i = 0; i < count && validation->ratios != NULL; i++) {
+        if (strcmp(names[i], validation->ratios) == 0) {
+            return true;
+        }
+    }
+    if (validation->ratios == NULL) {
+        return true;
+    }
+    diag_add(diag, DIAG_USAGE, NULL, "--ratios: there is no column of numbers '%s'",
+             validation->ratios);
+    diag_help_nearest(diag, diag_nearest(validation->ratios, names, count),
+                      "inter_node_gbps_per_node, gpus, micro_batch, ...");
+    return false;
+}
+
 static int run(struct options *options)
 {
     struct validation *validation = (struct validation *)options;
     struct cli *cli = options->cli;
+    if (!check_ratios(validation)) {
+        return EXIT_USAGE;
+    }
     validation->table = published_load_runs(cli->arena, options->arguments.items[0], cli->diag);
     if (validation->table == NULL || !predict(validation)) {
         return EXIT_INPUT;
@@ -190,6 +225,8 @@ const struct command command_validate = {
         "them."
         "\vExamples: stoker validate tests/published/runs.csv --plot results/validation\n"
         "stoker validate mine.csv --json\n"
+        "stoker validate tests/published/networks.csv --summary --ratios "
+        "inter_node_gbps_per_node\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
         "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
         "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "

@@ -11,6 +11,7 @@ struct validation {
     const char *plot;   /* base of the pictures' paths; NULL: none */
     const char *errors; /* file of votes' errors, lab/band.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
+    const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
     bool only_summary;
     const struct published_table *table;
     const struct validated_row *rows;

@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli/validate.h"
 #include "input/doc/name_table.h"
+#include "lab/ratios.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -263,6 +264,58 @@ static void add_summary(struct sheet *sheet, const struct validation *validation
     add_overall(summary, validation, &own, &suspects);
 }
 
+/* ---- ratios ------------------------------------------------------------------------------ */
+
+#define RATIO(member) FIELD_AT(struct ratio, member)
+
+static void add_first(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, ((const struct ratio *)record)->first->id);
+}
+
+static void add_second(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, ((const struct ratio *)record)->second->id);
+}
+
+static const struct field ratio_fields[] = {
+    {"second", FIELD_LEFT("of"), .add = add_second},
+    {"first", FIELD_LEFT("over"), .add = add_first},
+    {"to", RATIO(to), FIELD_RIGHT("with", "%g", 1)},
+    {"from", RATIO(from), FIELD_RIGHT("for", "%g", 1)},
+    {"measured", RATIO(measured), FIELD_RIGHT("measured", "%.3f", 1)},
+    {"predicted", RATIO(predicted), FIELD_RIGHT("predicted", "%.3f", 1)},
+    {"error", RATIO(error), FIELD_RIGHT("error %", "%+.1f", 100)},
+};
+static const struct field ratio_score_fields[] = {
+    {"pairs", FIELD_AT(struct ratio_score, pairs)},
+    {"mean_ape", FIELD_AT(struct ratio_score, mean)},
+    {"right_sign", FIELD_AT(struct ratio_score, right_sign)},
+    {"slope", FIELD_AT(struct ratio_score, slope)},
+};
+
+static void add_ratios(struct sheet *sheet, const struct validation *validation)
+{
+    uint32_t count = 0;
+    const struct ratio *ratios =
+        ratios_of(validation->options.cli->arena, validation->table, validation->scored,
+                  validation->scored_count, validation->ratios, &count);
+    const struct ratio_score score = ratios_score(ratios, count);
+    struct sheet *object = sheet_object(sheet, "ratios");
+    sheet_text(object, "column", validation->ratios);
+    sheet_members(object, ratio_score_fields, LENGTH(ratio_score_fields), &score);
+    sheet_say(object, "\n%u pairs of rows differ in %s and in nothing else\n", count,
+              validation->ratios);
+    struct sheet *table = sheet_table(object, "rows", ratio_fields, LENGTH(ratio_fields));
+    sheet_rows(table, ratios, count, sizeof *ratios);
+    if (count > 0) {
+        sheet_say(object,
+                  "The faster one is foretold in %.0f %%, the ratio missed by %.1f %% in the mean; "
+                  "slope of logarithms %.2f\n",
+                  100 * score.right_sign, 100 * score.mean, score.slope);
+    }
+}
+
 void validate_print(const struct validation *validation, FILE *out)
 {
     const bool is_json = validation->options.is_json;
@@ -274,5 +327,8 @@ void validate_print(const struct validation *validation, FILE *out)
         sheet_say(sheet, "\n");
     }
     add_summary(sheet, validation);
+    if (validation->ratios != NULL) {
+        add_ratios(sheet, validation);
+    }
     sheet_print(sheet, is_json, out);
 }

@@ -203,3 +203,23 @@ PY
     jq -e '.summary | .votes == 0 and
         ([.mean_ape, .macro_mape, .median_ape, .p90_ape, .bias] | all(. == null))' "$work/bad.json"
 }
+
+@test "--ratios: pairs of rows that differ in one column, and their ratio from the rows" {
+    "$STOKER" validate tests/published/networks.csv --rows zeropp --json --ratios inter_node_gbps_per_node \
+        > "$work/ratios.json"
+    python3 - "$work/ratios.json" <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+rows = {row["id"]: row for row in document["rows"]}
+ratios = document["ratios"]
+assert ratios["pairs"] == len(ratios["rows"]) == 9
+for pair in ratios["rows"]:
+    first, second = rows[pair["first"]], rows[pair["second"]]
+    assert pair["from"] < pair["to"] and first["id"][:14] == second["id"][:14]
+    assert abs(pair["measured"] - second["measured_step_s"] / first["measured_step_s"]) < 1e-9
+    assert abs(pair["predicted"] - second["predicted_step_s"] / first["predicted_step_s"]) < 1e-9
+PY
+    run "$STOKER" validate tests/published/blind.csv --ratios inter_node_gbps_per_nod
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"did you mean 'inter_node_gbps_per_node'?"* ]]
+}

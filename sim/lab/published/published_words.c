@@ -60,7 +60,8 @@ const char *const published_frameworks[][2] = {
     {"composer", "llm-foundry-fsdp"}, {"fsdp", "torch-fsdp"},
     {"pytorch-fsdp", "torch-fsdp"},   {"deepspeed", "deepspeed-zero3"},
     {"zero-3", "deepspeed-zero3"},    {"neox", "gpt-neox"},
-    {"automodel", "torch-fsdp"},      {"llama3", "meta-llama3"},
+    {"automodel", "torch-fsdp"},      {"fms-fsdp", "torch-fsdp"},
+    {"llama3", "meta-llama3"},
 };
 const uint32_t published_framework_count = LENGTH(published_frameworks);
 
