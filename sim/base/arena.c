@@ -23,6 +23,8 @@ static const size_t BLOCK_BYTES_MIN = (size_t)64 << 10;
 static const size_t BLOCK_BYTES_MAX = (size_t)4 << 20;
 static const size_t GROW_COUNT_MIN = 8;
 
+enum { SHORT_TEXT_BYTES = 256 };
+
 struct block {
     struct block *next;
     size_t size_bytes; /* of `memory` */
@@ -196,16 +198,23 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
+/* Most texts are short, and formatting costs more than copying: only a long one is formatted
+ * twice. */
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 {
+    char short_text[SHORT_TEXT_BYTES];
     va_list again;
     va_copy(again, arguments);
-    const int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
+    const int length = vsnprintf(short_text, sizeof short_text, format, arguments);
     sim_assert(length >= 0);
     const size_t text_bytes = (size_t)length + 1;
     char *text = arena_alloc(arena, text_bytes);
-    vsnprintf(text, text_bytes, format, arguments);
+    if (text_bytes <= sizeof short_text) {
+        memcpy(text, short_text, text_bytes);
+    } else {
+        vsnprintf(text, text_bytes, format, again);
+    }
+    va_end(again);
     return text;
 }
 

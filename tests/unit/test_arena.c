@@ -141,6 +141,17 @@ static void texts_are_copied_and_printed(void **state)
     assert_string_equal(arena_printf(*state, "%s has %d", "tp", 8), "tp has 8");
 }
 
+/* Texts of up to 1000 letters, among them those around any power of two, are printed whole. */
+static void texts_of_every_length_are_printed(void **state)
+{
+    for (int length = 0; length <= 1000; length++) {
+        const char *text = arena_printf(*state, "%*s|%c", length, "", '.');
+        assert_int_equal(strlen(text), length + 2);
+        assert_int_equal(strspn(text, " "), length);
+        assert_string_equal(text + length, "|.");
+    }
+}
+
 /* ---- what the address sanitizer sees; only in its builds (make asan) ---- */
 
 /* Three pieces in one block. The middle one has 5 bytes of the 16 that it occupies, so byte 5
@@ -232,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks_are_found_again_after_a_reset_in_any_order,
                                         make_arena, end_arena),
         cmocka_unit_test_setup_teardown(texts_are_copied_and_printed, make_arena, end_arena),
+        cmocka_unit_test_setup_teardown(texts_of_every_length_are_printed, make_arena, end_arena),
         cmocka_unit_test_setup_teardown(the_sanitizer_sees_a_touch_outside_a_piece, make_arena,
                                         end_arena),
     };
