@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -158,7 +159,8 @@ void json_text(struct json *json, const char *key, const char *value)
 }
 
 /* A whole number is printed as one, another with the fewest digits that read back as the same
- * double; 17 always do. */
+ * double; 17 always do. A decimal of at most 15 digits is the one that %.15g makes of its double
+ * (DBL_DIG, C17 5.2.4.2.2), so no fewer need be tried; but of denormal ones. */
 void json_number(struct json *json, const char *key, double value)
 {
     sim_assert(isfinite(value));
@@ -167,7 +169,8 @@ void json_number(struct json *json, const char *key, double value)
     if (is_whole) {
         snprintf(text, sizeof text, "%.0f", value);
     }
-    for (int digits = 1; !is_whole && digits <= 17; digits++) {
+    const int least = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    for (int digits = least; !is_whole && digits <= DBL_DECIMAL_DIG; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         const double back = strtod(text, NULL);
         if (!(back < value) && !(back > value)) {

@@ -113,6 +113,7 @@ static void write_numbers(struct json *json)
     json_number(json, NULL, 1.0 / 3);
     json_number(json, NULL, 15.6e12);
     json_number(json, NULL, 6.912345678);
+    json_number(json, NULL, 9.95);
     json_integer(json, NULL, INT64_MIN);
     json_integer(json, NULL, INT64_MAX);
     json_array_close(json);
@@ -121,14 +122,14 @@ static void write_numbers(struct json *json)
 static void numbers_have_the_fewest_digits_that_read_back(void **state)
 {
     /* 0.1 needs 1 digit though it is not exact; 1/3 needs 16 (17 would be
-     * 0.33333333333333331); a whole number
-     * below 1e15 has no exponent; integers never pass through a double. */
+     * 0.33333333333333331); 9.95 needs 3, but with 16 it is 9.949999999999999, which also reads
+     * back; a whole number below 1e15 has no exponent; integers never pass through a double. */
     (void)state;
     char text[512];
     assert_string_equal(
         document_of(write_numbers, text, sizeof text),
         "[\n  0.1,\n  400,\n  0.3333333333333333,\n  15600000000000,\n  6.912345678,\n"
-        "  -9223372036854775808,\n  9223372036854775807\n]\n");
+        "  9.95,\n  -9223372036854775808,\n  9223372036854775807\n]\n");
 }
 
 static void write_extremes(struct json *json)
