@@ -127,24 +127,33 @@ static size_t character_width(const char *text)
     return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
+static void write_escape(struct writer *writer, uint32_t code)
+{
+    char escape[16];
+    snprintf(escape, sizeof escape, "\\u%04" PRIx32, code);
+    write_text(writer, escape);
+}
+
 static void write_quoted(struct writer *writer, const char *text)
 {
     write_text(writer, "\"");
+    const char *rest = text; /* what is not written yet */
     while (*text != '\0') {
         const size_t width = character_width(text);
         const uint32_t code = code_point(text, width);
-        if (*text == '"' || *text == '\\') {
-            write_text(writer, "\\");
-        }
-        if (needs_escape(code)) {
-            char escape[16];
-            snprintf(escape, sizeof escape, "\\u%04" PRIx32, code);
-            write_text(writer, escape);
-        } else {
-            write_bytes(writer, text, width);
+        const bool is_escaped = needs_escape(code);
+        if (is_escaped || *text == '"' || *text == '\\') {
+            write_bytes(writer, rest, (size_t)(text - rest));
+            if (is_escaped) {
+                write_escape(writer, code);
+            } else {
+                write_text(writer, "\\");
+            }
+            rest = is_escaped ? text + width : text;
         }
         text += width;
     }
+    write_text(writer, rest);
     write_text(writer, "\"");
 }
 
