@@ -29,14 +29,14 @@ bool schema_is_top(const struct schema_row *row)
     return strchr(row->path, '.') == NULL;
 }
 
+/* A section's row stands before those of its keys, and mostly close to them. */
 const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row)
 {
     const char *dot = strrchr(row->path, '.');
     const size_t length = dot != NULL ? (size_t)(dot - row->path) : 0;
-    for (uint32_t i = 0; length > 0 && i < schema->count; i++) {
-        const char *path = schema->rows[i].path;
-        if (strncmp(path, row->path, length) == 0 && path[length] == '\0') {
-            return &schema->rows[i];
+    for (const struct schema_row *other = row; length > 0 && other-- > schema->rows;) {
+        if (strncmp(other->path, row->path, length) == 0 && other->path[length] == '\0') {
+            return other;
         }
     }
     return NULL;
@@ -169,7 +169,7 @@ static bool is_in_place(const struct schema *schema, const struct schema_row *ro
         return schema_is_top(row);
     }
     const size_t length = strlen(parent->path);
-    bool is_beside = parent < row;
+    bool is_beside = true;
     for (const struct schema_row *other = parent + 1; other < row; other++) {
         is_beside = is_beside && strncmp(other->path, row->path, length + 1) == 0;
     }
