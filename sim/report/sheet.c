@@ -22,6 +22,8 @@ struct sheet {
     struct field_value value;
     const char *key;   /* NULL in arrays, and where JSON has none */
     const char *shown; /* in the text; NULL: by the field */
+    sheet_make *make;  /* makes a text's value, or what is shown of a number; or NULL */
+    const void *record;
     struct sheet *next;
 
     struct arena *arena; /* of what holds others, as all below */
@@ -180,6 +182,24 @@ void sheet_bool(struct sheet *in, const char *key, bool is_true)
     add_value(in, key, (struct field_value){.kind = VALUE_BOOL, .integer = is_true}, NULL);
 }
 
+void sheet_text_of(struct sheet *in, const char *key, sheet_make *make, const void *record)
+{
+    add(in, key,
+        &(struct sheet){
+            .kind = SHEET_VALUE, .value = {.kind = VALUE_TEXT}, .make = make, .record = record});
+}
+
+void sheet_number_of(struct sheet *in, const char *key, double number, sheet_make *show,
+                     const void *record)
+{
+    sim_assert(!is_absent(number));
+    add(in, key,
+        &(struct sheet){.kind = SHEET_VALUE,
+                        .value = {.kind = VALUE_REAL, .real = number},
+                        .make = show,
+                        .record = record});
+}
+
 void sheet_null_as(struct sheet *in, const char *key, const char *shown)
 {
     add_value(in, key, (struct field_value){.kind = VALUE_NULL}, shown);
@@ -311,14 +331,21 @@ static const struct sheet *step(struct walk *walk)
 
 /* ---- JSON ------------------------------------------------------------------------------- */
 
-static void put_value(struct json *json, const char *key, const struct field_value *value)
+static const char *text_of(const struct sheet *node)
 {
+    return node->make != NULL ? node->make(node->arena, node->record) : node->value.text;
+}
+
+static void put_value(struct json *json, const struct sheet *node)
+{
+    const char *key = node->key;
+    const struct field_value *value = &node->value;
     switch (value->kind) {
     case VALUE_NULL:
         json_null(json, key);
         break;
     case VALUE_TEXT:
-        json_text(json, key, value->text);
+        json_text(json, key, text_of(node));
         break;
     case VALUE_BOOL:
         json_bool(json, key, value->integer != 0);
@@ -367,7 +394,7 @@ static void print_json(const struct sheet *sheet, FILE *out)
         } else if (holds_others(node)) {
             open_holder(&walk, &json, node);
         } else {
-            put_value(&json, node->key, &node->value);
+            put_value(&json, node);
         }
     }
     json_end(&json);
@@ -383,6 +410,9 @@ static const char *cell_text(const struct field *field, struct arena *arena,
     }
     if (cell->shown != NULL) {
         return cell->shown;
+    }
+    if (cell->make != NULL) {
+        return text_of(cell);
     }
     switch (cell->value.kind) {
     case VALUE_TEXT:
@@ -418,14 +448,30 @@ static size_t width_of(const char *text)
     return width;
 }
 
-/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. */
-static void add_cell(struct grid *grid, uint32_t column, char *text)
+static bool is_control(char letter)
 {
-    for (char *letter = text; *letter != '\0'; letter++) {
-        if ((unsigned char)*letter < 0x20 || *letter == 0x7f) {
-            *letter = '?';
-        }
+    return (unsigned char)letter < 0x20 || letter == 0x7f;
+}
+
+/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. */
+static const char *cleaned(struct arena *arena, const char *text)
+{
+    const char *at = text;
+    while (*at != '\0' && !is_control(*at)) {
+        at++;
     }
+    if (*at == '\0') {
+        return text;
+    }
+    char *copy = arena_strdup(arena, text);
+    for (char *letter = copy; *letter != '\0'; letter++) {
+        *letter = is_control(*letter) ? '?' : *letter;
+    }
+    return copy;
+}
+
+static void add_cell(struct grid *grid, uint32_t column, const char *text)
+{
     const size_t width = width_of(text);
     grid->widths[column] = width > grid->widths[column] ? width : grid->widths[column];
     grid->cells[grid->cell_count++] = text;
@@ -437,20 +483,32 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
 {
     uint32_t column = 0;
     if (is_comment) {
-        add_cell(grid, column++, arena_strdup(table->arena, "#"));
+        add_cell(grid, column++, "#");
     }
     for (uint32_t i = 0; i < table->field_count; i++) {
         const struct field *field = &table->fields[i];
         if (field->head == NULL) {
             continue;
         }
-        const char *before = row != NULL && field->before != NULL ? field->before : "";
-        const char *text =
-            row != NULL ? cell_text(field, table->arena, row->cells[i]) : field->head;
+        struct arena *arena = table->arena;
+        const char *text = row != NULL ? cell_text(field, arena, row->cells[i]) : field->head;
+        if (row != NULL && field->before != NULL) {
+            text = arena_printf(arena, "%s%s", field->before, text);
+        }
         grid->is_right[column] = field->is_right;
-        add_cell(grid, column++, arena_printf(table->arena, "%s%s", before, text));
+        add_cell(grid, column++, cleaned(arena, text));
     }
     grid->columns = column;
+}
+
+static void print_blanks(size_t count, FILE *out)
+{
+    static const char blanks[] = "                                ";
+    const size_t most = sizeof blanks - 1;
+    for (; count > most; count -= most) {
+        fwrite(blanks, 1, most, out);
+    }
+    fwrite(blanks, 1, count, out);
 }
 
 /* Blanks are owed, and paid before the next letter: no line ends in one. */
@@ -462,7 +520,8 @@ static void print_line(const struct grid *grid, const char *const *cells, FILE *
         const size_t padding = grid->widths[i] - width;
         owed += (i > 0 ? strlen(GAP) : 0) + (grid->is_right[i] ? padding : 0);
         if (width > 0) {
-            fprintf(out, "%*s%s", (int)owed, "", cells[i]);
+            print_blanks(owed, out);
+            fputs(cells[i], out);
             owed = 0;
         }
         owed += grid->is_right[i] ? 0 : padding;

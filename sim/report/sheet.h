@@ -43,6 +43,12 @@ void sheet_integer(struct sheet *in, const char *key, int64_t number);
 void sheet_bool(struct sheet *in, const char *key, bool is_true);
 /* A number that the text shows so, whatever the field's format says: "80 GB". */
 void sheet_number_as(struct sheet *in, const char *key, double number, const char *shown);
+/* A text, or how a number is shown, that is made when it is printed, so that JSON does not wait for
+ * what only people read, nor they for it. The record stays until then. */
+typedef const char *sheet_make(struct arena *arena, const void *record);
+void sheet_text_of(struct sheet *in, const char *key, sheet_make *make, const void *record);
+void sheet_number_of(struct sheet *in, const char *key, double number, sheet_make *show,
+                     const void *record);
 /* NULL, shown so: "none". */
 void sheet_null_as(struct sheet *in, const char *key, const char *shown);
 /* No value at all: JSON leaves the member out. */

@@ -172,6 +172,29 @@ static void a_list_is_in_json_alone_and_a_column_may_have_something_before_each_
     assert_prints(sheet, false, "  GPU\n       = -3\n");
 }
 
+/* 69 blanks fill the cell up to 70 letters, and two lie between the columns. */
+static void a_column_may_be_wider_than_any_screen(void **state)
+{
+    char wide[71];
+    memset(wide, 'x', sizeof wide - 1);
+    wide[70] = '\0';
+    struct sheet *sheet = sheet_new(*state, NULL);
+    const struct field fields[] = {{NULL, FIELD_LEFT("")}, {NULL, FIELD_COUNT("")}};
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    sheet_say(table, "%s", wide);
+    sheet_say(table, "1");
+    sheet_say(table, "y");
+    sheet_say(table, "2");
+    char text[256];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    sheet_print(sheet, false, file);
+    read_all(file, text, sizeof text);
+    const char *second = strchr(text, '\n') + 1;
+    assert_int_equal(strspn(second + 1, " "), 71);
+    assert_string_equal(second + 72, "2\n");
+}
+
 /* Two columns, the second to the right; cells are added one by one. */
 static struct sheet *table_of(struct sheet *sheet, const char *left, const char *right)
 {
@@ -240,6 +263,44 @@ static void control_characters_do_not_reach_the_terminal(void **state)
     assert_prints(sheet, false, "red ?[31m?\n");
 }
 
+/* ---- texts made when they are printed ---- */
+
+struct counted {
+    const char *text;
+    uint32_t *times;
+};
+
+static const char *make_counted(struct arena *arena, const void *record)
+{
+    const struct counted *counted = record;
+    ++*counted->times;
+    return arena_printf(arena, "%s!", counted->text);
+}
+
+/* The sum is JSON's alone, the words are the text's: who prints one does not make the other. */
+static void a_text_is_made_by_the_printer_that_shows_it_and_no_other(void **state)
+{
+    uint32_t sums = 0;
+    uint32_t words = 0;
+    const struct counted sum = {"1+1", &sums};
+    const struct counted word = {"two", &words};
+    static const struct field fields[] = {
+        {.key = "sum"}, {NULL, FIELD_LEFT("")}, {"value", FIELD_COUNT("")}};
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = sheet_table(sheet, "sums", FIELD_LIST(fields));
+    sheet_text_of(table, NULL, make_counted, &sum);
+    sheet_text_of(table, NULL, make_counted, &word);
+    sheet_number_of(table, NULL, 2, make_counted, &word);
+    assert_prints(
+        sheet, true,
+        "{\n  \"sums\": [\n    {\n      \"sum\": \"1+1!\",\n      \"value\": 2\n    }\n  ]\n}\n");
+    assert_int_equal(sums, 1);
+    assert_int_equal(words, 0);
+    assert_prints(sheet, false, "two!  two!\n");
+    assert_int_equal(sums, 1);
+    assert_int_equal(words, 2);
+}
+
 static int make_arena(void **state)
 {
     *state = arena_new();
@@ -265,9 +326,11 @@ int main(void)
         TEST(a_list_is_in_json_alone_and_a_column_may_have_something_before_each_cell),
         TEST(columns_are_as_wide_as_their_widest_cell_and_two_blanks_apart),
         TEST(widths_count_characters_not_bytes),
+        TEST(a_column_may_be_wider_than_any_screen),
         TEST(a_short_row_is_filled_and_no_line_ends_in_blanks),
         TEST(a_table_without_heads_prints_no_head_line),
         TEST(control_characters_do_not_reach_the_terminal),
+        TEST(a_text_is_made_by_the_printer_that_shows_it_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

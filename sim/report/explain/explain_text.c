@@ -53,17 +53,16 @@ static const struct unit_row *unit_of(const char *unit)
     const size_t length = strcspn(unit, " ");
     for (size_t i = 0; i < sizeof unit_rows / sizeof *unit_rows; i++) {
         const char *name = unit_rows[i].unit;
-        if (strncmp(name, unit, length) == 0 && name[length] == '\0') {
+        if (name[0] == unit[0] && strncmp(name, unit, length) == 0 && name[length] == '\0') {
             return &unit_rows[i];
         }
     }
     return NULL;
 }
 
-/* The words behind a number. */
-static const char *unit_text(struct arena *arena, const char *unit)
+/* The words behind a number; `row` is the unit's. */
+static const char *unit_text(struct arena *arena, const char *unit, const struct unit_row *row)
 {
-    const struct unit_row *row = unit_of(unit);
     if (row == NULL) {
         return unit;
     }
@@ -91,7 +90,7 @@ static const char *value_text(struct arena *arena, double value, const struct un
 static const char *term_text(struct arena *arena, const struct ledger_term *term)
 {
     const struct unit_row *row = unit_of(term->unit);
-    const char *unit = unit_text(arena, term->unit);
+    const char *unit = unit_text(arena, term->unit, row);
     const double scaled = row != NULL ? term->value / row->scale : term->value;
     const bool is_plain = row == NULL || (row->dimension == DIM_LAST_ && floor(scaled) == scaled);
     const char *value = is_plain ? plain_text(arena, scaled) : value_text(arena, term->value, row);
@@ -123,59 +122,76 @@ static const char *token_text(struct arena *arena, const struct ledger_token *to
     return term->name != NULL ? term->name : term_text(arena, term);
 }
 
-/* The formula with its values put in, in people's words or in exact numbers. */
-static const char *formula_text(struct arena *arena, const struct ledger_line *line, bool is_exact)
+static const char *joined(struct arena *arena, const char *const *parts, uint32_t count)
 {
-    const char *text = "";
-    for (uint32_t i = 0; i < line->token_count; i++) {
-        const struct ledger_token *token = &line->tokens[i];
-        const char *exact =
-            token->term != NULL ? arena_printf(arena, "%.17g", token->term->value) : token->text;
-        text = arena_printf(arena, "%s%s", text, is_exact ? exact : token_text(arena, token));
+    size_t length = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        length += strlen(parts[i]);
+    }
+    char *text = arena_alloc(arena, length + 1);
+    char *end = text;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t part_length = strlen(parts[i]);
+        memcpy(end, parts[i], part_length);
+        end += part_length;
     }
     return text;
 }
 
-static void add_sum(struct sheet *in, const char *key, const void *record)
+/* The formula with its values put in, in people's words or in exact numbers. */
+static const char *formula_text(struct arena *arena, const struct ledger_line *line, bool is_exact)
 {
-    sheet_text(in, key, formula_text(sheet_arena(in), record, true));
+    const char **parts = arena_array(arena, line->token_count, sizeof *parts);
+    for (uint32_t i = 0; i < line->token_count; i++) {
+        const struct ledger_token *token = &line->tokens[i];
+        parts[i] = !is_exact             ? token_text(arena, token)
+                   : token->term != NULL ? arena_printf(arena, "%.17g", token->term->value)
+                                         : token->text;
+    }
+    return joined(arena, parts, line->token_count);
 }
 
-static void say_formula(struct sheet *in, const char *key, const void *record)
+static const char *make_sum(struct arena *arena, const void *record)
 {
-    (void)key;
+    return formula_text(arena, record, true);
+}
+
+static const char *make_formula(struct arena *arena, const void *record)
+{
     const struct ledger_line *line = record;
-    sheet_say(in, "%s%s%s", formula_text(sheet_arena(in), line, false),
-              line->token_count > 0 && line->words[0] != '\0' ? "; " : "", line->words);
+    const char *formula = formula_text(arena, line, false);
+    return line->words[0] == '\0' ? formula
+                                  : arena_printf(arena, "%s%s%s", formula,
+                                                 line->token_count > 0 ? "; " : "", line->words);
 }
 
-static void add_value(struct sheet *in, const char *key, const void *record)
+static const char *make_value(struct arena *arena, const void *record)
 {
     const struct ledger_line *line = record;
     const struct unit_row *row = unit_of(line->unit);
-    sheet_number_as(in, key, line->value,
-                    row != NULL ? value_text(sheet_arena(in), line->value, row)
-                                : plain_text(sheet_arena(in), line->value));
+    return row != NULL ? value_text(arena, line->value, row) : plain_text(arena, line->value);
 }
 
-static void say_unit(struct sheet *in, const char *key, const void *record)
+static const char *make_unit(struct arena *arena, const void *record)
 {
     const struct ledger_line *line = record;
-    sheet_text(in, key, unit_text(sheet_arena(in), line->unit));
+    return unit_text(arena, line->unit, unit_of(line->unit));
 }
 
 void explain_ledger(struct sheet *in, const char *key, const struct ledger *ledger)
 {
     static const struct field fields[] = {
-        {"name", FIELD_AT(struct ledger_line, label), FIELD_LEFT(""), .before = "  "},
-        {"sum", .add = add_sum},
-        {NULL, .add = say_formula, FIELD_LEFT("")},
-        {"value", .add = add_value, FIELD_COUNT(""), .before = "= "},
-        {NULL, .add = say_unit, FIELD_LEFT("")},
+        {"name", FIELD_LEFT(""), .before = "  "},   {.key = "sum"},         {NULL, FIELD_LEFT("")},
+        {"value", FIELD_COUNT(""), .before = "= "}, {NULL, FIELD_LEFT("")},
     };
     struct sheet *table = sheet_table(in, key, FIELD_LIST(fields));
     for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
-        sheet_row(table, ledger_line(ledger, i));
+        const struct ledger_line *line = ledger_line(ledger, i);
+        sheet_text(table, NULL, line->label);
+        sheet_text_of(table, NULL, make_sum, line);
+        sheet_text_of(table, NULL, make_formula, line);
+        sheet_number_of(table, NULL, line->value, make_value, line);
+        sheet_text_of(table, NULL, make_unit, line);
     }
     sheet_say(in, "\n");
 }
