@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "input/scenario_load.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define COMPARE_SCHEMA "stoker.compare/1"
 
@@ -25,56 +25,68 @@ static bool has_pipelines(const struct session *session)
     return has_bubble;
 }
 
-static void add_spread(struct sheet *in, const char *key, const void *record)
+/* A column beside that of a metric, of what is no figure; NULL where it would say nothing. */
+static const char *head_beside(const struct session *session, const struct figure_metric *metric)
 {
-    const struct store_row *row = record;
-    sheet_text(in, key, is_absent(row->step_least_s) ? NULL : points_spread(sheet_arena(in), row));
+    if (strcmp(metric->name, "step_s") == 0) {
+        return points_have_spreads(session->rows, session->row_count) ? POINTS_SPREAD_HEAD : NULL;
+    }
+    return strcmp(metric->name, "tokens_per_s_per_gpu") == 0 && has_pipelines(session) ? "bubble %"
+                                                                                       : NULL;
 }
 
-static void add_bubble(struct sheet *in, const char *key, const void *record)
+static const char *cell_beside(struct arena *arena, const struct figure_metric *metric,
+                               const struct store_row *row)
 {
-    const struct store_row *row = record;
-    sheet_number(in, key, row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
+    return strcmp(metric->name, "step_s") == 0
+               ? points_spread(arena, row)
+               : arena_printf(arena, "%.1f", 100 * row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
 }
 
-/* Columns that say something of at least one point. */
-static void add_absolute(const struct session *session, struct sheet *sheet)
+/* A column for each metric, with three digits where its row says so and nobody asked for it. */
+static struct sheet *add_table(const struct session *session, bool is_asked, struct sheet *sheet)
 {
-    const struct store_row *rows = session->rows;
-    const bool has_runs = points_have_runs(rows, session->row_count);
-    const bool has_spreads = points_have_spreads(rows, session->row_count);
-    const struct field fields[] = {
-        {NULL, FIELD_AT(struct store_row, label), FIELD_LEFT("")},
-        {NULL, FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
-        {NULL, FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.2f", 1)},
-        {NULL, .add = add_spread, FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)},
-        {NULL, FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
-        {NULL, FIELD_AT(struct store_row, tokens_per_s_per_gpu), FIELD_COUNT("tokens/s/GPU")},
-        {NULL, .add = add_bubble,
-         FIELD_RIGHT(has_pipelines(session) ? "bubble %" : NULL, "%.1f", 100)},
-        {NULL, FIELD_AT(struct store_row, memory_peak_bytes),
-         FIELD_RIGHT("memory GB", "%.1f", 1e-9)},
-        {NULL, FIELD_AT(struct store_row, days), FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1)},
-        {NULL, FIELD_AT(struct store_row, gpu_hours),
-         FIELD_SHOW(has_runs ? "GPU-hours" : NULL, number_short)},
-        {NULL, FIELD_AT(struct store_row, cost_usd),
-         FIELD_SHOW(has_runs ? "USD" : NULL, number_short)},
-        {NULL, FIELD_AT(struct store_row, energy_kwh),
-         FIELD_RIGHT(has_runs ? "MWh" : NULL, "%.0f", 1e-3)},
-        {NULL, FIELD_AT(struct store_row, bound_by), FIELD_LEFT("bound by")},
-    };
-    enum { COLUMNS = sizeof fields / sizeof *fields };
-    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    const uint32_t count = 2 * session->metrics.count + 3;
+    struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
+    struct field *field = fields;
+    *field++ = (struct field){FIELD_LEFT("")};
+    *field++ = (struct field){FIELD_COUNT("GPUs")};
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const bool is_short = !is_asked && metric->short_head != NULL;
+        *field++ = (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head)};
+        *field++ = (struct field){FIELD_COUNT(head_beside(session, metric))};
+    }
+    *field++ = (struct field){FIELD_LEFT("bound by")};
+    return sheet_table(sheet, NULL, fields, count);
+}
+
+static void add_row(const struct session *session, const struct store_row *row, bool is_asked,
+                    struct sheet *table)
+{
+    struct arena *arena = session->options.cli->arena;
+    const bool is_good = points_is_good(row);
+    sheet_text(table, NULL, row->label);
+    sheet_number(table, NULL, is_good ? row->gpus : ABSENT);
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const bool is_short = !is_asked && metric->short_head != NULL;
+        const double stored = is_good ? plot_metric_stored(metric, row) : ABSENT;
+        sheet_text(table, NULL,
+                   is_absent(stored) ? NULL
+                   : is_short        ? number_short(arena, stored)
+                                     : points_metric(arena, metric, row));
+        sheet_text(table, NULL, is_good ? cell_beside(arena, metric, row) : NULL);
+    }
+    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+}
+
+static void add_absolute(struct session *session, struct sheet *sheet)
+{
+    const bool is_asked = session_choose_metrics(session, USUAL_IN_COMPARE);
+    struct sheet *table = add_table(session, is_asked, sheet);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        if (points_is_good(&rows[i])) {
-            sheet_row(table, &rows[i]);
-            continue;
-        }
-        sheet_text(table, NULL, rows[i].label);
-        for (uint32_t blank = 2; blank < COLUMNS; blank++) {
-            sheet_text(table, NULL, NULL);
-        }
-        sheet_text(table, NULL, points_reason(session->options.cli->arena, &rows[i]));
+        add_row(session, &session->rows[i], is_asked, table);
     }
 }
 
@@ -104,7 +116,7 @@ static struct change change_of(const struct store_row *first, const struct store
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
         .cause = CAUSE_COMPUTE,
     };
-    change.speed_up = change.per_gpu * (double)row->gpus / (double)first->gpus;
+    change.speed_up = change.per_gpu * row->gpus / first->gpus;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         const double difference = row->breakdown_s[cause] - first->breakdown_s[cause];
         if (fabs(difference) > fabs(change.cause_s)) {
@@ -131,7 +143,7 @@ static void add_relative(const struct session *session, struct sheet *sheet)
 {
     const struct store_row *first = &session->rows[0];
     const bool has_first = points_is_good(first);
-    const bool has_runs = !is_absent(first->days);
+    const bool has_runs = !is_absent(first->wall_clock_days);
     const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
     const struct field fields[] = {
         {NULL, FIELD_AT(struct change, label), FIELD_LEFT(head)},

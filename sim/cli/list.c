@@ -99,15 +99,14 @@ static struct sheet *list_studies(const struct lister *lister, struct sheet *she
 
 static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const char *const no_yes[] = {"no", "yes"};
     static const struct field fields[] = {
-        {"key", FIELD_AT(struct store_row, run_key), FIELD_LEFT("run")},
+        {"key", FIELD_AT(struct store_row, key), FIELD_LEFT("run")},
         {"gpus", FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
         {"cluster", FIELD_AT(struct store_row, cluster), FIELD_LEFT("cluster")},
         {"step_s", FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.3f", 1)},
         {"mfu", FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
-        {"days", FIELD_AT(struct store_row, days), FIELD_RIGHT("days", "%.1f", 1)},
-        {"fits", FIELD_AT(struct store_row, fits), .names = no_yes, FIELD_LEFT("fits")},
+        {"days", FIELD_AT(struct store_row, wall_clock_days), FIELD_RIGHT("days", "%.1f", 1)},
+        {"fits", FIELD_AT(struct store_row, memory_fits), FIELD_LEFT("fits")},
         {"build", FIELD_AT(struct store_row, build)},
         {NULL, .add = add_run_build, FIELD_LEFT("build")},
         {"title", FIELD_AT(struct store_row, title), FIELD_LEFT("title")},
@@ -145,8 +144,8 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
 static struct sheet *list_metrics(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     static const struct field fields[] = {
-        {"name", FIELD_AT(struct plot_metric, name), FIELD_LEFT("name")},
-        {"title", FIELD_AT(struct plot_metric, title), FIELD_LEFT("title")},
+        {"name", FIELD_AT(struct figure_metric, name), FIELD_LEFT("name")},
+        {"title", FIELD_AT(struct figure_metric, title), FIELD_LEFT("title")},
     };
     (void)lister;
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));

@@ -8,12 +8,26 @@
 #include "base/arena.h"
 #include "cli/builds.h"
 #include "base/version.h"
+#include "report/points.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
+static void read_metric(const struct command_option *option, const char *argument, void *input,
+                        struct argp_state *state)
+{
+    if (plot_metric_find(argument) == NULL) {
+        argp_error(state, "there is no metric '%s'; `stoker list metrics` names them", argument);
+    }
+    option_list(option, argument, input, state);
+}
+
 const struct command_option session_options[] = {
+    {"metric", 0, "NAME",
+     "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
+     "the best point of a sweep is that of the first",
+     OPTION_OWN(read_metric, struct session, metrics)},
     {"plot", 0, "KIND[:METRIC]",
      "Draw lines, causes, dollars or heatmap, of a metric (default mfu); may be repeated",
      OPTION_LIST(struct session, plots)},
@@ -124,6 +138,21 @@ static bool run_study(struct session *session)
         draw_wishes(session, wishes);
     }
     return is_good;
+}
+
+/* ---- metrics ------------------------------------------------------------------------ */
+
+bool session_choose_metrics(struct session *session, unsigned usual)
+{
+    const bool is_asked = session->metrics.count > 0;
+    const bool has_runs = points_have_runs(session->rows, session->row_count);
+    for (uint32_t i = 0; !is_asked && i < plot_metric_count; i++) {
+        const struct figure_metric *metric = &plot_metric_table[i];
+        if ((metric->usual & usual) != 0 && (has_runs || !metric->is_of_months)) {
+            text_list_add(session->options.cli->arena, &session->metrics, metric->name);
+        }
+    }
+    return is_asked;
 }
 
 /* ---- what is said ------------------------------------------------------------------ */

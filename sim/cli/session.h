@@ -28,7 +28,7 @@ struct session {
     struct draw_paths paths;
 };
 
-extern const struct command_option session_options[]; /* --plot -o */
+extern const struct command_option session_options[]; /* --plot -o --metric */
 
 /* What a command adds to a session: where its points come from, and what it says of them. */
 struct session_command {
@@ -36,6 +36,10 @@ struct session_command {
     bool (*expand)(struct session *session);
     void (*add)(struct session *session, struct sheet *sheet); /* may choose metrics */
 };
+
+/* The metrics of the table of points, by name: those asked for, or else the ones that are `usual`
+ * there (run/figures.h), of months only where a point has some. True when they were asked for. */
+bool session_choose_metrics(struct session *session, unsigned usual);
 
 /* The whole command: a sheet with schema, version, build, study{key, title, kind}, counts,
  * other_builds and plots, what the command adds, and the files of plots at the end of the text;

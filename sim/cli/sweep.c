@@ -12,44 +12,7 @@
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
 
-static void read_metric(const struct command_option *option, const char *argument, void *input,
-                        struct argp_state *state)
-{
-    if (plot_metric_find(argument) == NULL) {
-        argp_error(state, "there is no metric '%s'; `stoker list metrics` names them", argument);
-    }
-    option_list(option, argument, input, state);
-}
-
-static const struct command_option own_options[] = {
-    {"metric", 0, "NAME",
-     "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
-     "the best point is that of the first",
-     OPTION_OWN(read_metric, struct session, metrics)},
-    {0},
-};
-
 /* ---- columns ----------------------------------------------------------------------- */
-
-static const char *const metrics_usual[] = {"step_s", "mfu", "tokens_per_s_per_gpu",
-                                            "memory_peak_bytes"};
-static const char *const metrics_of_runs[] = {"days", "cost_usd"};
-
-/* The metrics to show: those asked for, or the usual ones. */
-static void choose_metrics(struct session *session)
-{
-    if (session->metrics.count > 0) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof metrics_usual / sizeof *metrics_usual; i++) {
-        text_list_add(session->options.cli->arena, &session->metrics, metrics_usual[i]);
-    }
-    if (points_have_runs(session->rows, session->row_count)) {
-        for (size_t i = 0; i < sizeof metrics_of_runs / sizeof *metrics_of_runs; i++) {
-            text_list_add(session->options.cli->arena, &session->metrics, metrics_of_runs[i]);
-        }
-    }
-}
 
 static const char *last_word(const char *path)
 {
@@ -81,7 +44,7 @@ static struct sheet *add_table(const struct session *session, struct sheet *shee
         *field++ = (struct field){.head = axis_head(first, i), .is_right = !is_text};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
         *field++ = (struct field){FIELD_COUNT(metric->head)};
     }
     const bool has_spreads = points_have_spreads(session->rows, session->row_count);
@@ -98,7 +61,7 @@ static void add_row(const struct session *session, const struct store_row *row, 
         sheet_text(table, NULL, row->value_texts[i]);
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct plot_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
     sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
@@ -108,7 +71,7 @@ static void add_row(const struct session *session, const struct store_row *row, 
 /* ---- the best ------------------------------------------------------------------------ */
 
 static const struct store_row *best_row(const struct session *session,
-                                        const struct plot_metric *metric)
+                                        const struct figure_metric *metric)
 {
     const struct store_row *best = NULL;
     for (uint32_t i = 0; i < session->row_count; i++) {
@@ -127,7 +90,7 @@ static const struct store_row *best_row(const struct session *session,
 
 static void say_best(const struct session *session, bool is_asked, struct sheet *sheet)
 {
-    const struct plot_metric *metric =
+    const struct figure_metric *metric =
         plot_metric_find(is_asked ? session->metrics.items[0] : "mfu");
     const struct store_row *best = best_row(session, metric);
     if (best != NULL) {
@@ -138,8 +101,7 @@ static void say_best(const struct session *session, bool is_asked, struct sheet 
 
 static void add(struct session *session, struct sheet *sheet)
 {
-    const bool is_asked = session->metrics.count > 0;
-    choose_metrics(session);
+    const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(session, sheet);
     for (uint32_t i = 0; i < session->row_count; i++) {
@@ -182,7 +144,7 @@ const struct command command_sweep = {
              "are stored as they are done: a sweep that was stopped goes on where it was."
              "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
              "Exit status 4: no point fits; 5: some points failed.",
-    .options = {own_options, options_prediction, options_store, session_options, options_general},
+    .options = {options_prediction, options_store, session_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:",

@@ -19,7 +19,7 @@ bool points_is_good(const struct store_row *row)
 bool points_have_runs(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) && !is_absent(rows[i].days)) {
+        if (points_is_good(&rows[i]) && !is_absent(rows[i].wall_clock_days)) {
             return true;
         }
     }
@@ -45,10 +45,10 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
     if (points_is_good(row)) {
         return "";
     }
-    if (row->has_run && !row->fits && row->memory_peak_bytes <= row->memory_limit_bytes) {
+    if (row->has_run && !row->memory_fits && row->memory_peak_bytes <= row->memory_limit_bytes) {
         return "OOM: the host holds less than is offloaded";
     }
-    if (row->has_run && !row->fits) {
+    if (row->has_run && !row->memory_fits) {
         return arena_printf(arena, "OOM: needs %.1f GB of %.0f", row->memory_peak_bytes / 1e9,
                             row->memory_limit_bytes / 1e9);
     }
@@ -69,21 +69,24 @@ static void add_axes(struct sheet *in, const char *key, const void *record)
     }
 }
 
-static void add_gpus(struct sheet *in, const char *key, const void *record)
-{
-    const struct store_row *row = record;
-    sheet_number(in, key, row->has_run ? (double)row->gpus : ABSENT);
-}
-
-static void add_fits(struct sheet *in, const char *key, const void *record)
-{
-    const struct store_row *row = record;
-    if (row->has_run) {
-        sheet_bool(in, key, row->fits);
-    } else {
-        sheet_null_as(in, key, NULL);
+/* Whether a plan fits is known of a run alone. */
+#define NO_FUNCTION(column)
+#define ADD_FUNCTION_TEXT NO_FUNCTION
+#define ADD_FUNCTION_INTEGER NO_FUNCTION
+#define ADD_FUNCTION_REAL NO_FUNCTION
+#define ADD_FUNCTION_BOOL(column)                                                   \
+    static void add_##column(struct sheet *in, const char *key, const void *record) \
+    {                                                                               \
+        const struct store_row *row = record;                                       \
+        if (row->has_run) {                                                         \
+            sheet_bool(in, key, row->column);                                       \
+        } else {                                                                    \
+            sheet_null_as(in, key, NULL);                                           \
+        }                                                                           \
     }
-}
+#define ADD_FUNCTION(kind, when, group, key, column, ...) ADD_FUNCTION_##kind(column)
+#define NOT_HERE(...)
+RUN_FIGURES(NOT_HERE, NOT_HERE, NOT_HERE, ADD_FUNCTION, ADD_FUNCTION)
 
 static void add_breakdown(struct sheet *in, const char *key, const void *record)
 {
@@ -94,34 +97,28 @@ static void add_breakdown(struct sheet *in, const char *key, const void *record)
     }
 }
 
+/* Where a figure of a group lies in the document of a point, as in that of a run. */
+#define PATH_POINTS
+#define PATH_TITLE
+#define PATH_TOP
+#define PATH_LINKS
+#define PATH_MEMORY "memory."
+#define PATH_RUN "run."
+#define MEMBER_TEXT(column) FIELD_AT(struct store_row, column), .is_said = true
+#define MEMBER_INTEGER(column) FIELD_AT(struct store_row, column)
+#define MEMBER_REAL(column) FIELD_AT(struct store_row, column)
+#define MEMBER_BOOL(column) .add = add_##column
+#define FIELD_OF(kind, when, group, member, column, ...) \
+    {PATH_##group #member, MEMBER_##kind(column)},
+
 static const struct field point_fields[] = {
     {"number", FIELD_AT(struct store_row, number)},
     {"label", FIELD_AT(struct store_row, label)},
     {"axes", .add = add_axes},
     {"status", FIELD_AT(struct store_row, status), .names = point_status_names},
     {"message", FIELD_AT(struct store_row, message), .is_said = true},
-    {"run_key", FIELD_AT(struct store_row, run_key), .is_said = true},
-    {"cluster", FIELD_AT(struct store_row, cluster), .is_said = true},
-    {"gpu", FIELD_AT(struct store_row, gpu), .is_said = true},
-    {"gpus", .add = add_gpus},
-    {"step_time_s", FIELD_AT(struct store_row, step_s)},
-    {"step_least_s", FIELD_AT(struct store_row, step_least_s)},
-    {"step_most_s", FIELD_AT(struct store_row, step_most_s)},
-    {"tokens_per_s_per_gpu", FIELD_AT(struct store_row, tokens_per_s_per_gpu)},
-    {"tflops_per_gpu", FIELD_AT(struct store_row, tflops_per_gpu)},
-    {"mfu", FIELD_AT(struct store_row, mfu)},
-    {"hfu", FIELD_AT(struct store_row, hfu)},
-    {"memory.peak_bytes", FIELD_AT(struct store_row, memory_peak_bytes)},
-    {"memory.limit_bytes", FIELD_AT(struct store_row, memory_limit_bytes)},
-    {"memory.fits", .add = add_fits},
     {"breakdown", .add = add_breakdown},
-    {"run.days", FIELD_AT(struct store_row, days)},
-    {"run.gpu_hours", FIELD_AT(struct store_row, gpu_hours)},
-    {"run.goodput", FIELD_AT(struct store_row, goodput)},
-    {"run.cost_usd", FIELD_AT(struct store_row, cost_usd)},
-    {"run.energy_kwh", FIELD_AT(struct store_row, energy_kwh)},
-    {"bound_by", FIELD_AT(struct store_row, bound_by), .is_said = true},
-};
+    RUN_FIGURES(NOT_HERE, NOT_HERE, NOT_HERE, FIELD_OF, FIELD_OF)};
 
 struct sheet *points_add(struct sheet *array, const struct store_row *row)
 {
@@ -149,7 +146,7 @@ const char *points_spread(struct arena *arena, const struct store_row *row)
                : arena_printf(arena, "%.2f to %.2f", row->step_least_s, row->step_most_s);
 }
 
-const char *points_metric(struct arena *arena, const struct plot_metric *metric,
+const char *points_metric(struct arena *arena, const struct figure_metric *metric,
                           const struct store_row *row)
 {
     const double value = plot_metric_value(metric, row);

@@ -28,7 +28,7 @@ const char *points_spread(struct arena *arena, const struct store_row *row);
 struct sheet *points_add(struct sheet *array, const struct store_row *row);
 
 /* A metric of a row as its table has it: "41.3"; "-" when it does not exist. */
-const char *points_metric(struct arena *arena, const struct plot_metric *metric,
+const char *points_metric(struct arena *arena, const struct figure_metric *metric,
                           const struct store_row *row);
 
 #endif

@@ -42,7 +42,8 @@ enum group {
     GROUP_MEMORY,
     GROUP_RUN,
     GROUP_LINKS,
-    GROUP_ENGINE
+    GROUP_ENGINE,
+    GROUP_POINTS, /* not here: report/points */
 };
 
 #define PUT_ITEM(kind, when, key, column, value) \
@@ -52,13 +53,11 @@ enum group {
         PUT_ITEM(kind, when, key, none, value)  \
     }
 #define PUT_BOTH(kind, when, group, key, column, value) PUT_JSON(kind, when, group, key, value)
-#define PUT_SHOWN(kind, when, group, key, column, format, label, value) \
+#define PUT_METRIC(kind, when, group, key, column, name, value, ...) \
     PUT_JSON(kind, when, group, key, value)
-#define SHOW(kind, when, group, key, column, format, label, value) \
-    if (FIGURE_EXISTS_##when(value)) {                             \
-        sheet_say(list, format, value);                            \
-        sheet_text(list, NULL, label);                             \
-    }
+#define SHOW(kind, when, group, key, column, name, value, ...)         \
+    show(list, result, FIGURE_EXISTS_##when(value) ? (value) : ABSENT, \
+         &(const struct figure_metric){.is_of_months = FIGURE_IS_OF_MONTHS_##when, __VA_ARGS__});
 #define NOT_HERE(...)
 
 static void put_group(struct sheet *in, const struct result *result, enum group wanted)
@@ -68,7 +67,21 @@ static void put_group(struct sheet *in, const struct result *result, enum group 
     const struct run_result *run = &result->run;
     const struct memory_use *use = &step->memory.worst;
     const struct engine_use *engine = &step->engine;
-    RUN_FIGURES(PUT_BOTH, PUT_SHOWN, PUT_JSON, NOT_HERE)
+    RUN_FIGURES(PUT_JSON, NOT_HERE, PUT_BOTH, PUT_BOTH, PUT_METRIC)
+}
+
+/* The line of a figure that has one: of the months only where there are some. */
+static void show(struct sheet *list, const struct result *result, double value,
+                 const struct figure_metric *metric)
+{
+    if (metric->label == NULL || (metric->is_of_months && !result_has_run(result))) {
+        return;
+    }
+    const char *number =
+        is_absent(value) ? "-"
+                         : arena_printf(sheet_arena(list), metric->format, value * metric->factor);
+    sheet_say(list, "%s %s", number, metric->unit);
+    sheet_text(list, NULL, metric->label);
 }
 
 void result_sheet_show(const struct result *result, struct sheet *list)
@@ -78,8 +91,8 @@ void result_sheet_show(const struct result *result, struct sheet *list)
     const struct run_result *run = &result->run;
     const struct memory_use *use = &step->memory.worst;
     const struct engine_use *engine = &step->engine;
-    (void)scenario, (void)run, (void)use, (void)engine; /* no row that is shown may need one */
-    RUN_FIGURES(NOT_HERE, SHOW, NOT_HERE, NOT_HERE)
+    (void)scenario, (void)engine; /* no metric may need one */
+    RUN_FIGURES(NOT_HERE, NOT_HERE, NOT_HERE, NOT_HERE, SHOW)
 }
 
 /* ---- lists ------------------------------------------------------------------------------ */

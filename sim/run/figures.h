@@ -1,22 +1,28 @@
 /* Every figure of a prediction, once: from these tables come the document of `stoker run --json`,
- * the tables of the store and, for a figure that is SHOWN, its line in the headline of the screen.
- * A new figure is a new row.
+ * the tables of the store, what `sweep`, `compare` and `list runs` read back from it, the metrics
+ * of columns and plots, and lines in the headline of the screen. A new figure is a new row.
  *
  * A row is PLACE(kind, when it exists, ...), with PLACE the reports that have it:
  *
- *   BOTH(kind, when, group, key, column, value)    the document and the store
- *   SHOWN(kind, when, group, key, column, format, label, value)    these, and the screen
  *   JSON(kind, when, group, key, value)            the document alone
  *   STORE(kind, when, column, value)               the store alone
+ *   BOTH(kind, when, group, key, column, value)    the document and the store
+ *   POINT(kind, when, group, key, column, value)   these, and the points of a study: struct
+ *                                                  store_row has it under the column's name, the
+ *                                                  document of points under the key
+ *   METRIC(kind, when, group, key, column, name, value, ...)
+ *                                                  these; and `--metric name` and plots show it:
+ *                                                  `...` says how (struct figure_metric), and
+ *                                                  whether it is a line of the screen
  *
  *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
  *           CHECKPOINTS: and it writes some. Else it is null, NULL and not shown
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
- *           ENGINE are its objects. What is of the ENGINE, or a TITLE, may differ under one key
+ *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
+ *           ENGINE, or a TITLE, may differ under one key
  *   key     in SI units, a fraction instead of per cent; the order of rows is that of the document
- *   format  of the value with its unit, for printf; the label follows it on the screen
  *
  * The lists that hang on a run have ITEM(kind, when, key, column, value) in place of BOTH.
  *
@@ -38,26 +44,54 @@
 #define FIGURE_EXISTS_SAID(value) figure_is_said(value)
 #define FIGURE_EXISTS_KNOWN(value) (!is_absent(value))
 
+#define FIGURE_IS_OF_MONTHS_ALWAYS false
+#define FIGURE_IS_OF_MONTHS_STEP false
+#define FIGURE_IS_OF_MONTHS_LINK false
+#define FIGURE_IS_OF_MONTHS_ASKED false
+#define FIGURE_IS_OF_MONTHS_RUN true
+#define FIGURE_IS_OF_MONTHS_CHECKPOINTS true
+#define FIGURE_IS_OF_MONTHS_KNOWN false
+
+/* Which tables show a metric that nobody asked for with --metric. */
+enum { USUAL_IN_SWEEP = 1, USUAL_IN_COMPARE = 2 };
+
+/* How people read a figure. What is not named is 0: not so. */
+struct figure_metric {
+    const char *name;   /* as in --metric and in `list metrics` */
+    const char *csv;    /* the column in the data of plots, with its unit */
+    const char *title;  /* of a plot's axis */
+    const char *head;   /* of a table's column */
+    double factor;      /* from SI (and fractions) to what is shown */
+    const char *format; /* of one shown value, for printf */
+    bool is_higher_better;
+    unsigned usual;         /* USUAL_IN_... */
+    const char *short_head; /* compare has three digits of the value itself, under this head */
+    const char *label;      /* of the screen's line, after the value and its unit; NULL: no line */
+    const char *unit;       /* there */
+    bool is_of_months;      /* set where the table is made, as is the next: only a run has it */
+    size_t offset;          /* of the double in struct store_row (store/store.h) */
+};
+
 static inline bool figure_is_said(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
 
 /* clang-format off */
-#define RUN_FIGURES(BOTH, SHOWN, JSON, STORE) \
-    STORE(TEXT, ALWAYS, key, result->key) \
+#define RUN_FIGURES(JSON, STORE, BOTH, POINT, METRIC) \
+    POINT(TEXT, ALWAYS, POINTS, run_key, key, result->key) \
     STORE(TEXT, ALWAYS, scenario_key, result->scenario_key) \
-    BOTH(TEXT, ALWAYS, TITLE, scenario, title, scenario->title) \
+    POINT(TEXT, ALWAYS, TITLE, scenario, title, scenario->title) \
     BOTH(TEXT, ALWAYS, TOP, version, stoker_version, stoker_version()) \
-    BOTH(TEXT, ALWAYS, TOP, build, build, result->build) \
+    POINT(TEXT, ALWAYS, TOP, build, build, result->build) \
     BOTH(INTEGER, ALWAYS, TOP, seed, seed, scenario->seed) \
     JSON(TEXT, ALWAYS, TOP, key, result->key) \
     STORE(TEXT, ALWAYS, model, scenario->model.name) \
-    STORE(TEXT, ALWAYS, cluster, scenario->cluster.name) \
-    STORE(TEXT, ALWAYS, gpu, scenario->gpu.name) \
+    POINT(TEXT, ALWAYS, POINTS, cluster, cluster, scenario->cluster.name) \
+    POINT(TEXT, ALWAYS, POINTS, gpu, gpu, scenario->gpu.name) \
     STORE(TEXT, ALWAYS, software, scenario->software.name) \
     STORE(TEXT, ALWAYS, precision, precision_names[scenario->precision]) \
-    BOTH(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
+    POINT(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
     STORE(INTEGER, ALWAYS, tp, scenario->parallel.tp) \
     STORE(INTEGER, ALWAYS, cp, scenario->parallel.cp) \
     STORE(INTEGER, ALWAYS, pp, scenario->parallel.pp) \
@@ -72,14 +106,27 @@ static inline bool figure_is_said(const char *text)
     STORE(INTEGER, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
     STORE(TEXT, ALWAYS, scenario_text, scenario->resolved_text) \
     STORE(INTEGER, STEP, step_ns, step->step_ns) \
-    BOTH(REAL, STEP, TOP, step_time_s, step_s, (double)step->step_ns * 1e-9) \
-    BOTH(REAL, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
-    BOTH(REAL, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
-    BOTH(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, step->tokens_per_s_per_gpu) \
-    BOTH(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, step->tflops_per_gpu) \
-    BOTH(REAL, STEP, TOP, mfu, mfu, step->mfu) \
+    METRIC(REAL, STEP, TOP, step_time_s, step_s, step_s, (double)step->step_ns * 1e-9, \
+           .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \
+           .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
+    POINT(REAL, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
+    POINT(REAL, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
+    METRIC(REAL, STEP, TOP, mfu, mfu, mfu, step->mfu, \
+           .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .factor = 100, \
+           .format = "%.1f", .is_higher_better = true, \
+           .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
+    METRIC(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, tokens_per_s_per_gpu, \
+           step->tokens_per_s_per_gpu, \
+           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .head = "tokens/s/GPU", \
+           .factor = 1, .format = "%.0f", .is_higher_better = true, \
+           .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
+    METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, step->tflops_per_gpu, \
+           .csv = "tflops_per_gpu", .title = "TFLOP/s per GPU", .head = "TFLOP/s/GPU", \
+           .factor = 1, .format = "%.0f", .is_higher_better = true) \
     BOTH(REAL, STEP, TOP, mfu_full_attention, mfu_full_attention, step->mfu_full_attention) \
-    BOTH(REAL, STEP, TOP, hfu, hfu, step->hfu) \
+    METRIC(REAL, STEP, TOP, hfu, hfu, hfu, step->hfu, \
+           .csv = "hfu_percent", .title = "HFU, %", .head = "HFU %", .factor = 100, \
+           .format = "%.1f", .is_higher_better = true) \
     BOTH(INTEGER, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_causal, flop_per_token_causal, \
          step->flop_per_token_causal) \
@@ -87,8 +134,11 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, ALWAYS, FLOP, hardware_flop_per_token, hardware_flop_per_token, \
          step->hardware_flop_per_token) \
     BOTH(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
-    BOTH(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, use->total_bytes) \
-    BOTH(REAL, ALWAYS, MEMORY, limit_bytes, memory_limit_bytes, step->memory.limit_bytes) \
+    METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, \
+           use->total_bytes, \
+           .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .head = "memory GB", \
+           .factor = 1e-9, .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
+    POINT(REAL, ALWAYS, MEMORY, limit_bytes, memory_limit_bytes, step->memory.limit_bytes) \
     BOTH(REAL, ALWAYS, MEMORY, weights, memory_weights_bytes, use->weights_bytes) \
     BOTH(REAL, ALWAYS, MEMORY, gradients, memory_gradients_bytes, use->gradients_bytes) \
     BOTH(REAL, ALWAYS, MEMORY, optimizer, memory_optimizer_bytes, use->optimizer_bytes) \
@@ -105,24 +155,40 @@ static inline bool figure_is_said(const char *text)
     JSON(TEXT, ALWAYS, MEMORY, peak_at, memory_moment_names[use->moment]) \
     JSON(INTEGER, ALWAYS, MEMORY, peak_microbatch, use->microbatch) \
     JSON(INTEGER, ALWAYS, MEMORY, peak_chunk, use->chunk) \
-    BOTH(BOOL, ALWAYS, MEMORY, fits, memory_fits, step->memory.fits) \
+    POINT(BOOL, ALWAYS, MEMORY, fits, memory_fits, step->memory.fits) \
     BOTH(INTEGER, ALWAYS, MEMORY, worst_stage, memory_worst_stage, step->memory.worst_stage) \
     BOTH(TEXT, SAID, MEMORY, advice, memory_advice, step->memory_advice) \
     BOTH(BOOL, ALWAYS, RUN, is_asked, run_is_asked, run->is_asked) \
-    BOTH(REAL, RUN, RUN, days, wall_clock_days, run->days) \
-    BOTH(REAL, RUN, RUN, gpu_hours, gpu_hours, run->gpu_hours) \
-    BOTH(REAL, RUN, RUN, goodput, goodput, run->goodput) \
-    BOTH(REAL, RUN, RUN, cost_usd, cost_usd, run->cost_usd) \
-    BOTH(REAL, RUN, RUN, energy_kwh, energy_kwh, run->energy_kwh) \
-    SHOWN(REAL, RUN, RUN, usd_per_million_tokens, usd_per_million_tokens, "%.4g USD", \
-          "per million tokens", 1e6 * run->cost_usd / run->tokens) \
+    METRIC(REAL, RUN, RUN, days, wall_clock_days, days, run->days, \
+           .csv = "days", .title = "wall-clock, days", .head = "days", .factor = 1, \
+           .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
+    METRIC(REAL, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, run->gpu_hours, \
+           .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
+           .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
+           .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
+    METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
+           .csv = "goodput_percent", .title = "goodput (checkpoint and data stalls only), %", \
+           .head = "goodput (checkpoint and data stalls only), %", .factor = 100, \
+           .format = "%.1f", .is_higher_better = true) \
+    METRIC(REAL, RUN, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
+           .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
+           .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
+           .short_head = "USD") \
+    METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
+           .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
+           .format = "%.0f", .usual = USUAL_IN_COMPARE) \
+    METRIC(REAL, RUN, RUN, usd_per_million_tokens, usd_per_million_tokens, \
+           usd_per_million_tokens, 1e6 * run->cost_usd / run->tokens, \
+           .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
+           .head = "USD per million tokens", .factor = 1, .format = "%.4g", \
+           .label = "per million tokens", .unit = "USD") \
     BOTH(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
     BOTH(INTEGER, ASKED, RUN, steps, run_steps, run->steps) \
     BOTH(INTEGER, RUN, RUN, checkpoints, checkpoints, run->checkpoints) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_bytes, checkpoint_bytes, run->checkpoint_bytes) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_s, checkpoint_s, run->checkpoint_s) \
     BOTH(REAL, STEP, RUN, data_stall_s, data_stall_s, run->data_stall_s) \
-    BOTH(TEXT, STEP, LINKS, bound_by, bound_by, step->bound_by) \
+    POINT(TEXT, STEP, LINKS, bound_by, bound_by, step->bound_by) \
     BOTH(TEXT, LINK, LINKS, busiest_link, busiest_link, step->busiest_link) \
     BOTH(REAL, LINK, LINKS, busiest_link_utilisation, busiest_link_utilisation, \
          step->busiest_link_utilisation) \

@@ -32,7 +32,7 @@
 #define STORE_STORE_H
 
 #include "base/diag.h"
-#include "run/result.h"
+#include "run/figures.h"
 
 struct store;
 
@@ -99,7 +99,15 @@ MUST_USE bool store_merge(struct store *store, struct store *from, struct diag *
 
 /* ---- reading back, for plots, tables and list -------------------------- */
 
-/* A number that is NULL in the store is ABSENT here (base/absent.h), a text "". */
+/* A number that is NULL in the store is ABSENT here (base/absent.h), a text "". Of a run it has the
+ * points' figures and the metrics (run/figures.h), each under the name of its column. */
+#define NO_MEMBER(...)
+#define ROW_MEMBER(kind, when, group, key, column, ...) ROW_MEMBER_##kind(column);
+#define ROW_MEMBER_TEXT(column) char column[160]
+#define ROW_MEMBER_INTEGER(column) double column
+#define ROW_MEMBER_REAL(column) double column
+#define ROW_MEMBER_BOOL(column) bool column
+
 struct store_row {
     int64_t number;
     char label[160];
@@ -109,22 +117,12 @@ struct store_row {
     double values[STORE_AXES_MAX];
     enum point_status status;
     char message[256];
-    bool has_run;
-    char run_key[17];
-    char build[17];
-    char title[160];
-    char cluster[64];
-    char gpu[64];
-    int64_t gpus;
-    double step_s;
-    double step_least_s, step_most_s; /* of runs alike; absent where they do not lie apart */
-    double mfu, hfu, tokens_per_s_per_gpu, tflops_per_gpu;
-    double memory_peak_bytes, memory_limit_bytes;
-    bool fits;
-    double days, gpu_hours, cost_usd, energy_kwh, goodput;
-    char bound_by[160];
+    bool has_run; /* without one all that follows is empty, ABSENT or false */
+    RUN_FIGURES(NO_MEMBER, NO_MEMBER, NO_MEMBER, ROW_MEMBER, ROW_MEMBER)
     double breakdown_s[CAUSE_COUNT_]; /* per GPU */
 };
+#undef NO_MEMBER
+#undef ROW_MEMBER
 
 /* All points of a study in order; NULL and *count 0 when it is unknown. */
 struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,

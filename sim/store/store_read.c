@@ -85,42 +85,20 @@ static double read_number(sqlite3_stmt *statement, int column)
                : sqlite3_column_double(statement, column);
 }
 
-/* What a row holds of a run: X(how it is read, column, member). A point without a run has NULL in
- * all of them. */
-#define ROW_COLUMNS(X)                                    \
-    X(TEXT, key, run_key)                                 \
-    X(TEXT, title, title)                                 \
-    X(TEXT, cluster, cluster)                             \
-    X(TEXT, gpu, gpu)                                     \
-    X(TEXT, bound_by, bound_by)                           \
-    X(TEXT, build, build)                                 \
-    X(COUNT, gpus, gpus)                                  \
-    X(COUNT, memory_fits, fits)                           \
-    X(NUMBER, step_s, step_s)                             \
-    X(NUMBER, step_least_s, step_least_s)                 \
-    X(NUMBER, step_most_s, step_most_s)                   \
-    X(NUMBER, mfu, mfu)                                   \
-    X(NUMBER, hfu, hfu)                                   \
-    X(NUMBER, tokens_per_s_per_gpu, tokens_per_s_per_gpu) \
-    X(NUMBER, tflops_per_gpu, tflops_per_gpu)             \
-    X(NUMBER, memory_peak_bytes, memory_peak_bytes)       \
-    X(NUMBER, memory_limit_bytes, memory_limit_bytes)     \
-    X(NUMBER, wall_clock_days, days)                      \
-    X(NUMBER, gpu_hours, gpu_hours)                       \
-    X(NUMBER, cost_usd, cost_usd)                         \
-    X(NUMBER, energy_kwh, energy_kwh)                     \
-    X(NUMBER, goodput, goodput)
-
-#define SELECT(kind, column, member) ", run." #column
-#define READ(kind, column, member) READ_##kind(member)
-#define READ_TEXT(member) copy_text(row->member, sizeof row->member, statement, place++);
-#define READ_COUNT(member) row->member = sqlite3_column_int64(statement, place++);
-#define READ_NUMBER(member) row->member = read_number(statement, place++);
+/* What a row holds of a run; a point without one has NULL in all of them. */
+#define NOT_READ(...)
+#define SELECT(kind, when, group, key, column, ...) ", run." #column
+#define READ(kind, when, group, key, column, ...) READ_##kind(column);
+#define READ_TEXT(member) copy_text(row->member, sizeof row->member, statement, place++)
+#define READ_INTEGER(member) row->member = read_number(statement, place++)
+#define READ_REAL(member) row->member = read_number(statement, place++)
+#define READ_BOOL(member) row->member = sqlite3_column_int64(statement, place++) != 0
+#define RUN_COLUMNS RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, SELECT, SELECT)
 
 static const char points_query[] =
-    "SELECT point.number, point.label, point.status, point.message" ROW_COLUMNS(
-        SELECT) " FROM point LEFT JOIN run ON run.key = point.run_key "
-                "WHERE point.study_key = ?1 ORDER BY point.number";
+    "SELECT point.number, point.label, point.status, point.message" RUN_COLUMNS
+    " FROM point LEFT JOIN run ON run.key = point.run_key "
+    "WHERE point.study_key = ?1 ORDER BY point.number";
 
 static void read_point(sqlite3_stmt *statement, struct store_row *row)
 {
@@ -132,8 +110,8 @@ static void read_point(sqlite3_stmt *statement, struct store_row *row)
     row->status = status_named((const char *)sqlite3_column_text(statement, 2));
     copy_text(row->message, sizeof row->message, statement, 3);
     int place = 4;
-    row->has_run = sqlite3_column_type(statement, place) != SQLITE_NULL;
-    ROW_COLUMNS(READ)
+    RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, READ, READ)
+    row->has_run = row->key[0] != '\0';
 }
 
 static bool read_axes(struct store *store, const char *study_key, struct store_row *rows,
@@ -163,7 +141,7 @@ static void add_cause(struct store_row *row, const char *name, double gpu_ns)
 {
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (strcmp(name, cause_names[cause]) == 0) {
-            row->breakdown_s[cause] = gpu_ns * 1e-9 / (double)row->gpus;
+            row->breakdown_s[cause] = gpu_ns * 1e-9 / row->gpus;
         }
     }
 }
@@ -173,10 +151,10 @@ static bool read_breakdowns(struct store *store, struct store_row *rows, uint32_
     sqlite3_stmt *statement =
         sql_prepare(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", store->diag);
     for (uint32_t i = 0; statement != NULL && i < count; i++) {
-        if (!rows[i].has_run || rows[i].gpus <= 0) {
+        if (!rows[i].has_run || !(rows[i].gpus > 0)) {
             continue;
         }
-        sqlite3_bind_text(statement, 1, rows[i].run_key, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(statement, 1, rows[i].key, -1, SQLITE_TRANSIENT);
         while (has_row(store, statement)) {
             const char *name = (const char *)sqlite3_column_text(statement, 0);
             add_cause(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
@@ -212,8 +190,8 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
 }
 
 /* A run by itself reads like a point that is good, numbered from 0. */
-static const char runs_query[] = "SELECT 0, run.title, 'ok', ''" ROW_COLUMNS(
-    SELECT) " FROM run WHERE run.key > ?1 ORDER BY run.key";
+static const char runs_query[] =
+    "SELECT 0, run.title, 'ok', ''" RUN_COLUMNS " FROM run WHERE run.key > ?1 ORDER BY run.key";
 
 struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count)
 {

@@ -27,6 +27,7 @@
 #define COMPARED_RUN true
 #define COMPARED_LINKS true
 #define COMPARED_ENGINE false
+#define COMPARED_POINTS true
 #define COLUMN_BOOL COLUMN_INTEGER
 #define VALUE_TEXT .text
 #define VALUE_INTEGER .integer
@@ -35,16 +36,14 @@
 
 #define DESCRIBE(kind, when, column, expression) {#column, COLUMN_##kind, true, NULLABLE_##when},
 #define DESCRIBE_ITEM(kind, when, key, column, expression) DESCRIBE(kind, when, column, expression)
-#define DESCRIBE_BOTH(kind, when, group, key, column, expression) \
+#define DESCRIBE_BOTH(kind, when, group, key, column, ...) \
     {#column, COLUMN_##kind, COMPARED_##group, NULLABLE_##when},
-#define DESCRIBE_SHOWN(kind, when, group, key, column, format, label, expression) \
-    DESCRIBE_BOTH(kind, when, group, key, column, expression)
 
 #define FILL(kind, when, column, expression) \
     {.is_null = !(FIGURE_EXISTS_##when(expression)), VALUE_##kind = (expression)},
 #define FILL_ITEM(kind, when, key, column, expression) FILL(kind, when, column, expression)
 #define FILL_BOTH(kind, when, group, key, column, expression) FILL(kind, when, column, expression)
-#define FILL_SHOWN(kind, when, group, key, column, format, label, expression) \
+#define FILL_METRIC(kind, when, group, key, column, name, expression, ...) \
     FILL(kind, when, column, expression)
 #define NOT_STORED(kind, when, group, key, expression)
 
@@ -81,7 +80,7 @@
     X(REAL, KNOWN, value, point->values[axis])
 
 static const struct column run_columns[] = {
-    RUN_FIGURES(DESCRIBE_BOTH, DESCRIBE_SHOWN, NOT_STORED, DESCRIBE)};
+    RUN_FIGURES(NOT_STORED, DESCRIBE, DESCRIBE_BOTH, DESCRIBE_BOTH, DESCRIBE_BOTH)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
 /* Of each list that hangs on a run, the columns and what fills them. */
 #define DEFINE_LIST(list, type, items, count)                                                    \
@@ -139,7 +138,7 @@ static void add_run(const struct result *result, struct value *values)
     const struct run_result *run = &result->run;
     const struct memory_use *use = &step->memory.worst;
     const struct engine_use *engine = &step->engine;
-    const struct value row[] = {RUN_FIGURES(FILL_BOTH, FILL_SHOWN, NOT_STORED, FILL)};
+    const struct value row[] = {RUN_FIGURES(NOT_STORED, FILL, FILL_BOTH, FILL_BOTH, FILL_METRIC)};
     memcpy(values, row, sizeof row);
 }
 

@@ -106,6 +106,20 @@ END
     [[ "$output" == *"warning: --set batch.micro=4 changes nothing"* ]]
 }
 
+@test "sweep and compare show every metric of the list" {
+    while read -r metric; do
+        run --separate-stderr sweep "$fabric" --metric "$metric"
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"best "* ]]
+        sweep_head=$(sed -n 3p <<< "$output")
+        run --separate-stderr "$STOKER" compare "$fabric" --db "$db" --metric "$metric"
+        [ "$status" -eq 0 ]
+        # "network  MFU %  bound by" beside "  GPUs  MFU %  bound by"
+        head=$(sed -E 's/.*network +(.*[^ ]) +(of runs alike +)?bound by$/\1/' <<< "$sweep_head")
+        [[ "$(sed -n 3p <<< "$output")" =~ GPUs\ +"$head"\  ]]
+    done < <("$STOKER" list metrics --json | jq -r '.metrics[].name')
+}
+
 @test "--metric shows what it names" {
     run --separate-stderr sweep "$fabric" --metric tflops_per_gpu --metric days
     [ "$status" -eq 0 ]

@@ -50,12 +50,12 @@ static void fill_rows(struct world *world)
         const uint32_t gbps = 100u << (i / 3);
         const uint32_t micro = 1u << (i % 3);
         *row = (struct store_row){
-            .number = i, .status = POINT_OK, .has_run = true, .fits = true, .gpus = 8};
+            .number = i, .status = POINT_OK, .has_run = true, .memory_fits = true, .gpus = 8};
         row->breakdown_s[CAUSE_COMPUTE] = 1;
         row->breakdown_s[CAUSE_EXPOSED_DP] = 100.0 / gbps;
         row->step_s = 1 + 100.0 / gbps;
         row->mfu = 0.5 / row->step_s;
-        row->days = 10 * row->step_s;
+        row->wall_clock_days = 10 * row->step_s;
         row->cost_usd = 1e6 * row->step_s;
         char text[64];
         snprintf(text, sizeof text, "%u Gbps", gbps);
@@ -65,7 +65,7 @@ static void fill_rows(struct world *world)
         snprintf(row->label, sizeof row->label, "%u Gbps, micro %u", gbps, micro);
     }
     world->rows[0].status = POINT_INFEASIBLE;
-    world->rows[0].fits = false;
+    world->rows[0].memory_fits = false;
     world->rows[1].status = POINT_INFEASIBLE;
     world->rows[1].has_run = false;
     snprintf(world->rows[1].message, 256, "tp 6 does not divide 64 heads");
@@ -187,7 +187,7 @@ static void every_metric_can_be_drawn(void **state)
     uint32_t count = 0;
     const char *const *metrics = plot_metrics(&count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct plot_metric *metric = plot_metric_find(metrics[i]);
+        const struct figure_metric *metric = plot_metric_find(metrics[i]);
         assert_non_null(metric);
         assert_string_equal(metric->name, metrics[i]);
         struct store_row row = world->rows[5];
@@ -305,7 +305,7 @@ static void dollars_need_a_run(void **state)
 {
     struct world *world = *state;
     for (uint32_t i = 0; i < ROWS; i++) {
-        world->rows[i].days = ABSENT;
+        world->rows[i].wall_clock_days = ABSENT;
     }
     world->request.kind = "dollars";
     assert_false(plot_draw(world->arena, &world->request, world->diag));
@@ -319,7 +319,7 @@ static void a_value_that_does_not_exist_is_blank_and_not_the_best(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         world->rows[i] = world->rows[3 + i];
         add_axis(&world->rows[i], "price.gpu_hour", "none", ABSENT);
-        world->rows[i].days = ABSENT;
+        world->rows[i].wall_clock_days = ABSENT;
     }
     world->request.metric = "days";
     world->request.x_axis = "batch.micro";
@@ -332,7 +332,7 @@ static void a_value_that_does_not_exist_is_blank_and_not_the_best(void **state)
     /* Two points for 200 Gbps, micro 1; the one that has 15 days is shown. */
     assert_holds(text_of(world, ".csv"), "0,0,15,1,1,\"200\",\"1\",\"15.0\",");
     for (uint32_t i = 3; i < 6; i++) {
-        world->rows[i].days = ABSENT;
+        world->rows[i].wall_clock_days = ABSENT;
     }
     assert_int_equal(draw(world), is_drawn);
     assert_holds(text_of(world, ".csv"), "0,0,,0,0,\"200\",\"1\",\"-\",");

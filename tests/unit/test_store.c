@@ -182,7 +182,7 @@ static void what_nobody_asked_for_is_null_not_zero(void **state)
     uint32_t count = 0;
     const struct store_row *rows = store_runs(store, world->arena, &count);
     assert_int_equal(count, 1);
-    assert_true(is_absent(rows[0].days));
+    assert_true(is_absent(rows[0].wall_clock_days));
     assert_true(is_absent(rows[0].cost_usd));
     assert_true(is_absent(rows[0].goodput));
     assert_close(rows[0].mfu, 0.413, 1e-15);
@@ -205,7 +205,7 @@ static void a_plan_that_does_not_fit_has_memory_and_no_step(void **state)
     assert_int_equal(count, 1);
     assert_true(is_absent(rows[0].step_s));
     assert_true(is_absent(rows[0].mfu));
-    assert_true(is_absent(rows[0].days));
+    assert_true(is_absent(rows[0].wall_clock_days));
     assert_close(rows[0].memory_peak_bytes, 73.5e9, 1e-15);
     assert_string_equal(rows[0].bound_by, "");
     store_close(store);
@@ -248,15 +248,15 @@ static void a_point_reads_back_as_it_was_stored(void **state)
     assert_close(row->values[0], 6.25e9, 0);
     assert_int_equal(row->status, POINT_OK);
     assert_true(row->has_run);
-    assert_true(row->fits);
-    assert_string_equal(row->run_key, SAMPLE_KEY);
+    assert_true(row->memory_fits);
+    assert_string_equal(row->key, SAMPLE_KEY);
     assert_string_equal(row->cluster, "h100-3200");
     assert_string_equal(row->gpu, "h100-sxm5-80gb");
     assert_string_equal(row->bound_by, "compute (50 % of the step)");
     assert_int_equal(row->gpus, 8);
     assert_close(row->step_s, 6.912345678, 1e-15);
     assert_close(row->mfu, 0.413, 0);
-    assert_close(row->days, 54.25, 0);
+    assert_close(row->wall_clock_days, 54.25, 0);
     assert_close(row->cost_usd, 20832, 0);
     assert_close(row->energy_kwh, 5832.5, 0);
     assert_close(row->memory_limit_bytes, 80e9, 0);

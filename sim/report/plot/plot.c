@@ -146,10 +146,10 @@ void plot_script_end(struct plot_page *page, uint32_t width, uint32_t height, co
             width * 3 / 2, height * 3 / 2, page->name);
 }
 
-const struct plot_metric *plot_request_metric(const struct plot_page *page)
+const struct figure_metric *plot_request_metric(const struct plot_page *page)
 {
     const char *name = page->request->metric != NULL ? page->request->metric : "mfu";
-    const struct plot_metric *metric = plot_metric_find(name);
+    const struct figure_metric *metric = plot_metric_find(name);
     if (metric == NULL) {
         uint32_t count = 0;
         const char *const *names = plot_metrics(&count);

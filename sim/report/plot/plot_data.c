@@ -7,39 +7,20 @@
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- metrics --------------------------------------------------------------- */
 
-/* X(name, column of the CSV, title, head, factor, format of a cell, is_higher_better) */
-#define METRICS(X)                                                                                 \
-    X(mfu, "mfu_percent", "MFU, %", "MFU %", 100, "%.1f", true)                                    \
-    X(hfu, "hfu_percent", "HFU, %", "HFU %", 100, "%.1f", true)                                    \
-    X(tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s per GPU", "tokens/s/GPU", 1, "%.0f", \
-      true)                                                                                        \
-    X(tflops_per_gpu, "tflops_per_gpu", "TFLOP/s per GPU", "TFLOP/s/GPU", 1, "%.0f", true)         \
-    X(step_s, "step_s", "step time, s", "step s", 1, "%.2f", false)                                \
-    X(days, "days", "wall-clock, days", "days", 1, "%.1f", false)                                  \
-    X(gpu_hours, "gpu_hours_thousand", "thousand GPU-hours", "thousand GPU-hours", 1e-3, "%.1f",   \
-      false)                                                                                       \
-    X(cost_usd, "cost_million_usd", "cost, million USD", "M USD", 1e-6, "%.2f", false)             \
-    X(energy_kwh, "energy_mwh", "energy, MWh", "MWh", 1e-3, "%.0f", false)                         \
-    X(goodput, "goodput_percent", "goodput (checkpoint and data stalls only), %",                  \
-      "goodput (checkpoint and data stalls only), %", 100, "%.1f", true)                           \
-    X(memory_peak_bytes, "memory_peak_gb", "peak memory of a GPU, GB", "peak GB", 1e-9, "%.1f",    \
-      false)
-
-#define METRIC_ROW(name, column, title, head, factor, format, is_higher_better) \
-    {#name,                                                                     \
-     column,                                                                    \
-     title,                                                                     \
-     head,                                                                      \
-     factor,                                                                    \
-     format,                                                                    \
-     is_higher_better,                                                          \
-     offsetof(struct store_row, name)},
-#define METRIC_NAME(name, column, title, head, factor, format, is_higher_better) #name,
+#define METRIC_ROW(kind, when, group, key, column, metric, value, ...) \
+    {.name = #metric,                                                  \
+     .is_of_months = FIGURE_IS_OF_MONTHS_##when,                       \
+     .offset = offsetof(struct store_row, column),                     \
+     __VA_ARGS__},
+#define METRIC_NAME(kind, when, group, key, column, metric, ...) #metric,
+#define NO_METRIC(...)
+#define METRICS(X) RUN_FIGURES(NO_METRIC, NO_METRIC, NO_METRIC, NO_METRIC, X)
 
 /* Seconds of a step by cause, under the cause's own name. */
 #define CAUSE_METRICS(X)                                              \
@@ -59,14 +40,17 @@
     X(CAUSE_DATA_STALL, "data_stall", "data stall, s")                \
     X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
 
-#define CAUSE_ROW(cause, name, title) \
-    {name,  name "_s",                \
-     title, title,                    \
-     1,     "%.2f",                   \
-     false, offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
+#define CAUSE_ROW(cause, id, words) \
+    {.name = id,                    \
+     .csv = id "_s",                \
+     .title = words,                \
+     .head = words,                 \
+     .factor = 1,                   \
+     .format = "%.2f",              \
+     .offset = offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
 #define CAUSE_NAME(cause, name, title) name,
 
-const struct plot_metric plot_metric_table[] = {METRICS(METRIC_ROW) CAUSE_METRICS(CAUSE_ROW)};
+const struct figure_metric plot_metric_table[] = {METRICS(METRIC_ROW) CAUSE_METRICS(CAUSE_ROW)};
 static const char *const metric_names[] = {METRICS(METRIC_NAME) CAUSE_METRICS(CAUSE_NAME)};
 const uint32_t plot_metric_count = sizeof plot_metric_table / sizeof *plot_metric_table;
 
@@ -76,7 +60,7 @@ const char *const *plot_metrics(uint32_t *count)
     return metric_names;
 }
 
-const struct plot_metric *plot_metric_find(const char *name)
+const struct figure_metric *plot_metric_find(const char *name)
 {
     for (uint32_t i = 0; i < plot_metric_count; i++) {
         if (strcmp(plot_metric_table[i].name, name) == 0) {
@@ -86,11 +70,16 @@ const struct plot_metric *plot_metric_find(const char *name)
     return NULL;
 }
 
-double plot_metric_value(const struct plot_metric *metric, const struct store_row *row)
+double plot_metric_stored(const struct figure_metric *metric, const struct store_row *row)
 {
     double value = 0;
     memcpy(&value, (const char *)row + metric->offset, sizeof value);
-    return value * metric->factor;
+    return value;
+}
+
+double plot_metric_value(const struct figure_metric *metric, const struct store_row *row)
+{
+    return plot_metric_stored(metric, row) * metric->factor;
 }
 
 const char *plot_mark(const struct store_row *row)
@@ -101,7 +90,8 @@ const char *plot_mark(const struct store_row *row)
     if (row->status == POINT_FAILED) {
         return "failed";
     }
-    const bool is_memory = (row->has_run && !row->fits) || strstr(row->message, "memory") != NULL ||
+    const bool is_memory = (row->has_run && !row->memory_fits) ||
+                           strstr(row->message, "memory") != NULL ||
                            strstr(row->message, "does not fit") != NULL;
     return is_memory ? "OOM" : "no";
 }

@@ -13,26 +13,16 @@
 
 #include "report/plot/plot.h"
 
-#include <stddef.h>
-
-struct plot_metric {
-    const char *name;   /* as in the store and in --metric */
-    const char *column; /* of the CSV, with its unit */
-    const char *title;  /* of the axis */
-    const char *head;   /* of a table's column */
-    double factor;      /* from SI (and fractions) to what is shown */
-    const char *format; /* of one shown value in a heatmap's cell */
-    bool is_higher_better;
-    size_t offset; /* of the double in struct store_row */
-};
-
-extern const struct plot_metric plot_metric_table[];
+/* The metrics of run/figures.h in their order, then the seconds of a step by cause. */
+extern const struct figure_metric plot_metric_table[];
 extern const uint32_t plot_metric_count;
 
 /* NULL when there is none of that name. */
-const struct plot_metric *plot_metric_find(const char *name);
-/* ABSENT where the row has none (base/absent.h). */
-double plot_metric_value(const struct plot_metric *metric, const struct store_row *row);
+const struct figure_metric *plot_metric_find(const char *name);
+/* As it is shown, times the metric's factor; ABSENT where the row has none (base/absent.h). */
+double plot_metric_value(const struct figure_metric *metric, const struct store_row *row);
+/* As it is stored. */
+double plot_metric_stored(const struct figure_metric *metric, const struct store_row *row);
 
 /* "OOM", "no" or "failed" for a row without a prediction to draw; NULL for one with. */
 const char *plot_mark(const struct store_row *row);

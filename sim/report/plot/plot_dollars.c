@@ -91,9 +91,9 @@ static void collect_offers(struct plot_page *page, struct dollars *dollars)
     for (uint32_t i = 0; i < page->item_count; i++) {
         const struct plot_item *item = &page->items[i];
         const struct store_row *row = item->row;
-        if (plot_mark(row) == NULL && !is_absent(row->days)) {
+        if (plot_mark(row) == NULL && !is_absent(row->wall_clock_days)) {
             dollars->offers[dollars->count++] = (struct offer){
-                .item = item, .label = row->label, .days = row->days, .side = SIDE_NONE};
+                .item = item, .label = row->label, .days = row->wall_clock_days, .side = SIDE_NONE};
             cost_max = row->cost_usd > cost_max ? row->cost_usd : cost_max;
         }
     }

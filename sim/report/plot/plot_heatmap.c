@@ -12,7 +12,7 @@
 #define SIDE_MAX 40 /* cells; more are not legible */
 
 struct heatmap {
-    const struct plot_metric *metric;
+    const struct figure_metric *metric;
     struct plot_axis x, y;
     const struct store_row **cells; /* x fastest; the best point there, NULL if none */
     double low, high;               /* of the values shown */
@@ -20,13 +20,13 @@ struct heatmap {
 };
 
 /* What a cell says in place of a value; NULL for one that has a value. */
-static const char *cell_mark(const struct plot_metric *metric, const struct store_row *row)
+static const char *cell_mark(const struct figure_metric *metric, const struct store_row *row)
 {
     const char *mark = plot_mark(row);
     return mark == NULL && is_absent(plot_metric_value(metric, row)) ? "-" : mark;
 }
 
-static bool is_better(const struct plot_metric *metric, const struct store_row *row,
+static bool is_better(const struct figure_metric *metric, const struct store_row *row,
                       const struct store_row *than)
 {
     if (than == NULL || cell_mark(metric, row) != NULL) {
@@ -89,8 +89,7 @@ static void write_cell(struct plot_page *page, const struct heatmap *map, uint32
 
 static void write_data(struct plot_page *page, const struct heatmap *map)
 {
-    const char *const numbers[] = {"x_index", "y_index", map->metric->column, "has_value",
-                                   "is_dark"};
+    const char *const numbers[] = {"x_index", "y_index", map->metric->csv, "has_value", "is_dark"};
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t y = 0; y < map->y.count; y++) {
         for (uint32_t x = 0; x < map->x.count; x++) {
@@ -153,7 +152,7 @@ static const char *plot_command(struct plot_page *page, const struct heatmap *ma
         "(column('y_index')):%s:(column('%s')) with boxxy fs solid 1 noborder lc palette, \\\n"
         "     DATA using 1:2:(column('has_value') == 1 && column('is_dark') == 1 ? %s 'white', \\\n"
         "     DATA using 1:2:(column('has_value') == 1 && column('is_dark') == 0 ? %s '#222222'",
-        plot, box, map->metric->column, text, text);
+        plot, box, map->metric->csv, text, text);
 }
 
 static void write_script(struct plot_page *page, const struct heatmap *map)

@@ -51,7 +51,7 @@ void plot_script_begin(struct plot_page *page, uint32_t row_count);
 void plot_script_end(struct plot_page *page, uint32_t width, uint32_t height, const char *plot);
 
 /* The metric that was asked for, mfu when none was; NULL, with a message, if it is unknown. */
-const struct plot_metric *plot_request_metric(const struct plot_page *page);
+const struct figure_metric *plot_request_metric(const struct plot_page *page);
 
 bool plot_write_lines(struct plot_page *page);
 bool plot_write_causes(struct plot_page *page);

@@ -24,7 +24,7 @@ struct spot {
 };
 
 struct lines {
-    const struct plot_metric *metric;
+    const struct figure_metric *metric;
     struct plot_axis x;
     struct spot *spots; /* by line, then by x */
     uint32_t spot_count;
@@ -105,7 +105,7 @@ static const char *const text_columns[] = {"line_title", "x_label", "mark",
 
 static void write_data(struct plot_page *page, const struct lines *lines)
 {
-    const char *const numbers[] = {"line", "x_index", "x", "mark_level", lines->metric->column};
+    const char *const numbers[] = {"line", "x_index", "x", "mark_level", lines->metric->csv};
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < lines->spot_count; i++) {
         const struct spot *spot = &lines->spots[i];
@@ -168,7 +168,7 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
  * no place (NaN). */
 static const char *plot_command(struct plot_page *page, const struct lines *lines)
 {
-    const char *column = lines->metric->column;
+    const char *column = lines->metric->csv;
     const char *plot = arena_printf(
         page->arena,
         "plot for [i=0:%u] DATA using (column('line') == i ? column('x') : NaN):"
