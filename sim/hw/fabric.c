@@ -248,14 +248,15 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
 
 /* ---- latencies ---------------------------------------------------------------------- */
 
-double fabric_hops_s(const struct fabric *fabric, uint32_t hops)
+double fabric_between_s(const struct fabric *fabric, uint32_t hops)
 {
-    return hops * fabric->cluster->hop_latency_s;
+    return fabric->cluster->nic_latency_s + hops * fabric->cluster->hop_latency_s;
 }
 
 double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route)
 {
+    const struct cluster *cluster = fabric->cluster;
     return route->hops_max == 0
-               ? fabric->cluster->scale_up_latency_s
-               : fabric->cluster->nic_latency_s + fabric_hops_s(fabric, route->hops_max);
+               ? cluster->scale_up_latency_s
+               : fabric_between_s(fabric, route->hops_max) + cluster->round_latency_s;
 }

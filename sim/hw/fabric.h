@@ -158,10 +158,24 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
 /* The route is the arena's. */
 void fabric_trace_end(struct fabric *fabric, struct fabric_route *route);
 
-/* One message between two GPUs: both ends, the software and the switches between. */
+/* ---- latency: one meaning ---------------------------------------------------------
+ *
+ * nics.latency is what a message takes from one GPU's memory into another's on another node, one
+ * way: both adapters, the software that drives them, and the cable; each switch on the way adds
+ * fabric.hop_latency. That is what a send pays, once, and what each round of a collective pays
+ * between nodes: a ring of n nodes 2(n-1) times in an all-reduce, a tree 2 log2 n times, ...
+ * (plan/collective counts the rounds). A library's rounds were measured, so they have the message
+ * of some machine in them; what is added is how much longer one takes here (tuner.h).
+ * nics.round_latency is what the library's own software adds to each message on networks other
+ * than InfiniBand; a round of the protocol Simple has it twice. Latency holds no bandwidth.
+ *
+ * ASSUMES: bandwidth does not fall with latency: whatever is in flight has buffers. NCCL has 4 MiB
+ * a channel and TCP its window, so beyond milliseconds one connection reaches less. */
+
+/* One message between GPUs on different nodes, over `hops` switches. */
+double fabric_between_s(const struct fabric *fabric, uint32_t hops);
+/* One send between two GPUs, by the scale-up links or by NICs. */
 double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route);
-/* What the switches of the longest leg add to a round between nodes. */
-double fabric_hops_s(const struct fabric *fabric, uint32_t hops);
 
 /* ---- describing ------------------------------------------------------------------ */
 

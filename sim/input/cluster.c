@@ -386,11 +386,14 @@ static const struct schema_row rows[] = {
            "picks "
            "the port by which a connection arrives (dual ToR without separate planes)."),
      .standard = "1"},
-    {QUANTITY("nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
-              "Latency of one message, both ends and the software between."),
+    {QUANTITY(
+         "nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+         "Of one message between nodes, one way: both NICs, their software and the cable. Each "
+         "send and each round of a collective has it."),
      .is_required = true},
     {QUANTITY("nics.round_latency", round_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
-              "What this network adds to a collective's round over InfiniBand's (EFA, TCP)."),
+              "What the collective library's software for this network adds to a message over "
+              "InfiniBand's (EFA, TCP); twice with the protocol Simple."),
      .standard = "0 s"},
     {CUSTOM("network", read_network,
             "In place of nics.bandwidth: of all NICs of a node together, one way."),

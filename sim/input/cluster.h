@@ -97,8 +97,8 @@ struct cluster {
     double nic_bytes_per_s;
     double nic_efficiency;
     int64_t bonded_ports;   /* of a NIC; 0 as 1 */
-    double nic_latency_s;   /* per message, both ends and the software between */
-    double round_latency_s; /* added to each round of a collective between nodes */
+    double nic_latency_s;   /* of one message between nodes: hw/fabric.h, "one meaning" */
+    double round_latency_s; /* added to each message by the library's software for this network */
     uint32_t fabric_kind;   /* enum fabric_kind */
     uint32_t routing;       /* enum routing_kind */
     int64_t ecmp_paths;     /* >= 1 */

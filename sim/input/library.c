@@ -199,6 +199,17 @@ static void read_simple(struct doc_map *map, struct library *library,
     section_close(&section, map);
 }
 
+/* Absent: its rounds have no message in them, and all of it is added. */
+static void read_measured(struct doc_map *map, struct library *library,
+                          struct assumptions *assumptions)
+{
+    struct doc_map section;
+    section_open(&section, map, "measured", "library", assumptions);
+    doc_get_quantity(&section, "nic_latency", DIM_SECONDS, 0.0, LATENCY_MAX_S,
+                     &library->measured_message_s);
+    section_close(&section, map);
+}
+
 static void read_correction(struct doc_map *map, struct library *library,
                             struct assumptions *assumptions)
 {
@@ -291,6 +302,7 @@ bool library_read(const struct doc_node *node, struct library *library,
     }
     doc_get_quantity(&map, "network_overhead", DIM_SECONDS, 0.0, LATENCY_MAX_S,
                      &library->network_overhead_s);
+    read_measured(&map, library, assumptions);
     read_simple(&map, library, assumptions);
     doc_get_quantity(&map, "plateau_from", DIM_BYTES, 0.0, 1e18, &library->plateau_from_bytes);
     read_general(&map, library, assumptions);

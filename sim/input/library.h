@@ -8,6 +8,8 @@
  *     network_overhead: 1 us             # a ring's round takes this long at least on several nodes
  *     simple: {overheads: 3, latencies: 2}   # that many of these times where the protocol is
  *                                        # Simple; and messages that a round between nodes is
+ *     measured: {nic_latency: 10 us, source: ...}   # what `network` below has in it of the NICs
+ *                                        # it was measured on; without this nothing
  *     plateau_from: 64 B                 # of a rank and channel: where a plateau (below) begins
  *     algorithms:
  *       source: https://...
@@ -100,8 +102,9 @@ struct library {
     const char *title;
     struct library_shape shapes[LIBRARY_ALGORITHM_COUNT];
     double network_overhead_s;
-    double simple_overheads; /* of a round inside a node, with Simple */
-    double simple_latencies; /* of a round between nodes, with Simple */
+    double measured_message_s; /* that rounds between nodes have in them, without switches */
+    double simple_overheads;   /* of a round inside a node, with Simple */
+    double simple_latencies;   /* of a round between nodes, with Simple */
     double plateau_from_bytes;
     double tree_correction[LIBRARY_PROTOCOL_COUNT][LIBRARY_CORRECTION_MAX];
     double tree_correction_from_bytes; /* of the first; > 0 where there is one */

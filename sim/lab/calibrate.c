@@ -34,11 +34,11 @@ struct sample {
     const struct curve *curve;
     const struct measured_point *point;
     struct collective_choice pair;
-    struct collective_choice ran;  /* the same before likeness */
-    double column[UNKNOWN_COUNT_]; /* of its price: the slope of an unknown */
-    double kept_s[UNKNOWN_COUNT_]; /* what the unknown adds at the library's value */
-    double floor_s;                /* of scale-up rounds, where the slope does not go through 0 */
-    double offset_s;               /* the price with all unknowns at 0 */
+    struct collective_choice ran;   /* the same before likeness */
+    double column[UNKNOWN_COUNT_];  /* of its price: the slope of an unknown */
+    double kept_s[UNKNOWN_COUNT_];  /* what the unknown adds at the library's value */
+    double floor_s[UNKNOWN_COUNT_]; /* of rounds, where the slope does not go through 0 */
+    double offset_s;                /* the price with all unknowns at 0 */
 };
 
 struct fitting {
@@ -127,19 +127,20 @@ static void take_unknown(struct library_cost *cost, const struct library_cost *f
     }
 }
 
-/* A ring's round inside a node has a floor where several nodes take part (network_overhead):
- * its slope is the one at the library's value. */
+/* Where several nodes take part, a ring's round inside a node has a floor (network_overhead), and
+ * one between nodes is nothing where it is less than the message that is not in it (measured):
+ * the slope is the one at the library's value. */
 static void bend_rounds(struct fitting *fitting, struct sample *sample,
-                        const struct library_cost *bare, double value_s)
+                        const struct library_cost *bare, enum calibration_unknown unknown,
+                        double value_s)
 {
-    const enum library_span span = sample->curve->span;
     const double move_s = fmax(MOVE * value_s, MOVE_MIN_S);
     struct library_cost moved = *bare;
-    moved.round_s[LIBRARY_SCALE_UP][span] = value_s + move_s;
-    const double kept_s = sample->kept_s[UNKNOWN_SCALE_UP];
+    *unknown_of(&moved, unknown, sample->curve->span) = value_s + move_s;
+    const double kept_s = sample->kept_s[unknown];
     const double moved_s = price_with(fitting, sample, &moved) - sample->offset_s;
-    sample->column[UNKNOWN_SCALE_UP] = (moved_s - kept_s) / move_s;
-    sample->floor_s = kept_s - sample->column[UNKNOWN_SCALE_UP] * value_s;
+    sample->column[unknown] = (moved_s - kept_s) / move_s;
+    sample->floor_s[unknown] = kept_s - sample->column[unknown] * value_s;
 }
 
 static void fill_columns(struct fitting *fitting, struct sample *sample)
@@ -149,7 +150,6 @@ static void fill_columns(struct fitting *fitting, struct sample *sample)
         cost_of(fitting->original, sample->curve->setting.architecture, sample->pair);
     const struct library_cost bare = bare_cost(&cost);
     sample->offset_s = price_with(fitting, sample, &bare);
-    sample->floor_s = 0.0;
     for (uint32_t u = 0; u < UNKNOWN_COUNT_; u++) {
         const enum calibration_unknown unknown = (enum calibration_unknown)u;
         struct library_cost one = bare;
@@ -158,9 +158,11 @@ static void fill_columns(struct fitting *fitting, struct sample *sample)
         struct library_cost kept = bare;
         take_unknown(&kept, &cost, unknown, span);
         sample->kept_s[u] = price_with(fitting, sample, &kept) - sample->offset_s;
+        sample->floor_s[u] = 0.0;
     }
     if (span != SPAN_ONE_NODE) {
-        bend_rounds(fitting, sample, &bare, cost.round_s[LIBRARY_SCALE_UP][span]);
+        bend_rounds(fitting, sample, &bare, UNKNOWN_SCALE_UP, cost.round_s[LIBRARY_SCALE_UP][span]);
+        bend_rounds(fitting, sample, &bare, UNKNOWN_NETWORK, cost.round_s[LIBRARY_NETWORK][span]);
     }
     put_cost(fitting->scratch, sample->curve->setting.architecture, sample->pair, &cost);
 }
@@ -222,7 +224,7 @@ static double fixed_part_s(const struct sample *sample, const struct calibration
                            uint32_t unknown)
 {
     if (group->is_free[unknown]) {
-        return unknown == UNKNOWN_SCALE_UP ? sample->floor_s : 0.0;
+        return sample->floor_s[unknown];
     }
     return group->is_held[unknown] ? group->value[unknown] * sample->column[unknown]
                                    : sample->kept_s[unknown];

@@ -256,7 +256,8 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
         .architecture = setting->architecture,
         .ranks = shape->ranks,
         .nodes = shape->nodes,
-        .round_latency_s = cluster->round_latency_s + fabric_hops_s(setting->fabric, hops),
+        .round_latency_s = cluster->round_latency_s,
+        .message_s = fabric_between_s(setting->fabric, hops),
         .is_scale_up_pcie = cluster->scale_up_kind == SCALE_UP_PCIE,
     };
     struct tuner_price price;

@@ -1,9 +1,10 @@
-/* The law of bandwidth for collectives: on the same cluster with slower links, no operation on
- * any buffer takes less time, neither as the library quotes it (its own choice of algorithm and
- * protocol, and each pair by itself) nor as it is simulated alone.
+/* The law of networks for collectives: on the same cluster with slower links or longer latencies,
+ * no operation on any buffer takes less time, neither as the library quotes it (its own choice of
+ * algorithm and protocol, and each pair by itself) nor as it is simulated alone.
  *
- * It holds where a pair's time only falls with its links' capacity: the least of such times does,
- * too. A pair quoted faster than its links breaks it, for it is chosen and then simulated slower.
+ * It holds where a pair's time only falls with its links' capacity, and only rises with latency:
+ * the least of such times does, too. A pair quoted faster than its links breaks it, for it is
+ * chosen and then simulated slower.
  */
 #ifndef SUPPORT_COLLECTIVE_LAW_H
 #define SUPPORT_COLLECTIVE_LAW_H
@@ -28,8 +29,8 @@ struct collective_law_result {
     uint64_t compared, broken;
 };
 
-/* Links inside nodes, then NICs, at 1, 0.8, 0.5, 0.25 and 0.1 of what the cluster has; all
- * operations; buffers of 1 KiB to 4 GiB. */
+/* Links inside nodes, then NICs, at 1, 0.8, 0.5, 0.25 and 0.1 of what the cluster has, then
+ * messages between nodes of 4 us over that; all operations; buffers of 1 KiB to 4 GiB. */
 struct collective_law_result collective_law_check(const struct collective_law *law);
 
 #endif

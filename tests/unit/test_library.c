@@ -22,6 +22,7 @@ static const char small[] =
     "source: made up\n"
     "network_overhead: 2 us\n"
     "simple: {overheads: 5}\n"
+    "measured: {nic_latency: 7 us}\n"
     "algorithms:\n"
     "  ring:\n"
     "    LL: {base: 1 us, nvlink: 2 us, network: 3 us, efficiency: 0.5}\n"
@@ -87,6 +88,7 @@ static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
     assert_close(hopper->costs[RING][LL].launch_s[SPAN_TWO_NODES], 9e-6, 1e-12);
     assert_int_equal(hopper->channels, 12);
     assert_close(reading.library->simple_overheads, 5.0, 1e-12);
+    assert_close(reading.library->measured_message_s, 7e-6, 1e-12);
     assert_close(reading.library->simple_latencies, 1.0, 1e-12); /* as the other protocols */
     assert_close(reading.library->tree_correction_from_bytes, 64.0, 1e-12);
     assert_close(ampere->costs[RING][LL].round_s[LIBRARY_SCALE_UP][SPAN_ONE_NODE], 2e-6, 1e-12);
@@ -103,6 +105,7 @@ static void latencies_may_differ_by_number_of_nodes(void **state)
                                              "algorithms: {ring: {LL: {base: [1 us, 2 us, 3 us], "
                                              "launch: [0 us, 5 us, 5 us], nvlink: 4 us}}}\n");
     assert_true(reading.is_good);
+    assert_true(reading.library->measured_message_s == 0.0); /* not said: no message in a round */
     const struct library_cost *cost = &reading.library->architectures[GPU_VOLTA].costs[RING][LL];
     static const double base_s[SPAN_COUNT_] = {1e-6, 2e-6, 3e-6};
     static const double launch_s[SPAN_COUNT_] = {0.0, 5e-6, 5e-6};

@@ -41,8 +41,11 @@ static struct bench *bench_new(bool is_pure, uint32_t architecture, uint32_t ran
     }
     assert_true(library_read(node, &bench->library, &assumptions, diag));
     bench->arena = arena;
-    bench->setting = (struct tuner_setting){
-        .library = &bench->library, .architecture = architecture, .ranks = ranks, .nodes = nodes};
+    bench->setting = (struct tuner_setting){.library = &bench->library,
+                                            .architecture = architecture,
+                                            .ranks = ranks,
+                                            .nodes = nodes,
+                                            .message_s = bench->library.measured_message_s};
     return bench;
 }
 

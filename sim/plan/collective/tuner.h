@@ -6,6 +6,7 @@
  * 120 of 128, Simple all, but synchronises more). As in NCCL (src/graph/tuning.cc), the time is
  *
  *     base + sum over phases of (rounds * latency + bytes / rate)
+ *     latency between nodes = the library's + message - message that the library's has in it
  *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol)
  *
  * and the library takes the algorithm and protocol of the least time, unless told
@@ -27,7 +28,8 @@ struct tuner_setting {
     uint32_t architecture; /* enum gpu_architecture */
     uint32_t ranks;
     uint32_t nodes;         /* scale-up domains */
-    double round_latency_s; /* added to a round between nodes: network kind, switches */
+    double round_latency_s; /* added to a round between nodes by this network's software */
+    double message_s;       /* between nodes, on the group's longest way (hw/fabric.h) */
     bool is_scale_up_pcie;  /* PCIe inside nodes */
 };
 

@@ -13,16 +13,19 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
 {
     const struct cluster *cluster = &explanation->scenario->cluster;
     const struct software *software = &explanation->scenario->software;
-    sheet_say(
-        in,
-        "  GPU 0, of the first stage.\n"
-        "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
-        "  latency   of a collective: %s's base and rounds (models/libraries), + %g us a round\n"
-        "            between nodes + switches x %g us; of a send: %g us in a node, %g us + "
-        "switches between\n",
-        explanation->scenario->library.name, cluster->round_latency_s * 1e6,
-        cluster->hop_latency_s * 1e6, cluster->scale_up_latency_s * 1e6,
-        cluster->nic_latency_s * 1e6);
+    const struct library *library = &explanation->scenario->library;
+    sheet_say(in,
+              "  GPU 0, of the first stage.\n"
+              "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
+              "  latency   of a message: %g us in a node, %g us + switches x %g us between; of a "
+              "collective:\n"
+              "            %s's base and rounds (models/libraries), each between nodes with such a "
+              "message\n"
+              "            in place of the %g us it was measured with, + %g us of software (Simple "
+              "twice)\n",
+              cluster->scale_up_latency_s * 1e6, cluster->nic_latency_s * 1e6,
+              cluster->hop_latency_s * 1e6, library->name, library->measured_message_s * 1e6,
+              cluster->round_latency_s * 1e6);
     sheet_say(in,
               "  choice    the algorithm and protocol of least time on an idle fabric, unless "
               "`collectives` says so\n"
