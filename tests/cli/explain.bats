@@ -120,11 +120,35 @@ value_of() {
 }
 
 @test "the bubble is (p - 1) / (v m), and nothing is said of it without a pipeline" {
+    # 8 stages of 4 chunks, 48 microbatches, three of a kind each: (7 x 3) / (4 x 48 x 3).
     explain scenarios/gpt3-175b-1024.yaml
-    grep -Fq '(p - 1) / (v m) = (8 - 1) / (4 x 48)' "$text"
+    grep -Eq '^  idle of a stage +\(8 stages - 1\) x \(1 F \+ 1 B \+ 1 W\) += 21$' "$text"
+    [ "$(value_of 'work of a stage')" = $((4 * 48 * 3)) ]
     [ "$(value_of 'bubble / work by formula')" = 0.036458 ]
     explain scenarios/quickstart.yaml
     ! grep -q 'bubble by formula' "$text"
+}
+
+# Eight stages, 32 microbatches, F = B = W. ZB-H1: 7 x (F + B - W) of 32 x 3. DualPipe: 3 x (FB + B -
+# 2 W) with pairs of 3, of 32 x 3 (each microbatch passes a stage once); DualPipeV: 7 x (FB + B - 2 W)
+# of 2 x 32 x 3. ZB-V has a closed form of spans alone, and its longest path is taken.
+@test "the bubble of each schedule is what its closed form computes" {
+    local plan=(scenarios/study-schedules.yaml --set recompute=full)
+    while read -r schedule chunks idle work; do
+        explain "${plan[@]}" --set "parallel.schedule=$schedule" \
+            --set "parallel.virtual_stages=$chunks"
+        [ "$(value_of 'idle of a stage')" = "$idle" ]
+        [ "$(value_of 'work of a stage')" = "$work" ]
+        bubble=$(awk -v idle="$idle" -v work="$work" 'BEGIN { printf "%.6f", idle / work }')
+        [ "$(value_of 'bubble / work by formula')" = "$bubble" ]
+    done << 'END'
+1f1b 1 21 96
+zb-h1 1 7 96
+dualpipe 2 6 96
+dualpipev 2 14 192
+END
+    explain "${plan[@]}" --set parallel.schedule=zb-v --set parallel.virtual_stages=2
+    grep -Eq '^  idle of a stage +longest path of the orders' "$text"
 }
 
 # 1F1B on four stages has (4 - 1) / 16 of bubble and 4 microbatches of 8 layers in flight. Paired,

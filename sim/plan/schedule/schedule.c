@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/ledger.h"
 #include "plan/schedule/schedule_rows.h"
 #include "input/layout.h"
 
@@ -54,77 +55,111 @@ static bool has_its_file(const struct schedule_shape *shape)
            file->microbatches == shape->microbatches;
 }
 
-/* ---- times by closed form ------------------------------------------------------------------ */
+/* ---- bubbles by closed form ---------------------------------------------------------------- */
 
-static double work_of(const struct schedule_costs *costs)
+/* Terms of the formulas below. */
+#define STAGES LEDGER_TERM(stages, "stages")
+#define FORWARD LEDGER_TERM(costs->forward, "F")
+#define BACKWARD LEDGER_TERM(costs->backward, "B")
+#define WEIGHTS LEDGER_TERM(costs->weights, "W")
+#define PAIR LEDGER_TERM(costs->pair, "FB")
+
+/* Of a stage. DualPipe halves the microbatches over its two chunks. */
+static double work_of(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                      struct ledger *ledger)
 {
-    return costs->forward + costs->backward + costs->weights;
+    const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1.0 : (double)shape->chunks;
+    const double microbatches = (double)shape->microbatches;
+    return LEDGER_SUM(ledger, "work of a stage", "",
+                      chunks * microbatches * (costs->forward + costs->backward + costs->weights),
+                      LEDGER_TERM(chunks, "chunks"), LEDGER_TERM(microbatches, "microbatches"),
+                      FORWARD, BACKWARD, WEIGHTS);
 }
 
 /* p - 1 chunks' worth is idle (Narayanan et al. 2021, section 2.2: (p-1)(t_f+t_b), by v for
  * chunks that are v times smaller), whatever the size of groups. */
-static double time_of_loop(const struct schedule_shape *shape, const struct schedule_costs *costs)
+static double idle_of_loop(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                           struct ledger *ledger)
 {
-    const double slots = (double)shape->chunks * shape->microbatches + (shape->stages - 1);
-    return slots * work_of(costs);
+    const double stages = (double)shape->stages;
+    return LEDGER_SUM(ledger, "idle of a stage", "",
+                      (stages - 1) * (costs->forward + costs->backward + costs->weights), STAGES,
+                      FORWARD, BACKWARD, WEIGHTS);
 }
 
 /* Qi et al. 2023, table 1; with fewer microbatches than stages W fills less. */
-static double time_of_zb_h1(const struct schedule_shape *shape, const struct schedule_costs *costs)
+static double idle_of_zb_h1(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                            struct ledger *ledger)
 {
-    return shape->microbatches < shape->stages
-               ? (double)NAN
-               : shape->microbatches * work_of(costs) +
-                     (shape->stages - 1) * (costs->forward + costs->backward - costs->weights);
+    const double stages = (double)shape->stages;
+    if (shape->microbatches < shape->stages) {
+        return (double)NAN;
+    }
+    return LEDGER_SUM(ledger, "idle of a stage", "",
+                      (stages - 1) * (costs->forward + costs->backward - costs->weights), STAGES,
+                      FORWARD, BACKWARD, WEIGHTS);
 }
 
-static double span_of_zb_h2(const struct schedule_shape *shape, const struct schedule_costs *costs)
+static double idle_of_zb_h2(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                            struct ledger *ledger)
 {
-    return shape->microbatches < 2 * shape->stages - 1
-               ? (double)NAN
-               : shape->microbatches * work_of(costs) +
-                     (shape->stages - 1) * (costs->forward + costs->backward - 2 * costs->weights);
+    const double stages = (double)shape->stages;
+    if (shape->microbatches < 2 * shape->stages - 1) {
+        return (double)NAN;
+    }
+    return LEDGER_SUM(ledger, "idle of a stage", "",
+                      (stages - 1) * (costs->forward + costs->backward - 2 * costs->weights),
+                      STAGES, FORWARD, BACKWARD, WEIGHTS);
 }
 
-static double span_of_zb_v(const struct schedule_shape *shape, const struct schedule_costs *costs)
+static double idle_of_zb_v(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                           struct ledger *ledger)
 {
-    return shape->microbatches < 2 * shape->stages - 1 ? (double)NAN
-                                                       : 2.0 * shape->microbatches * work_of(costs);
+    (void)costs;
+    (void)ledger;
+    return shape->microbatches < 2 * shape->stages - 1 ? (double)NAN : 0.0;
 }
 
-/* The bubble of a turning point: DualPipe's README, with B the whole backward. */
-static double turn_of(const struct schedule_costs *costs)
+/* The bubble of a turning point, FB + (B + W) - 3 W: DualPipe's README, with B the whole
+ * backward. */
+static double idle_of_dualpipe(const struct schedule_shape *shape,
+                               const struct schedule_costs *costs, struct ledger *ledger)
 {
-    return costs->pair + (costs->backward + costs->weights) - 3 * costs->weights;
+    const double stages = (double)shape->stages;
+    return LEDGER_SUM(ledger, "idle of a stage", "",
+                      (stages / 2 - 1) * (costs->pair + costs->backward - 2 * costs->weights),
+                      STAGES, PAIR, BACKWARD, WEIGHTS);
 }
 
-static double time_of_dualpipe(const struct schedule_shape *shape,
-                               const struct schedule_costs *costs)
+static double idle_of_dualpipev(const struct schedule_shape *shape,
+                                const struct schedule_costs *costs, struct ledger *ledger)
 {
-    const uint32_t turns = shape->stages / 2 - 1;
-    return shape->microbatches * work_of(costs) + turns * turn_of(costs);
+    const double stages = (double)shape->stages;
+    return LEDGER_SUM(ledger, "idle of a stage", "",
+                      (stages - 1) * (costs->pair + costs->backward - 2 * costs->weights), STAGES,
+                      PAIR, BACKWARD, WEIGHTS);
 }
 
-static double time_of_dualpipev(const struct schedule_shape *shape,
-                                const struct schedule_costs *costs)
-{
-    return 2.0 * shape->microbatches * work_of(costs) + (shape->stages - 1) * turn_of(costs);
-}
+#undef STAGES
+#undef FORWARD
+#undef BACKWARD
+#undef WEIGHTS
+#undef PAIR
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static const struct schedule_row rows[SCHEDULE_COUNT_] = {
-    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, time_of_loop},
-    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, time_of_loop},
+    [SCHEDULE_GPIPE] = {schedule_generate_gpipe, WAY_LOOP, false, has_one_chunk, idle_of_loop},
+    [SCHEDULE_1F1B] = {schedule_generate_1f1b, WAY_LOOP, false, has_one_chunk, idle_of_loop},
     [SCHEDULE_INTERLEAVED] = {schedule_generate_interleaved, WAY_LOOP, false, has_full_groups,
-                              time_of_loop},
-    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, time_of_zb_h1},
-    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, span_of_zb_h2},
-    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, span_of_zb_v},
+                              idle_of_loop},
+    [SCHEDULE_ZB_H1] = {schedule_generate_zb_h1, WAY_LOOP, true, has_one_chunk, idle_of_zb_h1},
+    [SCHEDULE_ZB_H2] = {schedule_generate_zb_h2, WAY_LOOP, true, has_one_chunk, idle_of_zb_h2},
+    [SCHEDULE_ZB_V] = {schedule_generate_zb_v, WAY_VEE, true, has_two_chunks, idle_of_zb_v},
     [SCHEDULE_DUALPIPE] = {schedule_generate_dualpipe, WAY_DUAL, true, has_both_ways_filled,
-                           time_of_dualpipe},
+                           idle_of_dualpipe},
     [SCHEDULE_DUALPIPEV] = {schedule_generate_dualpipev, WAY_VEE, true, has_its_vee_filled,
-                            time_of_dualpipev},
+                            idle_of_dualpipev},
     [SCHEDULE_FILE] = {NULL, WAY_FILE, true, has_its_file, NULL},
 };
 
@@ -162,10 +197,53 @@ struct schedule_shape schedule_shape_of(const struct parallel *parallel, const s
     };
 }
 
-double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
+/* By closed form; NaN: there is none. */
+static double idle_of(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                      struct ledger *ledger)
 {
     const struct schedule_row *row = schedule_row_of(shape);
-    return row->time == NULL || shape->pairs ? (double)NAN : row->time(shape, costs);
+    return row->idle == NULL || shape->pairs ? (double)NAN : row->idle(shape, costs, ledger);
+}
+
+double schedule_time_formula(const struct schedule_shape *shape, const struct schedule_costs *costs)
+{
+    return work_of(shape, costs, NULL) + idle_of(shape, costs, NULL);
+}
+
+/* The closed form is of the time from a stage's first action to its last; but stages begin one
+ * after the other, and all meet for the gradients' norm. */
+static bool is_of_spans(enum schedule_kind kind)
+{
+    return kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
+}
+
+static double longest_path_idle(struct arena *arena, const struct schedule_shape *shape,
+                                const struct schedule_costs *costs, struct ledger *ledger)
+{
+    const struct schedule_order *orders = schedule_orders(arena, shape);
+    const double idle = schedule_evaluate(arena, shape, orders, costs).idle;
+    ledger_say(ledger, "idle of a stage", "", idle,
+               shape->pairs               ? "longest path of the pairs"
+               : is_of_spans(shape->kind) ? "longest path of the orders: stages begin and end "
+                                            "apart, and meet then"
+                                          : "longest path of the orders");
+    return idle;
+}
+
+double schedule_bubble(struct arena *arena, const struct schedule_shape *shape,
+                       struct ledger *ledger)
+{
+    /* A pair takes as long as its two. */
+    static const struct schedule_costs even = {
+        .forward = 1, .backward = 1, .weights = 1, .pair = 3};
+    const double work = work_of(shape, &even, ledger);
+    ledger_remark(ledger, "F = B = W");
+    double idle = is_of_spans(shape->kind) ? (double)NAN : idle_of(shape, &even, ledger);
+    if (isnan(idle)) {
+        idle = longest_path_idle(arena, shape, &even, ledger);
+    }
+    return LEDGER_SUM(ledger, "bubble / work by formula", "ratio", idle / work,
+                      LEDGER_TERM(idle, ""), LEDGER_TERM(work, ""));
 }
 
 /* ---- the order ----------------------------------------------------------------------------- */

@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 struct arena;
+struct ledger;
 
 struct schedule_shape {
     enum schedule_kind kind;
@@ -130,5 +131,10 @@ struct schedule_times schedule_evaluate(struct arena *arena, const struct schedu
  * and of pairs beside the schedule's own. */
 double schedule_time_formula(const struct schedule_shape *shape,
                              const struct schedule_costs *costs);
+
+/* The bubble over the work, with F = B = W: by that closed form of the makespan; where there is
+ * none, by the longest path. Its sums are recorded. */
+double schedule_bubble(struct arena *arena, const struct schedule_shape *shape,
+                       struct ledger *ledger);
 
 #endif

@@ -39,7 +39,9 @@ struct schedule_row {
     enum schedule_way way;
     bool splits_weights;
     bool (*is_possible)(const struct schedule_shape *shape);
-    double (*time)(const struct schedule_shape *shape, const struct schedule_costs *costs);
+    /* The bubble, or of zb-h2 and zb-v the span's; NaN outside its range. NULL: no closed form. */
+    double (*idle)(const struct schedule_shape *shape, const struct schedule_costs *costs,
+                   struct ledger *ledger);
 };
 
 /* The row of a shape, which must be possible. */

@@ -23,6 +23,7 @@ struct pipeline {
     struct schedule_shape shape;
     double ratio;      /* bubble / work, with every F, B and W alike */
     double work_s;     /* inside microbatches, mean of all GPUs */
+    double formula_s;  /* of the bubble, from the two */
     double bubble_s;   /* simulated; ABSENT where nothing fits */
     int64_t in_flight; /* (chunk, microbatch) pairs of the first stage */
     int64_t layers_in_flight;
@@ -31,48 +32,6 @@ struct pipeline {
 static double cause_s(const struct explanation *explanation, enum cause cause)
 {
     return explain_mean_s(explanation->scenario, explanation->result->step.gpu_ns[cause]);
-}
-
-/* How the literature writes the bubble over the work when F = B = W; a pair takes as long as
- * its two. */
-static const char *const bubble_formulas[SCHEDULE_COUNT_] = {
-    [SCHEDULE_GPIPE] = "(p - 1) / (v m)",
-    [SCHEDULE_1F1B] = "(p - 1) / (v m)",
-    [SCHEDULE_INTERLEAVED] = "(p - 1) / (v m)",
-    [SCHEDULE_ZB_H1] = "(p - 1)(F + B - W) / (m (F + B + W))",
-    [SCHEDULE_ZB_H2] = "longest path of the orders (stages begin and end apart, and meet then)",
-    [SCHEDULE_ZB_V] = "longest path of the orders (stages begin and end apart, and meet then)",
-    [SCHEDULE_DUALPIPE] = "(p/2 - 1)(FB + B - 2W) / (m (F + B + W))",
-    [SCHEDULE_DUALPIPEV] = "(p - 1)(FB + B - 2W) / (2 m (F + B + W))",
-    [SCHEDULE_FILE] = "longest path of the orders",
-};
-
-static const struct schedule_costs even_costs = {
-    .forward = 1, .backward = 1, .weights = 1, .pair = 3};
-
-/* The closed form is of the time from a stage's first action to its last; but stages begin one
- * after the other, and all meet for the gradients' norm. */
-static bool is_of_spans(enum schedule_kind kind)
-{
-    return kind == SCHEDULE_ZB_H2 || kind == SCHEDULE_ZB_V;
-}
-
-/* By closed form; where there is none, or not for so few microbatches, by the longest path. */
-static double bubble_ratio(const struct explanation *explanation,
-                           const struct schedule_shape *shape)
-{
-    const double formula = schedule_time_formula(shape, &even_costs);
-    const double chunks = shape->kind == SCHEDULE_DUALPIPE ? 1 : shape->chunks;
-    const double work = 3 * chunks * shape->microbatches;
-    if (!isnan(formula) && !is_of_spans(shape->kind)) {
-        return formula / work - 1;
-    }
-    struct arena *arena = explanation->arena;
-    struct schedule_order *orders = arena_array(arena, shape->stages, sizeof *orders);
-    for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        orders[stage] = schedule_order(arena, shape, stage);
-    }
-    return schedule_evaluate(arena, shape, orders, &even_costs).idle / work;
 }
 
 /* Of the first stage, each of its chunks alike. */
@@ -86,19 +45,52 @@ static int64_t in_flight(const struct explanation *explanation, const struct sch
     return schedule_live(shape, &order, ones, true);
 }
 
-static struct pipeline pipeline_of(const struct explanation *explanation)
+/* What microbatches take of a GPU, mean of all. */
+static double work_s(const struct explanation *explanation, struct ledger *ledger)
+{
+    const double compute = cause_s(explanation, CAUSE_COMPUTE);
+    const double recompute = cause_s(explanation, CAUSE_RECOMPUTE);
+    const double launch = cause_s(explanation, CAUSE_LAUNCH);
+    const double host_s = explanation->scenario->software.host_per_step_s;
+    const double interference = cause_s(explanation, CAUSE_INTERFERENCE);
+    const double exposed = cause_s(explanation, CAUSE_EXPOSED_TP);
+    const double kernels =
+        LEDGER_SUM(ledger, "kernels and gaps", "s", compute + recompute + launch - host_s,
+                   LEDGER_TERM(compute, "s"), LEDGER_TERM(recompute, "s recompute"),
+                   LEDGER_TERM(launch, "s gaps"), LEDGER_TERM(host_s, "s of the host"));
+    return LEDGER_SUM(ledger, "work in microbatches", "s", kernels + interference + exposed,
+                      LEDGER_TERM(kernels, "s"), LEDGER_TERM(interference, "s interference"),
+                      LEDGER_TERM(exposed, "s exposed tp"));
+}
+
+static double bubble_s(const struct pipeline *pipeline, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "bubble by formula", "s", pipeline->work_s * pipeline->ratio,
+                      LEDGER_TERM(pipeline->work_s, "s"), LEDGER_TERM(pipeline->ratio, "ratio"));
+}
+
+/* Its sums are recorded where there is a pipeline. */
+static struct pipeline pipeline_of(const struct explanation *explanation, struct ledger *ledger)
 {
     const struct scenario *scenario = explanation->scenario;
     struct pipeline pipeline = {.shape = schedule_shape_of(&scenario->parallel, &scenario->batch)};
-    pipeline.ratio = bubble_ratio(explanation, &pipeline.shape);
-    pipeline.work_s = cause_s(explanation, CAUSE_COMPUTE) + cause_s(explanation, CAUSE_RECOMPUTE) +
-                      cause_s(explanation, CAUSE_LAUNCH) - scenario->software.host_per_step_s +
-                      cause_s(explanation, CAUSE_INTERFERENCE) +
-                      cause_s(explanation, CAUSE_EXPOSED_TP);
+    struct ledger *sums = pipeline.shape.stages > 1 ? ledger : NULL;
+    pipeline.ratio = schedule_bubble(explanation->arena, &pipeline.shape, sums);
+    pipeline.work_s = work_s(explanation, sums);
+    pipeline.formula_s = bubble_s(&pipeline, sums);
+    ledger_remark(sums, "if all chunks were equal");
     pipeline.bubble_s =
         result_has_step(explanation->result) ? cause_s(explanation, CAUSE_BUBBLE) : ABSENT;
+    ledger_say(is_absent(pipeline.bubble_s) ? NULL : sums, "bubble simulated", "s",
+               pipeline.bubble_s, "mean of all GPUs");
     pipeline.in_flight = in_flight(explanation, &pipeline.shape);
+    ledger_say(ledger, "in flight, first stage", "", (double)pipeline.in_flight,
+               schedule_splits_weights(pipeline.shape.kind)
+                   ? "microbatches in chunks, forward begun, W not"
+                   : "microbatches in chunks, forward begun, backward not");
     pipeline.layers_in_flight = memory_live_peak(scenario, 0).layers_most;
+    ledger_say(ledger, "layers in flight", "", (double)pipeline.layers_in_flight,
+               "their layers, at most (activations pay for them)");
     return pipeline;
 }
 
@@ -138,53 +130,10 @@ static void say_shape(const struct explanation *explanation, struct sheet *in)
         scenario->batch.global, parallel->dp, scenario->batch.micro, groups_text(explanation));
 }
 
-static double bubble_s(const struct pipeline *pipeline, struct ledger *ledger)
-{
-    return LEDGER_SUM(ledger, "bubble by formula", "s", pipeline->work_s * pipeline->ratio,
-                      LEDGER_TERM(pipeline->work_s, "s"), LEDGER_TERM(pipeline->ratio, "ratio"));
-}
-
-static const char *bubble_text(const struct schedule_shape *shape, struct ledger *ledger)
-{
-    const char *formula = bubble_formulas[shape->kind];
-    if (shape->pairs) {
-        return "longest path of the pairs, F = B = W";
-    }
-    sim_assert(formula != NULL);
-    if (schedule_splits_weights(shape->kind)) {
-        return ledger_text(ledger, "%s, F = B = W", formula);
-    }
-    return ledger_text(ledger, "%s = (%u - 1) / (%u x %u)", formula, shape->stages, shape->chunks,
-                       shape->microbatches);
-}
-
-static const struct ledger *record_pipeline(const struct explanation *explanation,
-                                            const struct pipeline *pipeline)
-{
-    const struct schedule_shape *shape = &pipeline->shape;
-    struct ledger *ledger = ledger_new(explanation->arena);
-    if (shape->stages > 1) {
-        ledger_say(ledger, "bubble / work by formula", "ratio", pipeline->ratio,
-                   bubble_text(shape, ledger));
-        ledger_say(ledger, "work in microbatches", "s", pipeline->work_s,
-                   "compute, recompute, gaps, interference, exposed tp");
-        bubble_s(pipeline, ledger);
-        ledger_remark(ledger, "if all chunks were equal");
-        ledger_say(is_absent(pipeline->bubble_s) ? NULL : ledger, "bubble simulated", "s",
-                   pipeline->bubble_s, "mean of all GPUs");
-    }
-    ledger_say(ledger, "in flight, first stage", "", (double)pipeline->in_flight,
-               schedule_splits_weights(shape->kind)
-                   ? "microbatches in chunks, forward begun, W not"
-                   : "microbatches in chunks, forward begun, backward not");
-    ledger_say(ledger, "layers in flight", "", (double)pipeline->layers_in_flight,
-               "their layers, at most (activations pay for them)");
-    return ledger;
-}
-
 void explain_pipeline(const struct explanation *explanation, struct sheet *in)
 {
-    const struct pipeline pipeline = pipeline_of(explanation);
+    struct ledger *ledger = ledger_new(explanation->arena);
+    const struct pipeline pipeline = pipeline_of(explanation, ledger);
     say_shape(explanation, in);
     sheet_text(in, "schedule", schedule_name_of(&explanation->scenario->parallel));
     sheet_integer(in, "stages", pipeline.shape.stages);
@@ -192,11 +141,11 @@ void explain_pipeline(const struct explanation *explanation, struct sheet *in)
     sheet_integer(in, "microbatches", pipeline.shape.microbatches);
     sheet_number(in, "bubble_over_work", pipeline.ratio);
     sheet_number(in, "work_s", pipeline.work_s);
-    sheet_number(in, "bubble_formula_s", bubble_s(&pipeline, NULL));
+    sheet_number(in, "bubble_formula_s", pipeline.formula_s);
     sheet_number(in, "bubble_simulated_s", pipeline.bubble_s);
     sheet_integer(in, "chunks_in_flight", pipeline.in_flight);
     sheet_integer(in, "layers_in_flight", pipeline.layers_in_flight);
-    explain_ledger(in, "sums", record_pipeline(explanation, &pipeline));
+    explain_ledger(in, "sums", ledger);
 }
 
 /* ---- the step ------------------------------------------------------------------- */
