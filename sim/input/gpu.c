@@ -3,6 +3,7 @@
  */
 #include "input/gpu.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -295,6 +296,6 @@ const struct schema gpu_schema = SCHEMA_OF("gpu", "gpu.", rows);
 bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *assumptions,
               struct diag *diag)
 {
-    *gpu = (struct gpu){.name = "inline", .place = node->place};
+    *gpu = (struct gpu){.name = "inline", .place = node->place, .gpu_hour_usd = ABSENT};
     return schema_read_document(&gpu_schema, node, gpu, assumptions, diag);
 }

@@ -125,7 +125,7 @@ struct gpu {
     double idle_power_fraction; /* of tdp, when waiting */
     double busy_power_fraction; /* of tdp, when computing */
     double host_link_bytes_per_s;
-    double gpu_hour_usd;
+    double gpu_hour_usd;             /* ABSENT: not priced */
     double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
     double launch_s;
     int64_t gemm_tile_m, gemm_tile_n;

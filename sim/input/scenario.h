@@ -185,7 +185,7 @@ struct data_loading {
 };
 
 struct price {
-    double gpu_hour_usd;
+    double gpu_hour_usd; /* ABSENT: neither the scenario nor the GPU has a price */
     double electricity_usd_per_kwh;
     double pue; /* facility power over IT power */
 };

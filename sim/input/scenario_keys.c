@@ -123,7 +123,7 @@ static void read_gpu_hour(const struct schema_reader *reader, const struct schem
     } else if (doc_find(scenario->document, "gpu.price.gpu_hour") == NULL) {
         assumptions_add(reader->assumptions,
                         &(struct assumption){.name = row->path,
-                                             .value = "0 USD",
+                                             .value = "none",
                                              .reason = "neither scenario nor GPU has a price"});
     }
 }
@@ -426,9 +426,10 @@ static const struct schema_row rows[] = {
      .standard = "1 GB", .is_assumed = true},
 
     {SECTION("price", "What an hour, energy and cooling cost.")},
-    {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD, 0.0, 1e6,
-              "Rent of a GPU for an hour, or what owning it comes to."),
-     AS(double, gpu.gpu_hour_usd), .note = "the GPU's", .read = read_gpu_hour},
+    {QUANTITY(
+         "price.gpu_hour", price.gpu_hour_usd, DIM_USD, 0.0, 1e6,
+         "Rent of a GPU for an hour, or what owning it comes to; without it nothing has a cost."),
+     AS(double, gpu.gpu_hour_usd), .is_optional = true, .note = "the GPU's", .read = read_gpu_hour},
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy where it is paid apart; a rented GPU-hour includes it."),
      .standard = "0 USD/kWh"},

@@ -161,7 +161,8 @@ static void add_run(struct sheet *list, const struct run_result *run, struct are
     sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
     sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
               tokens, count_text(arena, run->steps), 100 * run->goodput);
-    sheet_say(list, "%s USD", number_grouped(arena, run->cost_usd));
+    sheet_say(list, "%s USD",
+              is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
     sheet_say(list, "%s GPU-hours", number_grouped(arena, run->gpu_hours));
     sheet_say(list, "%s kWh", number_grouped(arena, run->energy_kwh));
     if (run->checkpoints > 0) {

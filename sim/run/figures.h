@@ -18,7 +18,8 @@
  *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
- *           CHECKPOINTS: and it writes some. Else it is null, NULL and not shown
+ *           PRICED: and a GPU-hour has a price; CHECKPOINTS: and it writes some. Else it is null,
+ *           NULL, and not shown or "-"
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
  *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
  *           ENGINE, or a TITLE, may differ under one key
@@ -40,6 +41,7 @@
 #define FIGURE_EXISTS_LINK(value) (result_has_step(result) && figure_is_said(step->busiest_link))
 #define FIGURE_EXISTS_ASKED(value) run->is_asked
 #define FIGURE_EXISTS_RUN(value) result_has_run(result)
+#define FIGURE_EXISTS_PRICED(value) (result_has_run(result) && !is_absent(run->cost_usd))
 #define FIGURE_EXISTS_CHECKPOINTS(value) result_has_checkpoints(result)
 #define FIGURE_EXISTS_SAID(value) figure_is_said(value)
 #define FIGURE_EXISTS_KNOWN(value) (!is_absent(value))
@@ -49,6 +51,7 @@
 #define FIGURE_IS_OF_MONTHS_LINK false
 #define FIGURE_IS_OF_MONTHS_ASKED false
 #define FIGURE_IS_OF_MONTHS_RUN true
+#define FIGURE_IS_OF_MONTHS_PRICED true
 #define FIGURE_IS_OF_MONTHS_CHECKPOINTS true
 #define FIGURE_IS_OF_MONTHS_KNOWN false
 
@@ -170,14 +173,14 @@ static inline bool figure_is_said(const char *text)
            .csv = "goodput_percent", .title = "goodput (checkpoint and data stalls only), %", \
            .head = "goodput (checkpoint and data stalls only), %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
-    METRIC(REAL, RUN, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
+    METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
            .short_head = "USD") \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE) \
-    METRIC(REAL, RUN, RUN, usd_per_million_tokens, usd_per_million_tokens, \
+    METRIC(REAL, PRICED, RUN, usd_per_million_tokens, usd_per_million_tokens, \
            usd_per_million_tokens, 1e6 * run->cost_usd / run->tokens, \
            .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
            .head = "USD per million tokens", .factor = 1, .format = "%.4g", \

@@ -20,7 +20,7 @@ struct run_result {
     int64_t checkpoints;
     double data_stall_s;  /* per step, inside step_ns */
     double first_batch_s; /* that nothing hides */
-    double cost_usd;      /* GPUs and electricity where it is priced apart */
+    double cost_usd;      /* GPUs and electricity where it is priced apart; ABSENT: no price */
     double energy_kwh;    /* whole facility (pue) */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "run/run.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
@@ -272,6 +273,11 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
         LEDGER_SUM(ledger, "energy", "kWh", power_w / 1000.0 * wall_s / SECONDS_PER_HOUR,
                    LEDGER_TERM(power_w, "W"), LEDGER_TERM(wall_s, "seconds"),
                    LEDGER_TERM(SECONDS_PER_HOUR, "s"));
+    if (is_absent(price->gpu_hour_usd)) {
+        run->cost_usd = ABSENT;
+        ledger_remark(ledger, "no cost: neither the scenario nor the GPU has a price");
+        return;
+    }
     run->cost_usd = LEDGER_SUM(
         ledger, "cost", "USD",
         run->gpu_hours * price->gpu_hour_usd + run->energy_kwh * price->electricity_usd_per_kwh,

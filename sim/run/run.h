@@ -9,7 +9,8 @@
  *     wall-clock = steps * step + checkpoints * blocking part + the first batch + run.startup
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
- *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given)
+ *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given);
+ *                  there is none where a GPU-hour has no price
  *     energy     = wall-clock * pue * (GPUs * TDP * (busy * u + idle * (1 - u))
  *                                      + nodes * host power)
  *

@@ -17,6 +17,7 @@
 #define NULLABLE_LINK true
 #define NULLABLE_ASKED true
 #define NULLABLE_RUN true
+#define NULLABLE_PRICED true
 #define NULLABLE_CHECKPOINTS true
 #define NULLABLE_SAID true
 #define NULLABLE_KNOWN true

@@ -215,6 +215,35 @@ patch_header() {
     [ "$status" -eq 1 ]
 }
 
+@test "what has no price costs nothing that could be said" {
+    unpriced=(--set gpu=gh200-96gb)
+    run --separate-stderr "$STOKER" run scenarios/quickstart.yaml "${unpriced[@]}" --db "$db"
+    [[ "$output" =~ \ -\ USD\ +[0-9,]+\ GPU-hours ]]
+    [[ "$output" =~ \ -\ USD\ +per\ million\ tokens ]]
+    "$STOKER" run scenarios/quickstart.yaml "${unpriced[@]}" --no-db --json |
+        jq -e '.run | .days > 0 and .cost_usd == null and .usd_per_million_tokens == null'
+    python3 - "$db" << 'END'
+import sqlite3, sys
+row = sqlite3.connect(sys.argv[1]).execute(
+    "SELECT wall_clock_days > 0, cost_usd, usd_per_million_tokens FROM run").fetchall()
+assert row == [(1, None, None)], row
+END
+    "$STOKER" explain scenarios/quickstart.yaml "${unpriced[@]}" |
+        grep -F "no cost: neither the scenario nor the GPU has a price"
+    cat scenarios/quickstart.yaml - > "$BATS_TEST_TMPDIR/priced.yaml" << 'END'
+variants:
+  - {name: priced}
+  - {name: open, set: {gpu: gh200-96gb}}
+END
+    for command in sweep compare; do
+        run --separate-stderr "$STOKER" $command "$BATS_TEST_TMPDIR/priced.yaml" --db "$db"
+        [[ "$output" =~ open\ .*\ -\ .*compute ]]
+        run --separate-stderr "$STOKER" $command "$BATS_TEST_TMPDIR/priced.yaml" --db "$db" --json
+        jq -e '.points | (.[0].run.cost_usd > 0) and .[1].run.days > 0 and .[1].run.cost_usd == null' \
+            <<< "$output"
+    done
+}
+
 # run/figures.h has it once: dollars over tokens, in the document, the store and on the screen.
 @test "a figure that is shown is the same in the document, in the store and on the screen" {
     "$STOKER" run "$scenario" --db "$db" --json > "$BATS_TEST_TMPDIR/run.json"

@@ -2,6 +2,7 @@
  * step of 256 x 8,192 = 2,097,152 tokens in 8 microbatches a replica. */
 #include "run/run.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "hw/dataloader.h"
 #include "plan/memory/memory.h"
@@ -278,6 +279,30 @@ static void money_is_gpus_and_electricity(void **state)
     assert_close(run->cost_usd, 64 * hours * 2 + kw * hours * 0.1, 1e-12);
 }
 
+/* gh200-96gb has no price of its own. What costs nothing says so, and electricity alone is no cost
+ * of a run whose GPUs have no price. */
+static void what_has_no_price_has_no_cost(void **state)
+{
+    static const struct {
+        const char *sets[SETS_MAX];
+        bool has_cost;
+    } cases[] = {
+        {{"gpu=gh200-96gb", NULL}, false},
+        {{"gpu=gh200-96gb", "price.electricity=0.10 USD/kWh"}, false},
+        {{"gpu=gh200-96gb", "price.gpu_hour=0 USD"}, true},
+        {{"gpu=gh200-96gb", "price.gpu_hour=1 USD"}, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct result *result = predict(*state, quickstart(*state, cases[i].sets));
+        const double expected = i == 3 ? result->run.gpu_hours : 0;
+        assert_int_equal(is_absent(result->run.cost_usd), !cases[i].has_cost);
+        assert_true(result->run.energy_kwh > 0);
+        if (cases[i].has_cost) {
+            assert_close(result->run.cost_usd, expected, 1e-12);
+        }
+    }
+}
+
 static void a_step_alone_has_no_run(void **state)
 {
     struct scenario *scenario = quickstart(*state, NULL);
@@ -440,6 +465,7 @@ int main(void)
         TEST(a_run_is_its_steps_and_checkpoints),
         TEST(power_follows_the_kernels),
         TEST(money_is_gpus_and_electricity),
+        TEST(what_has_no_price_has_no_cost),
         TEST(a_step_alone_has_no_run),
         TEST(a_stalled_run_waits_in_every_step_and_once_at_first),
         TEST(a_loader_that_keeps_up_costs_its_first_batch),

@@ -79,14 +79,14 @@ struct schema_row {
     uint32_t name_count;      /* that may be written */
     uint32_t among;           /* bits 1 << index of the names that may be written; 0: all */
     enum schema_kind kind;
-    enum dimension dimension;   /* of a quantity */
-    size_t offset;              /* of the member, or SCHEMA_NOWHERE */
-    size_t as;                  /* 1 + offset of the member whose value is the default; 0: none */
-    double least, most;         /* inclusive */
-    bool is_required;           /* where it means anything */
-    bool is_assumed;            /* the default is one of the run's assumptions */
-    bool is_optional;           /* zero or "" stands for none: the note says what that means */
-    bool is_settled;            /* readers may take another value than the one written */
+    enum dimension dimension; /* of a quantity */
+    size_t offset;            /* of the member, or SCHEMA_NOWHERE */
+    size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
+    double least, most;       /* inclusive */
+    bool is_required;         /* where it means anything */
+    bool is_assumed;          /* the default is one of the run's assumptions */
+    bool is_optional; /* zero, ABSENT or "" stands for none: the note says what that means */
+    bool is_settled;  /* readers may take another value than the one written */
     const struct schema *inner; /* of a list: the keys of each entry; for readers of the table */
     schema_read_function *read;
     schema_check_function *check;

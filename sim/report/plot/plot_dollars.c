@@ -91,7 +91,8 @@ static void collect_offers(struct plot_page *page, struct dollars *dollars)
     for (uint32_t i = 0; i < page->item_count; i++) {
         const struct plot_item *item = &page->items[i];
         const struct store_row *row = item->row;
-        if (plot_mark(row) == NULL && !is_absent(row->wall_clock_days)) {
+        if (plot_mark(row) == NULL && !is_absent(row->wall_clock_days) &&
+            !is_absent(row->cost_usd)) {
             dollars->offers[dollars->count++] = (struct offer){
                 .item = item, .label = row->label, .days = row->wall_clock_days, .side = SIDE_NONE};
             cost_max = row->cost_usd > cost_max ? row->cost_usd : cost_max;
@@ -289,7 +290,8 @@ bool plot_write_dollars(struct plot_page *page)
     write_data(page, &dollars);
     if (dollars.count == 0) {
         diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has days and dollars");
-        diag_help(page->diag, "say how long to train: `run: {tokens: 300B}` in the scenario");
+        diag_help(page->diag, "say how long to train and what a GPU costs: `run: {tokens: 300B}` "
+                              "and `price: {gpu_hour: 2 USD}` in the scenario");
         return false;
     }
     write_script(page, &dollars);
