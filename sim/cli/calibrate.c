@@ -136,12 +136,30 @@ static const struct {
     int (*calibrate)(struct calibrator *calibrator);
 } kernels[] = {{"gemm", calibrate_gemm}, {"attention", calibrate_attention}};
 
+/* They take one file, and print to stdout. */
+static bool check_kernels(const struct options *options, const char *name)
+{
+    const char *kind = arena_printf(options->cli->arena, "calibrate %s", name);
+    const bool is_good = options_refuse(options, "cluster library name output plot", kind,
+                                        "it takes --check, --json and --catalogue");
+    if (options->arguments.count > 2) {
+        diag_add(options->cli->diag, DIAG_USAGE, NULL, "too many arguments: '%s'",
+                 options->arguments.items[2]);
+        diag_help(options->cli->diag, "put the rows of all files into one, below one head");
+        return false;
+    }
+    return is_good;
+}
+
 static int run(struct options *options)
 {
     struct calibrator *calibrator = (struct calibrator *)options;
     struct cli *cli = options->cli;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         if (strcmp(calibrator->options.arguments.items[0], kernels[i].name) == 0) {
+            if (!check_kernels(options, kernels[i].name)) {
+                return EXIT_USAGE;
+            }
             calibrator->catalogue = options_catalogue(&calibrator->options);
             return kernels[i].calibrate(calibrator);
         }

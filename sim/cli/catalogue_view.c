@@ -45,7 +45,7 @@ static const char *watt(struct arena *arena, double power)
 
 static const char *dollars(struct arena *arena, double price)
 {
-    return price > 0 ? arena_printf(arena, "%.2f", price) : "-";
+    return arena_printf(arena, "%.2f", price);
 }
 
 /* ---- models and GPUs ------------------------------------------------------------------- */
@@ -67,12 +67,28 @@ static const struct field model_fields[] = {
     {"title", FIELD_AT(struct model, title), FIELD_LEFT("title")},
 };
 
+/* A GPU has no peak of a precision that it does not compute in. */
+static void add_peak(struct sheet *in, const char *key, const void *record,
+                     enum precision precision)
+{
+    const double peak = ((const struct gpu *)record)->peak_flop_per_s[precision];
+    sheet_number(in, key, peak > 0 ? peak : ABSENT);
+}
+
+static void add_peak_bf16(struct sheet *in, const char *key, const void *record)
+{
+    add_peak(in, key, record, PRECISION_BF16);
+}
+
+static void add_peak_fp16(struct sheet *in, const char *key, const void *record)
+{
+    add_peak(in, key, record, PRECISION_FP16);
+}
+
 static const struct field gpu_fields[] = {
     {"name", FIELD_AT(struct gpu, name), FIELD_LEFT("GPU")},
-    {"peak_bf16_flop_per_s", FIELD_AT(struct gpu, peak_flop_per_s[PRECISION_BF16]),
-     FIELD_SHOW("bf16, dense", flop_per_s)},
-    {"peak_fp16_flop_per_s", FIELD_AT(struct gpu, peak_flop_per_s[PRECISION_FP16]),
-     FIELD_SHOW("fp16, dense", flop_per_s)},
+    {"peak_bf16_flop_per_s", .add = add_peak_bf16, FIELD_SHOW("bf16, dense", flop_per_s)},
+    {"peak_fp16_flop_per_s", .add = add_peak_fp16, FIELD_SHOW("fp16, dense", flop_per_s)},
     {"memory_bytes", FIELD_AT(struct gpu, memory_bytes), FIELD_SHOW("memory", bytes)},
     {"memory_bandwidth_bytes_per_s", FIELD_AT(struct gpu, memory_bandwidth_bytes_per_s),
      FIELD_SHOW("bandwidth", bytes_per_s)},

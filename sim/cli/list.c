@@ -203,7 +203,7 @@ static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet,
             sheet_text(table, NULL, keys[i].file->name);
             sheet_text(table, NULL, reference_value(arena, row));
             sheet_text(table, NULL, reference_default(arena, row));
-            sheet_text(table, NULL, row->is_assumed ? "yes" : "no");
+            sheet_bool(table, NULL, row->is_assumed);
             sheet_text(table, NULL, row->help);
         }
     }

@@ -79,6 +79,26 @@ YAML
     [[ "$output" == *"did you mean 'ring'?"* ]]
 }
 
+@test "a second file of products and an option that means nothing for them are usage errors" {
+    for kind in gemm attention; do
+        file=tests/published/$kind.csv
+        run --separate-stderr -2 "$STOKER" calibrate $kind "$file" "$file"
+        [[ "$stderr" == *"too many arguments: '$file'"* ]]
+        run --separate-stderr -2 "$STOKER" calibrate $kind "$file" -o "$work/section.yaml"
+        [[ "$stderr" == *"-o has no meaning for calibrate $kind"* ]]
+        [ ! -e "$work/section.yaml" ]
+    done
+}
+
+@test "the error of a curve that was skipped does not exist" {
+    printf 'measurements:\n- {id: one, operation: all-reduce, gpus: 8, nodes: 1, source: made up, %s}\n' \
+        'points: [{bytes: 1048576, time: 35 us}]' > "$work/none.yaml"
+    "$STOKER" calibrate collectives "$work/none.yaml" --check --json |
+        jq -e '.curves[0] | [.median_error, .median_error_64mib, .worst_error, .worst_bytes] == [null, null, null, null]'
+    "$STOKER" calibrate collectives "$work/none.yaml" --check --json --cluster h200-3200 |
+        jq -e '.curves[0] | .median_error > 0 and .median_error_64mib == null and .worst_bytes == 1048576'
+}
+
 @test "what cannot be calibrated is a usage error" {
     run "$STOKER" calibrate kernels tests/published/collectives.yaml
     [ "$status" -eq 2 ]

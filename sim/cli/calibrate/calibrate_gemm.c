@@ -3,6 +3,7 @@
  */
 #include "cli/calibrate/calibrate_kernels.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/version.h"
@@ -71,6 +72,8 @@ static void add_section(struct sheet *in, struct arena *arena, const struct gemm
 
 static void add_errors(struct sheet *in, const char *key, const struct measured_errors *errors)
 {
+    static const struct measured_errors none = {
+        .median = ABSENT, .p90 = ABSENT, .mean = ABSENT, .bias = ABSENT};
     static const struct field fields[] = {
         {"products", FIELD_AT(struct measured_errors, count)},
         {"median", FIELD_AT(struct measured_errors, median)},
@@ -78,7 +81,7 @@ static void add_errors(struct sheet *in, const char *key, const struct measured_
         {"mean", FIELD_AT(struct measured_errors, mean)},
         {"bias", FIELD_AT(struct measured_errors, bias)},
     };
-    sheet_members(sheet_object(in, key), fields, 5, errors);
+    sheet_members(sheet_object(in, key), FIELD_LIST(fields), errors->count > 0 ? errors : &none);
 }
 
 static void say_errors(struct sheet *in, const char *title, const struct measured_errors *errors)

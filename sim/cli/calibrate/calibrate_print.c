@@ -298,7 +298,7 @@ static const char *choices_text(const struct calibrator *calibrator, const struc
 
 static void add_error(struct sheet *table, const struct curve_errors *errors)
 {
-    sheet_number_as(table, NULL, errors->median, errors->count > 0 ? NULL : "-");
+    sheet_number(table, NULL, errors->count > 0 ? errors->median : ABSENT);
 }
 
 static void add_curve(struct sheet *table, const struct calibrator *calibrator,
@@ -312,7 +312,7 @@ static void add_curve(struct sheet *table, const struct calibrator *calibrator,
     sheet_integer(table, NULL, measurement->point_count);
     if (curve->skipped != NULL) {
         for (uint32_t i = 0; i < 4; i++) {
-            sheet_number_as(table, NULL, 0.0, "-");
+            sheet_number(table, NULL, ABSENT);
         }
         sheet_text(table, NULL, arena_printf(arena, "skipped: %s", curve->skipped));
         return;

@@ -4,6 +4,7 @@
  */
 #include "report/show/show_figures.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "report/numbers.h"
 #include "plan/cost.h"
@@ -200,22 +201,23 @@ static void add_library_row(struct sheet *table, const struct library *library,
     const struct library_architecture *costs = &library->architectures[architecture];
     sheet_text(table, NULL, gpu_architecture_names[architecture]);
     sheet_text(table, NULL, library_algorithm_names[algorithm]);
-    sheet_text(table, NULL, library->shapes[algorithm].is_automatic ? "yes" : "no");
+    sheet_bool(table, NULL, library->shapes[algorithm].is_automatic);
     for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
         const struct library_cost *cost = &costs->costs[algorithm][p];
         const double base_s = cost->launch_s[SPAN_ONE_NODE] + cost->base_s[SPAN_ONE_NODE];
-        sheet_number_as(table, NULL, cost->is_offered ? base_s : 0.0,
-                        cost->is_offered ? arena_printf(sheet_arena(table), "%.1f", base_s * 1e6)
-                                         : "-");
+        sheet_number(table, NULL, cost->is_offered ? base_s : ABSENT);
     }
 }
 
 void show_figures_library(struct show_sheet *sheet, const struct library *library)
 {
     static const struct field fields[] = {
-        {"architecture", FIELD_LEFT("architecture")}, {"algorithm", FIELD_LEFT("algorithm")},
-        {"automatic", FIELD_LEFT("automatic")},       {"ll_s", FIELD_COUNT("LL us")},
-        {"ll128_s", FIELD_COUNT("LL128 us")},         {"simple_s", FIELD_COUNT("Simple us")},
+        {"architecture", FIELD_LEFT("architecture")},
+        {"algorithm", FIELD_LEFT("algorithm")},
+        {"automatic", FIELD_LEFT("automatic")},
+        {"ll_s", FIELD_RIGHT("LL us", "%.1f", 1e6)},
+        {"ll128_s", FIELD_RIGHT("LL128 us", "%.1f", 1e6)},
+        {"simple_s", FIELD_RIGHT("Simple us", "%.1f", 1e6)},
     };
     struct sheet *table = show_sheet_table(sheet, "start_of_a_collective", FIELD_LIST(fields));
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
