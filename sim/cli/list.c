@@ -192,7 +192,9 @@ static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet,
     };
     struct arena *arena = lister->arena;
     const struct text_list *arguments = &lister->options->arguments;
-    const char *prefix = arguments->count > 1 ? arguments->items[1] : "";
+    const char *word = arguments->count > 1 ? arguments->items[1] : "";
+    const struct reference_key *named = reference_find(arena, word);
+    const char *prefix = named != NULL ? named->path : word;
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
     uint32_t count = 0;
     const struct reference_key *keys = reference_keys(arena, &count);

@@ -1,10 +1,8 @@
-/* Reads a collective library: general costs first, then what an architecture says
- * otherwise, then what was fitted, then what a calibration file put on top. All four are
- * read by the same function, each over what is there already.
+/* A collective library: the table of its keys. General costs are read first, then what an
+ * architecture says otherwise, then what was fitted, then what a calibration file put on top: each
+ * over what is there already.
  */
 #include "input/library.h"
-
-#include "input/doc/section.h"
 
 #include "base/arena.h"
 
@@ -17,56 +15,43 @@ const char *const library_algorithm_names[LIBRARY_ALGORITHM_COUNT] = {
 };
 const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
 
-static const char *const link_keys[LIBRARY_LINK_COUNT_] = {"nvlink", "pcie", "network"};
-static const char *const fill_keys[LIBRARY_LINK_COUNT_] = {"nvlink_fill", "pcie_fill",
-                                                           "network_fill"};
+/* What lies over the general costs, in the order in which it is read. */
+static const char *const layer_names[] = {"architectures", "fitted", "calibrated"};
 
-static const double LATENCY_MAX_S = 1.0;
-static const double EFFICIENCY_MIN = 1e-4;
-static const double EFFICIENCY_MAX = 1.0; /* more would be faster than the simulated links */
-static const double RATE_MIN = 1e3;       /* bytes/s */
-static const double RATE_MAX = 1e15;
+#define LATENCY_MAX_S 1.0
+#define EFFICIENCY_MIN 1e-4
+#define EFFICIENCY_MAX 1.0 /* more would be faster than the simulated links */
+#define RATE_MIN 1e3       /* bytes/s */
+#define RATE_MAX 1e15
+#define BYTES_MAX 1e18
 
 enum library_span library_span_of(uint32_t nodes)
 {
     return nodes == 1 ? SPAN_ONE_NODE : nodes == 2 ? SPAN_TWO_NODES : SPAN_MANY_NODES;
 }
 
-/* ---- a cost ---- */
-
-static void cost_init(struct library_cost *cost)
-{
-    *cost = (struct library_cost){0};
-    for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
-        cost->efficiency[i] = 1.0;
-        cost->maximum_bytes_per_s[i] = HUGE_VAL;
-        cost->channel_maximum_bytes_per_s[i] = HUGE_VAL;
-    }
-}
-
-struct spans_kind {
-    enum dimension dimension;
-    double min, max;
-};
+/* ---- keys that are more than a value ---- */
 
 /* One value for all, or one each; true when there is one. */
-static bool read_spans(struct doc_map *map, const char *key, const struct spans_kind *kind,
-                       double values[SPAN_COUNT_])
+static bool read_spans(const struct schema_reader *reader, const struct schema_row *row)
 {
-    const struct doc_node *node = doc_take(map, key);
+    struct doc_map *map = reader->map;
+    double *values = (double *)((char *)reader->object + row->offset);
+    const struct doc_node *node = doc_take(map, schema_key(row));
     if (node == NULL) {
         return false;
     }
     const bool is_list = node->kind == DOC_SEQUENCE;
     if (is_list && doc_child_count(node) != SPAN_COUNT_) {
-        diag_add(map->diag, DIAG_INPUT, &node->place, "'%s' is one value or three", key);
+        diag_add(map->diag, DIAG_INPUT, &node->place, "'%s' is one value or three",
+                 schema_key(row));
         diag_help(map->diag, "three: on one node, on two, on more");
         map->is_bad = true;
         return false;
     }
     const struct doc_node *item = is_list ? node->child : node;
     for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
-        if (!doc_node_quantity(item, kind->dimension, kind->min, kind->max, &values[i],
+        if (!doc_node_quantity(item, row->dimension, row->least, row->most, &values[i],
                                map->diag)) {
             map->is_bad = true;
             return false;
@@ -76,169 +61,213 @@ static bool read_spans(struct doc_map *map, const char *key, const struct spans_
     return true;
 }
 
-static void read_cost(struct doc_map *map, struct library_cost *cost)
+static void read_by_nodes(const struct schema_reader *reader, const struct schema_row *row)
 {
-    static const struct spans_kind fraction = {DIM_FRACTION, EFFICIENCY_MIN, EFFICIENCY_MAX};
-    static const struct spans_kind rate = {DIM_BYTES_PER_S, RATE_MIN, RATE_MAX};
-    static const struct spans_kind latency = {DIM_SECONDS, 0.0, LATENCY_MAX_S};
-    cost->is_offered = read_spans(map, "base", &latency, cost->base_s) || cost->is_offered;
-    (void)read_spans(map, "launch", &latency, cost->launch_s);
-    for (uint32_t link = 0; link < LIBRARY_LINK_COUNT_; link++) {
-        (void)read_spans(map, link_keys[link], &latency, cost->round_s[link]);
-        doc_get_quantity(map, fill_keys[link], DIM_SECONDS, 0.0, LATENCY_MAX_S,
-                         &cost->fill_s[link]);
-    }
-    doc_get_quantity(map, "fill_half", DIM_BYTES, 1.0, 1e15, &cost->fill_half_bytes);
-    doc_get_quantity(map, "per_rank", DIM_SECONDS, 0.0, LATENCY_MAX_S, &cost->rank_s);
-    (void)read_spans(map, "efficiency", &fraction, cost->efficiency);
-    (void)read_spans(map, "maximum", &rate, cost->maximum_bytes_per_s);
-    (void)read_spans(map, "maximum_per_channel", &rate, cost->channel_maximum_bytes_per_s);
+    (void)read_spans(reader, row);
 }
 
-typedef struct library_cost cost_table[LIBRARY_ALGORITHM_COUNT][LIBRARY_PROTOCOL_COUNT];
-
-/* The algorithms of a section; `shapes` NULL: it has costs only. */
-static void read_algorithms(struct doc_map *section, const char *prefix, cost_table costs,
-                            struct library_shape *shapes, struct assumptions *assumptions)
+/* A cost with a base is offered. */
+static void read_base(const struct schema_reader *reader, const struct schema_row *row)
 {
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-        struct doc_map algorithm;
-        section_open(&algorithm, section, library_algorithm_names[a], prefix, assumptions);
-        if (shapes != NULL) {
-            shapes[a] = (struct library_shape){algorithm.node != NULL, a};
-            doc_get_bool(&algorithm, "automatic", &shapes[a].is_automatic);
-            doc_get_choice(&algorithm, "like", library_algorithm_names, LIBRARY_ALGORITHM_COUNT,
-                           &shapes[a].like);
-        }
-        const char *name =
-            arena_printf(assumptions->arena, "%s.%s", prefix, library_algorithm_names[a]);
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
-            struct doc_map cost;
-            section_open(&cost, &algorithm, library_protocol_names[p], name, assumptions);
-            read_cost(&cost, &costs[a][p]);
-            section_close(&cost, &algorithm);
-        }
-        section_close(&algorithm, section);
-    }
-}
-
-/* ---- sections ---- */
-
-static void read_general(struct doc_map *map, struct library *library,
-                         struct assumptions *assumptions)
-{
-    cost_table costs;
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
-            cost_init(&costs[a][p]);
-        }
-    }
-    struct doc_map section;
-    section_need(&section, map, "algorithms", "library", assumptions);
-    read_algorithms(&section, "library.algorithms", costs, library->shapes, assumptions);
-    section_close(&section, map);
-    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        struct library_architecture *architecture = &library->architectures[i];
-        *architecture = (struct library_architecture){.channels = 1, .plateau = 1.0};
-        memcpy(architecture->costs, costs, sizeof costs);
-    }
+    char *base = (char *)reader->object + row->offset;
+    struct library_cost *cost =
+        (struct library_cost *)(base - offsetof(struct library_cost, base_s));
+    cost->is_offered = read_spans(reader, row) || cost->is_offered;
 }
 
 /* Of all algorithms; one of them may have its own. */
-static void read_launch(struct doc_map *entry, cost_table costs)
+static void read_launch(const struct schema_reader *reader, const struct schema_row *row)
 {
+    char *architectures = (char *)reader->object + offsetof(struct library, architectures);
+    struct library_architecture *architecture = (struct library_architecture *)architectures;
     double launch_s = 0.0;
-    if (!doc_get_quantity(entry, "launch", DIM_SECONDS, 0.0, LATENCY_MAX_S, &launch_s)) {
+    if (!doc_get_quantity(reader->map, schema_key(row), row->dimension, row->least, row->most,
+                          &launch_s)) {
         return;
     }
     for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
         for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
             for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
-                costs[a][p].launch_s[i] = launch_s;
+                architecture->costs[a][p].launch_s[i] = launch_s;
             }
         }
     }
 }
 
-/* `name` is architectures, fitted or calibrated: a mapping of architectures. */
-static void read_architectures(struct doc_map *map, const char *name, struct library *library,
-                               struct assumptions *assumptions)
+static void read_correction(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct doc_map section;
-    section_open(&section, map, name, "library", assumptions);
-    const char *prefix = arena_printf(assumptions->arena, "library.%s", name);
+    struct doc_map *map = reader->map;
+    struct library_correction *correction =
+        &((struct library *)reader->object)->tree_corrections[reader->index];
+    const struct doc_node *list = doc_take(map, row->names[reader->index]);
+    const uint32_t count = list != NULL ? doc_child_count(list) : 0;
+    if (list != NULL && (list->kind != DOC_SEQUENCE || count > LIBRARY_CORRECTION_MAX)) {
+        diag_add(map->diag, DIAG_INPUT, &list->place, "a correction is a list of at most %d",
+                 LIBRARY_CORRECTION_MAX);
+        diag_help(map->diag, "factors of the tree's bandwidth at `from`, twice that, ...");
+        map->is_bad = true;
+        return;
+    }
+    const struct doc_node *item = count > 0 ? list->child : NULL;
+    for (; item != NULL; item = item->next) {
+        double *factor = &correction->factors[correction->count++];
+        if (!doc_node_quantity(item, DIM_FRACTION, EFFICIENCY_MIN, 1.0, factor, map->diag)) {
+            map->is_bad = true;
+        }
+    }
+}
+
+/* Those that extend another are put over it before they are read, by library_open. */
+static void refuse_extends(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct doc_node *extends = doc_take(reader->map, schema_key(row));
+    if (extends != NULL) {
+        diag_add(reader->map->diag, DIAG_INPUT, &extends->place,
+                 "a library inside a file cannot extend another");
+        diag_help(reader->map->diag, "put it into a file of its own and name that");
+        reader->map->is_bad = true;
+    }
+}
+
+/* Every architecture begins with the general costs. */
+static bool spread_costs(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct library *library = reader->object;
+    (void)row;
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        struct library_architecture *architecture = &library->architectures[i];
-        struct doc_map entry;
-        section_open(&entry, &section, gpu_architecture_names[i], prefix, assumptions);
-        read_launch(&entry, architecture->costs);
-        doc_get_count(&entry, "channels", 1, 1024, &architecture->channels);
-        doc_get_quantity(&entry, "plateau", DIM_COUNT, 1.0, 100.0, &architecture->plateau);
-        const char *inner =
-            arena_printf(assumptions->arena, "%s.%s", prefix, gpu_architecture_names[i]);
-        struct doc_map sizes;
-        section_open(&sizes, &entry, "sizes", inner, assumptions);
-        section_need_quantity(&sizes, "from", DIM_BYTES, 0.0, 1e18,
-                              &architecture->fitted_from_bytes);
-        section_need_quantity(&sizes, "to", DIM_BYTES, 1.0, 1e18, &architecture->fitted_to_bytes);
-        section_close(&sizes, &entry);
-        read_algorithms(&entry, inner, architecture->costs, NULL, assumptions);
-        section_close(&entry, &section);
-    }
-    section_close(&section, map);
-}
-
-/* How often the protocol Simple pays what the others pay once. */
-static void read_simple(struct doc_map *map, struct library *library,
-                        struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_open(&section, map, "simple", "library", assumptions);
-    doc_get_quantity(&section, "overheads", DIM_COUNT, 1.0, 100.0, &library->simple_overheads);
-    doc_get_quantity(&section, "latencies", DIM_COUNT, 1.0, 100.0, &library->simple_latencies);
-    section_close(&section, map);
-}
-
-/* Absent: its rounds have no message in them, and all of it is added. */
-static void read_measured(struct doc_map *map, struct library *library,
-                          struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_open(&section, map, "measured", "library", assumptions);
-    doc_get_quantity(&section, "nic_latency", DIM_SECONDS, 0.0, LATENCY_MAX_S,
-                     &library->measured_message_s);
-    section_close(&section, map);
-}
-
-static void read_correction(struct doc_map *map, struct library *library,
-                            struct assumptions *assumptions)
-{
-    struct doc_map section;
-    section_open(&section, map, "tree_correction", "library", assumptions);
-    section_need_quantity(&section, "from", DIM_BYTES, 1.0, 1e18,
-                          &library->tree_correction_from_bytes);
-    for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
-        const struct doc_node *list = doc_take(&section, library_protocol_names[p]);
-        const uint32_t count = list != NULL ? doc_child_count(list) : 0;
-        if (list != NULL && (list->kind != DOC_SEQUENCE || count > LIBRARY_CORRECTION_MAX)) {
-            diag_add(map->diag, DIAG_INPUT, &list->place, "a correction is a list of at most %d",
-                     LIBRARY_CORRECTION_MAX);
-            diag_help(map->diag, "factors of the tree's bandwidth at `from`, twice that, ...");
-            section.is_bad = true;
-            continue;
+        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+            memcpy(library->architectures[i].costs[a], library->shapes[a].costs,
+                   sizeof library->shapes[a].costs);
         }
-        const struct doc_node *item = count > 0 ? list->child : NULL;
-        for (uint32_t i = 0; item != NULL; i++, item = item->next) {
-            library->tree_correction[p][i] = 1.0;
-            if (!doc_node_quantity(item, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
-                                   &library->tree_correction[p][i], map->diag)) {
-                section.is_bad = true;
-            }
-        }
-        library->tree_correction_count[p] = count;
     }
-    section_close(&section, map);
+    return true;
 }
+
+/* ---- the table ---- */
+
+#define SCHEMA_OBJECT struct library
+#include "input/schema/rows.h"
+
+#define BY_NODES(path_, member_, dimension_, least_, most_, help_) \
+    QUANTITY(path_, member_[0], dimension_, least_, most_,         \
+             help_ "; or a list of three: on one node (NVLink domain), on two, on more.")
+#define LATENCY(path_, member_, help_) \
+    BY_NODES(path_, member_, DIM_SECONDS, 0.0, LATENCY_MAX_S, help_), .read = read_by_nodes
+#define FILL(path_, member_, help_) QUANTITY(path_, member_, DIM_SECONDS, 0.0, LATENCY_MAX_S, help_)
+
+/* What an algorithm costs with a protocol, at a path and in a member. */
+#define COSTS(at_, cost_)                                                                         \
+    {BY_NODES(at_ ".base", cost_.base_s, DIM_SECONDS, 0.0, LATENCY_MAX_S,                         \
+              "Of a collective (without a base the pair is not offered)"),                        \
+     .read = read_base},                                                                          \
+        {LATENCY(at_ ".launch", cost_.launch_s,                                                   \
+                 "On top of base, in place of the architecture's launch")},                       \
+        {LATENCY(at_ ".nvlink", cost_.round_s[LIBRARY_SCALE_UP],                                  \
+                 "Of a round over NVLink or another scale-up network")},                          \
+        {FILL(at_ ".nvlink_fill", cost_.fill_s[LIBRARY_SCALE_UP],                                 \
+              "A round over NVLink takes up to this longer for large buffers: their pieces "      \
+              "grow up to a limit, and a pipeline fills with one piece a round.")},               \
+        {LATENCY(at_ ".pcie", cost_.round_s[LIBRARY_PCIE], "Of a round over PCIe")},              \
+        {FILL(at_ ".pcie_fill", cost_.fill_s[LIBRARY_PCIE], "As nvlink_fill, over PCIe.")},       \
+        {LATENCY(at_ ".network", cost_.round_s[LIBRARY_NETWORK], "Of a round between nodes")},    \
+        {FILL(at_ ".network_fill", cost_.fill_s[LIBRARY_NETWORK],                                 \
+              "As nvlink_fill, between nodes.")},                                                 \
+        {QUANTITY(at_ ".fill_half", cost_.fill_half_bytes, DIM_BYTES, 1.0, 1e15,                  \
+                  "The buffer at which rounds take half of a fill longer.")},                     \
+        {QUANTITY(at_ ".per_rank", cost_.rank_s, DIM_SECONDS, 0.0, LATENCY_MAX_S,                 \
+                  "Of each rank: PAT has a linear part.")},                                       \
+        {BY_NODES(at_ ".efficiency", cost_.efficiency, DIM_FRACTION, EFFICIENCY_MIN,              \
+                  EFFICIENCY_MAX, "Of the route's capacity on an idle fabric"),                   \
+         .read = read_by_nodes},                                                                  \
+        {BY_NODES(at_ ".maximum", cost_.maximum_bytes_per_s, DIM_BYTES_PER_S, RATE_MIN, RATE_MAX, \
+                  "Bus bandwidth at most"),                                                       \
+         .read = read_by_nodes},                                                                  \
+    {                                                                                             \
+        BY_NODES(at_ ".maximum_per_channel", cost_.channel_maximum_bytes_per_s, DIM_BYTES_PER_S,  \
+                 RATE_MIN, RATE_MAX,                                                              \
+                 "Bus bandwidth at most of each of the architecture's channels"),                 \
+            .read = read_by_nodes                                                                 \
+    }
+
+#define ALGORITHM(path_, array_) \
+    EACH(path_, array_, library_algorithm_names, LIBRARY_ALGORITHM_COUNT, "An algorithm.")
+#define PROTOCOL(path_, array_)                                         \
+    EACH(path_, array_, library_protocol_names, LIBRARY_PROTOCOL_COUNT, \
+         "What it costs with a protocol.")
+#define ARCHITECTURE "LAYER.ARCHITECTURE"
+
+static const struct schema_row rows[] = {
+    {TEXT("library", name, "Its name, which is that of its file, too.")},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {CUSTOM("extends", refuse_extends,
+            "Another library, under what this file holds as fitted, and it may hold nothing else: "
+            "what `stoker calibrate` writes.")},
+    {QUANTITY("network_overhead", network_overhead_s, DIM_SECONDS, 0.0, LATENCY_MAX_S,
+              "A ring's round takes this long at least on several nodes."),
+     .standard = "0 s"},
+    {SECTION("measured", "Where the constants of rounds between nodes were measured.")},
+    {QUANTITY("measured.nic_latency", measured_message_s, DIM_SECONDS, 0.0, LATENCY_MAX_S,
+              "What these have in them of the NICs' latency, in place of which a round gets the "
+              "cluster's."),
+     .standard = "0 s"},
+    {SECTION("simple", "What the protocol Simple pays so many times where others pay it once.")},
+    {QUANTITY("simple.overheads", simple_overheads, DIM_COUNT, 1.0, 100.0,
+              "Times the network_overhead."),
+     .standard = "1"},
+    {QUANTITY("simple.latencies", simple_latencies, DIM_COUNT, 1.0, 100.0,
+              "Messages that a round between nodes is."),
+     .standard = "1"},
+    {QUANTITY("plateau_from", plateau_from_bytes, DIM_BYTES, 0.0, BYTES_MAX,
+              "Bytes of a rank and channel where the plateau of an architecture begins."),
+     .standard = "0 B"},
+
+    {SECTION("algorithms", "What each algorithm costs with each protocol on any GPU."),
+     .is_required = true, .check = spread_costs},
+    {ALGORITHM("algorithms.ALGORITHM", shapes)},
+    {BOOL("algorithms.ALGORITHM.automatic", shapes[0].is_automatic,
+          "The library's own choice may fall on it."),
+     .standard = "true"},
+    {CHOICE("algorithms.ALGORITHM.like", shapes[0].like, library_algorithm_names,
+            LIBRARY_ALGORITHM_COUNT, "The algorithm whose costs it has, all fits included."),
+     .note = "itself"},
+    {PROTOCOL("algorithms.ALGORITHM.PROTOCOL", shapes[0].costs)},
+    COSTS("algorithms.ALGORITHM.PROTOCOL", shapes[0].costs[0]),
+
+    {SECTION("tree_correction", "Factors of the tree's bandwidth by size.")},
+    {QUANTITY("tree_correction.from", tree_correction_from_bytes, DIM_BYTES, 1.0, BYTES_MAX,
+              "The size of the first factor; the next are of twice that, four times, ..."),
+     .is_required = true},
+    {ONLY_EACH("tree_correction.PROTOCOL", library_protocol_names, LIBRARY_PROTOCOL_COUNT,
+               "The factors with this protocol: [1, 1, 0.9]."),
+     .read = read_correction},
+
+    {ONLY_EACH("LAYER", layer_names, sizeof layer_names / sizeof *layer_names,
+               "What holds in place of the above: the library's own constants by architecture, "
+               "over these what measurements say, over these the fitted of a file that extends "
+               "this one.")},
+    {EACH(ARCHITECTURE, architectures, gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
+          "What holds on GPUs of an architecture.")},
+    {QUANTITY(ARCHITECTURE ".launch", architectures[0].costs[0][0].launch_s[0], DIM_SECONDS, 0.0,
+              LATENCY_MAX_S, "Any collective takes this much longer."),
+     .read = read_launch},
+    {COUNT(ARCHITECTURE ".channels", architectures[0].channels, 1, 1024,
+           "Channels that a ring has on one node.")},
+    {QUANTITY(ARCHITECTURE ".plateau", architectures[0].plateau, DIM_COUNT, 1.0, 100.0,
+              "Latency of a long Simple ring all-reduce over nodes, as a factor.")},
+    {SECTION(ARCHITECTURE ".sizes", "What was measured; the rest is extrapolated.")},
+    {QUANTITY(ARCHITECTURE ".sizes.from", architectures[0].fitted_from_bytes, DIM_BYTES, 0.0,
+              BYTES_MAX, "The smallest size."),
+     .is_required = true},
+    {QUANTITY(ARCHITECTURE ".sizes.to", architectures[0].fitted_to_bytes, DIM_BYTES, 1.0, BYTES_MAX,
+              "The largest size."),
+     .is_required = true},
+    {ALGORITHM(ARCHITECTURE ".ALGORITHM", architectures[0].costs)},
+    {PROTOCOL(ARCHITECTURE ".ALGORITHM.PROTOCOL", architectures[0].costs[0])},
+    COSTS(ARCHITECTURE ".ALGORITHM.PROTOCOL", architectures[0].costs[0][0]),
+};
+const struct schema library_schema = SCHEMA_OF("library", "library.", rows);
+
+/* ---- all of it ---- */
 
 /* A fill needs the size at which it is half there. */
 static bool check_fills(const struct library *library, struct diag *diag)
@@ -280,37 +309,37 @@ static bool copy_likenesses(struct library *library, struct diag *diag)
     return true;
 }
 
+static void cost_init(struct library_cost *cost)
+{
+    *cost = (struct library_cost){0};
+    for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
+        cost->efficiency[i] = 1.0;
+        cost->maximum_bytes_per_s[i] = HUGE_VAL;
+        cost->channel_maximum_bytes_per_s[i] = HUGE_VAL;
+    }
+}
+
+/* Before a file says anything. */
+static void library_init(struct library *library, const struct place *place)
+{
+    *library = (struct library){.name = "inline", .place = *place};
+    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+        library->shapes[a].like = a;
+        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+            cost_init(&library->shapes[a].costs[p]);
+        }
+    }
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        library->architectures[i] = (struct library_architecture){.channels = 1, .plateau = 1.0};
+    }
+}
+
 bool library_read(const struct doc_node *node, struct library *library,
                   struct assumptions *assumptions, struct diag *diag)
 {
-    *library = (struct library){
-        .name = "inline", .simple_overheads = 1.0, .simple_latencies = 1.0, .place = node->place};
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
-        return false;
-    }
-    doc_get_text(&map, "library", &library->name);
-    library->title = library->name;
-    doc_get_text(&map, "title", &library->title);
-    const struct doc_node *extends = doc_take(&map, "extends");
-    assumptions_take(assumptions, &map, "library");
-    if (extends != NULL) {
-        diag_add(diag, DIAG_INPUT, &extends->place,
-                 "a library inside a file cannot extend another");
-        diag_help(diag, "put it into a file of its own and name that");
-        map.is_bad = true;
-    }
-    doc_get_quantity(&map, "network_overhead", DIM_SECONDS, 0.0, LATENCY_MAX_S,
-                     &library->network_overhead_s);
-    read_measured(&map, library, assumptions);
-    read_simple(&map, library, assumptions);
-    doc_get_quantity(&map, "plateau_from", DIM_BYTES, 0.0, 1e18, &library->plateau_from_bytes);
-    read_general(&map, library, assumptions);
-    read_correction(&map, library, assumptions);
-    read_architectures(&map, "architectures", library, assumptions);
-    read_architectures(&map, "fitted", library, assumptions);
-    read_architectures(&map, "calibrated", library, assumptions);
-    return doc_finish(&map) && copy_likenesses(library, diag) && check_fills(library, diag);
+    library_init(library, &node->place);
+    return schema_read_document(&library_schema, node, library, assumptions, diag) &&
+           copy_likenesses(library, diag) && check_fills(library, diag);
 }
 
 /* ---- a file that extends another ---- */

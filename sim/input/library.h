@@ -34,22 +34,8 @@
  *         sizes: {from: 8 B, to: 16 GiB} # measured; what lies outside is extrapolated
  *         nvls: {Simple: {base: 12 us, nvlink_fill: 60 us, fill_half: 32 MiB}}
  *
- * The keys of a cost, all optional where a section above has set them:
- *
- *     base                     of a collective
- *     launch                   in place of the architecture's launch
- *     nvlink, pcie, network    of a round inside a node, or between nodes
- *     per_rank                 of each rank (PAT has a linear part)
- *     efficiency               of the route's capacity on an idle fabric, at most 1
- *     maximum                  bus bandwidth at most
- *     maximum_per_channel      the same, times the architecture's channels
- *     nvlink_fill, pcie_fill, network_fill, fill_half
- *                              a round takes up to `fill` longer for large buffers, half of
- *                              that at fill_half: pieces grow with the buffer up to a limit, and
- *                              a pipeline fills with one piece a round
- *
- * All but `per_rank` and the fills are one value, or three: on 1, 2 and more nodes (NVLink
- * domains). A protocol that no section gives a base is not offered.
+ * `stoker list keys library.algorithms` says what each key means. All of a cost are optional where
+ * a section above has set them; a protocol that no section gives a base is not offered.
  *
  * A file may say `extends: nccl-2026` and hold nothing but `fitted`: what `stoker calibrate`
  * writes. library_open puts that on top of the library it names.
@@ -59,6 +45,7 @@
 
 #include "input/catalogue.h"
 #include "input/gpu.h"
+#include "input/schema/schema.h"
 
 /* In the order of collective's enums, which lie in a layer above; a test compares. */
 enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
@@ -95,6 +82,13 @@ struct library_architecture {
 struct library_shape {
     bool is_automatic;
     uint32_t like; /* algorithm whose costs these are; itself as a rule */
+    struct library_cost costs[LIBRARY_PROTOCOL_COUNT]; /* where an architecture says nothing */
+};
+
+/* Factors of the tree's bandwidth, each for twice the size of the one before. */
+struct library_correction {
+    uint32_t count;
+    double factors[LIBRARY_CORRECTION_MAX];
 };
 
 struct library {
@@ -106,9 +100,8 @@ struct library {
     double simple_overheads;   /* of a round inside a node, with Simple */
     double simple_latencies;   /* of a round between nodes, with Simple */
     double plateau_from_bytes;
-    double tree_correction[LIBRARY_PROTOCOL_COUNT][LIBRARY_CORRECTION_MAX];
+    struct library_correction tree_corrections[LIBRARY_PROTOCOL_COUNT];
     double tree_correction_from_bytes; /* of the first; > 0 where there is one */
-    uint32_t tree_correction_count[LIBRARY_PROTOCOL_COUNT];
     struct library_architecture architectures[GPU_ARCHITECTURE_COUNT_];
     struct place place;
 };
@@ -116,6 +109,9 @@ struct library {
 /* The mapping that `reference` stands for, what it extends put under it. NULL on error. */
 MUST_USE struct doc_node *library_open(struct arena *arena, const struct catalogue *catalogue,
                                        const struct doc_node *reference, struct diag *diag);
+
+/* The keys of its file. */
+extern const struct schema library_schema;
 
 MUST_USE bool library_read(const struct doc_node *node, struct library *library,
                            struct assumptions *assumptions, struct diag *diag);

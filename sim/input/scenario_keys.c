@@ -465,6 +465,7 @@ const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1] = {
     {&cluster_schema, offsetof(struct scenario, cluster)},
     {&software_schema, offsetof(struct scenario, software)},
     {&gpu_schema, offsetof(struct scenario, gpu)},
+    {&library_schema, offsetof(struct scenario, library)},
 };
 
 /* Of one file, when the path names it (`is_own`), or else when it does not; NULL: none is near. */

@@ -35,6 +35,10 @@ options() {
     run "$STOKER" help data.time_per_sample
     [[ $output == *"value      a duration from 0 s to 1000 s"* ]]
     [[ $output == *"written    1.5 us"*"default    2 ms"*"assumed    the default is listed"* ]]
+    run "$STOKER" help library.fitted.hopper.ring.LL.base
+    [[ $output == "library.LAYER.ARCHITECTURE.ALGORITHM.PROTOCOL.base: "*"a duration from 0 s to 1 s"* ]]
+    run "$STOKER" help library.fitted.hopper.ring.LL.bas
+    [[ $output == *"did you mean 'library.algorithms.ALGORITHM.PROTOCOL.base'?"* ]]
     run "$STOKER" help run
     [[ $output == "Usage: stoker run "* ]]
     run "$STOKER" help run.checkpoint
@@ -62,6 +66,7 @@ options() {
 
 @test "list keys takes a prefix, and no other kind does" {
     [ "$("$STOKER" list keys run.checkpoint | wc -l)" -eq 5 ]
+    [ "$("$STOKER" list keys library.fitted.hopper.sizes | wc -l)" -eq 4 ] # with its head
     [ "$("$STOKER" list keys nothing.of.that --json | jq '.keys | length')" -eq 0 ]
     run "$STOKER" list gpus run
     [ "$status" -eq 2 ]
@@ -87,13 +92,13 @@ options() {
         grep -qxF "\\fB$key" "$work/man"
         grep -qF -- "- \`$key\`: " "$work/markdown"
         grep -qE "keys='(.* )?$key[ ']" "$work/bash"
-        # the file itself leaves out what its kind puts in front: gpu.memory is memory
-        jq -e --arg key "$key" 'def at(words): getpath(words | map(["properties", .]) | add // []);
-            def of(list; key): getpath(["properties", list, "items", "properties", key]);
+        # the file itself leaves out what its kind puts in front: gpu.memory is memory; a word in
+        # capitals stands for the names of a pattern
+        jq -e --arg key "$key" 'def at(words): reduce words[] as $word (.; (.items // .)
+                | if $word | test("^[A-Z]+$") then .patternProperties // {} | [.[]][0]
+                  else .properties[$word] end);
             ($key | split(".")) as $words
-            | (at($words) // at($words[1:])
-                // of($words[0]; $words[1]) // of($words[1]; $words[2]))
-            | .description | length > 8' "$work/json" |
+            | at($words) // at($words[1:]) | .description | length > 8' "$work/json" |
             grep -q true
     done
 }

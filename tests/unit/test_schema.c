@@ -22,10 +22,19 @@ struct house {
     struct place place;
     int64_t ponds;
     int64_t tiles;
+    struct {
+        int64_t beds;
+        bool has_stove;
+        struct {
+            double width_s;
+        } walls[2];
+    } storeys[3];
 };
 
 static const char *const roofs[] = {"flat", "steep", "round"};
 static const char *const colours[] = {"red", "green", "blue"};
+static const char *const storeys[] = {"cellar", "ground", "attic"};
+static const char *const walls[] = {"north", "south"};
 
 static bool check_rooms(const struct schema_reader *reader, const struct schema_row *row)
 {
@@ -64,6 +73,14 @@ static const struct schema_row rows[] = {
      .applies = has_floors},
     {COUNT("tiles", tiles, 1, 9, "Rows of tiles on the roof."), .standard = "7",
      .refuses = on_a_round_roof},
+    {SECTION("storeys", "What lies above each other.")},
+    {EACH("storeys.STOREY", storeys, storeys, 3, "One of the storeys.")},
+    {COUNT("storeys.STOREY.beds", storeys[0].beds, 0, 9, "Beds of a storey."), .standard = "2"},
+    {BOOL("storeys.STOREY.stove", storeys[0].has_stove, "Whether it is heated."),
+     .is_required = true},
+    {EACH("storeys.STOREY.WALL", storeys[0].walls, walls, 2, "One of its walls.")},
+    {QUANTITY("storeys.STOREY.WALL.width", storeys[0].walls[0].width_s, DIM_SECONDS, 0.0, 9.0,
+              "How thick it is.")},
 };
 static const struct schema schema = SCHEMA_OF("house", "house.", rows);
 
@@ -145,6 +162,30 @@ static void a_section_may_be_switched_on_and_off(void **state)
     arena_free(reading.arena);
 }
 
+/* Of three storeys two are written: 2 beds by default in the cellar, 5 in the
+ * attic, whose south wall is 3 s thick. Nothing is read into the third, not even a default. */
+static void keys_that_repeat_fill_the_element_of_their_name(void **state)
+{
+    (void)state;
+    struct reading reading;
+    read_text(&reading, "rooms: {floors: 4}\nstoreys:\n"
+                        "  attic: {beds: 5, stove: false, south: {width: 3 s}}\n"
+                        "  cellar: {stove: true, south: {width: 4 s, provenance: assumed}}\n");
+    assert_true(reading.is_good);
+    assert_int_equal(reading.house.storeys[0].beds, 2);
+    assert_int_equal(reading.house.storeys[1].beds, 0);
+    assert_int_equal(reading.house.storeys[2].beds, 5);
+    assert_true(reading.house.storeys[0].has_stove && !reading.house.storeys[2].has_stove);
+    assert_true(reading.house.storeys[0].walls[1].width_s > 3.9);
+    assert_true(reading.house.storeys[2].walls[1].width_s > 2.9);
+    assert_true(reading.house.storeys[2].walls[1].width_s < 3.1);
+    assert_false(reading.house.storeys[0].walls[0].width_s > 0);
+    assert_false(reading.house.storeys[2].walls[0].width_s > 0);
+    assert_int_equal(reading.assumptions.count, 2); /* beside the height */
+    assert_string_equal(reading.assumptions.items[1].name, "house.storeys.cellar.south.width");
+    arena_free(reading.arena);
+}
+
 /* A default of stoker's own and a section that says so are both assumptions of the run. */
 static void assumptions_are_recorded_by_their_whole_name(void **state)
 {
@@ -179,6 +220,12 @@ static void mistakes_are_reported_with_what_would_be_right(void **state)
         {"rooms: [4]", "'rooms' must be a mapping (key: value), not a list"},
         {"rooms: {floors: 4}\ngarten: off", "unknown key 'garten'"},
         {"rooms: {floors: 4}\nroof: round\ntiles: 3", "tiles on a round roof"},
+        {"rooms: {floors: 4}\nstoreys: {loft: {stove: true}}", "unknown key 'loft'"},
+        {"rooms: {floors: 4}\nstoreys: {attic: {beds: 3}}", "missing key 'stove'"},
+        {"rooms: {floors: 4}\nstoreys: {attic: {stove: true, south: {length: 1 s}}}",
+         "unknown key 'length'"},
+        {"rooms: {floors: 4}\nstoreys: {attic: [1]}",
+         "'attic' must be a mapping (key: value), not a list"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -195,11 +242,12 @@ static void values_are_told_as_yaml(void **state)
 {
     static const char *const wanted[] = {NULL,  NULL, "4",     "4",           "8 s",
                                          "off", "0",  "steep", "[red, blue]", "7"};
+    enum { ONCE = sizeof wanted / sizeof *wanted }; /* behind these are keys of many names */
     (void)state;
     struct reading reading;
     read_text(&reading, "rooms: {floors: 4}\n");
     reading.house.name = "";
-    for (uint32_t i = 0; i < schema.count; i++) {
+    for (uint32_t i = 0; i < ONCE; i++) {
         const char *text = schema_value_text(reading.arena, &schema.rows[i], &reading.house);
         if (wanted[i] == NULL) {
             assert_null(text);
@@ -220,6 +268,14 @@ static void rows_are_found_by_path_and_by_what_was_meant(void **state)
     assert_null(schema_parent(&schema, schema_find(&schema, "rooms")));
     assert_true(schema_has_inner(&schema, schema_find(&schema, "garden")));
     assert_null(schema_find(&schema, "rooms.floor"));
+    const struct schema_row *width = schema_find(&schema, "storeys.STOREY.WALL.width");
+    assert_non_null(width);
+    assert_ptr_equal(schema_find(&schema, "storeys.attic.south.width"), width);
+    assert_ptr_equal(schema_find(&schema, "storeys.attic.WALL.width"), width);
+    assert_null(schema_find(&schema, "storeys.attic.south.widths"));
+    assert_null(schema_find(&schema, "storeys.attic.south.width.more"));
+    assert_null(schema_find(&schema, "storeys.loft.south.width"));
+    assert_ptr_equal(schema_find(&schema, "storeys.attic"), schema_find(&schema, "storeys.STOREY"));
     assert_string_equal(schema_nearest(&schema, "room.floor"), "rooms.floors");
     assert_string_equal(schema_nearest(&schema, "pond"), "garden.ponds"); /* no section said */
     assert_null(schema_nearest(&schema, "chimney"));
@@ -241,6 +297,8 @@ static void a_faulty_table_is_found_out(void **state)
         {{SECTION("a", "A section without keys.")}},
         {{CUSTOM("a", NULL, "A key that nothing reads.")}},
         {{BOOL("a", has_garden, "An assumption of nothing."), .is_assumed = true}},
+        {{EACH("a", storeys, storeys, 3, "Many names without keys.")}},
+        {{ONLY_EACH("a", NULL, 0, "Many keys without names.")}},
     };
     (void)state;
     struct arena *arena = arena_new();
@@ -300,6 +358,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_takes_its_default),
         cmocka_unit_test(what_is_written_holds),
         cmocka_unit_test(a_section_may_be_switched_on_and_off),
+        cmocka_unit_test(keys_that_repeat_fill_the_element_of_their_name),
         cmocka_unit_test(assumptions_are_recorded_by_their_whole_name),
         cmocka_unit_test(mistakes_are_reported_with_what_would_be_right),
         cmocka_unit_test(values_are_told_as_yaml),

@@ -54,10 +54,13 @@ const struct reference_key *reference_find(struct arena *arena, const char *path
     const struct reference_key *keys = reference_keys(arena, &count);
     const struct reference_key *bare = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(keys[i].path, path) == 0) {
+        const struct schema *schema = keys[i].schema;
+        const size_t length = strlen(schema->prefix);
+        if (strncmp(path, schema->prefix, length) == 0 &&
+            schema_find(schema, path + length) == keys[i].row) {
             return &keys[i];
         }
-        if (bare == NULL && strcmp(keys[i].row->path, path) == 0) {
+        if (bare == NULL && schema_find(schema, path) == keys[i].row) {
             bare = &keys[i];
         }
     }
@@ -112,6 +115,8 @@ const char *reference_value(struct arena *arena, const struct schema_row *row)
         return "keys of its own";
     case SCHEMA_SWITCH:
         return "keys of its own, or off";
+    case SCHEMA_EACH:
+        return arena_printf(arena, "keys named %s", names_text(arena, row));
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:

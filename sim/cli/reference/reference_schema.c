@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct level {
-    struct sheet *properties;
+    struct sheet *root, *properties;
     const struct schema_row *row; /* whose they are; NULL: the file's */
 };
 
@@ -70,6 +70,7 @@ static void put_value(struct sheet *object, const struct schema_row *row)
         break;
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
+    case SCHEMA_EACH:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:
@@ -102,18 +103,33 @@ static bool is_inside(const struct schema_row *row, const struct schema_row *sec
            (strncmp(row->path, section->path, length) == 0 && row->path[length] == '.');
 }
 
+/* Where a key is told of; of many names, one for all of them. */
+static struct sheet *property(struct arena *arena, const struct level *level,
+                              const struct schema_row *row)
+{
+    if (row->kind != SCHEMA_EACH) {
+        return sheet_object(level->properties, schema_key(row));
+    }
+    const char *names = row->names[0];
+    for (uint32_t i = 1; i < row->name_count; i++) {
+        names = arena_printf(arena, "%s|%s", names, row->names[i]);
+    }
+    return sheet_object(sheet_object(level->root, "patternProperties"),
+                        arena_printf(arena, "^(%s)$", names));
+}
+
 /* The properties of a schema, in `root`; those of a list's entries are left to be done. */
 static void put_schema(struct arena *arena, struct sheet *root, const struct schema *schema,
                        struct work *work)
 {
-    struct level levels[LEVELS_MAX] = {{sheet_object(root, "properties"), NULL}};
+    struct level levels[LEVELS_MAX] = {{root, sheet_object(root, "properties"), NULL}};
     uint32_t depth = 1;
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct schema_row *row = &schema->rows[i];
         while (!is_inside(row, levels[depth - 1].row)) {
             depth--;
         }
-        struct sheet *object = sheet_object(levels[depth - 1].properties, schema_key(row));
+        struct sheet *object = property(arena, &levels[depth - 1], row);
         sheet_text(object, "description", description(arena, row));
         if (row->inner != NULL && row->inner != schema) {
             sim_assert(work->count < LISTS_MAX);
@@ -123,7 +139,7 @@ static void put_schema(struct arena *arena, struct sheet *root, const struct sch
             put_value(object, row);
         } else {
             sim_assert(depth < LEVELS_MAX);
-            levels[depth++] = (struct level){sheet_object(object, "properties"), row};
+            levels[depth++] = (struct level){object, sheet_object(object, "properties"), row};
         }
     }
 }

@@ -40,6 +40,12 @@
 /* The same, and where it is written is kept. */
 #define SECTION_AT(path_, member_, help_) \
     SCHEMA_ROW(path_, SCHEMA_SECTION, SCHEMA_MEMBER(struct place, member_), help_)
+/* Keys of many names, which fill one element each of an array; ONLY_EACH: of none. */
+#define EACH(path_, array_, names_, count_, help_) \
+    ONLY_EACH(path_, names_, count_, help_), .stride = sizeof *((SCHEMA_OBJECT *)NULL)->array_
+#define ONLY_EACH(path_, names_, count_, help_)                               \
+    SCHEMA_ROW(path_, SCHEMA_EACH, SCHEMA_NOWHERE, help_), .names = (names_), \
+                                                           .name_count = (uint32_t)(count_)
 #define CUSTOM(path_, read_, help_) \
     SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_NOWHERE, help_), .read = (read_)
 

@@ -151,6 +151,7 @@ static bool read_value(const struct schema_reader *reader, struct doc_map *map,
         return read_names(reader, map, row, member);
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
+    case SCHEMA_EACH:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:
@@ -195,7 +196,7 @@ static void read_standard(const struct schema_reader *reader, const struct schem
 /* The name that a constant has in a resolved scenario and for --set. */
 static const char *full_name(const struct schema_reader *reader, const struct schema_row *row)
 {
-    return arena_printf(reader->assumptions->arena, "%s%s", reader->schema->prefix, row->path);
+    return arena_printf(reader->assumptions->arena, "%s%s", reader->path, schema_key(row));
 }
 
 static void put_default(const struct schema_reader *reader, const struct schema_row *row)
@@ -232,27 +233,6 @@ bool schema_read_key(const struct schema_reader *reader, const struct schema_row
     return false;
 }
 
-/* Opens the mapping under the row's key. False when it is absent or none. */
-static bool open_section(const struct schema_reader *reader, const struct schema_row *row,
-                         struct doc_map *section)
-{
-    struct doc_map *map = reader->map;
-    const struct doc_node *node = doc_take(map, schema_key(row));
-    *section = (struct doc_map){.diag = map->diag};
-    if (node == NULL) {
-        if (is_missed(reader, row)) {
-            doc_require(map, schema_key(row));
-        }
-        return false;
-    }
-    if (!doc_map_open(section, node, map->diag)) {
-        map->is_bad = true;
-        return false;
-    }
-    assumptions_take(reader->assumptions, section, full_name(reader, row));
-    return true;
-}
-
 static bool is_word(const struct doc_node *node, const char *word)
 {
     return node->kind == DOC_SCALAR && strcmp(node->text, word) == 0;
@@ -262,15 +242,52 @@ static bool is_word(const struct doc_node *node, const char *word)
 struct level {
     const struct schema_row *row;
     const struct schema_row *behind; /* the first row that is not below it */
-    struct doc_map *around;
+    struct schema_reader around;     /* what reads the mapping that holds it */
     struct doc_map section;
 };
 
-/* Opens the section of a row that has others below it. False when they are not to be read: it is
- * a plain word, or switched off. */
-static bool enter(const struct schema_reader *reader, const struct schema_row *row,
-                  struct level *level)
+/* Opens the mapping under `key`, which may be absent. From here on the reader works in it. */
+static bool open_section(struct schema_reader *reader, const char *key, struct level *level)
 {
+    struct doc_map *map = level->around.map;
+    const struct doc_node *node = doc_take(map, key);
+    level->section = (struct doc_map){.diag = map->diag};
+    if (node != NULL && !doc_map_open(&level->section, node, map->diag)) {
+        map->is_bad = true;
+    }
+    if (level->section.node != NULL) {
+        const char *path = arena_printf(reader->assumptions->arena, "%s%s", reader->path, key);
+        assumptions_take(reader->assumptions, &level->section, path);
+        reader->path = arena_printf(reader->assumptions->arena, "%s.", path);
+    }
+    reader->map = &level->section;
+    return level->section.node != NULL;
+}
+
+/* Opens the first mapping that is written under one of the row's names from `index` on. */
+static bool enter_next(struct schema_reader *reader, struct level *level, uint32_t index)
+{
+    const struct schema_row *row = level->row;
+    for (; index < row->name_count; index++) {
+        *reader = level->around;
+        reader->index = index;
+        reader->object = (char *)reader->object + index * row->stride;
+        if (open_section(reader, row->names[index], level)) {
+            return true;
+        }
+    }
+    *reader = level->around;
+    return false;
+}
+
+/* Opens the section of a row that has others below it. False when they are not to be read: it is
+ * a plain word, or switched off, or none of many names. */
+static bool enter(struct schema_reader *reader, const struct schema_row *row, struct level *level)
+{
+    *level = (struct level){row, row_behind(reader->schema, row), *reader, {.diag = NULL}};
+    if (row->kind == SCHEMA_EACH) {
+        return enter_next(reader, level, 0);
+    }
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
     if (row->kind == SCHEMA_CHOICE && (node == NULL || node->kind == DOC_SCALAR)) {
         schema_read_key(reader, row);
@@ -279,17 +296,21 @@ static bool enter(const struct schema_reader *reader, const struct schema_row *r
     if (row->kind == SCHEMA_SWITCH && (node == NULL || is_word(node, row->standard))) {
         return false;
     }
-    const bool is_open = open_section(reader, row, &level->section);
-    const struct doc_node *written = is_open ? node : reader->map->node;
+    if (node == NULL && is_missed(reader, row)) {
+        doc_require(reader->map, schema_key(row));
+    }
+    const bool is_open = open_section(reader, schema_key(row), level);
+    const struct doc_node *written = is_open ? node : level->around.map->node;
     if (row->kind == SCHEMA_SWITCH) {
         *(bool *)((char *)reader->object + row->offset) = is_open;
     } else if (row->kind == SCHEMA_SECTION && row->offset != SCHEMA_NOWHERE && written != NULL) {
         *(struct place *)((char *)reader->object + row->offset) = written->place;
     }
-    level->row = row;
-    level->behind = row_behind(reader->schema, row);
-    level->around = reader->map;
-    return is_open || row->kind != SCHEMA_SWITCH;
+    if (!is_open && row->kind == SCHEMA_SWITCH) {
+        *reader = level->around;
+        return false;
+    }
+    return true;
 }
 
 /* True when the key means nothing beside those before it; where it is written, that is an error. */
@@ -307,29 +328,52 @@ static bool is_refused(const struct schema_reader *reader, const struct schema_r
     return refusal != NULL;
 }
 
-/* Closes it. Before: reader->map is its own. What its keys say together is checked when all of
- * them are good. */
+/* Closes it. What its keys say together is checked when all of them are good. */
 static void leave(const struct schema_reader *reader, struct level *level)
 {
     schema_check_function *check = level->row->check;
     struct doc_map *section = &level->section;
     const bool is_good = section->node != NULL ? doc_finish(section) : !section->is_bad;
     if (!is_good || (check != NULL && !check(reader, level->row))) {
-        level->around->is_bad = true;
+        level->around.map->is_bad = true;
+    }
+}
+
+/* Into the next of many names; false, and out of it, when there is none. */
+static bool goes_on(struct schema_reader *reader, struct level *level)
+{
+    if (level->row->kind == SCHEMA_EACH && enter_next(reader, level, reader->index + 1)) {
+        return true;
+    }
+    *reader = level->around;
+    return false;
+}
+
+/* The key of a row that names its reader, or the keys of all its names. */
+static void read_row(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct schema_reader own = *reader;
+    const uint32_t count = row->kind == SCHEMA_EACH ? row->name_count : 1;
+    for (own.index = 0; own.index < count; own.index++) {
+        row->read(&own, row);
     }
 }
 
 void schema_read(const struct schema *schema, struct doc_map *map, void *object,
                  struct assumptions *assumptions)
 {
-    struct schema_reader reader = {schema, map, object, assumptions};
+    struct schema_reader reader = {schema, map, object, assumptions, schema->prefix, 0};
     const struct schema_row *behind = schema->rows + schema->count;
     struct level levels[DEPTH_MAX];
     uint32_t depth = 0;
     for (const struct schema_row *row = schema->rows; row < behind || depth > 0;) {
         if (depth > 0 && row == levels[depth - 1].behind) {
-            leave(&reader, &levels[--depth]);
-            reader.map = levels[depth].around;
+            leave(&reader, &levels[depth - 1]);
+            if (goes_on(&reader, &levels[depth - 1])) {
+                row = levels[depth - 1].row + 1;
+            } else {
+                depth--;
+            }
             continue;
         }
         sim_assert(depth < DEPTH_MAX);
@@ -339,12 +383,12 @@ void schema_read(const struct schema *schema, struct doc_map *map, void *object,
         }
         const bool has_inner = row->read == NULL && schema_has_inner(schema, row);
         if (has_inner && enter(&reader, row, &levels[depth])) {
-            reader.map = &levels[depth++].section;
+            depth++;
             row++;
             continue;
         }
         if (row->read != NULL) {
-            row->read(&reader, row);
+            read_row(&reader, row);
         } else if (!has_inner) {
             schema_read_key(&reader, row);
         }

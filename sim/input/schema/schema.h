@@ -18,6 +18,13 @@
  * code as a user's. A member's type is checked against the row's kind when it is compiled;
  * schema_fault, which a test asks for every schema, finds what a compiler cannot.
  *
+ * A key that repeats is one row, whose last word stands for the names it may have: below
+ * "algorithms.ALGORITHM" stand the keys of each algorithm. Those that are written are read one
+ * after the other, each into its element of an array; of the others nothing is read.
+ *
+ *     {EACH("algorithms.ALGORITHM", shapes, names, 10, "What is known of one.")},
+ *     {BOOL("algorithms.ALGORITHM.automatic", shapes[0].is_automatic, "It may be chosen.")},
+ *
  * What a row cannot say is a function named in it: `read` takes a key that is more than a
  * value (a list, a word or a number), `check` compares the keys of a section with each
  * other. Errors of a user go to the map's diag, as everywhere in input/.
@@ -38,6 +45,7 @@ enum schema_kind {
     SCHEMA_NAMES,    /* uint32_t: bits 1 << index of a list of `names`, each once */
     SCHEMA_SECTION,  /* a mapping with rows below it; struct place: where it is written */
     SCHEMA_SWITCH,   /* bool: a section that may be absent or `off`; else its rows are read */
+    SCHEMA_EACH,     /* stands for keys of many `names`: a mapping each, or what `read` takes */
     SCHEMA_CUSTOM,   /* read by `read` alone */
     SCHEMA_KIND_COUNT_
 };
@@ -52,8 +60,11 @@ struct schema_row;
 struct schema_reader {
     const struct schema *schema;
     struct doc_map *map; /* the mapping that holds the key; of `check`: the section itself */
-    void *object;        /* the struct that is filled */
+    void *object;        /* the struct that is filled; where keys repeat, moved on by the elements
+                            that stand before: offsets of the first reach those of this one */
     struct assumptions *assumptions; /* its arena also holds what is read */
+    const char *path;                /* of the mapping in a resolved scenario: "gpu.price." */
+    uint32_t index;                  /* of a row of many names: the one that is read */
 };
 
 /* Takes the row's key from reader->map. A user's error makes the map bad. */
@@ -75,12 +86,13 @@ struct schema_row {
     const char *standard;     /* the default, as written; NULL: there is none */
     const char *note;         /* of a default that is no constant, where it comes from ("as tp"), or
                                  * why there is none; "" if it needs no word */
-    const char *const *names; /* of a choice or a list */
+    const char *const *names; /* of a choice, a list or many keys */
     uint32_t name_count;      /* that may be written */
     uint32_t among;           /* bits 1 << index of the names that may be written; 0: all */
     enum schema_kind kind;
     enum dimension dimension; /* of a quantity */
     size_t offset;            /* of the member, or SCHEMA_NOWHERE */
+    size_t stride;            /* of many names: bytes from one's members to the next one's */
     size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
     double least, most;       /* inclusive */
     bool is_required;         /* where it means anything */
@@ -125,7 +137,8 @@ const char *schema_key(const struct schema_row *row);
 
 /* ---- asking ---- */
 
-/* The row of a path, or NULL. */
+/* The row of a path, or NULL. Names may stand for the words of a row that has many:
+ * "algorithms.ring.automatic". */
 const struct schema_row *schema_find(const struct schema *schema, const char *path);
 
 /* What may have been meant by `path`: itself, the same key in another section, the nearest path,

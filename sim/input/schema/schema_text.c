@@ -14,14 +14,53 @@ enum { ROWS_MAX = 256 }; /* of one schema */
 
 /* ---- rows ---- */
 
-const struct schema_row *schema_find(const struct schema *schema, const char *path)
+/* The row whose path is the first `length` bytes of `path`. */
+static const struct schema_row *row_at(const struct schema *schema, const char *path, size_t length)
 {
-    for (uint32_t i = 0; i < schema->count; i++) {
-        if (strcmp(schema->rows[i].path, path) == 0) {
+    for (uint32_t i = 0; length > 0 && i < schema->count; i++) {
+        const char *own = schema->rows[i].path;
+        if (strncmp(own, path, length) == 0 && own[length] == '\0') {
             return &schema->rows[i];
         }
     }
     return NULL;
+}
+
+static bool has_name(const struct schema_row *row, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < row->name_count; i++) {
+        if (strncmp(row->names[i], name, length) == 0 && row->names[i][length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Word by word the path is the row's, or has one of many names. */
+static bool stands_for(const struct schema *schema, const struct schema_row *row, const char *path)
+{
+    const char *own = row->path;
+    for (;;) {
+        const size_t length = strcspn(own, ".");
+        const size_t other = strcspn(path, ".");
+        const struct schema_row *at = row_at(schema, row->path, (size_t)(own - row->path) + length);
+        const bool is_same = length == other && strncmp(own, path, length) == 0;
+        const bool is_name = at != NULL && at->kind == SCHEMA_EACH && has_name(at, path, other);
+        if ((!is_same && !is_name) || own[length] == '\0' || path[other] == '\0') {
+            return (is_same || is_name) && own[length] == path[other];
+        }
+        own += length + 1;
+        path += other + 1;
+    }
+}
+
+const struct schema_row *schema_find(const struct schema *schema, const char *path)
+{
+    const struct schema_row *row = row_at(schema, path, strlen(path));
+    for (uint32_t i = 0; row == NULL && i < schema->count; i++) {
+        row = stands_for(schema, &schema->rows[i], path) ? &schema->rows[i] : NULL;
+    }
+    return row;
 }
 
 bool schema_is_top(const struct schema_row *row)
@@ -144,6 +183,7 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
         return names_text(arena, row, *(const uint32_t *)member);
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
+    case SCHEMA_EACH:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:
@@ -193,8 +233,9 @@ static bool has_good_standard(const struct schema_row *row)
 static const char *fault_of_row(const struct schema *schema, const struct schema_row *row)
 {
     const bool is_number = row->kind == SCHEMA_COUNT || row->kind == SCHEMA_QUANTITY;
-    const bool is_named = row->kind == SCHEMA_CHOICE || row->kind == SCHEMA_NAMES;
-    const bool is_section = row->kind == SCHEMA_SECTION || row->kind == SCHEMA_SWITCH;
+    const bool is_each = row->kind == SCHEMA_EACH;
+    const bool is_named = row->kind == SCHEMA_CHOICE || row->kind == SCHEMA_NAMES || is_each;
+    const bool is_section = row->kind == SCHEMA_SECTION || row->kind == SCHEMA_SWITCH || is_each;
     const struct schema_row *first = schema_find(schema, row->path);
     if (!is_sentence(row->help)) {
         return "its help is no sentence";

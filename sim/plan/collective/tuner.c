@@ -97,8 +97,8 @@ static double plateau(const struct pricing *p)
 static double correction(const struct pricing *p)
 {
     const struct library *library = p->setting->library;
-    const uint32_t count = library->tree_correction_count[p->work->protocol];
-    if (count == 0 || p->work->algorithm != ALGORITHM_TREE ||
+    const struct library_correction *tree = &library->tree_corrections[p->work->protocol];
+    if (tree->count == 0 || p->work->algorithm != ALGORITHM_TREE ||
         p->work->operation != COLLECTIVE_ALL_REDUCE ||
         p->work->bytes < library->tree_correction_from_bytes) {
         return 1.0;
@@ -106,7 +106,7 @@ static double correction(const struct pricing *p)
     int exponent = 0; /* bytes / from = m * 2^exponent, m in [0.5, 1) */
     (void)frexp(p->work->bytes / library->tree_correction_from_bytes, &exponent);
     const uint32_t index = (uint32_t)exponent - 1;
-    return index < count ? library->tree_correction[p->work->protocol][index] : 1.0;
+    return index < tree->count ? tree->factors[index] : 1.0;
 }
 
 /* What NCCL's bandwidths (busBw) are counted in: bytes that the busiest rank sends. */

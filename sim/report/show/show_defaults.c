@@ -42,14 +42,14 @@ static void add_default(struct defaults *defaults, const char *path, const char 
     }
 }
 
-/* Whether a row of a schema stands in sections that are there and mean something. */
+/* Whether a row of a schema stands in sections that are there and mean something, and once. */
 static bool is_reached(const struct schema *schema, const struct schema_row *row,
                        const void *object)
 {
     const struct schema_row *around = schema_parent(schema, row);
-    bool is_good = true;
+    bool is_good = row->kind != SCHEMA_EACH;
     for (; around != NULL; around = schema_parent(schema, around)) {
-        is_good = is_good && schema_applies(around, object) &&
+        is_good = is_good && around->kind != SCHEMA_EACH && schema_applies(around, object) &&
                   (around->kind != SCHEMA_SWITCH ||
                    *(const bool *)((const char *)object + around->offset));
     }
