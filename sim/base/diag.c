@@ -410,7 +410,7 @@ const char *diag_nearest(const char *word, const char *const *candidates, uint32
     uint32_t limit = smaller((uint32_t)length / 3, NEAREST_DISTANCE_MAX);
     limit = limit == 0 ? 1 : limit;
     const char *nearest = NULL;
-    uint32_t nearest_distance = limit + 1;
+    uint32_t nearest_score = 2 * limit + 1;
     for (uint32_t i = 0; i < count; i++) {
         const size_t candidate_length = strlen(candidates[i]);
         if (candidate_length > length + limit || candidate_length + limit < length) {
@@ -418,9 +418,11 @@ const char *diag_nearest(const char *word, const char *const *candidates, uint32
         }
         const uint32_t distance =
             edit_distance(word, (uint32_t)length, candidates[i], (uint32_t)candidate_length);
-        if (distance < nearest_distance) {
+        const bool begins = strncmp(candidates[i], word, length) == 0;
+        const uint32_t score = 2 * distance - (begins && distance > 0);
+        if (score < nearest_score) {
             nearest = candidates[i];
-            nearest_distance = distance;
+            nearest_score = score;
         }
     }
     return nearest;

@@ -81,7 +81,8 @@ void diag_print(const struct diag *diag, FILE *out);
 const char *diag_first_error(const struct diag *diag);
 
 /* The candidate nearest to `word` (edit distance at most a third of its
- * length, at least 1 allowed, at most 3), or NULL. Case is ignored. */
+ * length, at least 1 allowed, at most 3), or NULL. Case is ignored. Of several
+ * the first that begins with the word, or else the first. */
 const char *diag_nearest(const char *word, const char *const *candidates, uint32_t count);
 
 #endif

@@ -198,7 +198,8 @@ static void help_may_have_several_lines(void **state)
 
 static const char *nearest(const char *word)
 {
-    static const char *const candidates[] = {"bandwidth", "latency", "layers", "tp", "pp"};
+    static const char *const candidates[] = {"bandwidth", "latency", "layers", "tp",
+                                             "pp",        "note",    "nodes"};
     return diag_nearest(word, candidates, sizeof candidates / sizeof *candidates);
 }
 
@@ -247,6 +248,7 @@ static void the_nearest_word_is_found_by_edits(void **state)
     assert_string_equal(nearest("bnadwidht"), "bandwidth"); /* two swaps: 2 <= 9 / 3 */
     assert_string_equal(nearest("layer"), "layers");
     assert_string_equal(nearest("pt"), "tp"); /* one swap; to "pp" it is one, too: first wins */
+    assert_string_equal(nearest("node"), "nodes"); /* as near as "note", and begins so */
 }
 
 static void words_too_far_away_have_no_nearest(void **state)
