@@ -209,7 +209,7 @@ static void read_of_kind(const struct schema_reader *reader, const struct schema
     schema_read_key(&own, row);
 }
 
-/* A list, which is read later; NULL when there is none. */
+/* A list; NULL when there is none. */
 static const struct doc_node *take_list(const struct schema_reader *reader,
                                         const struct schema_row *row)
 {
@@ -221,9 +221,19 @@ static const struct doc_node *take_list(const struct schema_reader *reader,
                : doc_take(reader->map, schema_key(row));
 }
 
+static bool has_nics(const struct cluster *cluster)
+{
+    return cluster->nics_per_node > 0 && cluster->gpus_per_node > 0 &&
+           cluster->nic_bytes_per_s > 0.0;
+}
+
+/* What hangs on switches are NICs: without them, which was told, lists mean nothing. */
 static void read_list(const struct schema_reader *reader, const struct schema_row *row)
 {
-    (void)take_list(reader, row);
+    const struct doc_node *list = take_list(reader, row);
+    if (list != NULL && has_nics(reader->object)) {
+        cluster_explicit_read(reader, row, list);
+    }
 }
 
 /* ---- fabric: values that must fit each other ---------------------------------------- */
@@ -299,23 +309,20 @@ static void check_rail_only(struct doc_map *section, const struct cluster *clust
     }
 }
 
-/* An explicit fabric's switches need the nodes and NICs, so they wait for these to be right. */
 static bool check_fabric(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct doc_map *section = reader->map;
     struct cluster *cluster = reader->object;
-    const bool has_nics =
-        cluster->nics_per_node > 0 && cluster->gpus_per_node > 0 && cluster->nic_bytes_per_s > 0.0;
     (void)row;
     if (section->node == NULL) {
         return true;
     }
     if (cluster->fabric_kind == FABRIC_RAIL_ONLY) {
         check_rail_only(section, cluster);
-    } else if (has_leaves(cluster) && has_nics) {
+    } else if (has_leaves(cluster) && has_nics(cluster)) {
         check_uplinks(section, cluster);
-    } else if (is_explicit(cluster) && has_nics) {
-        cluster_explicit_read(reader->assumptions->arena, section, cluster);
+    } else if (is_explicit(cluster) && has_nics(cluster)) {
+        cluster_ways_check(reader->assumptions->arena, section, cluster);
     }
     return !section->is_bad;
 }
@@ -447,13 +454,13 @@ static const struct schema_row rows[] = {
     {CUSTOM("fabric.switches", read_list,
             "Switches and what hangs on them: {name: leaf0, nodes: 0-15} with all NICs, or "
             "{name: rail3, nodes: 0-31, nics: 3} with one of each."),
-     .is_required = true, .applies = is_explicit},
+     .is_required = true, .applies = is_explicit, .inner = &explicit_lists[EXPLICIT_SWITCHES]},
     {CUSTOM("fabric.links", read_list,
             "Links between switches: {from: leaf0, to: spine0, bandwidth: 400 Gbps, count: 8}."),
-     .standard = "[]", .applies = is_explicit},
+     .standard = "[]", .applies = is_explicit, .inner = &explicit_lists[EXPLICIT_LINKS]},
     {CUSTOM("fabric.routes", read_list,
             "What overrules the shortest way: {at: leaf0, to: leaf3, via: spine1}."),
-     .standard = "[]", .applies = is_explicit},
+     .standard = "[]", .applies = is_explicit, .inner = &explicit_lists[EXPLICIT_ROUTES]},
 
     {SECTION("host", "What a node has beside its GPUs."), .is_required = true},
     {COUNT("host.cores", host_cores, 1, 1000000, "Cores of its CPUs."), .is_required = true},

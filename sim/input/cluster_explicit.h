@@ -3,6 +3,7 @@
 #define INPUT_CLUSTER_EXPLICIT_H
 
 #include "input/cluster.h"
+#include "input/schema/schema.h"
 
 struct arena;
 
@@ -12,13 +13,18 @@ enum {
     EXPLICIT_CABLES_MAX = 4096, /* of one link */
 };
 
-/* Takes `switches`, `links` and `routes` of the fabric's mapping. `cluster` must have its GPUs,
- * NICs and (if it says so) nodes; nodes_max becomes the number of nodes that hang on
- * switches. Errors make the section bad. */
-void cluster_explicit_read(struct arena *arena, struct doc_map *section, struct cluster *cluster);
+/* The lists of the fabric's mapping: what an entry of each may say. */
+enum explicit_list { EXPLICIT_SWITCHES, EXPLICIT_LINKS, EXPLICIT_ROUTES, EXPLICIT_LIST_COUNT };
+extern const struct schema explicit_lists[EXPLICIT_LIST_COUNT];
+
+/* Reads a list of the row, whose `inner` is one of the above; switches come first. The cluster that
+ * the reader fills has its GPUs and NICs already. Errors make the reader's map bad. */
+void cluster_explicit_read(const struct schema_reader *reader, const struct schema_row *row,
+                           const struct doc_node *node);
 
 /* Checks what was read: every NIC hangs on one switch and reaches the others, no route goes in a
- * loop. Errors make the section bad. */
+ * loop. nodes_max becomes the number of nodes that hang on switches, if it is not said. Errors make
+ * the section bad. */
 void cluster_ways_check(struct arena *arena, struct doc_map *section, struct cluster *cluster);
 
 #endif
