@@ -125,6 +125,25 @@ static bool check_experts(const struct doc_map *map, const struct model *model)
     return check_groups(map, model);
 }
 
+/* ---- the head --------------------------------------------------------------------- */
+
+/* What only a head can do. */
+static bool check_head(const struct doc_map *map, const struct model *model)
+{
+    const bool has_mtp = model->mtp_layers > 0;
+    if (!model->is_headless || (!has_mtp && !model->has_tied_embeddings)) {
+        return true;
+    }
+    const char *key = has_mtp ? "mtp_layers" : "tied_embeddings";
+    const struct doc_node *node = doc_find(map->node, key);
+    diag_add(map->diag, DIAG_INPUT, node != NULL ? &node->place : &model->place,
+             "%s beside lm_head: false", key);
+    diag_help(map->diag,
+              has_mtp ? "multi-token prediction ends with a head: write mtp_layers: 0"
+                      : "there is no output matrix to be tied: write tied_embeddings: false");
+    return false;
+}
+
 /* ---- the whole ------------------------------------------------------------------- */
 
 /* So that counts stay far below 2^63. Largest of a layer's products, in doubles. */
@@ -386,6 +405,11 @@ static const struct schema_row rows[] = {
     {CUSTOM("blocks", read_blocks,
             "Layers of another shape before the decoder's, as of a vision encoder."),
      .standard = "[]", .inner = &block_schema},
+    {BOOL("lm_head", is_headless,
+          "Whether the model ends with a matrix to the vocabulary and the loss over it; a "
+          "classifier "
+          "or a reward model does not, and its own small head is left out."),
+     .standard = "true", .read = read_negated, .text = text_of_true},
     {BOOL("tied_embeddings", has_tied_embeddings, "The output matrix is the embedding."),
      .standard = "false"},
     {BOOL("embedding_norm", has_embedding_norm, "A norm behind the embedding, as BLOOM has."),
@@ -437,7 +461,7 @@ bool model_read(const struct doc_node *node, struct model *model, struct assumpt
     const struct doc_map map = {.node = node, .diag = diag};
     *model = (struct model){.name = "inline", .place = node->place};
     if (!schema_read_document(&model_schema, node, model, assumptions, diag) ||
-        !check_heads(&map, model) || !check_experts(&map, model)) {
+        !check_heads(&map, model) || !check_head(&map, model) || !check_experts(&map, model)) {
         return false;
     }
     model->heads_place = *key_value_place(&map, "heads");

@@ -79,6 +79,7 @@ struct model {
     bool has_bare_norms; /* layernorm without biases */
     uint32_t positions;  /* enum position_kind */
     bool has_biases;
+    bool is_headless; /* no matrix to the vocabulary, no loss over it; then nothing is tied */
     bool has_tied_embeddings;
     bool has_embedding_norm;
     bool has_dropout;

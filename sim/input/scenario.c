@@ -17,6 +17,8 @@ const char *const lora_target_names[LORA_TARGET_COUNT_] = {"qkv", "projection", 
 const char *const placement_names[PLACEMENT_COUNT_] = {"packed", "spread", "random"};
 const char *const checkpoint_mode_names[CHECKPOINT_MODE_COUNT_] = {"blocking", "async"};
 
+const char *const optimizer_rule_names[OPTIMIZER_RULE_COUNT_] = {"adam", "sgd-momentum", "sgd"};
+
 #define INT8_BLOCK 2048.0 /* values that share one fp32 scale */
 
 double state_bytes(enum state_format format)
@@ -26,4 +28,12 @@ double state_bytes(enum state_format format)
         [STATE_FP16] = 2.0, [STATE_FP8] = 1.0,  [STATE_INT8] = 1.0 + 4.0 / INT8_BLOCK};
     sim_assert(format < STATE_COUNT_);
     return bytes[format];
+}
+
+double optimizer_moment_bytes(const struct optimizer *optimizer)
+{
+    static const double moments[OPTIMIZER_RULE_COUNT_] = {
+        [OPTIMIZER_ADAM] = 2.0, [OPTIMIZER_MOMENTUM] = 1.0, [OPTIMIZER_SGD] = 0.0};
+    sim_assert(optimizer->rule < OPTIMIZER_RULE_COUNT_);
+    return moments[optimizer->rule] * state_bytes((enum state_format)optimizer->moments);
 }

@@ -134,12 +134,20 @@ extern const char *const state_names[STATE_COUNT_];
 /* Bytes of a value; int8 has one fp32 scale for each block of 2048 (bitsandbytes). */
 double state_bytes(enum state_format format);
 
+/* How many moments it keeps of a parameter: two, one (momentum), none. */
+enum optimizer_rule { OPTIMIZER_ADAM, OPTIMIZER_MOMENTUM, OPTIMIZER_SGD, OPTIMIZER_RULE_COUNT_ };
+extern const char *const optimizer_rule_names[OPTIMIZER_RULE_COUNT_];
+
 struct optimizer {
     uint32_t gradients; /* enum state_format: accumulated and reduced in; default: the software's */
     uint32_t master;    /* enum state_format; default fp32; none with fp32 training */
-    uint32_t moments;   /* enum state_format, of each of two; default fp32 */
+    uint32_t moments;   /* enum state_format, of each; default fp32 */
     bool clips;         /* gradient norm over all ranks, then scaling */
+    uint32_t rule;      /* enum optimizer_rule; default adam */
 };
+
+/* Of all moments of a parameter together. */
+double optimizer_moment_bytes(const struct optimizer *optimizer);
 
 struct offload {
     double optimizer;          /* share of the optimizer's states, and its update, on the host */

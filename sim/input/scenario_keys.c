@@ -349,8 +349,11 @@ static const struct schema_row rows[] = {
             "The copy of the weights that is updated; none where training is in fp32 anyway."),
      .among = 1u << STATE_NONE | 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16, .note = "",
      .read = training_read_master},
+    {CHOICE("optimizer.rule", optimizer.rule, optimizer_rule_names, OPTIMIZER_RULE_COUNT_,
+            "How many moments are kept: adam two, sgd-momentum one, sgd none."),
+     .standard = "adam"},
     {CHOICE("optimizer.moments", optimizer.moments, state_names, STATE_COUNT_,
-            "Each of Adam's two moments."),
+            "Each of the optimizer's moments."),
      .among = 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16 | 1u << STATE_FP8 |
               1u << STATE_INT8,
      .standard = "fp32"},

@@ -313,13 +313,18 @@ static void count_kinds(const struct model *model, struct ledger *ledger,
     }
 }
 
+static bool has_own_head(const struct model *model)
+{
+    return !model->is_headless && !model->has_tied_embeddings;
+}
+
 struct parameter_count cost_count_parameters(const struct model *model, struct ledger *ledger)
 {
     sim_assert(model->layers > 0 && model->vocab > 0);
     sim_assert(model->kind_count > 0);
     struct parameter_count count = {0};
     count.embedding = embedding_parameters(model, ledger);
-    count.head = model->has_tied_embeddings ? 0 : model->vocab * model->hidden;
+    count.head = has_own_head(model) ? model->vocab * model->hidden : 0;
     count.final_norm = norm_parameters(model, model->hidden) * (model->has_embedding_norm ? 2 : 1);
     count_parts(model, &count);
     count_kinds(model, ledger, &count);
@@ -328,7 +333,9 @@ struct parameter_count cost_count_parameters(const struct model *model, struct l
     ledger_say(ledger, "final norm", "", (double)count.final_norm,
                model->has_embedding_norm ? "and embedding norm" : "");
     ledger_say(ledger, "head", "", (double)count.head,
-               model->has_tied_embeddings ? "tied to the embedding" : "vocab x hidden");
+               model->is_headless           ? "there is none"
+               : model->has_tied_embeddings ? "tied to the embedding"
+                                            : "vocab x hidden");
     count.total = LEDGER_COUNT(ledger, "N, parameters", "",
                                count.embedding + layers + count.final_norm + count.head,
                                LEDGER_TERM(count.embedding, ""), LEDGER_TERM(layers, "of layers"),
@@ -464,10 +471,10 @@ struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_l
     return module_flop(model, sequence_length, NULL);
 }
 
-/* Once for the loss, and once for each layer of MTP. */
+/* Once for the loss, and once for each layer of MTP; not at all without a head. */
 static double logits_flop(const struct model *model, int64_t vocab, struct ledger *ledger)
 {
-    const double heads = (double)(1 + model->mtp_layers);
+    const double heads = model->is_headless ? 0.0 : (double)(1 + model->mtp_layers);
     return LEDGER_SUM(ledger, "logits", "GFLOP/token",
                       heads * 2.0 * (double)model->hidden * (double)vocab, LEDGER_TERM(heads, ""),
                       LEDGER_TERM(model->hidden, ""), LEDGER_TERM(vocab, "vocab"));

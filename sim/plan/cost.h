@@ -287,10 +287,10 @@ struct cost_shape {
  * to recompute, no dropout or bias to undo, no experts). */
 void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct segment *segment);
 
-/* Adam's update of `parameters` parameters kept on this rank, as fused multi-tensor kernels: reads
- * the gradient, reads and writes master weight and both moments in the optimizer's formats, and
- * writes the copy that products read (30 bytes a parameter with fp32 states and 16-bit weights, 28
- * in fp32 training). Without a master the weights themselves are updated. */
+/* The update of `parameters` parameters kept on this rank, as fused multi-tensor kernels: reads the
+ * gradient, reads and writes master weight and moments (two of Adam's) in the optimizer's formats,
+ * and writes the copy that products read (30 bytes a parameter with Adam's fp32 states and 16-bit
+ * weights, 28 in fp32 training). Without a master the weights themselves are updated. */
 void cost_optimizer(double parameters, const struct optimizer *optimizer, enum precision precision,
                     struct segment *segment);
 

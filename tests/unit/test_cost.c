@@ -497,13 +497,37 @@ static void the_head_has_logits_and_loss(void **state)
     assert_close(bytes_of(&shape, SEGMENT_HEAD_WGRAD), gradient, 1e-15);
 }
 
+/* A classifier's model ends with the norm: of Llama-3 8B the parameters lack V h, the FLOPs of a
+ * token 2 h V, and the head's segments are empty. */
+static void without_a_head_the_norm_is_the_end(void **state)
+{
+    (void)state;
+    struct model model = llama3_8b();
+    const int64_t whole = cost_parameters(&model).total;
+    model.is_headless = true;
+    assert_true(cost_parameters(&model).total == whole - 128256LL * 4096);
+    assert_close(cost_token_flop(&model, 4096).logits, 0.0, 0.0);
+    const struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
+    static const enum segment_kind head[] = {SEGMENT_HEAD, SEGMENT_HEAD_BACKWARD,
+                                             SEGMENT_HEAD_WGRAD};
+    for (size_t i = 0; i < 3; i++) {
+        struct segment segment;
+        cost_segment(&shape, head[i], &segment);
+        assert_int_equal(segment.count, 0);
+    }
+    assert_true(bytes_of(&shape, SEGMENT_HEAD_PRE) > 0);
+}
+
 /* fp32 gradient 4 and, read and written, master 4 and two moments of 4: 28 bytes a parameter; a
  * 16-bit copy 2 more. Moments of int8 have an fp32 scale for 2048 values: 4 + 2 (4 + 2 (1 + 4 /
- * 2048)) + 2. Without a master bf16 weights are updated themselves: 4 + 2 (2 + 8). */
+ * 2048)) + 2. Without a master bf16 weights are updated themselves: 4 + 2 (2 + 8). SGD with
+ * momentum has one moment, 4 + 2 (4 + 4) + 2, plain SGD none, 4 + 2 4 + 2. */
 static void the_optimizer_streams_its_state(void **state)
 {
     (void)state;
-    struct optimizer optimizer = {STATE_FP32, STATE_FP32, STATE_FP32, true};
+    struct optimizer optimizer = {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
     struct segment segment;
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
     assert_int_equal(segment.count, 1);
@@ -515,9 +539,15 @@ static void the_optimizer_streams_its_state(void **state)
     optimizer.moments = STATE_INT8;
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
     assert_close(segment.kernels[0].bytes, (4 + 2 * (4 + 2 * (1 + 4.0 / 2048)) + 2) * 1e9, 1e-15);
-    optimizer = (struct optimizer){STATE_FP32, STATE_NONE, STATE_FP32, true};
+    optimizer = (struct optimizer){STATE_FP32, STATE_NONE, STATE_FP32, true, OPTIMIZER_ADAM};
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
     assert_close(segment.kernels[0].bytes, 24e9, 0.0);
+    optimizer = (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_MOMENTUM};
+    cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
+    assert_close(segment.kernels[0].bytes, 22e9, 0.0);
+    optimizer.rule = OPTIMIZER_SGD;
+    cost_optimizer(1e9, &optimizer, PRECISION_BF16, &segment);
+    assert_close(segment.kernels[0].bytes, 14e9, 0.0);
 }
 
 int main(void)
@@ -542,6 +572,7 @@ int main(void)
         cmocka_unit_test(fusing_never_adds_traffic),
         cmocka_unit_test(every_segment_is_well_formed),
         cmocka_unit_test(the_head_has_logits_and_loss),
+        cmocka_unit_test(without_a_head_the_norm_is_the_end),
         cmocka_unit_test(the_optimizer_streams_its_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Memory of a GPU: against ZeRO, Korthikanti et al., Megatron-LM's own report
  * (oracles.md 2.1 to 2.3). */
 #include "plan/cost.h"
+#include "plan/memory/memory_parameters.h"
 #include "plan/memory/memory.h"
 
 #include "support/memory_case.h"
@@ -24,7 +25,7 @@ static const double GB = 1e9;
 static double state_sum(enum precision precision, enum state_format gradients, int64_t zero,
                         int64_t dp)
 {
-    const struct optimizer optimizer = {gradients, STATE_FP32, STATE_FP32, true};
+    const struct optimizer optimizer = {gradients, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
     const struct memory_state whole = memory_state_whole(precision, &optimizer);
     const struct memory_state of = memory_state_sharded(&whole, zero, dp);
     return of.weights + of.gradients + of.optimizer;
@@ -221,6 +222,28 @@ static void stages_together_hold_the_model_once(void **state)
         }
         assert_close(sum, 8030261248.0, 1e-14);
     }
+}
+
+/* Llama-3 8B without its head: V h = 128,256 x 4,096 parameters fewer, all on the last stage, whose
+ * largest unit is then a layer (218,112,000 of 525,336,576); no logits; SGD keeps no moments. */
+static void without_a_head_the_last_stage_holds_layers_alone(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    memory_case_cut(&c, (struct memory_cut){1, 4, 1, 0, 1, 4});
+    const double first = memory_stage_parameters(&c.scenario, 0);
+    const double last = memory_stage_parameters(&c.scenario, 3);
+    assert_close(memory_largest_unit(&c.scenario, 3), 128256.0 * 4096, 0.0);
+    c.scenario.model.is_headless = true;
+    assert_close(memory_stage_parameters(&c.scenario, 0), first, 0.0);
+    assert_close(memory_stage_parameters(&c.scenario, 3), last - 128256.0 * 4096, 0.0);
+    assert_close(memory_largest_unit(&c.scenario, 3), 218112000.0, 0.0);
+    assert_close(memory_largest_unit(&c.scenario, 0), 128256.0 * 4096, 0.0);
+    assert_close(memory_of_stage(&c.scenario, 3).logits_bytes, 0.0, 0.0);
+    const double adam = memory_of_stage(&c.scenario, 3).optimizer_bytes;
+    c.scenario.optimizer.rule = OPTIMIZER_SGD;
+    assert_close(memory_of_stage(&c.scenario, 3).optimizer_bytes, adam / 3, 1e-14);
 }
 
 static void a_tied_head_is_a_copy_on_the_last_of_several_stages(void **state)
@@ -426,6 +449,7 @@ int main(void)
         cmocka_unit_test(activations_scale_with_micro_and_fp32_doubles_all_but_masks),
         cmocka_unit_test(gpt3_on_8_by_8_agrees_with_megatrons_own_report),
         cmocka_unit_test(stages_together_hold_the_model_once),
+        cmocka_unit_test(without_a_head_the_last_stage_holds_layers_alone),
         cmocka_unit_test(a_tied_head_is_a_copy_on_the_last_of_several_stages),
         cmocka_unit_test(an_embedding_norm_lies_on_the_first_stage),
         cmocka_unit_test(the_first_stage_holds_a_model_of_layers_under_1f1b),

@@ -96,6 +96,7 @@ const struct published_column published_known[] = {
     COUNT("vocab", 1),
     TRUTH("gated_ffn"),
     TRUTH("tied_embeddings"),
+    TRUTH("lm_head"),
     COUNT("experts", 0),
     COUNT("experts_per_token", 1),
     COUNT("expert_ffn_hidden", 1),

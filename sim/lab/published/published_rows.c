@@ -319,8 +319,10 @@ static void put_model(struct maker *maker)
     put(maker, "  mlp: %s\n  norm: %s\n  positions: %s\n  biases: %s\n",
         is_true(maker, "gated_ffn") ? "swiglu" : "gelu", family->norm, family->positions,
         family->has_biases ? "true" : "false");
-    put(maker, "  tied_embeddings: %s\n  dropout: %s\n",
-        is_true(maker, "tied_embeddings") ? "true" : "false", has_dropout ? "true" : "false");
+    const bool is_headless = is_false(maker, "lm_head");
+    const bool is_tied = !is_headless && is_true(maker, "tied_embeddings");
+    put(maker, "  lm_head: %s\n  tied_embeddings: %s\n  dropout: %s\n",
+        is_headless ? "false" : "true", is_tied ? "true" : "false", has_dropout ? "true" : "false");
     put_experts(maker);
 }
 
@@ -755,8 +757,13 @@ static void put_optimizer(struct maker *maker)
             gradients = "gradients: bf16";
         }
     }
+    /* Megatron's is apex's FusedSGD with --sgd-momentum, 0.9 unless it is set (megatron/optimizer/
+     * __init__.py of https://github.com/NVIDIA/Megatron-LM). */
+    const bool is_sgd = begins(word(maker, "optimizer"), "SGD");
     const char *moments = "";
-    if (strstr(word(maker, "optimizer"), "bf16 moments") != NULL) {
+    if (is_sgd) {
+        moments = begins(framework_of(maker), "megatron") ? "rule: sgd-momentum" : "rule: sgd";
+    } else if (strstr(word(maker, "optimizer"), "bf16 moments") != NULL) {
         moments = "moments: bf16";
     } else if (strstr(word(maker, "notes"), "--use-bnb-optimizer") != NULL) {
         moments = "moments: int8"; /* bitsandbytes */

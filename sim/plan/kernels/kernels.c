@@ -197,6 +197,9 @@ static void head_forward(struct kernel_list *list)
         {"loss, logits gradient", 2, 0},
         {NULL, 0, 0},
     };
+    if (model_of(list)->is_headless) {
+        return;
+    }
     kernel_list_outside(list, true);
     kernel_list_forward(list, head(list));
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
@@ -213,6 +216,9 @@ static void head_backward(struct kernel_list *list)
         {NULL, 0, 0},
     };
     static const struct pass fused[] = {{"loss gradient", 2, 0}, {NULL, 0, 0}};
+    if (model_of(list)->is_headless) {
+        return;
+    }
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
                        list->shape->software->fuses_loss ? fused : loss);
     kernel_list_outside(list, true);
@@ -221,7 +227,7 @@ static void head_backward(struct kernel_list *list)
 
 static void head_wgrad(struct kernel_list *list)
 {
-    if (!parts_is_frozen(list)) {
+    if (!parts_is_frozen(list) && !model_of(list)->is_headless) {
         kernel_list_outside(list, true);
         kernel_list_wgrad(list, head(list));
     }
@@ -365,10 +371,10 @@ void cost_optimizer(double parameters, const struct optimizer *optimizer, enum p
     const bool has_master = optimizer->master != STATE_NONE;
     const double updated = has_master ? state_bytes((enum state_format)optimizer->master) : weight;
     const double copy = has_master && weight == 2.0 ? weight : 0.0;
-    const double states = updated + 2.0 * state_bytes((enum state_format)optimizer->moments);
+    const double states = updated + optimizer_moment_bytes(optimizer);
     const double gradient = state_bytes((enum state_format)optimizer->gradients);
     segment->count = 1;
-    segment->kernels[0] = (struct kernel){.name = "adam",
+    segment->kernels[0] = (struct kernel){.name = "update",
                                           .kind = KERNEL_MEMORY,
                                           .count = 1,
                                           .bytes = parameters * (gradient + 2.0 * states + copy)};

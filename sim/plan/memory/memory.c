@@ -36,7 +36,7 @@ struct memory_state memory_state_whole(enum precision precision, const struct op
     return (struct memory_state){
         .weights = weights,
         .gradients = state_bytes((enum state_format)optimizer->gradients),
-        .optimizer = master + 2.0 * state_bytes((enum state_format)optimizer->moments),
+        .optimizer = master + optimizer_moment_bytes(optimizer),
     };
 }
 

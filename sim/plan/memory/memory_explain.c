@@ -197,7 +197,8 @@ static bool shard_over_all(struct variant *variant)
 static bool shrink_moments(struct variant *variant)
 {
     uint32_t *moments = &variant->scenario.optimizer.moments;
-    const bool is_large = *moments == STATE_FP32;
+    const bool is_large =
+        *moments == STATE_FP32 && variant->scenario.optimizer.rule != OPTIMIZER_SGD;
     *moments = STATE_BF16;
     return is_large;
 }

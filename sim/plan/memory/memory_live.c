@@ -56,16 +56,19 @@ static double logit_count(const struct scenario *scenario)
 
 /* The logits and an fp32 copy of them stay from forward to backward; software that
  * copies more often has the rest only while the loss is computed, and a fused loss needs less. The
- * final norm keeps its input and output. An mtp layer has the same head again. */
+ * final norm keeps its input and output, also where no head follows. An mtp layer has the same
+ * head again. */
 static void find_head(const struct scenario *scenario, struct chunk *chunk)
 {
-    const double heads = 1.0 + (double)scenario->model.mtp_layers;
+    const double ends = 1.0 + (double)scenario->model.mtp_layers;
+    const double heads = scenario->model.is_headless ? 0.0 : ends;
     const double both = memory_element_bytes(scenario) + 4.0;
     const double stated = scenario->software.memory.loss_bytes;
     const double kept = stated > 0 && stated < both ? stated : both;
     chunk->logits = heads * logit_count(scenario) * kept;
-    chunk->head = chunk->logits + heads * 2.0 * memory_hidden_bytes(scenario);
-    chunk->turning = stated > kept ? logit_count(scenario) * (stated - kept) : 0.0;
+    chunk->head = chunk->logits + ends * 2.0 * memory_hidden_bytes(scenario);
+    const bool turns = heads > 0 && stated > kept;
+    chunk->turning = turns ? logit_count(scenario) * (stated - kept) : 0.0;
 }
 
 /* Whether layer `number` of a chunk is recomputed whole. */

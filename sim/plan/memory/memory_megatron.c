@@ -38,7 +38,8 @@ struct memory_megatron_parameters memory_megatron_parameters(const struct scenar
     const double embedding = h * (double)cost_padded_vocab(model, parallel->tp);
     const double norm = model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2.0 : 1.0;
     const double norms = norm * (2.0 * (double)model->layers + 1.0) * h;
-    const double tables = parallel->pp == 1 && !model->has_tied_embeddings ? 2.0 : 1.0;
+    const bool has_two = parallel->pp == 1 && !model->has_tied_embeddings && !model->is_headless;
+    const double tables = has_two ? 2.0 : 1.0;
     const double layers =
         dense * layer_matrices(model, false) + sparse * layer_matrices(model, true);
     const double etp = parallel->etp > 0 ? (double)parallel->etp : t;
@@ -76,7 +77,7 @@ double memory_megatron_activations(const struct scenario *scenario)
     } else if (parallel->pp > 1) {
         bytes *= m / p < 1.0 ? m / p : 1.0;
     }
-    if (parallel->pp == 1) {
+    if (parallel->pp == 1 && !model->is_headless) {
         bytes += sb * h * 4.0 * (1.0 + (double)cost_padded_vocab(model, parallel->tp) / h);
     }
     return bytes / t;

@@ -211,7 +211,8 @@ static double end_parameters(const struct scenario *scenario, int64_t stage, str
         others += model->has_embedding_norm ? norm_parameters(scenario) : 0.0;
     }
     if (ends.has_last) {
-        tables += ends.has_first && model->has_tied_embeddings ? 0 : 1;
+        const bool is_shared = ends.has_first && model->has_tied_embeddings;
+        tables += model->is_headless || is_shared ? 0 : 1;
         const bool copies = model->mtp_layers > 0 && !ends.has_first && !model->has_tied_embeddings;
         tables += copies ? 1 : 0;
         others += norm_parameters(scenario);
@@ -314,7 +315,8 @@ double memory_largest_unit(const struct scenario *scenario, int64_t stage)
     const double layer = layers_of(scenario, stage, NULL).largest;
     const double table = table_parameters(scenario, NULL);
     const struct ends ends = ends_of(&scenario->parallel, stage);
-    return (ends.has_first || ends.has_last) && table > layer ? table : layer;
+    const bool has_table = ends.has_first || (ends.has_last && !scenario->model.is_headless);
+    return has_table && table > layer ? table : layer;
 }
 
 /* ---- the model --------------------------------------------------------------- */

@@ -41,6 +41,9 @@ static void reduce_loss(struct builder *builder, uint32_t kind)
 static void head(struct builder *builder, uint32_t kind)
 {
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE);
+    if (builder->scenario->model.is_headless) {
+        return; /* the final norm alone */
+    }
     block_gather_plain(builder, kind);
     builder_need(builder, STREAM_TENSOR);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD);
@@ -49,6 +52,10 @@ static void head(struct builder *builder, uint32_t kind)
 
 static void head_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
+    if (builder->scenario->model.is_headless) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
+        return;
+    }
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_BACKWARD);
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
@@ -111,5 +118,7 @@ void ends_head_weights(struct builder *builder)
     for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
         mtp_weights(builder);
     }
-    builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+    if (!builder->scenario->model.is_headless) {
+        builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+    }
 }

@@ -75,7 +75,7 @@ static double update_bytes(const struct optimizer *optimizer)
 {
     return state_bytes((enum state_format)optimizer->gradients) +
            2 * (state_bytes((enum state_format)optimizer->master) +
-                2 * state_bytes((enum state_format)optimizer->moments));
+                optimizer_moment_bytes(optimizer));
 }
 
 void offload_update(struct builder *builder, double parameters)
