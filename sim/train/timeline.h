@@ -1,15 +1,13 @@
 /* When each stage computes what: the pipeline of one step, for pictures.
  *
- * Of each stage one GPU speaks, the first one simulated (a slow one, if there is any, may be
- * another). The scenario runs alone on its fabric, with no checkpoint in the step.
+ * Of each stage one GPU speaks (train/watch).
  *
  *     struct timeline timeline;
  *     timeline_simulate(arena, scenario, folds, &timeline);
  *
  * A bar lasts from the begin of an action's first kernel to the end of its last; what it waits
  * for in between (exposed communication inside it) is part of it. Accounts of causes are not
- * taken from this run: where tasks are cut, a wait may be booked on another of the streams that
- * it was for.
+ * taken from this run.
  */
 #ifndef TRAIN_TIMELINE_H
 #define TRAIN_TIMELINE_H
