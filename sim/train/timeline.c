@@ -1,4 +1,5 @@
-/* A step is run once more and watched (train/watch). Tasks of an action follow one another, and so do its bars. */
+/* A step is run once more and watched (train/watch). Tasks of an action follow one another, and so
+ * do its bars. */
 #include "train/timeline.h"
 
 #include "base/arena.h"
@@ -84,5 +85,7 @@ void timeline_simulate(struct arena *arena, const struct scenario *scenario, boo
         .watch = &watch,
         .last_action = arena_array(arena, watch.stages, sizeof(uint32_t)),
     };
-    timeline->end = watch_run(arena, &watch, on_task, &recorder);
+    struct engine_outcome outcome;
+    watch_run(arena, &watch, on_task, &recorder, &outcome);
+    timeline->end = outcome.jobs[0].end;
 }

@@ -63,12 +63,10 @@ static void hear(void *context, uint32_t actor, uint32_t stream, uint32_t index,
     }
 }
 
-sim_time watch_run(struct arena *arena, const struct watch *watch, watch_function *on_task,
-                   void *context)
+void watch_run(struct arena *arena, const struct watch *watch, watch_function *on_task,
+               void *context, struct engine_outcome *outcome)
 {
     struct listener listener = {watch, on_task, context};
     const struct engine_options options = {hear, &listener};
-    struct engine_outcome outcome;
-    engine_run(arena, watch->run, &options, &outcome);
-    return outcome.jobs[0].end;
+    engine_run(arena, watch->run, &options, outcome);
 }

@@ -2,7 +2,7 @@
  *
  *     struct watch watch;
  *     watch_prepare(arena, scenario, folds, &watch);
- *     end = watch_run(arena, &watch, on_task, context);
+ *     watch_run(arena, &watch, on_task, context, &outcome);
  *
  * Of each stage the first GPU simulated speaks (a slow one, if there is any, may be another). The
  * scenario runs alone on its fabric, with no checkpoint in the step, and compute tasks end with
@@ -31,12 +31,13 @@ void watch_prepare(struct arena *arena, const struct scenario *scenario, bool fo
 /* The program of a stage's speaker. */
 const struct engine_program *watch_program(const struct watch *watch, uint32_t stage);
 
-/* A task of a stage's speaker has ended. `start` is when it began to compute, or met its channel. */
+/* A task of a stage's speaker has ended. `start` is when it began to compute, or met its
+ * channel. */
 typedef void watch_function(void *context, uint32_t stage, uint32_t stream, uint32_t index,
                             sim_time start, sim_time end);
 
-/* The step's end. */
-sim_time watch_run(struct arena *arena, const struct watch *watch, watch_function *on_task,
-                   void *context);
+/* Runs the step to its end. */
+void watch_run(struct arena *arena, const struct watch *watch, watch_function *on_task,
+               void *context, struct engine_outcome *outcome);
 
 #endif

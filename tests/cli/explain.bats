@@ -236,3 +236,16 @@ END
     run "$STOKER" explain nowhere.yaml
     [ "$status" -eq 3 ]
 }
+
+# What is waited for is booked: exposed communication, and what partners delayed.
+@test "explain says what hides each stream's time, beside what, and what ended it" {
+    "$STOKER" explain scenarios/study-fabric-70b.yaml --json -q > "$BATS_TEST_TMPDIR/explained"
+    jq -e '.step as $step | $step.overlap.streams |
+        (map(.stream) == ["dp gather", "dp reduce", "gradient norm"]) and
+        all(.[]; ((.beside_s | add) - .hidden_s | fabs) < 1e-9 and
+                 ((.waited_before_s | add) - .waited_s | fabs) < 1e-9 and
+                 .hidden_s <= .under_way_s) and
+        ((map(.waited_s) | add) >= $step.breakdown.exposed_dp - 1e-6)' "$BATS_TEST_TMPDIR/explained"
+    run --separate-stderr "$STOKER" explain scenarios/study-fabric-70b.yaml
+    [[ $output == *"which ended with a"*"dp gather "*"dp reduce "*"optimizer 1 x,"* ]]
+}

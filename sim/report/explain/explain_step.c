@@ -282,6 +282,9 @@ void explain_step(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "tokens_per_s_per_gpu", has_step ? step->tokens_per_s_per_gpu : ABSENT);
     put_bounds(explanation, in);
     say_causes(explanation, in);
+    if (has_step) {
+        explain_overlap(explanation, in);
+    }
     explain_paragraph(in, 2, "No step can be shorter than any of these:");
     explain_ledger(in, "bound_sums", record_bounds(explanation));
     if (has_step) {
