@@ -24,7 +24,13 @@ __extension__ typedef unsigned __int128 uint128;
 
 #define COMPUTE 0u
 
-enum event_kind { EVENT_COMPUTE_END = 1, EVENT_LATENCY_END, EVENT_PHASE_END, EVENT_FLUID };
+enum event_kind {
+    EVENT_COMPUTE_END = 1,
+    EVENT_LATENCY_END,
+    EVENT_PHASE_END,
+    EVENT_ARRIVAL,
+    EVENT_FLUID
+};
 
 /* What one stream of an actor did so far, for the accounting of waits. */
 struct stream_ledger {
@@ -60,7 +66,10 @@ struct channel {
     uint32_t arrived;       /* weight of members that are there */
     uint32_t delivered;     /* pair: messages that arrived */
     uint32_t received;      /* pair: messages that were taken */
-    bool is_moving;         /* latency or transfer under way */
+    uint32_t sent;          /* pair: messages that began to leave */
+    uint32_t flight_first;  /* pair: where the times at which they did are kept, */
+    uint32_t flight_room;   /* of as many as can be on the way at once */
+    bool is_moving;         /* latency or transfer under way; pair: bytes leave */
     bool has_receiver;      /* pair: a receive is waiting */
     uint32_t phase;         /* of the transfer under way: an index into transfers */
     sim_time started;       /* of the transfer under way or the last one */
@@ -81,6 +90,7 @@ struct engine {
     struct actor *actors;
     struct channel *channels;
     struct path *paths;
+    sim_time *flights;              /* of pairs: when messages on the way began to leave */
     struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
@@ -151,6 +161,25 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
 
 /* ---- accounting of waits ------------------------------------------------ */
 
+/* When the message of that number, counted from 0, began to leave. */
+static sim_time *flight_of(const struct engine *engine, const struct channel *channel,
+                           uint32_t message)
+{
+    return &engine->flights[channel->flight_first + message % channel->flight_room];
+}
+
+/* When what a task waits for began to move; now, if it has not. */
+static sim_time moving_since(const struct engine *engine, uint32_t index, uint32_t stream)
+{
+    const struct channel *channel =
+        &engine->channels[engine->system->actors[index].channels[stream]];
+    if (task_at(engine, index, stream)->kind == TASK_RECEIVE) {
+        return channel->sent > channel->delivered ? *flight_of(engine, channel, channel->delivered)
+                                                  : event_now(engine->queue);
+    }
+    return channel->is_moving ? channel->started : event_now(engine->queue);
+}
+
 /* The ledger of a stream as of now, the task under way included. */
 static struct ledger_snapshot ledger_now(const struct engine *engine, uint32_t index,
                                          uint32_t stream)
@@ -161,14 +190,10 @@ static struct ledger_snapshot ledger_now(const struct engine *engine, uint32_t i
     if (!is_busy(actor, stream)) {
         return sum;
     }
-    const sim_time now = event_now(engine->queue);
-    const struct channel *channel =
-        &engine->channels[engine->system->actors[index].channels[stream]];
-    const sim_time started = !channel->is_moving                  ? now
-                             : channel->started > ledger->arrived ? channel->started
-                                                                  : ledger->arrived;
+    const sim_time since = moving_since(engine, index, stream);
+    const sim_time started = since > ledger->arrived ? since : ledger->arrived;
     sum.waited_ns += started - ledger->arrived;
-    sum.moved_ns += now - started;
+    sum.moved_ns += event_now(engine->queue) - started;
     return sum;
 }
 
@@ -325,6 +350,19 @@ static void begin_transfer(struct engine *engine, uint32_t number, uint32_t tran
     begin_phase(engine, number, transfer, engine->system->channels[number].latency_ns);
 }
 
+/* The bytes of a message begin to leave. */
+static void begin_send(struct engine *engine, uint32_t number, uint32_t transfer)
+{
+    struct channel *channel = &engine->channels[number];
+    sim_assert(!channel->is_moving);
+    sim_assert(channel->sent - channel->delivered < channel->flight_room);
+    channel->is_moving = true;
+    channel->started = event_now(engine->queue);
+    *flight_of(engine, channel, channel->sent++) = channel->started;
+    engine->traffic[number].alone_ns += engine->system->channels[number].latency_ns;
+    begin_phase(engine, number, transfer, 0);
+}
+
 static void take_message(struct engine *engine, struct channel *channel, const struct task *task)
 {
     channel->received++;
@@ -350,7 +388,7 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
     if (task->kind == TASK_RECEIVE) {
         channel->has_receiver = true;
     } else if (task->kind == TASK_SEND) {
-        begin_transfer(engine, number, task->transfer);
+        begin_send(engine, number, task->transfer);
     } else {
         channel->arrived += engine->weights[index][stream];
         sim_assert(channel->arrived <= plan->needed);
@@ -471,23 +509,36 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
     task_ended(engine, index, stream, ledger->arrived);
 }
 
-static void end_pair(struct engine *engine, struct channel *channel,
-                     const struct engine_member *sender, const struct engine_member *receiver)
+/* The oldest message on the way is there. */
+static void arrive(struct engine *engine, uint32_t number)
 {
-    end_meeting(engine, sender->actor, sender->stream);
-    const bool is_awaited = channel->has_receiver;
+    const struct engine_channel *plan = &engine->system->channels[number];
+    const struct engine_member *receiver = &engine->system->members[plan->member_first + 1];
+    struct channel *channel = &engine->channels[number];
+    const sim_time left = *flight_of(engine, channel, channel->delivered);
+    engine->traffic[number].transfers++;
+    engine->traffic[number].moving_ns += event_now(engine->queue) - left;
+    if (!channel->has_receiver) {
+        channel->delivered++;
+        return;
+    }
+    channel->has_receiver = false;
+    take_message(engine, channel, task_at(engine, receiver->actor, receiver->stream));
+    end_meeting(engine, receiver->actor, receiver->stream);
     channel->delivered++;
-    if (is_awaited) {
-        channel->has_receiver = false;
-        take_message(engine, channel, task_at(engine, receiver->actor, receiver->stream));
-        end_meeting(engine, receiver->actor, receiver->stream);
-    }
-    channel->is_moving = false;
+    advance(engine, receiver->actor,
+            engine->actors[receiver->actor].blocked | 1u << receiver->stream);
+}
+
+/* The bytes of a message have left. */
+static void end_send(struct engine *engine, uint32_t number)
+{
+    const struct engine_channel *plan = &engine->system->channels[number];
+    const struct engine_member *sender = &engine->system->members[plan->member_first];
+    end_meeting(engine, sender->actor, sender->stream);
+    engine->channels[number].is_moving = false;
+    event_post(engine->queue, event_now(engine->queue) + plan->latency_ns, number, EVENT_ARRIVAL);
     advance(engine, sender->actor, engine->actors[sender->actor].blocked | 1u << sender->stream);
-    if (is_awaited) {
-        advance(engine, receiver->actor,
-                engine->actors[receiver->actor].blocked | 1u << receiver->stream);
-    }
 }
 
 static void end_transfer(struct engine *engine, uint32_t number)
@@ -495,12 +546,12 @@ static void end_transfer(struct engine *engine, uint32_t number)
     const struct engine_channel *plan = &engine->system->channels[number];
     struct channel *channel = &engine->channels[number];
     const struct engine_member *members = &engine->system->members[plan->member_first];
-    engine->traffic[number].transfers++;
-    engine->traffic[number].moving_ns += event_now(engine->queue) - channel->started;
     if (plan->kind == CHANNEL_PAIR) {
-        end_pair(engine, channel, &members[0], &members[1]);
+        end_send(engine, number);
         return;
     }
+    engine->traffic[number].transfers++;
+    engine->traffic[number].moving_ns += event_now(engine->queue) - channel->started;
     for (uint32_t i = 0; i < plan->member_count; i++) {
         end_meeting(engine, members[i].actor, members[i].stream);
     }
@@ -548,6 +599,9 @@ static void handle(struct engine *engine, const struct event *event)
         break;
     case EVENT_PHASE_END:
         end_phase(engine, event->target);
+        break;
+    case EVENT_ARRIVAL:
+        arrive(engine, event->target);
         break;
     case EVENT_FLUID:
         while (fluid_complete(engine->fluid, event, &flow)) {
@@ -633,6 +687,63 @@ static void build_fluid(struct arena *arena, struct engine *engine)
     }
 }
 
+/* The smallest message of each stream that sends, by program. */
+typedef int64_t smallest_table[ENGINE_STREAMS_MAX];
+
+static smallest_table *smallest_messages(struct arena *arena, const struct engine_system *system)
+{
+    smallest_table *smallest = arena_array(arena, system->program_count, sizeof *smallest);
+    for (uint32_t p = 0; p < system->program_count; p++) {
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            smallest[p][s] = INT64_MAX;
+            for (uint32_t i = 0; i < system->programs[p].counts[s]; i++) {
+                const struct task *task = &system->programs[p].tasks[s][i];
+                if (task->kind == TASK_SEND &&
+                    system->transfers[task->transfer].bytes < smallest[p][s]) {
+                    smallest[p][s] = system->transfers[task->transfer].bytes;
+                }
+            }
+        }
+    }
+    return smallest;
+}
+
+/* How many messages of a channel can be on the way at once: those that leave within its latency,
+ * each of which takes at least as long as its bytes do at the full rate; the one that is leaving,
+ * one that arrives at this instant, and one for rounding. */
+static uint32_t flights_of(const struct engine_system *system, const struct engine_channel *channel,
+                           smallest_table *smallest)
+{
+    const struct engine_member *sender = &system->members[channel->member_first];
+    const uint32_t program = system->actors[sender->actor].program;
+    const uint32_t count = system->programs[program].counts[sender->stream];
+    const int64_t bytes = smallest[program][sender->stream];
+    sim_assert(channel->path_count == 1);
+    if (count == 0 || bytes == 0) {
+        return count;
+    }
+    const sim_time leaves_ns =
+        undisturbed_ns(bytes, system->paths[channel->path_first].cap_bytes_per_s);
+    const sim_time most = channel->latency_ns / leaves_ns + 3;
+    return most < count ? (uint32_t)most : count;
+}
+
+/* Room for the times of messages on their way. */
+static void build_flights(struct arena *arena, struct engine *engine)
+{
+    const struct engine_system *system = engine->system;
+    smallest_table *smallest = smallest_messages(arena, system);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        if (system->channels[i].kind == CHANNEL_PAIR) {
+            engine->channels[i].flight_first = count;
+            engine->channels[i].flight_room = flights_of(system, &system->channels[i], smallest);
+            count += engine->channels[i].flight_room;
+        }
+    }
+    engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
+}
+
 static struct engine *build(struct arena *arena, const struct engine_system *system,
                             const struct engine_options *options)
 {
@@ -656,6 +767,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
         const struct engine_member *member = &system->members[i];
         engine->weights[member->actor][member->stream] = member->weight;
     }
+    build_flights(arena, engine);
     build_fluid(arena, engine);
     return engine;
 }

@@ -15,7 +15,9 @@
  *   collective  all members' tasks meet; the transfer starts when the last one
  *               arrives and ends for all at once
  *   pair        a sender and a receiver; sends start when they are ready, in order;
- *               a receive ends when its message has arrived (eager, buffered)
+ *               a send ends when its bytes have left, a receive when its message has
+ *               arrived, the channel's latency later (eager, buffered): meanwhile the
+ *               next message's bytes leave
  *
  * A transfer is a chain of phases; each is a latency (holding no bandwidth) and
  * then bytes through one of the channel's paths by des/fluid. A pipelined collective has one
@@ -125,7 +127,7 @@ struct engine_channel {
     uint32_t member_count;
     uint32_t path_first;
     uint32_t path_count;
-    sim_time latency_ns; /* added to each transfer's */
+    sim_time latency_ns; /* pair: on the way, after the bytes; collective: before a transfer */
     int64_t multiplicity;
 };
 

@@ -255,6 +255,40 @@ static void a_step_of_collectives_alone_feels_the_latency(void **state)
     assert_true(far_s >= usual_s + 2 * 10e-3);
 }
 
+static double two_stages_s(const char *latency, uint32_t microbatches)
+{
+    struct arena *arena = arena_new();
+    const char *text =
+        arena_printf(arena,
+                     "model: llama2-7b\ncluster: h100-3200\ngpus: 16\nsoftware: megatron-2024\n"
+                     "precision: bf16\nparallel: {tp: 8, pp: 2, dp: 1, schedule: gpipe}\n"
+                     "batch: {global: %u, micro: 1, sequence_length: 2048}\n",
+                     microbatches);
+    const char *const sets[] = {latency};
+    struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){.text = text, .sets = sets, .set_count = 1});
+    const struct step_request request = {.folds = true};
+    struct step_result result;
+    step_simulate(arena, scenario, &request, &result);
+    const double seconds = sim_time_to_s(result.step_ns);
+    arena_free(arena);
+    return seconds;
+}
+
+/* Two nodes, one stage on each; all forwards, then all backwards. 100 ms more: the second stage
+ * begins so much later, the first one's backwards once more, and at the end the norm of the
+ * gradients is summed over both nodes by a tree, up and down: 4 x 100 ms, for any number of
+ * microbatches, as sends of successive ones are on the way together. */
+static void successive_sends_are_on_the_way_together(void **state)
+{
+    (void)state;
+    for (uint32_t microbatches = 8; microbatches <= 32; microbatches *= 2) {
+        const double near_s = two_stages_s("cluster.nics.latency=10 us", microbatches);
+        const double far_s = two_stages_s("cluster.nics.latency=100010 us", microbatches);
+        assert_true(fabs(far_s - near_s - 4 * 100e-3) < 1e-8);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_send_is_a_message_too),
         cmocka_unit_test(a_round_is_never_less_than_nothing),
         cmocka_unit_test(a_step_of_collectives_alone_feels_the_latency),
+        cmocka_unit_test(successive_sends_are_on_the_way_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,8 +135,28 @@ static void gpipe_pays_latency_once(void **state)
     arena_free(arena);
 }
 
-/* Two messages the same way at one instant, as a pair may send, go one behind the other in the
- * engine; the longest path knows no such thing. There latency is left out. */
+/* Sites far apart, c of ten microbatches: messages follow one another on the way. GPipe sends all
+ * forwards and waits once each way, (m + 1)(F + B) + 2 c for any m. 1F1B on two stages has two
+ * microbatches out at once, of which the second is right behind the first: a round of two takes
+ * 2 c + 2 (F + B), and (m + 1)(F + B) + m c in all. (One message at a time, c each: GPipe's last
+ * forward would arrive m c after the first left.) */
+static void messages_on_a_long_way_overlap(void **state)
+{
+    (void)state;
+    const struct pipeline_costs costs = {1000, 1000, 1000, 30000};
+    for (uint32_t m = 2; m <= 64; m *= 2) {
+        struct arena *arena = arena_new();
+        struct engine_outcome outcome;
+        const struct schedule_shape gpipe = {SCHEDULE_GPIPE, 2, 1, m, NULL, 0, false};
+        const struct schedule_shape one_f_one_b = {SCHEDULE_1F1B, 2, 1, m, NULL, 0, false};
+        assert_int_equal(simulate(arena, &gpipe, &costs, &outcome), (m + 1) * 3000 + 2 * 30000);
+        assert_int_equal(simulate(arena, &one_f_one_b, &costs, &outcome),
+                         (m + 1) * 3000 + m * 30000);
+        arena_free(arena);
+    }
+}
+
+/* With latencies of nothing, of a fraction of a microbatch and of many. */
 static void the_engine_equals_the_longest_path(void **state)
 {
     (void)state;
@@ -147,7 +167,6 @@ static void the_engine_equals_the_longest_path(void **state)
                 struct arena *arena = arena_new();
                 struct engine_outcome outcome;
                 const bool is_interleaved = kind == SCHEDULE_INTERLEAVED;
-                const bool has_pairs = kind == SCHEDULE_DUALPIPE || kind == SCHEDULE_DUALPIPEV;
                 const struct schedule_shape shape = {
                     (enum schedule_kind)kind,
                     p,
@@ -156,8 +175,9 @@ static void the_engine_equals_the_longest_path(void **state)
                     NULL,
                     0,
                     false};
+                static const int64_t latencies_ns[] = {0, 2, 97, 3001};
                 const struct pipeline_costs costs = {7 + 13 * i, 7 + 5 * i * p, 3 + i * (i % 5),
-                                                     has_pairs ? 0 : (i % 4) * 2};
+                                                     latencies_ns[i % 4]};
                 if (schedule_is_possible(&shape)) {
                     const struct schedule_costs path_costs = pipeline_schedule_costs(&costs);
                     const struct schedule_times times = schedule_evaluate(
@@ -238,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_is_not_work_is_bubble),
         cmocka_unit_test(one_f_one_b_pays_latency_in_every_round),
         cmocka_unit_test(gpipe_pays_latency_once),
+        cmocka_unit_test(messages_on_a_long_way_overlap),
         cmocka_unit_test(the_engine_equals_the_longest_path),
         cmocka_unit_test(the_reference_schedules_come_out_to_the_nanosecond),
     };

@@ -201,7 +201,6 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
     struct engine_member *members = arena_array(arena, 4u * p, sizeof *members);
     struct engine_path *paths = arena_array(arena, 2u * p, sizeof *paths);
     struct engine_transfer *transfer = arena_alloc(arena, sizeof *transfer);
-    transfer->latency_ns = costs->latency_ns;
     for (uint32_t s = 0; s < p; s++) {
         programs[s] = build_program(&pipeline, s);
         actors[s] =
@@ -223,6 +222,7 @@ struct engine_system pipeline_system(struct arena *arena, const struct schedule_
                                               .member_count = 2,
                                               .path_first = c,
                                               .path_count = 1,
+                                              .latency_ns = costs->latency_ns,
                                               .multiplicity = 1};
         paths[c] = (struct engine_path){.cap_bytes_per_s = 1};
     }
