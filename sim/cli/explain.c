@@ -53,10 +53,7 @@ static int run(struct options *options)
         .system = step_system_of(cli->arena, scenario),
     };
     sheet_print(explain(&explanation), options->is_json, stdout);
-    if (!result.step.memory.fits) {
-        diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
-                 result.step.memory_advice);
-    }
+    predict_check_memory(options, &result.step);
     return 0;
 }
 

@@ -315,7 +315,9 @@ const struct command command_plot = {
         "stage of a scenario computes what. Prints the paths that were written."
         "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
         "stoker plot topology h100-roce-24k\n"
-        "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4",
+        "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4\n"
+        "Exit status 4: the plan whose pipeline was drawn does not fit into memory; the title says "
+        "so.",
     .options = {own_options, options_prediction, options_store, options_general},
     .arguments_max = UINT32_MAX,
     .wanted = "a study",

@@ -89,10 +89,10 @@ void predict_check_placement(const struct options *options, const struct result 
                     "degrees that divide a domain, would keep them inside");
 }
 
-void predict_check_memory(const struct options *options, const struct result *result)
+void predict_check_memory(const struct options *options, const struct step_result *step)
 {
-    if (!result->step.memory.fits) {
+    if (!step->memory.fits) {
         diag_add(options->cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
-                 result->step.memory_advice);
+                 step->memory_advice);
     }
 }

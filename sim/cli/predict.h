@@ -16,6 +16,6 @@ void predict_result(const struct options *options, const struct scenario *scenar
 void predict_check_placement(const struct options *options, const struct result *result);
 
 /* An infeasible error in the diag when the plan does not fit into memory. */
-void predict_check_memory(const struct options *options, const struct result *result);
+void predict_check_memory(const struct options *options, const struct step_result *step);
 
 #endif

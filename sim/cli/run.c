@@ -50,7 +50,7 @@ static int run(struct options *options)
         store_result(options, &result);
     }
     predict_check_placement(options, &result);
-    predict_check_memory(options, &result);
+    predict_check_memory(options, &result.step);
     return 0;
 }
 

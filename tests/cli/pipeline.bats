@@ -28,6 +28,20 @@ setup() {
     grep -q 'bubble' "$work/1f1b.csv"
 }
 
+# Micro 8 on one GPU of 80 GB: run says 4, and so does its drawing.
+@test "a plan that does not fit into memory is drawn, and its title and status say so" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    plan=(scenarios/quickstart.yaml --set parallel.pp=2 --set parallel.tp=1 --set batch.micro=8)
+    run -4 --separate-stderr "$STOKER" run "${plan[@]}" --no-db
+    said=$stderr
+    run -4 --separate-stderr "$STOKER" plot pipeline "${plan[@]}" -o "$work/p"
+    [ "$stderr" = "$said" ]
+    [[ "$output" == *"$work/p.svg"* ]]
+    grep -qF 'DOES NOT FIT INTO MEMORY' "$work/p.csv"
+    run -0 "$STOKER" plot pipeline "${plan[@]}" --set batch.micro=1 -o "$work/fits"
+    run -1 grep -F 'DOES NOT FIT' "$work/fits.csv"
+}
+
 @test "plot pipeline of what is no scenario" {
     run "$STOKER" plot pipeline "$work/none.yaml" -o "$work/p"
     [ "$status" -eq 3 ]
