@@ -72,7 +72,7 @@ struct import_cluster {
 };
 
 /* Fills gpu, platform and like from the options, else from the typical GPU of compute capability
- * `sm` (0: unknown) beside such a CPU. */
+ * `sm` (0: unknown) beside such a CPU. A usage error where there is none, or several claim it. */
 bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
                        struct import_cluster *cluster);
 

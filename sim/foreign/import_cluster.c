@@ -37,6 +37,14 @@ const char *import_quote(struct arena *arena, const char *text)
     return quoted;
 }
 
+static bool read_gpu(const struct importer *importer, const struct doc_node *root, struct gpu *gpu,
+                     struct diag *diag)
+{
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, importer->arena);
+    return gpu_read(root, gpu, &assumptions, diag);
+}
+
 /* What the catalogue says of a GPU's surroundings. */
 static struct gpu_platform platform_of(const struct importer *importer, const char *gpu)
 {
@@ -46,40 +54,85 @@ static struct gpu_platform platform_of(const struct importer *importer, const ch
         catalogue_find(importer->arena, importer->catalogue, catalogue_folders[CATALOGUE_GPU], gpu);
     const struct doc_node *root = path != NULL ? doc_load(importer->arena, path, unheard) : NULL;
     struct gpu known;
-    struct assumptions assumptions;
-    assumptions_init(&assumptions, importer->arena);
-    return root != NULL && gpu_read(root, &known, &assumptions, unheard) ? known.platform : unknown;
+    return root != NULL && read_gpu(importer, root, &known, unheard) ? known.platform : unknown;
 }
 
-/* The typical GPU of that compute capability beside that CPU; NULL: the catalogue has none. */
-static const char *find_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu)
+/* The GPUs of the catalogue of one compute capability, by name and separated by commas. */
+struct candidates {
+    const char *typical; /* that say they are typical beside the CPU; "": none */
+    const char *others;
+    uint32_t typical_count;
+};
+
+static const char *listed(struct arena *arena, const char *list, const char *name)
 {
+    return arena_printf(arena, "%s%s%s", list, list[0] != '\0' ? ", " : "", name);
+}
+
+static struct candidates find_gpus(const struct importer *importer, int64_t sm,
+                                   enum platform_cpu cpu)
+{
+    struct candidates found = {.typical = "", .others = ""};
     uint32_t count = 0;
     const char **names = catalogue_list(importer->arena, importer->catalogue,
                                         catalogue_folders[CATALOGUE_GPU], &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct gpu_platform platform = platform_of(importer, names[i]);
-        if (platform.is_typical && platform.compute_capability == sm && platform.cpu == cpu) {
-            return names[i];
+        if (platform.compute_capability != sm) {
+            continue;
+        }
+        if (platform.is_typical && platform.cpu == cpu) {
+            found.typical = listed(importer->arena, found.typical, names[i]);
+            found.typical_count++;
+        } else {
+            found.others = listed(importer->arena, found.others, names[i]);
         }
     }
+    return found;
+}
+
+/* Why --gpu is needed: no GPU has that compute capability, none of those that have it is the
+ * typical one beside that CPU, or several claim to be. */
+static const char *why_unknown(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
+                               const struct candidates *found)
+{
+    static const char *const cpus[PLATFORM_CPU_COUNT_] = {"an x86", "an Arm"};
+    if (found->typical_count > 1) {
+        return arena_printf(importer->arena,
+                            "of compute capability %" PRId64 ", %s each say that they are the "
+                            "typical one beside %s CPU (platform.typical)",
+                            sm, found->typical, cpus[cpu]);
+    }
+    return found->others[0] == '\0'
+               ? arena_printf(importer->arena,
+                              "the catalogue has no GPU of compute capability %" PRId64, sm)
+               : arena_printf(importer->arena,
+                              "the catalogue has GPUs of compute capability %" PRId64
+                              " (%s), but none of them is typical beside %s CPU",
+                              sm, found->others, cpus[cpu]);
+}
+
+/* The typical GPU of that compute capability beside that CPU; NULL with a message when there is not
+ * exactly one. */
+static const char *typical_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu)
+{
+    const struct candidates found =
+        sm > 0 ? find_gpus(importer, sm, cpu) : (struct candidates){.typical = ""};
+    if (found.typical_count == 1) {
+        return found.typical;
+    }
+    import_need(importer, "--gpu NAME",
+                sm == 0 ? "this file does not name the GPU"
+                        : why_unknown(importer, sm, cpu, &found));
+    diag_help(importer->diag, "`stoker list gpus` has the names");
     return NULL;
 }
 
 bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
                        struct import_cluster *cluster)
 {
-    cluster->gpu = importer->gpu != NULL ? importer->gpu
-                   : sm > 0              ? find_gpu(importer, sm, cpu)
-                                         : NULL;
+    cluster->gpu = importer->gpu != NULL ? importer->gpu : typical_gpu(importer, sm, cpu);
     if (cluster->gpu == NULL) {
-        const char *why = sm == 0 ? "this file does not name the GPU"
-                                  : arena_printf(importer->arena,
-                                                 "the catalogue has no GPU of compute "
-                                                 "capability %" PRId64,
-                                                 sm);
-        import_need(importer, "--gpu NAME", why);
-        diag_help(importer->diag, "`stoker list gpus` has the names");
         return false;
     }
     cluster->platform = platform_of(importer, cluster->gpu);
@@ -362,11 +415,11 @@ bool import_cluster_print(const struct importer *importer, const struct import_c
     }
     struct import_cluster complete = *cluster;
     if (cluster->scale_up_kind != NULL && cluster->scale_up_bytes_per_s == 0.0) {
-        const struct doc_node *link = doc_find(gpu, "host_link");
-        if (link == NULL || !doc_node_quantity(link, DIM_LINK_BYTES_PER_S, 1e3, 1e15,
-                                               &complete.scale_up_bytes_per_s, importer->diag)) {
-            return diag_add(importer->diag, DIAG_INPUT, &gpu->place, "this GPU has no host_link");
+        struct gpu known;
+        if (!read_gpu(importer, gpu, &known, importer->diag)) {
+            return false;
         }
+        complete.scale_up_bytes_per_s = known.host_link_bytes_per_s;
     }
     struct writer writer = {importer, &complete, like, NULL};
     return print_checked(importer, &writer);

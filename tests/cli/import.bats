@@ -54,6 +54,20 @@ refuse() {
 GPUS
 }
 
+@test "no GPU of a capability, none beside this CPU, and two that claim to be typical are told apart" {
+    sed 's/sm="90"/sm="42"/' "$data/h100.xml" > "$out/topo.xml"
+    run -2 --separate-stderr "$STOKER" import nccl-topo "$out/topo.xml"
+    [[ "$stderr" == *"--gpu NAME is needed: the catalogue has no GPU of compute capability 42"* ]]
+    sed 's/sm="90"/sm="70"/; s/x86_64/arm64/' "$data/h100.xml" > "$out/topo.xml"
+    run -2 --separate-stderr "$STOKER" import nccl-topo "$out/topo.xml"
+    [[ "$stderr" == *"GPUs of compute capability 70 (v100-sxm2-16gb, v100-sxm2-32gb), but none of them is typical beside an Arm CPU"* ]]
+    mkdir -p "$out/catalogue/models/gpus"
+    sed 's/^gpu: .*/gpu: ours/' models/gpus/h100-sxm5-80gb.yaml > "$out/catalogue/models/gpus/ours.yaml"
+    run -2 --separate-stderr "$STOKER" import nccl-topo "$data/h100.xml" --catalogue "$out/catalogue"
+    [[ "$stderr" == *"of compute capability 90, h100-sxm5-80gb, ours each say that they are the typical one beside an x86 CPU"* ]]
+    "$STOKER" import nccl-topo "$data/h100.xml" --catalogue "$out/catalogue" --gpu ours | grep '^gpu: ours'
+}
+
 @test "every GPU of the catalogue has a cluster that it is like" {
     for file in models/gpus/*.yaml; do
         gpu=$(basename "$file" .yaml)
