@@ -98,6 +98,27 @@ static void more_bandwidth_never_slows_a_step(void **state)
     never_slower(*state, no_oversubscription, 100);
 }
 
+/* A step whose every duration doubles takes twice as long; where only transfers between nodes do,
+ * no longer than that. Max-min as above: one part in a hundred more. */
+static void a_network_of_half_the_speed_at_most_doubles_a_step(void **state)
+{
+    const struct family *family = *state;
+    uint64_t noticed = 0;
+    for (uint64_t i = 0; i < family->count; i++) {
+        struct arena *arena = arena_new();
+        struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
+        struct step_result result;
+        calm(scenario);
+        const int64_t before = step_ns(scenario, &result);
+        scenario->cluster.nic_bytes_per_s /= 2;
+        const int64_t after = step_ns(scenario, &result);
+        assert_true(after <= 2 * before + before / 100);
+        noticed += after > before + before / 100;
+        arena_free(arena);
+    }
+    assert_true(noticed >= family->count / 10);
+}
+
 /* Nor is it here: a stage that is done sooner may meet parameters that others gather over the
  * NICs it shares. */
 static void faster_gpus_never_slow_a_step(void **state)
@@ -231,6 +252,7 @@ int main(int argc, char **argv)
                             argc > 3 ? strtoull(argv[3], NULL, 10) : 200};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(more_bandwidth_never_slows_a_step, &family),
+        cmocka_unit_test_prestate(a_network_of_half_the_speed_at_most_doubles_a_step, &family),
         cmocka_unit_test_prestate(faster_gpus_never_slow_a_step, &family),
         cmocka_unit_test_prestate(slower_links_never_quicken_a_collective, &family),
         cmocka_unit_test_prestate(figures_are_consistent, &family),
