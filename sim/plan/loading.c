@@ -4,13 +4,23 @@
 
 #include "plan/mesh.h"
 
-int64_t loading_ranks_of_node(const struct scenario *scenario)
+struct loading_job loading_job_of(const struct scenario *scenario)
 {
-    if (!scenario->data.is_enabled) {
+    return (struct loading_job){
+        .data = &scenario->data,
+        .parallel = &scenario->parallel,
+        .gpus_per_node = scenario->cluster.gpus_per_node,
+        .microbatch_tokens = scenario->batch.micro * scenario->batch.sequence_length,
+    };
+}
+
+int64_t loading_ranks_of_node(const struct loading_job *job)
+{
+    if (!job->data->is_enabled) {
         return 0;
     }
-    const struct mesh mesh = mesh_of(&scenario->parallel);
-    const int64_t per_node = scenario->cluster.gpus_per_node;
+    const struct mesh mesh = mesh_of(job->parallel);
+    const int64_t per_node = job->gpus_per_node;
     int64_t most = 0, node = -1, here = 0;
     for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
         const struct mesh_place place = mesh_place_of(&mesh, rank);
@@ -24,16 +34,13 @@ int64_t loading_ranks_of_node(const struct scenario *scenario)
     return most;
 }
 
-double loading_queue_bytes(const struct scenario *scenario)
+double loading_queue_bytes(const struct loading_job *job)
 {
-    const struct data_loading *data = &scenario->data;
-    return (double)(data->prefetch * scenario->batch.micro * scenario->batch.sequence_length) *
-           data->bytes_per_token;
+    return (double)(job->data->prefetch * job->microbatch_tokens) * job->data->bytes_per_token;
 }
 
-double loading_host_bytes(const struct scenario *scenario)
+double loading_host_bytes(const struct loading_job *job)
 {
-    const double workers =
-        (double)(loading_ranks_of_node(scenario) * scenario->data.workers_per_gpu);
-    return workers * (scenario->data.memory_per_worker_bytes + loading_queue_bytes(scenario));
+    const double workers = (double)(loading_ranks_of_node(job) * job->data->workers_per_gpu);
+    return workers * (job->data->memory_per_worker_bytes + loading_queue_bytes(job));
 }

@@ -16,13 +16,22 @@
 
 #include "input/scenario.h"
 
+/* Of a job what loading depends on. What it points to is borrowed. */
+struct loading_job {
+    const struct data_loading *data;
+    const struct parallel *parallel;
+    int64_t gpus_per_node;
+    int64_t microbatch_tokens; /* of one replica: sequences times their length */
+};
+struct loading_job loading_job_of(const struct scenario *scenario);
+
 /* Ranks that load on the node with the most of them; 0 without `data`. */
-int64_t loading_ranks_of_node(const struct scenario *scenario);
+int64_t loading_ranks_of_node(const struct loading_job *job);
 
 /* Bytes that one worker's queue holds when it is full. */
-double loading_queue_bytes(const struct scenario *scenario);
+double loading_queue_bytes(const struct loading_job *job);
 
 /* Memory of all workers and their queues on that node. */
-double loading_host_bytes(const struct scenario *scenario);
+double loading_host_bytes(const struct loading_job *job);
 
 #endif

@@ -10,6 +10,19 @@
 
 #include <math.h>
 
+struct routing_job routing_job_of(const struct scenario *scenario)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    return (struct routing_job){
+        .model = &scenario->model,
+        .routing = &scenario->routing,
+        .ep = scenario->parallel.ep,
+        .domain_gpus = cluster->gpus_per_node * cluster->domain_nodes,
+        .exchange = (enum exchange_kind)scenario->software.exchange,
+        .seed = (uint64_t)scenario->seed,
+    };
+}
+
 /* ---- node-limited routing -------------------------------------------------------------- */
 
 /* C(a, k) / C(b, k) as a product of k factors, so that nothing overflows. */
@@ -29,21 +42,19 @@ double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k)
 }
 
 /* Rows that a token is sent as: one for each of its experts, or for each rank that has any. */
-static double rows_of_token(const struct scenario *scenario)
+static double rows_of_token(const struct routing_job *job)
 {
-    const struct model *model = &scenario->model;
-    const bool is_once =
-        scenario->software.exchange == EXCHANGE_TOKENS && scenario->parallel.ep <= model->experts;
-    return is_once ? routing_distinct_groups(model->experts, scenario->parallel.ep,
-                                             model->experts_per_token)
+    const struct model *model = job->model;
+    const bool is_once = job->exchange == EXCHANGE_TOKENS && job->ep <= model->experts;
+    return is_once ? routing_distinct_groups(model->experts, job->ep, model->experts_per_token)
                    : (double)model->experts_per_token;
 }
 
-double routing_node_share(const struct scenario *scenario, uint32_t nodes)
+double routing_node_share(const struct routing_job *job, uint32_t nodes)
 {
-    const struct model *model = &scenario->model;
+    const struct model *model = job->model;
     const bool is_limited = model->group_limit > 0 && model->group_limit < model->expert_groups;
-    const bool is_once = is_limited || scenario->software.exchange == EXCHANGE_TOKENS;
+    const bool is_once = is_limited || job->exchange == EXCHANGE_TOKENS;
     if (!is_once || nodes <= 1 || (int64_t)nodes > model->experts) {
         return 1.0;
     }
@@ -52,7 +63,7 @@ double routing_node_share(const struct scenario *scenario, uint32_t nodes)
         is_limited ? (double)model->group_limit / fmin(groups_per_node, 1.0) : (double)nodes;
     const double distinct =
         routing_distinct_groups(model->experts, (int64_t)nodes, model->experts_per_token);
-    return fmin(fmin(limit, distinct) / rows_of_token(scenario), 1.0);
+    return fmin(fmin(limit, distinct) / rows_of_token(job), 1.0);
 }
 
 /* ---- EPLB ------------------------------------------------------------------------------ */
@@ -177,7 +188,7 @@ void routing_balance(struct arena *arena, const struct routing_balance *asked,
     }
 }
 
-/* ---- a scenario's load ----------------------------------------------------------------- */
+/* ---- a job's load ---------------------------------------------------------------------- */
 
 /* Shares of all rows. A token goes to an expert at most once, so none has more than 1 / k: what
  * is above goes to the others in proportion. Each round caps one expert more, or ends. */
@@ -203,21 +214,20 @@ static void cap_shares(double *shares, int64_t count, double most)
     }
 }
 
-static void draw_shares(const struct scenario *scenario, double *shares)
+static void draw_shares(const struct routing_job *job, double *shares)
 {
-    const int64_t experts = scenario->model.experts;
+    const int64_t experts = job->model->experts;
     double sum = 0.0;
     for (int64_t i = 0; i < experts; i++) {
-        const struct rng_key key = {(uint64_t)scenario->seed, rng_stream("expert popularity"),
-                                    (uint64_t)i, 0, 0};
-        const bool is_even = scenario->routing.kind == ROUTING_EVEN;
-        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, scenario->routing.spread);
+        const struct rng_key key = {job->seed, rng_stream("expert popularity"), (uint64_t)i, 0, 0};
+        const bool is_even = job->routing->kind == ROUTING_EVEN;
+        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, job->routing->spread);
         sum += shares[i];
     }
     for (int64_t i = 0; i < experts; i++) {
         shares[i] /= sum;
     }
-    cap_shares(shares, experts, 1.0 / (double)scenario->model.experts_per_token);
+    cap_shares(shares, experts, 1.0 / (double)job->model->experts_per_token);
 }
 
 /* Without copies experts lie on ranks in order. */
@@ -255,35 +265,34 @@ static double served(const double *copy_loads, int64_t copies, double capacity_f
     return fmin(sum, 1.0);
 }
 
-static struct routing_balance balance_of(const struct scenario *scenario)
+static struct routing_balance balance_of(const struct routing_job *job)
 {
-    const struct cluster *cluster = &scenario->cluster;
-    const int64_t domain = cluster->gpus_per_node * cluster->domain_nodes;
-    const int64_t ranks = scenario->parallel.ep;
-    const bool fills = domain > 0 && ranks % domain == 0;
+    const struct model *model = job->model;
+    const int64_t domain = job->domain_gpus;
+    const bool fills = domain > 0 && job->ep % domain == 0;
     const struct routing_balance asked = {
-        .experts = scenario->model.experts,
-        .groups = scenario->model.expert_groups > 0 ? scenario->model.expert_groups : 1,
-        .copies = scenario->model.experts + scenario->routing.redundant_experts,
-        .nodes = fills ? ranks / domain : 1,
-        .ranks = ranks,
+        .experts = model->experts,
+        .groups = model->expert_groups > 0 ? model->expert_groups : 1,
+        .copies = model->experts + job->routing->redundant_experts,
+        .nodes = fills ? job->ep / domain : 1,
+        .ranks = job->ep,
     };
     return asked;
 }
 
-struct routing_load routing_of(const struct scenario *scenario)
+struct routing_load routing_of(const struct routing_job *job)
 {
-    const struct routing *routing = &scenario->routing;
+    const struct routing *routing = job->routing;
     struct routing_load load = {1, 1, 1, 0, 1, 1};
-    if (scenario->model.experts == 0) {
+    if (job->model->experts == 0) {
         return load;
     }
-    const struct routing_balance asked = balance_of(scenario);
+    const struct routing_balance asked = balance_of(job);
     struct arena *arena = arena_new();
     double *shares = arena_array(arena, (size_t)asked.experts, sizeof *shares);
     double *copies = arena_array(arena, (size_t)asked.copies, sizeof *copies);
     double *ranks = arena_array(arena, (size_t)asked.ranks, sizeof *ranks);
-    draw_shares(scenario, shares);
+    draw_shares(job, shares);
     if (asked.copies == asked.experts) {
         place_in_order(&asked, shares, copies, ranks);
     } else {
@@ -300,7 +309,7 @@ struct routing_load routing_of(const struct scenario *scenario)
         load.hottest_expert = largest(copies, asked.copies) * (double)asked.copies;
         load.exchange_hottest = fmin(load.hottest_rank, (double)asked.ranks);
     }
-    load.exchange_rows *= rows_of_token(scenario) / (double)scenario->model.experts_per_token;
+    load.exchange_rows *= rows_of_token(job) / (double)job->model->experts_per_token;
     arena_free(arena);
     return load;
 }

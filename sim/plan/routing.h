@@ -30,6 +30,17 @@
 
 struct arena;
 
+/* Of a job what the spread of its tokens depends on. What it points to is borrowed. */
+struct routing_job {
+    const struct model *model;     /* its experts, their groups, and how many a token is sent to */
+    const struct routing *routing; /* popularity, capacity, copies */
+    int64_t ep;                    /* ranks that share the experts of a layer */
+    int64_t domain_gpus;           /* that scale-up links join */
+    enum exchange_kind exchange;
+    uint64_t seed; /* of the popularity */
+};
+struct routing_job routing_job_of(const struct scenario *scenario);
+
 struct routing_load {
     double hottest_rank;   /* rows that the busiest rank's experts compute over the mean; with a
                             * capacity all compute capacity_factor, padding included */
@@ -42,7 +53,7 @@ struct routing_load {
 };
 
 /* 1, 1, 1 when routing is even and dropless, or there are no experts. */
-struct routing_load routing_of(const struct scenario *scenario);
+struct routing_load routing_of(const struct routing_job *job);
 
 /* Expected number of distinct groups that a token's k experts of `experts` lie in. */
 double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k);
@@ -50,7 +61,7 @@ double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k);
 /* Of an expert-parallel group on `nodes` scale-up domains: rows that a rank sends to other nodes
  * over those of its rows (exchange_rows) that are meant for them. 1 when each copy goes by itself;
  * with node-limited routing a token goes once to each of its nodes: at most group_limit / k. */
-double routing_node_share(const struct scenario *scenario, uint32_t nodes);
+double routing_node_share(const struct routing_job *job, uint32_t nodes);
 
 /* What EPLB is asked: experts in groups, on `ranks` ranks of `nodes` nodes, with `copies` >=
  * experts places in all, which ranks divide, and which nodes divide. */

@@ -65,11 +65,12 @@ static int64_t data_stall_ns(struct arena *arena, const struct scenario *scenari
     const int64_t gpus_per_host = scenario->gpus < scenario->cluster.gpus_per_node
                                       ? scenario->gpus
                                       : scenario->cluster.gpus_per_node;
+    const struct loading_job loading = loading_job_of(scenario);
     const struct dataloader_options options = {
         .workers = (uint32_t)scenario->data.workers_per_gpu,
         .prefetch = (uint32_t)scenario->data.prefetch,
         .cores = (uint32_t)scenario->cluster.host_cores,
-        .loaders = (uint32_t)loading_ranks_of_node(scenario),
+        .loaders = (uint32_t)loading_ranks_of_node(&loading),
         .mains = (uint32_t)gpus_per_host,
         .batch_ns = sim_time_from_s(microbatch_load_s(scenario)),
         .seed = (uint64_t)scenario->seed,
@@ -169,7 +170,8 @@ void run_count_checkpoints(const struct scenario *scenario, double step_s, struc
     run->checkpoints =
         (int64_t)LEDGER_SUM(ledger, "checkpoints", "", floor((double)run->steps / every),
                             LEDGER_TERM(run->steps, "steps"), LEDGER_TERM(every, "steps"));
-    run->checkpoint_bytes = memory_checkpoint_bytes(scenario, ledger);
+    const struct memory_job memory = memory_job_of(scenario);
+    run->checkpoint_bytes = memory_checkpoint_bytes(&memory, ledger);
 }
 
 /* What the training waits for a checkpoint. */

@@ -26,7 +26,8 @@
 static double recomputed_modules_flop(const struct scenario *scenario,
                                       const struct layer_kind *kind)
 {
-    const uint32_t modules = memory_recomputed_modules(scenario);
+    const enum attention_kind attention = (enum attention_kind)scenario->software.attention;
+    const uint32_t modules = memory_recomputed_modules(&scenario->recompute, attention);
     const struct layer_flop flop =
         cost_layer_flop(&scenario->model, kind, scenario->batch.sequence_length);
     const bool has_moe = (modules & (1u << RECOMPUTE_MOE)) != 0;

@@ -139,7 +139,7 @@ static void shape_group(struct system_builder *builder, const struct system_job 
     group_shape_init(&builder->system->setting, gpus_of(builder, job, kind, number), size, shape);
     if (kind == GROUP_EXPERT) {
         shape->group.hottest = job->routing.exchange_hottest;
-        shape->group.node_share = routing_node_share(job->is.scenario, shape->nodes);
+        shape->group.node_share = routing_node_share(&job->router, shape->nodes);
     }
 }
 
@@ -382,18 +382,21 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
     const struct step_options *options = options_of(builder, job_number);
     const double ranks = mesh_size(&job->mesh);
     const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
+    const bool reads_over_fabric =
+        scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
+    const struct program_job planned = program_job_of(scenario);
     struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
     timing_init(scenario, timing);
     job->host_wait_ns = arena_array(builder->arena, job->mesh.pp, sizeof *job->host_wait_ns);
     const struct program_context context = {
         .arena = builder->arena,
-        .scenario = scenario,
+        .job = &planned,
         .timing = timing,
         .routing = &job->routing,
         .setting = &system->setting,
         .transfers = &system->transfers,
         .patterns = job->patterns,
-        .job = job_number,
+        .job_number = job_number,
         .tensor = job->groups[GROUP_TENSOR],
         .context = job->groups[GROUP_CONTEXT],
         .expert = job->groups[GROUP_EXPERT],
@@ -407,8 +410,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
-        .reads_over_fabric =
-            scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC,
+        .fabric_data = reads_over_fabric ? &scenario->data : NULL,
         .actions = options->actions,
         .host_wait_ns = job->host_wait_ns,
     };
@@ -435,7 +437,8 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         job->mesh = mesh_of(&jobs[i].scenario->parallel);
         job->layout =
             group_layout_of(&job->mesh, &jobs[i].scenario->parallel, &jobs[i].scenario->model);
-        job->routing = routing_of(jobs[i].scenario);
+        job->router = routing_job_of(jobs[i].scenario);
+        job->routing = routing_of(&job->router);
         sim_assert(jobs[i].steps >= 1);
         builder->actor_count += mesh_size(&job->mesh);
         builder->program_count += job->mesh.pp;

@@ -32,6 +32,7 @@ struct system_job {
     struct step_job is;
     struct mesh mesh;
     struct group_layout layout;
+    struct routing_job router; /* of its tokens, and so: */
     struct routing_load routing;
     uint32_t actor_first; /* rank r is actor actor_first + r */
     uint32_t program_first;

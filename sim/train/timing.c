@@ -194,7 +194,8 @@ struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind)
 {
     const struct model *model = &scenario->model;
     const struct parallel *parallel = &scenario->parallel;
-    const struct routing_load routing = routing_of(scenario);
+    const struct routing_job router = routing_job_of(scenario);
+    const struct routing_load routing = routing_of(&router);
     const bool is_selective = scenario->recompute.kind == RECOMPUTE_SELECTIVE;
     sim_assert(kind < model->kind_count);
     return (struct cost_shape){
@@ -229,8 +230,9 @@ struct work timing_work(const struct timing *timing, uint32_t kind, enum segment
 void timing_init(const struct scenario *scenario, struct timing *timing)
 {
     *timing = (struct timing){.runner = timing_runner_of(scenario)};
+    struct cost_shape shape = timing_shape(scenario, 0);
     for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
-        const struct cost_shape shape = timing_shape(scenario, kind);
+        shape.layer = &scenario->model.kinds[kind];
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
             struct segment segment = {.count = 0};
             cost_segment(&shape, (enum segment_kind)i, &segment);

@@ -92,13 +92,17 @@ static void megatrons_own_report_to_the_byte(void **state)
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     memory_case_cut(&c, (struct memory_cut){8, 8, 16, 0, 1, 64});
+    const struct model *model = &c.scenario.model;
+    const struct parallel *parallel = &c.scenario.parallel;
     c.scenario.parallel.is_sequence_parallel = true;
-    assert_close(memory_megatron_parameters(&c.scenario).dense, 2797145088.0, 1e-15);
-    assert_close(memory_megatron_states(&c.scenario), 50348611584.0, 1e-15);
-    assert_close(memory_megatron_activations(&c.scenario), 10292838400.0, 1e-15);
+    assert_close(memory_megatron_parameters(model, parallel).dense, 2797145088.0, 1e-15);
+    assert_close(memory_megatron_states(model, parallel), 50348611584.0, 1e-15);
+    assert_close(memory_megatron_activations(model, parallel, &c.scenario.batch), 10292838400.0,
+                 1e-15);
     c.scenario.parallel.zero = 1;
-    assert_close(memory_megatron_states(&c.scenario), 18880729344.0, 1e-15);
-    assert_close(memory_megatron_bytes(&c.scenario), 18880729344.0 + 10292838400.0, 1e-15);
+    assert_close(memory_megatron_states(model, parallel), 18880729344.0, 1e-15);
+    const struct memory_job job = memory_job_of(&c.scenario);
+    assert_close(memory_megatron_bytes(&job), 18880729344.0 + 10292838400.0, 1e-15);
 }
 
 /* The formula that Megatron's unit test expects, dense (6 + 12/16) + experts (6 + 12/4) where
@@ -114,9 +118,10 @@ static void megatrons_unit_test_of_experts(void **state)
     model_finish(&c.scenario.model);
     memory_case_cut(&c, (struct memory_cut){1, 1, 16, 1, 1, 1});
     c.scenario.parallel.ep = 4;
-    const struct memory_megatron_parameters of = memory_megatron_parameters(&c.scenario);
+    const struct memory_megatron_parameters of =
+        memory_megatron_parameters(&c.scenario.model, &c.scenario.parallel);
     assert_close(of.experts, 32.0 * 8 * 176160768.0 / 4, 1e-15);
-    assert_close(memory_megatron_states(&c.scenario),
+    assert_close(memory_megatron_states(&c.scenario.model, &c.scenario.parallel),
                  of.dense * (6 + 12.0 / 16) + of.experts * (6 + 12.0 / 4), 1e-15);
 }
 
@@ -162,7 +167,7 @@ static void first_stages_of_korthikantis_models(void **state)
         const double p = (double)shapes[i].pp, v = (double)shapes[i].chunks;
         const double more = shapes[i].chunks > 1 ? 1 + (p - 1) / (p * v) : 1;
         const double expected = (double)shapes[i].layers * 34 * sbh / 8 * more;
-        const struct memory_activations of = memory_activations_of_stage(&c.scenario, 0);
+        const struct memory_activations of = memory_case_activations(&c, 0);
         assert_close(of.kept_bytes, expected, 1e-12);
     }
 }
@@ -173,15 +178,15 @@ static void logits_of_a_long_sequence(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 32768);
-    const double logits = memory_of_stage(&c.scenario, 0).logits_bytes;
+    const double logits = memory_case_use(&c, 0).logits_bytes;
     assert_close(logits * 4 / 6 / (double)(1024 * MIB), 15.65625, 1e-14);
     /* Software that copies more often: 14 bytes, the rest only at the loss; or a fused loss, 4. */
     c.scenario.software.memory.loss_bytes = 14;
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_int_equal(use.moment, MEMORY_AT_LOSS);
     assert_close(use.logits_bytes + use.temporary_bytes, logits * 14 / 6, 1e-14);
     c.scenario.software.memory.loss_bytes = 4;
-    assert_close(memory_of_stage(&c.scenario, 0).logits_bytes, logits * 4 / 6, 1e-14);
+    assert_close(memory_case_use(&c, 0).logits_bytes, logits * 4 / 6, 1e-14);
 }
 
 /* ---- the schedule's microbatches in flight ------------------------------------------------- */
@@ -210,7 +215,7 @@ static void layers_in_flight_by_schedule(void **state)
                 c.layers[piece] = 8;
             }
         }
-        const struct memory_activations of = memory_activations_of_stage(&c.scenario, 0);
+        const struct memory_activations of = memory_case_activations(&c, 0);
         assert_int_equal(of.layers_in_flight, cases[i].layers);
     }
 }
@@ -224,13 +229,13 @@ static void weight_gradients_keep_32_of_34_sbh(void **state)
     memory_case_init(&c, memory_case_gpt3(), 2048);
     c.scenario.software.attention = ATTENTION_FA2;
     memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 1, 4});
-    const double one_f_one_b = memory_activations_of_stage(&c.scenario, 1).kept_bytes;
+    const double one_f_one_b = memory_case_activations(&c, 1).kept_bytes;
     c.scenario.parallel.schedule = SCHEDULE_ZB_H1;
     const double sbh = 2048.0 * 12288;
     const double log_sum_exp = 4.0 * 96 * 2048;
     assert_close(one_f_one_b, 48 * (34 * sbh + log_sum_exp), 1e-12);
     /* One microbatch before its input gradients, one after them. */
-    assert_close(memory_activations_of_stage(&c.scenario, 1).kept_bytes,
+    assert_close(memory_case_activations(&c, 1).kept_bytes,
                  48 * (34 * sbh + log_sum_exp + 32 * sbh), 1e-12);
 }
 
@@ -243,19 +248,19 @@ static void lora_trains_its_own_matrices_only(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    const double frozen = memory_of_stage(&c.scenario, 0).weights_bytes;
+    const double frozen = memory_case_use(&c, 0).weights_bytes;
     c.scenario.lora.rank = 16;
     c.scenario.lora.targets = 15;
     const double h = 4096, f = 14336, qkv = (32 + 16) * 128;
     const double expected = 32 * 16 * ((h + qkv) + (h + h) + (h + 2 * f) + (f + h));
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.gradients_bytes, 4 * expected, 1e-14);
     assert_close(use.optimizer_bytes, 12 * expected, 1e-14);
     assert_close(use.weights_bytes, frozen + 2 * expected, 1e-14);
     /* Without a target the norms' outputs and the SwiGLU product need not be kept: 4h + 2f. */
-    const double all = memory_layer_activation_bytes(&c.scenario);
+    const double all = memory_case_layer_bytes(&c);
     c.scenario.lora.targets = 1u << LORA_PROJECTION;
-    assert_close(all - memory_layer_activation_bytes(&c.scenario), 8192 * (4 * h + 2 * f), 1e-12);
+    assert_close(all - memory_case_layer_bytes(&c), 8192 * (4 * h + 2 * f), 1e-12);
 }
 
 /* Half of the optimizer and the activations of 8 of 32 layers, with what they need to come back
@@ -265,10 +270,10 @@ static void what_is_offloaded_lies_on_the_host(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    const struct memory_use before = memory_of_stage(&c.scenario, 0);
+    const struct memory_use before = memory_case_use(&c, 0);
     c.scenario.offload.optimizer = 0.5;
     c.scenario.offload.activation_layers = 8;
-    const struct memory_use after = memory_of_stage(&c.scenario, 0);
+    const struct memory_use after = memory_case_use(&c, 0);
     const double layer = 139392.0 * 8192;
     assert_close(after.optimizer_bytes, before.optimizer_bytes / 2, 1e-15);
     assert_close(before.activations_bytes - after.activations_bytes, 8 * layer, 1e-12);
@@ -283,18 +288,18 @@ static void resharding_and_the_masters_shard(void **state)
     memory_case_llama(&c, llama3_8b, 8192);
     memory_case_cut(&c, (struct memory_cut){1, 1, 8, 3, 1, 2});
     const double n = 8030261248.0;
-    assert_close(memory_of_stage(&c.scenario, 0).weights_bytes, 2 * n / 8, 1e-14);
+    assert_close(memory_case_use(&c, 0).weights_bytes, 2 * n / 8, 1e-14);
     c.scenario.software.memory.has_weights_beside_master = false;
-    struct memory_use use = memory_of_stage(&c.scenario, 0);
+    struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.weights_bytes, 4 * n / 8, 1e-14);
     assert_close(use.optimizer_bytes, 8 * n / 8, 1e-14);
     c.scenario.parallel.reshard = RESHARD_STEP;
-    use = memory_of_stage(&c.scenario, 0);
+    use = memory_case_use(&c, 0);
     const double table = 128256.0 * 4096; /* the largest unit, whose gradient is not yet reduced */
     assert_close(use.buffers_bytes, 2 * n + 4 * table, 1e-14);
     /* Sharded within a group of 4 of the 8. */
     c.scenario.parallel.zero_group = 4;
-    assert_close(memory_of_stage(&c.scenario, 0).optimizer_bytes, 8 * n / 4, 1e-14);
+    assert_close(memory_case_use(&c, 0).optimizer_bytes, 8 * n / 4, 1e-14);
 }
 
 /* 70B over 4 stages, dp 8: gradients are summed whole over microbatches, 4 bytes of each of a
@@ -309,19 +314,19 @@ static void a_pipeline_keeps_whole_gradients(void **state)
     memory_case_cut(&c, (struct memory_cut){1, 4, 8, 1, 1, 16});
     const double layer = 855654400.0;
     const double n = 20 * layer;
-    const struct memory_use first = memory_of_stage(&c.scenario, 1);
+    const struct memory_use first = memory_case_use(&c, 1);
     c.scenario.parallel.zero = 2;
-    const struct memory_use second = memory_of_stage(&c.scenario, 1);
+    const struct memory_use second = memory_case_use(&c, 1);
     assert_close(second.gradients_bytes, 4 * n, 1e-14);
     assert_close(second.total_bytes, first.total_bytes, 1e-15);
     c.scenario.parallel.zero = 3;
-    const struct memory_use third = memory_of_stage(&c.scenario, 1);
+    const struct memory_use third = memory_case_use(&c, 1);
     assert_close(third.weights_bytes, 2 * n / 8, 1e-14);
     assert_close(third.gradients_bytes, 4 * n, 1e-14);
     assert_close(third.optimizer_bytes, 12 * n / 8, 1e-14);
     assert_close(third.buffers_bytes, 2 * 2 * layer, 1e-14);
     c.scenario.parallel.reshard = RESHARD_STEP;
-    assert_close(memory_of_stage(&c.scenario, 1).buffers_bytes, 2 * n * 7 / 8, 1e-14);
+    assert_close(memory_case_use(&c, 1).buffers_bytes, 2 * n * 7 / 8, 1e-14);
 }
 
 /* ---- the allocator --------------------------------------------------------------------------- */

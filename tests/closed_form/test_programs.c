@@ -110,9 +110,10 @@ static void build_programs(struct arena *arena, struct step_system *system,
     const uint32_t stages = job->mesh.pp;
     machine->actions = arena_array(arena, stages, sizeof *machine->actions);
     machine->programs = arena_array(arena, stages, sizeof *machine->programs);
+    const struct program_job planned = program_job_of(job->is.scenario);
     const struct program_context context = {
         .arena = arena,
-        .scenario = job->is.scenario,
+        .job = &planned,
         .timing = timing_of(arena, job->is.scenario, lengths),
         .routing = &job->routing,
         .setting = &system->setting,

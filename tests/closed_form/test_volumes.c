@@ -246,7 +246,7 @@ static void a_hot_rank_slows_the_exchange(void **state)
              mixtral_text);
     const struct step_system *hot = volume_system(arena, text);
     const struct group_shape *shape = &hot->jobs[0].groups[GROUP_EXPERT];
-    const double hottest = routing_of(hot->jobs[0].is.scenario).hottest_rank;
+    const double hottest = routing_of(&hot->jobs[0].router).hottest_rank;
     assert_true(hottest > 1.1);
     assert_close(shape->group.hottest, hottest, 1e-15);
     struct fabric_route straight;

@@ -229,7 +229,8 @@ static void offloaded_activations_go_out_and_come_back(void **state)
                "offload: {activation_layers: 3}\nbatch: {global: 16, micro: 1, "
                "sequence_length: 8192}\n");
     const struct scenario *scenario = system->jobs[0].is.scenario;
-    const double layer = memory_layer_of(scenario, model_layer(&scenario->model, 0), false).kept;
+    const struct memory_job job = memory_job_of(scenario);
+    const double layer = memory_layer_of(&job.shape, model_layer(&scenario->model, 0), false).kept;
     const struct volume out = volume_of(system, 0, STREAM_OFFLOAD, COLLECTIVE_SEND);
     const struct volume back = volume_of(system, 0, STREAM_FETCH, COLLECTIVE_SEND);
     assert_true(layer > 1e9);

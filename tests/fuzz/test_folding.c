@@ -26,9 +26,10 @@ struct family {
 
 static struct step_request request_of(const struct scenario *scenario, uint64_t number)
 {
+    const struct memory_job job = memory_job_of(scenario);
     struct step_request request = {.folds = true};
     if (number % 3 == 0) {
-        request.checkpoint_bytes = memory_checkpoint_bytes(scenario, NULL);
+        request.checkpoint_bytes = memory_checkpoint_bytes(&job, NULL);
         request.is_checkpoint_async = number % 2 == 0;
     }
     return request;

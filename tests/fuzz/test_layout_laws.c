@@ -147,9 +147,11 @@ static void check_shard_change(const struct family *family, shard_change *change
         struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
         struct scenario changed = *scenario;
         if (change(&changed)) {
+            const struct memory_job job = memory_job_of(scenario);
+            const struct memory_job changed_job = memory_job_of(&changed);
             for (int64_t stage = 0; stage < scenario->parallel.pp; stage++) {
-                const struct memory_use before = memory_of_stage(scenario, stage);
-                const struct memory_use after = memory_of_stage(&changed, stage);
+                const struct memory_use before = memory_of_stage(&job, stage);
+                const struct memory_use after = memory_of_stage(&changed_job, stage);
                 const double limit = states_bytes(&before) * (1 + 1e-12);
                 if (states_bytes(&after) > limit) {
                     explain_failure(family, i, states_bytes(&before), states_bytes(&after));
@@ -185,8 +187,9 @@ static void memory_sums_exactly(void **state)
     for (uint64_t i = 0; i < family->count; i++) {
         struct arena *arena = arena_new();
         const struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
+        const struct memory_job job = memory_job_of(scenario);
         for (int64_t stage = 0; stage < scenario->parallel.pp; stage++) {
-            const struct memory_use use = memory_of_stage(scenario, stage);
+            const struct memory_use use = memory_of_stage(&job, stage);
             const double sum = states_bytes(&use) + use.activations_bytes + use.temporary_bytes +
                                use.buffers_bytes + use.overhead_bytes;
             assert_true(use.activations_bytes >= 0 && use.temporary_bytes >= 0);

@@ -83,7 +83,7 @@ static double most_allocated(const struct memory_case *c)
 {
     double most = 0;
     for (int64_t stage = 0; stage < c->scenario.parallel.pp; stage++) {
-        const double bytes = memory_of_stage(&c->scenario, stage).allocated_bytes;
+        const double bytes = memory_case_use(c, stage).allocated_bytes;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -169,7 +169,7 @@ static void parts_sum_to_the_whole(void **state)
         c.scenario.software.memory.context_bytes = 1e9;
         c.scenario.software.memory.communicator_bytes = 3e8;
         c.scenario.software.memory.fragmentation = 0.05;
-        const struct memory_use use = memory_of_stage(&c.scenario, 0);
+        const struct memory_use use = memory_case_use(&c, 0);
         assert_close(use.weights_bytes + use.gradients_bytes + use.optimizer_bytes +
                          use.activations_bytes + use.temporary_bytes + use.buffers_bytes,
                      use.allocated_bytes, 1e-12);

@@ -115,3 +115,39 @@ double memory_case_worst(const struct memory_case *c)
 {
     return memory_check(&c->scenario).worst.total_bytes;
 }
+
+struct memory_use memory_case_use(const struct memory_case *c, int64_t stage)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_of_stage(&job, stage);
+}
+
+struct memory_activations memory_case_activations(const struct memory_case *c, int64_t stage)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_activations_of_stage(&job, stage);
+}
+
+double memory_case_layer_bytes(const struct memory_case *c)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_layer_activation_bytes(&job);
+}
+
+double memory_case_parameters(const struct memory_case *c, int64_t stage)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_stage_parameters(&job.split, stage);
+}
+
+double memory_case_expert_parameters(const struct memory_case *c, int64_t stage)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_stage_expert_parameters(&job.split, stage);
+}
+
+double memory_case_checkpoint_bytes(const struct memory_case *c)
+{
+    const struct memory_job job = memory_job_of(&c->scenario);
+    return memory_checkpoint_bytes(&job, NULL);
+}

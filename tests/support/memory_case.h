@@ -40,4 +40,12 @@ void memory_case_context(struct memory_case *c, int64_t cp);
 /* Bytes of the fullest stage. */
 double memory_case_worst(const struct memory_case *c);
 
+/* What plan/memory/memory says of the case's job, of a stage, a layer, a checkpoint. */
+struct memory_use memory_case_use(const struct memory_case *c, int64_t stage);
+struct memory_activations memory_case_activations(const struct memory_case *c, int64_t stage);
+double memory_case_layer_bytes(const struct memory_case *c);
+double memory_case_parameters(const struct memory_case *c, int64_t stage);
+double memory_case_expert_parameters(const struct memory_case *c, int64_t stage);
+double memory_case_checkpoint_bytes(const struct memory_case *c);
+
 #endif

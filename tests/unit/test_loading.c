@@ -44,7 +44,8 @@ static void one_rank_of_each_replica_loads(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct scenario scenario =
             scenario_of(cases[i].tp, cases[i].cp, cases[i].dp, cases[i].pp);
-        assert_int_equal(loading_ranks_of_node(&scenario), cases[i].expected);
+        const struct loading_job job = loading_job_of(&scenario);
+        assert_int_equal(loading_ranks_of_node(&job), cases[i].expected);
     }
 }
 
@@ -53,12 +54,13 @@ static void neighbouring_stages_leave_room_for_fewer(void **state)
 {
     (void)state;
     struct scenario scenario = scenario_of(1, 1, 16, 4);
-    assert_int_equal(loading_ranks_of_node(&scenario), 8);
+    const struct loading_job job = loading_job_of(&scenario);
+    assert_int_equal(loading_ranks_of_node(&job), 8);
     const uint8_t order[AXIS_COUNT_] = {AXIS_TP, AXIS_PP, AXIS_CP, AXIS_EP, AXIS_DP};
     for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
         scenario.parallel.order[i] = order[i];
     }
-    assert_int_equal(loading_ranks_of_node(&scenario), 2);
+    assert_int_equal(loading_ranks_of_node(&job), 2);
 }
 
 static void nobody_loads_without_data(void **state)
@@ -66,8 +68,9 @@ static void nobody_loads_without_data(void **state)
     (void)state;
     struct scenario scenario = scenario_of(1, 1, 64, 1);
     scenario.data.is_enabled = false;
-    assert_int_equal(loading_ranks_of_node(&scenario), 0);
-    assert_close(loading_host_bytes(&scenario), 0, 0);
+    const struct loading_job job = loading_job_of(&scenario);
+    assert_int_equal(loading_ranks_of_node(&job), 0);
+    assert_close(loading_host_bytes(&job), 0, 0);
 }
 
 /* A queue: 4 microbatches of 2 x 1000 tokens of 5 B = 40,000 B. Four loaders of tp 2 with three
@@ -76,8 +79,9 @@ static void workers_and_their_queues_take_host_memory(void **state)
 {
     (void)state;
     const struct scenario scenario = scenario_of(2, 1, 32, 1);
-    assert_close(loading_queue_bytes(&scenario), 40000, 1e-12);
-    assert_close(loading_host_bytes(&scenario), 12 * 1.00004e9, 1e-12);
+    const struct loading_job job = loading_job_of(&scenario);
+    assert_close(loading_queue_bytes(&job), 40000, 1e-12);
+    assert_close(loading_host_bytes(&job), 12 * 1.00004e9, 1e-12);
 }
 
 int main(void)

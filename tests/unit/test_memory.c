@@ -93,7 +93,7 @@ static void a_layer_of_gpt3_keeps_the_published_bytes(void **state)
         c.scenario.parallel.tp = cases[i].tp;
         c.scenario.parallel.is_sequence_parallel = cases[i].is_sequence_parallel;
         c.scenario.recompute.kind = cases[i].recompute;
-        assert_close(memory_layer_activation_bytes(&c.scenario), cases[i].bytes, 1e-15);
+        assert_close(memory_case_layer_bytes(&c), cases[i].bytes, 1e-15);
     }
 }
 
@@ -108,7 +108,7 @@ static void core_attention_of_mt_nlg_adds_64_sbh(void **state)
     model.heads = model.kv_heads = 128;
     model.head_dim = 160;
     memory_case_init(&c, model, 2048);
-    assert_close(memory_layer_activation_bytes(&c.scenario), (34.0 + 64.0) * 2048 * 20480, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), (34.0 + 64.0) * 2048 * 20480, 1e-15);
 }
 
 static void a_token_of_llama3_keeps_the_derived_bytes(void **state)
@@ -122,15 +122,15 @@ static void a_token_of_llama3_keeps_the_derived_bytes(void **state)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct memory_case c;
         memory_case_llama(&c, *cases[i].shape, 8192);
-        assert_close(memory_layer_activation_bytes(&c.scenario) / 8192, cases[i].bytes, 1e-15);
+        assert_close(memory_case_layer_bytes(&c) / 8192, cases[i].bytes, 1e-15);
         c.scenario.parallel.tp = 8;
         c.scenario.parallel.is_sequence_parallel = true;
-        assert_close(memory_layer_activation_bytes(&c.scenario) / 8192, cases[i].bytes / 8, 1e-15);
+        assert_close(memory_case_layer_bytes(&c) / 8192, cases[i].bytes / 8, 1e-15);
         /* Without sequence parallelism the 8h of the norms stay whole. */
         c.scenario.parallel.is_sequence_parallel = false;
         const double norms = 8.0 * (double)cases[i].shape->hidden;
-        assert_close(memory_layer_activation_bytes(&c.scenario) / 8192,
-                     norms + (cases[i].bytes - norms) / 8, 1e-15);
+        assert_close(memory_case_layer_bytes(&c) / 8192, norms + (cases[i].bytes - norms) / 8,
+                     1e-15);
     }
 }
 
@@ -143,8 +143,7 @@ static void more_tp_ranks_than_kv_heads_share_none(void **state)
     memory_case_llama(&c, llama3_70b, 8192);
     c.scenario.parallel.tp = 16;
     c.scenario.parallel.is_sequence_parallel = true;
-    assert_close(memory_layer_activation_bytes(&c.scenario) / 8192,
-                 (274688.0 - 4096.0) / 16 + 512.0, 1e-15);
+    assert_close(memory_case_layer_bytes(&c) / 8192, (274688.0 - 4096.0) / 16 + 512.0, 1e-15);
 }
 
 static void fused_attention_keeps_no_scores(void **state)
@@ -154,8 +153,7 @@ static void fused_attention_keeps_no_scores(void **state)
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     c.scenario.software.attention = ATTENTION_FA2;
-    assert_close(memory_layer_activation_bytes(&c.scenario), 34.0 * 2048 * 12288 + 4.0 * 96 * 2048,
-                 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 34.0 * 2048 * 12288 + 4.0 * 96 * 2048, 1e-15);
 }
 
 static void without_dropout_masks_and_the_dropped_copy_go(void **state)
@@ -165,7 +163,7 @@ static void without_dropout_masks_and_the_dropped_copy_go(void **state)
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     c.scenario.model.has_dropout = false;
-    assert_close(memory_layer_activation_bytes(&c.scenario), (32.0 + 32.0) * 2048 * 12288, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), (32.0 + 32.0) * 2048 * 12288, 1e-15);
 }
 
 static void activations_scale_with_micro_and_fp32_doubles_all_but_masks(void **state)
@@ -174,11 +172,11 @@ static void activations_scale_with_micro_and_fp32_doubles_all_but_masks(void **s
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     c.scenario.batch.micro = 4;
-    assert_close(memory_layer_activation_bytes(&c.scenario), 4 * 2868903936.0, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 4 * 2868903936.0, 1e-15);
     /* 34 - 2 and 80 - 16 double. */
     c.scenario.precision = PRECISION_FP32;
-    assert_close(memory_layer_activation_bytes(&c.scenario),
-                 4.0 * (2 * 32 + 2 + 2 * 64 + 16) * 2048 * 12288, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 4.0 * (2 * 32 + 2 + 2 * 64 + 16) * 2048 * 12288,
+                 1e-15);
 }
 
 /* ---- a stage ----------------------------------------------------------- */
@@ -198,13 +196,12 @@ static void gpt3_on_8_by_8_agrees_with_megatrons_own_report(void **state)
     c.scenario.parallel.is_sequence_parallel = true;
     c.scenario.recompute.kind = RECOMPUTE_SELECTIVE;
     const double h = 12288;
-    const double parameters = memory_stage_parameters(&c.scenario, 0);
+    const double parameters = memory_case_parameters(&c, 0);
     const double difference = 2048 * h + 12 * (6 * h + 7 * h / 8) - (96 * 4 * h + 2 * h) / 8;
     assert_close(parameters, 2797145088.0 + difference, 1e-12);
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.activations_bytes, 10292838400.0 - 8.0 * 2048, 1e-12);
-    assert_close(memory_activations_of_stage(&c.scenario, 0).recomputed_bytes, 80.0 * 2048 * h / 8,
-                 1e-12);
+    assert_close(memory_case_activations(&c, 0).recomputed_bytes, 80.0 * 2048 * h / 8, 1e-12);
     assert_close(use.weights_bytes + use.gradients_bytes + use.optimizer_bytes,
                  parameters * (6.0 + 12.0 / 16), 1e-12);
 }
@@ -218,7 +215,7 @@ static void stages_together_hold_the_model_once(void **state)
         memory_case_cut(&c, (struct memory_cut){1, pp, 1, 0, 1, pp});
         double sum = 0;
         for (int64_t stage = 0; stage < pp; stage++) {
-            sum += memory_stage_parameters(&c.scenario, stage);
+            sum += memory_case_parameters(&c, stage);
         }
         assert_close(sum, 8030261248.0, 1e-14);
     }
@@ -232,18 +229,19 @@ static void without_a_head_the_last_stage_holds_layers_alone(void **state)
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
     memory_case_cut(&c, (struct memory_cut){1, 4, 1, 0, 1, 4});
-    const double first = memory_stage_parameters(&c.scenario, 0);
-    const double last = memory_stage_parameters(&c.scenario, 3);
-    assert_close(memory_largest_unit(&c.scenario, 3), 128256.0 * 4096, 0.0);
+    const double first = memory_case_parameters(&c, 0);
+    const double last = memory_case_parameters(&c, 3);
+    const struct memory_split split = memory_job_of(&c.scenario).split;
+    assert_close(memory_largest_unit(&split, 3), 128256.0 * 4096, 0.0);
     c.scenario.model.is_headless = true;
-    assert_close(memory_stage_parameters(&c.scenario, 0), first, 0.0);
-    assert_close(memory_stage_parameters(&c.scenario, 3), last - 128256.0 * 4096, 0.0);
-    assert_close(memory_largest_unit(&c.scenario, 3), 218112000.0, 0.0);
-    assert_close(memory_largest_unit(&c.scenario, 0), 128256.0 * 4096, 0.0);
-    assert_close(memory_of_stage(&c.scenario, 3).logits_bytes, 0.0, 0.0);
-    const double adam = memory_of_stage(&c.scenario, 3).optimizer_bytes;
+    assert_close(memory_case_parameters(&c, 0), first, 0.0);
+    assert_close(memory_case_parameters(&c, 3), last - 128256.0 * 4096, 0.0);
+    assert_close(memory_largest_unit(&split, 3), 218112000.0, 0.0);
+    assert_close(memory_largest_unit(&split, 0), 128256.0 * 4096, 0.0);
+    assert_close(memory_case_use(&c, 3).logits_bytes, 0.0, 0.0);
+    const double adam = memory_case_use(&c, 3).optimizer_bytes;
     c.scenario.optimizer.rule = OPTIMIZER_SGD;
-    assert_close(memory_of_stage(&c.scenario, 3).optimizer_bytes, adam / 3, 1e-14);
+    assert_close(memory_case_use(&c, 3).optimizer_bytes, adam / 3, 1e-14);
 }
 
 static void a_tied_head_is_a_copy_on_the_last_of_several_stages(void **state)
@@ -251,9 +249,9 @@ static void a_tied_head_is_a_copy_on_the_last_of_several_stages(void **state)
     (void)state;
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
-    assert_close(memory_stage_parameters(&c.scenario, 0), 174615846912.0, 1e-14);
+    assert_close(memory_case_parameters(&c, 0), 174615846912.0, 1e-14);
     memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 1, 2});
-    assert_close(memory_stage_parameters(&c.scenario, 0) + memory_stage_parameters(&c.scenario, 1),
+    assert_close(memory_case_parameters(&c, 0) + memory_case_parameters(&c, 1),
                  174615846912.0 + 51200.0 * 12288, 1e-14);
 }
 
@@ -263,11 +261,11 @@ static void an_embedding_norm_lies_on_the_first_stage(void **state)
     struct memory_case c;
     memory_case_init(&c, memory_case_gpt3(), 2048);
     memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 1, 2});
-    const double first = memory_stage_parameters(&c.scenario, 0);
-    const double last = memory_stage_parameters(&c.scenario, 1);
+    const double first = memory_case_parameters(&c, 0);
+    const double last = memory_case_parameters(&c, 1);
     c.scenario.model.has_embedding_norm = true;
-    assert_close(memory_stage_parameters(&c.scenario, 0), first + 2 * 12288, 1e-15);
-    assert_close(memory_stage_parameters(&c.scenario, 1), last, 1e-15);
+    assert_close(memory_case_parameters(&c, 0), first + 2 * 12288, 1e-15);
+    assert_close(memory_case_parameters(&c, 1), last, 1e-15);
 }
 
 static void the_first_stage_holds_a_model_of_layers_under_1f1b(void **state)
@@ -283,7 +281,7 @@ static void the_first_stage_holds_a_model_of_layers_under_1f1b(void **state)
     const double sbh = 2048.0 * 12288;
     for (int64_t pp = 2; pp <= 32; pp *= 2) {
         memory_case_cut(&c, (struct memory_cut){8, pp, 1, 0, 1, 64});
-        const struct memory_use use = memory_of_stage(&c.scenario, 0);
+        const struct memory_use use = memory_case_use(&c, 0);
         assert_close(use.activations_bytes, 96 * 32 * sbh / 8, 1e-14);
     }
 }
@@ -302,8 +300,7 @@ static void interleaving_holds_more_by_the_known_factor(void **state)
         const int64_t v = shapes[i][1];
         memory_case_cut(&c, (struct memory_cut){1, p, 1, 0, v, 8 * p});
         const double factor = 1.0 + (double)(p - 1) / (double)(p * v);
-        assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, 96 * factor * 64 * sbh,
-                     1e-14);
+        assert_close(memory_case_use(&c, 0).activations_bytes, 96 * factor * 64 * sbh, 1e-14);
     }
 }
 
@@ -314,16 +311,16 @@ static void the_last_stage_holds_the_logits(void **state)
      * (ml-engineering: 15.7). The final norm's input and output add 4h a token. */
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 32768);
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.logits_bytes * 4 / 6 / (1 << 30), 15.65625, 1e-15);
     assert_close(use.activations_bytes, 32768.0 * (32 * 139392.0 + 6 * 128256.0 + 4 * 4096.0),
                  1e-14);
     memory_case_cut(&c, (struct memory_cut){1, 4, 1, 0, 1, 8});
-    assert_true(memory_of_stage(&c.scenario, 0).logits_bytes <= 0);
-    assert_close(memory_of_stage(&c.scenario, 3).logits_bytes, use.logits_bytes, 1e-15);
+    assert_true(memory_case_use(&c, 0).logits_bytes <= 0);
+    assert_close(memory_case_use(&c, 3).logits_bytes, use.logits_bytes, 1e-15);
     /* GPipe: the heads of all microbatches wait for their backward. */
     c.scenario.parallel.schedule = SCHEDULE_GPIPE;
-    assert_close(memory_of_stage(&c.scenario, 3).logits_bytes, 8 * use.logits_bytes, 1e-15);
+    assert_close(memory_case_use(&c, 3).logits_bytes, 8 * use.logits_bytes, 1e-15);
 }
 
 static void full_recomputation_keeps_inputs_and_one_layer(void **state)
@@ -336,14 +333,13 @@ static void full_recomputation_keeps_inputs_and_one_layer(void **state)
     c.scenario.recompute.kind = RECOMPUTE_FULL;
     const double input = 2.0 * 4096;
     const double head = 6 * 128256.0 + 4 * 4096.0;
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, 8192.0 * (32 * input + head),
-                 1e-14);
-    assert_int_equal(memory_of_stage(&c.scenario, 0).moment, MEMORY_AT_LOSS);
+    assert_close(memory_case_use(&c, 0).activations_bytes, 8192.0 * (32 * input + head), 1e-14);
+    assert_int_equal(memory_case_use(&c, 0).moment, MEMORY_AT_LOSS);
     c.scenario.model.vocab = 1280;
-    assert_int_equal(memory_of_stage(&c.scenario, 0).moment, MEMORY_AT_BACKWARD);
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, 8192.0 * 32 * input, 1e-14);
-    assert_close(memory_activations_of_stage(&c.scenario, 0).recomputed_bytes,
-                 8192.0 * (139392.0 - input), 1e-14);
+    assert_int_equal(memory_case_use(&c, 0).moment, MEMORY_AT_BACKWARD);
+    assert_close(memory_case_use(&c, 0).activations_bytes, 8192.0 * 32 * input, 1e-14);
+    assert_close(memory_case_activations(&c, 0).recomputed_bytes, 8192.0 * (139392.0 - input),
+                 1e-14);
 }
 
 static void a_stage_without_layers_holds_only_its_edge(void **state)
@@ -358,17 +354,16 @@ static void a_stage_without_layers_holds_only_its_edge(void **state)
         c.layers[i] = i == 0 || i == 127 ? 0 : 1;
     }
     c.scenario.parallel.is_sequence_parallel = true;
-    const double layers = memory_of_stage(&c.scenario, 0).activations_bytes /
-                          memory_layer_activation_bytes(&c.scenario);
+    const double layers = memory_case_use(&c, 0).activations_bytes / memory_case_layer_bytes(&c);
     assert_true(layers >= 112 && layers <= 143);
     /* Fewer than a stage with all its layers would have. */
     c.layers[0] = 1;
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes,
-                 143 * memory_layer_activation_bytes(&c.scenario), 1e-14);
+    assert_close(memory_case_use(&c, 0).activations_bytes, 143 * memory_case_layer_bytes(&c),
+                 1e-14);
     /* One chunk a stage and nothing in it: no activations at all. */
     memory_case_cut(&c, (struct memory_cut){8, 16, 4, 1, 1, 32});
     c.layers[0] = 0;
-    assert_true(memory_of_stage(&c.scenario, 0).activations_bytes <= 0);
+    assert_true(memory_case_use(&c, 0).activations_bytes <= 0);
 }
 
 /* ---- buffers of sharding ----------------------------------------------- */
@@ -383,15 +378,14 @@ static void fsdp_gathers_units_and_zero2_a_bucket(void **state)
     memory_case_cut(&c, (struct memory_cut){1, 1, 64, 3, 1, 1});
     const double table = 525336576.0;
     const double layer = 218112000.0;
-    assert_close(memory_of_stage(&c.scenario, 0).buffers_bytes, 2 * (table + layer) + 4 * table,
-                 1e-15);
+    assert_close(memory_case_use(&c, 0).buffers_bytes, 2 * (table + layer) + 4 * table, 1e-15);
     c.scenario.parallel.zero = 2;
-    assert_close(memory_of_stage(&c.scenario, 0).buffers_bytes, 160e6, 1e-15);
+    assert_close(memory_case_use(&c, 0).buffers_bytes, 160e6, 1e-15);
     c.scenario.parallel.zero = 1;
-    assert_true(memory_of_stage(&c.scenario, 0).buffers_bytes <= 0);
+    assert_true(memory_case_use(&c, 0).buffers_bytes <= 0);
     /* With one rank nothing is sharded, so nothing is gathered. */
     memory_case_cut(&c, (struct memory_cut){1, 1, 1, 3, 1, 1});
-    assert_true(memory_of_stage(&c.scenario, 0).buffers_bytes <= 0);
+    assert_true(memory_case_use(&c, 0).buffers_bytes <= 0);
 }
 
 static void a_total_is_the_sum_of_its_parts(void **state)
@@ -401,7 +395,7 @@ static void a_total_is_the_sum_of_its_parts(void **state)
     memory_case_llama(&c, llama3_8b, 8192);
     memory_case_cut(&c, (struct memory_cut){2, 2, 8, 2, 1, 8});
     c.scenario.software.memory.overhead_bytes = 3 * GB;
-    const struct memory_use use = memory_of_stage(&c.scenario, 1);
+    const struct memory_use use = memory_case_use(&c, 1);
     assert_close(use.total_bytes,
                  use.weights_bytes + use.gradients_bytes + use.optimizer_bytes +
                      use.activations_bytes + use.temporary_bytes + use.buffers_bytes + 3 * GB,
@@ -413,9 +407,9 @@ static void a_checkpoint_is_14_bytes_a_parameter(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), 14 * 8030261248.0, 1e-15);
+    assert_close(memory_case_checkpoint_bytes(&c), 14 * 8030261248.0, 1e-15);
     c.scenario.precision = PRECISION_FP32;
-    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), 12 * 8030261248.0, 1e-15);
+    assert_close(memory_case_checkpoint_bytes(&c), 12 * 8030261248.0, 1e-15);
 }
 
 /* An MTP layer, which the name of a model leaves out, is written too: 14 bytes for each of its
@@ -425,13 +419,13 @@ static void a_checkpoint_has_the_layers_of_multi_token_prediction(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    const double without = memory_checkpoint_bytes(&c.scenario, NULL);
+    const double without = memory_case_checkpoint_bytes(&c);
     struct model *model = &c.scenario.model;
     const double layer = (double)cost_layer(model, model_layer(model, 31)).total;
     model->mtp_layers = 1;
     model_finish(model);
     const double mtp = layer + (2.0 * 4096 + 3) * 4096;
-    assert_close(memory_checkpoint_bytes(&c.scenario, NULL), without + 14 * mtp, 1e-15);
+    assert_close(memory_case_checkpoint_bytes(&c), without + 14 * mtp, 1e-15);
 }
 
 int main(void)

@@ -137,7 +137,7 @@ static void the_verdict_is_that_of_the_fullest_stage(void **state)
     const struct memory_verdict verdict = memory_check(&c.scenario);
     double most = 0;
     for (int64_t stage = 0; stage < 4; stage++) {
-        const double total = memory_of_stage(&c.scenario, stage).total_bytes;
+        const double total = memory_case_use(&c, stage).total_bytes;
         most = total > most ? total : most;
     }
     assert_int_equal(verdict.worst_stage, 0);
@@ -316,7 +316,7 @@ static void what_is_offloaded_must_fit_the_host(void **state)
     c.scenario.cluster.gpus_per_node = 8;
     c.scenario.gpu.memory_bytes = 1000 * GB;
     c.scenario.offload.optimizer = 1.0;
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_true(use.host_bytes > GB);
     struct memory_verdict verdict = memory_check(&c.scenario);
     assert_true(verdict.fits);

@@ -36,10 +36,9 @@ static void a_layer_with_experts_keeps_the_derived_bytes(void **state)
     (void)state;
     struct memory_case c;
     mixtral(&c);
-    assert_close(memory_layer_activation_bytes(&c.scenario), 4096.0 * 258208.0, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * 258208.0, 1e-15);
     c.scenario.recompute.kind = RECOMPUTE_SELECTIVE;
-    assert_close(memory_layer_activation_bytes(&c.scenario),
-                 4096.0 * (258208.0 - 16384.0 - 57344.0), 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 - 16384.0 - 57344.0), 1e-15);
 }
 
 /* Shared experts add 6 f_shared: one of 14336. */
@@ -50,7 +49,7 @@ static void a_shared_expert_keeps_what_an_mlp_keeps(void **state)
     mixtral(&c);
     c.scenario.model.shared_experts = 1;
     model_finish(&c.scenario.model);
-    assert_close(memory_layer_activation_bytes(&c.scenario), 4096.0 * (258208.0 + 86016.0), 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 86016.0), 1e-15);
 }
 
 /* Divided by c, everything (Llama 3 8B: 139,392 bytes a token). */
@@ -59,10 +58,10 @@ static void context_parallelism_divides_activations(void **state)
     (void)state;
     struct memory_case c;
     memory_case_llama(&c, llama3_8b, 8192);
-    const double whole = memory_of_stage(&c.scenario, 0).activations_bytes;
+    const double whole = memory_case_use(&c, 0).activations_bytes;
     memory_case_context(&c, 4);
-    assert_close(memory_layer_activation_bytes(&c.scenario), 2048.0 * 139392.0, 1e-15);
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes, whole / 4.0, 1e-15);
+    assert_close(memory_case_layer_bytes(&c), 2048.0 * 139392.0, 1e-15);
+    assert_close(memory_case_use(&c, 0).activations_bytes, whole / 4.0, 1e-15);
 }
 
 /* The test of Megatron-LM's own report: DP 16, and 4 copies of each expert:
@@ -74,9 +73,9 @@ static void expert_states_are_sharded_over_fewer_ranks(void **state)
     mixtral(&c);
     memory_case_cut(&c, (struct memory_cut){1, 1, 16, 1, 1, 1});
     c.scenario.parallel.ep = 4;
-    assert_close(memory_stage_expert_parameters(&c.scenario, 0), EXPERTS / 4.0, 1e-15);
-    assert_close(memory_stage_parameters(&c.scenario, 0), OTHERS + EXPERTS / 4.0, 1e-15);
-    const struct memory_use use = memory_of_stage(&c.scenario, 0);
+    assert_close(memory_case_expert_parameters(&c, 0), EXPERTS / 4.0, 1e-15);
+    assert_close(memory_case_parameters(&c, 0), OTHERS + EXPERTS / 4.0, 1e-15);
+    const struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.weights_bytes + use.gradients_bytes + use.optimizer_bytes,
                  OTHERS * (6.0 + 12.0 / 16.0) + EXPERTS / 4.0 * (6.0 + 12.0 / 4.0), 1e-14);
 }
@@ -90,7 +89,7 @@ static void context_ranks_share_the_optimizer(void **state)
     memory_case_cut(&c, (struct memory_cut){1, 1, 4, 1, 1, 1});
     memory_case_context(&c, 4);
     c.scenario.parallel.ep = 8;
-    assert_close(memory_of_stage(&c.scenario, 0).optimizer_bytes,
+    assert_close(memory_case_use(&c, 0).optimizer_bytes,
                  12.0 * (OTHERS / 16.0 + EXPERTS / 8.0 / 2.0), 1e-14);
 }
 
@@ -105,7 +104,7 @@ static void expert_ranks_together_hold_the_model_once(void **state)
         c.scenario.parallel.ep = ep;
         double experts = 0;
         for (int64_t stage = 0; stage < 4; stage++) {
-            experts += 2.0 * (double)ep * memory_stage_expert_parameters(&c.scenario, stage);
+            experts += 2.0 * (double)ep * memory_case_expert_parameters(&c, stage);
         }
         assert_close(experts, EXPERTS, 1e-14);
     }
@@ -120,12 +119,12 @@ static void dense_layers_and_experts_are_added_up(void **state)
     mixtral(&c);
     c.scenario.model.dense_layers = 2;
     model_finish(&c.scenario.model);
-    assert_close(memory_of_stage(&c.scenario, 0).activations_bytes,
+    assert_close(memory_case_use(&c, 0).activations_bytes,
                  4096.0 * (2 * 139392.0 + 30 * 258208.0 + 6 * 32000.0 + 4 * 4096.0), 1e-11);
-    assert_close(memory_stage_expert_parameters(&c.scenario, 0), EXPERTS * 30.0 / 32.0, 1e-15);
+    assert_close(memory_case_expert_parameters(&c, 0), EXPERTS * 30.0 / 32.0, 1e-15);
     memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 1, 4});
-    assert_close(memory_stage_expert_parameters(&c.scenario, 0), EXPERTS * 14.0 / 32.0, 1e-15);
-    const struct memory_activations of = memory_activations_of_stage(&c.scenario, 0);
+    assert_close(memory_case_expert_parameters(&c, 0), EXPERTS * 14.0 / 32.0, 1e-15);
+    const struct memory_activations of = memory_case_activations(&c, 0);
     assert_int_equal(of.layers_in_flight, 32);
     assert_close(of.kept_bytes, 4096.0 * 2 * (2 * 139392.0 + 14 * 258208.0), 1e-11);
 }
@@ -138,7 +137,7 @@ static void fsdp_gathers_a_layer_with_its_experts(void **state)
     struct memory_case c;
     mixtral(&c);
     memory_case_cut(&c, (struct memory_cut){1, 1, 8, 3, 1, 1});
-    assert_close(memory_of_stage(&c.scenario, 0).buffers_bytes, (2 * 2 + 4) * 1451270144.0, 1e-14);
+    assert_close(memory_case_use(&c, 0).buffers_bytes, (2 * 2 + 4) * 1451270144.0, 1e-14);
 }
 
 /* ---- laws ---------------------------------------------------------------------- */

@@ -92,6 +92,18 @@ static void copies_share_what_experts_had(void **state)
     }
 }
 
+static struct routing_load load_of(const struct scenario *scenario)
+{
+    const struct routing_job job = routing_job_of(scenario);
+    return routing_of(&job);
+}
+
+static double node_share(const struct scenario *scenario, uint32_t nodes)
+{
+    const struct routing_job job = routing_job_of(scenario);
+    return routing_node_share(&job, nodes);
+}
+
 /* ---- nodes ------------------------------------------------------------------------------- */
 
 /* 256 experts in 8 groups of 32, 8 of them: 8 (1 - C(224,8) / C(256,8)) = 5.295; of 1 group 1; of
@@ -115,15 +127,15 @@ static void a_token_goes_once_to_each_of_its_nodes(void **state)
     struct scenario scenario = {
         .model = {.experts = 256, .experts_per_token = 8, .expert_groups = 8, .group_limit = 4}};
     const double tokens = 4096.0 * 8 * 7168;
-    assert_close(tokens * routing_node_share(&scenario, 8), 117440512.0, 1e-15);
-    assert_close(2 * tokens * routing_node_share(&scenario, 8), 234881024.0, 1e-15);
-    assert_true(routing_node_share(&scenario, 2) <= 2.0 / 8);
-    assert_close(routing_node_share(&scenario, 16), routing_distinct_groups(256, 16, 8) / 8, 1e-15);
-    assert_close(routing_node_share(&scenario, 1), 1, 1e-15);
+    assert_close(tokens * node_share(&scenario, 8), 117440512.0, 1e-15);
+    assert_close(2 * tokens * node_share(&scenario, 8), 234881024.0, 1e-15);
+    assert_true(node_share(&scenario, 2) <= 2.0 / 8);
+    assert_close(node_share(&scenario, 16), routing_distinct_groups(256, 16, 8) / 8, 1e-15);
+    assert_close(node_share(&scenario, 1), 1, 1e-15);
     scenario.model.group_limit = 0;
-    assert_close(routing_node_share(&scenario, 8), 1, 1e-15);
+    assert_close(node_share(&scenario, 8), 1, 1e-15);
     scenario.model.group_limit = 8; /* all groups: no limit */
-    assert_close(routing_node_share(&scenario, 8), 1, 1e-15);
+    assert_close(node_share(&scenario, 8), 1, 1e-15);
 }
 
 /* ---- a scenario's load ------------------------------------------------------------------- */
@@ -150,20 +162,20 @@ static void even_routing_is_even(void **state)
 {
     (void)state;
     struct scenario scenario = scenario_of(0, 0, 1);
-    struct routing_load load = routing_of(&scenario);
+    struct routing_load load = load_of(&scenario);
     assert_load(&load, 1, 1, 1);
     scenario = scenario_of(64, 6, 8);
-    load = routing_of(&scenario);
+    load = load_of(&scenario);
     assert_load(&load, 1, 1, 1);
     assert_int_equal(load.local_experts, 8);
     assert_close(load.exchange_rows * load.exchange_hottest, 1, 1e-15);
     /* A capacity of 1.25 times the mean pads a quarter, of 0.75 drops a quarter. */
     scenario.routing.capacity_factor = 1.25;
-    load = routing_of(&scenario);
+    load = load_of(&scenario);
     assert_load(&load, 1.25, 1.25, 1);
     assert_close(load.exchange_rows, 1.25, 1e-15);
     scenario.routing.capacity_factor = 0.75;
-    load = routing_of(&scenario);
+    load = load_of(&scenario);
     assert_load(&load, 0.75, 0.75, 0.75);
 }
 
@@ -174,14 +186,13 @@ static void a_token_may_go_once_to_each_rank_of_its_experts(void **state)
 {
     (void)state;
     struct scenario scenario = scenario_of(128, 8, 16);
-    assert_close(routing_of(&scenario).exchange_rows, 1, 1e-15);
-    assert_close(routing_node_share(&scenario, 2), 1, 1e-15);
+    assert_close(load_of(&scenario).exchange_rows, 1, 1e-15);
+    assert_close(node_share(&scenario, 2), 1, 1e-15);
     scenario.software.exchange = EXCHANGE_TOKENS;
-    assert_close(routing_of(&scenario).exchange_rows, routing_distinct_groups(128, 16, 8) / 8,
-                 1e-15);
-    assert_true(fabs(routing_of(&scenario).exchange_rows - 0.8246) < 1e-4);
-    assert_true(fabs(routing_node_share(&scenario, 2) - 0.3023) < 1e-4);
-    assert_close(routing_node_share(&scenario, 1), 1, 1e-15);
+    assert_close(load_of(&scenario).exchange_rows, routing_distinct_groups(128, 16, 8) / 8, 1e-15);
+    assert_true(fabs(load_of(&scenario).exchange_rows - 0.8246) < 1e-4);
+    assert_true(fabs(node_share(&scenario, 2) - 0.3023) < 1e-4);
+    assert_close(node_share(&scenario, 1), 1, 1e-15);
 }
 
 /* The busiest of 8 ranks of 8 experts each is less above the mean than the busiest expert; with
@@ -194,24 +205,24 @@ static void uneven_routing_makes_hot_ranks(void **state)
         scenario.seed = seed;
         scenario.routing.kind = ROUTING_LOGNORMAL;
         scenario.routing.spread = 0.5;
-        const struct routing_load load = routing_of(&scenario);
+        const struct routing_load load = load_of(&scenario);
         assert_true(load.hottest_rank > 1 && load.hottest_rank < load.hottest_expert);
         assert_close(load.exchange_hottest, load.hottest_rank, 1e-15);
         scenario.parallel.ep = 64;
-        const struct routing_load single = routing_of(&scenario);
+        const struct routing_load single = load_of(&scenario);
         assert_close(single.hottest_rank, load.hottest_expert, 1e-12);
         scenario.parallel.ep = 8;
         scenario.routing.redundant_experts = 16;
-        const struct routing_load balanced = routing_of(&scenario);
+        const struct routing_load balanced = load_of(&scenario);
         assert_true(balanced.hottest_rank < load.hottest_rank);
         assert_int_equal(balanced.local_experts, 10);
         scenario.routing.redundant_experts = 0;
         scenario.routing.capacity_factor = 1;
-        const struct routing_load cut = routing_of(&scenario);
+        const struct routing_load cut = load_of(&scenario);
         assert_true(cut.sent < 1 && cut.sent > 0.5);
         scenario.routing.capacity_factor = 0;
         scenario.routing.spread = 0;
-        assert_close(routing_of(&scenario).hottest_rank, 1, 1e-12);
+        assert_close(load_of(&scenario).hottest_rank, 1, 1e-12);
     }
 }
 
@@ -225,7 +236,7 @@ static void no_expert_gets_a_token_twice(void **state)
         scenario.seed = seed;
         scenario.routing.kind = ROUTING_LOGNORMAL;
         scenario.routing.spread = 4;
-        const struct routing_load load = routing_of(&scenario);
+        const struct routing_load load = load_of(&scenario);
         assert_true(load.hottest_expert <= 4 * (1 + 1e-12));
     }
 }

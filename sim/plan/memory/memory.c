@@ -72,28 +72,28 @@ bool memory_shards_gradients(const struct parallel *parallel)
     return parallel->zero >= 2 && parallel->pp == 1;
 }
 
-struct memory_state memory_state_of(const struct scenario *scenario)
+/* FSDP may keep nothing beside the master. */
+static struct memory_state state_of(const struct memory_job *job)
 {
-    const enum precision precision = (enum precision)scenario->precision;
-    struct memory_state whole = memory_state_whole(precision, &scenario->optimizer);
-    const double master = state_bytes((enum state_format)scenario->optimizer.master);
+    const enum precision precision = job->precision;
+    struct memory_state whole = memory_state_whole(precision, job->optimizer);
+    const double master = state_bytes((enum state_format)job->optimizer->master);
     const bool has_master = precision_bytes(precision) < 4 && master > 0;
-    if (scenario->parallel.zero == 3 && has_master &&
-        !scenario->software.memory.has_weights_beside_master) {
+    if (job->split.parallel->zero == 3 && has_master &&
+        !job->software->memory.has_weights_beside_master) {
         whole.weights = master;
         whole.optimizer -= master;
     } else {
-        whole.weights = software_weight_bytes(&scenario->software, precision);
+        whole.weights = software_weight_bytes(job->software, precision);
     }
     return whole;
 }
 
-double memory_checkpoint_bytes(const struct scenario *scenario, struct ledger *ledger)
+double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger)
 {
-    const enum precision precision = (enum precision)scenario->precision;
-    const struct memory_state whole = memory_state_whole(precision, &scenario->optimizer);
-    const double parameters = memory_model_parameters(scenario);
-    const double trained = memory_model_trained(scenario);
+    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const double parameters = memory_model_parameters(job->split.model);
+    const double trained = memory_model_trained(job->split.model, job->split.lora);
     return LEDGER_SUM(ledger, "one checkpoint", "GB",
                       parameters * whole.weights + trained * whole.optimizer,
                       LEDGER_TERM(parameters, ""), LEDGER_TERM(whole.weights, "B of weights"),
@@ -107,21 +107,22 @@ struct stage_states {
     double dense_shards, expert_shards;
 };
 
-static struct stage_states states_of(const struct scenario *scenario, int64_t stage,
+static struct stage_states states_of(const struct memory_job *job, int64_t stage,
                                      struct ledger *ledger)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const struct memory_state whole = memory_state_of(scenario);
+    const struct memory_split *split = &job->split;
+    const struct parallel *parallel = split->parallel;
+    const struct memory_state whole = state_of(job);
     const int64_t dense = memory_dense_shards(parallel);
     const int64_t experts = memory_expert_shards(parallel);
     const bool shards_gradients = memory_shards_gradients(parallel);
     struct stage_states of = {
-        .all.experts = memory_stage_expert_parameters(scenario, stage),
-        .trained = memory_stage_trained(scenario, stage),
+        .all.experts = memory_stage_expert_parameters(split, stage),
+        .trained = memory_stage_trained(split, stage),
         .dense_shards = (double)dense,
         .expert_shards = (double)experts,
     };
-    of.all.dense = memory_count_parameters(scenario, stage, ledger) - of.all.experts;
+    of.all.dense = memory_count_parameters(split, stage, ledger) - of.all.experts;
     of.dense = sharded(ledger, &whole, parallel->zero, shards_gradients, dense);
     of.experts = sharded(of.all.experts > 0 ? ledger : NULL, &whole, parallel->zero,
                          shards_gradients, experts);
@@ -140,42 +141,41 @@ static double elsewhere(const struct stage_states *of, const struct memory_layer
 /* FSDP holds a gathered unit, the layers fetched ahead, and the gradient of one unit, if it is not
  * kept whole anyway; or, as parallel.reshard says, gathered weights of the whole stage. None holds
  * more than what the other ranks keep. */
-static double fsdp_bytes(const struct scenario *scenario, int64_t stage,
-                         const struct stage_states *of)
+static double fsdp_bytes(const struct memory_job *job, int64_t stage, const struct stage_states *of)
 {
-    const enum precision precision = (enum precision)scenario->precision;
-    const double weight = (double)precision_bytes(precision);
-    const double gradient = state_bytes((enum state_format)scenario->optimizer.gradients);
-    const bool beside_master = scenario->software.memory.has_weights_beside_master;
+    const struct parallel *parallel = job->split.parallel;
+    const double weight = (double)precision_bytes(job->precision);
+    const double gradient = state_bytes((enum state_format)job->optimizer->gradients);
+    const bool beside_master = job->software->memory.has_weights_beside_master;
     const double all = of->all.dense + of->all.experts;
     const double weights_max = (beside_master ? elsewhere(of, &of->all) : all) * weight;
     const double gradients_max = elsewhere(of, &of->trained) * gradient;
-    const double unit = memory_largest_unit(scenario, stage);
+    const double unit = memory_largest_unit(&job->split, stage);
     const double ahead =
-        (double)scenario->software.fsdp_prefetch * memory_largest_layer(scenario, stage);
-    const bool keeps = scenario->parallel.reshard != RESHARD_FORWARD;
+        (double)job->software->fsdp_prefetch * memory_largest_layer(&job->split, stage);
+    const bool keeps = parallel->reshard != RESHARD_FORWARD;
     const double weights = keeps ? weights_max : smaller((unit + ahead) * weight, weights_max);
-    return memory_shards_gradients(&scenario->parallel)
-               ? weights + smaller(unit * gradient, gradients_max)
-               : weights;
+    return memory_shards_gradients(parallel) ? weights + smaller(unit * gradient, gradients_max)
+                                             : weights;
 }
 
 /* ZeRO 2 holds a bucket of gradients before they are scattered, unless it has them all. */
-static double buffers_bytes(const struct scenario *scenario, int64_t stage,
+static double buffers_bytes(const struct memory_job *job, int64_t stage,
                             const struct stage_states *of)
 {
-    const struct software *software = &scenario->software;
+    const struct parallel *parallel = job->split.parallel;
+    const struct software *software = job->software;
     const double kept = (double)software->memory.bucket_count * software->bucket_bytes;
-    const bool is_sharded = memory_shards_gradients(&scenario->parallel);
-    if (scenario->parallel.zero < 3 && !is_sharded) {
-        return scenario->gpus > 1 ? kept : 0.0;
+    const bool is_sharded = memory_shards_gradients(parallel);
+    if (parallel->zero < 3 && !is_sharded) {
+        return job->gpus > 1 ? kept : 0.0;
     }
-    if (scenario->parallel.zero == 2) {
-        const double gradient = state_bytes((enum state_format)scenario->optimizer.gradients);
+    if (parallel->zero == 2) {
+        const double gradient = state_bytes((enum state_format)job->optimizer->gradients);
         return larger(kept,
                       smaller(software->bucket_bytes, elsewhere(of, &of->trained) * gradient));
     }
-    return fsdp_bytes(scenario, stage, of);
+    return fsdp_bytes(job, stage, of);
 }
 
 static double copy_bytes(uint32_t precision)
@@ -184,19 +184,19 @@ static double copy_bytes(uint32_t precision)
 }
 
 /* What the backward pass writes before it is added to the gradients. */
-static double written_bytes(const struct scenario *scenario, const struct stage_states *of)
+static double written_bytes(const struct memory_job *job, const struct stage_states *of)
 {
-    const double bytes = copy_bytes(scenario->software.memory.backward_gradients);
-    const bool is_whole =
-        scenario->parallel.zero < 3 && !memory_shards_gradients(&scenario->parallel);
+    const struct parallel *parallel = job->split.parallel;
+    const double bytes = copy_bytes(job->software->memory.backward_gradients);
+    const bool is_whole = parallel->zero < 3 && !memory_shards_gradients(parallel);
     return is_whole ? (of->trained.dense + of->trained.experts) * bytes : 0.0;
 }
 
 /* A copy of the gradients' shard that the update reads. */
-static double update_bytes(const struct scenario *scenario, const struct stage_states *of)
+static double update_bytes(const struct memory_job *job, const struct stage_states *of)
 {
-    const bool is_sharded = scenario->parallel.zero >= 1;
-    const double bytes = copy_bytes(scenario->software.memory.step_gradients);
+    const bool is_sharded = job->split.parallel->zero >= 1;
+    const double bytes = copy_bytes(job->software->memory.step_gradients);
     return bytes * (of->trained.dense / (is_sharded ? of->dense_shards : 1.0) +
                     of->trained.experts / (is_sharded ? of->expert_shards : 1.0));
 }
@@ -214,15 +214,15 @@ static double state_bytes_of(struct ledger *ledger, const char *label,
                       LEDGER_TERM(count->experts, "of experts"), LEDGER_TERM(expert_bytes, "B"));
 }
 
-static void add_states(const struct scenario *scenario, const struct stage_states *of,
+static void add_states(const struct memory_job *job, const struct stage_states *of,
                        struct ledger *ledger, struct memory_use *use)
 {
-    const double extra = scenario->lora.rank > 0 ? 1.0 : 0.0; /* LoRA's come on top */
+    const double extra = job->split.lora->rank > 0 ? 1.0 : 0.0; /* LoRA's come on top */
     const struct memory_layer_parameters held = {
         .dense = of->all.dense + extra * of->trained.dense,
         .experts = of->all.experts + extra * of->trained.experts,
     };
-    const double offloaded = scenario->offload.optimizer;
+    const double offloaded = job->offload->optimizer;
     use->weights_bytes =
         state_bytes_of(ledger, "weights", &held, of->dense.weights, of->experts.weights);
     use->gradients_bytes = state_bytes_of(ledger, "gradients", &of->trained, of->dense.gradients,
@@ -262,13 +262,12 @@ static void add_activations(const struct memory_peak *peak, struct ledger *ledge
 /* Gathered weights and buckets, and copies of gradients. The copy that the update reads is one
  * large tensor: the segments that activations leave behind are too small for it, so both stay with
  * the allocator. */
-static void add_buffers(const struct scenario *scenario, int64_t stage,
-                        const struct stage_states *of, struct ledger *ledger,
-                        struct memory_use *use)
+static void add_buffers(const struct memory_job *job, int64_t stage, const struct stage_states *of,
+                        struct ledger *ledger, struct memory_use *use)
 {
-    const double sharding = buffers_bytes(scenario, stage, of);
-    const double written = written_bytes(scenario, of);
-    const double update = update_bytes(scenario, of) * (1.0 - scenario->offload.optimizer);
+    const double sharding = buffers_bytes(job, stage, of);
+    const double written = written_bytes(job, of);
+    const double update = update_bytes(job, of) * (1.0 - job->offload->optimizer);
     use->buffers_bytes =
         LEDGER_SUM(ledger, "buffers", "GB", sharding + fmax(written, update),
                    LEDGER_TERM(sharding, "GB gathered, buckets"),
@@ -276,11 +275,11 @@ static void add_buffers(const struct scenario *scenario, int64_t stage,
     ledger_remark(ledger, "copies of gradients");
 }
 
-static void add_overhead(const struct scenario *scenario, struct ledger *ledger,
+static void add_overhead(const struct memory_job *job, struct ledger *ledger,
                          struct memory_use *use)
 {
-    const struct software_memory *memory = &scenario->software.memory;
-    const double groups = (double)memory_communicators(scenario);
+    const struct software_memory *memory = &job->software->memory;
+    const double groups = (double)memory_communicators(job->split.model, job->split.parallel);
     use->allocated_bytes = LEDGER_SUM(
         ledger, "allocated", "GB",
         use->weights_bytes + use->gradients_bytes + use->optimizer_bytes + use->activations_bytes +
@@ -306,34 +305,32 @@ static void add_overhead(const struct scenario *scenario, struct ledger *ledger,
                    LEDGER_TERM(use->allocated_bytes, "GB"), LEDGER_TERM(use->overhead_bytes, "GB"));
 }
 
-struct memory_use memory_count(const struct scenario *scenario, int64_t stage,
-                               struct ledger *ledger)
+struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger)
 {
-    const struct stage_states of = states_of(scenario, stage, ledger);
-    const struct memory_peak peak = memory_live_peak(scenario, stage);
+    const struct stage_states of = states_of(job, stage, ledger);
+    const struct memory_peak peak = memory_live_peak(job, stage);
     struct memory_use use = {0};
-    add_states(scenario, &of, ledger, &use);
+    add_states(job, &of, ledger, &use);
     add_activations(&peak, ledger, &use);
-    add_buffers(scenario, stage, &of, ledger, &use);
-    add_overhead(scenario, ledger, &use);
-    use.host_bytes += memory_live_host_bytes(scenario, stage);
+    add_buffers(job, stage, &of, ledger, &use);
+    add_overhead(job, ledger, &use);
+    use.host_bytes += memory_live_host_bytes(job, stage);
     sim_assert(use.logits_bytes <= use.activations_bytes);
     sim_assert(use.total_bytes > 0 && isfinite(use.total_bytes));
     return use;
 }
 
-struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage)
+struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage)
 {
-    return memory_count(scenario, stage, NULL);
+    return memory_count(job, stage, NULL);
 }
 
-struct memory_activations memory_activations_of_stage(const struct scenario *scenario,
-                                                      int64_t stage)
+struct memory_activations memory_activations_of_stage(const struct memory_job *job, int64_t stage)
 {
-    const struct memory_peak peak = memory_live_peak(scenario, stage);
+    const struct memory_peak peak = memory_live_peak(job, stage);
     return (struct memory_activations){
         .layers_in_flight = peak.layers_most,
-        .layer_bytes = memory_layer_activation_bytes(scenario),
+        .layer_bytes = memory_layer_activation_bytes(job),
         .kept_bytes = peak.layers_bytes,
         .embedding_bytes = peak.embedding_bytes,
         .head_bytes = peak.head_bytes,
@@ -344,19 +341,21 @@ struct memory_activations memory_activations_of_stage(const struct scenario *sce
 
 struct memory_verdict memory_check(const struct scenario *scenario)
 {
+    const struct memory_job job = memory_job_of(scenario);
+    const struct loading_job loading = loading_job_of(scenario);
     const double gpus_per_host =
         smaller((double)scenario->cluster.gpus_per_node, (double)scenario->gpus);
     struct memory_verdict verdict = {.limit_bytes = scenario->gpu.memory_bytes,
                                      .host_limit_bytes = scenario->cluster.host_memory_bytes};
     for (int64_t stage = 0; stage < scenario->parallel.pp; stage++) {
-        const struct memory_use use = memory_of_stage(scenario, stage);
+        const struct memory_use use = memory_of_stage(&job, stage);
         if (use.total_bytes > verdict.worst.total_bytes) {
             verdict.worst_stage = stage;
             verdict.worst = use;
         }
         verdict.offloaded_bytes = larger(verdict.offloaded_bytes, use.host_bytes * gpus_per_host);
     }
-    verdict.loaders_bytes = loading_host_bytes(scenario);
+    verdict.loaders_bytes = loading_host_bytes(&loading);
     verdict.host_bytes = verdict.offloaded_bytes + verdict.loaders_bytes;
     verdict.fits_gpu = verdict.worst.total_bytes <= verdict.limit_bytes;
     const bool fits_host =

@@ -27,7 +27,7 @@
 #define PLAN_MEMORY_MEMORY_H
 
 #include "base/ledger.h"
-#include "input/scenario.h"
+#include "plan/memory/memory_job.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,18 +82,14 @@ struct memory_state memory_state_sharded(const struct memory_state *whole, int64
  * enable_grad_sync for a chunk's last microbatch). ASSUMES: so with one microbatch, too. */
 bool memory_shards_gradients(const struct parallel *parallel);
 
-/* Of the scenario: its optimizer and software (FSDP may keep nothing beside the master). */
-struct memory_state memory_state_of(const struct scenario *scenario);
-
 /* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
-struct memory_use memory_of_stage(const struct scenario *scenario, int64_t stage);
+struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage);
 /* The same, recorded; `ledger` may be NULL. */
-struct memory_use memory_count(const struct scenario *scenario, int64_t stage,
-                               struct ledger *ledger);
+struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger);
 
 /* Activation bytes that one layer and one microbatch keep on one GPU between forward and
- * backward, under the scenario's recomputation. Of the last layer of the decoder. */
-double memory_layer_activation_bytes(const struct scenario *scenario);
+ * backward, under the job's recomputation. Of the last layer of the decoder. */
+double memory_layer_activation_bytes(const struct memory_job *job);
 
 /* Of what the activations of a stage are the sum, and what comes on top. */
 struct memory_activations {
@@ -105,8 +101,7 @@ struct memory_activations {
     double recomputed_bytes;  /* part of temporaries: of the one layer that goes backward */
     double working_bytes;     /* its gradients and gathered inputs */
 };
-struct memory_activations memory_activations_of_stage(const struct scenario *scenario,
-                                                      int64_t stage);
+struct memory_activations memory_activations_of_stage(const struct memory_job *job, int64_t stage);
 
 /* A tensor that the backward pass of a layer needs:
  * count * element_bytes * width / parts bytes a token. */
@@ -121,20 +116,20 @@ struct memory_tensor {
     bool is_kept;
 };
 
-/* Those of a kind of layer, with whole layers' recomputation none of them kept (but
+/* Those of a kind of layer; of one that is recomputed whole (`is_full`) none of them is kept (but
  * the layer's input). At most MEMORY_TENSORS_MAX; returns how many. */
 #define MEMORY_TENSORS_MAX 64
-uint32_t memory_layer_tensors(const struct scenario *scenario, const struct layer_kind *kind,
-                              struct memory_tensor *tensors);
+uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct layer_kind *kind,
+                              bool is_full, struct memory_tensor *tensors);
 
 /* Parameters of one GPU of a stage before sharding over data parallelism. */
-double memory_stage_parameters(const struct scenario *scenario, int64_t stage);
+double memory_stage_parameters(const struct memory_split *split, int64_t stage);
 /* The same, recorded; `ledger` may be NULL. */
-double memory_count_parameters(const struct scenario *scenario, int64_t stage,
+double memory_count_parameters(const struct memory_split *split, int64_t stage,
                                struct ledger *ledger);
 
 /* Of these, of routed experts. */
-double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage);
+double memory_stage_expert_parameters(const struct memory_split *split, int64_t stage);
 
 /* Of the dense ones and of the experts', those that have a gradient: all, or LoRA's matrices,
  * which come on top of the frozen ones. */
@@ -142,15 +137,16 @@ struct memory_layer_parameters {
     double dense;
     double experts; /* 0: of a dense layer */
 };
-struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage);
+struct memory_layer_parameters memory_stage_trained(const struct memory_split *split,
+                                                    int64_t stage);
 
 /* Parameters of one layer on one GPU before sharding over data parallelism: those that every
  * expert rank holds, and those of its experts. */
-struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+struct memory_layer_parameters memory_layer_parameters(const struct memory_split *split,
                                                        const struct layer_kind *kind);
 
 /* LoRA's own, of one layer on one GPU; 0 without. */
-struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario,
+struct memory_layer_parameters memory_layer_lora(const struct memory_split *split,
                                                  const struct layer_kind *kind);
 
 /* How many ranks hold the same parameter, under data parallelism: cp * dp of dense ones, of
@@ -163,11 +159,11 @@ int64_t memory_dense_shards(const struct parallel *parallel);
 int64_t memory_expert_shards(const struct parallel *parallel);
 
 /* Groups of more than one rank that a GPU communicates in; each has buffers. */
-int64_t memory_communicators(const struct scenario *scenario);
+int64_t memory_communicators(const struct model *model, const struct parallel *parallel);
 
 /* Bytes that all ranks together write into a checkpoint (weights, master
  * weights and moments once each). */
-double memory_checkpoint_bytes(const struct scenario *scenario, struct ledger *ledger);
+double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger);
 
 struct memory_verdict {
     bool fits; /* the GPU and the host */

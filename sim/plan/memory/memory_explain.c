@@ -17,6 +17,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- the changes ------------------------------------------------------- */
 
@@ -211,61 +212,28 @@ static bool offload_optimizer(struct variant *variant)
     return is_here;
 }
 
-static int64_t micro_of(const struct scenario *scenario)
-{
-    return scenario->batch.micro;
-}
-
-static int64_t zero_of(const struct scenario *scenario)
-{
-    return scenario->parallel.zero;
-}
-
-static int64_t tp_of(const struct scenario *scenario)
-{
-    return scenario->parallel.tp;
-}
-
-static int64_t pp_of(const struct scenario *scenario)
-{
-    return scenario->parallel.pp;
-}
-
-static int64_t cp_of(const struct scenario *scenario)
-{
-    return scenario->parallel.cp;
-}
-
-static int64_t ep_of(const struct scenario *scenario)
-{
-    return scenario->parallel.ep;
-}
-
-static int64_t zero_group_of(const struct scenario *scenario)
-{
-    return scenario->parallel.zero_group;
-}
-
 struct change_row {
     const char *name;
-    bool (*advance)(struct variant *variant);          /* false: no further value */
-    int64_t (*value)(const struct scenario *scenario); /* NULL: the name says all */
+    bool (*advance)(struct variant *variant); /* false: no further value */
+    size_t value; /* where an int64_t of the scenario is; 0: the name says all */
 };
 
+#define VALUE(member) offsetof(struct scenario, member)
+
 static const struct change_row changes[] = {
-    {"micro", lower_micro, micro_of},
-    {"recompute", recompute_more, NULL},
-    {"zero", raise_zero, zero_of},
-    {"tp", double_tp, tp_of},
-    {"pp", double_pp, pp_of},
-    {"cp", double_cp, cp_of},
-    {"ep", double_ep, ep_of},
-    {"sequence_parallel true", cut_sequence, NULL},
-    {"schedule 1f1b", choose_1f1b, NULL},
-    {"reshard after-forward", gather_again, NULL},
-    {"zero_group", shard_over_all, zero_group_of},
-    {"moments bf16", shrink_moments, NULL},
-    {"the optimizer offloaded", offload_optimizer, NULL},
+    {"micro", lower_micro, VALUE(batch.micro)},
+    {"recompute", recompute_more, 0},
+    {"zero", raise_zero, VALUE(parallel.zero)},
+    {"tp", double_tp, VALUE(parallel.tp)},
+    {"pp", double_pp, VALUE(parallel.pp)},
+    {"cp", double_cp, VALUE(parallel.cp)},
+    {"ep", double_ep, VALUE(parallel.ep)},
+    {"sequence_parallel true", cut_sequence, 0},
+    {"schedule 1f1b", choose_1f1b, 0},
+    {"reshard after-forward", gather_again, 0},
+    {"zero_group", shard_over_all, VALUE(parallel.zero_group)},
+    {"moments bf16", shrink_moments, 0},
+    {"the optimizer offloaded", offload_optimizer, 0},
 };
 
 #define CHANGE_COUNT (sizeof changes / sizeof changes[0])
@@ -312,11 +280,13 @@ static void describe(const struct change_row *change, const struct scenario *sce
         write_text(writer, "%s %s", change->name, recompute_names[scenario->recompute.kind]);
         return;
     }
-    if (change->value == NULL) {
+    if (change->value == 0) {
         write_text(writer, "%s", change->name);
         return;
     }
-    write_text(writer, "%s %lld", change->name, (long long)change->value(scenario));
+    int64_t value = 0;
+    memcpy(&value, (const char *)scenario + change->value, sizeof value);
+    write_text(writer, "%s %lld", change->name, (long long)value);
 }
 
 static void write_changes(struct writer *writer, const struct scenario *scenario)
@@ -377,11 +347,12 @@ static void write_host(struct writer *writer, const struct scenario *scenario,
         return;
     }
     const struct data_loading *data = &scenario->data;
+    const struct loading_job loading = loading_job_of(scenario);
     units_format(verdict->loaders_bytes, DIM_BYTES, 3, loaders, sizeof loaders);
     units_format(data->memory_per_worker_bytes, DIM_BYTES, 3, each, sizeof each);
-    units_format(loading_queue_bytes(scenario), DIM_BYTES, 3, queue, sizeof queue);
+    units_format(loading_queue_bytes(&loading), DIM_BYTES, 3, queue, sizeof queue);
     write_text(writer, ": %s for %lld loaders x %lld workers x (%s + %s prefetched)%s", loaders,
-               (long long)loading_ranks_of_node(scenario), (long long)data->workers_per_gpu, each,
+               (long long)loading_ranks_of_node(&loading), (long long)data->workers_per_gpu, each,
                queue, verdict->offloaded_bytes > 0 ? ", the rest for what is offloaded" : "");
     write_text(writer, "; take fewer data.workers_per_gpu or less data.prefetch%s",
                verdict->offloaded_bytes > 0 ? ", or offload less" : "");

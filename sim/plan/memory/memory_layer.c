@@ -16,7 +16,6 @@
 
 #include "base/check.h"
 #include "plan/memory/memory.h"
-#include "plan/routing.h"
 
 /* Elements per token. */
 enum width {
@@ -63,7 +62,6 @@ enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
 
 #define IN(target) (1u << (target))
 #define BY(module) (1u << (module))
-#define ALL_INPUTS (IN(LORA_QKV) | IN(LORA_PROJECTION) | IN(LORA_FC1) | IN(LORA_FC2))
 
 struct activation_row {
     const char *what;
@@ -165,48 +163,40 @@ static const struct activation_row activation_rows[] = {
 
 /* What the rows are asked for, found once. */
 struct view {
-    const struct scenario *scenario;
+    const struct memory_shape *shape;
     const struct layer_kind *kind;
     unsigned conditions;
-    unsigned modules; /* recomputed */
-    unsigned trained; /* products that have a weight gradient */
     bool keeps_every_second;
     double widths[WIDTH_COUNT_];
-    double element_bytes, input_bytes; /* the latter of what only a product reads */
     double tokens;
     double hot; /* rows of the busiest expert rank over the mean */
 };
 
-static unsigned conditions_of(const struct scenario *scenario, const struct layer_kind *kind)
+static unsigned conditions_of(const struct memory_shape *shape, const struct layer_kind *kind)
 {
-    const bool is_fused = scenario->software.attention != ATTENTION_UNFUSED;
     const unsigned experts =
-        (unsigned)MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
-    return (is_fused ? (unsigned)FUSED : (unsigned)UNFUSED) |
+        (unsigned)MOE | (shape->model->shared_experts > 0 ? (unsigned)SHARED : 0u);
+    return (shape->is_fused ? (unsigned)FUSED : (unsigned)UNFUSED) |
            (kind->mlp == MLP_SWIGLU ? (unsigned)SWIGLU : (unsigned)GELU) |
-           (scenario->model.has_dropout ? (unsigned)DROPOUT : 0u) |
+           (shape->model->has_dropout ? (unsigned)DROPOUT : 0u) |
            (kind->has_experts ? experts : (unsigned)DENSE) |
            (kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN) |
            (kind->is_mtp ? (unsigned)MTP : 0u);
 }
 
-/* Copies of each token that reach experts. */
-static double copies_of(const struct scenario *scenario)
+static int64_t length_of(const struct view *view)
 {
-    const double capacity = scenario->routing.capacity_factor;
-    return (double)scenario->model.experts_per_token * (capacity > 0 ? capacity : 1.0);
+    return view->kind->tokens > 0 ? view->kind->tokens : view->shape->sequence_length;
 }
 
 static void find_widths(struct view *view)
 {
-    const struct model *model = &view->scenario->model;
+    const struct model *model = view->shape->model;
     const struct layer_kind *kind = view->kind;
-    const int64_t tp = view->scenario->parallel.tp;
+    const int64_t tp = view->shape->tp;
     const double kv_heads = (double)(kind->kv_heads > tp ? kind->kv_heads : tp);
     const double heads = (double)kind->heads;
-    const double length =
-        (double)(kind->tokens > 0 ? kind->tokens : view->scenario->batch.sequence_length);
-    const double copies = copies_of(view->scenario);
+    const double copies = view->shape->copies;
     const double widths[WIDTH_COUNT_] = {
         [WIDTH_HIDDEN] = (double)kind->hidden,
         [WIDTH_QUERY] = heads * (double)kind->head_dim,
@@ -216,7 +206,7 @@ static void find_widths(struct view *view)
         [WIDTH_LATENT_Q] = (double)kind->latent.q_rank,
         [WIDTH_LATENT_KV] = (double)(kind->latent.kv_rank + kind->latent.rope_dim),
         [WIDTH_FFN] = (double)kind->ffn_hidden,
-        [WIDTH_SCORES] = heads * length,
+        [WIDTH_SCORES] = heads * (double)length_of(view),
         [WIDTH_HEADS] = heads,
         [WIDTH_EXPERTS] = (double)model->experts,
         [WIDTH_COPIES] = copies * (double)kind->hidden,
@@ -228,32 +218,16 @@ static void find_widths(struct view *view)
     }
 }
 
-double memory_element_bytes(const struct scenario *scenario)
+static struct view view_of(const struct memory_shape *shape, const struct layer_kind *kind)
 {
-    return (double)precision_bytes((enum precision)scenario->precision);
-}
-
-static struct view view_of(const struct scenario *scenario, const struct layer_kind *kind)
-{
-    const enum precision precision = (enum precision)scenario->precision;
-    const double length =
-        (double)(kind->tokens > 0 ? kind->tokens : scenario->batch.sequence_length);
     struct view view = {
-        .scenario = scenario,
+        .shape = shape,
         .kind = kind,
-        .conditions = conditions_of(scenario, kind),
-        .modules = memory_recomputed_modules(scenario),
-        .trained = scenario->lora.rank > 0 ? scenario->lora.targets : ALL_INPUTS,
-        .keeps_every_second = scenario->software.memory.keeps_every_second_product &&
-                              memory_recomputed_modules(scenario) == (NORM | ACT),
-        .element_bytes = memory_element_bytes(scenario),
-        .input_bytes = software_kept_bytes(&scenario->software, precision),
-        .tokens = (double)scenario->batch.micro * length / (double)scenario->parallel.cp,
-        .hot = 1.0,
+        .conditions = conditions_of(shape, kind),
+        .keeps_every_second = shape->keeps_every_second && shape->recomputed == (NORM | ACT),
+        .hot = kind->has_experts ? shape->hot : 1.0,
     };
-    if (kind->has_experts && scenario->routing.kind != ROUTING_EVEN) {
-        view.hot = routing_of(scenario).hottest_rank;
-    }
+    view.tokens = (double)shape->micro * (double)length_of(&view) / (double)shape->cp;
     find_widths(&view);
     return view;
 }
@@ -269,9 +243,9 @@ static bool is_asked(const struct view *view, const struct activation_row *row)
 static bool is_spared(const struct view *view, const struct activation_row *row)
 {
     if ((row->flags & (unsigned)RESULT) != 0) {
-        return !view->scenario->software.memory.keeps_expert_results;
+        return !view->shape->keeps_expert_results;
     }
-    return row->input_of != 0 && (row->input_of & view->trained) == 0 &&
+    return row->input_of != 0 && (row->input_of & view->shape->trained) == 0 &&
            (row->flags & (unsigned)NEEDED) == 0;
 }
 
@@ -283,26 +257,25 @@ static int kept_count(const struct view *view, const struct activation_row *row)
     if (view->keeps_every_second) {
         return row->every_second;
     }
-    return (row->modules & view->modules) != 0 ? 0 : row->count;
+    return (row->modules & view->shape->recomputed) != 0 ? 0 : row->count;
 }
 
 static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row)
 {
-    const bool is_before = (row->flags & (unsigned)BEFORE) != 0 &&
-                           view->scenario->software.memory.activation_input == KEPT_IN_FP8;
+    const struct memory_shape *shape = view->shape;
+    const bool is_before =
+        (row->flags & (unsigned)BEFORE) != 0 && shape->activation_input == KEPT_IN_FP8;
     /* What only a weight gradient reads, input or gradient of an output, is kept as it is
      * multiplied. */
     const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;
-    const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : view->element_bytes;
-    const double computed = is_input ? view->input_bytes : as_is;
-    const struct parallel *parallel = &view->scenario->parallel;
+    const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : shape->element_bytes;
+    const double computed = is_input ? shape->input_bytes : as_is;
     struct memory_tensor tensor = {
         .what = row->what,
         .count = row->count,
         .element_bytes = row->element_bytes == AS_COMPUTED ? computed : (double)row->element_bytes,
         .width = view->widths[row->width],
-        .parts = row->flags & (unsigned)SPLIT ? (double)parallel->tp
-                                              : memory_sequence_parts(view->scenario),
+        .parts = row->flags & (unsigned)SPLIT ? (double)shape->tp : memory_sequence_parts(shape),
         .kept = kept_count(view, row),
     };
     tensor.is_kept = tensor.kept > 0;
@@ -314,39 +287,38 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
 
 /* ---- sums over rows -------------------------------------------------------- */
 
-uint32_t memory_recomputed_modules(const struct scenario *scenario)
+uint32_t memory_recomputed_modules(const struct recompute *recompute, enum attention_kind attention)
 {
-    if (scenario->recompute.kind != RECOMPUTE_SELECTIVE) {
+    if (recompute->kind != RECOMPUTE_SELECTIVE) {
         return 0u;
     }
-    if (scenario->recompute.modules != 0) {
-        return scenario->recompute.modules;
+    if (recompute->modules != 0) {
+        return recompute->modules;
     }
-    return scenario->software.attention != ATTENTION_UNFUSED ? NORM | ACT : CORE;
+    return attention != ATTENTION_UNFUSED ? NORM | ACT : CORE;
 }
 
-double memory_microbatch_tokens(const struct scenario *scenario)
+double memory_microbatch_tokens(const struct memory_shape *shape)
 {
-    return (double)scenario->batch.micro * (double)scenario->batch.sequence_length /
-           (double)scenario->parallel.cp;
+    return (double)shape->micro * (double)shape->sequence_length / (double)shape->cp;
 }
 
-double memory_sequence_parts(const struct scenario *scenario)
+double memory_sequence_parts(const struct memory_shape *shape)
 {
-    return scenario->parallel.is_sequence_parallel ? (double)scenario->parallel.tp : 1.0;
+    return shape->is_sequence_parallel ? (double)shape->tp : 1.0;
 }
 
-double memory_hidden_bytes(const struct scenario *scenario)
+double memory_hidden_bytes(const struct memory_shape *shape)
 {
-    return memory_microbatch_tokens(scenario) * memory_element_bytes(scenario) *
-           (double)scenario->model.hidden / memory_sequence_parts(scenario);
+    return memory_microbatch_tokens(shape) * shape->element_bytes * (double)shape->model->hidden /
+           memory_sequence_parts(shape);
 }
 
-uint32_t memory_layer_tensors(const struct scenario *scenario, const struct layer_kind *kind,
-                              struct memory_tensor *tensors)
+uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct layer_kind *kind,
+                              bool is_full, struct memory_tensor *tensors)
 {
     _Static_assert(ACTIVATION_ROW_COUNT <= MEMORY_TENSORS_MAX, "a row more");
-    const struct view view = view_of(scenario, kind);
+    const struct view view = view_of(shape, kind);
     uint32_t count = 0;
     for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
         const struct activation_row *row = &activation_rows[i];
@@ -354,7 +326,7 @@ uint32_t memory_layer_tensors(const struct scenario *scenario, const struct laye
             (row->flags & (unsigned)GRADIENT) == 0) {
             struct memory_tensor *tensor = &tensors[count++];
             *tensor = tensor_of(&view, row);
-            tensor->is_kept = tensor->is_kept && scenario->recompute.kind != RECOMPUTE_FULL;
+            tensor->is_kept = tensor->is_kept && !is_full;
         }
     }
     return count;
@@ -365,21 +337,21 @@ uint32_t memory_layer_tensors(const struct scenario *scenario, const struct laye
  * attention (queries, keys, values and the output; unfused two matrices of scores as well). */
 static double working_bytes(const struct view *view)
 {
-    const struct scenario *scenario = view->scenario;
+    const struct memory_shape *shape = view->shape;
     const double *widths = view->widths;
-    const double tp = (double)scenario->parallel.tp;
-    const bool is_unfused = (view->conditions & (unsigned)UNFUSED) != 0;
+    const double tp = (double)shape->tp;
     const double gates = view->kind->mlp == MLP_SWIGLU ? 3.0 : 2.0;
     const double dense = gates * widths[WIDTH_FFN] / tp;
     const double experts = (gates * widths[WIDTH_EXPERTS_FFN]) / tp +
-                           widths[WIDTH_COPIES] / memory_sequence_parts(scenario);
-    const double core = (widths[WIDTH_QUERY] + widths[WIDTH_KEY] + widths[WIDTH_VALUE] +
-                         widths[WIDTH_ATTENDED] + (is_unfused ? 2.0 * widths[WIDTH_SCORES] : 0.0)) /
-                        tp;
+                           widths[WIDTH_COPIES] / memory_sequence_parts(shape);
+    const double core =
+        (widths[WIDTH_QUERY] + widths[WIDTH_KEY] + widths[WIDTH_VALUE] + widths[WIDTH_ATTENDED] +
+         (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
+        tp;
     const double mlp = view->kind->has_experts ? experts * view->hot : dense;
     /* Sequence parallelism gathers the input again, and the output's gradient. */
-    const double gathered = scenario->parallel.is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
-    return view->tokens * view->element_bytes *
+    const double gathered = shape->is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
+    return view->tokens * shape->element_bytes *
            ((mlp > core ? mlp : core) + gathered * widths[WIDTH_HIDDEN]);
 }
 
@@ -387,21 +359,20 @@ static double working_bytes(const struct view *view)
  * whose gradients as many; Ulysses holds what it sends and what it gets. */
 static double context_bytes(const struct view *view)
 {
-    const struct parallel *parallel = &view->scenario->parallel;
-    if (parallel->cp == 1) {
+    const struct memory_shape *shape = view->shape;
+    if (shape->cp == 1) {
         return 0.0;
     }
-    const double block = view->tokens * view->element_bytes *
-                         (view->widths[WIDTH_KEY] + view->widths[WIDTH_VALUE]) /
-                         (double)parallel->tp;
-    switch ((enum context_kind)parallel->context) {
+    const double block = view->tokens * shape->element_bytes *
+                         (view->widths[WIDTH_KEY] + view->widths[WIDTH_VALUE]) / (double)shape->tp;
+    switch (shape->context) {
     case CONTEXT_RING:
         return 4.0 * block;
     case CONTEXT_ULYSSES:
-        return block + view->tokens * view->element_bytes * view->widths[WIDTH_QUERY] /
-                           (double)parallel->tp;
+        return block +
+               view->tokens * shape->element_bytes * view->widths[WIDTH_QUERY] / (double)shape->tp;
     default:
-        return 2.0 * (double)(parallel->cp - 1) * block;
+        return 2.0 * (double)(shape->cp - 1) * block;
     }
 }
 
@@ -411,17 +382,17 @@ static double late_bytes(const struct view *view)
     double bytes = 0;
     for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
         const struct activation_row *row = &activation_rows[i];
-        if (is_asked(view, row) && (row->input_of & view->trained) != 0) {
+        if (is_asked(view, row) && (row->input_of & view->shape->trained) != 0) {
             bytes += tensor_of(view, row).bytes;
         }
     }
     return bytes;
 }
 
-struct memory_layer_bytes memory_layer_of(const struct scenario *scenario,
+struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
                                           const struct layer_kind *kind, bool is_full)
 {
-    const struct view view = view_of(scenario, kind);
+    const struct view view = view_of(shape, kind);
     struct memory_layer_bytes of = {0};
     for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
         const struct activation_row *row = &activation_rows[i];
@@ -434,8 +405,8 @@ struct memory_layer_bytes memory_layer_of(const struct scenario *scenario,
         of.kept += tensor.bytes * (double)tensor.kept / (double)row->count;
     }
     if (is_full) {
-        of.kept = view.tokens * view.element_bytes * (double)kind->hidden /
-                  memory_sequence_parts(scenario);
+        of.kept = view.tokens * shape->element_bytes * (double)kind->hidden /
+                  memory_sequence_parts(shape);
     }
     of.recomputed = of.everything > of.kept ? of.everything - of.kept : 0.0;
     of.late = late_bytes(&view);
@@ -443,10 +414,10 @@ struct memory_layer_bytes memory_layer_of(const struct scenario *scenario,
     return of;
 }
 
-double memory_layer_activation_bytes(const struct scenario *scenario)
+double memory_layer_activation_bytes(const struct memory_job *job)
 {
-    const struct model *model = &scenario->model;
-    return memory_layer_of(scenario, model_layer(model, model->layers - 1),
-                           scenario->recompute.kind == RECOMPUTE_FULL)
+    const struct model *model = job->shape.model;
+    return memory_layer_of(&job->shape, model_layer(model, model->layers - 1),
+                           job->recompute->kind == RECOMPUTE_FULL)
         .kept;
 }

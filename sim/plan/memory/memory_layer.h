@@ -7,7 +7,7 @@
 #ifndef PLAN_MEMORY_MEMORY_LAYER_H
 #define PLAN_MEMORY_MEMORY_LAYER_H
 
-#include "input/scenario.h"
+#include "plan/memory/memory_job.h"
 
 struct memory_layer_bytes {
     double everything; /* nothing recomputed */
@@ -18,22 +18,21 @@ struct memory_layer_bytes {
 };
 
 /* `is_full`: the layer keeps its input only. */
-struct memory_layer_bytes memory_layer_of(const struct scenario *scenario,
+struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
                                           const struct layer_kind *kind, bool is_full);
 
-/* Modules that selective recomputation computes again: as the scenario says, or by the kind of
+/* Modules that selective recomputation computes again: as the user says, or by the kind of
  * attention; 0 unless recomputation is selective. */
-uint32_t memory_recomputed_modules(const struct scenario *scenario);
+uint32_t memory_recomputed_modules(const struct recompute *recompute,
+                                   enum attention_kind attention);
 
 /* Tokens of one rank: context parallelism shares them. */
-double memory_microbatch_tokens(const struct scenario *scenario);
-
-double memory_element_bytes(const struct scenario *scenario);
+double memory_microbatch_tokens(const struct memory_shape *shape);
 
 /* How many parts a tensor is cut into that tp does not cut by itself. */
-double memory_sequence_parts(const struct scenario *scenario);
+double memory_sequence_parts(const struct memory_shape *shape);
 
 /* A tensor of one hidden vector per token, such as a layer's input. */
-double memory_hidden_bytes(const struct scenario *scenario);
+double memory_hidden_bytes(const struct memory_shape *shape);
 
 #endif

@@ -39,50 +39,47 @@ struct chunk {
 };
 
 /* The mask of the embedding's dropout, a byte an element (Korthikanti et al. 2022, section 4.3). */
-static double embedding_bytes(const struct scenario *scenario)
+static double embedding_bytes(const struct memory_shape *shape)
 {
-    return scenario->model.has_dropout
-               ? memory_microbatch_tokens(scenario) * (double)scenario->model.hidden /
-                     memory_sequence_parts(scenario)
+    return shape->model->has_dropout
+               ? memory_microbatch_tokens(shape) * (double)shape->model->hidden /
+                     memory_sequence_parts(shape)
                : 0.0;
 }
 
-static double logit_count(const struct scenario *scenario)
+static double logit_count(const struct memory_shape *shape)
 {
-    const int64_t tp = scenario->parallel.tp;
-    const double vocab = (double)cost_padded_vocab(&scenario->model, tp) / (double)tp;
-    return memory_microbatch_tokens(scenario) * vocab;
+    const double vocab = (double)cost_padded_vocab(shape->model, shape->tp) / (double)shape->tp;
+    return memory_microbatch_tokens(shape) * vocab;
 }
 
 /* The logits and an fp32 copy of them stay from forward to backward; software that
  * copies more often has the rest only while the loss is computed, and a fused loss needs less. The
  * final norm keeps its input and output, also where no head follows. An mtp layer has the same
- * head again. */
-static void find_head(const struct scenario *scenario, struct chunk *chunk)
+ * head again. `stated`: bytes of a logit, as the software says; 0: it does not. */
+static void find_head(const struct memory_shape *shape, double stated, struct chunk *chunk)
 {
-    const double ends = 1.0 + (double)scenario->model.mtp_layers;
-    const double heads = scenario->model.is_headless ? 0.0 : ends;
-    const double both = memory_element_bytes(scenario) + 4.0;
-    const double stated = scenario->software.memory.loss_bytes;
+    const double ends = 1.0 + (double)shape->model->mtp_layers;
+    const double heads = shape->model->is_headless ? 0.0 : ends;
+    const double both = shape->element_bytes + 4.0;
     const double kept = stated > 0 && stated < both ? stated : both;
-    chunk->logits = heads * logit_count(scenario) * kept;
-    chunk->head = chunk->logits + ends * 2.0 * memory_hidden_bytes(scenario);
+    chunk->logits = heads * logit_count(shape) * kept;
+    chunk->head = chunk->logits + ends * 2.0 * memory_hidden_bytes(shape);
     const bool turns = heads > 0 && stated > kept;
-    chunk->turning = turns ? logit_count(scenario) * (stated - kept) : 0.0;
+    chunk->turning = turns ? logit_count(shape) * (stated - kept) : 0.0;
 }
 
 /* Whether layer `number` of a chunk is recomputed whole. */
-static bool is_full(const struct scenario *scenario, int64_t number)
+static bool is_full(const struct recompute *recompute, int64_t number)
 {
-    const struct recompute *recompute = &scenario->recompute;
     return recompute->kind == RECOMPUTE_FULL &&
            (recompute->layers == 0 || number < recompute->layers);
 }
 
-static void add_layer(const struct scenario *scenario, const struct layer_kind *kind, bool full,
+static void add_layer(const struct memory_shape *shape, const struct layer_kind *kind, bool full,
                       bool offloaded, struct chunk *chunk)
 {
-    const struct memory_layer_bytes of = memory_layer_of(scenario, kind, full);
+    const struct memory_layer_bytes of = memory_layer_of(shape, kind, full);
     chunk->count++;
     chunk->late += of.late;
     if (offloaded) {
@@ -98,28 +95,28 @@ static void add_layer(const struct scenario *scenario, const struct layer_kind *
     }
 }
 
-static struct chunk chunk_of(const struct scenario *scenario, int64_t stage, int64_t number,
+static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_t number,
                              int64_t *offloaded)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const struct model *model = &scenario->model;
+    const struct parallel *parallel = job->split.parallel;
+    const struct model *model = job->split.model;
     const int64_t piece = layout_piece(parallel, stage, number);
     const int64_t first = layout_first_layer(parallel, piece);
     struct chunk chunk = {0};
     for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-        add_layer(scenario, model_layer(model, first + i), is_full(scenario, i), *offloaded > 0,
-                  &chunk);
+        add_layer(&job->shape, model_layer(model, first + i), is_full(job->recompute, i),
+                  *offloaded > 0, &chunk);
         *offloaded -= *offloaded > 0 ? 1 : 0;
     }
     if (piece == 0) {
-        chunk.embedding = embedding_bytes(scenario);
+        chunk.embedding = embedding_bytes(&job->shape);
     }
     if (piece == layout_pieces(parallel) - 1) {
         for (int64_t i = 0; i < model->mtp_layers; i++) {
-            const bool full = scenario->recompute.kind == RECOMPUTE_FULL;
-            add_layer(scenario, &model->kinds[model->mtp_kind], full, false, &chunk);
+            const bool full = job->recompute->kind == RECOMPUTE_FULL;
+            add_layer(&job->shape, &model->kinds[model->mtp_kind], full, false, &chunk);
         }
-        find_head(scenario, &chunk);
+        find_head(&job->shape, job->software->memory.loss_bytes, &chunk);
     }
     return chunk;
 }
@@ -223,26 +220,26 @@ static void walk_action(struct walk *walk, const struct schedule_action *action)
     }
 }
 
-static struct chunk *chunks_of(struct arena *arena, const struct scenario *scenario, int64_t stage)
+static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job, int64_t stage)
 {
-    const int64_t count = scenario->parallel.virtual_stages;
+    const int64_t count = job->split.parallel->virtual_stages;
     struct chunk *chunks = arena_array(arena, (size_t)count, sizeof *chunks);
-    int64_t offloaded = scenario->offload.activation_layers;
+    int64_t offloaded = job->offload->activation_layers;
     for (int64_t i = 0; i < count; i++) {
-        chunks[i] = chunk_of(scenario, stage, i, &offloaded);
+        chunks[i] = chunk_of(job, stage, i, &offloaded);
     }
     return chunks;
 }
 
-struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t stage)
+struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage)
 {
-    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
     struct arena *arena = arena_new();
     const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
     /* A hidden tensor comes in and one goes out. */
-    struct walk walk = {.chunks = chunks_of(arena, scenario, stage),
-                        .by_layer = scenario->parallel.overlaps_experts,
-                        .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(scenario) : 0.0};
+    struct walk walk = {.chunks = chunks_of(arena, job, stage),
+                        .by_layer = job->split.parallel->overlaps_experts,
+                        .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);
     }
@@ -252,15 +249,15 @@ struct memory_peak memory_live_peak(const struct scenario *scenario, int64_t sta
     return walk.peak;
 }
 
-double memory_live_host_bytes(const struct scenario *scenario, int64_t stage)
+double memory_live_host_bytes(const struct memory_job *job, int64_t stage)
 {
-    if (scenario->offload.activation_layers == 0) {
+    if (job->offload->activation_layers == 0) {
         return 0.0;
     }
-    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
     struct arena *arena = arena_new();
     const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
-    const struct chunk *chunks = chunks_of(arena, scenario, stage);
+    const struct chunk *chunks = chunks_of(arena, job, stage);
     int64_t *alive = arena_array(arena, shape.chunks, sizeof *alive);
     double most = 0;
     for (uint32_t i = 0; i < shape.chunks; i++) {

@@ -27,10 +27,9 @@ static double expert_matrices(const struct model *model)
     return 2.0 * (double)model->hidden * (double)model->expert_hidden * gate;
 }
 
-struct memory_megatron_parameters memory_megatron_parameters(const struct scenario *scenario)
+struct memory_megatron_parameters memory_megatron_parameters(const struct model *model,
+                                                             const struct parallel *parallel)
 {
-    const struct model *model = &scenario->model;
-    const struct parallel *parallel = &scenario->parallel;
     const double p = (double)parallel->pp, t = (double)parallel->tp;
     const double sparse = (double)model_expert_layers(model, 0, model->layers);
     const double dense = (double)model->layers - sparse;
@@ -50,10 +49,9 @@ struct memory_megatron_parameters memory_megatron_parameters(const struct scenar
     };
 }
 
-double memory_megatron_states(const struct scenario *scenario)
+double memory_megatron_states(const struct model *model, const struct parallel *parallel)
 {
-    const struct memory_megatron_parameters count = memory_megatron_parameters(scenario);
-    const struct parallel *parallel = &scenario->parallel;
+    const struct memory_megatron_parameters count = memory_megatron_parameters(model, parallel);
     if (parallel->zero == 0) {
         return (count.dense + count.experts) * 18.0;
     }
@@ -61,14 +59,13 @@ double memory_megatron_states(const struct scenario *scenario)
            count.experts * (6.0 + 12.0 / (double)memory_expert_ranks(parallel));
 }
 
-double memory_megatron_activations(const struct scenario *scenario)
+double memory_megatron_activations(const struct model *model, const struct parallel *parallel,
+                                   const struct batch *batch)
 {
-    const struct model *model = &scenario->model;
-    const struct parallel *parallel = &scenario->parallel;
     const double p = (double)parallel->pp, t = (double)parallel->tp;
-    const double m = (double)scenario->batch.microbatches;
+    const double m = (double)batch->microbatches;
     const double h = (double)model->hidden;
-    const double sb = (double)(scenario->batch.sequence_length * scenario->batch.micro);
+    const double sb = (double)(batch->sequence_length * batch->micro);
     double bytes = sb * h * (18.0 + 4.0 * (double)model->ffn_hidden / h) * (double)model->layers;
     /* Token indices, and the mask of the embedding's dropout. */
     bytes += 8.0 * sb * p + sb * h * p;
@@ -83,11 +80,14 @@ double memory_megatron_activations(const struct scenario *scenario)
     return bytes / t;
 }
 
-double memory_megatron_bytes(const struct scenario *scenario)
+double memory_megatron_bytes(const struct memory_job *job)
 {
-    const bool is_described = scenario->recompute.kind != RECOMPUTE_FULL &&
-                              scenario->model.latent.kv_rank == 0 && scenario->parallel.zero < 2 &&
-                              scenario->parallel.is_sequence_parallel && scenario->lora.rank == 0;
-    return is_described ? memory_megatron_states(scenario) + memory_megatron_activations(scenario)
+    const struct model *model = job->split.model;
+    const struct parallel *parallel = job->split.parallel;
+    const bool is_described = job->recompute->kind != RECOMPUTE_FULL &&
+                              model->latent.kv_rank == 0 && parallel->zero < 2 &&
+                              parallel->is_sequence_parallel && job->split.lora->rank == 0;
+    return is_described ? memory_megatron_states(model, parallel) +
+                              memory_megatron_activations(model, parallel, job->batch)
                         : 0.0;
 }

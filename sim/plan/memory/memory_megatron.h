@@ -10,22 +10,24 @@
 #ifndef PLAN_MEMORY_MEMORY_MEGATRON_H
 #define PLAN_MEMORY_MEMORY_MEGATRON_H
 
-#include "input/scenario.h"
+#include "plan/memory/memory_job.h"
 
 /* Parameters on the most loaded shard: dense ones, and routed experts. */
 struct memory_megatron_parameters {
     double dense, experts;
 };
-struct memory_megatron_parameters memory_megatron_parameters(const struct scenario *scenario);
+struct memory_megatron_parameters memory_megatron_parameters(const struct model *model,
+                                                             const struct parallel *parallel);
 
 /* Weights, gradients and optimizer. */
-double memory_megatron_states(const struct scenario *scenario);
+double memory_megatron_states(const struct model *model, const struct parallel *parallel);
 
-/* Activations, with sequence parallelism and selective recomputation whatever the scenario says. */
-double memory_megatron_activations(const struct scenario *scenario);
+/* Activations, with sequence parallelism and selective recomputation whatever the job's are. */
+double memory_megatron_activations(const struct model *model, const struct parallel *parallel,
+                                   const struct batch *batch);
 
-/* Both; 0 when its formulas do not describe the scenario (recomputation of whole layers, latent
+/* Both; 0 when its formulas do not describe the job (recomputation of whole layers, latent
  * attention, FSDP). */
-double memory_megatron_bytes(const struct scenario *scenario);
+double memory_megatron_bytes(const struct memory_job *job);
 
 #endif

@@ -16,14 +16,14 @@ static int64_t expert_parts(const struct parallel *parallel)
 }
 
 /* Of one GPU. */
-static struct memory_layer_parameters count_layer(const struct scenario *scenario,
+static struct memory_layer_parameters count_layer(const struct memory_split *split,
                                                   const struct layer_kind *kind,
                                                   struct ledger *ledger)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const struct model *model = &scenario->model;
+    const struct parallel *parallel = split->parallel;
+    const struct model *model = split->model;
     const struct layer_count count = cost_layer(model, kind);
-    const double copies = (double)(model->experts + scenario->routing.redundant_experts);
+    const double copies = (double)split->expert_copies;
     const double parts = (double)expert_parts(parallel);
     struct memory_layer_parameters of = {0, 0};
     of.dense = LEDGER_SUM(ledger, ledger_text(ledger, "a layer (%s)", kind->name), "",
@@ -39,10 +39,10 @@ static struct memory_layer_parameters count_layer(const struct scenario *scenari
     return of;
 }
 
-struct memory_layer_parameters memory_layer_parameters(const struct scenario *scenario,
+struct memory_layer_parameters memory_layer_parameters(const struct memory_split *split,
                                                        const struct layer_kind *kind)
 {
-    return count_layer(scenario, kind, NULL);
+    return count_layer(split, kind, NULL);
 }
 
 /* A is rank x in, B out x rank; of column-parallel products B is cut by `parts`, of row-parallel
@@ -59,10 +59,9 @@ static double pair_parameters(const struct lora *lora, const struct pair *pair, 
                         : rank * (pair->in + pair->out / parts);
 }
 
-static double mlp_lora(const struct scenario *scenario, const struct layer_kind *kind, double width,
+static double mlp_lora(const struct lora *lora, const struct layer_kind *kind, double width,
                        double parts)
 {
-    const struct lora *lora = &scenario->lora;
     const double gates = kind->mlp == MLP_SWIGLU ? 2.0 : 1.0;
     const struct pair first = {(double)kind->hidden, gates * width, false};
     const struct pair second = {width, (double)kind->hidden, true};
@@ -70,15 +69,15 @@ static double mlp_lora(const struct scenario *scenario, const struct layer_kind 
            (lora->targets & 1u << LORA_FC2 ? pair_parameters(lora, &second, parts) : 0.0);
 }
 
-struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario,
+struct memory_layer_parameters memory_layer_lora(const struct memory_split *split,
                                                  const struct layer_kind *kind)
 {
-    const struct lora *lora = &scenario->lora;
+    const struct lora *lora = split->lora;
     struct memory_layer_parameters of = {0, 0};
     if (lora->rank == 0) {
         return of;
     }
-    const struct parallel *parallel = &scenario->parallel;
+    const struct parallel *parallel = split->parallel;
     const double tp = (double)parallel->tp;
     const double heads = (double)kind->heads;
     const double keys = (double)(kind->kv_heads * (kind->head_dim + kind->value_dim));
@@ -88,14 +87,13 @@ struct memory_layer_parameters memory_layer_lora(const struct scenario *scenario
         (lora->targets & 1u << LORA_QKV ? pair_parameters(lora, &qkv, tp) : 0.0) +
         (lora->targets & 1u << LORA_PROJECTION ? pair_parameters(lora, &projection, tp) : 0.0);
     if (!kind->has_experts) {
-        of.dense += mlp_lora(scenario, kind, (double)kind->ffn_hidden, tp);
+        of.dense += mlp_lora(lora, kind, (double)kind->ffn_hidden, tp);
         return of;
     }
-    const struct model *model = &scenario->model;
-    of.dense += mlp_lora(scenario, kind, (double)model->shared_hidden, tp);
-    of.experts =
-        (double)model->experts / (double)parallel->ep *
-        mlp_lora(scenario, kind, (double)model->expert_hidden, (double)expert_parts(parallel));
+    const struct model *model = split->model;
+    of.dense += mlp_lora(lora, kind, (double)model->shared_hidden, tp);
+    of.experts = (double)model->experts / (double)parallel->ep *
+                 mlp_lora(lora, kind, (double)model->expert_hidden, (double)expert_parts(parallel));
     return of;
 }
 
@@ -135,11 +133,10 @@ int64_t memory_expert_shards(const struct parallel *parallel)
     return copy % experts == 0 ? copy / experts : 1;
 }
 
-int64_t memory_communicators(const struct scenario *scenario)
+int64_t memory_communicators(const struct model *model, const struct parallel *parallel)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const bool has_experts = scenario->model.experts > 0;
-    const bool is_tied = scenario->model.has_tied_embeddings && parallel->pp > 1;
+    const bool has_experts = model->experts > 0;
+    const bool is_tied = model->has_tied_embeddings && parallel->pp > 1;
     const int64_t sizes[] = {
         parallel->tp,
         parallel->cp,
@@ -160,10 +157,10 @@ int64_t memory_communicators(const struct scenario *scenario)
 /* ---- the ends of the model ---------------------------------------------- */
 
 /* The padded vocabulary table is cut by tp. */
-static double table_parameters(const struct scenario *scenario, struct ledger *ledger)
+static double table_parameters(const struct memory_split *split, struct ledger *ledger)
 {
-    const struct model *model = &scenario->model;
-    const int64_t tp = scenario->parallel.tp;
+    const struct model *model = split->model;
+    const int64_t tp = split->parallel->tp;
     const int64_t vocab = cost_padded_vocab(model, tp);
     return LEDGER_SUM(ledger, "a table of the vocabulary", "",
                       (double)(vocab * model->hidden) / (double)tp, LEDGER_TERM(vocab, "padded"),
@@ -187,20 +184,20 @@ static struct ends ends_of(const struct parallel *parallel, int64_t stage)
 }
 
 /* Embedding norm (if any) and final norm are equally large. */
-static double norm_parameters(const struct scenario *scenario)
+static double norm_parameters(const struct model *model)
 {
-    const double all = (double)cost_parameters(&scenario->model).final_norm;
-    return scenario->model.has_embedding_norm ? all / 2.0 : all;
+    const double all = (double)cost_parameters(model).final_norm;
+    return model->has_embedding_norm ? all / 2.0 : all;
 }
 
 /* A tied head on another stage than the embedding is a copy of it, as is the embedding that
  * multi-token prediction needs beside the head. */
-static double end_parameters(const struct scenario *scenario, int64_t stage, struct ledger *ledger)
+static double end_parameters(const struct memory_split *split, int64_t stage, struct ledger *ledger)
 {
-    const struct model *model = &scenario->model;
-    const struct ends ends = ends_of(&scenario->parallel, stage);
+    const struct model *model = split->model;
+    const struct ends ends = ends_of(split->parallel, stage);
     struct ledger *if_any = ends.has_first || ends.has_last ? ledger : NULL;
-    const double table = table_parameters(scenario, if_any);
+    const double table = table_parameters(split, if_any);
     double tables = 0;
     double others = 0;
     if (ends.has_first) {
@@ -208,14 +205,14 @@ static double end_parameters(const struct scenario *scenario, int64_t stage, str
         others += model->positions == POSITION_LEARNED
                       ? (double)(model->max_positions * model->hidden)
                       : 0.0;
-        others += model->has_embedding_norm ? norm_parameters(scenario) : 0.0;
+        others += model->has_embedding_norm ? norm_parameters(model) : 0.0;
     }
     if (ends.has_last) {
         const bool is_shared = ends.has_first && model->has_tied_embeddings;
         tables += model->is_headless || is_shared ? 0 : 1;
         const bool copies = model->mtp_layers > 0 && !ends.has_first && !model->has_tied_embeddings;
         tables += copies ? 1 : 0;
-        others += norm_parameters(scenario);
+        others += norm_parameters(model);
     }
     return LEDGER_SUM(if_any, "embedding, head", "", tables * table + others,
                       LEDGER_TERM(tables, "tables"), LEDGER_TERM(table, ""),
@@ -232,15 +229,15 @@ struct layers_sum {
     uint32_t recorded; /* bits 1 << kind */
 };
 
-static void add_layer(const struct scenario *scenario, const struct layer_kind *kind,
+static void add_layer(const struct memory_split *split, const struct layer_kind *kind,
                       struct ledger *ledger, struct layers_sum *sum)
 {
-    const uint32_t bit = 1u << (kind - scenario->model.kinds);
+    const uint32_t bit = 1u << (kind - split->model->kinds);
     const bool is_known = (sum->recorded & bit) != 0;
-    const struct memory_layer_parameters of = count_layer(scenario, kind, is_known ? NULL : ledger);
+    const struct memory_layer_parameters of = count_layer(split, kind, is_known ? NULL : ledger);
     sum->recorded |= bit;
     sum->count++;
-    const struct memory_layer_parameters lora = memory_layer_lora(scenario, kind);
+    const struct memory_layer_parameters lora = memory_layer_lora(split, kind);
     sum->all.dense += of.dense;
     sum->all.experts += of.experts;
     sum->lora.dense += lora.dense;
@@ -249,11 +246,11 @@ static void add_layer(const struct scenario *scenario, const struct layer_kind *
     sum->largest = both > sum->largest ? both : sum->largest;
 }
 
-static struct layers_sum layers_of(const struct scenario *scenario, int64_t stage,
+static struct layers_sum layers_of(const struct memory_split *split, int64_t stage,
                                    struct ledger *ledger)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const struct model *model = &scenario->model;
+    const struct parallel *parallel = split->parallel;
+    const struct model *model = split->model;
     struct layers_sum sum = {.largest = 0};
     sim_assert(stage >= 0 && stage < parallel->pp);
     sim_assert(parallel->tp >= 1 && parallel->dp >= 1 && parallel->cp >= 1 && parallel->ep >= 1);
@@ -261,28 +258,28 @@ static struct layers_sum layers_of(const struct scenario *scenario, int64_t stag
         const int64_t piece = layout_piece(parallel, stage, chunk);
         const int64_t first = layout_first_layer(parallel, piece);
         for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-            add_layer(scenario, model_layer(model, first + i), ledger, &sum);
+            add_layer(split, model_layer(model, first + i), ledger, &sum);
         }
         if (piece == layout_pieces(parallel) - 1) {
             for (int64_t i = 0; i < model->mtp_layers; i++) {
-                add_layer(scenario, &model->kinds[model->mtp_kind], ledger, &sum);
+                add_layer(split, &model->kinds[model->mtp_kind], ledger, &sum);
             }
         }
     }
     return sum;
 }
 
-double memory_stage_expert_parameters(const struct scenario *scenario, int64_t stage)
+double memory_stage_expert_parameters(const struct memory_split *split, int64_t stage)
 {
-    return layers_of(scenario, stage, NULL).all.experts;
+    return layers_of(split, stage, NULL).all.experts;
 }
 
-double memory_count_parameters(const struct scenario *scenario, int64_t stage,
+double memory_count_parameters(const struct memory_split *split, int64_t stage,
                                struct ledger *ledger)
 {
-    const struct layers_sum layers = layers_of(scenario, stage, ledger);
+    const struct layers_sum layers = layers_of(split, stage, ledger);
     const struct memory_layer_parameters all = layers.all;
-    const double ends = end_parameters(scenario, stage, ledger);
+    const double ends = end_parameters(split, stage, ledger);
     const double sum = LEDGER_SUM(ledger, "parameters", "", all.dense + all.experts + ends,
                                   LEDGER_TERM(all.dense, "of layers"),
                                   LEDGER_TERM(all.experts, "of experts"), LEDGER_TERM(ends, ""));
@@ -290,52 +287,51 @@ double memory_count_parameters(const struct scenario *scenario, int64_t stage,
     return sum;
 }
 
-double memory_stage_parameters(const struct scenario *scenario, int64_t stage)
+double memory_stage_parameters(const struct memory_split *split, int64_t stage)
 {
-    return memory_count_parameters(scenario, stage, NULL);
+    return memory_count_parameters(split, stage, NULL);
 }
 
-struct memory_layer_parameters memory_stage_trained(const struct scenario *scenario, int64_t stage)
+struct memory_layer_parameters memory_stage_trained(const struct memory_split *split, int64_t stage)
 {
-    struct layers_sum sum = layers_of(scenario, stage, NULL);
-    if (scenario->lora.rank > 0) {
+    struct layers_sum sum = layers_of(split, stage, NULL);
+    if (split->lora->rank > 0) {
         return sum.lora;
     }
-    sum.all.dense += end_parameters(scenario, stage, NULL);
+    sum.all.dense += end_parameters(split, stage, NULL);
     return sum.all;
 }
 
-double memory_largest_layer(const struct scenario *scenario, int64_t stage)
+double memory_largest_layer(const struct memory_split *split, int64_t stage)
 {
-    return layers_of(scenario, stage, NULL).largest;
+    return layers_of(split, stage, NULL).largest;
 }
 
-double memory_largest_unit(const struct scenario *scenario, int64_t stage)
+double memory_largest_unit(const struct memory_split *split, int64_t stage)
 {
-    const double layer = layers_of(scenario, stage, NULL).largest;
-    const double table = table_parameters(scenario, NULL);
-    const struct ends ends = ends_of(&scenario->parallel, stage);
-    const bool has_table = ends.has_first || (ends.has_last && !scenario->model.is_headless);
+    const double layer = layers_of(split, stage, NULL).largest;
+    const double table = table_parameters(split, NULL);
+    const struct ends ends = ends_of(split->parallel, stage);
+    const bool has_table = ends.has_first || (ends.has_last && !split->model->is_headless);
     return has_table && table > layer ? table : layer;
 }
 
 /* ---- the model --------------------------------------------------------------- */
 
-double memory_model_parameters(const struct scenario *scenario)
+double memory_model_parameters(const struct model *model)
 {
-    const struct parameter_count count = cost_parameters(&scenario->model);
+    const struct parameter_count count = cost_parameters(model);
     return (double)(count.total + count.mtp);
 }
 
-double memory_model_trained(const struct scenario *scenario)
+double memory_model_trained(const struct model *model, const struct lora *lora)
 {
-    const struct model *model = &scenario->model;
-    if (scenario->lora.rank == 0) {
-        return memory_model_parameters(scenario);
+    if (lora->rank == 0) {
+        return memory_model_parameters(model);
     }
     /* On one rank each: the sum over all layers. */
-    struct scenario whole = *scenario;
-    whole.parallel.tp = whole.parallel.ep = whole.parallel.etp = 1;
+    const struct parallel alone = {.tp = 1, .ep = 1, .etp = 1};
+    const struct memory_split whole = {.model = model, .parallel = &alone, .lora = lora};
     double sum = 0;
     for (int64_t i = 0; i < model->layers; i++) {
         const struct memory_layer_parameters of = memory_layer_lora(&whole, model_layer(model, i));

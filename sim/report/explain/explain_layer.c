@@ -259,16 +259,17 @@ static void put_constants(const struct scenario *scenario, struct sheet *in)
 static void record_updates(const struct explanation *explanation, struct ledger *ledger)
 {
     const struct scenario *scenario = explanation->scenario;
+    const struct memory_job memory = memory_job_of(scenario);
     struct segment adam;
     cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
     const double norm = scenario->optimizer.clips
                             ? state_bytes((enum state_format)scenario->optimizer.gradients)
                             : 0.0;
-    ledger_say(ledger, "parameters updated", "", program_updated_parameters(scenario, 0),
+    ledger_say(ledger, "parameters updated", "", program_updated_parameters(&memory, 0),
                ledger_text(ledger, "stage 0, %g B each, and %g B each of %s for the norm",
                            adam.kernels[0].bytes, norm,
                            number_quantity(explanation->arena,
-                                           program_owned_parameters(scenario, 0), DIM_COUNT)));
+                                           program_owned_parameters(&memory.split, 0), DIM_COUNT)));
 }
 
 static const struct field step_fields[] = {

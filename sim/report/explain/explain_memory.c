@@ -26,15 +26,15 @@ static const struct field tensor_fields[] = {
 /* The prediction's sums of the fullest stage. */
 static const struct ledger *record_use(const struct explanation *explanation)
 {
-    const struct scenario *scenario = explanation->scenario;
     const struct memory_verdict *verdict = &explanation->result->step.memory;
     struct ledger *ledger = ledger_new(explanation->arena);
-    const struct memory_use use = memory_count(scenario, verdict->worst_stage, ledger);
+    const struct memory_job job = memory_job_of(explanation->scenario);
+    const struct memory_use use = memory_count(&job, verdict->worst_stage, ledger);
     ledger_remark(ledger, ledger_text(ledger, "of %.2f GB, at %s of microbatch %u, chunk %u: %s",
                                       verdict->limit_bytes / 1e9, memory_moment_names[use.moment],
                                       use.microbatch, use.chunk,
                                       verdict->fits_gpu ? "fits" : "DOES NOT FIT"));
-    const double theirs = memory_megatron_bytes(scenario);
+    const double theirs = memory_megatron_bytes(&job);
     ledger_say(use.host_bytes > 0 ? ledger : NULL, "on the host", "GB", use.host_bytes,
                "offloaded");
     ledger_say(theirs > 0 ? ledger : NULL, "Megatron-LM's own report", "GB", theirs,
@@ -42,11 +42,10 @@ static const struct ledger *record_use(const struct explanation *explanation)
     return ledger;
 }
 
-static void put_activations(const struct scenario *scenario, const struct memory_verdict *verdict,
+static void put_activations(const struct memory_job *job, const struct memory_verdict *verdict,
                             struct sheet *in)
 {
-    const struct memory_activations of =
-        memory_activations_of_stage(scenario, verdict->worst_stage);
+    const struct memory_activations of = memory_activations_of_stage(job, verdict->worst_stage);
     struct sheet *activations = sheet_object(in, "activations");
     sheet_integer(activations, "layers_in_flight", of.layers_in_flight);
     sheet_number(activations, "layer_bytes", of.layer_bytes);
@@ -65,17 +64,19 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     const struct model *model = &scenario->model;
     const struct memory_verdict *verdict = &explanation->result->step.memory;
     const struct memory_use *use = &verdict->worst;
+    const struct memory_job job = memory_job_of(scenario);
+    const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
     struct memory_tensor tensors[MEMORY_TENSORS_MAX];
     const uint32_t tensor_count =
-        memory_layer_tensors(scenario, model_layer(model, model->layers - 1), tensors);
+        memory_layer_tensors(&job.shape, model_layer(model, model->layers - 1), is_full, tensors);
     sheet_integer(in, "stage", verdict->worst_stage);
-    sheet_number(in, "parameters", memory_stage_parameters(scenario, verdict->worst_stage));
+    sheet_number(in, "parameters", memory_stage_parameters(&job.split, verdict->worst_stage));
     sheet_number(in, "expert_parameters",
-                 memory_stage_expert_parameters(scenario, verdict->worst_stage));
+                 memory_stage_expert_parameters(&job.split, verdict->worst_stage));
     sheet_number(in, "weights_bytes", use->weights_bytes);
     sheet_number(in, "gradients_bytes", use->gradients_bytes);
     sheet_number(in, "optimizer_bytes", use->optimizer_bytes);
-    put_activations(scenario, verdict, in);
+    put_activations(&job, verdict, in);
     sheet_list(in, "layer_tensors", FIELD_LIST(tensor_fields), tensors, tensor_count,
                sizeof *tensors);
     sheet_number(in, "logits_bytes", use->logits_bytes);
@@ -89,7 +90,7 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     sheet_text(in, "peak_at", memory_moment_names[use->moment]);
     sheet_integer(in, "peak_microbatch", use->microbatch);
     sheet_integer(in, "peak_chunk", use->chunk);
-    sheet_number(in, "megatron_report_bytes", memory_megatron_bytes(scenario));
+    sheet_number(in, "megatron_report_bytes", memory_megatron_bytes(&job));
     sheet_number(in, "total_bytes", use->total_bytes);
     sheet_number(in, "limit_bytes", verdict->limit_bytes);
     sheet_bool(in, "fits", verdict->fits);
@@ -102,6 +103,5 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     const int64_t length = scenario->batch.sequence_length / scenario->parallel.cp;
     sheet_say(in, "    each x %" PRId64 " x %s tokens; kept of a layer: %.6f MB%s\n\n",
               scenario->batch.micro, number_grouped(explanation->arena, (double)length),
-              memory_layer_activation_bytes(scenario) / 1e6,
-              scenario->recompute.kind == RECOMPUTE_FULL ? " (its input)" : "");
+              memory_layer_activation_bytes(&job) / 1e6, is_full ? " (its input)" : "");
 }

@@ -73,6 +73,7 @@ static double bubble_s(const struct pipeline *pipeline, struct ledger *ledger)
 static struct pipeline pipeline_of(const struct explanation *explanation, struct ledger *ledger)
 {
     const struct scenario *scenario = explanation->scenario;
+    const struct memory_job memory = memory_job_of(scenario);
     struct pipeline pipeline = {.shape = schedule_shape_of(&scenario->parallel, &scenario->batch)};
     struct ledger *sums = pipeline.shape.stages > 1 ? ledger : NULL;
     pipeline.ratio = schedule_bubble(explanation->arena, &pipeline.shape, sums);
@@ -88,7 +89,7 @@ static struct pipeline pipeline_of(const struct explanation *explanation, struct
                schedule_splits_weights(pipeline.shape.kind)
                    ? "microbatches in chunks, forward begun, W not"
                    : "microbatches in chunks, forward begun, backward not");
-    pipeline.layers_in_flight = memory_live_peak(scenario, 0).layers_most;
+    pipeline.layers_in_flight = memory_live_peak(&memory, 0).layers_most;
     ledger_say(ledger, "layers in flight", "", (double)pipeline.layers_in_flight,
                "their layers, at most (activations pay for them)");
     return pipeline;

@@ -233,12 +233,13 @@ static struct work optimizer_work(const struct scenario *scenario)
 {
     struct work all = {.busy_ns = 0};
     const struct timing_runner runner = timing_runner_of(scenario);
+    const struct memory_job memory = memory_job_of(scenario);
     const struct optimizer *optimizer = &scenario->optimizer;
     for (uint32_t stage = 0; stage < scenario->parallel.pp; stage++) {
         const struct work norm =
-            program_norm_work(&runner, optimizer, program_owned_parameters(scenario, stage));
+            program_norm_work(&runner, optimizer, program_owned_parameters(&memory.split, stage));
         const struct work update =
-            timing_optimizer(&runner, optimizer, program_updated_parameters(scenario, stage));
+            timing_optimizer(&runner, optimizer, program_updated_parameters(&memory, stage));
         all.busy_ns += norm.busy_ns + update.busy_ns;
         all.launch_ns += norm.launch_ns + update.launch_ns;
     }

@@ -57,8 +57,9 @@ static bool is_close(double a, double b)
 /* The next stage would make the same row. */
 static bool is_alike(const struct scenario *scenario, int64_t a, int64_t b)
 {
-    const struct memory_use one = memory_of_stage(scenario, a);
-    const struct memory_use other = memory_of_stage(scenario, b);
+    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_use one = memory_of_stage(&job, a);
+    const struct memory_use other = memory_of_stage(&job, b);
     return layers_of_stage(&scenario->parallel, a) == layers_of_stage(&scenario->parallel, b) &&
            is_close(one.weights_bytes, other.weights_bytes) &&
            is_close(one.activations_bytes, other.activations_bytes) &&
@@ -69,8 +70,9 @@ static void add_stages(struct sheet *table, const struct scenario *scenario, int
                        int64_t last)
 {
     struct arena *arena = sheet_arena(table);
-    const struct memory_use use = memory_of_stage(scenario, first);
-    const double parameters = memory_stage_parameters(scenario, first);
+    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_use use = memory_of_stage(&job, first);
+    const double parameters = memory_stage_parameters(&job.split, first);
     const double columns[] = {
         use.weights_bytes,   use.gradients_bytes, use.optimizer_bytes, use.activations_bytes,
         use.temporary_bytes, use.buffers_bytes,   use.overhead_bytes,  use.total_bytes,

@@ -9,12 +9,28 @@
 #include "base/check.h"
 #include "plan/memory/memory.h"
 
+struct program_job program_job_of(const struct scenario *scenario)
+{
+    return (struct program_job){
+        .model = &scenario->model,
+        .parallel = &scenario->parallel,
+        .batch = &scenario->batch,
+        .recompute = &scenario->recompute,
+        .optimizer = &scenario->optimizer,
+        .offload = &scenario->offload,
+        .lora = &scenario->lora,
+        .software = &scenario->software,
+        .precision = (enum precision)scenario->precision,
+        .memory = memory_job_of(scenario),
+    };
+}
+
 /* ---- parameters -------------------------------------------------------------------------- */
 
-double program_owned_parameters(const struct scenario *scenario, uint32_t stage)
+double program_owned_parameters(const struct memory_split *split, uint32_t stage)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const struct memory_layer_parameters trained = memory_stage_trained(scenario, stage);
+    const struct parallel *parallel = split->parallel;
+    const struct memory_layer_parameters trained = memory_stage_trained(split, stage);
     if (parallel->zero == 0) {
         return trained.dense + trained.experts;
     }
@@ -30,9 +46,9 @@ struct work program_norm_work(const struct timing_runner *runner, const struct o
                             : (struct work){.busy_ns = 0};
 }
 
-double program_updated_parameters(const struct scenario *scenario, uint32_t stage)
+double program_updated_parameters(const struct memory_job *job, uint32_t stage)
 {
-    return (1.0 - scenario->offload.optimizer) * program_owned_parameters(scenario, stage);
+    return (1.0 - job->offload->optimizer) * program_owned_parameters(&job->split, stage);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@
 #ifndef TRAIN_PROGRAM_PROGRAM_H
 #define TRAIN_PROGRAM_PROGRAM_H
 
+#include "plan/memory/memory_job.h"
 #include "plan/routing.h"
 #include "plan/schedule/schedule.h"
 #include "train/streams.h"
@@ -53,15 +54,31 @@ struct program_actions {
     uint32_t task_count;
 };
 
+/* Of a job what its programs are written from; how long kernels and messages take is the context's.
+ * What it points to is borrowed. */
+struct program_job {
+    const struct model *model;
+    const struct parallel *parallel;
+    const struct batch *batch;
+    const struct recompute *recompute;
+    const struct optimizer *optimizer;
+    const struct offload *offload;
+    const struct lora *lora;
+    const struct software *software;
+    enum precision precision;
+    struct memory_job memory; /* what ranks hold of parameters and keep of layers */
+};
+struct program_job program_job_of(const struct scenario *scenario);
+
 struct program_context {
     struct arena *arena;
-    const struct scenario *scenario;
+    const struct program_job *job;
     const struct timing *timing;
     const struct routing_load *routing;
     const struct transfer_setting *setting;
     struct transfer_table *transfers;
     struct transfer_patterns *patterns; /* [STREAM_COUNT_] */
-    uint32_t job;
+    uint32_t job_number;
     struct group_shape tensor;        /* of this stage; ranks 1: none */
     struct group_shape context;       /* cp ranks: parts of the same sequences */
     struct group_shape expert;        /* ep ranks: they exchange tokens */
@@ -83,7 +100,7 @@ struct program_context {
     struct group_shape world;
     double checkpoint_bytes_per_rank; /* written at the end; 0: none */
     double flush_bytes_per_rank; /* of an earlier checkpoint, written beside the step; 0: none */
-    bool reads_over_fabric;      /* its data crosses the NICs */
+    const struct data_loading *fabric_data; /* read over the NICs; NULL: none is */
     /* [pp], filled by program_build; compute tasks then end with their action, which changes
      * their number and nothing else. NULL: not wanted. */
     struct program_actions *actions;
@@ -97,8 +114,8 @@ struct engine_program program_repeat(struct arena *arena, const struct engine_pr
 
 /* Parameters that one rank of a stage owns the states of; and those that its GPU updates (the
  * host may update a share). */
-double program_owned_parameters(const struct scenario *scenario, uint32_t stage);
-double program_updated_parameters(const struct scenario *scenario, uint32_t stage);
+double program_owned_parameters(const struct memory_split *split, uint32_t stage);
+double program_updated_parameters(const struct memory_job *job, uint32_t stage);
 
 /* One pass over the gradients of what a rank owns, for the norm; nothing where none is taken. */
 struct work program_norm_work(const struct timing_runner *runner, const struct optimizer *optimizer,

@@ -12,7 +12,7 @@ static const struct backward_block attention_block = {
 
 static bool is_context_parallel(const struct builder *builder)
 {
-    return builder->scenario->parallel.cp > 1;
+    return builder->job->parallel->cp > 1;
 }
 
 /* ---- volumes ------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static bool is_context_parallel(const struct builder *builder)
 /* Keys and values of a token that a tensor-parallel rank has. */
 static double kv_bytes_per_token(const struct builder *builder, const struct layer_kind *layer)
 {
-    const int64_t tp = builder->scenario->parallel.tp;
+    const int64_t tp = builder->job->parallel->tp;
     const int64_t heads = layer->kv_heads < tp ? 1 : layer->kv_heads / tp;
     return (double)(heads * (layer->head_dim + layer->value_dim)) * builder_element_bytes(builder);
 }
@@ -38,7 +38,7 @@ static double gathered_bytes_per_token(const struct builder *builder,
 
 static const struct layer_kind *layer_of(const struct builder *builder, uint32_t kind)
 {
-    return &builder->scenario->model.kinds[kind];
+    return &builder->job->model->kinds[kind];
 }
 
 /* ---- all-gather -------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static const struct layer_kind *layer_of(const struct builder *builder, uint32_t
 static void whole_sequences(struct builder *builder, uint32_t kind,
                             enum collective_operation operation)
 {
-    const double tokens = builder_tokens(builder, kind) * (double)builder->scenario->parallel.cp;
+    const double tokens = builder_tokens(builder, kind) * (double)builder->job->parallel->cp;
     builder_collective(builder, STREAM_CONTEXT, &builder->context->context, operation,
                        tokens * gathered_bytes_per_token(builder, layer_of(builder, kind)));
     builder_need(builder, STREAM_CONTEXT);
@@ -112,7 +112,7 @@ static void ring_backward(struct builder *builder, uint32_t kind)
 /* Queries, keys and values, or their gradients. */
 static double heads_bytes(const struct builder *builder, uint32_t kind)
 {
-    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     const struct layer_kind *layer = layer_of(builder, kind);
     const double queries = (double)layer->heads / (double)parallel->tp;
     const double own = (double)layer->kv_heads / (double)parallel->tp;
@@ -127,7 +127,7 @@ static double output_bytes(const struct builder *builder, uint32_t kind)
 {
     const struct layer_kind *layer = layer_of(builder, kind);
     return builder_tokens(builder, kind) * builder_element_bytes(builder) *
-           (double)(layer->heads * layer->value_dim) / (double)builder->scenario->parallel.tp;
+           (double)(layer->heads * layer->value_dim) / (double)builder->job->parallel->tp;
 }
 
 static void redistribute(struct builder *builder, double bytes)
@@ -168,7 +168,7 @@ static const struct context_row context_rows[CONTEXT_COUNT_] = {
 
 static const struct context_row *context_row(const struct builder *builder)
 {
-    return &context_rows[builder->scenario->parallel.context];
+    return &context_rows[builder->job->parallel->context];
 }
 
 void attention_forward(struct builder *builder, enum cause cause, uint32_t kind)
@@ -203,7 +203,7 @@ static void backward_split(struct builder *builder, uint32_t kind, bool leaves_w
  * attention and of a dense layer's MLP. */
 static void gather_again(struct builder *builder, uint32_t kind)
 {
-    if (builder->scenario->software.memory.keeps_every_second_product) {
+    if (builder->job->software->memory.keeps_every_second_product) {
         block_gather(builder, kind);
         if (!layer_of(builder, kind)->has_experts) {
             block_gather(builder, kind);
@@ -217,7 +217,7 @@ void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weig
     if (is_context_parallel(builder) && context_row(builder)->before_backward != NULL) {
         context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
     }
-    if (builder->scenario->recompute.kind == RECOMPUTE_SELECTIVE) {
+    if (builder->job->recompute->kind == RECOMPUTE_SELECTIVE) {
         gather_again(builder, kind);
         builder_segment(builder, CAUSE_RECOMPUTE, kind,
                         layer_of(builder, kind)->has_experts ? SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS

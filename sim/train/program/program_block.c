@@ -11,7 +11,7 @@
 
 static void gather(struct builder *builder, uint32_t kind, double element_bytes)
 {
-    if (builder->scenario->parallel.is_sequence_parallel) {
+    if (builder->job->parallel->is_sequence_parallel) {
         builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
                            builder_activations(builder, kind) * element_bytes);
     }
@@ -29,7 +29,7 @@ void block_gather_plain(struct builder *builder, uint32_t kind)
 
 void block_reduce(struct builder *builder, uint32_t kind)
 {
-    const bool is_scattered = builder->scenario->parallel.is_sequence_parallel;
+    const bool is_scattered = builder->job->parallel->is_sequence_parallel;
     builder_collective(builder, STREAM_TENSOR, &builder->context->tensor,
                        is_scattered ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
                        builder_activation_bytes(builder, kind));
@@ -37,15 +37,15 @@ void block_reduce(struct builder *builder, uint32_t kind)
 
 static bool is_in_pieces(const struct builder *builder)
 {
-    return builder->scenario->software.tp_pieces > 1 &&
-           builder->scenario->parallel.is_sequence_parallel && builder->context->tensor.ranks > 1;
+    return builder->job->software->tp_pieces > 1 && builder->job->parallel->is_sequence_parallel &&
+           builder->context->tensor.ranks > 1;
 }
 
 /* A segment piece by piece: each waits for its piece of the gather, which runs beside those before
  * it, and its piece of the results is scattered beside those after it. */
 static void work_in_pieces(struct builder *builder, const struct block_pieces *pieces)
 {
-    const uint32_t count = (uint32_t)builder->scenario->software.tp_pieces;
+    const uint32_t count = (uint32_t)builder->job->software->tp_pieces;
     const double values = builder_activations(builder, pieces->kind) / (double)count;
     const uint32_t before = builder_emitted(builder, STREAM_TENSOR);
     for (uint32_t i = 0; pieces->gathers && i < count; i++) {
@@ -98,7 +98,7 @@ void block_backward_first_matrix(struct builder *builder, uint32_t kind,
         block_work(builder, &pieces);
         return;
     }
-    const bool overlaps = builder->scenario->software.overlaps_tp_backward;
+    const bool overlaps = builder->job->software->overlaps_tp_backward;
     block_gather(builder, kind);
     const uint32_t gathered = builder_emitted(builder, STREAM_TENSOR);
     if (!overlaps) {
@@ -126,7 +126,7 @@ void block_backward(struct builder *builder, uint32_t kind, const struct backwar
 void block_weights(struct builder *builder, uint32_t kind, const struct backward_block *block)
 {
     block_gather(builder, kind);
-    if (!builder->scenario->software.overlaps_tp_backward) {
+    if (!builder->job->software->overlaps_tp_backward) {
         builder_need(builder, STREAM_TENSOR);
     }
     builder_segment(builder, CAUSE_COMPUTE, kind, block->inner_weights);

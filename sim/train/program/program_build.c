@@ -17,7 +17,7 @@
 /* The chunks of the stage, and how many microbatches go through each. */
 static void chunks_init(struct builder *builder, const struct schedule_order *order)
 {
-    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     const uint32_t count = (uint32_t)parallel->virtual_stages;
     builder->chunks = arena_array(builder->context->arena, count, sizeof *builder->chunks);
     uint32_t before = 0;
@@ -58,8 +58,7 @@ static void run_schedule(struct builder *builder, const struct schedule_order *o
 
 static void begin_step(struct builder *builder)
 {
-    const struct work host = {.busy_ns =
-                                  sim_time_from_s(builder->scenario->software.host_per_step_s)};
+    const struct work host = {.busy_ns = sim_time_from_s(builder->job->software->host_per_step_s)};
     if (shards_gather_ahead(builder)) {
         shards_begin(builder);
     }
@@ -69,7 +68,7 @@ static void begin_step(struct builder *builder)
 
 static bool has_end(const struct builder *builder)
 {
-    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+    for (uint32_t i = 0; i < (uint32_t)builder->job->parallel->virtual_stages; i++) {
         if (builder_is_first(builder, i) || builder_is_last(builder, i)) {
             return true;
         }
@@ -79,24 +78,23 @@ static bool has_end(const struct builder *builder)
 
 static void finish_gradients(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
     shards_finish(builder);
-    if (has_end(builder) && scenario->lora.rank == 0) {
-        const double vocab = (double)cost_padded_vocab(&scenario->model, scenario->parallel.tp);
-        builder_collective(builder, STREAM_EMBEDDING, &builder->context->embedding,
-                           COLLECTIVE_ALL_REDUCE,
-                           vocab * (double)scenario->model.hidden / (double)scenario->parallel.tp *
-                               builder_gradient_bytes(builder));
+    if (has_end(builder) && builder->job->lora->rank == 0) {
+        const double vocab =
+            (double)cost_padded_vocab(builder->job->model, builder->job->parallel->tp);
+        builder_collective(
+            builder, STREAM_EMBEDDING, &builder->context->embedding, COLLECTIVE_ALL_REDUCE,
+            vocab * (double)builder->job->model->hidden / (double)builder->job->parallel->tp *
+                builder_gradient_bytes(builder));
         builder_need(builder, STREAM_EMBEDDING);
     }
 }
 
 static void update_parameters(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
     const struct timing_runner *runner = &builder->context->timing->runner;
-    const struct optimizer *optimizer = &scenario->optimizer;
-    const double owned = program_owned_parameters(scenario, builder->stage);
+    const struct optimizer *optimizer = builder->job->optimizer;
+    const double owned = program_owned_parameters(&builder->job->memory.split, builder->stage);
     if (optimizer->clips) {
         builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(runner, optimizer, owned));
         builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE,
@@ -106,9 +104,10 @@ static void update_parameters(struct builder *builder)
     offload_update(builder, owned);
     builder_work(
         builder, CAUSE_OPTIMIZER,
-        timing_optimizer(runner, optimizer, program_updated_parameters(scenario, builder->stage)));
+        timing_optimizer(runner, optimizer,
+                         program_updated_parameters(&builder->job->memory, builder->stage)));
     builder_need(builder, STREAM_FETCH);
-    const bool is_sharded = scenario->parallel.zero == 1 || scenario->parallel.zero == 2;
+    const bool is_sharded = builder->job->parallel->zero == 1 || builder->job->parallel->zero == 2;
     if (is_sharded && !shards_gather_ahead(builder)) {
         shards_gather_updated(builder);
     }
@@ -116,7 +115,7 @@ static void update_parameters(struct builder *builder)
 
 static uint32_t microbatches_that_enter(const struct builder *builder)
 {
-    for (uint32_t i = 0; i < (uint32_t)builder->scenario->parallel.virtual_stages; i++) {
+    for (uint32_t i = 0; i < (uint32_t)builder->job->parallel->virtual_stages; i++) {
         if (builder_is_first(builder, i)) {
             return builder->chunks[i].microbatches;
         }
@@ -131,13 +130,12 @@ static void begin_background(struct builder *builder)
     if (context->flush_bytes_per_rank > 0) {
         builder_move(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank);
     }
-    const struct scenario *scenario = builder->scenario;
     const uint32_t microbatches = microbatches_that_enter(builder);
-    if (context->reads_over_fabric && microbatches > 0) {
-        const double bytes =
-            (double)(scenario->batch.micro * microbatches * scenario->batch.sequence_length) *
-            scenario->data.bytes_per_token /
-            (double)(scenario->parallel.tp * scenario->parallel.cp);
+    if (context->fabric_data != NULL && microbatches > 0) {
+        const double bytes = (double)(builder->job->batch->micro * microbatches *
+                                      builder->job->batch->sequence_length) *
+                             context->fabric_data->bytes_per_token /
+                             (double)(builder->job->parallel->tp * builder->job->parallel->cp);
         builder_move(builder, STREAM_READ, 0, bytes);
     }
 }
@@ -167,14 +165,14 @@ static void note_actions(const struct builder *builder, const struct schedule_or
 
 struct engine_program program_build(const struct program_context *context, uint32_t stage)
 {
-    const struct scenario *scenario = context->scenario;
-    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const struct program_job *job = context->job;
+    const struct schedule_shape shape = schedule_shape_of(job->parallel, job->batch);
     const struct schedule_order order = schedule_order(context->arena, &shape, stage);
-    const enum precision precision = (enum precision)scenario->precision;
-    const struct software *software = &scenario->software;
+    const enum precision precision = job->precision;
+    const struct software *software = job->software;
     struct builder builder = {
         .context = context,
-        .scenario = scenario,
+        .job = job,
         .stage = stage,
         .action = PROGRAM_NO_ACTION,
         .rows_sent = context->routing->exchange_rows,

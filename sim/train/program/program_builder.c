@@ -221,8 +221,8 @@ void builder_collective_wish(struct builder *builder, enum stream stream,
         const struct program_context *context = builder->context;
         builder_emit_after(builder, stream,
                            transfer_collective(context->setting, context->transfers,
-                                               &context->patterns[stream], context->job, stream,
-                                               group, wish),
+                                               &context->patterns[stream], context->job_number,
+                                               stream, group, wish),
                            after);
     }
 }
@@ -238,7 +238,7 @@ void builder_collective(struct builder *builder, enum stream stream,
 uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes)
 {
     const struct program_context *context = builder->context;
-    return transfer_plain(context->arena, context->transfers, context->job, stream, path,
+    return transfer_plain(context->arena, context->transfers, context->job_number, stream, path,
                           COLLECTIVE_SEND, bytes);
 }
 
@@ -251,26 +251,25 @@ void builder_move(struct builder *builder, enum stream stream, uint32_t path, do
 
 double builder_element_bytes(const struct builder *builder)
 {
-    return (double)precision_bytes((enum precision)builder->scenario->precision);
+    return (double)precision_bytes(builder->job->precision);
 }
 
 double builder_gradient_bytes(const struct builder *builder)
 {
-    return state_bytes((enum state_format)builder->scenario->optimizer.gradients);
+    return state_bytes((enum state_format)builder->job->optimizer->gradients);
 }
 
 double builder_tokens(const struct builder *builder, uint32_t kind)
 {
-    const struct scenario *scenario = builder->scenario;
-    sim_assert(kind < scenario->model.kind_count);
-    const int64_t own = scenario->model.kinds[kind].tokens;
-    const int64_t tokens = own > 0 ? own : scenario->batch.sequence_length;
-    return (double)(scenario->batch.micro * tokens) / (double)scenario->parallel.cp;
+    sim_assert(kind < builder->job->model->kind_count);
+    const int64_t own = builder->job->model->kinds[kind].tokens;
+    const int64_t tokens = own > 0 ? own : builder->job->batch->sequence_length;
+    return (double)(builder->job->batch->micro * tokens) / (double)builder->job->parallel->cp;
 }
 
 double builder_activations(const struct builder *builder, uint32_t kind)
 {
-    return builder_tokens(builder, kind) * (double)builder->scenario->model.kinds[kind].hidden;
+    return builder_tokens(builder, kind) * (double)builder->job->model->kinds[kind].hidden;
 }
 
 double builder_activation_bytes(const struct builder *builder, uint32_t kind)
@@ -285,18 +284,18 @@ uint32_t builder_piece(const struct builder *builder, uint32_t chunk)
 
 uint32_t builder_layers(const struct builder *builder, uint32_t chunk)
 {
-    return (uint32_t)builder->scenario->parallel.layers_per_chunk[builder_piece(builder, chunk)];
+    return (uint32_t)builder->job->parallel->layers_per_chunk[builder_piece(builder, chunk)];
 }
 
 uint32_t builder_kind(const struct builder *builder, uint32_t chunk, uint32_t index)
 {
     sim_assert(index < builder_layers(builder, chunk));
-    return model_kind(&builder->scenario->model, builder->chunks[chunk].first_layer + index);
+    return model_kind(builder->job->model, builder->chunks[chunk].first_layer + index);
 }
 
 uint32_t builder_last_kind(const struct builder *builder)
 {
-    const struct model *model = &builder->scenario->model;
+    const struct model *model = builder->job->model;
     return model_kind(model, model->layers - 1);
 }
 
@@ -307,8 +306,7 @@ bool builder_is_first(const struct builder *builder, uint32_t chunk)
 
 bool builder_is_last(const struct builder *builder, uint32_t chunk)
 {
-    return builder_piece(builder, chunk) + 1 ==
-           (uint32_t)layout_pieces(&builder->scenario->parallel);
+    return builder_piece(builder, chunk) + 1 == (uint32_t)layout_pieces(builder->job->parallel);
 }
 
 bool builder_ends_gradients(const struct builder *builder, uint32_t chunk)

@@ -54,7 +54,7 @@ struct chunk_state {
 
 struct builder {
     const struct program_context *context;
-    const struct scenario *scenario;
+    const struct program_job *job;
     uint32_t stage;
     struct task_list lists[STREAM_COUNT_];
     struct task next; /* the compute task being filled: cause, work, waits */

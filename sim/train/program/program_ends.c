@@ -8,7 +8,7 @@
 
 bool ends_recomputes_all(const struct builder *builder, uint32_t index)
 {
-    const struct recompute *recompute = &builder->scenario->recompute;
+    const struct recompute *recompute = builder->job->recompute;
     return recompute->kind == RECOMPUTE_FULL &&
            (recompute->layers == 0 || (int64_t)index < recompute->layers);
 }
@@ -41,7 +41,7 @@ static void reduce_loss(struct builder *builder, uint32_t kind)
 static void head(struct builder *builder, uint32_t kind)
 {
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE);
-    if (builder->scenario->model.is_headless) {
+    if (builder->job->model->is_headless) {
         return; /* the final norm alone */
     }
     block_gather_plain(builder, kind);
@@ -52,7 +52,7 @@ static void head(struct builder *builder, uint32_t kind)
 
 static void head_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
-    if (builder->scenario->model.is_headless) {
+    if (builder->job->model->is_headless) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
         return;
     }
@@ -69,7 +69,7 @@ static void head_backward(struct builder *builder, uint32_t kind, bool leaves_we
 
 static void mtp_forward(struct builder *builder)
 {
-    const uint32_t kind = builder->scenario->model.mtp_kind;
+    const uint32_t kind = builder->job->model->mtp_kind;
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP);
     layer_forward(builder, CAUSE_COMPUTE, kind);
     head(builder, kind);
@@ -77,7 +77,7 @@ static void mtp_forward(struct builder *builder)
 
 static void mtp_backward(struct builder *builder, bool leaves_weights)
 {
-    const uint32_t kind = builder->scenario->model.mtp_kind;
+    const uint32_t kind = builder->job->model->mtp_kind;
     const struct layer_backward_options options = {ends_recomputes_all(builder, 0), leaves_weights};
     head_backward(builder, kind, leaves_weights);
     layer_backward(builder, kind, &options);
@@ -89,7 +89,7 @@ static void mtp_backward(struct builder *builder, bool leaves_weights)
 
 static void mtp_weights(struct builder *builder)
 {
-    const uint32_t kind = builder->scenario->model.mtp_kind;
+    const uint32_t kind = builder->job->model->mtp_kind;
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
     layer_weights(builder, kind);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP_WGRAD);
@@ -100,14 +100,14 @@ static void mtp_weights(struct builder *builder)
 void ends_head(struct builder *builder)
 {
     head(builder, builder_last_kind(builder));
-    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+    for (int64_t i = 0; i < builder->job->model->mtp_layers; i++) {
         mtp_forward(builder);
     }
 }
 
 void ends_head_backward(struct builder *builder, bool leaves_weights)
 {
-    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+    for (int64_t i = 0; i < builder->job->model->mtp_layers; i++) {
         mtp_backward(builder, leaves_weights);
     }
     head_backward(builder, builder_last_kind(builder), leaves_weights);
@@ -115,10 +115,10 @@ void ends_head_backward(struct builder *builder, bool leaves_weights)
 
 void ends_head_weights(struct builder *builder)
 {
-    for (int64_t i = 0; i < builder->scenario->model.mtp_layers; i++) {
+    for (int64_t i = 0; i < builder->job->model->mtp_layers; i++) {
         mtp_weights(builder);
     }
-    if (!builder->scenario->model.is_headless) {
+    if (!builder->job->model->is_headless) {
         builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
     }
 }

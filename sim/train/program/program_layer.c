@@ -14,7 +14,7 @@
 /* Copies of all tokens of a tensor-parallel group for their experts, in bytes of `element`. */
 static double copies_bytes(const struct builder *builder, uint32_t kind, double element)
 {
-    const struct model *model = &builder->scenario->model;
+    const struct model *model = builder->job->model;
     return (double)model->experts_per_token * builder_activations(builder, kind) * element *
            builder->rows_sent;
 }
@@ -23,7 +23,7 @@ static double copies_bytes(const struct builder *builder, uint32_t kind, double 
  * parallelism a rank's own are a t-th. */
 static void exchange(struct builder *builder, uint32_t kind, double element_bytes)
 {
-    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     const double parts = parallel->is_sequence_parallel ? (double)parallel->tp : 1.0;
     builder_collective(builder, STREAM_EXPERT, &builder->context->expert, COLLECTIVE_ALL_TO_ALL,
                        copies_bytes(builder, kind, element_bytes) / parts);
@@ -35,7 +35,7 @@ static void share_experts(struct builder *builder, uint32_t kind,
                           enum collective_operation operation)
 {
     const struct program_context *context = builder->context;
-    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     const double parts = parallel->is_sequence_parallel
                              ? (double)parallel->tp / (double)context->expert_tensor.ranks
                              : 1.0;
@@ -48,7 +48,7 @@ static void share_experts(struct builder *builder, uint32_t kind,
 static void through_experts(struct builder *builder, enum cause cause, uint32_t kind,
                             enum segment_kind experts, enum segment_kind weights)
 {
-    const bool is_sharded = builder->scenario->parallel.is_sequence_parallel;
+    const bool is_sharded = builder->job->parallel->is_sequence_parallel;
     exchange(builder, kind, builder->dispatch_bytes);
     if (is_sharded) {
         share_experts(builder, kind, COLLECTIVE_ALL_GATHER);
@@ -71,12 +71,12 @@ static const struct backward_block shared_block = {SEGMENT_SHARED_INNER_BACKWARD
 
 static bool has_experts(const struct builder *builder, uint32_t kind)
 {
-    return builder->scenario->model.kinds[kind].has_experts;
+    return builder->job->model->kinds[kind].has_experts;
 }
 
 static bool has_shared(const struct builder *builder)
 {
-    return builder->scenario->model.shared_experts > 0;
+    return builder->job->model->shared_experts > 0;
 }
 
 static void forward_experts(struct builder *builder, enum cause cause, uint32_t kind)
@@ -102,7 +102,7 @@ static void forward_mlp(struct builder *builder, enum cause cause, uint32_t kind
 
 static bool recomputes(const struct builder *builder, enum recompute_module module)
 {
-    const struct recompute *recompute = &builder->scenario->recompute;
+    const struct recompute *recompute = builder->job->recompute;
     return recompute->kind == RECOMPUTE_SELECTIVE && (recompute->modules & (1u << module)) != 0;
 }
 

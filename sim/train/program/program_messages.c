@@ -41,12 +41,11 @@ static bool goes_to_next(const struct parallel *parallel, uint32_t from, uint32_
 static double boundary_bytes(const struct builder *builder, uint32_t stage, uint32_t chunk,
                              bool is_forward)
 {
-    const struct scenario *scenario = builder->scenario;
-    const struct parallel *parallel = &scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     const int64_t piece = layout_piece(parallel, stage, chunk);
     const int64_t after = layout_first_layer(parallel, is_forward ? piece + 1 : piece);
     const uint32_t kind =
-        after > 0 ? model_kind(&scenario->model, after - 1) : builder_last_kind(builder);
+        after > 0 ? model_kind(builder->job->model, after - 1) : builder_last_kind(builder);
     return builder_activation_bytes(builder, kind);
 }
 
@@ -55,7 +54,7 @@ static uint32_t boundary_transfer(struct builder *builder, uint32_t stage, uint3
 {
     return builder_plain(builder, STREAM_SEND_FORWARD, 0,
                          boundary_bytes(builder, stage, chunk, is_forward) /
-                             (double)builder->scenario->parallel.tp);
+                             (double)builder->job->parallel->tp);
 }
 
 /* ---- receives ------------------------------------------------------------------------- */
@@ -72,7 +71,7 @@ static void take_message(struct builder *builder, struct schedule_place from, ui
                          bool is_forward)
 {
     struct messages *messages = builder->messages;
-    const struct parallel *parallel = &builder->scenario->parallel;
+    const struct parallel *parallel = builder->job->parallel;
     struct schedule_place to = {0, 0};
     if (!destination(&messages->shape, from, is_forward, &to) || to.stage != builder->stage) {
         return;
@@ -115,7 +114,7 @@ static void take_messages_of(struct builder *builder, uint32_t neighbour)
 void messages_init(struct builder *builder)
 {
     const struct schedule_shape shape =
-        schedule_shape_of(&builder->scenario->parallel, &builder->scenario->batch);
+        schedule_shape_of(builder->job->parallel, builder->job->batch);
     struct arena *arena = builder->context->arena;
     struct messages *messages = arena_alloc(arena, sizeof *messages);
     const size_t count = (size_t)shape.chunks * shape.microbatches;
@@ -145,10 +144,9 @@ void messages_init(struct builder *builder)
  * batch_p2p_sync); only the interleaved schedule can overlap them. */
 static void synchronise(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
-    const bool overlaps =
-        scenario->software.overlaps_p2p && scenario->parallel.schedule == SCHEDULE_INTERLEAVED;
-    if (scenario->software.waits_for_p2p && !overlaps) {
+    const bool overlaps = builder->job->software->overlaps_p2p &&
+                          builder->job->parallel->schedule == SCHEDULE_INTERLEAVED;
+    if (builder->job->software->waits_for_p2p && !overlaps) {
         launch_queue_drain(&builder->launches);
     }
 }
@@ -163,7 +161,7 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
     }
     builder_need_at(builder, (enum stream)message->stream, message->number);
     synchronise(builder);
-    if (!builder->scenario->parallel.is_sequence_parallel) {
+    if (!builder->job->parallel->is_sequence_parallel) {
         const struct schedule_place place = {builder->stage, chunk};
         struct schedule_place from = {0, 0};
         const bool has_sender = destination(&builder->messages->shape, place, !is_forward, &from);
@@ -183,12 +181,12 @@ void messages_send(struct builder *builder, uint32_t chunk, bool is_forward)
         return;
     }
     const enum stream stream =
-        goes_to_next(&builder->scenario->parallel, builder->stage, to.stage, is_forward)
+        goes_to_next(builder->job->parallel, builder->stage, to.stage, is_forward)
             ? STREAM_SEND_FORWARD
             : STREAM_SEND_BACKWARD;
     builder_emit(builder, stream, TASK_SEND,
                  boundary_transfer(builder, builder->stage, chunk, is_forward));
-    if (!builder->scenario->software.overlaps_p2p) {
+    if (!builder->job->software->overlaps_p2p) {
         builder_need(builder, stream);
     }
     synchronise(builder);

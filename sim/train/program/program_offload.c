@@ -16,28 +16,28 @@ struct offloaded {
 
 static bool is_offloaded(const struct builder *builder, const struct offload_place *place)
 {
-    return (int64_t)place->layer < builder->scenario->offload.activation_layers;
+    return (int64_t)place->layer < builder->job->offload->activation_layers;
 }
 
 static struct offloaded *offloaded_of(struct builder *builder, const struct offload_place *place)
 {
-    const size_t microbatches = (size_t)builder->scenario->batch.microbatches;
+    const size_t microbatches = (size_t)builder->job->batch->microbatches;
     return &builder->offloaded[place->layer * microbatches + place->microbatch];
 }
 
 void offload_init(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
-    const size_t count =
-        (size_t)scenario->offload.activation_layers * (size_t)scenario->batch.microbatches;
+    const size_t count = (size_t)builder->job->offload->activation_layers *
+                         (size_t)builder->job->batch->microbatches;
     builder->offloaded =
         arena_array(builder->context->arena, count + 1, sizeof *builder->offloaded);
 }
 
 static double bytes_of(const struct builder *builder, const struct offload_place *place)
 {
-    const struct scenario *scenario = builder->scenario;
-    return memory_layer_of(scenario, &scenario->model.kinds[place->kind], place->is_full).kept;
+    return memory_layer_of(&builder->job->memory.shape, &builder->job->model->kinds[place->kind],
+                           place->is_full)
+        .kept;
 }
 
 void offload_activations(struct builder *builder, const struct offload_place *place)
@@ -80,7 +80,7 @@ static double update_bytes(const struct optimizer *optimizer)
 
 void offload_update(struct builder *builder, double parameters)
 {
-    const double share = builder->scenario->offload.optimizer;
+    const double share = builder->job->offload->optimizer;
     if (share <= 0 || parameters <= 0) {
         return;
     }
@@ -88,7 +88,7 @@ void offload_update(struct builder *builder, double parameters)
     builder_move(builder, STREAM_OFFLOAD, OFFLOAD_PATH_LINK,
                  there * builder_gradient_bytes(builder));
     builder_move(builder, STREAM_OFFLOAD, OFFLOAD_PATH_CPU,
-                 there * update_bytes(&builder->scenario->optimizer));
+                 there * update_bytes(builder->job->optimizer));
     const struct task_wait after = {STREAM_OFFLOAD, builder_emitted(builder, STREAM_OFFLOAD)};
     builder_emit_after(builder, STREAM_FETCH,
                        builder_plain(builder, STREAM_FETCH, OFFLOAD_PATH_LINK,

@@ -11,32 +11,31 @@
 /* Whether routed experts are reduced over other ranks than the rest. */
 static bool has_expert_shards(const struct builder *builder)
 {
-    const struct parallel *parallel = &builder->scenario->parallel;
-    return builder->scenario->model.experts > 0 &&
-           (parallel->ep > 1 || parallel->etp != parallel->tp);
+    const struct parallel *parallel = builder->job->parallel;
+    return builder->job->model->experts > 0 && (parallel->ep > 1 || parallel->etp != parallel->tp);
 }
 
 static bool is_on_two_stages(const struct builder *builder)
 {
-    return builder->scenario->parallel.schedule == SCHEDULE_DUALPIPE;
+    return builder->job->parallel->schedule == SCHEDULE_DUALPIPE;
 }
 
 /* FSDP that gathers layer by layer. */
 static bool is_fsdp(const struct builder *builder)
 {
-    return builder->scenario->parallel.zero == 3 && !is_on_two_stages(builder) &&
+    return builder->job->parallel->zero == 3 && !is_on_two_stages(builder) &&
            builder->context->data.ranks > 1;
 }
 
 /* FSDP on two stages, which could not agree on an order: all is gathered at the start. */
 static bool gathers_once(const struct builder *builder)
 {
-    return builder->scenario->parallel.zero == 3 && is_on_two_stages(builder);
+    return builder->job->parallel->zero == 3 && is_on_two_stages(builder);
 }
 
 static uint32_t chunks_of(const struct builder *builder)
 {
-    return (uint32_t)builder->scenario->parallel.virtual_stages;
+    return (uint32_t)builder->job->parallel->virtual_stages;
 }
 
 /* The chunk that is `place`-th in the order of the model. */
@@ -84,7 +83,7 @@ static void find_edge(const struct builder *builder, struct shards *shards)
 /* Of a layer of a kind; experts are of the shards that hold them. */
 static void count_tensors(struct builder *builder, uint32_t kind)
 {
-    const struct model *model = &builder->scenario->model;
+    const struct model *model = builder->job->model;
     const struct layer_kind *layer = &model->kinds[kind];
     const int64_t experts = builder->context->routing->local_experts;
     const struct layer_tensors all = cost_layer_tensors(model, layer, experts);
@@ -97,13 +96,13 @@ static void count_tensors(struct builder *builder, uint32_t kind)
 
 static void size_kind(struct builder *builder, uint32_t kind)
 {
-    const struct scenario *scenario = builder->scenario;
+    const struct memory_split *split = &builder->job->memory.split;
     struct shards *dense = &builder->shards[SHARD_DENSE];
     struct shards *expert = &builder->shards[SHARD_EXPERTS];
-    const struct layer_kind *layer = &scenario->model.kinds[kind];
-    const struct memory_layer_parameters all = memory_layer_parameters(scenario, layer);
+    const struct layer_kind *layer = &builder->job->model->kinds[kind];
+    const struct memory_layer_parameters all = memory_layer_parameters(split, layer);
     const struct memory_layer_parameters trained =
-        scenario->lora.rank > 0 ? memory_layer_lora(scenario, layer) : all;
+        builder->job->lora->rank > 0 ? memory_layer_lora(split, layer) : all;
     dense->layer[kind] = (struct shard_size){all.dense, trained.dense};
     if (has_expert_shards(builder)) {
         expert->layer[kind] = (struct shard_size){all.experts, trained.experts};
@@ -115,15 +114,15 @@ static void size_kind(struct builder *builder, uint32_t kind)
 
 static void size_stage(struct builder *builder)
 {
-    const struct scenario *scenario = builder->scenario;
+    const struct memory_split *split = &builder->job->memory.split;
     struct shards *dense = &builder->shards[SHARD_DENSE];
     struct shards *expert = &builder->shards[SHARD_EXPERTS];
-    const struct memory_layer_parameters trained = memory_stage_trained(scenario, builder->stage);
-    dense->stage = (struct shard_size){memory_stage_parameters(scenario, builder->stage),
+    const struct memory_layer_parameters trained = memory_stage_trained(split, builder->stage);
+    dense->stage = (struct shard_size){memory_stage_parameters(split, builder->stage),
                                        trained.dense + trained.experts};
     if (has_expert_shards(builder)) {
-        expert->stage = (struct shard_size){
-            memory_stage_expert_parameters(scenario, builder->stage), trained.experts};
+        expert->stage = (struct shard_size){memory_stage_expert_parameters(split, builder->stage),
+                                            trained.experts};
         dense->stage.all -= expert->stage.all;
         dense->stage.trained = trained.dense;
     }
@@ -142,7 +141,7 @@ void shards_init(struct builder *builder)
                                                      .sum = STREAM_EXPERT_REPLICA,
                                                      .group = &context->expert_data,
                                                      .replica = &context->expert_replica};
-    const struct model *model = &builder->scenario->model;
+    const struct model *model = builder->job->model;
     for (uint32_t kind = 0; kind < model->kind_count; kind++) {
         size_kind(builder, kind);
         count_tensors(builder, kind);
@@ -173,20 +172,19 @@ static struct transfer_wish layer_wish(const struct builder *builder, const stru
                                        uint32_t kind, enum collective_operation operation,
                                        double bytes)
 {
-    const struct scenario *scenario = builder->scenario;
-    const uint32_t unit = scenario->software.fsdp_gathers;
-    const double ranks_s = (double)shards->group->ranks * scenario->software.fsdp_per_rank_s;
+    const uint32_t unit = builder->job->software->fsdp_gathers;
+    const double ranks_s = (double)shards->group->ranks * builder->job->software->fsdp_per_rank_s;
     struct transfer_wish wish = {.operation = operation,
                                  .bytes = bytes,
-                                 .per_call_s = scenario->software.fsdp_per_call_s + ranks_s};
-    if (unit == GATHER_LAYER || scenario->lora.rank > 0) {
+                                 .per_call_s = builder->job->software->fsdp_per_call_s + ranks_s};
+    if (unit == GATHER_LAYER || builder->job->lora->rank > 0) {
         return wish;
     }
     wish.calls = (uint32_t)shards->tensors[kind].matrices;
     if (unit == GATHER_TENSOR) {
         const double element = bytes / shards->layer[kind].all;
         wish.small = (uint32_t)shards->tensors[kind].vectors;
-        wish.small_bytes = (double)scenario->model.kinds[kind].hidden * element;
+        wish.small_bytes = (double)builder->job->model->kinds[kind].hidden * element;
         wish.bytes = bytes - (double)wish.small * wish.small_bytes;
         sim_assert(wish.bytes > 0);
     }
@@ -205,14 +203,14 @@ static void move_bytes(struct builder *builder, double bytes)
 static void copy_gathered(struct builder *builder, const struct shards *shards, double bytes)
 {
     if (shards->group->ranks > 1) {
-        move_bytes(builder, bytes * (double)builder->scenario->software.fsdp_gather_passes);
+        move_bytes(builder, bytes * (double)builder->job->software->fsdp_gather_passes);
     }
 }
 
 static void copy_gradients(struct builder *builder, const struct shards *shards, double parameters)
 {
     if (shards->group->ranks > 1) {
-        move_bytes(builder, parameters * builder->scenario->software.fsdp_gradient_copies);
+        move_bytes(builder, parameters * builder->job->software->fsdp_gradient_copies);
     }
 }
 
@@ -247,9 +245,8 @@ static void sum_replicas(struct builder *builder, const struct shards *shards, d
  * group that is a part of the replicas the sum is as cheap in two steps. */
 static bool reduces_whole(const struct builder *builder, const struct shards *shards)
 {
-    const struct scenario *scenario = builder->scenario;
-    return scenario->software.zero_gradients == REDUCE_WHOLE && scenario->parallel.zero < 3 &&
-           shards->replica->ranks == 1;
+    return builder->job->software->zero_gradients == REDUCE_WHOLE &&
+           builder->job->parallel->zero < 3 && shards->replica->ranks == 1;
 }
 
 static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes,
@@ -258,7 +255,7 @@ static void reduce_gradients(struct builder *builder, const struct shards *shard
     if (bytes <= 0) {
         return;
     }
-    const bool is_sharded = builder->scenario->parallel.zero > 0;
+    const bool is_sharded = builder->job->parallel->zero > 0;
     const bool is_whole = !is_sharded || reduces_whole(builder, shards);
     builder_collective(builder, shards->reduce, shards->group,
                        is_whole ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_REDUCE_SCATTER, bytes);
@@ -286,9 +283,9 @@ static void reduce_layer(struct builder *builder, const struct shards *shards, u
 
 bool shards_gather_ahead(const struct builder *builder)
 {
-    const int64_t zero = builder->scenario->parallel.zero;
-    const bool overlaps = builder->scenario->software.overlaps_dp_parameters;
-    const bool gathers = builder->scenario->software.zero_parameters == GATHER_ALL;
+    const int64_t zero = builder->job->parallel->zero;
+    const bool overlaps = builder->job->software->overlaps_dp_parameters;
+    const bool gathers = builder->job->software->zero_parameters == GATHER_ALL;
     const bool is_ahead =
         ((zero == 1 || zero == 2) && overlaps && gathers) || gathers_once(builder);
     return is_ahead && builder->context->data.ranks > 1;
@@ -297,7 +294,7 @@ bool shards_gather_ahead(const struct builder *builder)
 /* Of what changes in a step; FSDP keeps only shards of anything. */
 static double gathered_of(const struct builder *builder, const struct shard_size *size)
 {
-    return builder->scenario->parallel.zero == 3 ? size->all : size->trained;
+    return builder->job->parallel->zero == 3 ? size->all : size->trained;
 }
 
 /* Where the layer that is `number`-th of the stage in model order lies in its own. */
@@ -326,8 +323,7 @@ static void note_gathered(const struct builder *builder, struct shards *shards, 
 
 static void gather_ahead(struct builder *builder, struct shards *shards)
 {
-    const double bucket =
-        builder->scenario->software.bucket_bytes / builder_gradient_bytes(builder);
+    const double bucket = builder->job->software->bucket_bytes / builder_gradient_bytes(builder);
     double pending = gathered_of(builder, &shards->edge);
     double bytes = edge_bytes(builder, pending);
     uint32_t noted = 0; /* layers, in the order of the model */
@@ -404,7 +400,7 @@ void shards_gather_updated(struct builder *builder)
         const double layers = shards->stage.trained - shards->edge.trained;
         const double bytes =
             layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained);
-        if (builder->scenario->software.zero_parameters == GATHER_BROADCASTS) {
+        if (builder->job->software->zero_parameters == GATHER_BROADCASTS) {
             broadcast_updated(builder, shards, bytes);
         } else {
             gather_bytes(builder, shards, bytes);
@@ -421,7 +417,7 @@ void shards_gather_updated(struct builder *builder)
 static bool is_resharded(const struct builder *builder, uint32_t chunk, bool is_backward)
 {
     const struct chunk_state *state = &builder->chunks[chunk];
-    switch (builder->scenario->parallel.reshard) {
+    switch (builder->job->parallel->reshard) {
     case RESHARD_BACKWARD: /* kept while any microbatch is on its way */
         return !is_backward && state->forwards == state->input_grads;
     case RESHARD_STEP:
@@ -472,7 +468,7 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
     if (!walk->gathers) {
         return;
     }
-    const uint32_t ahead = (uint32_t)builder->scenario->software.fsdp_prefetch;
+    const uint32_t ahead = (uint32_t)builder->job->software->fsdp_prefetch;
     const uint32_t due = position + ahead + 1 < walk->count ? position + ahead + 1 : walk->count;
     while (walk->fetched < due) {
         fetch_layer(builder, walk);
@@ -506,7 +502,7 @@ void shards_gather_edge(struct builder *builder)
 static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes,
                           bool are_last)
 {
-    const struct software *software = &builder->scenario->software;
+    const struct software *software = builder->job->software;
     shards->pending_bytes += bytes;
     if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
         reduce_gradients(builder, shards, shards->pending_bytes, are_last);
@@ -520,7 +516,7 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
         return;
     }
     const bool are_last = builder_ends_gradients(builder, chunk);
-    if (!are_last && !memory_shards_gradients(&builder->scenario->parallel)) {
+    if (!are_last && !memory_shards_gradients(builder->job->parallel)) {
         return; /* summed whole until the last microbatch's are there */
     }
     for (uint32_t i = 0; i < SHARD_COUNT_; i++) {

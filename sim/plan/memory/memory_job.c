@@ -1,0 +1,67 @@
+/* The one place that takes memory's questions out of a scenario. */
+#include "plan/memory/memory_job.h"
+
+#include "plan/memory/memory_layer.h"
+#include "plan/routing.h"
+
+/* Of each token that reach experts. */
+static double copies_of(const struct model *model, const struct routing *routing)
+{
+    const double capacity = routing->capacity_factor;
+    return (double)model->experts_per_token * (capacity > 0 ? capacity : 1.0);
+}
+
+static double hot_of(const struct scenario *scenario)
+{
+    if (scenario->model.experts == 0 || scenario->routing.kind == ROUTING_EVEN) {
+        return 1.0;
+    }
+    const struct routing_job router = routing_job_of(scenario);
+    return routing_of(&router).hottest_rank;
+}
+
+static struct memory_shape shape_of(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const struct software *software = &scenario->software;
+    const enum precision precision = (enum precision)scenario->precision;
+    const enum attention_kind attention = (enum attention_kind)software->attention;
+    const uint32_t all_products = (1u << LORA_TARGET_COUNT_) - 1u;
+    return (struct memory_shape){
+        .model = &scenario->model,
+        .micro = scenario->batch.micro,
+        .sequence_length = scenario->batch.sequence_length,
+        .tp = parallel->tp,
+        .cp = parallel->cp,
+        .is_sequence_parallel = parallel->is_sequence_parallel,
+        .is_fused = attention != ATTENTION_UNFUSED,
+        .keeps_every_second = software->memory.keeps_every_second_product,
+        .keeps_expert_results = software->memory.keeps_expert_results,
+        .activation_input = (enum kept_input)software->memory.activation_input,
+        .context = (enum context_kind)parallel->context,
+        .recomputed = memory_recomputed_modules(&scenario->recompute, attention),
+        .trained = scenario->lora.rank > 0 ? scenario->lora.targets : all_products,
+        .element_bytes = (double)precision_bytes(precision),
+        .input_bytes = software_kept_bytes(software, precision),
+        .copies = copies_of(&scenario->model, &scenario->routing),
+        .hot = hot_of(scenario),
+    };
+}
+
+struct memory_job memory_job_of(const struct scenario *scenario)
+{
+    return (struct memory_job){
+        .shape = shape_of(scenario),
+        .split = {.model = &scenario->model,
+                  .parallel = &scenario->parallel,
+                  .lora = &scenario->lora,
+                  .expert_copies = scenario->model.experts + scenario->routing.redundant_experts},
+        .batch = &scenario->batch,
+        .recompute = &scenario->recompute,
+        .optimizer = &scenario->optimizer,
+        .offload = &scenario->offload,
+        .software = &scenario->software,
+        .precision = (enum precision)scenario->precision,
+        .gpus = scenario->gpus,
+    };
+}
