@@ -319,7 +319,8 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     const int64_t stall_ns =
         data_stall_ns(arena, scenario, step->step_ns, &result->run.first_batch_s);
     if (stall_ns > 0) {
-        step_add_stall(arena, scenario, CAUSE_DATA_STALL, stall_ns, step);
+        const struct step_basis figures = step_basis_of(scenario);
+        step_add_stall(arena, &figures, CAUSE_DATA_STALL, stall_ns, step);
     }
     result->run.data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {

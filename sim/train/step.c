@@ -22,14 +22,27 @@
 
 /* ---- derived figures ---------------------------------------------------------------- */
 
-/* What modules of a layer, forward, are computed again. */
-static double recomputed_modules_flop(const struct scenario *scenario,
-                                      const struct layer_kind *kind)
+struct step_basis step_basis_of(const struct scenario *scenario)
 {
     const enum attention_kind attention = (enum attention_kind)scenario->software.attention;
-    const uint32_t modules = memory_recomputed_modules(&scenario->recompute, attention);
+    return (struct step_basis){
+        .model = &scenario->model,
+        .parallel = &scenario->parallel,
+        .batch = &scenario->batch,
+        .recompute = &scenario->recompute,
+        .recomputed = memory_recomputed_modules(&scenario->recompute, attention),
+        .is_frozen = scenario->lora.rank > 0,
+        .gpus = scenario->gpus,
+        .peak_flop_per_s = scenario->gpu.peak_flop_per_s[scenario->precision],
+    };
+}
+
+/* What modules of a layer, forward, are computed again. */
+static double recomputed_modules_flop(const struct step_basis *basis, const struct layer_kind *kind)
+{
+    const uint32_t modules = basis->recomputed;
     const struct layer_flop flop =
-        cost_layer_flop(&scenario->model, kind, scenario->batch.sequence_length);
+        cost_layer_flop(basis->model, kind, basis->batch->sequence_length);
     const bool has_moe = (modules & (1u << RECOMPUTE_MOE)) != 0;
     double sum = (modules & (1u << RECOMPUTE_CORE_ATTENTION)) != 0 ? flop.core_causal : 0;
     sum += (modules & (1u << RECOMPUTE_MLA_UP)) != 0 ? flop.latent_up : 0;
@@ -40,19 +53,19 @@ static double recomputed_modules_flop(const struct scenario *scenario,
     return sum + (has_moe || (modules & (1u << RECOMPUTE_SHARED_EXPERTS)) != 0 ? flop.shared : 0);
 }
 
-static double layer_forward_flop(const struct scenario *scenario, const struct layer_kind *kind)
+static double layer_forward_flop(const struct step_basis *basis, const struct layer_kind *kind)
 {
     const struct layer_flop flop =
-        cost_layer_flop(&scenario->model, kind, scenario->batch.sequence_length);
+        cost_layer_flop(basis->model, kind, basis->batch->sequence_length);
     return flop.attention_linear + flop.core_causal + flop.mlp + flop.experts + flop.shared;
 }
 
 /* FLOPs of one token that the hardware executes beyond forward and backward.
  * ASSUMES: what the layers of multi-token prediction compute again is counted in hfu only with
  * full recompute of all layers. */
-static double recomputed_flop(const struct scenario *scenario, const struct token_flop *flop)
+static double recomputed_flop(const struct step_basis *basis, const struct token_flop *flop)
 {
-    const struct recompute *recompute = &scenario->recompute;
+    const struct recompute *recompute = basis->recompute;
     if (recompute->kind == RECOMPUTE_NONE) {
         return 0;
     }
@@ -60,15 +73,15 @@ static double recomputed_flop(const struct scenario *scenario, const struct toke
         return flop->linear + flop->core_causal;
     }
     double sum = 0;
-    const struct parallel *parallel = &scenario->parallel;
+    const struct parallel *parallel = basis->parallel;
     for (int64_t piece = 0; piece < layout_pieces(parallel); piece++) {
         const int64_t first = layout_first_layer(parallel, piece);
         for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-            const struct layer_kind *kind = model_layer(&scenario->model, first + i);
+            const struct layer_kind *kind = model_layer(basis->model, first + i);
             if (recompute->kind == RECOMPUTE_SELECTIVE) {
-                sum += recomputed_modules_flop(scenario, kind);
+                sum += recomputed_modules_flop(basis, kind);
             } else if (i < recompute->layers) {
-                sum += layer_forward_flop(scenario, kind);
+                sum += layer_forward_flop(basis, kind);
             }
         }
     }
@@ -125,14 +138,13 @@ const char *step_bound_by(struct arena *arena, const struct step_result *result,
                         100.0 * (double)result->gpu_ns[largest_loss] / whole);
 }
 
-struct token_flop step_count_flop(const struct scenario *scenario, struct ledger *ledger,
+struct token_flop step_count_flop(const struct step_basis *basis, struct ledger *ledger,
                                   struct step_result *step)
 {
-    const struct batch *batch = &scenario->batch;
-    const struct token_flop flop =
-        cost_count_flop(&scenario->model, batch->sequence_length, ledger);
-    const struct train_flop train = cost_count_train_flop(&flop, scenario->lora.rank > 0, ledger);
-    const double again = recomputed_flop(scenario, &flop);
+    const struct batch *batch = basis->batch;
+    const struct token_flop flop = cost_count_flop(basis->model, batch->sequence_length, ledger);
+    const struct train_flop train = cost_count_train_flop(&flop, basis->is_frozen, ledger);
+    const double again = recomputed_flop(basis, &flop);
     step->flop_per_token_causal = train.causal;
     step->flop_per_token_full = train.full;
     step->hardware_flop_per_token =
@@ -144,13 +156,12 @@ struct token_flop step_count_flop(const struct scenario *scenario, struct ledger
     return flop;
 }
 
-void step_add_rates(const struct scenario *scenario, struct ledger *ledger,
-                    struct step_result *step)
+void step_add_rates(const struct step_basis *basis, struct ledger *ledger, struct step_result *step)
 {
     const double tokens = (double)step->model_flop_tokens;
-    const double gpus = (double)scenario->gpus;
+    const double gpus = (double)basis->gpus;
     const double step_s = sim_time_to_s(step->step_ns);
-    const double peak = scenario->gpu.peak_flop_per_s[scenario->precision];
+    const double peak = basis->peak_flop_per_s;
     const double per_gpu = LEDGER_SUM(ledger, "tokens/s/GPU", "tokens/s", tokens / gpus / step_s,
                                       LEDGER_TERM(tokens, "tokens"), LEDGER_TERM(gpus, "GPUs"),
                                       LEDGER_TERM(step_s, "s"));
@@ -165,14 +176,14 @@ void step_add_rates(const struct scenario *scenario, struct ledger *ledger,
     step->hfu = per_gpu * step->hardware_flop_per_token / peak;
 }
 
-static void derive(struct arena *arena, const struct scenario *scenario, struct step_result *result)
+static void derive(struct arena *arena, const struct step_basis *basis, struct step_result *result)
 {
-    step_count_flop(scenario, NULL, result);
-    step_add_rates(scenario, NULL, result);
+    step_count_flop(basis, NULL, result);
+    step_add_rates(basis, NULL, result);
     sim_assert(result->mfu > 0);
     sim_assert(result->hfu >= result->mfu);
     sim_assert(result->mfu <= 1);
-    result->bound_by = step_bound_by(arena, result, scenario->gpus);
+    result->bound_by = step_bound_by(arena, result, basis->gpus);
 }
 
 static void check_sums(const struct step_result *result, int64_t gpus)
@@ -185,14 +196,14 @@ static void check_sums(const struct step_result *result, int64_t gpus)
     sim_assert(sum == gpus * result->step_ns);
 }
 
-void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
+void step_add_stall(struct arena *arena, const struct step_basis *basis, enum cause cause,
                     int64_t stall_ns, struct step_result *result)
 {
     sim_assert(stall_ns >= 0);
     result->step_ns += stall_ns;
-    result->gpu_ns[cause] += scenario->gpus * stall_ns;
-    check_sums(result, scenario->gpus);
-    derive(arena, scenario, result);
+    result->gpu_ns[cause] += basis->gpus * stall_ns;
+    check_sums(result, basis->gpus);
+    derive(arena, basis, result);
 }
 
 /* ---- outcomes -------------------------------------------------------------------------- */
@@ -325,11 +336,10 @@ static double neighbour_step_s(const struct engine_job *asked, const struct engi
     return sim_time_to_s(job->step_ends[beside - 1]) / (double)beside;
 }
 
-static void note_jobs(struct arena *arena, const struct scenario *scenario,
-                      const struct step_job *jobs, const double *alone_s,
+/* Where there are several. */
+static void note_jobs(struct arena *arena, const struct step_job *jobs, const double *alone_s,
                       const struct engine_outcome *outcome, struct step_result *result)
 {
-    result->job_count = scenario->neighbour_count > 0 ? scenario->neighbour_count + 1 : 0;
     result->jobs = arena_array(arena, result->job_count + 1u, sizeof *result->jobs);
     for (uint32_t i = 0; i < result->job_count; i++) {
         result->jobs[i] = (struct job_use){
@@ -372,12 +382,11 @@ struct step_system *step_system_of(struct arena *arena, const struct scenario *s
 /* ---- the step --------------------------------------------------------------------------- */
 
 /* Everybody waits for the slowest GPU at the end. */
-static void add_jitter(const struct scenario *scenario, struct step_result *result)
+static void add_jitter(double spread, int64_t gpus, struct step_result *result)
 {
-    result->jitter_ns =
-        jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, result->gpu_ns, NULL);
+    result->jitter_ns = jitter_wait_ns(spread, gpus, result->gpu_ns, NULL);
     result->step_ns += result->jitter_ns;
-    result->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * result->jitter_ns;
+    result->gpu_ns[CAUSE_STRAGGLER_WAIT] += gpus * result->jitter_ns;
 }
 
 static sim_time last_end(const struct engine_outcome *outcome, uint32_t job_count)
@@ -394,6 +403,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
                           struct step_detail *detail)
 {
     const uint32_t job_count = scenario->neighbour_count + 1;
+    const struct step_basis basis = step_basis_of(scenario);
     double *alone_s = NULL;
     struct placement placement;
     const struct step_job *jobs =
@@ -410,13 +420,14 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }
-    add_jitter(scenario, result);
-    check_sums(result, scenario->gpus);
+    add_jitter(scenario->software.jitter_spread, basis.gpus, result);
+    check_sums(result, basis.gpus);
     loads_of_links(arena, system, last_end(outcome, job_count), result);
     loads_of_traffic(arena, system, simulation.run, outcome, result);
-    note_jobs(arena, scenario, jobs, alone_s, outcome, result);
+    result->job_count = job_count > 1 ? job_count : 0;
+    note_jobs(arena, jobs, alone_s, outcome, result);
     note_engine_use(simulation.run, outcome, system->engine.actor_count, &result->engine);
-    derive(arena, scenario, result);
+    derive(arena, &basis, result);
     result->memory = memory_check(scenario);
     if (!result->memory.fits) {
         memory_explain(scenario, &result->memory, result->memory_advice,

@@ -50,16 +50,29 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
 /* The scenario's system without neighbours, as `explain` shows it. */
 struct step_system *step_system_of(struct arena *arena, const struct scenario *scenario);
 
+/* Of a job what the figures of its step are worked out from. What it points to is borrowed. */
+struct step_basis {
+    const struct model *model;
+    const struct parallel *parallel;
+    const struct batch *batch;
+    const struct recompute *recompute;
+    uint32_t recomputed; /* modules, when recomputation is selective (plan/memory/memory_layer) */
+    bool is_frozen;      /* most weights are: LoRA */
+    int64_t gpus;
+    double peak_flop_per_s; /* of each */
+};
+struct step_basis step_basis_of(const struct scenario *scenario);
+
 /* Adds `stall_ns` to the step of every GPU, booked on `cause`, and works out rates, MFU
  * and what the step is bound by again. */
-void step_add_stall(struct arena *arena, const struct scenario *scenario, enum cause cause,
+void step_add_stall(struct arena *arena, const struct step_basis *basis, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
 /* What a simulated step's figures are worked out from (FLOPs and tokens; then rates and MFU), as
  * step_simulate does; `explain` asks once more for a record of it. */
-struct token_flop step_count_flop(const struct scenario *scenario, struct ledger *ledger,
+struct token_flop step_count_flop(const struct step_basis *basis, struct ledger *ledger,
                                   struct step_result *step);
-void step_add_rates(const struct scenario *scenario, struct ledger *ledger,
+void step_add_rates(const struct step_basis *basis, struct ledger *ledger,
                     struct step_result *step);
 
 /* What bounds the step, in one phrase:

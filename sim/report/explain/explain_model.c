@@ -47,7 +47,8 @@ static const struct ledger *record_flop(const struct explanation *explanation)
     const struct scenario *scenario = explanation->scenario;
     struct ledger *ledger = ledger_new(explanation->arena);
     struct step_result step = explanation->result->step;
-    step_count_flop(scenario, ledger, &step);
+    const struct step_basis basis = step_basis_of(scenario);
+    step_count_flop(&basis, ledger, &step);
     const double tokens = (double)step.model_flop_tokens;
     const double causal = step.flop_per_token_causal;
     const double parameters = (double)cost_parameters(&scenario->model).active;

@@ -203,7 +203,8 @@ static const struct ledger *record_rates(const struct explanation *explanation)
     struct ledger *ledger = ledger_new(explanation->arena);
     struct step_result step = explanation->result->step;
     ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "simulated");
-    step_add_rates(explanation->scenario, ledger, &step);
+    const struct step_basis basis = step_basis_of(explanation->scenario);
+    step_add_rates(&basis, ledger, &step);
     return ledger;
 }
 
