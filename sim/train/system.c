@@ -385,8 +385,10 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
     const bool reads_over_fabric =
         scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
     const struct program_job planned = program_job_of(scenario);
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct cost_shape shape = timing_shape(scenario, 0);
     struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
-    timing_init(scenario, timing);
+    timing_init(&runner, &shape, timing);
     job->host_wait_ns = arena_array(builder->arena, job->mesh.pp, sizeof *job->host_wait_ns);
     const struct program_context context = {
         .arena = builder->arena,

@@ -227,15 +227,16 @@ struct work timing_work(const struct timing *timing, uint32_t kind, enum segment
     return timing->segments[kind][segment];
 }
 
-void timing_init(const struct scenario *scenario, struct timing *timing)
+void timing_init(const struct timing_runner *runner, const struct cost_shape *shape,
+                 struct timing *timing)
 {
-    *timing = (struct timing){.runner = timing_runner_of(scenario)};
-    struct cost_shape shape = timing_shape(scenario, 0);
-    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
-        shape.layer = &scenario->model.kinds[kind];
+    *timing = (struct timing){.runner = *runner};
+    struct cost_shape of_kind = *shape;
+    for (uint32_t kind = 0; kind < shape->model->kind_count; kind++) {
+        of_kind.layer = &shape->model->kinds[kind];
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
             struct segment segment = {.count = 0};
-            cost_segment(&shape, (enum segment_kind)i, &segment);
+            cost_segment(&of_kind, (enum segment_kind)i, &segment);
             timing->segments[kind][i] =
                 timing_segment(&timing->runner, (enum segment_kind)i, &segment);
         }

@@ -55,10 +55,12 @@ struct timing {
 /* Of a layer of that kind (index into model.kinds); of segments outside layers: any. */
 struct work timing_work(const struct timing *timing, uint32_t kind, enum segment_kind segment);
 
-void timing_init(const struct scenario *scenario, struct timing *timing);
-
 /* What the segments of this scenario's layers of a kind (index into model.kinds) depend on. */
 struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind);
+
+/* Of all kinds of layers of the shape's model; the shape is that of any of them. */
+void timing_init(const struct timing_runner *runner, const struct cost_shape *shape,
+                 struct timing *timing);
 
 /* The GPU as a kernel meets it: products in that kernel's precision. */
 struct kernel_gpu timing_gpu(const struct timing_runner *runner, const struct kernel *kernel);

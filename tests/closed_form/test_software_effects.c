@@ -48,6 +48,15 @@ static struct step_result step_of(struct arena *arena, int gpus, const char *par
     return result;
 }
 
+static struct timing *timing_of_scenario(struct arena *arena, const struct scenario *scenario)
+{
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct cost_shape shape = timing_shape(scenario, 0);
+    struct timing *timing = arena_alloc(arena, sizeof *timing);
+    timing_init(&runner, &shape, timing);
+    return timing;
+}
+
 /* ---- no head ------------------------------------------------------------------------------ */
 
 /* On one GPU the step without the head is shorter by what explain lists of it: its three segments,
@@ -58,16 +67,15 @@ static void without_a_head_the_step_lacks_its_segments(void **state)
     struct arena *arena = arena_new();
     const struct step_system *system = system_of(arena, 1, "tp: 1", "");
     struct scenario *scenario = (struct scenario *)system->jobs[0].is.scenario;
-    struct timing timing;
-    timing_init(scenario, &timing);
+    const struct timing *timing = timing_of_scenario(arena, scenario);
     int64_t head_ns = 0;
     for (uint32_t i = SEGMENT_HEAD; i <= SEGMENT_HEAD_WGRAD; i++) {
-        const struct work work = timing_work(&timing, 0, i);
+        const struct work work = timing_work(timing, 0, i);
         head_ns += work.busy_ns + work.launch_ns;
     }
     const double parameters = 128256.0 * 4096;
-    const struct work update = timing_optimizer(&timing.runner, &scenario->optimizer, parameters);
-    const struct work norm = program_norm_work(&timing.runner, &scenario->optimizer, parameters);
+    const struct work update = timing_optimizer(&timing->runner, &scenario->optimizer, parameters);
+    const struct work norm = program_norm_work(&timing->runner, &scenario->optimizer, parameters);
     struct step_result with;
     struct step_result without;
     step_simulate(arena, scenario, &(struct step_request){.folds = true}, &with);
@@ -119,9 +127,7 @@ static void all_wait_for_the_slowest_of_them(void **state)
 
 static struct timing *timing_of(struct arena *arena, const char *more)
 {
-    struct timing *timing = arena_alloc(arena, sizeof *timing);
-    timing_init(system_of(arena, 8, "zero: 3", more)->jobs[0].is.scenario, timing);
-    return timing;
+    return timing_of_scenario(arena, system_of(arena, 8, "zero: 3", more)->jobs[0].is.scenario);
 }
 
 /* Of 1e9 parameters. */
@@ -396,8 +402,7 @@ static struct work router_of(struct arena *arena, const char *more, enum segment
                             "  gradients: {precision: fp32}\n  host: {per_kernel: 100 us}\n%s",
                             more));
     const struct scenario *scenario = system->jobs[0].is.scenario;
-    struct timing *timing = arena_alloc(arena, sizeof *timing);
-    timing_init(scenario, timing);
+    const struct timing *timing = timing_of_scenario(arena, scenario);
     const uint32_t kind = model_kind(&scenario->model, scenario->model.layers - 1);
     return timing_work(timing, kind, segment);
 }

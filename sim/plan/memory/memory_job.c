@@ -11,13 +11,10 @@ static double copies_of(const struct model *model, const struct routing *routing
     return (double)model->experts_per_token * (capacity > 0 ? capacity : 1.0);
 }
 
-static double hot_of(const struct scenario *scenario)
+static double hot_of(const struct routing_job *router)
 {
-    if (scenario->model.experts == 0 || scenario->routing.kind == ROUTING_EVEN) {
-        return 1.0;
-    }
-    const struct routing_job router = routing_job_of(scenario);
-    return routing_of(&router).hottest_rank;
+    const bool is_even = router->model->experts == 0 || router->routing->kind == ROUTING_EVEN;
+    return is_even ? 1.0 : routing_of(router).hottest_rank;
 }
 
 static struct memory_shape shape_of(const struct scenario *scenario)
@@ -26,6 +23,7 @@ static struct memory_shape shape_of(const struct scenario *scenario)
     const struct software *software = &scenario->software;
     const enum precision precision = (enum precision)scenario->precision;
     const enum attention_kind attention = (enum attention_kind)software->attention;
+    const struct routing_job router = routing_job_of(scenario);
     const uint32_t all_products = (1u << LORA_TARGET_COUNT_) - 1u;
     return (struct memory_shape){
         .model = &scenario->model,
@@ -44,7 +42,7 @@ static struct memory_shape shape_of(const struct scenario *scenario)
         .element_bytes = (double)precision_bytes(precision),
         .input_bytes = software_kept_bytes(software, precision),
         .copies = copies_of(&scenario->model, &scenario->routing),
-        .hot = hot_of(scenario),
+        .hot = hot_of(&router),
     };
 }
 

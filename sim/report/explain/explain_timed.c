@@ -165,19 +165,17 @@ static struct timed_kernel time_kernel(const struct timing_runner *runner,
     return timed;
 }
 
-static void time_segment(const struct scenario *scenario, uint32_t kind, const struct part *part,
-                         struct timed_segment *timed)
+static void time_segment(const struct timing_runner *runner, const struct cost_shape *shape,
+                         const struct part *part, struct timed_segment *timed)
 {
-    const struct cost_shape shape = timing_shape(scenario, kind);
-    const struct timing_runner runner = timing_runner_of(scenario);
     struct segment segment;
-    cost_segment(&shape, part->kind, &segment);
+    cost_segment(shape, part->kind, &segment);
     timed->title = part->title;
     timed->count = segment.count;
-    timed->sum.work = timing_segment(&runner, part->kind, &segment);
+    timed->sum.work = timing_segment(runner, part->kind, &segment);
     timed->sum.flop = cost_segment_flop(&segment);
     for (uint32_t i = 0; i < segment.count; i++) {
-        timed->kernels[i] = time_kernel(&runner, &segment.kernels[i]);
+        timed->kernels[i] = time_kernel(runner, &segment.kernels[i]);
         timed->sum.bytes += segment.kernels[i].bytes;
     }
 }
@@ -202,6 +200,8 @@ static void time_phase(const struct explanation *explanation, enum phase phase, 
 {
     const struct part_list list = parts_of(explanation->scenario, phase);
     const struct scenario *scenario = explanation->scenario;
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct cost_shape shape = timing_shape(scenario, kind);
     const unsigned kept = phase == PHASE_RECOMPUTE ? (unsigned)MTP : 0u; /* its joining is not */
     const unsigned had = parts_had(scenario, &scenario->model.kinds[kind]) & ~kept;
     *timed = (struct timed_phase){.key = phases[phase].key, .title = phases[phase].title};
@@ -211,7 +211,7 @@ static void time_phase(const struct explanation *explanation, enum phase phase, 
             continue;
         }
         struct timed_segment *segment = &timed->segments[timed->count++];
-        time_segment(scenario, kind, &list.parts[i], segment);
+        time_segment(&runner, &shape, &list.parts[i], segment);
         timed->sum.work.busy_ns += segment->sum.work.busy_ns;
         timed->sum.work.launch_ns += segment->sum.work.launch_ns;
         timed->sum.flop += segment->sum.flop;
