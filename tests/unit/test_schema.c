@@ -22,6 +22,7 @@ struct house {
     struct place place;
     int64_t ponds;
     int64_t tiles;
+    int64_t lanes;
     struct {
         int64_t beds;
         bool has_stove;
@@ -63,6 +64,8 @@ static const struct schema_row rows[] = {
     {SECTION_AT("rooms", place, "How it is divided."), .check = check_rooms},
     {COUNT("rooms.floors", floors, 1, 9, "Floors above the ground."), .is_required = true},
     {COUNT("rooms.windows", windows, 0, 99, "Windows of all floors."), AS(int64_t, floors)},
+    {SECTION("roads", "How it is reached.")},
+    {COUNT("roads.lanes", lanes, 1, 9, "Lanes of the road."), .standard = "2", .is_assumed = true},
     {QUANTITY("height", height_m, DIM_SECONDS, 1.0, 100.0, "How high it is."), .standard = "8 s",
      .is_assumed = true},
     {SWITCH("garden", has_garden, "The garden around it.")},
@@ -130,7 +133,7 @@ static void what_is_written_holds(void **state)
     (void)state;
     struct reading reading;
     read_text(&reading, "name: Falling Water\nrooms: {floors: 2, windows: 30}\nheight: 12 s\n"
-                        "garden: {ponds: 3}\nroof: round\ncolours: [green]\n");
+                        "garden: {ponds: 3}\nroof: round\ncolours: [green]\nroads: {lanes: 3}\n");
     assert_true(reading.is_good);
     assert_string_equal(reading.house.name, "Falling Water");
     assert_int_equal(reading.house.windows, 30);
@@ -181,8 +184,8 @@ static void keys_that_repeat_fill_the_element_of_their_name(void **state)
     assert_true(reading.house.storeys[2].walls[1].width_s < 3.1);
     assert_false(reading.house.storeys[0].walls[0].width_s > 0);
     assert_false(reading.house.storeys[2].walls[0].width_s > 0);
-    assert_int_equal(reading.assumptions.count, 2); /* beside the height */
-    assert_string_equal(reading.assumptions.items[1].name, "house.storeys.cellar.south.width");
+    assert_int_equal(reading.assumptions.count, 3); /* beside lanes and height */
+    assert_string_equal(reading.assumptions.items[2].name, "house.storeys.cellar.south.width");
     arena_free(reading.arena);
 }
 
@@ -193,11 +196,12 @@ static void assumptions_are_recorded_by_their_whole_name(void **state)
     struct reading reading;
     read_text(&reading, "rooms: {floors: 4, provenance: assumed, source: a guess}\n");
     assert_true(reading.is_good);
-    assert_int_equal(reading.assumptions.count, 2);
+    assert_int_equal(reading.assumptions.count, 3);
     assert_string_equal(reading.assumptions.items[0].name, "house.rooms.floors");
     assert_string_equal(reading.assumptions.items[0].reason, "a guess");
-    assert_string_equal(reading.assumptions.items[1].name, "house.height");
-    assert_string_equal(reading.assumptions.items[1].value, "8 s");
+    assert_string_equal(reading.assumptions.items[1].name, "house.roads.lanes");
+    assert_string_equal(reading.assumptions.items[2].name, "house.height");
+    assert_string_equal(reading.assumptions.items[2].value, "8 s");
     arena_free(reading.arena);
 }
 
@@ -240,8 +244,8 @@ static void mistakes_are_reported_with_what_would_be_right(void **state)
 
 static void values_are_told_as_yaml(void **state)
 {
-    static const char *const wanted[] = {NULL,  NULL, "4",     "4",           "8 s",
-                                         "off", "0",  "steep", "[red, blue]", "7"};
+    static const char *const wanted[] = {NULL,  NULL,  "4", "4",     NULL,          "2",
+                                         "8 s", "off", "0", "steep", "[red, blue]", "7"};
     enum { ONCE = sizeof wanted / sizeof *wanted }; /* behind these are keys of many names */
     (void)state;
     struct reading reading;

@@ -255,11 +255,11 @@ static bool open_section(struct schema_reader *reader, const char *key, struct l
     if (node != NULL && !doc_map_open(&level->section, node, map->diag)) {
         map->is_bad = true;
     }
+    const char *path = arena_printf(reader->assumptions->arena, "%s%s", reader->path, key);
     if (level->section.node != NULL) {
-        const char *path = arena_printf(reader->assumptions->arena, "%s%s", reader->path, key);
         assumptions_take(reader->assumptions, &level->section, path);
-        reader->path = arena_printf(reader->assumptions->arena, "%s.", path);
     }
+    reader->path = arena_printf(reader->assumptions->arena, "%s.", path);
     reader->map = &level->section;
     return level->section.node != NULL;
 }
