@@ -6,6 +6,7 @@
 #include "input/collectives.h"
 #include "input/layout.h"
 #include "input/scenario.h"
+#include "input/schedule_file.h"
 #include "input/training.h"
 
 #include "base/arena.h"
@@ -211,6 +212,21 @@ static void read_slow(const struct schema_reader *reader, const struct schema_ro
     judge(reader, is_good && sort_slow_ranks(list, scenario, diag));
 }
 
+/* ---- other jobs ---- */
+
+#undef SCHEMA_OBJECT
+#define SCHEMA_OBJECT struct scenario
+
+static const struct schema_row job_rows[] = {
+    {CUSTOM("scenario", take_key,
+            "What it runs, on this scenario's cluster: a path, or a mapping."),
+     .is_required = true},
+    {CHOICE("placement", placement, placement_names, PLACEMENT_COUNT_,
+            "Which nodes of the cluster it gets."),
+     .note = "as its scenario says"},
+};
+const struct schema scenario_job_keys = SCHEMA_OF("jobs", "jobs.", job_rows);
+
 /* ---- the table ---- */
 
 #undef SCHEMA_OBJECT
@@ -289,7 +305,8 @@ static const struct schema_row rows[] = {
      .standard = "tp-cp-ep-dp-pp"},
     {CHOICE("parallel.schedule", parallel.schedule, schedule_names, SCHEDULE_FILE,
             "The order of microbatches in the pipeline: a name, or the path of a file of orders."),
-     .standard = "1f1b", .is_settled = true, .read = layout_read_schedule},
+     .standard = "1f1b", .is_settled = true, .read = layout_read_schedule,
+     .inner = &schedule_file_keys},
     {COUNT("parallel.virtual_stages", parallel.virtual_stages, 1, LAYERS_MAX,
            "Chunks of the model on each stage; more than one is interleaved."),
      .standard = "1", .read = layout_read_virtual_stages},
@@ -456,7 +473,7 @@ static const struct schema_row rows[] = {
      .standard = "packed"},
     {CUSTOM("jobs", take_key,
             "Other jobs on the same fabric: [{scenario: other.yaml, placement: spread}]."),
-     .standard = "[]"},
+     .standard = "[]", .inner = &scenario_job_keys},
     {COUNT("seed", seed, 1, SEED_MAX, "What random numbers are drawn from."), .standard = "42"},
 };
 

@@ -11,6 +11,9 @@ struct arena;
 /* Its object is a struct scenario. */
 extern const struct schema scenario_schema;
 
+/* Of an entry of `jobs`; the object is the scenario that it runs. */
+extern const struct schema scenario_job_keys;
+
 /* A schema whose keys stand in a resolved scenario, with its prefix: the scenario's own, and
  * those of the catalogue files that it names. */
 struct scenario_part {

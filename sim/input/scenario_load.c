@@ -166,11 +166,11 @@ static bool read_job(struct arena *arena, const struct doc_node *entry, struct s
     if (!doc_map_open(&map, entry, diag)) {
         return false;
     }
-    struct scenario *job = read_alone(arena, doc_take(&map, "scenario"), diag);
+    struct scenario *job = read_alone(arena, doc_find(entry, "scenario"), diag);
     if (job == NULL) {
         return false;
     }
-    doc_get_choice(&map, "placement", placement_names, PLACEMENT_COUNT_, &job->placement);
+    schema_read(&scenario_job_keys, &map, job, &job->assumptions);
     scenario->neighbours[scenario->neighbour_count++] = job;
     return doc_finish(&map);
 }

@@ -1,10 +1,12 @@
-/* Reads a schedule that is data, word by word; then input/schedule_line executes it once. */
+/* Reads a schedule that is data: its keys by a table, its orders word by word; then
+ * input/schedule_line executes it once.
+ */
 #include "input/schedule_file.h"
 
 #include "base/arena.h"
 #include "input/scenario.h"
 #include "input/schedule_line.h"
-#include "input/doc/section.h"
+#include "input/schema/schema.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -20,7 +22,32 @@ struct reader {
     struct arena *arena;
     struct diag *diag;
     struct schedule_file *file;
+    const char *name;
+    int64_t stages, chunks, microbatches;
+    const struct doc_node *pieces, *orders; /* as written; NULL: absent */
 };
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define SCHEMA_OBJECT struct reader
+#include "input/schema/rows.h"
+
+static const struct schema_row rows[] = {
+    {TEXT("schedule", name, "What reports call it."), .note = "file"},
+    {COUNT("stages", stages, 1, STAGES_MAX, "Stages of the pipeline."), .is_required = true},
+    {COUNT("microbatches", microbatches, 1, ACTIONS_MAX, "Microbatches of a step."),
+     .is_required = true},
+    {COUNT("chunks", chunks, 1, CHUNKS_MAX, "Chunks of the model on each stage."), .standard = "1"},
+    {NODE("pieces", pieces,
+          "Which piece of the model each chunk of each stage is, counted from 0: "
+          "[[0, 3], [1, 2]]."),
+     .note = "chunk x stages + stage"},
+    {NODE("orders", orders,
+          "The actions of each stage as one text: F forward, B backward of inputs, W of weights, "
+          "BW of both; F1.0+BW0.1 side by side, microbatch before the dot, chunk behind it."),
+     .is_required = true},
+};
+const struct schema schedule_file_keys = SCHEMA_OF("schedule", "parallel.schedule.", rows);
 
 /* ---- places of words ----------------------------------------------------------------------- */
 
@@ -380,53 +407,35 @@ static bool check_execution(const struct reader *reader, const struct doc_node *
     return false;
 }
 
-static bool read_counts(struct reader *reader, struct doc_map *map)
+static bool put_counts(const struct reader *reader, const struct doc_node *node)
 {
-    int64_t stages = 0;
-    int64_t chunks = 1;
-    int64_t microbatches = 0;
-    const bool has_stages = section_need_count(map, "stages", 1, STAGES_MAX, &stages);
-    const bool has_microbatches =
-        section_need_count(map, "microbatches", 1, ACTIONS_MAX, &microbatches);
-    doc_get_count(map, "chunks", 1, CHUNKS_MAX, &chunks);
-    if (map->is_bad || !has_stages || !has_microbatches) {
-        return false;
-    }
-    if (stages * chunks * microbatches > ACTIONS_MAX) {
-        return diag_add(reader->diag, DIAG_INPUT, &map->node->place,
+    if (reader->stages * reader->chunks * reader->microbatches > ACTIONS_MAX) {
+        return diag_add(reader->diag, DIAG_INPUT, &node->place,
                         "%" PRId64 " stages x %" PRId64 " chunks x %" PRId64
                         " microbatches are more actions than a file can hold",
-                        stages, chunks, microbatches);
+                        reader->stages, reader->chunks, reader->microbatches);
     }
-    reader->file->stages = (uint32_t)stages;
-    reader->file->chunks = (uint32_t)chunks;
-    reader->file->microbatches = (uint32_t)microbatches;
+    *reader->file = (struct schedule_file){.name = reader->name,
+                                           .place = node->place,
+                                           .stages = (uint32_t)reader->stages,
+                                           .chunks = (uint32_t)reader->chunks,
+                                           .microbatches = (uint32_t)reader->microbatches};
     return true;
 }
 
 const struct schedule_file *schedule_file_read(struct arena *arena, const struct doc_node *node,
                                                struct diag *diag)
 {
-    struct reader reader = {arena, diag, arena_alloc(arena, sizeof(struct schedule_file))};
-    struct doc_map map;
-    if (!doc_map_open(&map, node, diag)) {
+    struct reader reader = {arena, diag, arena_alloc(arena, sizeof *reader.file), .name = ""};
+    struct assumptions unused; /* an order is nobody's constant */
+    assumptions_init(&unused, arena);
+    if (!schema_read_document(&schedule_file_keys, node, &reader, &unused, diag) ||
+        !put_counts(&reader, node)) {
         return NULL;
     }
-    const char *unused = NULL;
-    reader.file->name = "";
-    reader.file->place = node->place;
-    doc_get_text(&map, "schedule", &reader.file->name);
-    doc_get_text(&map, "source", &unused);
-    doc_get_text(&map, "note", &unused);
-    const bool has_counts = read_counts(&reader, &map);
-    const struct doc_node *pieces = doc_take(&map, "pieces");
-    const bool has_orders = doc_require(&map, "orders");
-    const struct doc_node *orders = doc_take(&map, "orders");
-    if (!doc_finish(&map) || !has_counts || !has_orders) {
-        return NULL;
-    }
-    const bool are_placed = place_pieces(&reader, pieces);
-    if (!read_orders(&reader, orders) || !are_placed || !check_execution(&reader, orders)) {
+    const bool are_placed = place_pieces(&reader, reader.pieces);
+    if (!read_orders(&reader, reader.orders) || !are_placed ||
+        !check_execution(&reader, reader.orders)) {
         return NULL;
     }
     return reader.file;

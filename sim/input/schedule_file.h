@@ -26,6 +26,10 @@
 #include <stdint.h>
 
 struct parallel;
+struct schema;
+
+/* The keys of such a file, and of the mapping in its place. */
+extern const struct schema schedule_file_keys;
 
 enum schedule_operation {
     SCHEDULE_FORWARD,

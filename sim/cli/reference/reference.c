@@ -117,6 +117,7 @@ const char *reference_value(struct arena *arena, const struct schema_row *row)
         return "keys of its own, or off";
     case SCHEMA_EACH:
         return arena_printf(arena, "keys named %s", names_text(arena, row));
+    case SCHEMA_NODE:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:

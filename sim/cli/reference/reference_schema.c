@@ -71,6 +71,7 @@ static void put_value(struct sheet *object, const struct schema_row *row)
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
     case SCHEMA_EACH:
+    case SCHEMA_NODE:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:
@@ -133,8 +134,9 @@ static void put_schema(struct arena *arena, struct sheet *root, const struct sch
         sheet_text(object, "description", description(arena, row));
         if (row->inner != NULL && row->inner != schema) {
             sim_assert(work->count < LISTS_MAX);
-            work->items[work->count++] =
-                (struct work_item){sheet_object(object, "items"), row->inner};
+            const bool is_list = row->kind != SCHEMA_CHOICE;
+            struct sheet *entry = is_list ? sheet_object(object, "items") : object;
+            work->items[work->count++] = (struct work_item){entry, row->inner};
         } else if (!schema_has_inner(schema, row)) {
             put_value(object, row);
         } else {

@@ -46,6 +46,8 @@
 #define ONLY_EACH(path_, names_, count_, help_)                               \
     SCHEMA_ROW(path_, SCHEMA_EACH, SCHEMA_NOWHERE, help_), .names = (names_), \
                                                            .name_count = (uint32_t)(count_)
+#define NODE(path_, member_, help_) \
+    SCHEMA_ROW(path_, SCHEMA_NODE, SCHEMA_MEMBER(const struct doc_node *, member_), help_)
 #define CUSTOM(path_, read_, help_) \
     SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_NOWHERE, help_), .read = (read_)
 

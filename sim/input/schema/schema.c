@@ -149,6 +149,9 @@ static bool read_value(const struct schema_reader *reader, struct doc_map *map,
         return read_choice(map, row, member);
     case SCHEMA_NAMES:
         return read_names(reader, map, row, member);
+    case SCHEMA_NODE:
+        *(const struct doc_node **)member = doc_take(map, key);
+        return true;
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
     case SCHEMA_EACH:
@@ -270,6 +273,9 @@ static bool enter_next(struct schema_reader *reader, struct level *level, uint32
     const struct schema_row *row = level->row;
     for (; index < row->name_count; index++) {
         *reader = level->around;
+        if (doc_take(reader->map, row->names[index]) == NULL) {
+            continue;
+        }
         reader->index = index;
         reader->object = (char *)reader->object + index * row->stride;
         if (open_section(reader, row->names[index], level)) {

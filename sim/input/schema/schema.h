@@ -46,6 +46,7 @@ enum schema_kind {
     SCHEMA_SECTION,  /* a mapping with rows below it; struct place: where it is written */
     SCHEMA_SWITCH,   /* bool: a section that may be absent or `off`; else its rows are read */
     SCHEMA_EACH,     /* stands for keys of many `names`: a mapping each, or what `read` takes */
+    SCHEMA_NODE,     /* const struct doc_node *: whatever is written, for who reads it later */
     SCHEMA_CUSTOM,   /* read by `read` alone */
     SCHEMA_KIND_COUNT_
 };
@@ -99,7 +100,9 @@ struct schema_row {
     bool is_assumed;          /* the default is one of the run's assumptions */
     bool is_optional; /* zero, ABSENT or "" stands for none: the note says what that means */
     bool is_settled;  /* readers may take another value than the one written */
-    const struct schema *inner; /* of a list: the keys of each entry; for readers of the table */
+    /* For readers of the table: the keys of each entry of a list; of a choice, those of a mapping
+     * that may stand in its place. */
+    const struct schema *inner;
     schema_read_function *read;
     schema_check_function *check;
     bool (*applies)(const void *object); /* whether the key means anything here; NULL: always */

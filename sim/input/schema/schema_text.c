@@ -184,6 +184,7 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
     case SCHEMA_EACH:
+    case SCHEMA_NODE:
     case SCHEMA_CUSTOM:
     case SCHEMA_KIND_COUNT_:
     default:
