@@ -248,15 +248,25 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
 
 /* ---- latencies ---------------------------------------------------------------------- */
 
-double fabric_between_s(const struct fabric *fabric, uint32_t hops)
-{
-    return fabric->cluster->nic_latency_s + hops * fabric->cluster->hop_latency_s;
-}
-
-double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route)
+double fabric_between_s(const struct fabric *fabric, uint32_t hops, struct ledger *ledger)
 {
     const struct cluster *cluster = fabric->cluster;
-    return route->hops_max == 0
-               ? cluster->scale_up_latency_s
-               : fabric_between_s(fabric, route->hops_max) + cluster->round_latency_s;
+    return LEDGER_SUM(hops > 0 ? ledger : NULL, "a message between nodes", "us",
+                      cluster->nic_latency_s + hops * cluster->hop_latency_s,
+                      LEDGER_TERM(cluster->nic_latency_s, "us"), LEDGER_TERM(hops, "switches"),
+                      LEDGER_TERM(cluster->hop_latency_s, "us"));
+}
+
+double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route,
+                        struct ledger *ledger)
+{
+    const double software_s = fabric->cluster->round_latency_s;
+    const double scale_up_s = fabric->cluster->scale_up_latency_s;
+    if (route->hops_max == 0) {
+        return LEDGER_SUM(ledger, "latency", "us", scale_up_s,
+                          LEDGER_TERM(scale_up_s, "us in a node"));
+    }
+    const double between_s = fabric_between_s(fabric, route->hops_max, ledger);
+    return LEDGER_SUM(ledger, "latency", "us", between_s + software_s, LEDGER_TERM(between_s, "us"),
+                      LEDGER_TERM(software_s, "us of software"));
 }

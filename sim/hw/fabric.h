@@ -173,9 +173,10 @@ void fabric_trace_end(struct fabric *fabric, struct fabric_route *route);
  * a channel and TCP its window, so beyond milliseconds one connection reaches less. */
 
 /* One message between GPUs on different nodes, over `hops` switches. */
-double fabric_between_s(const struct fabric *fabric, uint32_t hops);
+double fabric_between_s(const struct fabric *fabric, uint32_t hops, struct ledger *ledger);
 /* One send between two GPUs, by the scale-up links or by NICs. */
-double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route);
+double fabric_message_s(const struct fabric *fabric, const struct fabric_route *route,
+                        struct ledger *ledger);
 
 /* ---- describing ------------------------------------------------------------------ */
 

@@ -200,7 +200,8 @@ static void route_pairs(struct run *run)
                 (struct fluid_crossing){routes[i].crossings[k].link, routes[i].crossings[k].usage};
         }
         pair->cap_bytes_per_s = cap_of(run, pair, &routes[i]);
-        set_latency(run, pair, routes[i].hops_max > 0, fabric_message_s(run->fabric, &routes[i]));
+        set_latency(run, pair, routes[i].hops_max > 0,
+                    fabric_message_s(run->fabric, &routes[i], NULL));
         const struct fluid_flow_options options = {.route = links,
                                                    .route_count = routes[i].count,
                                                    .weight = 1,

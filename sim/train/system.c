@@ -244,7 +244,7 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
     add_member(builder, job, from, send);
     add_member(builder, job, to, receive);
     add_path(builder, &route);
-    const double message_s = fabric_message_s(&builder->system->fabric, &route);
+    const double message_s = fabric_message_s(&builder->system->fabric, &route, NULL);
     add_channel(builder, CHANNEL_PAIR, 2, 1, sim_time_from_s(message_s));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/ledger.h"
 
 #include <stdlib.h>
 
@@ -187,23 +188,16 @@ static double share_of(const struct transfer_setting *setting, const struct coll
                                    : setting->software->scale_up_bandwidth;
 }
 
-/* Rates were priced on links without the software's shares. An exchange of tokens with experts is
- * done by kernels of its own, not by the library. */
-static void apply_shares(const struct transfer_setting *setting,
-                         enum collective_operation operation, const struct transfer_quote *quote,
-                         struct tuner_price *price)
+/* The same of the rate, which is priced on links without the software's shares. An exchange of
+ * tokens with experts is done by kernels of its own, not by the library. */
+static double rate_share_of(const struct transfer_setting *setting,
+                            enum collective_operation operation,
+                            const struct collective_phase *phase)
 {
-    if (setting->software == NULL) {
-        return;
-    }
-    const bool is_exchange =
-        operation == COLLECTIVE_ALL_TO_ALL && setting->software->exchange == EXCHANGE_TOKENS;
-    const double rest = is_exchange ? setting->software->exchange_bandwidth : 1.0;
-    price->time_s = 0;
-    for (uint32_t i = 0; i < quote->phase_count; i++) {
-        price->bytes_per_s[i] *= rest * share_of(setting, &quote->phases[i]);
-        price->time_s += price->latency_s[i] + quote->phases[i].bytes / price->bytes_per_s[i];
-    }
+    const struct software *software = setting->software;
+    const bool is_exchange = software != NULL && operation == COLLECTIVE_ALL_TO_ALL &&
+                             software->exchange == EXCHANGE_TOKENS;
+    return (is_exchange ? software->exchange_bandwidth : 1.0) * share_of(setting, phase);
 }
 
 static void fill_quote(const struct tuner_price *price, const struct route_cap *caps,
@@ -236,19 +230,21 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
                     struct transfer_quote *quote)
 {
     const struct cluster *cluster = setting->fabric->cluster;
+    const struct collective_call call = {operation, algorithm, &shape->group, bytes};
     quote->algorithm = algorithm;
     quote->protocol = protocol;
-    quote->phase_count =
-        collective_phases(operation, algorithm, &shape->group, bytes, quote->phases);
+    quote->phase_count = collective_record(&call, quote->phases, setting->ledger);
     if (quote->phase_count == 0) {
         return false;
     }
     const struct route_cap *caps =
         caps_of(setting, shape, operation, algorithm, quote->phase_count);
     double rates[COLLECTIVE_PHASES_MAX];
+    double shares[COLLECTIVE_PHASES_MAX];
     uint32_t hops = 0;
     for (uint32_t i = 0; i < quote->phase_count; i++) {
         rates[i] = caps[i].bytes_per_s / share_of(setting, &quote->phases[i]);
+        shares[i] = rate_share_of(setting, operation, &quote->phases[i]);
         hops = caps[i].hops > hops ? caps[i].hops : hops;
     }
     const struct tuner_setting tuner = {
@@ -257,8 +253,9 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
         .ranks = shape->ranks,
         .nodes = shape->nodes,
         .round_latency_s = cluster->round_latency_s,
-        .message_s = fabric_between_s(setting->fabric, hops),
+        .message_s = fabric_between_s(setting->fabric, hops, setting->ledger),
         .is_scale_up_pcie = cluster->scale_up_kind == SCALE_UP_PCIE,
+        .ledger = setting->ledger,
     };
     struct tuner_price price;
     const struct tuner_work work = {.operation = operation,
@@ -267,11 +264,11 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
                                     .phase_count = quote->phase_count,
                                     .phases = quote->phases,
                                     .route_caps = rates,
+                                    .shares = shares,
                                     .bytes = bytes};
     if (!tuner_price(&tuner, &work, &price)) {
         return false;
     }
-    apply_shares(setting, operation, quote, &price);
     fill_quote(&price, caps, quote);
     return true;
 }
@@ -307,14 +304,19 @@ static bool best_of(const struct transfer_setting *setting, const struct group_s
     return has_quote;
 }
 
+/* All are priced; the sums of the one that is taken are recorded. */
 void transfer_quote(const struct transfer_setting *setting, const struct group_shape *shape,
                     enum collective_operation operation, double bytes, struct transfer_quote *quote)
 {
-    if (!best_of(setting, shape, shape->forced, operation, bytes, quote)) {
-        const bool is_offered =
-            best_of(setting, shape, COLLECTIVE_CHOICE_FREE, operation, bytes, quote);
-        sim_assert(is_offered); /* collectives_check */
+    struct transfer_setting quiet = *setting;
+    quiet.ledger = NULL;
+    bool is_offered = best_of(&quiet, shape, shape->forced, operation, bytes, quote) ||
+                      best_of(&quiet, shape, COLLECTIVE_CHOICE_FREE, operation, bytes, quote);
+    if (setting->ledger != NULL) {
+        is_offered = transfer_price(setting, shape, operation, bytes, quote->algorithm,
+                                    quote->protocol, quote);
     }
+    sim_assert(is_offered); /* collectives_check */
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -387,27 +389,55 @@ uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase)
     return millionths < 1 ? 1 : (uint32_t)millionths;
 }
 
+/* What the caller spends on each call, and the small ones. */
+static double besides_s(const struct transfer_setting *setting, const struct group_shape *shape,
+                        const struct transfer_wish *wish)
+{
+    const double all = (double)calls_of(wish);
+    const double own_s = LEDGER_SUM(wish->per_call_s > 0 ? setting->ledger : NULL,
+                                    "the caller's own", "us", all * wish->per_call_s,
+                                    LEDGER_TERM(all, "calls"), LEDGER_TERM(wish->per_call_s, "us"));
+    if (wish->small == 0) {
+        return own_s;
+    }
+    const double count = (double)wish->small;
+    struct transfer_quote small;
+    ledger_say(setting->ledger, "a small call", "MB", wish->small_bytes, "of the buffer");
+    transfer_quote(setting, shape, wish->operation, wish->small_bytes, &small);
+    return LEDGER_SUM(setting->ledger, "and all small calls", "us", own_s + count * small.time_s,
+                      LEDGER_TERM(own_s, "us"), LEDGER_TERM(count, "calls"),
+                      LEDGER_TERM(small.time_s, "us"));
+}
+
 /* Of all calls, as one transfer. */
 static void quote_wish(const struct transfer_setting *setting, const struct group_shape *shape,
                        const struct transfer_wish *wish, struct transfer_quote *quote)
 {
-    const uint32_t calls = calls_of(wish) - wish->small;
-    transfer_quote(setting, shape, wish->operation, wish->bytes / (double)calls, quote);
-    quote->latency_s *= (double)calls;
-    quote->time_s *= (double)calls;
+    const double calls = (double)(calls_of(wish) - wish->small);
+    struct ledger *ledger = setting->ledger;
+    const double bytes = LEDGER_SUM(calls > 1 ? ledger : NULL, "a call", "MB", wish->bytes / calls,
+                                    LEDGER_TERM(wish->bytes, "MB"), LEDGER_TERM(calls, "calls"));
+    transfer_quote(setting, shape, wish->operation, bytes, quote);
+    const double besides = besides_s(setting, shape, wish);
+    quote->latency_s = quote->latency_s * calls + besides;
+    quote->time_s = LEDGER_SUM(calls > 1 || besides > 0 ? ledger : NULL, "all calls", "us",
+                               quote->time_s * calls + besides, LEDGER_TERM(quote->time_s, "us"),
+                               LEDGER_TERM(calls, "calls"), LEDGER_TERM(besides, "us besides"));
     for (uint32_t i = 0; i < quote->phase_count; i++) {
-        quote->latencies_s[i] *= (double)calls;
-        quote->phases[i].bytes *= (double)calls;
+        quote->latencies_s[i] *= calls;
+        quote->phases[i].bytes *= calls;
     }
-    double besides_s = (double)calls_of(wish) * wish->per_call_s;
-    if (wish->small > 0) {
-        struct transfer_quote small;
-        transfer_quote(setting, shape, wish->operation, wish->small_bytes, &small);
-        besides_s += (double)wish->small * small.time_s;
-    }
-    quote->latencies_s[0] += besides_s;
-    quote->latency_s += besides_s;
-    quote->time_s += besides_s;
+    quote->latencies_s[0] += besides;
+}
+
+void transfer_record(const struct transfer_setting *setting, const struct transfer_origin *origin,
+                     struct ledger *ledger)
+{
+    sim_assert(origin->has_quote);
+    struct transfer_setting recording = *setting;
+    recording.ledger = ledger;
+    struct transfer_quote quote;
+    quote_wish(&recording, &origin->shape, &origin->wish, &quote);
 }
 
 uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
@@ -434,6 +464,8 @@ uint32_t transfer_collective(const struct transfer_setting *setting, struct tran
         .time_s = quote.time_s,
         .bottleneck = quote.bottleneck,
         .is_extrapolated = quote.is_extrapolated,
+        .wish = *wish,
+        .shape = *shape,
     };
     for (uint32_t i = 0; i < quote.phase_count; i++) {
         origin.rank_bytes += quote.phases[i].bytes;

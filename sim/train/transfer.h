@@ -37,6 +37,7 @@ struct transfer_setting {
     /* Of the step whose transfers these are; `fabric` has its shares of bandwidth already
      * (fabric_derate), and the library's own maxima are cut by them here. NULL: a benchmark. */
     const struct software *software;
+    struct ledger *ledger; /* takes the sums of what is priced; NULL: none are wanted */
 };
 
 /* A group of GPUs, in order of domain, and its routes' caps as far as they were asked for;
@@ -95,6 +96,19 @@ uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase);
 
 /* ---- the transfers of a step ------------------------------------------------------- */
 
+/* A collective as a program asks for it. It may stand for several that are called one after the
+ * other: `calls` that share `bytes`, and `small` of `small_bytes` each besides. They are simulated
+ * as one, whose latency is that of each of `calls`, the whole time of each small one on an idle
+ * fabric, and `per_call_s`, which the caller spends, for each of all. */
+struct transfer_wish {
+    enum collective_operation operation;
+    double bytes;
+    uint32_t calls; /* 0: one */
+    uint32_t small;
+    double small_bytes;
+    double per_call_s;
+};
+
 /* What a transfer is, for reports: the operation, its whole buffer, and how it is done. */
 struct transfer_origin {
     uint32_t job;
@@ -111,6 +125,8 @@ struct transfer_origin {
     double time_s; /* alone on an idle fabric */
     uint32_t bottleneck;
     bool is_extrapolated;
+    struct transfer_wish wish; /* with a quote: what was asked for, of which group */
+    struct group_shape shape;
 };
 
 struct transfer_pattern {
@@ -135,19 +151,6 @@ struct transfer_table {
     size_t origin_capacity;
 };
 
-/* A collective as a program asks for it. It may stand for several that are called one after the
- * other: `calls` that share `bytes`, and `small` of `small_bytes` each besides. They are simulated
- * as one, whose latency is that of each of `calls`, the whole time of each small one on an idle
- * fabric, and `per_call_s`, which the caller spends, for each of all. */
-struct transfer_wish {
-    enum collective_operation operation;
-    double bytes;
-    uint32_t calls; /* 0: one */
-    uint32_t small;
-    double small_bytes;
-    double per_call_s;
-};
-
 /* The transfer's number in the table, entered if it is new. `patterns` is the list of its
  * stream. A group of one has none: the caller asks shape->ranks > 1 first. */
 uint32_t transfer_collective(const struct transfer_setting *setting, struct transfer_table *table,
@@ -158,5 +161,9 @@ uint32_t transfer_collective(const struct transfer_setting *setting, struct tran
 uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint32_t job,
                         enum stream stream, uint32_t path, enum collective_operation operation,
                         double bytes);
+
+/* The sums of a transfer that has a quote, as it was priced. */
+void transfer_record(const struct transfer_setting *setting, const struct transfer_origin *origin,
+                     struct ledger *ledger);
 
 #endif

@@ -95,6 +95,23 @@ value_of() {
              END { exit !(latency > 3.4 && sprintf("%.1f", alone - latency) == "90.9") }'
     # 32 layers x 8 microbatches x (2 forward + 4 backward), and the head's input 8 times.
     [ $((32 * 8 * 6 + 8)) -eq 1544 ]
+    # The library's 15 + 8.4 us and one round of 3.4 us: as printed, and as run predicts it.
+    grep -Eq '^  a rank sends +1 times x \(2 ranks - 1\) / 2 ranks x 67\.108864 MB += 33\.554432  MB$' \
+        "$text"
+    grep -Eq '^  latency +23\.400 us \+ 1 rounds x 3\.400 us .* = 26\.800  us$' "$text"
+    [ "$(value_of 'alone on the fabric')" = 117.733 ]
+    "$STOKER" run -q --no-db --json scenarios/quickstart.yaml | grep -q '"alone_s": 0.00011773'
+}
+
+# Two messages of a pipeline's stage: what a message takes, and its bytes over a port of a NIC.
+@test "a send is a message's latency and its bytes" {
+    explain scenarios/gpt3-175b-1024.yaml
+    grep -Eq '^  send forward, send +the buffer, [0-9]+ times in a step' "$text"
+    local message
+    message=$(value_of 'a message between nodes')
+    [ "$(awk -v message="$message" '/^  send forward, send/ { in_send = 1 }
+        in_send && /^  latency / { print ($(NF - 1) == message) ? "same" : "other"; exit }' \
+        "$text")" = same ]
 }
 
 @test "parameters and FLOPs are those of the formula" {

@@ -197,11 +197,11 @@ static void a_send_is_a_message_too(void **state)
     fabric_trace_begin(&bench->fabric);
     fabric_trace_send(&bench->fabric, 0, PER_NODE, FLUID_USAGE_ONE);
     fabric_trace_end(&bench->fabric, &route);
-    assert_close(fabric_message_s(&bench->fabric, &route), 32.5e-6, 1e-12);
+    assert_close(fabric_message_s(&bench->fabric, &route, NULL), 32.5e-6, 1e-12);
     fabric_trace_begin(&bench->fabric);
     fabric_trace_send(&bench->fabric, 0, 1, FLUID_USAGE_ONE);
     fabric_trace_end(&bench->fabric, &route);
-    assert_close(fabric_message_s(&bench->fabric, &route), 3.4e-6, 1e-12);
+    assert_close(fabric_message_s(&bench->fabric, &route, NULL), 3.4e-6, 1e-12);
     arena_free(bench->arena);
 }
 

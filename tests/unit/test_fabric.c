@@ -311,9 +311,9 @@ static void a_message_pays_for_its_switches(void **state)
     struct rig rig;
     rig_init(&rig, &rails, 128);
     send(&rig, 2, 5, FLUID_USAGE_ONE);
-    assert_true(fabric_message_s(&rig.fabric, &rig.route) * 1e9 == 1000);
+    assert_true(fabric_message_s(&rig.fabric, &rig.route, NULL) * 1e9 == 1000);
     send(&rig, 2, 34, FLUID_USAGE_ONE);
-    assert_int_equal((int)(fabric_message_s(&rig.fabric, &rig.route) * 1e9 + 0.5), 8000);
+    assert_int_equal((int)(fabric_message_s(&rig.fabric, &rig.route, NULL) * 1e9 + 0.5), 8000);
     arena_free(rig.arena);
 }
 

@@ -116,24 +116,32 @@ static void group_check(const struct collective_group *group)
 
 /* ---- phases, edges -------------------------------------------------- */
 
+uint32_t collective_record(const struct collective_call *call,
+                           struct collective_phase list[COLLECTIVE_PHASES_MAX],
+                           struct ledger *ledger)
+{
+    sim_assert(call->bytes >= 0);
+    group_check(call->group);
+    const struct collective_row *row = row_find(call->operation, call->algorithm);
+    if (row == NULL) {
+        return 0;
+    }
+    if (call->group->ranks == 1) {
+        list[0] = (struct collective_phase){0};
+        return 1;
+    }
+    const double moved = call->operation == COLLECTIVE_BARRIER ? 0 : call->bytes;
+    const uint32_t count = row->list(row->operation, call->group, moved, list, ledger);
+    sim_assert(count <= COLLECTIVE_PHASES_MAX);
+    return count;
+}
+
 uint32_t collective_phases(enum collective_operation operation, enum collective_algorithm algorithm,
                            const struct collective_group *group, double bytes,
                            struct collective_phase list[COLLECTIVE_PHASES_MAX])
 {
-    sim_assert(bytes >= 0);
-    group_check(group);
-    const struct collective_row *row = row_find(operation, algorithm);
-    if (row == NULL) {
-        return 0;
-    }
-    if (group->ranks == 1) {
-        list[0] = (struct collective_phase){0};
-        return 1;
-    }
-    const double moved = operation == COLLECTIVE_BARRIER ? 0 : bytes;
-    const uint32_t count = row->list(row->operation, group, moved, list);
-    sim_assert(count <= COLLECTIVE_PHASES_MAX);
-    return count;
+    const struct collective_call call = {operation, algorithm, group, bytes};
+    return collective_record(&call, list, NULL);
 }
 
 void collective_edges(struct arena *arena, enum collective_operation operation,

@@ -42,6 +42,7 @@
 #include <stdint.h>
 
 struct arena;
+struct ledger;
 
 enum collective_operation {
     COLLECTIVE_ALL_REDUCE,
@@ -121,6 +122,17 @@ struct collective_phase {
 uint32_t collective_phases(enum collective_operation operation, enum collective_algorithm algorithm,
                            const struct collective_group *group, double bytes,
                            struct collective_phase list[COLLECTIVE_PHASES_MAX]);
+
+/* The same; the sums that make the bytes and rounds of each phase are recorded. */
+struct collective_call {
+    enum collective_operation operation;
+    enum collective_algorithm algorithm;
+    const struct collective_group *group;
+    double bytes;
+};
+uint32_t collective_record(const struct collective_call *call,
+                           struct collective_phase list[COLLECTIVE_PHASES_MAX],
+                           struct ledger *ledger);
 
 /* Receives the edges of a phase. Shares are of the phase's bytes. */
 struct collective_visitor {

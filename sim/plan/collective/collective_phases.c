@@ -9,31 +9,53 @@
  */
 #include "plan/collective/collective_rows.h"
 
+#include "base/ledger.h"
+
 static double passes_of(enum collective_operation operation)
 {
     return operation == COLLECTIVE_ALL_REDUCE ? 2 : 1;
 }
 
+/* A record of what the busiest rank sends in a phase is headed so. */
+static const char SENT[] = "a rank sends";
+
+static double all_of(double bytes, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, SENT, "MB", bytes, LEDGER_TERM(bytes, "MB"));
+}
+
 /* Rounds over a way that passes `steps` ranks and `boundaries` borders of nodes. */
 static struct collective_phase phase_of(double bytes, double passes, uint32_t steps,
-                                        uint32_t boundaries)
+                                        uint32_t boundaries, struct ledger *ledger)
 {
     sim_assert(boundaries <= steps);
     const int64_t times = (int64_t)passes;
-    return (struct collective_phase){bytes, times * (steps - boundaries), times * boundaries};
+    struct collective_phase phase = {.bytes = bytes};
+    phase.rounds_intra =
+        LEDGER_COUNT(steps > boundaries ? ledger : NULL, "rounds in nodes", "",
+                     times * (steps - boundaries), LEDGER_TERM(times, "times"),
+                     LEDGER_TERM(steps, "steps"), LEDGER_TERM(boundaries, "between nodes"));
+    phase.rounds_inter =
+        LEDGER_COUNT(boundaries > 0 ? ledger : NULL, "rounds between nodes", "", times * boundaries,
+                     LEDGER_TERM(times, "times"), LEDGER_TERM(boundaries, "between nodes"));
+    return phase;
 }
 
 /* 2(N-1)/N S of an all-reduce, (N-1)/N S of an all-gather or reduce-scatter; S of a broadcast
  * or reduce, which is a chain. Of N - 1 steps of a pass K - 1 cross nodes (NCCL:
  * ncclTopoTuneModel). With several rails the same. */
 uint32_t ring_phases(enum collective_operation operation, const struct collective_group *group,
-                     double bytes, struct collective_phase *phases)
+                     double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     const uint32_t n = group->ranks;
     const bool is_chain = operation == COLLECTIVE_BROADCAST || operation == COLLECTIVE_REDUCE;
     const double passes = passes_of(operation);
-    const double share = is_chain ? 1.0 : passes * (double)(n - 1) / (double)n;
-    phases[0] = phase_of(share * bytes, passes, n - 1, group->nodes - 1);
+    const double sent =
+        is_chain ? all_of(bytes, ledger)
+                 : LEDGER_SUM(ledger, SENT, "MB", passes * (double)(n - 1) / (double)n * bytes,
+                              LEDGER_TERM(passes, "times"), LEDGER_TERM(n, "ranks"),
+                              LEDGER_TERM(bytes, "MB"));
+    phases[0] = phase_of(sent, passes, n - 1, group->nodes - 1, ledger);
     return 1;
 }
 
@@ -42,18 +64,19 @@ uint32_t ring_phases(enum collective_operation operation, const struct collectiv
  * and its two parents, 2 S. Broadcast: the root's node to both roots of a double tree over the
  * other nodes. Rounds between nodes are tree_depth; NCCL's tuner takes floor(log2 K), too. */
 uint32_t tree_phases(enum collective_operation operation, const struct collective_group *group,
-                     double bytes, struct collective_phase *phases)
+                     double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     const uint32_t chain = group_members_max(group) - 1;
     if (operation == COLLECTIVE_ALL_REDUCE) {
         const uint32_t depth = tree_depth(group->nodes);
-        phases[0] = phase_of(2 * bytes, 2, chain + depth, depth);
+        const double sent = LEDGER_SUM(ledger, SENT, "MB", 2 * bytes, LEDGER_TERM(bytes, "MB"));
+        phases[0] = phase_of(sent, 2, chain + depth, depth, ledger);
         return 1;
     }
     const uint32_t depth = group->nodes > 1 ? 1 + tree_depth(group->nodes - 1) : 0;
     const uint32_t root_chain = group_members(group, 0) - 1;
     const uint32_t chains = group->nodes > 1 ? root_chain + chain : chain;
-    phases[0] = phase_of(bytes, 1, chains + depth, depth);
+    phases[0] = phase_of(all_of(bytes, ledger), 1, chains + depth, depth, ledger);
     return 1;
 }
 
@@ -84,7 +107,7 @@ static bool crosses_nodes(const struct collective_group *group, uint32_t distanc
 
 uint32_t halving_doubling_phases(enum collective_operation operation,
                                  const struct collective_group *group, double bytes,
-                                 struct collective_phase *phases)
+                                 struct collective_phase *phases, struct ledger *ledger)
 {
     const uint32_t n = group->ranks;
     if ((n & (n - 1)) != 0) {
@@ -94,7 +117,10 @@ uint32_t halving_doubling_phases(enum collective_operation operation,
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t distance = halving_doubling_distance(operation, n, i);
         const bool is_inter = crosses_nodes(group, distance);
-        phases[i] = phase_of(bytes * (double)distance / (double)n, 1, 1, is_inter ? 1 : 0);
+        const double sent = LEDGER_SUM(ledger, SENT, "MB", bytes * (double)distance / (double)n,
+                                       LEDGER_TERM(bytes, "MB"), LEDGER_TERM(distance, "apart"),
+                                       LEDGER_TERM(n, "ranks"));
+        phases[i] = phase_of(sent, 1, 1, is_inter ? 1 : 0, ledger);
     }
     return count;
 }
@@ -114,7 +140,7 @@ uint32_t pat_parts(uint32_t ranks, uint32_t distance)
 }
 
 uint32_t pat_phases(enum collective_operation operation, const struct collective_group *group,
-                    double bytes, struct collective_phase *phases)
+                    double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     const uint32_t n = group->ranks;
     if (group->nodes != n) {
@@ -123,38 +149,60 @@ uint32_t pat_phases(enum collective_operation operation, const struct collective
     const uint32_t count = floor_log2(n - 1) + 1;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t parts = pat_parts(n, pat_distance(operation, n, i));
-        phases[i] = phase_of(bytes * (double)parts / (double)n, 1, 1, 1);
+        const double sent = LEDGER_SUM(ledger, SENT, "MB", bytes * (double)parts / (double)n,
+                                       LEDGER_TERM(bytes, "MB"), LEDGER_TERM(parts, "parts"),
+                                       LEDGER_TERM(n, "ranks"));
+        phases[i] = phase_of(sent, 1, 1, 1, ledger);
     }
     return count;
 }
 
 /* ---- two levels -------------------------------------------------------------------- */
 
+static struct collective_phase inside_nodes(uint32_t members, double bytes, struct ledger *ledger)
+{
+    const double sent =
+        LEDGER_SUM(ledger, SENT, "MB", bytes * (double)(members - 1) / (double)members,
+                   LEDGER_TERM(bytes, "MB"), LEDGER_TERM(members, "ranks"));
+    return phase_of(sent, 1, members - 1, 0, ledger);
+}
+
+static struct collective_phase between_nodes(enum collective_operation operation,
+                                             const struct collective_group *group, double bytes,
+                                             struct ledger *ledger)
+{
+    const double passes = passes_of(operation);
+    const uint32_t k = group->nodes;
+    const double sent =
+        LEDGER_SUM(ledger, SENT, "MB", passes * bytes * (double)(k - 1) / (double)group->ranks,
+                   LEDGER_TERM(passes, "times"), LEDGER_TERM(bytes, "MB"), LEDGER_TERM(k, "nodes"),
+                   LEDGER_TERM(group->ranks, "ranks"));
+    return phase_of(sent, passes, k - 1, k - 1, ledger);
+}
+
 /* m ranks on each of K nodes. Inside: (m-1)/m S; between: the ring of K ranks over a
  * part of S/m. */
 uint32_t hierarchical_phases(enum collective_operation operation,
                              const struct collective_group *group, double bytes,
-                             struct collective_phase *phases)
+                             struct collective_phase *phases, struct ledger *ledger)
 {
     const uint32_t k = group->nodes;
     const uint32_t m = group_members(group, 0);
     if (k == 1 || m == 1 || !group_is_even(group)) {
         return 0;
     }
-    const double passes = passes_of(operation);
-    const struct collective_phase inside =
-        phase_of(bytes * (double)(m - 1) / (double)m, 1, m - 1, 0);
-    const struct collective_phase between =
-        phase_of(passes * bytes * (double)(k - 1) / (double)group->ranks, passes, k - 1, k - 1);
     if (operation == COLLECTIVE_ALL_GATHER) {
-        phases[0] = between;
-        phases[1] = inside;
+        phases[0] = between_nodes(operation, group, bytes, ledger);
+        phases[1] = inside_nodes(m, bytes, ledger);
         return 2;
     }
-    phases[0] = inside;
-    phases[1] = between;
-    phases[2] = inside;
-    return operation == COLLECTIVE_ALL_REDUCE ? 3 : 2;
+    phases[0] = inside_nodes(m, bytes, ledger);
+    phases[1] = between_nodes(operation, group, bytes, ledger);
+    if (operation != COLLECTIVE_ALL_REDUCE) {
+        return 2;
+    }
+    phases[2] = inside_nodes(m, bytes, ledger);
+    return 3;
 }
 
 /* The switch reads a part of S/N from all ranks at once for the rank that owns it (S out,
@@ -162,59 +210,66 @@ uint32_t hierarchical_phases(enum collective_operation operation,
  * these for reduce-scatter, the other for all-gather: S. A rank's own part goes through the
  * switch as well. */
 uint32_t nvls_phases(enum collective_operation operation, const struct collective_group *group,
-                     double bytes, struct collective_phase *phases)
+                     double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     if (group->nodes != 1 || !group->has_multicast) {
         return 0;
     }
     const double n = (double)group->ranks;
-    const double share = operation == COLLECTIVE_ALL_REDUCE ? 1 + 1 / n : 1;
-    phases[0] = phase_of(share * bytes, 1, 1, 0);
+    const double sent = operation == COLLECTIVE_ALL_REDUCE
+                            ? LEDGER_SUM(ledger, SENT, "MB", (1 + 1 / n) * bytes,
+                                         LEDGER_TERM(n, "ranks"), LEDGER_TERM(bytes, "MB"))
+                            : all_of(bytes, ledger);
+    phases[0] = phase_of(sent, 1, 1, 0, ledger);
     return 1;
 }
 
 uint32_t nvls_tree_phases(enum collective_operation operation, const struct collective_group *group,
-                          double bytes, struct collective_phase *phases)
+                          double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     (void)operation;
     if (group->nodes == 1 || group->nodes == group->ranks || !group->has_multicast) {
         return 0;
     }
-    phases[0] = (struct collective_phase){bytes, 1, 2 * (int64_t)tree_depth(group->nodes)};
+    const int64_t depth = (int64_t)tree_depth(group->nodes);
+    phases[0] = (struct collective_phase){.bytes = all_of(bytes, ledger), .rounds_intra = 1};
+    phases[0].rounds_inter =
+        LEDGER_COUNT(ledger, "rounds between nodes", "", 2 * depth, LEDGER_TERM(depth, "levels"));
     return 1;
 }
 
 /* Up and down the switches of the network is two rounds. */
 uint32_t sharp_phases(enum collective_operation operation, const struct collective_group *group,
-                      double bytes, struct collective_phase *phases)
+                      double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     (void)operation;
     if (group->nodes == 1 || !group->has_reduction) {
         return 0;
     }
-    phases[0] = (struct collective_phase){bytes, group_members_max(group) > 1 ? 1 : 0, 2};
+    phases[0] =
+        (struct collective_phase){all_of(bytes, ledger), group_members_max(group) > 1 ? 1 : 0, 2};
     return 1;
 }
 
 /* ---- direct -------------------------------------------------------------------------- */
 
 uint32_t send_phases(enum collective_operation operation, const struct collective_group *group,
-                     double bytes, struct collective_phase *phases)
+                     double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     (void)operation;
     if (group->ranks != 2) {
         return 0;
     }
-    phases[0] = phase_of(bytes, 1, 1, group->nodes - 1);
+    phases[0] = phase_of(all_of(bytes, ledger), 1, 1, group->nodes - 1, ledger);
     return 1;
 }
 
 /* One step of a ring: each rank sends all it has to the next. */
 uint32_t shift_phases(enum collective_operation operation, const struct collective_group *group,
-                      double bytes, struct collective_phase *phases)
+                      double bytes, struct collective_phase *phases, struct ledger *ledger)
 {
     (void)operation;
-    phases[0] = phase_of(bytes, 1, 1, group->nodes > 1 ? 1 : 0);
+    phases[0] = phase_of(all_of(bytes, ledger), 1, 1, group->nodes > 1 ? 1 : 0, ledger);
     return 1;
 }
 
@@ -236,11 +291,17 @@ bool group_hands_on(const struct collective_group *group)
  * rows are handed on, one round more inside the node. */
 uint32_t all_to_all_phases(enum collective_operation operation,
                            const struct collective_group *group, double bytes,
-                           struct collective_phase *phases)
+                           struct collective_phase *phases, struct ledger *ledger)
 {
     (void)operation;
     const double kept = group->ranks > 1 ? group_part(group, 1) : 1;
-    phases[0] = phase_of(bytes * (1 - kept), 1, 1, group->nodes > 1 ? 1 : 0);
-    phases[0].rounds_intra += group_hands_on(group) ? 1 : 0;
+    const double sent = LEDGER_SUM(ledger, SENT, "MB", bytes * (1 - kept), LEDGER_TERM(bytes, "MB"),
+                                   LEDGER_TERM(kept, "of it kept"));
+    phases[0] = phase_of(sent, 1, 1, group->nodes > 1 ? 1 : 0, ledger);
+    if (group_hands_on(group)) {
+        const int64_t straight = phases[0].rounds_intra;
+        phases[0].rounds_intra = LEDGER_COUNT(ledger, "and handed on", "", straight + 1,
+                                              LEDGER_TERM(straight, "rounds in nodes"));
+    }
     return 1;
 }

@@ -29,7 +29,7 @@ struct collective_slow {
 
 typedef uint32_t collective_phases_function(enum collective_operation operation,
                                             const struct collective_group *group, double bytes,
-                                            struct collective_phase *phases);
+                                            struct collective_phase *phases, struct ledger *ledger);
 typedef void collective_edges_function(const struct collective_walk *walk, uint32_t phase);
 
 struct collective_row {

@@ -131,7 +131,7 @@ static bool halving_doubling_script(const struct collective_ask *ask,
                                     struct collective_script *script)
 {
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
-    const uint32_t rounds = halving_doubling_phases(ask->operation, ask->group, 0, phases);
+    const uint32_t rounds = halving_doubling_phases(ask->operation, ask->group, 0, phases, NULL);
     *script = (struct collective_script){rounds, ask->group->ranks, 1, 1};
     return rounds > 0;
 }
@@ -158,7 +158,7 @@ const struct collective_slow halving_doubling_slow = {halving_doubling_script,
 static bool pat_script(const struct collective_ask *ask, struct collective_script *script)
 {
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
-    const uint32_t rounds = pat_phases(ask->operation, ask->group, 0, phases);
+    const uint32_t rounds = pat_phases(ask->operation, ask->group, 0, phases, NULL);
     *script = (struct collective_script){rounds, ask->group->ranks, 1, 1};
     return rounds > 0;
 }
@@ -188,7 +188,7 @@ const struct collective_slow pat_slow = {pat_script, pat_sends, one_receive};
 static bool hierarchical_script(const struct collective_ask *ask, struct collective_script *script)
 {
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
-    const uint32_t count = hierarchical_phases(ask->operation, ask->group, 0, phases);
+    const uint32_t count = hierarchical_phases(ask->operation, ask->group, 0, phases, NULL);
     int64_t rounds = 0;
     for (uint32_t i = 0; i < count; i++) {
         rounds += phases[i].rounds_intra + phases[i].rounds_inter;

@@ -9,6 +9,7 @@
 #include "plan/collective/tuner.h"
 
 #include "base/check.h"
+#include "base/ledger.h"
 
 #include <math.h>
 
@@ -22,6 +23,7 @@ struct pricing {
     const struct library_architecture *architecture;
     const struct library_cost *cost;
     const struct tuner_work *work;
+    double stretch; /* of the library's latencies */
 };
 
 static bool is_ring(enum collective_algorithm algorithm)
@@ -33,10 +35,15 @@ static bool is_ring(enum collective_algorithm algorithm)
 /* ---- latency ---- */
 
 /* A round takes up to `fill` longer when the pieces of the pipeline are as large as they get. */
-static double fill_s(const struct pricing *p, enum library_link link)
+static double fill_s(const struct pricing *p, enum library_link link, struct ledger *ledger)
 {
     const double fill = p->cost->fill_s[link];
-    return fill > 0.0 ? fill * p->work->bytes / (p->work->bytes + p->cost->fill_half_bytes) : 0.0;
+    const double bytes = p->work->bytes;
+    const double half = p->cost->fill_half_bytes;
+    return fill > 0.0 ? LEDGER_SUM(ledger, "filling the pipeline", "us",
+                                   fill * bytes / (bytes + half), LEDGER_TERM(fill, "us"),
+                                   LEDGER_TERM(bytes, "MB"), LEDGER_TERM(half, "MB"))
+                      : 0.0;
 }
 
 static double simple_factor(const struct pricing *p, double factor)
@@ -45,37 +52,68 @@ static double simple_factor(const struct pricing *p, double factor)
 }
 
 /* "Inter-node rings still have to launch nsteps * net overhead." */
-static double round_inside_s(const struct pricing *p)
+static double overhead_s(const struct pricing *p, struct ledger *ledger)
+{
+    if (p->setting->nodes == 1 || !is_ring(p->work->algorithm)) {
+        return 0.0;
+    }
+    const double overhead = p->setting->library->network_overhead_s;
+    const double factor = simple_factor(p, p->setting->library->simple_overheads);
+    return LEDGER_SUM(ledger, "a ring's round at least", "us", overhead * factor,
+                      LEDGER_TERM(overhead, "us"), LEDGER_TERM(factor, "times"));
+}
+
+static double round_inside_s(const struct pricing *p, struct ledger *ledger)
 {
     const enum library_link link = p->setting->is_scale_up_pcie ? LIBRARY_PCIE : LIBRARY_SCALE_UP;
-    double round = p->cost->round_s[link][p->span];
-    if (p->setting->nodes > 1 && is_ring(p->work->algorithm)) {
-        const double overhead = p->setting->library->network_overhead_s *
-                                simple_factor(p, p->setting->library->simple_overheads);
-        round = fmax(round, overhead);
-    }
-    return round + fill_s(p, link);
+    const double round = p->cost->round_s[link][p->span];
+    const double overhead = overhead_s(p, ledger);
+    const double fill = fill_s(p, link, ledger);
+    return LEDGER_SUM(ledger, "a round in a node", "us",
+                      p->stretch * (fmax(round, overhead) + fill),
+                      LEDGER_TERM(p->stretch, "plateau"), LEDGER_TERM(round, "us"),
+                      LEDGER_TERM(overhead, "us"), LEDGER_TERM(fill, "us to fill"));
 }
 
 /* With one rank a node a ring has no scale-up rounds to hide behind: the tree's latency counts. */
-static double round_between_s(const struct pricing *p)
+static double library_round_s(const struct pricing *p)
 {
     const bool is_exposed = p->setting->ranks == p->setting->nodes && is_ring(p->work->algorithm);
     const struct library_cost *tree = &p->architecture->costs[ALGORITHM_TREE][p->work->protocol];
-    const double round = is_exposed && tree->is_offered
-                             ? tree->round_s[LIBRARY_NETWORK][p->span]
-                             : p->cost->round_s[LIBRARY_NETWORK][p->span];
-    const double network =
-        p->setting->round_latency_s * simple_factor(p, p->setting->library->simple_latencies);
-    return round + network + fill_s(p, LIBRARY_NETWORK);
+    return is_exposed && tree->is_offered ? tree->round_s[LIBRARY_NETWORK][p->span]
+                                          : p->cost->round_s[LIBRARY_NETWORK][p->span];
 }
 
 /* The library's round has a message of the machine it was measured on in it: what counts is how
  * much longer, or shorter, one takes here. Once a round, whatever the protocol and however long
  * its plateau: what flushes stays inside its node. */
-static double message_more_s(const struct pricing *p)
+static double round_between_s(const struct pricing *p, struct ledger *ledger)
 {
-    return p->setting->message_s - p->setting->library->measured_message_s;
+    const double round = library_round_s(p);
+    const double software = p->setting->round_latency_s;
+    const double times = simple_factor(p, p->setting->library->simple_latencies);
+    const double fill = fill_s(p, LIBRARY_NETWORK, ledger);
+    const double message = p->setting->message_s;
+    const double measured = p->setting->library->measured_message_s;
+    const double more =
+        LEDGER_SUM(ledger, "more than was measured", "us", message - measured,
+                   LEDGER_TERM(message, "us"), LEDGER_TERM(measured, "us of the library's"));
+    return LEDGER_SUM(ledger, "a round between nodes", "us",
+                      fmax(p->stretch * (round + software * times + fill) + more, 0),
+                      LEDGER_TERM(p->stretch, "plateau"), LEDGER_TERM(round, "us"),
+                      LEDGER_TERM(software, "us of software"), LEDGER_TERM(times, "times"),
+                      LEDGER_TERM(fill, "us to fill"), LEDGER_TERM(more, "us"));
+}
+
+static double start_s(const struct pricing *p)
+{
+    const double launch = p->cost->launch_s[p->span];
+    const double base = p->cost->base_s[p->span];
+    const double ranks = (double)p->setting->ranks;
+    return LEDGER_SUM(
+        p->setting->ledger, "base", "us", p->stretch * (launch + base + ranks * p->cost->rank_s),
+        LEDGER_TERM(p->stretch, "plateau"), LEDGER_TERM(launch, "us to launch"),
+        LEDGER_TERM(base, "us"), LEDGER_TERM(ranks, "ranks"), LEDGER_TERM(p->cost->rank_s, "us"));
 }
 
 /* "Plateau effect of ring." */
@@ -119,17 +157,42 @@ static double bus_bytes(const struct pricing *p)
 }
 
 /* A maximum is one of bus bandwidth; a phase's flow has a rate of the phase's own bytes. An
- * algorithm of several phases sends about what the bus counts in each. */
-static double phase_rate(const struct pricing *p, const struct collective_phase *phase,
-                         double route_cap)
+ * algorithm of several phases sends about what the bus counts in each. HUGE_VAL: there is none. */
+static double most_rate(const struct pricing *p, const struct collective_phase *phase)
 {
     const double channels = (double)p->architecture->channels;
-    const double maximum = fmin(p->cost->maximum_bytes_per_s[p->span],
-                                p->cost->channel_maximum_bytes_per_s[p->span] * channels);
+    const double maximum = p->cost->maximum_bytes_per_s[p->span];
+    const double channel = p->cost->channel_maximum_bytes_per_s[p->span];
     const double bus = bus_bytes(p);
-    const double scale =
-        p->work->phase_count == 1 && bus > 0.0 && phase->bytes > 0.0 ? phase->bytes / bus : 1.0;
-    return fmin(route_cap * p->cost->efficiency[p->span], maximum * scale) * correction(p);
+    const bool is_one = p->work->phase_count == 1 && bus > 0.0 && phase->bytes > 0.0;
+    const double scale = is_one ? phase->bytes / bus : 1.0;
+    struct ledger *ledger = p->setting->ledger;
+    if (maximum <= channel * channels) {
+        return LEDGER_SUM(isfinite(maximum) ? ledger : NULL, "the library's maximum", "B/s",
+                          maximum * scale, LEDGER_TERM(maximum, "B/s"),
+                          LEDGER_TERM(scale, "of the bus"));
+    }
+    return LEDGER_SUM(ledger, "the library's maximum", "B/s", channel * channels * scale,
+                      LEDGER_TERM(channel, "B/s"), LEDGER_TERM(channels, "channels"),
+                      LEDGER_TERM(scale, "of the bus"));
+}
+
+static double phase_rate(const struct pricing *p, const struct collective_phase *phase,
+                         double route_cap, double share)
+{
+    struct ledger *ledger = p->setting->ledger;
+    const double efficiency = p->cost->efficiency[p->span];
+    const double most = most_rate(p, phase);
+    const double corrected = correction(p);
+    const double links =
+        LEDGER_SUM(ledger, "what links carry", "B/s", route_cap * efficiency,
+                   LEDGER_TERM(route_cap, "B/s"), LEDGER_TERM(efficiency, "efficiency"));
+    const double reached =
+        LEDGER_SUM(isfinite(most) ? ledger : NULL, "the less of both", "B/s", fmin(links, most),
+                   LEDGER_TERM(links, "B/s"), LEDGER_TERM(most, "B/s"));
+    return LEDGER_SUM(ledger, "rate", "B/s", reached * corrected * share,
+                      LEDGER_TERM(reached, "B/s"), LEDGER_TERM(corrected, "corrected"),
+                      LEDGER_TERM(share, "in a step"));
 }
 
 /* ---- the price ---- */
@@ -147,6 +210,39 @@ static bool is_allowed(const struct pricing *p)
            !(p->work->protocol == PROTOCOL_LL128 && p->setting->is_scale_up_pcie);
 }
 
+/* What a phase takes besides its bytes; the base comes before the first. */
+static double latency_s(const struct collective_phase *phase, double base,
+                        const struct tuner_price *price, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "latency", "us",
+                      base + (double)phase->rounds_intra * price->round_intra_s +
+                          (double)phase->rounds_inter * price->round_inter_s,
+                      LEDGER_TERM(base, "us"), LEDGER_TERM(phase->rounds_intra, "rounds"),
+                      LEDGER_TERM(price->round_intra_s, "us"),
+                      LEDGER_TERM(phase->rounds_inter, "rounds between nodes"),
+                      LEDGER_TERM(price->round_inter_s, "us"));
+}
+
+static double time_s(double latency, double bytes, double rate, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "alone on the fabric", "us", latency + bytes / rate,
+                      LEDGER_TERM(latency, "us"), LEDGER_TERM(bytes, "MB"),
+                      LEDGER_TERM(rate, "B/s"));
+}
+
+static void price_phase(const struct pricing *p, uint32_t number, struct tuner_price *price)
+{
+    const struct tuner_work *work = p->work;
+    const struct collective_phase *phase = &work->phases[number];
+    struct ledger *ledger = p->setting->ledger;
+    sim_assert(work->route_caps[number] > 0.0);
+    price->latency_s[number] = latency_s(phase, number == 0 ? price->start_s : 0.0, price, ledger);
+    price->bytes_per_s[number] = phase_rate(p, phase, work->route_caps[number],
+                                            work->shares != NULL ? work->shares[number] : 1.0);
+    price->time_s +=
+        time_s(price->latency_s[number], phase->bytes, price->bytes_per_s[number], ledger);
+}
+
 bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *work,
                  struct tuner_price *price)
 {
@@ -157,29 +253,22 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
     const struct library_architecture *architecture =
         &setting->library->architectures[setting->architecture];
     const enum library_span span = library_span_of(setting->nodes);
-    const struct pricing pricing = {.setting = setting,
-                                    .span = span,
-                                    .architecture = architecture,
-                                    .cost = &architecture->costs[work->algorithm][work->protocol],
-                                    .work = work};
+    struct pricing pricing = {.setting = setting,
+                              .span = span,
+                              .architecture = architecture,
+                              .cost = &architecture->costs[work->algorithm][work->protocol],
+                              .work = work};
     if (work->phase_count == 0 || !is_allowed(&pricing)) {
         return false;
     }
-    const double stretch = plateau(&pricing);
-    price->start_s = stretch * (pricing.cost->launch_s[span] + pricing.cost->base_s[span] +
-                                (double)setting->ranks * pricing.cost->rank_s);
-    price->round_intra_s = stretch * round_inside_s(&pricing);
-    price->round_inter_s =
-        fmax(stretch * round_between_s(&pricing) + message_more_s(&pricing), 0.0);
+    pricing.stretch = plateau(&pricing);
+    price->start_s = start_s(&pricing);
+    price->round_intra_s =
+        round_inside_s(&pricing, setting->ranks > setting->nodes ? setting->ledger : NULL);
+    price->round_inter_s = round_between_s(&pricing, setting->nodes > 1 ? setting->ledger : NULL);
     price->time_s = 0.0;
     for (uint32_t i = 0; i < work->phase_count; i++) {
-        const struct collective_phase *phase = &work->phases[i];
-        sim_assert(work->route_caps[i] > 0.0);
-        price->latency_s[i] = (i == 0 ? price->start_s : 0.0) +
-                              (double)phase->rounds_intra * price->round_intra_s +
-                              (double)phase->rounds_inter * price->round_inter_s;
-        price->bytes_per_s[i] = phase_rate(&pricing, phase, work->route_caps[i]);
-        price->time_s += price->latency_s[i] + phase->bytes / price->bytes_per_s[i];
+        price_phase(&pricing, i, price);
     }
     price->is_extrapolated = is_outside(architecture, work->bytes);
     sim_assert(price->time_s >= 0.0 && isfinite(price->time_s));

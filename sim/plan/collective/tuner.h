@@ -7,7 +7,7 @@
  *
  *     base + sum over phases of (rounds * latency + bytes / rate)
  *     latency between nodes = the library's + message - message that the library's has in it
- *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol)
+ *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol) * share
  *
  * and the library takes the algorithm and protocol of the least time, unless told
  * otherwise. The latencies and rates it gives are what the simulation uses; under contention
@@ -31,6 +31,7 @@ struct tuner_setting {
     double round_latency_s; /* added to a round between nodes by this network's software */
     double message_s;       /* between nodes, on the group's longest way (hw/fabric.h) */
     bool is_scale_up_pcie;  /* PCIe inside nodes */
+    struct ledger *ledger;  /* takes the sums of the price; NULL: none are wanted */
 };
 
 /* An operation on a buffer, as an algorithm with a protocol does it. */
@@ -41,6 +42,7 @@ struct tuner_work {
     uint32_t phase_count;
     const struct collective_phase *phases;
     const double *route_caps; /* bytes/s of each phase on an idle fabric */
+    const double *shares;     /* what a step leaves of each phase's rate; NULL: all */
     double bytes;             /* of the buffer */
 };
 

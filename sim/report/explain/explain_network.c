@@ -13,19 +13,7 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
 {
     const struct cluster *cluster = &explanation->scenario->cluster;
     const struct software *software = &explanation->scenario->software;
-    const struct library *library = &explanation->scenario->library;
-    sheet_say(in,
-              "  GPU 0, of the first stage.\n"
-              "  time      latency + bytes a rank sends / bandwidth, phase by phase\n"
-              "  latency   of a message: %g us in a node, %g us + switches x %g us between; of a "
-              "collective:\n"
-              "            %s's base and rounds (models/libraries), each between nodes with such a "
-              "message\n"
-              "            in place of the %g us it was measured with, + %g us of software (Simple "
-              "twice)\n",
-              cluster->scale_up_latency_s * 1e6, cluster->nic_latency_s * 1e6,
-              cluster->hop_latency_s * 1e6, library->name, library->measured_message_s * 1e6,
-              cluster->round_latency_s * 1e6);
+    sheet_say(in, "  GPU 0, of the first stage.\n");
     sheet_say(in,
               "  choice    the algorithm and protocol of least time on an idle fabric, unless "
               "`collectives` says so\n"
@@ -137,6 +125,25 @@ static void say_transfers(const struct stream_use *uses, uint32_t count, struct 
         say_stream(table, &uses[i]);
     }
     sheet_say(in, "\n");
+}
+
+/* Of each stream the transfer that takes most of a step, as its time alone is computed. */
+static const struct ledger *record_longest(const struct explanation *explanation,
+                                           const struct stream_use *uses, uint32_t count)
+{
+    struct ledger *ledger = ledger_new(explanation->arena);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct transfer_use *longest = &uses[i].transfers[0];
+        for (uint32_t j = 1; j < uses[i].transfer_count; j++) {
+            const struct transfer_use *transfer = &uses[i].transfers[j];
+            if ((double)transfer->count * transfer->together_s >
+                (double)longest->count * longest->together_s) {
+                longest = transfer;
+            }
+        }
+        explain_transfer_record(explanation, &uses[i], longest, ledger);
+    }
+    return ledger;
 }
 
 /* What the simulation made of it: streams wait for links that others use. */
@@ -269,6 +276,11 @@ void explain_network(const struct explanation *explanation, struct sheet *in)
     }
     say_limits(uses, count, in);
     say_transfers(uses, count, in);
+    explain_paragraph(
+        in, 2,
+        "A transfer's time alone, of each stream the one that takes most of a step. A "
+        "library's constants are in models/libraries.");
+    explain_ledger(in, "transfer_sums", record_longest(explanation, uses, count));
     say_simulated(explanation, in);
     say_overlap(explanation->scenario, in);
 }

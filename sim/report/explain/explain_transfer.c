@@ -63,6 +63,14 @@ static struct link_limit limit_of(const struct explanation *explanation,
 
 /* ---- transfers of a stream ---------------------------------------------------- */
 
+/* Of a phase whose links are shared with nothing, or with all groups of the kind. */
+static double time_s(double latency_s, double bytes, double rate, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "alone on the fabric", "us", latency_s + bytes / rate,
+                      LEDGER_TERM(latency_s, "us"), LEDGER_TERM(bytes, "MB"),
+                      LEDGER_TERM(rate, "B/s"));
+}
+
 static void add_phase(const struct explanation *explanation, const struct engine_channel *channel,
                       const struct engine_transfer *phase, struct transfer_use *use)
 {
@@ -80,8 +88,8 @@ static void add_phase(const struct explanation *explanation, const struct engine
     use->phases++;
     use->rank_bytes += bytes;
     use->latency_s += latency_s;
-    use->alone_s += latency_s + bytes / alone.bytes_per_s;
-    use->together_s += latency_s + bytes / together.bytes_per_s;
+    use->alone_s += time_s(latency_s, bytes, alone.bytes_per_s, NULL);
+    use->together_s += time_s(latency_s, bytes, together.bytes_per_s, NULL);
 }
 
 static struct transfer_use describe(const struct explanation *explanation,
@@ -99,6 +107,26 @@ static struct transfer_use describe(const struct explanation *explanation,
         next = phase->next;
     }
     return use;
+}
+
+void explain_transfer_record(const struct explanation *explanation, const struct stream_use *of,
+                             const struct transfer_use *transfer, struct ledger *ledger)
+{
+    const struct step_system *system = explanation->system;
+    const struct transfer_origin *origin = transfer->origin;
+    const char *name =
+        ledger_text(ledger, "%s, %s", of->name, collective_operation_names[origin->operation]);
+    ledger_say(ledger, name, "MB", origin->bytes,
+               ledger_text(ledger, "the buffer, %lld times in a step", (long long)transfer->count));
+    if (origin->has_quote) {
+        transfer_record(&system->setting, origin, ledger);
+        return;
+    }
+    const bool is_message = of->stream == STREAM_SEND_FORWARD || of->stream == STREAM_SEND_BACKWARD;
+    if (is_message && system->jobs[0].has_pair) {
+        fabric_message_s(&system->fabric, &system->jobs[0].pair, ledger);
+    }
+    time_s(transfer->latency_s, transfer->rank_bytes, transfer->alone.bytes_per_s, ledger);
 }
 
 /* Counts by number of transfer; entries are made in the order of first use. */

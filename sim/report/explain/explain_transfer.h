@@ -10,6 +10,8 @@
 
 #include "report/explain/explain_sections.h"
 
+#include "base/ledger.h"
+
 /* What limits the rate of a transfer's slowest phase. */
 struct link_limit {
     const char *link;   /* its name; "" when none is crossed */
@@ -39,6 +41,10 @@ struct stream_use {
     double sent_bytes; /* by this rank */
     double together_s; /* of a step, were nothing else to do */
 };
+
+/* How the transfer's time alone is computed. */
+void explain_transfer_record(const struct explanation *explanation, const struct stream_use *of,
+                             const struct transfer_use *transfer, struct ledger *ledger);
 
 /* The streams of GPU 0 with anything to do, at most STREAM_COUNT_; returns how many. */
 uint32_t explain_streams(const struct explanation *explanation, struct stream_use *uses);
