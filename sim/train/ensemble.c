@@ -126,12 +126,13 @@ bool ensemble_is_needed(const struct engine_system *system, const struct engine_
            (double)contention_ns(system, outcome) > CONTENTION_MIN * (double)outcome->jobs[0].end;
 }
 
-struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed)
+struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
+                                     sim_time unperturbed_end)
 {
     struct arena *arena = arena_new();
-    struct run_end ends[ENSEMBLE_MEMBERS];
+    struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed_end, 0}};
     uint32_t wanted = 1 + PROBES;
-    for (uint32_t number = 0; number < wanted; number++) {
+    for (uint32_t number = 1; number < wanted; number++) {
         struct engine_outcome outcome;
         ensemble_run(arena, system, (struct ensemble_member){seed, number}, NULL, &outcome);
         ends[number] = (struct run_end){outcome.jobs[0].end, number};

@@ -55,8 +55,10 @@ struct ensemble_spread {
 /* False: no flow was slowed enough, or no phase can lock. `outcome` is member 0's. */
 bool ensemble_is_needed(const struct engine_system *system, const struct engine_outcome *outcome);
 
-/* Finds the median. Nothing of it stays in memory. */
-struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed);
+/* Finds the median, given when member 0, which was run already, ended. Nothing of it stays in
+ * memory. */
+struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
+                                     sim_time unperturbed_end);
 
 /* The outcome of one member. All memory is the arena's. */
 void ensemble_run(struct arena *arena, const struct engine_system *system,

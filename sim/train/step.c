@@ -260,9 +260,11 @@ static void take_median(struct arena *arena, uint64_t seed, struct simulation *s
     const struct folded_system *folded = simulation->folded;
     const struct ensemble_spread spread = ensemble_find(
         folded != NULL ? &folded->engine : &fold_system(arena, &simulation->system->engine)->engine,
-        seed);
+        seed, simulation->outcome.jobs[0].end);
     if (spread.members > 1) {
-        ensemble_run(arena, simulation->run, spread.median, NULL, &simulation->outcome);
+        if (spread.median.number != 0) { /* else it is the outcome already */
+            ensemble_run(arena, simulation->run, spread.median, NULL, &simulation->outcome);
+        }
         const sim_time end = simulation->outcome.jobs[0].end;
         simulation->spread = (struct step_spread){spread.members, spread.median.number,
                                                   end - spread.least_ns, spread.most_ns - end};

@@ -150,7 +150,8 @@ static void a_smooth_step_has_one_member(void **state)
     (void)state;
     struct world world;
     world_init(&world, GIGABYTE);
-    const struct ensemble_spread spread = ensemble_find(&world.system, 1);
+    const struct ensemble_spread spread =
+        ensemble_find(&world.system, 1, end_of(&world.system, 1, 0));
     assert_int_equal(spread.members, 1);
     assert_int_equal(spread.median.number, 0);
     assert_int_equal(spread.most_ns, 0);
