@@ -16,7 +16,7 @@
 static const struct command_option own_options[] = {
     {"cluster", 0, "NAME", "The cluster of topologies/ that measurements ran on which name none",
      OPTION_TEXT(struct calibrator, cluster)},
-    {"library", 0, "NAME", "The library to start from (default: nccl-2026)",
+    {"library", 0, "NAME", "The library to start from (default: " LIBRARY_DEFAULT ")",
      OPTION_TEXT(struct calibrator, base)},
     {"name", 0, "NAME",
      "Name of the new library (default: that of --output, or my-nccl); it goes into NAME.yaml",
@@ -213,6 +213,6 @@ const struct command command_calibrate = {
     .wanted = "'collectives', 'gemm' or 'attention', and a file",
     .sub = &command_calibrate_steps,
     .input_size = sizeof(struct calibrator),
-    .defaults = &(const struct calibrator){.base = "nccl-2026"},
+    .defaults = &(const struct calibrator){.base = LIBRARY_DEFAULT},
     .run = run,
 };

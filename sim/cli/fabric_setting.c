@@ -107,8 +107,7 @@ static bool assemble(struct assembly *assembly, const struct fabric_request *req
         library = reference_of(arena, NULL, request->library);
     }
     return put_file(assembly, CATALOGUE_GPU, gpu) && apply_sets(assembly, "gpu.") &&
-           put_file(assembly, CATALOGUE_LIBRARY,
-                    reference_of(arena, library, SCENARIO_LIBRARY_DEFAULT)) &&
+           put_file(assembly, CATALOGUE_LIBRARY, reference_of(arena, library, LIBRARY_DEFAULT)) &&
            apply_sets(assembly, "library.");
 }
 

@@ -92,15 +92,19 @@ static double tiles_of(const struct gemm_size *size, const struct tile *tile, st
         LEDGER_TERM(tile->n, ""), LEDGER_TERM(size->count, "products"));
 }
 
-/* FLOP/s of an SM: at most `rate` of all, which is no tile's. */
-static double sm_rate_of(const struct gpu *gpu, const struct tile *tile, double rate,
-                         double efficiency, struct ledger *ledger)
+static double tile_share(const struct gpu *gpu, const struct tile *tile, struct ledger *ledger)
 {
     const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
-    const double relative = LEDGER_SUM(ledger, "the tile's share of the rate", "",
-                                       tile_slowness(gpu, &own) / tile_slowness(gpu, tile),
-                                       LEDGER_TERM(tile_slowness(gpu, &own), ""),
-                                       LEDGER_TERM(tile_slowness(gpu, tile), ""));
+    return LEDGER_SUM(ledger, "the tile's share of the rate", "",
+                      tile_slowness(gpu, &own) / tile_slowness(gpu, tile),
+                      LEDGER_TERM(tile_slowness(gpu, &own), ""),
+                      LEDGER_TERM(tile_slowness(gpu, tile), ""));
+}
+
+/* FLOP/s of an SM: at most `rate` of all, which is no tile's. */
+static double sm_rate_of(const struct gpu *gpu, double rate, double efficiency, double relative,
+                         struct ledger *ledger)
+{
     return LEDGER_SUM(ledger, "rate of an SM", "FLOP/s",
                       rate / (double)gpu->sms * efficiency * relative, LEDGER_TERM(rate, "FLOP/s"),
                       LEDGER_TERM(gpu->sms, "SMs"), LEDGER_TERM(efficiency, "efficiency"),
@@ -113,14 +117,14 @@ static struct gemm_tiling tile_with(const struct kernel_gpu *on, const struct ge
 {
     const struct gpu *gpu = on->gpu;
     const struct gemm_figures figures = gpu_gemm(gpu, on->precision);
-    const struct tile own = {gpu->gemm_tile_m, gpu->gemm_tile_n};
     const int64_t sms = gpu->sms - on->reserved_sms;
     const double pass = on->pass == GEMM_WGRAD ? 1.0 - gpu->gemm_wgrad_loss : 1.0;
     const double peak = gemm_peak(on, size);
     const double rate = LEDGER_SUM(ledger, "rate", "FLOP/s", peak * on->gemm_derate * pass,
                                    LEDGER_TERM(peak, "FLOP/s"),
                                    LEDGER_TERM(on->gemm_derate, "derate"), LEDGER_TERM(pass, ""));
-    const double sm_rate = sm_rate_of(gpu, tile, rate, figures.efficiency, ledger);
+    const double relative = tile_share(gpu, tile, ledger);
+    const double sm_rate = sm_rate_of(gpu, rate, figures.efficiency, relative, ledger);
     const double tile_flop =
         LEDGER_SUM(ledger, "a tile", "FLOP",
                    2.0 * (double)(tile->m * tile->n) * ((double)size->k + figures.k_half),
@@ -144,7 +148,7 @@ static struct gemm_tiling tile_with(const struct kernel_gpu *on, const struct ge
     return (struct gemm_tiling){
         .tile_m = tile->m,
         .tile_n = tile->n,
-        .relative = tile_slowness(gpu, &own) / tile_slowness(gpu, tile),
+        .relative = relative,
         .waves = waves,
         .counted_waves = counted,
         .peak_flop_per_s = peak,

@@ -4,6 +4,7 @@
 #include "input/cluster.h"
 
 #include "input/cluster_explicit.h"
+#include "input/library.h"
 
 #include "base/arena.h"
 
@@ -486,7 +487,7 @@ static const struct schema_row rows[] = {
 
     {SECTION("collectives", "How its nodes communicate.")},
     {TEXT("collectives.library", library_name, "The collective library, of models/libraries/."),
-     .standard = "nccl-2026"},
+     .standard = LIBRARY_DEFAULT},
 };
 const struct schema cluster_schema = SCHEMA_OF("cluster", "cluster.", rows);
 

@@ -45,6 +45,9 @@
 
 #include "input/catalogue.h"
 #include "input/gpu.h"
+
+/* Where neither the scenario nor its cluster names one. */
+#define LIBRARY_DEFAULT "nccl-2026"
 #include "input/schema/schema.h"
 
 /* In the order of collective's enums, which lie in a layer above; a test compares. */

@@ -23,7 +23,6 @@
 #include "input/software.h"
 
 #define SCENARIO_GPUS_MAX 1000000
-#define SCENARIO_LIBRARY_DEFAULT "nccl-2026"
 
 enum schedule_kind {
     SCHEDULE_GPIPE,

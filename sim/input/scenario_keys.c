@@ -266,7 +266,7 @@ static const struct schema_row rows[] = {
     {CUSTOM("library", read_library,
             "The library of collectives, if not the cluster's: a name of models/libraries, a "
             "path, or a mapping."),
-     .standard = SCENARIO_LIBRARY_DEFAULT},
+     .standard = LIBRARY_DEFAULT},
     {COUNT("gpus", gpus, 1, SCENARIO_GPUS_MAX, "GPUs of the job."), .is_required = true},
     {CHOICE("precision", precision, precision_names, PRECISION_COUNT_,
             "What matrices are multiplied in; of fp8 and less, weights and activations stay bf16."),

@@ -26,20 +26,6 @@ bool points_have_runs(const struct store_row *rows, uint32_t count)
     return false;
 }
 
-/* The first characters of a text; three dots where more follow. */
-static const char *shortened(struct arena *arena, const char *text)
-{
-    size_t length = strlen(text);
-    if (length <= REASON_CHARACTERS) {
-        return text;
-    }
-    length = REASON_CHARACTERS;
-    while (((unsigned char)text[length] & 0xc0) == 0x80) {
-        length--;
-    }
-    return arena_printf(arena, "%.*s...", (int)length, text);
-}
-
 const char *points_reason(struct arena *arena, const struct store_row *row)
 {
     if (points_is_good(row)) {
@@ -53,7 +39,7 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
                             row->memory_limit_bytes / 1e9);
     }
     return arena_printf(arena, "%s: %s", row->status == POINT_FAILED ? "failed" : "sizes",
-                        shortened(arena, row->message));
+                        sheet_shortened(arena, row->message, REASON_CHARACTERS));
 }
 
 /* ---- as a program reads it --------------------------------------------------------------- */

@@ -87,19 +87,6 @@ static int decimals_for(double seconds)
     return decimals;
 }
 
-/* The first `width` characters of a text, with an ellipsis where more follow. */
-static const char *shortened(struct arena *arena, const char *text, size_t width)
-{
-    size_t characters = 0;
-    for (const char *letter = text; *letter != '\0'; letter++) {
-        characters += ((unsigned char)*letter & 0xc0) != 0x80;
-        if (characters > width) {
-            return arena_printf(arena, "%.*s…", (int)(letter - text), text);
-        }
-    }
-    return text;
-}
-
 /* ---- parts of the screen ----------------------------------------------- */
 
 /* Lines of two cells, the first aligned to the right. */
@@ -449,7 +436,7 @@ static void add_assumptions(const struct assumptions *assumptions, struct sheet 
         const struct assumption *item = &assumptions->items[i];
         sheet_say(table, "  %s = %s", item->name, item->value);
         const char *reason = item->reason != NULL ? item->reason : "";
-        sheet_say(table, "%s", shortened(arena, reason, REASON_WIDTH));
+        sheet_say(table, "%s", sheet_shortened(arena, reason, REASON_WIDTH));
     }
     if (assumptions->count > ASSUMPTIONS_SHOWN) {
         sheet_say(table, "  … and %zu more (stoker explain)",

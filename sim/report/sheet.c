@@ -151,6 +151,18 @@ void sheet_texts(struct sheet *in, const char *key, const char *const *texts, si
     }
 }
 
+const char *sheet_shortened(struct arena *arena, const char *text, size_t width)
+{
+    size_t characters = 0;
+    for (const char *letter = text; *letter != '\0'; letter++) {
+        characters += ((unsigned char)*letter & 0xc0) != 0x80;
+        if (characters > width) {
+            return arena_printf(arena, "%.*s…", (int)(letter - text), text);
+        }
+    }
+    return text;
+}
+
 const char *sheet_joined(struct arena *arena, const char *const *texts, size_t count)
 {
     const char *list = count > 0 ? texts[0] : "nothing";

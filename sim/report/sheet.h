@@ -54,6 +54,8 @@ void sheet_null_as(struct sheet *in, const char *key, const char *shown);
 /* No value at all: JSON leaves the member out. */
 void sheet_nothing(struct sheet *table);
 
+/* The first `width` characters of a text, with an ellipsis where more follow. */
+const char *sheet_shortened(struct arena *arena, const char *text, size_t width);
 /* "a, b"; "nothing" when there are none. */
 const char *sheet_joined(struct arena *arena, const char *const *texts, size_t count);
 

@@ -186,7 +186,7 @@ static const struct collective_row *slow_find(enum collective_operation operatio
     if (row == NULL || row->slow == NULL) {
         return NULL;
     }
-    *ask = (struct collective_ask){row->operation, group, pieces};
+    *ask = (struct collective_ask){row->operation, group, pieces, row->slow->form};
     return row;
 }
 

@@ -13,11 +13,15 @@ struct collective_walk {
     bool is_reversed; /* sends go from `to` to `from`: a reduce is a broadcast run backwards */
 };
 
+/* Pipelined algorithms differ in what hangs below what (collective_sends_tree.c). */
+enum collective_form { FORM_CHAIN, FORM_RAILS, FORM_TREES };
+
 /* What is asked for in slow form. */
 struct collective_ask {
     enum collective_operation operation;
     const struct collective_group *group;
     uint32_t pieces;
+    enum collective_form form; /* of a forest: the row's */
 };
 
 struct collective_slow {
@@ -25,6 +29,7 @@ struct collective_slow {
     uint32_t (*sends)(const struct collective_ask *ask, uint32_t rank, uint32_t round,
                       struct collective_send *sends);
     uint32_t (*receives)(const struct collective_ask *ask, uint32_t rank, uint32_t round);
+    enum collective_form form;
 };
 
 typedef uint32_t collective_phases_function(enum collective_operation operation,

@@ -63,7 +63,8 @@ static uint32_t one_receive(const struct collective_ask *ask, uint32_t rank, uin
     return 1;
 }
 
-const struct collective_slow ring_slow = {ring_script, ring_sends, one_receive};
+const struct collective_slow ring_slow = {
+    .script = ring_script, .sends = ring_sends, .receives = one_receive};
 
 /* ---- ring on several rails --------------------------------------------------------------
  *
@@ -123,7 +124,8 @@ static uint32_t rails_receives(const struct collective_ask *ask, uint32_t rank, 
     return group_members_max(ask->group);
 }
 
-const struct collective_slow multi_rail_ring_slow = {rails_script, rails_sends, rails_receives};
+const struct collective_slow multi_rail_ring_slow = {
+    .script = rails_script, .sends = rails_sends, .receives = rails_receives};
 
 /* ---- halving-doubling ---------------------------------------------------------------- */
 
@@ -150,8 +152,8 @@ static uint32_t halving_doubling_sends(const struct collective_ask *ask, uint32_
     return 1;
 }
 
-const struct collective_slow halving_doubling_slow = {halving_doubling_script,
-                                                      halving_doubling_sends, one_receive};
+const struct collective_slow halving_doubling_slow = {
+    .script = halving_doubling_script, .sends = halving_doubling_sends, .receives = one_receive};
 
 /* ---- pat ------------------------------------------------------------------------------ */
 
@@ -178,7 +180,8 @@ static uint32_t pat_sends(const struct collective_ask *ask, uint32_t rank, uint3
     return 1;
 }
 
-const struct collective_slow pat_slow = {pat_script, pat_sends, one_receive};
+const struct collective_slow pat_slow = {
+    .script = pat_script, .sends = pat_sends, .receives = one_receive};
 
 /* ---- hierarchical ------------------------------------------------------------------------
  *
@@ -239,8 +242,8 @@ static uint32_t hierarchical_sends(const struct collective_ask *ask, uint32_t ra
     return 1;
 }
 
-const struct collective_slow hierarchical_slow = {hierarchical_script, hierarchical_sends,
-                                                  one_receive};
+const struct collective_slow hierarchical_slow = {
+    .script = hierarchical_script, .sends = hierarchical_sends, .receives = one_receive};
 
 /* ---- direct ------------------------------------------------------------------------------ */
 
@@ -266,7 +269,8 @@ static uint32_t send_receives(const struct collective_ask *ask, uint32_t rank, u
     return rank == 1 ? 1 : 0;
 }
 
-const struct collective_slow send_slow = {send_script, send_sends, send_receives};
+const struct collective_slow send_slow = {
+    .script = send_script, .sends = send_sends, .receives = send_receives};
 
 /* The chunk is the sender's whole buffer. */
 static bool shift_script(const struct collective_ask *ask, struct collective_script *script)
@@ -285,7 +289,8 @@ static uint32_t shift_sends(const struct collective_ask *ask, uint32_t rank, uin
     return 1;
 }
 
-const struct collective_slow shift_slow = {shift_script, shift_sends, one_receive};
+const struct collective_slow shift_slow = {
+    .script = shift_script, .sends = shift_sends, .receives = one_receive};
 
 static bool all_to_all_script(const struct collective_ask *ask, struct collective_script *script)
 {
@@ -313,5 +318,5 @@ static uint32_t all_to_all_receives(const struct collective_ask *ask, uint32_t r
     return ask->group->ranks - 1;
 }
 
-const struct collective_slow all_to_all_slow = {all_to_all_script, all_to_all_sends,
-                                                all_to_all_receives};
+const struct collective_slow all_to_all_slow = {
+    .script = all_to_all_script, .sends = all_to_all_sends, .receives = all_to_all_receives};

@@ -20,11 +20,9 @@
 
 #include <stddef.h>
 
-enum form { FORM_CHAIN, FORM_RAILS, FORM_TREES };
-
 struct forest {
     const struct collective_group *group;
-    enum form form;
+    enum collective_form form;
     uint32_t channels; /* those of tree 0, then those of tree 1 */
     uint32_t heads;    /* channels of one tree */
     uint32_t pieces;
@@ -202,8 +200,9 @@ static uint32_t children_of(const struct forest *forest, uint32_t channel, uint3
 
 /* ---- the forest -------------------------------------------------------------------------- */
 
-static struct forest forest_of(const struct collective_ask *ask, enum form form)
+static struct forest forest_of(const struct collective_ask *ask)
 {
+    const enum collective_form form = ask->form;
     const struct collective_group *group = ask->group;
     struct forest forest = {.group = group, .form = form, .pieces = ask->pieces, .channels = 1};
     forest.heads = form == FORM_CHAIN ? 1 : group_members_max(group);
@@ -253,10 +252,9 @@ static bool piece_of(const struct forest *forest, uint32_t round, uint32_t first
     return round >= first_round && *piece < forest->pieces;
 }
 
-static bool forest_script(const struct collective_ask *ask, enum form form,
-                          struct collective_script *script)
+static bool forest_script(const struct collective_ask *ask, struct collective_script *script)
 {
-    const struct forest forest = forest_of(ask, form);
+    const struct forest forest = forest_of(ask);
     script->rounds =
         (goes_up(ask) && goes_down(ask) ? 2 : 1) * forest.root_height - 1 + forest.pieces;
     script->chunks = forest.channels * forest.pieces;
@@ -264,10 +262,10 @@ static bool forest_script(const struct collective_ask *ask, enum form form,
     return true;
 }
 
-static uint32_t forest_sends(const struct collective_ask *ask, enum form form, uint32_t rank,
-                             uint32_t round, struct collective_send *sends)
+static uint32_t forest_sends(const struct collective_ask *ask, uint32_t rank, uint32_t round,
+                             struct collective_send *sends)
 {
-    const struct forest forest = forest_of(ask, form);
+    const struct forest forest = forest_of(ask);
     uint32_t count = 0;
     uint32_t piece;
     for (uint32_t channel = 0; channel < forest.channels; channel++) {
@@ -290,10 +288,9 @@ static uint32_t forest_sends(const struct collective_ask *ask, enum form form, u
     return count;
 }
 
-static uint32_t forest_receives(const struct collective_ask *ask, enum form form, uint32_t rank,
-                                uint32_t round)
+static uint32_t forest_receives(const struct collective_ask *ask, uint32_t rank, uint32_t round)
 {
-    const struct forest forest = forest_of(ask, form);
+    const struct forest forest = forest_of(ask);
     uint32_t count = 0;
     uint32_t piece;
     for (uint32_t channel = 0; channel < forest.channels; channel++) {
@@ -312,58 +309,15 @@ static uint32_t forest_receives(const struct collective_ask *ask, enum form form
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static bool chain_script(const struct collective_ask *ask, struct collective_script *script)
-{
-    return forest_script(ask, FORM_CHAIN, script);
-}
-
-static uint32_t chain_sends(const struct collective_ask *ask, uint32_t rank, uint32_t round,
-                            struct collective_send *sends)
-{
-    return forest_sends(ask, FORM_CHAIN, rank, round, sends);
-}
-
-static uint32_t chain_receives(const struct collective_ask *ask, uint32_t rank, uint32_t round)
-{
-    return forest_receives(ask, FORM_CHAIN, rank, round);
-}
-
-const struct collective_slow chain_slow = {chain_script, chain_sends, chain_receives};
-
-static bool rail_chains_script(const struct collective_ask *ask, struct collective_script *script)
-{
-    return forest_script(ask, FORM_RAILS, script);
-}
-
-static uint32_t rail_chains_sends(const struct collective_ask *ask, uint32_t rank, uint32_t round,
-                                  struct collective_send *sends)
-{
-    return forest_sends(ask, FORM_RAILS, rank, round, sends);
-}
-
-static uint32_t rail_chains_receives(const struct collective_ask *ask, uint32_t rank,
-                                     uint32_t round)
-{
-    return forest_receives(ask, FORM_RAILS, rank, round);
-}
-
-const struct collective_slow rail_chains_slow = {rail_chains_script, rail_chains_sends,
-                                                 rail_chains_receives};
-
-static bool trees_script(const struct collective_ask *ask, struct collective_script *script)
-{
-    return forest_script(ask, FORM_TREES, script);
-}
-
-static uint32_t trees_sends(const struct collective_ask *ask, uint32_t rank, uint32_t round,
-                            struct collective_send *sends)
-{
-    return forest_sends(ask, FORM_TREES, rank, round, sends);
-}
-
-static uint32_t trees_receives(const struct collective_ask *ask, uint32_t rank, uint32_t round)
-{
-    return forest_receives(ask, FORM_TREES, rank, round);
-}
-
-const struct collective_slow trees_slow = {trees_script, trees_sends, trees_receives};
+const struct collective_slow chain_slow = {.script = forest_script,
+                                           .sends = forest_sends,
+                                           .receives = forest_receives,
+                                           .form = FORM_CHAIN};
+const struct collective_slow rail_chains_slow = {.script = forest_script,
+                                                 .sends = forest_sends,
+                                                 .receives = forest_receives,
+                                                 .form = FORM_RAILS};
+const struct collective_slow trees_slow = {.script = forest_script,
+                                           .sends = forest_sends,
+                                           .receives = forest_receives,
+                                           .form = FORM_TREES};

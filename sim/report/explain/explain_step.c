@@ -185,13 +185,12 @@ static double link_s(const struct link_use *use, struct ledger *ledger)
                       LEDGER_TERM(use->capacity_bytes_per_s, "B/s"));
 }
 
-static const struct ledger *record_bounds(const struct explanation *explanation)
+static const struct ledger *record_bounds(const struct explanation *explanation, double compute_s)
 {
     const struct result *result = explanation->result;
     struct ledger *ledger = ledger_new(explanation->arena);
     peak_s(explanation, ledger);
-    ledger_say(ledger, "compute only", "s", busiest_program_s(&explanation->system->engine),
-               "kernels and gaps of the busiest stage");
+    ledger_say(ledger, "compute only", "s", compute_s, "kernels and gaps of the busiest stage");
     for (uint32_t i = 0; result_has_step(result) && i < result->step.link_use_count; i++) {
         link_s(&result->step.link_uses[i], ledger);
     }
@@ -251,12 +250,12 @@ static void say_causes(const struct explanation *explanation, struct sheet *in)
     say_jitter(explanation, in);
 }
 
-static void put_bounds(const struct explanation *explanation, struct sheet *in)
+static void put_bounds(const struct explanation *explanation, double compute_s, struct sheet *in)
 {
     const struct step_result *step = &explanation->result->step;
     struct sheet *bounds = sheet_object(in, "at_least_s");
     sheet_number(bounds, "peak", peak_s(explanation, NULL));
-    sheet_number(bounds, "compute", busiest_program_s(&explanation->system->engine));
+    sheet_number(bounds, "compute", compute_s);
     struct sheet *links = sheet_array(bounds, "links");
     for (uint32_t i = 0; result_has_step(explanation->result) && i < step->link_use_count; i++) {
         const struct link_use *use = &step->link_uses[i];
@@ -272,6 +271,7 @@ void explain_step(const struct explanation *explanation, struct sheet *in)
 {
     const struct step_result *step = &explanation->result->step;
     const bool has_step = result_has_step(explanation->result);
+    const double compute_s = busiest_program_s(&explanation->system->engine);
     sheet_number(in, "step_time_s", has_step ? sim_time_to_s(step->step_ns) : ABSENT);
     struct sheet *breakdown = sheet_object(in, "breakdown");
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
@@ -282,13 +282,13 @@ void explain_step(const struct explanation *explanation, struct sheet *in)
     sheet_text(in, "bound_by", has_step ? step->bound_by : NULL);
     sheet_number(in, "mfu", has_step ? step->mfu : ABSENT);
     sheet_number(in, "tokens_per_s_per_gpu", has_step ? step->tokens_per_s_per_gpu : ABSENT);
-    put_bounds(explanation, in);
+    put_bounds(explanation, compute_s, in);
     say_causes(explanation, in);
     if (has_step) {
         explain_overlap(explanation, in);
     }
     explain_paragraph(in, 2, "No step can be shorter than any of these:");
-    explain_ledger(in, "bound_sums", record_bounds(explanation));
+    explain_ledger(in, "bound_sums", record_bounds(explanation, compute_s));
     if (has_step) {
         explain_ledger(in, "sums", record_rates(explanation));
     }
