@@ -1,5 +1,9 @@
 /* The command `stoker compare`: it predicts scenarios or the variants of one,
- * prints them side by side, and then holds each against the first.
+ * prints them side by side, and then holds each against the first, or the one that is named.
+ *
+ * What a point is worth against another: the price of a GPU-hour that it may have more, when the
+ * same tokens are to cost the same: what it saves of the other's cost, over its own GPU-hours. It
+ * is what a faster network may cost, NICs, switches and cables, over the hours of its life.
  */
 #include "report/numbers.h"
 #include "report/points.h"
@@ -13,6 +17,18 @@
 #include <string.h>
 
 #define COMPARE_SCHEMA "stoker.compare/1"
+
+/* Begins with the session, so that shared parsers find it. */
+struct comparison {
+    struct session session;
+    const char *against; /* --against; NULL: the first */
+};
+
+static const struct command_option compare_options[] = {
+    {"against", 0, "LABEL", "Hold the others against this point instead of the first",
+     OPTION_TEXT(struct comparison, against)},
+    {0},
+};
 
 /* ---- each by itself -------------------------------------------------------------------- */
 
@@ -90,7 +106,7 @@ static void add_absolute(struct session *session, struct sheet *sheet)
     }
 }
 
-/* ---- against the first ------------------------------------------------------------------ */
+/* ---- against one ------------------------------------------------------------------ */
 
 struct change {
     const char *label; /* of the point */
@@ -98,8 +114,9 @@ struct change {
     double per_gpu;    /* the same per GPU */
     double cost_ratio; /* ABSENT: one of them has no run */
     double energy_ratio;
-    enum cause cause; /* whose seconds per step changed most */
-    double cause_s;   /* by how much; below 0: shorter */
+    double worth_usd_per_gpu_hour; /* below 0: it must be cheaper; ABSENT as the cost */
+    enum cause cause;              /* whose seconds per step changed most */
+    double cause_s;                /* by how much; below 0: shorter */
 };
 
 static double ratio(double value, double first)
@@ -114,6 +131,9 @@ static struct change change_of(const struct store_row *first, const struct store
         .per_gpu = ratio(row->tokens_per_s_per_gpu, first->tokens_per_s_per_gpu),
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
+        .worth_usd_per_gpu_hour = is_absent(row->cost_usd) || is_absent(first->cost_usd)
+                                      ? ABSENT
+                                      : (first->cost_usd - row->cost_usd) / row->gpu_hours,
         .cause = CAUSE_COMPUTE,
     };
     change.speed_up = change.per_gpu * row->gpus / first->gpus;
@@ -138,10 +158,23 @@ static void add_largest(struct sheet *in, const char *key, const void *record)
     }
 }
 
-/* The points, each with its change against the first, of which the text has a table. */
+/* The point that --against names; the first where it names none. */
+static const struct store_row *base_row(const struct session *session)
+{
+    const char *against = ((const struct comparison *)session)->against;
+    for (uint32_t i = 0; against != NULL && i < session->row_count; i++) {
+        if (strcmp(session->rows[i].label, against) == 0) {
+            return &session->rows[i];
+        }
+    }
+    return &session->rows[0];
+}
+
+/* The points, each with its change against the base, of which the text has a table. */
 static void add_relative(const struct session *session, struct sheet *sheet)
 {
-    const struct store_row *first = &session->rows[0];
+    const struct store_row *first = base_row(session);
+    const bool has_prices = !is_absent(first->cost_usd);
     const bool has_first = points_is_good(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
     const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
@@ -153,10 +186,13 @@ static void add_relative(const struct session *session, struct sheet *sheet)
          FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
          FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1)},
+        {"worth_usd_per_gpu_hour", FIELD_AT(struct change, worth_usd_per_gpu_hour),
+         FIELD_RIGHT(has_prices ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
         {"largest_change", FIELD_AT(struct change, cause), .names = cause_names},
         {"largest_change_s", FIELD_AT(struct change, cause_s)},
         {NULL, .add = add_largest, FIELD_LEFT("of a step, what changed most")},
     };
+    sheet_text(sheet, "against", first->label);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -169,12 +205,13 @@ static void add_relative(const struct session *session, struct sheet *sheet)
         }
         const struct change change = change_of(first, row);
         sheet_members(sheet_object(point, "against_first"), FIELD_LIST(fields), &change);
-        if (i > 0) {
+        if (row != first) {
             sheet_row(table, &change);
         }
     }
     if (!has_first) {
-        sheet_say(sheet, "\nThe first has no result to compare with.\n");
+        sheet_say(sheet, "\n%s has no result to compare with.\n",
+                  first == session->rows ? "The first" : first->label);
     }
 }
 
@@ -197,7 +234,29 @@ static bool load_documents(const struct options *options, const struct doc_node 
     return is_good;
 }
 
-static bool expand(struct session *session)
+/* --against must name a point. */
+static bool check_against(const struct session *session)
+{
+    const char *against = ((const struct comparison *)session)->against;
+    const struct study *study = &session->study;
+    struct cli *cli = session->options.cli;
+    const char **labels = arena_array(cli->arena, study->count, sizeof *labels);
+    bool is_there = against == NULL;
+    for (uint32_t i = 0; i < study->count; i++) {
+        labels[i] = study->points[i].label;
+        is_there = is_there || strcmp(labels[i], against) == 0;
+    }
+    if (is_there) {
+        return true;
+    }
+    diag_add(cli->diag, DIAG_USAGE, NULL, "--against: there is no point '%s'", against);
+    diag_help_nearest(cli->diag, diag_nearest(against, labels, study->count),
+                      arena_printf(cli->arena, "the points are %s",
+                                   sheet_joined(cli->arena, labels, study->count)));
+    return false;
+}
+
+static bool expand_points(struct session *session)
 {
     const struct options *options = &session->options;
     struct cli *cli = options->cli;
@@ -220,6 +279,11 @@ static bool expand(struct session *session)
     return study_expand(cli->arena, documents[0], &base, &session->study, cli->diag);
 }
 
+static bool expand(struct session *session)
+{
+    return expand_points(session) && check_against(session);
+}
+
 static int run(struct options *options)
 {
     static const struct session_command command = {COMPARE_SCHEMA, expand, add};
@@ -232,14 +296,15 @@ const struct command command_compare = {
     .arguments = "FILE FILE...\nFILE_WITH_VARIANTS",
     .about = "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
              "points), "
-             "then each against the first: how much faster, "
-             "which cause changed most, what it costs."
+             "then each against the first, or the one named: how much faster, "
+             "which cause changed most, what it costs, and what a GPU-hour may cost more."
              "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
              "Exit status 4: none of them fits; 5: some failed.",
-    .options = {options_prediction, options_store, session_options, options_general},
+    .options = {options_prediction, options_store, session_options, compare_options,
+                options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "two scenario files, or one with variants:",
-    .input_size = sizeof(struct session),
+    .input_size = sizeof(struct comparison),
     .run = run,
 };

@@ -398,3 +398,21 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
                 jq .step_time_s)" ]
     done
 }
+
+# What a point saves of the base's cost, over its own GPU-hours.
+@test "compare holds points against the one that is named, and says what a GPU-hour may cost more" {
+    local study=scenarios/study-fabric-70b.yaml
+    "$STOKER" compare $study --db "$db" --json -q --against '400 Gbps' > "$BATS_TEST_TMPDIR/compared"
+    jq -e '.against == "400 Gbps" and (.points[3] as $base | all(.points[];
+        ($base.run.cost_usd - .run.cost_usd) / .run.gpu_hours as $worth |
+        (.against_first.worth_usd_per_gpu_hour - $worth | fabs) < 1e-9 and
+        (.against_first.speed_up * $base.tokens_per_s_per_gpu / .tokens_per_s_per_gpu - 1 |
+            fabs) < 1e-9)) and
+        .points[3].against_first.speed_up == 1 and
+        .points[6].against_first.worth_usd_per_gpu_hour > 0' "$BATS_TEST_TMPDIR/compared"
+    run "$STOKER" compare $study --db "$db" --against '400 Gbps' -q
+    [[ $output == *'against 400 Gbps'*'worth USD/GPU-h'* ]]
+    run ! grep -q '^400 Gbps .* x ' <<< "$output"
+    run -2 "$STOKER" compare $study --db "$db" --against '40 Gbps'
+    [[ $output == *"there is no point '40 Gbps'"*"did you mean"* ]]
+}
