@@ -41,6 +41,23 @@ static void a_layer_with_experts_keeps_the_derived_bytes(void **state)
     assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 - 16384.0 - 57344.0), 1e-15);
 }
 
+/* With a capacity of 1.25 each expert has 1.25 times the mean of rows, cut or padded, however
+ * popular it is: of the 2 (16384 + 86016) bytes of copies a quarter more. */
+static void a_capacity_holds_as_many_rows_whatever_the_router(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    mixtral(&c);
+    c.scenario.parallel.ep = 8;
+    c.scenario.routing.capacity_factor = 1.25;
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 51200.0), 1e-15);
+    c.scenario.routing.kind = ROUTING_LOGNORMAL;
+    c.scenario.routing.spread = 0.5;
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 51200.0), 1e-15);
+    c.scenario.routing.capacity_factor = 0;
+    assert_true(memory_case_layer_bytes(&c) > 4096.0 * (258208.0 + 0.1 * 204800.0));
+}
+
 /* Shared experts add 6 f_shared: one of 14336. */
 static void a_shared_expert_keeps_what_an_mlp_keeps(void **state)
 {
@@ -212,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_with_experts_keeps_the_derived_bytes),
+        cmocka_unit_test(a_capacity_holds_as_many_rows_whatever_the_router),
         cmocka_unit_test(a_shared_expert_keeps_what_an_mlp_keeps),
         cmocka_unit_test(context_parallelism_divides_activations),
         cmocka_unit_test(expert_states_are_sharded_over_fewer_ranks),

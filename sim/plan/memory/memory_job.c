@@ -4,17 +4,20 @@
 #include "plan/memory/memory_layer.h"
 #include "plan/routing.h"
 
-/* Of each token that reach experts. */
+/* Of each token that experts have room for. */
 static double copies_of(const struct model *model, const struct routing *routing)
 {
     const double capacity = routing->capacity_factor;
     return (double)model->experts_per_token * (capacity > 0 ? capacity : 1.0);
 }
 
+/* A capacity makes the rows of all experts alike; copies_of has its padding. */
 static double hot_of(const struct routing_job *router)
 {
-    const bool is_even = router->model->experts == 0 || router->routing->kind == ROUTING_EVEN;
-    return is_even ? 1.0 : routing_of(router).hottest_rank;
+    const struct routing *routing = router->routing;
+    const bool is_alike = router->model->experts == 0 || routing->kind == ROUTING_EVEN ||
+                          routing->capacity_factor > 0;
+    return is_alike ? 1.0 : routing_of(router).hottest_rank;
 }
 
 static struct memory_shape shape_of(const struct scenario *scenario)

@@ -28,8 +28,8 @@ struct memory_shape {
     uint32_t trained;     /* products that have a weight gradient, bits 1 << enum lora_target */
     double element_bytes; /* of a value as it is computed */
     double input_bytes;   /* of one that only a weight gradient reads */
-    double copies;        /* of each token that reach experts */
-    double hot;           /* rows of the busiest rank's experts over the mean (plan/routing) */
+    double copies;        /* of each token that experts have room for: a capacity's padding, too */
+    double hot;           /* rows of the busiest rank's experts over those (plan/routing) */
 };
 
 /* Whose parameters, and how they are split over ranks. */
