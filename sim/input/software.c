@@ -213,6 +213,22 @@ static const struct schema_row rows[] = {
     {COUNT("fsdp.prefetch", fsdp_prefetch, 0, 1000,
            "Layers that are gathered ahead; 0 gathers a layer when it is reached."),
      .standard = "1"},
+    {COUNT("fsdp.live_parameters", fsdp_live_parameters, 0, 1e15,
+           "Parameters that may be gathered at once: no layer is gathered ahead beyond them, and "
+           "the last layers of the forward pass that they hold are there for the backward pass. 0: "
+           "no limit, and every layer is gathered for each pass."),
+     .standard = "0"},
+    {COUNT("fsdp.reuse_distance", fsdp_reuse_distance, 0, 1e15,
+           "Matrices of a layer that is computed again are gathered twice in its backward pass if "
+           "so many parameters are used between; 0: never."),
+     .standard = "0"},
+    {BOOL("fsdp.one_queue", fsdp_is_one_queue,
+          "Gathers and reductions use one communicator: each waits for those before it."),
+     .standard = "false"},
+    {BOOL("fsdp.reduce_buckets", fsdp_reduces_buckets,
+          "Gradients of layers are reduced together up to bucket.size, and a backward pass ends "
+          "when its last are; otherwise each layer's by themselves."),
+     .standard = "false"},
     {COUNT("fsdp.gather_passes", fsdp_gather_passes, 0, 100,
            "Reads and writes of what was gathered, as where it is copied out of one buffer."),
      .standard = "0"},
@@ -229,6 +245,11 @@ static const struct schema_row rows[] = {
      .standard = "0 s"},
     {QUANTITY("fsdp.per_rank", fsdp_per_rank_s, DIM_SECONDS, 0.0, 0.1,
               "The same for each rank that takes part, as where shares are copied one by one."),
+     .standard = "0 s"},
+    {QUANTITY(
+         "fsdp.host_per_rank", fsdp_host_per_rank_s, DIM_SECONDS, 0.0, 0.1,
+         "What the host spends on each rank's share of a matrix, gathered or reduced, while it "
+         "launches nothing."),
      .standard = "0 s"},
 
     {SECTION("fusion", "Which operations are one kernel.")},

@@ -105,11 +105,16 @@ struct software {
     bool overlaps_p2p;
     double bucket_bytes;
     int64_t fsdp_prefetch;
+    int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */
+    int64_t fsdp_reuse_distance;  /* parameters used in between; 0: any */
+    bool fsdp_is_one_queue;
+    bool fsdp_reduces_buckets;
     int64_t fsdp_gather_passes;  /* reads and writes of a unit's gathered bytes */
     double fsdp_gradient_copies; /* bytes a parameter */
     uint32_t fsdp_gathers;       /* enum gather_unit */
     double fsdp_per_call_s;
     double fsdp_per_rank_s;
+    double fsdp_host_per_rank_s;
     double scale_up_interference; /* fraction of the compute rate, 0..0.9 */
     double network_interference;
     double expert_interference;

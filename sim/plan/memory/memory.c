@@ -151,8 +151,10 @@ static double fsdp_bytes(const struct memory_job *job, int64_t stage, const stru
     const double weights_max = (beside_master ? elsewhere(of, &of->all) : all) * weight;
     const double gradients_max = elsewhere(of, &of->trained) * gradient;
     const double unit = memory_largest_unit(&job->split, stage);
-    const double ahead =
+    const double live = (double)job->software->fsdp_live_parameters;
+    const double fetched =
         (double)job->software->fsdp_prefetch * memory_largest_layer(&job->split, stage);
+    const double ahead = live > 0 ? smaller(fetched, live) : fetched;
     const bool keeps = parallel->reshard != RESHARD_FORWARD;
     const double weights = keeps ? weights_max : smaller((unit + ahead) * weight, weights_max);
     return memory_shards_gradients(parallel) ? weights + smaller(unit * gradient, gradients_max)

@@ -186,6 +186,21 @@ static const char *const gather_notes[GATHER_UNIT_COUNT_] = {
     [GATHER_MATRIX] = ", each matrix by itself: latency is of all of a layer's calls",
 };
 
+static void say_gathers(const struct software *software, struct sheet *in)
+{
+    const char *note = gather_notes[software->fsdp_gathers];
+    if (software->fsdp_live_parameters > 0 && software->fsdp_prefetch > 0) {
+        sheet_say(in, "  FSDP gathers layers ahead up to %g million parameters%s\n",
+                  (double)software->fsdp_live_parameters / 1e6, note);
+    } else {
+        sheet_say(in, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
+                  note);
+    }
+    if (software->fsdp_is_one_queue) {
+        sheet_say(in, "  gathers and reductions wait for each other in one queue\n");
+    }
+}
+
 static void say_overlap(const struct scenario *scenario, struct sheet *in)
 {
     const struct software *software = &scenario->software;
@@ -207,8 +222,7 @@ static void say_overlap(const struct scenario *scenario, struct sheet *in)
                   software->scale_up_bandwidth, software->network_bandwidth);
     }
     if (scenario->parallel.zero == 3) {
-        sheet_say(in, "  FSDP gathers %" PRId64 " layer(s) ahead%s\n", software->fsdp_prefetch,
-                  gather_notes[software->fsdp_gathers]);
+        say_gathers(software, in);
     } else if (software->overlaps_dp_gradients) {
         sheet_say(in, "  a bucket is whole layers with at least %g MB of gradients\n",
                   software->bucket_bytes / 1e6);

@@ -86,6 +86,9 @@ static void backward(struct builder *builder, struct part part, bool leaves_weig
             shards_layer_ready(builder, part.chunk, kind);
         }
     }
+    if (!leaves_weights) {
+        shards_backward_end(builder, part.chunk);
+    }
     if (builder_is_first(builder, part.chunk) && !leaves_weights) {
         ends_embedding_weights(builder);
     }
@@ -102,6 +105,7 @@ static void weights(struct builder *builder, struct part part)
         layer_weights(builder, kind);
         shards_layer_ready(builder, part.chunk, kind);
     }
+    shards_backward_end(builder, part.chunk);
     if (builder_is_first(builder, part.chunk)) {
         ends_embedding_weights(builder);
     }

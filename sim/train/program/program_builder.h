@@ -38,6 +38,7 @@ struct shards {
     struct shard_size stage;  /* of all layers, and of embedding, head and norms */
     struct shard_size edge;   /* of embedding, head, norms and MTP alone */
     double pending_bytes;     /* gradients produced, not yet in a bucket's reduction */
+    double pending_s;         /* that the framework spends before these are reduced */
     uint32_t *layer_gathered; /* zero 1, 2 with overlap: gathers needed before each layer */
 };
 

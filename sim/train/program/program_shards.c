@@ -7,6 +7,9 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory/memory.h"
+#include "train/program/program_live.h"
+
+#include <math.h>
 
 /* Whether routed experts are reduced over other ranks than the rest. */
 static bool has_expert_shards(const struct builder *builder)
@@ -191,6 +194,16 @@ static struct transfer_wish layer_wish(const struct builder *builder, const stru
     return wish;
 }
 
+/* The host goes through the shares of a layer's matrices, rank by rank, and the GPU waits. */
+static void visit_shares(struct builder *builder, const struct shards *shards, uint32_t kind)
+{
+    const double shares = (double)shards->tensors[kind].matrices * (double)shards->group->ranks;
+    const double host_s = shares * builder->job->software->fsdp_host_per_rank_s;
+    if (host_s > 0 && shards->group->ranks > 1) {
+        builder_work(builder, CAUSE_LAUNCH, (struct work){.busy_ns = sim_time_from_s(host_s)});
+    }
+}
+
 /* Bytes that kernels of FSDP's own move, before or after communication. */
 static void move_bytes(struct builder *builder, double bytes)
 {
@@ -214,14 +227,23 @@ static void copy_gradients(struct builder *builder, const struct shards *shards,
     }
 }
 
-static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind)
+/* On one communicator a collective waits for those of the other stream, too. */
+static struct task_wait queue_behind(const struct builder *builder, enum stream other)
+{
+    return builder->job->software->fsdp_is_one_queue
+               ? (struct task_wait){other, builder_emitted(builder, other)}
+               : (struct task_wait){0, 0};
+}
+
+static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
+                         bool is_backward)
 {
     const double bytes = layer_bytes(builder, shards->layer[kind].all);
     if (bytes > 0) {
-        const struct transfer_wish wish =
-            layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
+        struct transfer_wish wish = layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
+        wish.bytes *= is_backward ? 1.0 + live_again(builder->job, kind) : 1.0;
         builder_collective_wish(builder, shards->gather, shards->group, &wish,
-                                (struct task_wait){0, 0});
+                                queue_behind(builder, shards->reduce));
     }
 }
 
@@ -264,16 +286,61 @@ static void reduce_gradients(struct builder *builder, const struct shards *shard
     }
 }
 
-static void reduce_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
+/* The layers collected so far, as one reduction, or as several of a bucket each. What the framework
+ * spends for each matrix it spends all the same. */
+static void reduce_bucket(struct builder *builder, struct shards *shards, bool are_last)
+{
+    const struct software *software = builder->job->software;
+    if (shards->pending_bytes <= 0) {
+        return;
+    }
+    const double calls = ceil(shards->pending_bytes / software->bucket_bytes);
+    const struct transfer_wish wish = {.operation = COLLECTIVE_REDUCE_SCATTER,
+                                       .bytes = shards->pending_bytes,
+                                       .per_call_s = shards->pending_s / calls,
+                                       .calls = (uint32_t)calls};
+    builder_collective_wish(builder, shards->reduce, shards->group, &wish,
+                            queue_behind(builder, shards->gather));
+    if (are_last) {
+        sum_replicas(builder, shards, shards->pending_bytes);
+    }
+    shards->pending_bytes = 0;
+    shards->pending_s = 0;
+}
+
+static void collect_layer(struct builder *builder, struct shards *shards, uint32_t kind,
+                          double bytes, bool are_last)
+{
+    const struct software *software = builder->job->software;
+    if (bytes <= 0) {
+        return;
+    }
+    if (shards->pending_bytes + bytes > software->bucket_bytes) {
+        reduce_bucket(builder, shards, are_last);
+    }
+    const struct transfer_wish wish =
+        layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
+    shards->pending_bytes += bytes;
+    shards->pending_s += wish.per_call_s * (double)(wish.calls + wish.small + (wish.calls == 0));
+    if (shards->pending_bytes >= software->bucket_bytes) {
+        reduce_bucket(builder, shards, are_last);
+    }
+}
+
+static void reduce_layer(struct builder *builder, struct shards *shards, uint32_t kind,
                          double bytes, bool are_last)
 {
+    if (builder->job->software->fsdp_reduces_buckets) {
+        collect_layer(builder, shards, kind, bytes, are_last);
+        return;
+    }
     if (bytes <= 0) {
         return;
     }
     const struct transfer_wish wish =
         layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
     builder_collective_wish(builder, shards->reduce, shards->group, &wish,
-                            (struct task_wait){0, 0});
+                            queue_behind(builder, shards->gather));
     if (are_last) {
         sum_replicas(builder, shards, bytes);
     }
@@ -427,20 +494,6 @@ static bool is_resharded(const struct builder *builder, uint32_t chunk, bool is_
     }
 }
 
-struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward)
-{
-    struct layer_walk walk = {
-        .chunk = chunk,
-        .count = builder_layers(builder, chunk),
-        .is_backward = is_backward,
-        .gathers = is_fsdp(builder) && is_resharded(builder, chunk, is_backward),
-    };
-    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        walk.gathers_before[kind] = builder_emitted(builder, builder->shards[kind].gather);
-    }
-    return walk;
-}
-
 uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position)
 {
     sim_assert(position < walk->count);
@@ -453,12 +506,82 @@ static uint32_t kind_at(const struct builder *builder, const struct layer_walk *
     return builder_kind(builder, walk->chunk, layer_walk_index(walk, position));
 }
 
+/* Parameters of the layers between two positions, gathered on one rank. */
+static double walked_parameters(const struct builder *builder, const struct layer_walk *walk,
+                                uint32_t from, uint32_t to)
+{
+    double parameters = 0;
+    for (uint32_t position = from; position < to; position++) {
+        const uint32_t layer = kind_at(builder, walk, position);
+        for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+            parameters += builder->shards[kind].layer[layer].all;
+        }
+    }
+    return parameters;
+}
+
+/* With a tied matrix, which embedding and head share, the edge is there all the time. */
+static double live_edge(const struct builder *builder)
+{
+    return builder->job->model->has_tied_embeddings ? builder->shards[SHARD_DENSE].edge.all : 0.0;
+}
+
+/* Of the layers that the backward pass begins with, those that are left of the forward pass. */
+static uint32_t kept_layers(const struct builder *builder, const struct layer_walk *walk)
+{
+    const struct chunk_state *state = &builder->chunks[walk->chunk];
+    const double live = (double)builder->job->software->fsdp_live_parameters;
+    const bool is_just_ahead = state->forwards == state->input_grads + 1;
+    uint32_t kept = 0;
+    if (!is_just_ahead || chunks_of(builder) > 1) {
+        return 0;
+    }
+    while (kept < walk->count &&
+           live_edge(builder) + walked_parameters(builder, walk, 0, kept + 1) <= live) {
+        kept++;
+    }
+    return kept;
+}
+
+/* Whether the layer that is next is gathered while that at `position` is used. */
+static bool may_fetch(const struct builder *builder, const struct layer_walk *walk,
+                      uint32_t position)
+{
+    const struct software *software = builder->job->software;
+    if (walk->fetched >= walk->count || walk->fetched <= position) {
+        return walk->fetched < walk->count;
+    }
+    const double live = (double)software->fsdp_live_parameters;
+    const bool has_room =
+        live == 0 ||
+        live_edge(builder) + walked_parameters(builder, walk, position, walk->fetched) < live;
+    return has_room && (int64_t)(walk->fetched - position) <= software->fsdp_prefetch;
+}
+
+struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk, bool is_backward)
+{
+    struct layer_walk walk = {
+        .chunk = chunk,
+        .count = builder_layers(builder, chunk),
+        .is_backward = is_backward,
+        .gathers = is_fsdp(builder) && is_resharded(builder, chunk, is_backward),
+    };
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        walk.gathers_before[kind] = builder_emitted(builder, builder->shards[kind].gather);
+    }
+    if (is_backward && walk.gathers) {
+        walk.kept = kept_layers(builder, &walk);
+        walk.fetched = walk.kept;
+    }
+    return walk;
+}
+
 static void fetch_layer(struct builder *builder, struct layer_walk *walk)
 {
     const uint32_t layer = kind_at(builder, walk, walk->fetched);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        gather_layer(builder, shards, layer);
+        gather_layer(builder, shards, layer, walk->is_backward);
     }
     walk->fetched++;
 }
@@ -468,10 +591,11 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
     if (!walk->gathers) {
         return;
     }
-    const uint32_t ahead = (uint32_t)builder->job->software->fsdp_prefetch;
-    const uint32_t due = position + ahead + 1 < walk->count ? position + ahead + 1 : walk->count;
-    while (walk->fetched < due) {
+    while (may_fetch(builder, walk, position)) {
         fetch_layer(builder, walk);
+    }
+    if (position < walk->kept) {
+        return;
     }
     const uint32_t layer = kind_at(builder, walk, position);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
@@ -479,6 +603,7 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
         walk->gathers_used[kind] += shards->layer[layer].all > 0 && shards->group->ranks > 1;
         builder_need_at(builder, shards->gather,
                         walk->gathers_before[kind] + walk->gathers_used[kind]);
+        visit_shares(builder, shards, layer);
         copy_gathered(builder, shards, layer_bytes(builder, shards->layer[layer].all));
     }
 }
@@ -523,11 +648,23 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
         struct shards *shards = &builder->shards[i];
         const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
         if (is_fsdp(builder)) {
+            visit_shares(builder, shards, kind);
             copy_gradients(builder, shards, shards->layer[kind].trained);
             reduce_layer(builder, shards, kind, bytes, are_last);
         } else {
             add_to_bucket(builder, shards, bytes, are_last);
         }
+    }
+}
+
+void shards_backward_end(struct builder *builder, uint32_t chunk)
+{
+    if (!is_fsdp(builder) || !builder->job->software->fsdp_reduces_buckets) {
+        return;
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        reduce_bucket(builder, &builder->shards[kind], builder_ends_gradients(builder, chunk));
+        builder_need(builder, builder->shards[kind].reduce);
     }
 }
 

@@ -18,6 +18,17 @@
  * itself: all of a layer are simulated as one transfer that has the latency of each, and the
  * small ones' whole time.
  *
+ * DeepSpeed bounds what is gathered (software.fsdp.live_parameters): layers are gathered ahead as
+ * long as there is room, and the last ones of a forward pass stay for its backward pass. Its
+ * gathers and reductions go through one communicator (one_queue), gradients of layers are reduced
+ * in buckets whose last one ends the backward pass (reduce_buckets), and the host goes through the
+ * shares of every rank (host_per_rank) while it may not run ahead: it waits for the gather before
+ * last.
+ *
+ * ASSUMES: layers are gathered ahead, kept and counted as a whole, though DeepSpeed does so matrix
+ * by matrix: where two layers do not fit, none is gathered ahead.
+ * ASSUMES: a matrix that embedding and head share stays gathered; others' share of the edge does
+ * not count as live.
  * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
  * all tensors of a layer are gathered before it begins.
  * ASSUMES: in a pipeline FSDP reduces a layer when its last gradients are there; PyTorch begins
@@ -45,7 +56,8 @@ struct layer_walk {
     uint32_t count;
     bool is_backward;
     bool gathers;                          /* FSDP, and not kept from before */
-    uint32_t fetched;                      /* layers whose gathers were emitted */
+    uint32_t kept;                         /* the first of them, there from the forward pass */
+    uint32_t fetched;                      /* kept, or their gathers were emitted */
     uint32_t gathers_before[SHARD_COUNT_]; /* tasks of the streams before the walk */
     uint32_t gathers_used[SHARD_COUNT_];   /* of the layers used so far */
 };
@@ -61,6 +73,10 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
 /* Gradients of a layer of that kind are there: reduced if they are the chunk's last, or if each
  * microbatch's are. */
 void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind);
+
+/* A backward pass through a chunk is over: with software.fsdp.reduce_buckets what was collected is
+ * reduced, and waited for. */
+void shards_backward_end(struct builder *builder, uint32_t chunk);
 
 /* What was not reduced beside the backward pass: all of it, or the last bucket. */
 void shards_finish(struct builder *builder);
