@@ -87,6 +87,7 @@ struct fabric {
     uint32_t *scratch_links; /* links touched so far */
     uint32_t scratch_count;
     uint32_t hops_max;            /* of the trace under way */
+    uint32_t meshed;              /* GPUs of a domain in the trace under way */
     uint32_t *scratch_next;       /* next hops of a switch */
     struct fabric_spread *spread; /* per switch, while traffic spreads over several ways */
     struct arena *arena;
@@ -135,6 +136,13 @@ uint32_t fabric_port_of(const struct fabric *fabric, uint32_t gpu);   /* within 
 /* ---- tracing ------------------------------------------------------------------- */
 
 void fabric_trace_begin(struct fabric *fabric);
+/* Of a group that has at most so many GPUs in a scale-up domain; 2 if nothing is said. Without a
+ * switch (scale_up.peer_bandwidth) they reach each other by
+ *     min(bandwidth, (count - 1) x peer_bandwidth)
+ * of each GPU: rings and exchanges go over all links within the group, a send over those of a pair.
+ * ASSUMES: any two GPUs of a node are joined alike. Of a DGX-1 with V100, 1 or 2 of 6 links join
+ * neighbours and none the others, and libraries route around those. */
+void fabric_trace_group(struct fabric *fabric, uint32_t count);
 /* From one GPU to another, by the scale-up links or by NICs. */
 void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage);
 /* Through the switch of the GPU's own scale-up domain (NVLS: multicast and reduction there). */

@@ -49,6 +49,23 @@ void fabric_trace_begin(struct fabric *fabric)
 {
     sim_assert(fabric->scratch_count == 0);
     fabric->hops_max = 0;
+    fabric->meshed = 2;
+}
+
+void fabric_trace_group(struct fabric *fabric, uint32_t count)
+{
+    sim_assert(count >= 1);
+    fabric->meshed = count;
+}
+
+/* Of a GPU's links, where some of them lead out of the group: as if all carried more. */
+static uint64_t in_mesh(const struct fabric *fabric, uint64_t usage)
+{
+    const struct cluster *cluster = fabric->cluster;
+    const double reach = (double)(fabric->meshed - 1) * cluster->peer_bytes_per_s;
+    const bool is_whole = reach <= 0 || reach >= cluster->scale_up_bytes_per_s;
+    return is_whole ? usage
+                    : (uint64_t)((double)usage * cluster->scale_up_bytes_per_s / reach + 0.5);
 }
 
 /* What arrives at a port, evenly over its links. */
@@ -256,8 +273,8 @@ void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64
     sim_assert(from < fabric->gpus);
     sim_assert(to < fabric->gpus);
     if (fabric_domain_of(fabric, from) == fabric_domain_of(fabric, to)) {
-        touch(fabric, LINK_SCALE_UP_OUT, from, usage);
-        touch(fabric, LINK_SCALE_UP_IN, to, usage);
+        touch(fabric, LINK_SCALE_UP_OUT, from, in_mesh(fabric, usage));
+        touch(fabric, LINK_SCALE_UP_IN, to, in_mesh(fabric, usage));
         return;
     }
     const uint32_t relay = relay_of(fabric, from, to);

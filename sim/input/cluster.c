@@ -37,10 +37,33 @@ enum {
 
 /* ---- inside a node ------------------------------------------------------------------ */
 
+/* Links between pairs of GPUs are a part of a GPU's links, and have no switch that multicasts. */
+static bool check_peer(const struct schema_reader *reader, const struct cluster *cluster)
+{
+    if (cluster->peer_bytes_per_s <= 0) {
+        return true;
+    }
+    const struct doc_node *node = reader->map->node;
+    if (cluster->peer_bytes_per_s > cluster->scale_up_bytes_per_s) {
+        return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "peer_bandwidth")->place,
+                        "'peer_bandwidth' of %g GB/s is more than the 'bandwidth' of %g GB/s, "
+                        "which is that of all of a GPU's links",
+                        cluster->peer_bytes_per_s / 1e9, cluster->scale_up_bytes_per_s / 1e9);
+    }
+    if (cluster->has_multicast) {
+        return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "multicast")->place,
+                        "'multicast' needs a switch, and 'peer_bandwidth' says that there is none");
+    }
+    return true;
+}
+
 static bool check_scale_up(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct cluster *cluster = reader->object;
     (void)row;
+    if (!check_peer(reader, cluster)) {
+        return false;
+    }
     if (cluster->scale_up_kind != SCALE_UP_PCIE ||
         (!cluster->has_multicast && cluster->domain_nodes <= 1)) {
         return true;
@@ -373,6 +396,11 @@ static const struct schema_row rows[] = {
     {QUANTITY("scale_up.latency", scale_up_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
               "Latency of one message."),
      .is_required = true},
+    {QUANTITY(
+         "scale_up.peer_bandwidth", peer_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+         "Of the links to one other GPU, one way, where no switch joins them: n GPUs of a group "
+         "use those to n - 1 others."),
+     .is_optional = true, .note = "bandwidth: a switch gives all of it to any GPU"},
     {BOOL("scale_up.multicast", has_multicast, "The switch reduces and multicasts (NVLS)."),
      .standard = "false"},
     {COUNT("scale_up.domain_nodes", domain_nodes, 1, NODES_MAX,

@@ -90,6 +90,7 @@ struct cluster {
     double scale_up_bytes_per_s;
     double scale_up_efficiency; /* achieved / advertised for large messages */
     double scale_up_latency_s;  /* of one message */
+    double peer_bytes_per_s;    /* scale-up, to one other GPU; 0: all of it, by a switch */
     bool has_multicast;         /* the switch reduces and multicasts (NVLS) */
     int64_t domain_nodes;       /* nodes in one NVLink domain; >= 1 */
     int64_t nics_per_node;      /* divides gpus_per_node, or is a multiple of it */

@@ -192,6 +192,7 @@ static void route_pairs(struct run *run)
     for (uint32_t i = 0; i < run->pair_count; i++) {
         struct pair *pair = &run->pairs[i];
         fabric_trace_begin(run->fabric);
+        fabric_trace_group(run->fabric, collective_most_on_node(run->work.group));
         fabric_trace_send(run->fabric, run->work.gpus[pair->from / run->lanes],
                           run->work.gpus[pair->to / run->lanes], FLUID_USAGE_ONE);
         fabric_trace_end(run->fabric, &routes[i]);

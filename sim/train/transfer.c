@@ -149,6 +149,7 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
     }
     const struct collective_visitor visitor = {&tracing, trace_send, trace_port, trace_reduction};
     fabric_trace_begin(setting->fabric);
+    fabric_trace_group(setting->fabric, collective_most_on_node(&shape->group));
     collective_edges(setting->arena, operation, algorithm, &shape->group, phase, &visitor);
     fabric_trace_end(setting->fabric, route);
 }

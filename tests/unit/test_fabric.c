@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -60,6 +61,35 @@ static void send(struct rig *rig, uint32_t from, uint32_t to, uint64_t usage)
     fabric_trace_begin(&rig->fabric);
     fabric_trace_send(&rig->fabric, from, to, usage);
     fabric_trace_end(&rig->fabric, &rig->route);
+}
+
+/* Six links of 25 GB/s from GPU to GPU, one to each other: a group of n has (n - 1) x 25 GB/s of
+ * each GPU, at most all 150, however its ring goes; a send has a pair's 25; NICs are as before. */
+static void without_a_switch_a_group_has_the_links_within_it(void **state)
+{
+    (void)state;
+    struct cluster mesh = rails;
+    mesh.scale_up_bytes_per_s = 150e9;
+    mesh.peer_bytes_per_s = 25e9;
+    struct rig rig;
+    rig_init(&rig, &mesh, 16);
+    static const uint32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const int64_t expected[] = {0, 0, 25, 50, 75, 100, 125, 150, 150};
+    for (uint32_t count = 2; count <= 8; count++) {
+        fabric_trace_begin(&rig.fabric);
+        fabric_trace_group(&rig.fabric, count);
+        for (uint32_t i = 0; i < count; i++) {
+            fabric_trace_send(&rig.fabric, ranks[i], ranks[(i + 1) % count], FLUID_USAGE_ONE);
+        }
+        fabric_trace_end(&rig.fabric, &rig.route);
+        /* usages are 24 bits behind the point */
+        assert_true(llabs(rig.route.cap_bytes_per_s - expected[count] * 1000000000) < 20000);
+    }
+    send(&rig, 3, 6, FLUID_USAGE_ONE);
+    assert_true(llabs(rig.route.cap_bytes_per_s - 25000000000) < 20000);
+    send(&rig, 3, 11, FLUID_USAGE_ONE);
+    assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
+    arena_free(rig.arena);
 }
 
 /* Each rank to the next, the last to the first. */
@@ -653,6 +683,7 @@ static void every_node_reaches_every_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_switch_a_group_has_the_links_within_it),
         cmocka_unit_test(capacities_follow_the_oversubscription),
         cmocka_unit_test(a_gpu_with_several_nics_has_one_wide_port),
         cmocka_unit_test(links_have_names_for_people),

@@ -96,6 +96,9 @@ struct collective_group {
     double node_share;
 };
 
+/* Ranks of the node that has the most of them. */
+uint32_t collective_most_on_node(const struct collective_group *group);
+
 #define COLLECTIVE_PHASES_MAX 64 /* halving-doubling of 2^32 ranks */
 
 /* `bytes`: what a share of 1 stands for. Of algorithms with one level (K = 1 or K = N) it is

@@ -133,3 +133,13 @@ uint32_t tree_depth(uint32_t count)
 {
     return floor_log2(count);
 }
+
+uint32_t collective_most_on_node(const struct collective_group *group)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < group->nodes; i++) {
+        const uint32_t count = group->node_first[i + 1] - group->node_first[i];
+        most = count > most ? count : most;
+    }
+    return most;
+}

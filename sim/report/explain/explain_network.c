@@ -14,6 +14,13 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
     const struct cluster *cluster = &explanation->scenario->cluster;
     const struct software *software = &explanation->scenario->software;
     sheet_say(in, "  GPU 0, of the first stage.\n");
+    if (cluster->peer_bytes_per_s > 0) {
+        sheet_say(
+            in,
+            "  in a node without a switch, n GPUs of a group use n - 1 times %g GB/s of a GPU's "
+            "%g GB/s\n",
+            cluster->peer_bytes_per_s / 1e9, cluster->scale_up_bytes_per_s / 1e9);
+    }
     sheet_say(in,
               "  choice    the algorithm and protocol of least time on an idle fabric, unless "
               "`collectives` says so\n"
