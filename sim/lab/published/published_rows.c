@@ -337,6 +337,17 @@ static const char *comma_list(const struct maker *maker, const char *const *word
     return text;
 }
 
+/* NULL: what its GPU's are. */
+static const char *cluster_of(const struct maker *maker)
+{
+    for (size_t i = 0; i < published_cluster_count; i++) {
+        if (begins(word(maker, "source"), published_clusters[i][0])) {
+            return published_clusters[i][1];
+        }
+    }
+    return NULL;
+}
+
 static void put_cluster(struct maker *maker)
 {
     const char **words = arena_alloc(maker->arena, published_platform_count * sizeof *words);
@@ -351,22 +362,23 @@ static void put_cluster(struct maker *maker)
             gbps = platform->gbps;
             fill(maker, arena_printf(maker->arena, "network %g Gbps a node", gbps));
         }
-        put(maker, "cluster: %s\ngpu: %s\ngpus: %lld\n", platform->cluster, platform->file,
-            (long long)need_count(maker, "gpus"));
+        const char *own = cluster_of(maker);
+        const int nics = own != NULL ? 1 : platform->nics;
+        put(maker, "cluster: %s\ngpu: %s\ngpus: %lld\n", own != NULL ? own : platform->cluster,
+            platform->file, (long long)need_count(maker, "gpus"));
         const int64_t per_node = count_of(maker, "gpus_per_node", 0);
         if (per_node > 0) {
             set(maker,
                 arena_printf(maker->arena, "cluster.gpus_per_node=%lld", (long long)per_node));
         }
-        set(maker, arena_printf(maker->arena, "cluster.nics.count=%d", platform->nics));
-        set(maker,
-            arena_printf(maker->arena, "cluster.nics.bandwidth=%g Gbps", gbps / platform->nics));
+        set(maker, arena_printf(maker->arena, "cluster.nics.count=%d", nics));
+        set(maker, arena_printf(maker->arena, "cluster.nics.bandwidth=%g Gbps", gbps / nics));
         if (platform->set != NULL) {
             set(maker, platform->set);
         }
         const struct source_row *source = source_of(maker);
-        if (source != NULL && source->set != NULL) {
-            set(maker, source->set);
+        for (size_t k = 0; source != NULL && k < SOURCE_SETS_MAX && source->set[k] != NULL; k++) {
+            set(maker, source->set[k]);
         }
         maker->gpu = platform->file;
         return;

@@ -82,17 +82,21 @@ const struct source_row published_sources[] = {
      * attention, which NeMo's GPT then leaves off. The table of results stood there unchanged at
      * 5aeb4ab8 (January 2023), beside a 5b.yaml with micro_batch_size 2 (and selective
      * recomputation of the first 0 layers). */
-    {"NeMo launcher", "", "GPT-3 5B", "unfused", true, "batch.micro=2", NULL},
-    {"NeMo launcher", "", "", "unfused", true, NULL, NULL},
+    {"NeMo launcher", "", "GPT-3 5B", "unfused", true, {"batch.micro=2"}, NULL},
+    {"NeMo launcher", "", "", "unfused", true, {NULL}, NULL},
     /* NVIDIA's code for MLPerf overlaps whatever can be, before releases for others do:
      * overlap_p2p_comm and ub_tp_comm_overlap in conf/custom.yaml of gpt3 in
      * mlcommons/training_results_v3.1 at f33f9444, overlap_grad_sync and overlap_param_sync beside
      * them in 175b_mlperf.yaml of NVIDIA/NeMo-Framework-Launcher at 121c975d. */
-    {"MLPerf", "megatron", "", NULL, false,
-     "software.overlap={tp_backward: true, dp_gradients: true, dp_parameters: true, p2p: true}",
+    {"MLPerf",
+     "megatron",
+     "",
+     NULL,
+     false,
+     {"software.overlap={tp_backward: true, dp_gradients: true, dp_parameters: true, p2p: true}"},
      NULL},
     /* Jean Zay's Omni-Path as measured: topologies/a100-jean-zay.yaml. */
-    {"BigScience", "", "", NULL, false, "cluster.nics.efficiency=0.21", NULL},
+    {"BigScience", "", "", NULL, false, {"cluster.nics.efficiency=0.21"}, NULL},
     /* nemo_megatron/gpt3_175b_hydra.yaml of NVIDIA/dgxc-benchmarking at 35a9aecc; of NeMo
      * 24.07 launcher_scripts/conf/training of NVIDIA/NeMo-Framework-Launcher at tag 24.07: gpt3
      * with hidden_dropout and attention_dropout 0.1, nemotron_340b.yaml with
@@ -100,18 +104,47 @@ const struct source_row published_sources[] = {
      * weights only the lower 16 bits of the master's (store_param_remainders in setup_optimization
      * of nemo/collections/nlp/models/language_modeling/megatron_base_model.py, NVIDIA/NeMo at
      * 000316c8): 2 bytes, as a master of bf16 has. */
-    {"DGXC", "megatron", "GPT-3 175B", NULL, true, NULL, NULL},
-    {"NeMo 24", "", "GPT-3", NULL, true, "optimizer.master=bf16", NULL},
-    {"NeMo 24", "", "Nemotron-4 340B", NULL, false, "optimizer.master=bf16", "core-attention"},
-    {"NeMo 24", "", "", NULL, false, "optimizer.master=bf16", NULL},
+    {"DGXC", "megatron", "GPT-3 175B", NULL, true, {NULL}, NULL},
+    {"NeMo 24", "", "GPT-3", NULL, true, {"optimizer.master=bf16"}, NULL},
+    {"NeMo 24", "", "Nemotron-4 340B", NULL, false, {"optimizer.master=bf16"}, "core-attention"},
+    {"NeMo 24", "", "", NULL, false, {"optimizer.master=bf16"}, NULL},
     /* paxml/configure.sh and paxml_mod_configs.py of NVIDIA/dgxc-benchmarking at 143b90dd: FSDP 1
      * between nodes, data parallelism there; and policy SAVE_DOT_ONLY, JAX's checkpoint_dots: the
      * results of matrix products are kept, all else, also fused attention, is computed again. 5B's
      * mesh in a node is [1, 8, 1], paxml/contrib/gpu/scripts_gpu/configs.py of google/paxml. */
-    {"DGXC", "paxml", "GPT-3 5B", NULL, false, "parallel.zero_group=8",
+    {"DGXC",
+     "paxml",
+     "GPT-3 5B",
+     NULL,
+     false,
+     {"parallel.zero_group=8"},
      "norm, core-attention, activation"},
+    /* local_scripts/megatron_gpt3_xl_mp8_dp8.sh of DS3Lab/Decentralized_FM_alpha at cb03043b:
+     * --no-bias-dropout-fusion, and no --accumulate-allreduce-grads-in-fp32. */
+    {"DT-FM Megatron",
+     "",
+     "",
+     NULL,
+     false,
+     {"software.fusion.dropout_add=false", "software.gradients.precision=fp16"},
+     NULL},
+    /* DeepSpeed with a model of its own, modules/gpt_modules.py there: no dropout, only norms are
+     * fused. CUDA_LAUNCH_BLOCKING was BigScience's, and is in none of its scripts. */
+    {"DT-FM DeepSpeed PP",
+     "",
+     "",
+     NULL,
+     false,
+     {"model.dropout=false", "software.host.blocking=false",
+      "software.fusion={norm: true, source: modules/gpt_modules.py}"},
+     NULL},
 };
 const uint32_t published_source_count = LENGTH(published_sources);
+
+const char *const published_clusters[][2] = {
+    {"DT-FM", "v100-ena-25"}, /* AWS p3.16xlarge, and p3.2xlarge of 1 GPU and 10 Gbps */
+};
+const uint32_t published_cluster_count = LENGTH(published_clusters);
 
 const struct family_row published_families[] = {
     {"Nemotron", "layernorm", "rotary", false, 0}, {"gpt", "layernorm", "learned", true, 2022},

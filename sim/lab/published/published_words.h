@@ -36,16 +36,22 @@ extern const char *const published_frameworks[][2];
 extern const uint32_t published_framework_count;
 
 /* What a source says elsewhere of its rows, beside the columns. */
+#define SOURCE_SETS_MAX 3
 struct source_row {
     const char *source, *framework, *model; /* begin so */
-    const char *attention; /* where its column is blank; NULL: as the year has it */
-    bool has_dropout;      /* whatever the year */
-    const char *set;       /* an assignment; NULL: none */
-    const char *recompute; /* modules, where the column is blank; NULL: none */
+    const char *attention;            /* where its column is blank; NULL: as the year has it */
+    bool has_dropout;                 /* whatever the year */
+    const char *set[SOURCE_SETS_MAX]; /* assignments; NULL: no more */
+    const char *recompute;            /* modules, where the column is blank; NULL: none */
 };
 /* The first that fits. */
 extern const struct source_row published_sources[];
 extern const uint32_t published_source_count;
+
+/* Clusters of sources that are not their GPU's, of one NIC a node; by the beginning of the source.
+ */
+extern const char *const published_clusters[][2];
+extern const uint32_t published_cluster_count;
 
 /* What a family has beside its shapes; by the model's name or the family. */
 struct family_row {
