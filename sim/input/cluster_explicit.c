@@ -182,7 +182,8 @@ static const struct schema_row link_rows[] = {
     {QUANTITY("bandwidth", link.bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Of one cable, one way."),
      .is_required = true},
-    {COUNT("count", link.count, 1, EXPLICIT_CABLES_MAX, "Cables."), .standard = "1"},
+    {COUNT("count", link.count, 1, EXPLICIT_CABLES_MAX, "Cables between the two."),
+     .standard = "1"},
 };
 static const struct schema_row route_rows[] = {
     {SWITCH_NAME("at", route.at, "The switch that sends so.")},

@@ -62,7 +62,7 @@ void layout_read_virtual_stages(const struct schema_reader *reader, const struct
     } else if (!has_chunks && parallel->schedule_file != NULL) {
         parallel->virtual_stages = parallel->schedule_file->chunks;
     }
-    if (doc_take(reader->map, "schedule") == NULL && parallel->virtual_stages > 1) {
+    if (doc_find(reader->map->node, "schedule") == NULL && parallel->virtual_stages > 1) {
         parallel->schedule = SCHEDULE_INTERLEAVED;
     }
     if (parallel->schedule == SCHEDULE_INTERLEAVED && parallel->virtual_stages == 1) {
@@ -139,7 +139,7 @@ void layout_read_global_tokens(const struct schema_reader *reader, const struct 
     if (node == NULL) {
         return;
     }
-    if (doc_take(map, "global") != NULL) {
+    if (doc_find(map->node, "global") != NULL) {
         diag_add(map->diag, DIAG_INPUT, &node->place,
                  "global and global_tokens both say how large the batch is");
         map->is_bad = true;
@@ -167,8 +167,9 @@ void layout_read_global_tokens(const struct schema_reader *reader, const struct 
 /* Sequences, where the batch is not said in tokens. */
 void layout_read_global(const struct schema_reader *reader, const struct schema_row *row)
 {
-    if (doc_take(reader->map, "global_tokens") == NULL && reader->map->node != NULL &&
-        doc_require(reader->map, schema_key(row))) {
+    doc_take(reader->map, schema_key(row)); /* beside tokens an error, which was told */
+    const bool in_tokens = doc_find(reader->map->node, "global_tokens") != NULL;
+    if (!in_tokens && reader->map->node != NULL && doc_require(reader->map, schema_key(row))) {
         schema_read_key(reader, row);
     }
 }

@@ -10,6 +10,7 @@
 #include "input/cluster.h"
 #include "input/library.h"
 #include "input/scenario_keys.h"
+#include "input/study_keys.h"
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"
@@ -18,9 +19,7 @@
 
 /* Keys of any mapping that say where it comes from; the document keeps them behind its own. */
 static const char *const origin_keys[] = {"source", "provenance"};
-/* Keys that are read elsewhere and change no prediction. */
-static const char *const other_keys[] = {"sweep", "variants", "note"};
-enum { ORIGIN_KEY_COUNT = 2, OTHER_KEY_COUNT = 3 };
+enum { ORIGIN_KEY_COUNT = 2 };
 
 struct resolution {
     struct arena *arena;
@@ -186,6 +185,16 @@ static bool put_schedule(const struct resolution *resolution)
     return true;
 }
 
+static void take_top_keys(struct doc_map *map, const struct schema *schema)
+{
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct schema_row *row = &schema->rows[i];
+        if (schema_is_top(row)) {
+            doc_take(map, schema_key(row));
+        }
+    }
+}
+
 /* Unknown keys are reported even when a file is missing. */
 static bool check_keys(const struct resolution *resolution)
 {
@@ -193,18 +202,12 @@ static bool check_keys(const struct resolution *resolution)
     if (!doc_map_open(&map, resolution->root, resolution->diag)) {
         return false;
     }
-    for (uint32_t i = 0; i < scenario_schema.count; i++) {
-        const struct schema_row *row = &scenario_schema.rows[i];
-        if (schema_is_top(row)) {
-            doc_take(&map, row->path);
-        }
-    }
+    take_top_keys(&map, &scenario_schema);
     for (uint32_t i = 0; i < ORIGIN_KEY_COUNT; i++) {
         doc_take(&map, origin_keys[i]);
     }
-    for (uint32_t i = 0; i < OTHER_KEY_COUNT; i++) {
-        doc_take(&map, other_keys[i]);
-    }
+    take_top_keys(&map, &study_schema);
+    doc_take(&map, "note");
     map.elsewhere = scenario_nearest_key;
     map.arena = resolution->arena;
     return doc_finish(&map);

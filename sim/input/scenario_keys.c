@@ -7,6 +7,7 @@
 #include "input/layout.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
+#include "input/study_keys.h"
 #include "input/training.h"
 
 #include "base/arena.h"
@@ -66,12 +67,6 @@ static void read_library(const struct schema_reader *reader, const struct schema
     struct scenario *scenario = reader->object;
     judge(reader, library_read(doc_take(reader->map, schema_key(row)), &scenario->library,
                                reader->assumptions, reader->map->diag));
-}
-
-/* Read elsewhere: the layers when all sizes are known, the jobs when this scenario is. */
-static void take_key(const struct schema_reader *reader, const struct schema_row *row)
-{
-    doc_take(reader->map, schema_key(row));
 }
 
 /* ---- run ---- */
@@ -218,8 +213,7 @@ static void read_slow(const struct schema_reader *reader, const struct schema_ro
 #define SCHEMA_OBJECT struct scenario
 
 static const struct schema_row job_rows[] = {
-    {CUSTOM("scenario", take_key,
-            "What it runs, on this scenario's cluster: a path, or a mapping."),
+    {ONLY_NODE("scenario", "What it runs, on this scenario's cluster: a path, or a mapping."),
      .is_required = true},
     {CHOICE("placement", placement, placement_names, PLACEMENT_COUNT_,
             "Which nodes of the cluster it gets."),
@@ -319,8 +313,8 @@ static const struct schema_row rows[] = {
     {BOOL("parallel.sequence_parallel", parallel.is_sequence_parallel,
           "Whether norms and dropout are cut along the sequence where tp cuts the rest."),
      .standard = "false", .is_settled = true, .read = layout_read_sequence_parallel},
-    {CUSTOM("parallel.layers_per_stage", take_key,
-            "Layers of every stage, or of every chunk in the model's order, as a list."),
+    {ONLY_NODE("parallel.layers_per_stage",
+               "Layers of every stage, or of every chunk in the model's order, as a list."),
      .note = "spread evenly", .text = layout_layers_text},
     {COUNT("parallel.first_stage_layers", parallel.first_stage_layers, 0, LAYERS_MAX,
            "Layers of the first stage; the others share the rest."),
@@ -471,8 +465,8 @@ static const struct schema_row rows[] = {
     {CHOICE("placement", placement, placement_names, PLACEMENT_COUNT_,
             "Which nodes of the cluster the job gets."),
      .standard = "packed"},
-    {CUSTOM("jobs", take_key,
-            "Other jobs on the same fabric: [{scenario: other.yaml, placement: spread}]."),
+    {ONLY_NODE("jobs",
+               "Other jobs on the same fabric: [{scenario: other.yaml, placement: spread}]."),
      .standard = "[]", .inner = &scenario_job_keys},
     {COUNT("seed", seed, 1, SEED_MAX, "What random numbers are drawn from."), .standard = "42"},
 };
@@ -486,6 +480,7 @@ const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1] = {
     {&software_schema, offsetof(struct scenario, software)},
     {&gpu_schema, offsetof(struct scenario, gpu)},
     {&library_schema, offsetof(struct scenario, library)},
+    {&study_schema, 0},
 };
 
 /* Of one file, when the path names it (`is_own`), or else when it does not; NULL: none is near. */

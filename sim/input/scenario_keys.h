@@ -20,7 +20,7 @@ struct scenario_part {
     const struct schema *schema;
     size_t offset; /* of its object in struct scenario */
 };
-#define SCENARIO_PART_COUNT 6
+#define SCENARIO_PART_COUNT 7
 /* In the order of the scenario's keys; one without a schema ends them. */
 extern const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1];
 

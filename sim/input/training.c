@@ -56,7 +56,7 @@ void training_read_master(const struct schema_reader *reader, const struct schem
 bool training_check_spread(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct routing *routing = &((struct scenario *)reader->object)->routing;
-    const struct doc_node *spread = doc_take(reader->map, "spread");
+    const struct doc_node *spread = doc_find(reader->map->node, "spread");
     struct diag *diag = reader->map->diag;
     if (routing->kind == ROUTING_EVEN && spread != NULL) {
         diag_add(diag, DIAG_INPUT, &spread->place, "%s that is even has no spread", row->path);

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "input/scenario_load.h"
+#include "input/study_keys.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -241,12 +242,13 @@ static bool read_variant(struct expansion *expansion, struct axis *axis,
     if (!doc_map_open(&map, item, expansion->diag)) {
         return false;
     }
+    struct study_variant variant = {.name = ""};
+    struct assumptions unused;
+    assumptions_init(&unused, expansion->arena);
+    schema_read(&study_variant_keys, &map, &variant, &unused);
     struct choice *choice = &axis->choices[axis->count++];
-    choice->text = "";
-    if (doc_require(&map, "name")) {
-        doc_get_text(&map, "name", &choice->text);
-    }
-    const struct doc_node *set = doc_take(&map, "set");
+    choice->text = variant.name;
+    const struct doc_node *set = variant.set;
     if (set != NULL && set->kind == DOC_MAPPING) {
         read_assignments(expansion, set, choice);
     } else if (set != NULL && set->kind != DOC_NULL) {

@@ -349,6 +349,10 @@ static void the_tables_of_the_program_are_sound(void **state)
     struct arena *arena = arena_new();
     for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
         const char *fault = schema_fault(arena, part->schema);
+        for (uint32_t i = 0; fault == NULL && i < part->schema->count; i++) {
+            const struct schema *inner = part->schema->rows[i].inner;
+            fault = inner != NULL ? schema_fault(arena, inner) : NULL;
+        }
         if (fault != NULL) {
             fail_msg("%s", fault);
         }

@@ -48,6 +48,7 @@
                                                            .name_count = (uint32_t)(count_)
 #define NODE(path_, member_, help_) \
     SCHEMA_ROW(path_, SCHEMA_NODE, SCHEMA_MEMBER(const struct doc_node *, member_), help_)
+#define ONLY_NODE(path_, help_) SCHEMA_ROW(path_, SCHEMA_NODE, SCHEMA_NOWHERE, help_)
 #define CUSTOM(path_, read_, help_) \
     SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_NOWHERE, help_), .read = (read_)
 

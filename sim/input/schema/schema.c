@@ -133,7 +133,10 @@ static bool read_value(const struct schema_reader *reader, struct doc_map *map,
                        const struct schema_row *row)
 {
     const char *key = schema_key(row);
-    int64_t nowhere = 0;
+    union {
+        int64_t count;
+        const struct doc_node *node;
+    } nowhere = {0};
     void *member =
         row->offset != SCHEMA_NOWHERE ? (char *)reader->object + row->offset : (char *)&nowhere;
     switch (row->kind) {
@@ -206,7 +209,7 @@ static void put_default(const struct schema_reader *reader, const struct schema_
 {
     if (row->as > 0) {
         copy_member(reader, row);
-    } else if (row->standard != NULL) {
+    } else if (row->standard != NULL && row->kind != SCHEMA_NODE) {
         read_standard(reader, row);
     }
     if (row->is_assumed) {

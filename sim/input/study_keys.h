@@ -1,0 +1,20 @@
+/* The keys of a scenario that make a study of it: `sweep` and `variants`, which stoker sweep and
+ * stoker compare turn into points. They change no prediction, and a resolved scenario has none.
+ */
+#ifndef INPUT_STUDY_KEYS_H
+#define INPUT_STUDY_KEYS_H
+
+#include "input/schema/schema.h"
+
+/* The keys beside those of a scenario, which nothing is read from. */
+extern const struct schema study_schema;
+
+/* An entry of `variants`, as written. */
+struct study_variant {
+    const char *name;
+    const struct doc_node *set; /* NULL: it sets nothing */
+};
+/* Its keys; the object is a struct study_variant. */
+extern const struct schema study_variant_keys;
+
+#endif
