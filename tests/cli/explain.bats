@@ -136,6 +136,17 @@ value_of() {
     done
 }
 
+# A query of 4,096 values of 2 B, cut by tp 2, for 8,192 tokens.
+@test "the tensors that a layer keeps add up to what it keeps" {
+    explain scenarios/quickstart.yaml
+    grep -Eq '^  queries +1 x 2 B x 4,096 wide / 2 parts x 8,192 tokens x 1 hot; kept += 33\.554432  MB$' \
+        "$text"
+    [ $((2 * 4096 / 2 * 8192)) -eq 33554432 ]
+    awk '/; kept +=/ { sum += $(NF - 1); count++ }
+        /^  kept of a layer/ { layer = $(NF - 1) }
+        END { exit !(count == 10 && sprintf("%.6f", sum) == layer) }' "$text"
+}
+
 @test "the bubble is (p - 1) / (v m), and nothing is said of it without a pipeline" {
     # 8 stages of 4 chunks, 48 microbatches, three of a kind each: (7 x 3) / (4 x 48 x 3).
     explain scenarios/gpt3-175b-1024.yaml

@@ -310,7 +310,7 @@ static void add_overhead(const struct memory_job *job, struct ledger *ledger,
 struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger)
 {
     const struct stage_states of = states_of(job, stage, ledger);
-    const struct memory_peak peak = memory_live_peak(job, stage);
+    const struct memory_peak peak = memory_live_peak(job, stage, ledger);
     struct memory_use use = {0};
     add_states(job, &of, ledger, &use);
     add_activations(&peak, ledger, &use);
@@ -329,7 +329,7 @@ struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage)
 
 struct memory_activations memory_activations_of_stage(const struct memory_job *job, int64_t stage)
 {
-    const struct memory_peak peak = memory_live_peak(job, stage);
+    const struct memory_peak peak = memory_live_peak(job, stage, NULL);
     return (struct memory_activations){
         .layers_in_flight = peak.layers_most,
         .layer_bytes = memory_layer_activation_bytes(job),

@@ -15,7 +15,10 @@
 #include "plan/memory/memory_layer.h"
 
 #include "base/check.h"
+#include "base/ledger.h"
 #include "plan/memory/memory.h"
+
+#include <math.h>
 
 /* Elements per token. */
 enum width {
@@ -260,7 +263,8 @@ static int kept_count(const struct view *view, const struct activation_row *row)
     return (row->modules & view->shape->recomputed) != 0 ? 0 : row->count;
 }
 
-static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row)
+static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row,
+                                      struct ledger *ledger)
 {
     const struct memory_shape *shape = view->shape;
     const bool is_before =
@@ -280,8 +284,12 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
     };
     tensor.is_kept = tensor.kept > 0;
     const double hot = (row->flags & (unsigned)COPIED) != 0 ? view->hot : 1.0;
-    tensor.bytes = (double)row->count * tensor.element_bytes * tensor.width / tensor.parts *
-                   view->tokens * hot;
+    tensor.bytes = LEDGER_SUM(ledger, row->what, "MB",
+                              (double)row->count * tensor.element_bytes * tensor.width /
+                                  tensor.parts * view->tokens * hot,
+                              LEDGER_TERM(row->count, ""), LEDGER_TERM(tensor.element_bytes, "B"),
+                              LEDGER_TERM(tensor.width, "wide"), LEDGER_TERM(tensor.parts, "parts"),
+                              LEDGER_TERM(view->tokens, "tokens"), LEDGER_TERM(hot, "hot"));
     return tensor;
 }
 
@@ -325,7 +333,7 @@ uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct lay
         if (is_asked(&view, row) && !is_spared(&view, row) &&
             (row->flags & (unsigned)GRADIENT) == 0) {
             struct memory_tensor *tensor = &tensors[count++];
-            *tensor = tensor_of(&view, row);
+            *tensor = tensor_of(&view, row, NULL);
             tensor->is_kept = tensor->is_kept && !is_full;
         }
     }
@@ -335,7 +343,7 @@ uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct lay
 /* Gradients and gathered inputs of the block that needs most while it goes backward: the MLP's
  * second matrix (its output's gradient, the activation's output and input), or the core of
  * attention (queries, keys, values and the output; unfused two matrices of scores as well). */
-static double working_bytes(const struct view *view)
+static double working_bytes(const struct view *view, struct ledger *ledger)
 {
     const struct memory_shape *shape = view->shape;
     const double *widths = view->widths;
@@ -351,8 +359,12 @@ static double working_bytes(const struct view *view)
     const double mlp = view->kind->has_experts ? experts * view->hot : dense;
     /* Sequence parallelism gathers the input again, and the output's gradient. */
     const double gathered = shape->is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
-    return view->tokens * shape->element_bytes *
-           ((mlp > core ? mlp : core) + gathered * widths[WIDTH_HIDDEN]);
+    const double hidden = widths[WIDTH_HIDDEN];
+    return LEDGER_SUM(ledger, "at work while it goes backward", "MB",
+                      view->tokens * shape->element_bytes * (fmax(mlp, core) + gathered * hidden),
+                      LEDGER_TERM(view->tokens, "tokens"), LEDGER_TERM(shape->element_bytes, "B"),
+                      LEDGER_TERM(mlp, "of the MLP"), LEDGER_TERM(core, "of attention"),
+                      LEDGER_TERM(gathered, ""), LEDGER_TERM(hidden, "hidden"));
 }
 
 /* Keys and values of the other ranks: all of them, or with a ring two blocks more, of
@@ -383,14 +395,35 @@ static double late_bytes(const struct view *view)
     for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
         const struct activation_row *row = &activation_rows[i];
         if (is_asked(view, row) && (row->input_of & view->shape->trained) != 0) {
-            bytes += tensor_of(view, row).bytes;
+            bytes += tensor_of(view, row, NULL).bytes;
         }
     }
     return bytes;
 }
 
-struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
-                                          const struct layer_kind *kind, bool is_full)
+static const char *kept_words(const struct memory_tensor *tensor, bool is_full)
+{
+    if (is_full || !tensor->is_kept) {
+        return "computed again";
+    }
+    return tensor->kept == tensor->count ? "kept" : "some of it kept";
+}
+
+/* A layer that is recomputed whole. */
+static double input_bytes(const struct view *view, struct ledger *ledger)
+{
+    const double hidden = (double)view->kind->hidden;
+    const double parts = memory_sequence_parts(view->shape);
+    return LEDGER_SUM(ledger, "the layer's input", "MB",
+                      view->tokens * view->shape->element_bytes * hidden / parts,
+                      LEDGER_TERM(view->tokens, "tokens"),
+                      LEDGER_TERM(view->shape->element_bytes, "B"), LEDGER_TERM(hidden, "hidden"),
+                      LEDGER_TERM(parts, "parts"));
+}
+
+struct memory_layer_bytes memory_layer_record(const struct memory_shape *shape,
+                                              const struct layer_kind *kind, bool is_full,
+                                              struct ledger *ledger)
 {
     const struct view view = view_of(shape, kind);
     struct memory_layer_bytes of = {0};
@@ -400,18 +433,26 @@ struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
             (row->flags & (unsigned)GRADIENT) != 0) {
             continue;
         }
-        const struct memory_tensor tensor = tensor_of(&view, row);
+        const struct memory_tensor tensor = tensor_of(&view, row, ledger);
+        ledger_remark(ledger, kept_words(&tensor, is_full));
         of.everything += tensor.bytes;
         of.kept += tensor.bytes * (double)tensor.kept / (double)row->count;
     }
     if (is_full) {
-        of.kept = view.tokens * shape->element_bytes * (double)kind->hidden /
-                  memory_sequence_parts(shape);
+        of.kept = input_bytes(&view, ledger);
     }
+    ledger_say(ledger, "kept of a layer", "MB", of.kept,
+               is_full ? "its input" : "what is kept of these");
     of.recomputed = of.everything > of.kept ? of.everything - of.kept : 0.0;
     of.late = late_bytes(&view);
-    of.working = working_bytes(&view) + context_bytes(&view);
+    of.working = working_bytes(&view, ledger) + context_bytes(&view);
     return of;
+}
+
+struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
+                                          const struct layer_kind *kind, bool is_full)
+{
+    return memory_layer_record(shape, kind, is_full, NULL);
 }
 
 double memory_layer_activation_bytes(const struct memory_job *job)

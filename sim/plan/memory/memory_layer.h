@@ -9,6 +9,8 @@
 
 #include "plan/memory/memory_job.h"
 
+struct ledger;
+
 struct memory_layer_bytes {
     double everything; /* nothing recomputed */
     double kept;       /* from the forward to the backward pass */
@@ -20,6 +22,11 @@ struct memory_layer_bytes {
 /* `is_full`: the layer keeps its input only. */
 struct memory_layer_bytes memory_layer_of(const struct memory_shape *shape,
                                           const struct layer_kind *kind, bool is_full);
+
+/* The same; a line is recorded for each tensor, and for what is kept and at work. */
+struct memory_layer_bytes memory_layer_record(const struct memory_shape *shape,
+                                              const struct layer_kind *kind, bool is_full,
+                                              struct ledger *ledger);
 
 /* Modules that selective recomputation computes again: as the user says, or by the kind of
  * attention; 0 unless recomputation is selective. */

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/ledger.h"
 #include "plan/cost.h"
 #include "plan/memory/memory_layer.h"
 #include "plan/schedule/schedule.h"
@@ -47,26 +48,30 @@ static double embedding_bytes(const struct memory_shape *shape)
                : 0.0;
 }
 
-static double logit_count(const struct memory_shape *shape)
-{
-    const double vocab = (double)cost_padded_vocab(shape->model, shape->tp) / (double)shape->tp;
-    return memory_microbatch_tokens(shape) * vocab;
-}
-
 /* The logits and an fp32 copy of them stay from forward to backward; software that
  * copies more often has the rest only while the loss is computed, and a fused loss needs less. The
  * final norm keeps its input and output, also where no head follows. An mtp layer has the same
  * head again. `stated`: bytes of a logit, as the software says; 0: it does not. */
-static void find_head(const struct memory_shape *shape, double stated, struct chunk *chunk)
+static void find_head(const struct memory_shape *shape, double stated, struct ledger *ledger,
+                      struct chunk *chunk)
 {
     const double ends = 1.0 + (double)shape->model->mtp_layers;
     const double heads = shape->model->is_headless ? 0.0 : ends;
     const double both = shape->element_bytes + 4.0;
     const double kept = stated > 0 && stated < both ? stated : both;
-    chunk->logits = heads * logit_count(shape) * kept;
-    chunk->head = chunk->logits + ends * 2.0 * memory_hidden_bytes(shape);
-    const bool turns = heads > 0 && stated > kept;
-    chunk->turning = turns ? logit_count(shape) * (stated - kept) : 0.0;
+    const double tokens = memory_microbatch_tokens(shape);
+    const double vocab = (double)cost_padded_vocab(shape->model, shape->tp) / (double)shape->tp;
+    const double hidden = memory_hidden_bytes(shape);
+    chunk->logits = LEDGER_SUM(ledger, "logits", "GB", heads * (tokens * vocab) * kept,
+                               LEDGER_TERM(heads, "heads"), LEDGER_TERM(tokens, "tokens"),
+                               LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(kept, "B"));
+    chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", chunk->logits + ends * 2 * hidden,
+                             LEDGER_TERM(chunk->logits, "GB"), LEDGER_TERM(ends, "norms"),
+                             LEDGER_TERM(hidden, "GB"));
+    const double turning = heads > 0 && stated > kept ? stated - kept : 0.0;
+    chunk->turning = LEDGER_SUM(turning > 0 ? ledger : NULL, "more copies of logits", "GB",
+                                tokens * vocab * turning, LEDGER_TERM(tokens, "tokens"),
+                                LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(turning, "B"));
 }
 
 /* Whether layer `number` of a chunk is recomputed whole. */
@@ -96,7 +101,7 @@ static void add_layer(const struct memory_shape *shape, const struct layer_kind 
 }
 
 static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_t number,
-                             int64_t *offloaded)
+                             struct ledger *ledger, int64_t *offloaded)
 {
     const struct parallel *parallel = job->split.parallel;
     const struct model *model = job->split.model;
@@ -116,7 +121,7 @@ static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_
             const bool full = job->recompute->kind == RECOMPUTE_FULL;
             add_layer(&job->shape, &model->kinds[model->mtp_kind], full, false, &chunk);
         }
-        find_head(&job->shape, job->software->memory.loss_bytes, &chunk);
+        find_head(&job->shape, job->software->memory.loss_bytes, ledger, &chunk);
     }
     return chunk;
 }
@@ -220,24 +225,26 @@ static void walk_action(struct walk *walk, const struct schedule_action *action)
     }
 }
 
-static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job, int64_t stage)
+static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job, int64_t stage,
+                               struct ledger *ledger)
 {
     const int64_t count = job->split.parallel->virtual_stages;
     struct chunk *chunks = arena_array(arena, (size_t)count, sizeof *chunks);
     int64_t offloaded = job->offload->activation_layers;
     for (int64_t i = 0; i < count; i++) {
-        chunks[i] = chunk_of(job, stage, i, &offloaded);
+        chunks[i] = chunk_of(job, stage, i, ledger, &offloaded);
     }
     return chunks;
 }
 
-struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage)
+struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage,
+                                    struct ledger *ledger)
 {
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
     struct arena *arena = arena_new();
     const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
     /* A hidden tensor comes in and one goes out. */
-    struct walk walk = {.chunks = chunks_of(arena, job, stage),
+    struct walk walk = {.chunks = chunks_of(arena, job, stage, ledger),
                         .by_layer = job->split.parallel->overlaps_experts,
                         .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
     for (uint64_t i = 0; i < order.count; i++) {
@@ -257,7 +264,7 @@ double memory_live_host_bytes(const struct memory_job *job, int64_t stage)
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
     struct arena *arena = arena_new();
     const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
-    const struct chunk *chunks = chunks_of(arena, job, stage);
+    const struct chunk *chunks = chunks_of(arena, job, stage, NULL);
     int64_t *alive = arena_array(arena, shape.chunks, sizeof *alive);
     double most = 0;
     for (uint32_t i = 0; i < shape.chunks; i++) {

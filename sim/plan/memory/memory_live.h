@@ -16,7 +16,9 @@ struct memory_peak {
     uint32_t moment;     /* enum memory_moment */
     uint32_t microbatch, chunk;
 };
-struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage);
+/* Of the last stage what the head keeps is recorded. */
+struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage,
+                                    struct ledger *ledger);
 
 /* Activations of a microbatch that one GPU of a stage keeps on the host. */
 double memory_live_host_bytes(const struct memory_job *job, int64_t stage);

@@ -5,22 +5,19 @@
 #include "report/explain/explain_text.h"
 
 #include "plan/memory/memory.h"
+#include "plan/memory/memory_layer.h"
 #include "plan/memory/memory_megatron.h"
 
 #include <inttypes.h>
 
-static const char *const kept_words[] = {"computed again", "kept"};
-
 static const struct field tensor_fields[] = {
-    {"name", FIELD_AT(struct memory_tensor, what),
-     FIELD_LEFT("  what the backward pass of a layer needs"), .before = "    "},
-    {"count", FIELD_AT(struct memory_tensor, count), FIELD_COUNT("count")},
-    {"element_bytes", FIELD_AT(struct memory_tensor, element_bytes), FIELD_RIGHT("x B", "%g", 1)},
-    {"width", FIELD_AT(struct memory_tensor, width), FIELD_COUNT("x width")},
-    {"parts", FIELD_AT(struct memory_tensor, parts), FIELD_RIGHT("/ parts", "%g", 1)},
-    {"bytes", FIELD_AT(struct memory_tensor, bytes), FIELD_RIGHT("MB", "%.6f", 1e-6)},
+    {"name", FIELD_AT(struct memory_tensor, what)},
+    {"count", FIELD_AT(struct memory_tensor, count)},
+    {"element_bytes", FIELD_AT(struct memory_tensor, element_bytes)},
+    {"width", FIELD_AT(struct memory_tensor, width)},
+    {"parts", FIELD_AT(struct memory_tensor, parts)},
+    {"bytes", FIELD_AT(struct memory_tensor, bytes)},
     {"is_kept", FIELD_AT(struct memory_tensor, is_kept)},
-    {NULL, FIELD_AT(struct memory_tensor, is_kept), .names = kept_words, FIELD_LEFT("")},
 };
 
 /* The prediction's sums of the fullest stage. */
@@ -66,9 +63,9 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     const struct memory_use *use = &verdict->worst;
     const struct memory_job job = memory_job_of(scenario);
     const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
+    const struct layer_kind *last = model_layer(model, model->layers - 1);
     struct memory_tensor tensors[MEMORY_TENSORS_MAX];
-    const uint32_t tensor_count =
-        memory_layer_tensors(&job.shape, model_layer(model, model->layers - 1), is_full, tensors);
+    const uint32_t tensor_count = memory_layer_tensors(&job.shape, last, is_full, tensors);
     sheet_integer(in, "stage", verdict->worst_stage);
     sheet_number(in, "parameters", memory_stage_parameters(&job.split, verdict->worst_stage));
     sheet_number(in, "expert_parameters",
@@ -98,10 +95,8 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
               verdict->worst_stage, scenario->parallel.pp, scenario->parallel.zero,
               recompute_names[scenario->recompute.kind]);
     explain_ledger(in, "sums", record_use(explanation));
-    sheet_rows(sheet_table(in, NULL, FIELD_LIST(tensor_fields)), tensors, tensor_count,
-               sizeof *tensors);
-    const int64_t length = scenario->batch.sequence_length / scenario->parallel.cp;
-    sheet_say(in, "    each x %" PRId64 " x %s tokens; kept of a layer: %.6f MB%s\n\n",
-              scenario->batch.micro, number_grouped(explanation->arena, (double)length),
-              memory_layer_activation_bytes(&job) / 1e6, is_full ? " (its input)" : "");
+    struct ledger *tensors_ledger = ledger_new(explanation->arena);
+    memory_layer_record(&job.shape, last, is_full, tensors_ledger);
+    sheet_say(in, "  What the backward pass of a layer needs, of one microbatch:\n");
+    explain_ledger(in, "layer_sums", tensors_ledger);
 }
