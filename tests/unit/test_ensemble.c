@@ -157,6 +157,21 @@ static void a_smooth_step_has_one_member(void **state)
     assert_int_equal(spread.most_ns, 0);
 }
 
+/* Member 0 was run by whoever asks and is not run again: an end twice as late as it was is
+ * believed, is the longest, and makes the runs lie apart. */
+static void the_unperturbed_run_is_not_run_again(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    const sim_time late = 2 * end_of(&world.system, 1, 0);
+    const struct ensemble_spread spread = ensemble_find(&world.system, 1, late);
+    assert_int_equal(spread.members, ENSEMBLE_MEMBERS);
+    assert_int_equal(spread.most_ns, late);
+    assert_true(spread.least_ns < late);
+    assert_int_not_equal(spread.median.number, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_member_is_a_function_of_the_seed),
         cmocka_unit_test(an_ensemble_needs_two_programs_that_slow_each_other),
         cmocka_unit_test(a_smooth_step_has_one_member),
+        cmocka_unit_test(the_unperturbed_run_is_not_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
