@@ -62,11 +62,7 @@ enum group {
 
 static void put_group(struct sheet *in, const struct result *result, enum group wanted)
 {
-    const struct scenario *scenario = result->scenario;
-    const struct step_result *step = &result->step;
-    const struct run_result *run = &result->run;
-    const struct memory_use *use = &step->memory.worst;
-    const struct engine_use *engine = &step->engine;
+    FIGURE_TERMS;
     RUN_FIGURES(PUT_JSON, NOT_HERE, PUT_BOTH, PUT_BOTH, PUT_METRIC)
 }
 
@@ -86,12 +82,7 @@ static void show(struct sheet *list, const struct result *result, double value,
 
 void result_sheet_show(const struct result *result, struct sheet *list)
 {
-    const struct scenario *scenario = result->scenario;
-    const struct step_result *step = &result->step;
-    const struct run_result *run = &result->run;
-    const struct memory_use *use = &step->memory.worst;
-    const struct engine_use *engine = &step->engine;
-    (void)scenario, (void)engine; /* no metric may need one */
+    FIGURE_TERMS;
     RUN_FIGURES(NOT_HERE, NOT_HERE, NOT_HERE, NOT_HERE, SHOW)
 }
 

@@ -27,8 +27,8 @@
  *
  * The lists that hang on a run have ITEM(kind, when, key, column, value) in place of BOTH.
  *
- * Values are written in terms of `result`, `scenario`, `step`, `run`, `use` (the memory of the
- * fullest GPU) and `engine`, or of the item that a list is of; whoever expands a table has these.
+ * Values are written in terms of `result` and what FIGURE_TERMS names of it, or of the item that a
+ * list is of; whoever expands a table has these.
  */
 #ifndef RUN_FIGURES_H
 #define RUN_FIGURES_H
@@ -79,6 +79,15 @@ static inline bool figure_is_said(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
+
+/* What the values of RUN_FIGURES are made of, in a function that has a `result`. */
+#define FIGURE_TERMS                                                             \
+    const struct scenario *scenario = result->scenario;                          \
+    const struct step_result *step = &result->step;                              \
+    const struct run_result *run = &result->run;                                 \
+    const struct memory_use *use = &step->memory.worst; /* of the fullest GPU */ \
+    const struct engine_use *engine = &step->engine;                             \
+    (void)scenario, (void)step, (void)run, (void)use, (void)engine
 
 /* clang-format off */
 #define RUN_FIGURES(JSON, STORE, BOTH, POINT, METRIC) \

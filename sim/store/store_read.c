@@ -48,6 +48,27 @@ static bool has_row(struct store *store, sqlite3_stmt *statement)
     return code == SQLITE_ROW;
 }
 
+/* Fills one row of a result, which is zero, from the statement's. */
+typedef void row_function(sqlite3_stmt *statement, void *row);
+
+/* All rows of a statement (NULL: none), which ends with it; NULL when there are none. */
+static void *read_rows(struct store *store, struct arena *arena, sqlite3_stmt *statement,
+                       size_t row_bytes, row_function *read, uint32_t *count)
+{
+    char *rows = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, row_bytes);
+        char *row = rows + *count * row_bytes;
+        memset(row, 0, row_bytes);
+        read(statement, row);
+        (*count)++;
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
 static enum point_status status_named(const char *name)
 {
     for (uint32_t i = POINT_OK; i < POINT_FAILED; i++) {
@@ -100,9 +121,10 @@ static const char points_query[] =
     " FROM point LEFT JOIN run ON run.key = point.run_key "
     "WHERE point.study_key = ?1 ORDER BY point.number";
 
-static void read_point(sqlite3_stmt *statement, struct store_row *row)
+static void read_point(sqlite3_stmt *statement, void *to)
 {
-    *row = (struct store_row){.number = sqlite3_column_int64(statement, 0)};
+    struct store_row *row = to;
+    row->number = sqlite3_column_int64(statement, 0);
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         row->breakdown_s[cause] = ABSENT;
     }
@@ -168,17 +190,9 @@ static bool read_breakdowns(struct store *store, struct store_row *rows, uint32_
 struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
                                uint32_t *count)
 {
-    *count = 0;
     const uint32_t errors = diag_error_count(store->diag);
-    sqlite3_stmt *statement = query_by_text(store, points_query, study_key);
-    struct store_row *rows = NULL;
-    size_t capacity = 0;
-    while (statement != NULL && has_row(store, statement)) {
-        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
-        read_point(statement, &rows[*count]);
-        (*count)++;
-    }
-    sqlite3_finalize(statement);
+    struct store_row *rows = read_rows(store, arena, query_by_text(store, points_query, study_key),
+                                       sizeof *rows, read_point, count);
     const bool is_whole = rows != NULL && read_axes(store, study_key, rows, *count) &&
                           read_breakdowns(store, rows, *count) &&
                           diag_error_count(store->diag) == errors;
@@ -195,69 +209,50 @@ static const char runs_query[] =
 
 struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count)
 {
-    *count = 0;
-    sqlite3_stmt *statement = query_by_text(store, runs_query, "");
-    struct store_row *rows = NULL;
-    size_t capacity = 0;
-    while (statement != NULL && has_row(store, statement)) {
-        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
-        read_point(statement, &rows[*count]);
-        rows[*count].number = *count;
-        (*count)++;
+    struct store_row *rows = read_rows(store, arena, query_by_text(store, runs_query, ""),
+                                       sizeof *rows, read_point, count);
+    for (uint32_t i = 0; i < *count; i++) {
+        rows[i].number = i;
     }
-    sqlite3_finalize(statement);
     return rows;
 }
 
 /* ---- studies and scenarios ------------------------------------------------- */
 
-struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count)
+static void read_study(sqlite3_stmt *statement, void *to)
 {
-    *count = 0;
-    sqlite3_stmt *statement =
-        sql_prepare(store,
-                    "SELECT key, title, kind, build, "
-                    "(SELECT count(*) FROM point WHERE point.study_key = study.key) "
-                    "FROM study ORDER BY study.rowid",
-                    store->diag);
-    struct store_study_row *rows = NULL;
-    size_t capacity = 0;
-    while (statement != NULL && has_row(store, statement)) {
-        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
-        struct store_study_row *row = &rows[(*count)++];
-        copy_text(row->key, sizeof row->key, statement, 0);
-        copy_text(row->title, sizeof row->title, statement, 1);
-        copy_text(row->kind, sizeof row->kind, statement, 2);
-        copy_text(row->build, sizeof row->build, statement, 3);
-        row->points = sqlite3_column_int64(statement, 4);
-    }
-    sqlite3_finalize(statement);
-    return rows;
+    struct store_study_row *row = to;
+    copy_text(row->key, sizeof row->key, statement, 0);
+    copy_text(row->title, sizeof row->title, statement, 1);
+    copy_text(row->kind, sizeof row->kind, statement, 2);
+    copy_text(row->build, sizeof row->build, statement, 3);
+    row->points = sqlite3_column_int64(statement, 4);
 }
 
-/* Rows of (build, runs, least change, largest change). */
-static struct store_build *read_builds(struct store *store, struct arena *arena,
-                                       sqlite3_stmt *statement, uint32_t *count)
+struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count)
 {
-    *count = 0;
-    struct store_build *rows = NULL;
-    size_t capacity = 0;
-    while (statement != NULL && has_row(store, statement)) {
-        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
-        struct store_build *row = &rows[(*count)++];
-        copy_text(row->build, sizeof row->build, statement, 0);
-        row->runs = sqlite3_column_int64(statement, 1);
-        row->change_min = sqlite3_column_double(statement, 2);
-        row->change_max = sqlite3_column_double(statement, 3);
-    }
-    sqlite3_finalize(statement);
-    return rows;
+    static const char query[] = "SELECT key, title, kind, build, "
+                                "(SELECT count(*) FROM point WHERE point.study_key = study.key) "
+                                "FROM study ORDER BY study.rowid";
+    return read_rows(store, arena, sql_prepare(store, query, store->diag),
+                     sizeof(struct store_study_row), read_study, count);
+}
+
+/* (build, runs, least change, largest change) */
+static void read_build(sqlite3_stmt *statement, void *to)
+{
+    struct store_build *row = to;
+    copy_text(row->build, sizeof row->build, statement, 0);
+    row->runs = sqlite3_column_int64(statement, 1);
+    row->change_min = sqlite3_column_double(statement, 2);
+    row->change_max = sqlite3_column_double(statement, 3);
 }
 
 struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count)
 {
     static const char query[] = "SELECT build, count(*), 0, 0 FROM run GROUP BY build ORDER BY 1";
-    return read_builds(store, arena, sql_prepare(store, query, store->diag), count);
+    return read_rows(store, arena, sql_prepare(store, query, store->diag),
+                     sizeof(struct store_build), read_build, count);
 }
 
 struct store_build *store_other_builds(struct store *store, struct arena *arena,
@@ -270,7 +265,8 @@ struct store_build *store_other_builds(struct store *store, struct arena *arena,
         "JOIN run AS other ON other.scenario_key = run.scenario_key AND other.build <> run.build "
         "WHERE point.study_key = ?1 GROUP BY other.build "
         "ORDER BY max(other.rowid) DESC";
-    return read_builds(store, arena, query_by_text(store, query, study_key), count);
+    return read_rows(store, arena, query_by_text(store, query, study_key),
+                     sizeof(struct store_build), read_build, count);
 }
 
 const char *store_scenario_text(struct store *store, struct arena *arena, const char *key)

@@ -134,11 +134,7 @@ struct value *rows_add(struct row_list *rows, enum relation_id id)
 
 static void add_run(const struct result *result, struct value *values)
 {
-    const struct scenario *scenario = result->scenario;
-    const struct step_result *step = &result->step;
-    const struct run_result *run = &result->run;
-    const struct memory_use *use = &step->memory.worst;
-    const struct engine_use *engine = &step->engine;
+    FIGURE_TERMS;
     const struct value row[] = {RUN_FIGURES(NOT_STORED, FILL, FILL_BOTH, FILL_BOTH, FILL_METRIC)};
     memcpy(values, row, sizeof row);
 }

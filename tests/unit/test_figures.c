@@ -36,9 +36,7 @@ enum { METRICS_MAX = 64 };
 
 static uint32_t expect_metrics(const struct result *result, struct expected *list)
 {
-    const struct step_result *step = &result->step;
-    const struct run_result *run = &result->run;
-    const struct memory_use *use = &step->memory.worst;
+    FIGURE_TERMS;
     const struct expected metrics[] = {RUN_FIGURES(SKIP, SKIP, SKIP, SKIP, EXPECT_METRIC)};
     const uint32_t count = sizeof metrics / sizeof *metrics;
     assert_true(count <= METRICS_MAX);
