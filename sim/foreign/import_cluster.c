@@ -117,7 +117,7 @@ static const char *why_unknown(const struct importer *importer, int64_t sm, enum
 static const char *typical_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu)
 {
     const struct candidates found =
-        sm > 0 ? find_gpus(importer, sm, cpu) : (struct candidates){.typical = ""};
+        sm > 0 ? find_gpus(importer, sm, cpu) : (struct candidates){.typical = "", .others = ""};
     if (found.typical_count == 1) {
         return found.typical;
     }

@@ -41,10 +41,10 @@
     X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
 
 #define CAUSE_ROW(cause, id, words) \
-    {.name = id,                    \
+    {.name = (id),                  \
      .csv = id "_s",                \
-     .title = words,                \
-     .head = words,                 \
+     .title = (words),              \
+     .head = (words),               \
      .factor = 1,                   \
      .format = "%.2f",              \
      .offset = offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
