@@ -10,7 +10,8 @@ static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microba
                                                                     "stored"};
 
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
-static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex"};
+static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
+static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
 static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
 static const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
 static const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter",
@@ -266,11 +267,17 @@ static const struct schema_row rows[] = {
      .standard = "false"},
     {CHOICE("fusion.rotary", rotary, rotary_names, ROTARY_COUNT_,
             "Rotary embedding is one kernel (fused); two products, halves swapped and a sum "
-            "(eager); or fp32 complex numbers, which torch.compile does not fuse (complex)."),
+            "(eager); fp32 complex numbers, which torch.compile does not fuse (complex); or fp32 "
+            "pairs by a matrix each, as a product with all four values and a sum (matrix)."),
      .standard = "fused"},
     {BOOL("fusion.experts", fuses_experts,
           "The products of all experts of a GPU; else each expert has its own."),
      .standard = "false"},
+    {CHOICE(
+         "fusion.update", update, update_kind_names, UPDATE_KIND_COUNT_,
+         "Adam's update is one kernel (fused), or one for each operation of its formula, over all "
+         "tensors (foreach, the default of torch.optim)."),
+     .standard = "fused"},
 
     {SECTION("fp8", "Training in fp8, mxfp8 or nvfp4: the products of linear layers."),
      .applies = has_low_precision, .note = "nothing of fewer than 16 bits"},

@@ -41,7 +41,10 @@ enum weight_conversion {
 enum exchange_format { EXCHANGE_BF16, EXCHANGE_FP8, EXCHANGE_COUNT_ };
 
 /* Key fusion.rotary: how queries and keys are turned. */
-enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_COUNT_ };
+/* Adam's update as one kernel over all tensors, or one for each operation of the formula. */
+enum update_kind { UPDATE_FUSED, UPDATE_FOREACH, UPDATE_KIND_COUNT_ };
+
+enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_MATRIX, ROTARY_COUNT_ };
 
 /* How often a token is sent: for each of its experts, or for each GPU (and node) that has any. */
 enum exchange_kind { EXCHANGE_COPIES, EXCHANGE_TOKENS, EXCHANGE_KIND_COUNT_ };
@@ -130,6 +133,7 @@ struct software {
     bool fuses_loss;
     uint32_t rotary; /* enum rotary_kind */
     bool fuses_experts;
+    uint32_t update; /* enum update_kind */
     double host_per_kernel_s;
     bool is_blocking;   /* the host waits for each kernel */
     bool has_graphs;    /* host_per_kernel does not count inside layers */

@@ -290,9 +290,10 @@ void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct
 /* The update of `parameters` parameters kept on this rank, as fused multi-tensor kernels: reads the
  * gradient, reads and writes master weight and moments (two of Adam's) in the optimizer's formats,
  * and writes the copy that products read (30 bytes a parameter with Adam's fp32 states and 16-bit
- * weights, 28 in fp32 training). Without a master the weights themselves are updated. */
+ * weights, 28 in fp32 training). Without a master the weights themselves are updated. As torch's
+ * foreach it is one kernel for each operation: 80 bytes with fp32 states, and the copy. */
 void cost_optimizer(double parameters, const struct optimizer *optimizer, enum precision precision,
-                    struct segment *segment);
+                    enum update_kind update, struct segment *segment);
 
 /* FLOPs a segment executes, in GEMMs and attention. These are hardware FLOPs: unfused
  * attention executes the full mask, and the backward pass of fused attention 2.5 times

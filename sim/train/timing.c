@@ -247,7 +247,8 @@ struct work timing_optimizer(const struct timing_runner *runner, const struct op
                              double parameters)
 {
     struct segment segment = {.count = 0};
-    cost_optimizer(parameters, optimizer, runner->precision, &segment);
+    cost_optimizer(parameters, optimizer, runner->precision,
+                   (enum update_kind)runner->software->update, &segment);
     return timing_segment(runner, SEGMENT_COUNT_, &segment);
 }
 

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static void each_source_is_met_as_well_as_it_was(void **state)
         double mean_most;
     } bounds[] = {
         {"DT-FM DeepSpeed PP", 0.11}, {"DT-FM Megatron", 0.17}, {"DT-FM ZeRO-3", 0.24},
-        {"IBM FSDP", 0.11},           {"ZeRO++ blog", 0.36},
+        {"IBM FSDP", 0.025},          {"ZeRO++ blog", 0.36},
     };
     const struct runs *runs = *state;
     uint32_t count = 0;
@@ -83,6 +84,65 @@ static void each_source_is_met_as_well_as_it_was(void **state)
                groups[i].score.votes, 100 * groups[i].score.mean, 100 * groups[i].score.bias);
         assert_string_equal(groups[i].name, bounds[i].source);
         assert_true(groups[i].score.mean <= bounds[i].mean_most);
+    }
+}
+
+/* Rows of IBM that were compiled; the rest were not. */
+static bool is_compiled(const struct runs *runs, const struct validated_row *row)
+{
+    return published_truth(runs->table, row->row, "torch_compile") == PUBLISHED_TRUE;
+}
+
+static void fsdp_is_within_eight_per_cent_and_compiled_within_four(void **state)
+{
+    const struct runs *runs = *state;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct validated_row *row = &runs->scored[i];
+        if (strcmp(row->source, "IBM FSDP") == 0) {
+            assert_true(fabs(row->error) <= (is_compiled(runs, row) ? 0.04 : 0.08));
+            assert_string_equal(row->software, is_compiled(runs, row) ? "fms-fsdp-compiled-2024"
+                                                                      : "fms-fsdp-2024");
+            count++;
+        }
+    }
+    assert_int_equal(count, 12);
+}
+
+/* "for H100s ... there is a 10% gap due to network peeking out" (pytorch.org/blog/
+ * maximizing-training): nothing is fitted to it. Of the rows with two sequences a GPU the step
+ * without it, at infinite bandwidth, is 6 to 14 % shorter. With one sequence each gather has half
+ * the compute to hide behind, with 6 or 8 three or four times as much. */
+static void a_tenth_of_the_step_is_the_networks(void **state)
+{
+    const struct runs *runs = *state;
+    static const struct published_override fast[] = {{NULL, "cluster.nics.bandwidth=90000 Gbps"},
+                                                     {NULL, "cluster.scale_up.bandwidth=90 TB/s"}};
+    static const struct catalogue catalogue = {{"."}, 1};
+    uint32_t wanted[ROWS_MAX];
+    const struct validated_row *slow[ROWS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct validated_row *row = &runs->scored[i];
+        double micro = 0;
+        if (strcmp(row->source, "IBM FSDP") == 0 &&
+            published_number(runs->table, row->row, "micro_batch", &micro) && micro > 1.5 &&
+            micro < 2.5) {
+            slow[count] = row;
+            wanted[count++] = row->row;
+        }
+    }
+    assert_int_equal(count, 9);
+    const struct validate_request request = {.catalogue = &catalogue,
+                                             .overrides = fast,
+                                             .override_count = 2,
+                                             .rows = wanted,
+                                             .row_count = count};
+    const struct validated_row *rows = validate_rows(runs->arena, runs->table, &request);
+    for (uint32_t i = 0; i < count; i++) {
+        const double share = 1.0 - rows[i].predicted_s / slow[i]->predicted_s;
+        printf("  %s: %.1f %% of the step\n", rows[i].id, 100 * share);
+        assert_true(share >= 0.06 && share <= 0.14);
     }
 }
 
@@ -107,6 +167,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_predicted),
         cmocka_unit_test(each_source_is_met_as_well_as_it_was),
+        cmocka_unit_test(fsdp_is_within_eight_per_cent_and_compiled_within_four),
+        cmocka_unit_test(a_tenth_of_the_step_is_the_networks),
         cmocka_unit_test(the_ratio_of_two_networks_is_met_as_well_as_it_was),
     };
     return cmocka_run_group_tests_name("networks", tests, predict_all, free_all);

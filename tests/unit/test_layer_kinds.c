@@ -365,7 +365,10 @@ static void rotary_positions_cost_what_the_framework_makes_of_them(void **state)
         enum rotary_kind kind;
         uint32_t kernels;
         double bytes;
-    } cases[] = {{ROTARY_FUSED, 1, 4.0}, {ROTARY_EAGER, 4, 20.0}, {ROTARY_COMPLEX, 3, 20.0}};
+    } cases[] = {{ROTARY_FUSED, 1, 4.0},
+                 {ROTARY_EAGER, 4, 20.0},
+                 {ROTARY_COMPLEX, 3, 20.0},
+                 {ROTARY_MATRIX, 4, 36.0}};
     const struct model model = latent(192);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cost_shape shape = shape_of(&model, 2, true);

@@ -183,6 +183,7 @@ static void frameworks_have_more_than_one_name(void **state)
         {"NeMo", "megatron-2025"},         {"Megatron-LM", "megatron-2025"},
         {"FSDP", "torch-fsdp-2024"},       {"Composer", "llm-foundry-fsdp-2024"},
         {"torch-fsdp", "torch-fsdp-2024"}, {"meta-llama3", "meta-llama3-2024"},
+        {"fms-fsdp", "fms-fsdp-2024"},     {"fms-fsdp-compiled", "fms-fsdp-compiled-2024"},
     };
     struct arena *arena = arena_new();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

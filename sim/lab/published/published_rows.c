@@ -109,10 +109,13 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* As the profiles call it. */
+/* As the profiles call it; what was compiled may have a profile of its own. */
 static const char *framework_of(const struct maker *maker)
 {
     const char *name = word(maker, "framework");
+    if (strcasecmp(name, "fms-fsdp") == 0 && is_true(maker, "torch_compile")) {
+        return "fms-fsdp-compiled";
+    }
     for (size_t i = 0; i < published_framework_count; i++) {
         if (strcasecmp(name, published_frameworks[i][0]) == 0 ||
             strcasecmp(name, published_frameworks[i][1]) == 0) {

@@ -49,6 +49,8 @@ const struct software_row published_profiles[] = {
     {"deepseek", 0, "", "deepseek-2024"},
     {"torch-fsdp", 0, "", "torch-fsdp-2024"},
     {"meta-llama3", 0, "", "meta-llama3-2024"},
+    {"fms-fsdp", 0, "", "fms-fsdp-2024"},
+    {"fms-fsdp-compiled", 0, "", "fms-fsdp-compiled-2024"},
 };
 const uint32_t published_profile_count = LENGTH(published_profiles);
 
@@ -60,8 +62,7 @@ const char *const published_frameworks[][2] = {
     {"composer", "llm-foundry-fsdp"}, {"fsdp", "torch-fsdp"},
     {"pytorch-fsdp", "torch-fsdp"},   {"deepspeed", "deepspeed-zero3"},
     {"zero-3", "deepspeed-zero3"},    {"neox", "gpt-neox"},
-    {"automodel", "torch-fsdp"},      {"fms-fsdp", "torch-fsdp"},
-    {"llama3", "meta-llama3"},
+    {"automodel", "torch-fsdp"},      {"llama3", "meta-llama3"},
 };
 const uint32_t published_framework_count = LENGTH(published_frameworks);
 

@@ -362,8 +362,28 @@ void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct
     }
 }
 
+static void add_update(struct segment *segment, const char *name, double bytes)
+{
+    segment->kernels[segment->count++] =
+        (struct kernel){.name = name, .kind = KERNEL_MEMORY, .count = 1, .bytes = bytes};
+}
+
+/* Reads and writes of what is updated, of one moment, of the gradient, and of an fp32 temporary. */
+struct update_pass {
+    const char *name;
+    double updated, moment, gradient, temporary;
+};
+
+/* _multi_tensor_adamw in torch/optim/adamw.py of https://github.com/pytorch/pytorch (2.2). */
+static const struct update_pass foreach_adam[] = {
+    {"update decay", 2, 0, 0, 0},   {"update momentum", 0, 2, 1, 0},
+    {"update scale", 0, 2, 0, 0},   {"update square", 0, 2, 1, 0},
+    {"update root", 0, 1, 0, 1},    {"update correction", 0, 0, 0, 2},
+    {"update epsilon", 0, 0, 0, 2}, {"update", 2, 1, 0, 1},
+};
+
 void cost_optimizer(double parameters, const struct optimizer *optimizer, enum precision precision,
-                    struct segment *segment)
+                    enum update_kind update, struct segment *segment)
 {
     sim_assert(parameters >= 0.0);
     *segment = (struct segment){0};
@@ -373,11 +393,20 @@ void cost_optimizer(double parameters, const struct optimizer *optimizer, enum p
     const double copy = has_master && weight == 2.0 ? weight : 0.0;
     const double states = updated + optimizer_moment_bytes(optimizer);
     const double gradient = state_bytes((enum state_format)optimizer->gradients);
-    segment->count = 1;
-    segment->kernels[0] = (struct kernel){.name = "update",
-                                          .kind = KERNEL_MEMORY,
-                                          .count = 1,
-                                          .bytes = parameters * (gradient + 2.0 * states + copy)};
+    if (update == UPDATE_FUSED || optimizer->rule != OPTIMIZER_ADAM) {
+        add_update(segment, "update", parameters * (gradient + 2.0 * states + copy));
+        return;
+    }
+    const double moment = state_bytes((enum state_format)optimizer->moments);
+    for (size_t i = 0; i < sizeof foreach_adam / sizeof *foreach_adam; i++) {
+        const struct update_pass *pass = &foreach_adam[i];
+        add_update(segment, pass->name,
+                   parameters * (pass->updated * updated + pass->moment * moment +
+                                 pass->gradient * gradient + pass->temporary * 4.0));
+    }
+    if (copy > 0) {
+        add_update(segment, "update copy", parameters * (updated + copy));
+    }
 }
 
 double cost_segment_flop(const struct segment *segment)

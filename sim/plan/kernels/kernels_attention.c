@@ -256,7 +256,9 @@ static int64_t rotary_width(const struct kernel_list *list)
 }
 
 /* Eager: x times cosines, halves negated and swapped, times sines, sum. Complex: to fp32, one
- * complex product, back. Backward the same with conjugates; cosines and sines are few values. */
+ * complex product, back. Matrix: to fp32, each pair times 2 x 2 values, which are written, the sum
+ * of each row, back. Backward the same with conjugates, or matrices turned; cosines and sines are
+ * few values. */
 static void rotary(struct kernel_list *list, const char *name)
 {
     static const struct pass eager[] = {
@@ -272,6 +274,13 @@ static void rotary(struct kernel_list *list, const char *name)
         {"rotary from fp32", 1, 4},
         {NULL, 0, 0},
     };
+    static const struct pass matrix_product[] = {
+        {"rotary to fp32", 1, 4},
+        {"rotary products", 0, 12},
+        {"rotary sum", 0, 12},
+        {"rotary from fp32", 1, 4},
+        {NULL, 0, 0},
+    };
     if (list->shape->model->positions != POSITION_ROTARY) {
         return;
     }
@@ -282,6 +291,9 @@ static void rotary(struct kernel_list *list, const char *name)
         return;
     case ROTARY_COMPLEX:
         kernel_list_passes(list, values, complex_product);
+        return;
+    case ROTARY_MATRIX:
+        kernel_list_passes(list, values, matrix_product);
         return;
     case ROTARY_FUSED:
     case ROTARY_COUNT_:

@@ -260,14 +260,19 @@ static void record_updates(const struct explanation *explanation, struct ledger 
 {
     const struct scenario *scenario = explanation->scenario;
     const struct memory_job memory = memory_job_of(scenario);
-    struct segment adam;
-    cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision, &adam);
+    struct segment update;
+    cost_optimizer(1, &scenario->optimizer, (enum precision)scenario->precision,
+                   (enum update_kind)scenario->software.update, &update);
+    double bytes = 0;
+    for (uint32_t i = 0; i < update.count; i++) {
+        bytes += update.kernels[i].bytes;
+    }
     const double norm = scenario->optimizer.clips
                             ? state_bytes((enum state_format)scenario->optimizer.gradients)
                             : 0.0;
     ledger_say(ledger, "parameters updated", "", program_updated_parameters(&memory, 0),
-               ledger_text(ledger, "stage 0, %g B each, and %g B each of %s for the norm",
-                           adam.kernels[0].bytes, norm,
+               ledger_text(ledger, "stage 0, %g B each, and %g B each of %s for the norm", bytes,
+                           norm,
                            number_quantity(explanation->arena,
                                            program_owned_parameters(&memory.split, 0), DIM_COUNT)));
 }
