@@ -56,7 +56,7 @@ static bool goes_on(const char *text)
 static size_t cast_length(const char *text)
 {
     static const char *const casts[] = {"(double)", "(int64_t)"};
-    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+    for (size_t i = 0; *text == '(' && i < sizeof casts / sizeof *casts; i++) {
         if (strncmp(text, casts[i], strlen(casts[i])) == 0) {
             return strlen(casts[i]);
         }
@@ -71,6 +71,9 @@ static const struct ledger_term *term_at(const char *text, const struct ledger_t
     const struct ledger_term *longest = NULL;
     size_t most = 0;
     for (uint32_t i = 0; i < count; i++) {
+        if (terms[i].spelling[0] != text[0]) {
+            continue;
+        }
         const size_t length = strlen(terms[i].spelling);
         const bool is_here = strncmp(text, terms[i].spelling, length) == 0;
         /* What stands behind it is read only where it is: else the text may end before. */

@@ -441,40 +441,27 @@ static const char *cell_text(const struct field *field, struct arena *arena,
     return "-";
 }
 
+struct cell {
+    const char *text;
+    size_t width; /* in characters */
+};
+
 /* A table as it is printed, line by line: the heads, and the rows. */
 struct grid {
-    const char **cells;
+    struct cell *cells;
     size_t cell_count;
     uint32_t columns;
     bool *is_right; /* by column, as all below */
-    size_t *widths; /* in characters */
+    size_t *widths;
 };
-
-/* Characters, not bytes: every byte but the continuation bytes of UTF-8. */
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++) {
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return width;
-}
 
 static bool is_control(char letter)
 {
     return (unsigned char)letter < 0x20 || letter == 0x7f;
 }
 
-/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. */
-static const char *cleaned(struct arena *arena, const char *text)
+static const char *without_controls(struct arena *arena, const char *text)
 {
-    const char *at = text;
-    while (*at != '\0' && !is_control(*at)) {
-        at++;
-    }
-    if (*at == '\0') {
-        return text;
-    }
     char *copy = arena_strdup(arena, text);
     for (char *letter = copy; *letter != '\0'; letter++) {
         *letter = is_control(*letter) ? '?' : *letter;
@@ -482,11 +469,26 @@ static const char *cleaned(struct arena *arena, const char *text)
     return copy;
 }
 
-static void add_cell(struct grid *grid, uint32_t column, const char *text)
+/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. Its
+ * width is in characters, not bytes: every byte but the continuation bytes of UTF-8. */
+static struct cell cell_of(struct arena *arena, const char *text)
 {
-    const size_t width = width_of(text);
-    grid->widths[column] = width > grid->widths[column] ? width : grid->widths[column];
-    grid->cells[grid->cell_count++] = text;
+    struct cell cell = {text, 0};
+    bool has_controls = false;
+    for (const char *at = text; *at != '\0'; at++) {
+        cell.width += ((unsigned char)*at & 0xc0) != 0x80;
+        has_controls = has_controls || is_control(*at);
+    }
+    if (has_controls) {
+        cell.text = without_controls(arena, text);
+    }
+    return cell;
+}
+
+static void add_cell(struct grid *grid, uint32_t column, struct cell cell)
+{
+    grid->widths[column] = cell.width > grid->widths[column] ? cell.width : grid->widths[column];
+    grid->cells[grid->cell_count++] = cell;
 }
 
 /* The heads, when there is no row. */
@@ -495,7 +497,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
 {
     uint32_t column = 0;
     if (is_comment) {
-        add_cell(grid, column++, "#");
+        add_cell(grid, column++, (struct cell){"#", 1});
     }
     for (uint32_t i = 0; i < table->field_count; i++) {
         const struct field *field = &table->fields[i];
@@ -508,7 +510,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
             text = arena_printf(arena, "%s%s", field->before, text);
         }
         grid->is_right[column] = field->is_right;
-        add_cell(grid, column++, cleaned(arena, text));
+        add_cell(grid, column++, cell_of(arena, text));
     }
     grid->columns = column;
 }
@@ -524,16 +526,15 @@ static void print_blanks(size_t count, FILE *out)
 }
 
 /* Blanks are owed, and paid before the next letter: no line ends in one. */
-static void print_line(const struct grid *grid, const char *const *cells, FILE *out)
+static void print_line(const struct grid *grid, const struct cell *cells, FILE *out)
 {
     size_t owed = 0;
     for (uint32_t i = 0; i < grid->columns; i++) {
-        const size_t width = width_of(cells[i]);
-        const size_t padding = grid->widths[i] - width;
+        const size_t padding = grid->widths[i] - cells[i].width;
         owed += (i > 0 ? strlen(GAP) : 0) + (grid->is_right[i] ? padding : 0);
-        if (width > 0) {
+        if (cells[i].width > 0) {
             print_blanks(owed, out);
-            fputs(cells[i], out);
+            fputs(cells[i].text, out);
             owed = 0;
         }
         owed += grid->is_right[i] ? 0 : padding;
@@ -541,11 +542,11 @@ static void print_line(const struct grid *grid, const char *const *cells, FILE *
     fputc('\n', out);
 }
 
-static bool has_text(const char *const *cells, uint32_t count)
+static bool has_text(const struct cell *cells, uint32_t count)
 {
     bool has = false;
     for (uint32_t i = 0; i < count; i++) {
-        has = has || cells[i][0] != '\0';
+        has = has || cells[i].width > 0;
     }
     return has;
 }

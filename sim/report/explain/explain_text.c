@@ -220,6 +220,13 @@ static void clean(char *text)
     }
 }
 
+/* Every word goes behind a blank, or behind a line's end and the indent. */
+static size_t room_of(const char *text, int indent)
+{
+    const size_t length = strlen(text);
+    return length + (length / 2 + 1) * (size_t)(indent + 1) + 1;
+}
+
 void explain_paragraph(struct sheet *in, int indent, const char *format, ...)
 {
     va_list arguments;
@@ -227,17 +234,24 @@ void explain_paragraph(struct sheet *in, int indent, const char *format, ...)
     char *text = arena_vprintf(sheet_arena(in), format, arguments);
     va_end(arguments);
     clean(text);
+    char *lines = arena_alloc(sheet_arena(in), room_of(text, indent));
+    char *end = lines;
     int column = 0;
     for (text += strspn(text, blanks); *text != '\0'; text += strspn(text, blanks)) {
         const size_t bytes = strcspn(text, blanks);
         const int columns = columns_of(text, bytes);
         const bool goes_on = column > 0 && column + 1 + columns <= COLUMNS_MAX;
-        const char *between = column > 0 && !goes_on ? "\n" : "";
-        sheet_say(in, "%s%*s%.*s", between, goes_on ? 1 : indent, "", (int)bytes, text);
+        if (column > 0 && !goes_on) {
+            *end++ = '\n';
+        }
+        const int before = goes_on ? 1 : indent;
+        memset(end, ' ', (size_t)before);
+        memcpy(end + before, text, bytes);
+        end += (size_t)before + bytes;
         column = (goes_on ? column + 1 : indent) + columns;
         text += bytes;
     }
-    sheet_say(in, "\n");
+    sheet_say(in, "%s\n", lines);
 }
 
 /* ---- numbers ------------------------------------------------------------------ */
