@@ -56,10 +56,9 @@ static void add_axes(struct sheet *in, const char *key, const void *record)
 }
 
 /* Whether a plan fits is known of a run alone. */
-#define NO_FUNCTION(column)
-#define ADD_FUNCTION_TEXT NO_FUNCTION
-#define ADD_FUNCTION_INTEGER NO_FUNCTION
-#define ADD_FUNCTION_REAL NO_FUNCTION
+#define ADD_FUNCTION_TEXT(column)
+#define ADD_FUNCTION_INTEGER(column)
+#define ADD_FUNCTION_REAL(column)
 #define ADD_FUNCTION_BOOL(column)                                                   \
     static void add_##column(struct sheet *in, const char *key, const void *record) \
     {                                                                               \

@@ -464,7 +464,9 @@ static const char *without_controls(struct arena *arena, const char *text)
 {
     char *copy = arena_strdup(arena, text);
     for (char *letter = copy; *letter != '\0'; letter++) {
-        *letter = is_control(*letter) ? '?' : *letter;
+        if (is_control(*letter)) {
+            *letter = '?';
+        }
     }
     return copy;
 }
