@@ -494,9 +494,24 @@ static const char *nearest_of(struct arena *arena, const struct schema *schema, 
     return nearest != NULL ? arena_printf(arena, "%s%s", schema->prefix, nearest) : NULL;
 }
 
+/* Of the entries of a list, where the path names it. */
+static const char *nearest_inside(struct arena *arena, const struct schema *schema,
+                                  const char *path)
+{
+    const char *nearest = NULL;
+    for (uint32_t i = 0; nearest == NULL && i < schema->count; i++) {
+        const struct schema *inner = schema->rows[i].inner;
+        nearest = inner != NULL ? nearest_of(arena, inner, path, true) : NULL;
+    }
+    return nearest;
+}
+
 const char *scenario_nearest_key(struct arena *arena, const char *path)
 {
     const char *nearest = NULL;
+    for (uint32_t i = 0; nearest == NULL && i < SCENARIO_PART_COUNT; i++) {
+        nearest = nearest_inside(arena, scenario_parts[i].schema, path);
+    }
     for (uint32_t i = 0; nearest == NULL && i < 2 * SCENARIO_PART_COUNT; i++) {
         const struct schema *schema = scenario_parts[i % SCENARIO_PART_COUNT].schema;
         nearest = nearest_of(arena, schema, path, i < SCENARIO_PART_COUNT);

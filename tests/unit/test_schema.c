@@ -333,6 +333,9 @@ static void a_key_of_a_scenario_is_found_wherever_it_stands(void **state)
         {"gpu_hours", "price.gpu_hour"},
         {"model.layer", "model.layers"},
         {"gpu.tpd", "gpu.tdp"},
+        {"cluster.fabric.links.bandwith", "cluster.fabric.links.bandwidth"},
+        {"parallel.schedule.stage", "parallel.schedule.stages"},
+        {"library.fitted.hopper.size", "library.LAYER.ARCHITECTURE.sizes"},
     };
     (void)state;
     struct arena *arena = arena_new();
