@@ -45,16 +45,30 @@ static double port_rate(const struct cluster *c, uint32_t ports, struct ledger *
                       LEDGER_TERM(c->nics_per_node, "NICs"), LEDGER_TERM(ports, "ports"));
 }
 
-static int64_t derated(double bytes_per_s, double share, struct ledger *ledger)
+static double shared(double bytes_per_s, double share, struct ledger *ledger)
 {
-    return topology_capacity(LEDGER_SUM(ledger, "for a step", "B/s", bytes_per_s * share,
-                                        LEDGER_TERM(bytes_per_s, "B/s"), LEDGER_TERM(share, "")));
+    return LEDGER_SUM(ledger, "for a step", "B/s", bytes_per_s * share,
+                      LEDGER_TERM(bytes_per_s, "B/s"), LEDGER_TERM(share, ""));
 }
 
-void fabric_record(const struct fabric *fabric, struct fabric_shares shares, struct ledger *ledger)
+/* GPUs of a port stage side by side. */
+static double staged(const struct fabric *fabric, double port, double staging,
+                     struct ledger *ledger)
 {
-    derated(scale_up_rate(fabric->cluster, ledger), shares.scale_up, ledger);
-    derated(port_rate(fabric->cluster, fabric->ports_per_node, ledger), shares.network, ledger);
+    const double sharing = (double)fabric->cluster->gpus_per_node / fabric->ports_per_node;
+    if (staging <= 0) {
+        return port;
+    }
+    return LEDGER_SUM(ledger, "for a step", "B/s", 1 / (1 / port + 1 / (staging * sharing)),
+                      LEDGER_TERM(port, "B/s"), LEDGER_TERM(staging, "B/s"),
+                      LEDGER_TERM(sharing, "GPUs"));
+}
+
+void fabric_record(const struct fabric *fabric, struct fabric_losses losses, struct ledger *ledger)
+{
+    shared(scale_up_rate(fabric->cluster, ledger), losses.scale_up, ledger);
+    staged(fabric, port_rate(fabric->cluster, fabric->ports_per_node, ledger),
+           losses.staging_bytes_per_s, ledger);
 }
 
 static void set_capacities(struct fabric *fabric, const struct gpu *gpu)
@@ -126,7 +140,8 @@ void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluste
     const uint32_t domain_nodes = (uint32_t)cluster->domain_nodes;
     sim_assert(gpus > 0);
     sim_assert(domain_nodes > 0);
-    *fabric = (struct fabric){.cluster = cluster, .arena = arena, .gpus = gpus};
+    *fabric = (struct fabric){
+        .cluster = cluster, .arena = arena, .gpus = gpus, .scale_up_share = 1, .network_share = 1};
     fabric->nodes = (gpus + per_node - 1) / per_node;
     fabric->domains = (fabric->nodes + domain_nodes - 1) / domain_nodes;
     fabric->ports_per_node = nics < per_node ? nics : per_node;
@@ -152,21 +167,29 @@ enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link)
     return (enum link_kind)kind;
 }
 
-void fabric_derate(struct fabric *fabric, struct fabric_shares shares)
+static int64_t derated(int64_t capacity, double share)
 {
+    return topology_capacity((double)capacity * share);
+}
+
+void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
+{
+    sim_assert(losses.scale_up > 0.0 && losses.scale_up <= 1.0);
+    sim_assert(losses.staging_bytes_per_s >= 0.0);
+    const double port = port_rate(fabric->cluster, fabric->ports_per_node, NULL);
+    fabric->scale_up_share = losses.scale_up;
+    fabric->network_share = staged(fabric, port, losses.staging_bytes_per_s, NULL) / port;
     static const enum link_kind network[] = {LINK_NIC_OUT, LINK_NIC_IN};
     static const enum link_kind scale_up[] = {LINK_SCALE_UP_OUT, LINK_SCALE_UP_IN};
-    sim_assert(shares.scale_up > 0.0 && shares.scale_up <= 1.0);
-    sim_assert(shares.network > 0.0 && shares.network <= 1.0);
     for (size_t i = 0; i < 2; i++) {
-        int64_t *port = &fabric->capacity[network[i]];
-        int64_t *scale_up_link = &fabric->capacity[scale_up[i]];
-        *port = derated((double)*port, shares.network, NULL);
-        *scale_up_link = derated((double)*scale_up_link, shares.scale_up, NULL);
+        int64_t *nic = &fabric->capacity[network[i]];
+        int64_t *gpu = &fabric->capacity[scale_up[i]];
+        *nic = derated(*nic, fabric->network_share);
+        *gpu = derated(*gpu, fabric->scale_up_share);
     }
     for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
         int64_t *capacity = &fabric->topology.links[i].capacity;
-        *capacity = derated((double)*capacity, shares.network, NULL);
+        *capacity = derated(*capacity, fabric->network_share);
     }
 }
 

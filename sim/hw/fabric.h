@@ -82,6 +82,7 @@ struct fabric {
     uint32_t first[LINK_SWITCH_FIRST_ + 1]; /* first link of each kind; then the switches' */
     uint32_t link_count;
     int64_t capacity[LINK_SWITCH_FIRST_]; /* bytes/s, of the kinds above the switches */
+    double scale_up_share, network_share; /* of the bandwidth, that a step's transfers get */
     uint64_t ecmp_seed;
     uint64_t *scratch_usage; /* per link, for tracing */
     uint32_t *scratch_links; /* links touched so far */
@@ -111,14 +112,19 @@ struct fabric_route {
 void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluster *cluster,
                  const struct gpu *gpu, uint32_t gpus, uint64_t seed);
 
-/* Links carry these shares (0..1) of what the cluster file promises: scale-up links, and NICs
- * with the links between switches. Before anything is traced. Storage's own links stay. */
-struct fabric_shares {
-    double scale_up, network;
+/* What transfers lose in a step. Scale-up links carry a share (0..1) of what the cluster file
+ * promises. A byte that crosses the network is staged between the GPU's memory and the NIC before
+ * it is on the wire, at a rate of its own: a port of rate p whose GPUs stage at s together has
+ * 1 / (1/p + 1/s), so a slow NIC loses little and a fast one more. Links between switches, which
+ * these transfers alone cross, lose the same share. */
+struct fabric_losses {
+    double scale_up;
+    double staging_bytes_per_s; /* of a GPU; 0: no limit */
 };
-void fabric_derate(struct fabric *fabric, struct fabric_shares shares);
-/* How the capacities of GPUs and NICs come about, with these shares. */
-void fabric_record(const struct fabric *fabric, struct fabric_shares shares, struct ledger *ledger);
+/* Before anything is traced. Storage's own links stay. */
+void fabric_derate(struct fabric *fabric, struct fabric_losses losses);
+/* How the capacities of GPUs and NICs come about, with these losses. */
+void fabric_record(const struct fabric *fabric, struct fabric_losses losses, struct ledger *ledger);
 
 enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);

@@ -187,16 +187,16 @@ static const struct schema_row rows[] = {
            "SMs that are set aside for communication all the time."),
      .standard = "0"},
 
-    {SECTION("communication",
-             "Bandwidth within a step over that of a benchmark of collectives alone.")},
+    {SECTION("communication", "What a step's transfers lose against a benchmark's.")},
     {QUANTITY("communication.nvlink", scale_up_bandwidth, DIM_FRACTION, 0.01, 1.0,
-              "Of transfers inside a scale-up domain."),
+              "Their bandwidth over a benchmark's, inside a scale-up domain."),
      .standard = "1"},
-    {QUANTITY("communication.network", network_bandwidth, DIM_FRACTION, 0.01, 1.0,
-              "Of transfers over the network."),
-     .standard = "1"},
+    {QUANTITY("communication.staging", staging_bytes_per_s, DIM_LINK_BYTES_PER_S, 1e6, 1e15,
+              "Rate at which a GPU's bytes pass between its memory and the NIC (buffers of the "
+              "library, copies by few SMs that kernels disturb), in series with the NIC."),
+     .is_optional = true, .note = "no limit: a NIC has its benchmark's bandwidth"},
     {QUANTITY("communication.experts", exchange_bandwidth, DIM_FRACTION, 0.01, 1.0,
-              "Besides, of exchanges with experts where experts.exchange is tokens."),
+              "Bandwidth besides, of exchanges with experts where experts.exchange is tokens."),
      .standard = "1"},
 
     {SECTION("jitter", "How unevenly GPUs of the same kind run.")},

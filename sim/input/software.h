@@ -121,8 +121,8 @@ struct software {
     double scale_up_interference; /* fraction of the compute rate, 0..0.9 */
     double network_interference;
     double expert_interference;
-    double scale_up_bandwidth; /* 0..1: of what a benchmark reaches */
-    double network_bandwidth;
+    double scale_up_bandwidth;  /* 0..1: of what a benchmark reaches */
+    double staging_bytes_per_s; /* of a GPU, in series with its NIC; 0: no limit */
     double exchange_bandwidth;
     double jitter_spread; /* of a GPU's busy time in a step; 0..1 */
     int64_t reserved_sms; /* fewer than the GPU has (the scenario checks) */

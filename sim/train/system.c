@@ -508,9 +508,9 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     const struct scenario *asked = jobs[0].scenario;
     struct system_builder builder = {.arena = arena, .options = options, .system = system};
     fabric_init(&system->fabric, arena, &asked->cluster, &asked->gpu, gpus, (uint64_t)asked->seed);
-    const struct fabric_shares shares = {asked->software.scale_up_bandwidth,
-                                         asked->software.network_bandwidth};
-    fabric_derate(&system->fabric, shares);
+    const struct fabric_losses losses = {asked->software.scale_up_bandwidth,
+                                         asked->software.staging_bytes_per_s};
+    fabric_derate(&system->fabric, losses);
     system->setting = (struct transfer_setting){.arena = arena,
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,

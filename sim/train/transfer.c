@@ -182,11 +182,8 @@ static const struct route_cap *caps_of(const struct transfer_setting *setting,
 /* What the software leaves of the bandwidth that a benchmark has, for a phase. */
 static double share_of(const struct transfer_setting *setting, const struct collective_phase *phase)
 {
-    if (setting->software == NULL) {
-        return 1.0;
-    }
-    return phase->rounds_inter > 0 ? setting->software->network_bandwidth
-                                   : setting->software->scale_up_bandwidth;
+    const struct fabric *fabric = setting->fabric;
+    return phase->rounds_inter > 0 ? fabric->network_share : fabric->scale_up_share;
 }
 
 /* The same of the rate, which is priced on links without the software's shares. An exchange of

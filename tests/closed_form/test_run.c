@@ -187,7 +187,7 @@ static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state
     const char *const sets[SETS_MAX] = {
         "cluster.storage.network=fabric", "cluster.storage.write=0.52 GB/s",
         "cluster.nics.bandwidth=1 Gbps", "run.checkpoint.every=5000 steps",
-        "software.communication.network=1"};
+        "software.communication.staging=1 PB/s"};
     struct scenario *scenario = quickstart(*state, sets);
     const struct result *result = predict(*state, scenario);
     const double bytes = result->run.checkpoint_bytes;

@@ -284,7 +284,8 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     fprintf(out, "dp_parameters: %s, p2p: %s}\n", boolean(dice), p2p);
     fprintf(out, "  bucket: {size: %d MB}\n", 1 + (int)roll(dice, 40));
     fprintf(out, "  fsdp: {prefetch: %d, gathers: %s}\n", 1 + (int)roll(dice, 2), l->gathers);
-    fprintf(out, "  communication: {nvlink: %g, network: %g}\n", l->nvlink, l->network);
+    fprintf(out, "  communication: {nvlink: %g%s}\n", l->nvlink,
+            l->network < 1 ? ", staging: 90 GB/s" : "");
     fprintf(out, "  jitter: {spread: %g}\n", l->spread);
     const int network = (int)roll(dice, 3);
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);

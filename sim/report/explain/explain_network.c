@@ -27,9 +27,10 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
               "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
               fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
               cluster->name);
-    const struct fabric_shares shares = {software->scale_up_bandwidth, software->network_bandwidth};
+    const struct fabric_losses losses = {software->scale_up_bandwidth,
+                                         software->staging_bytes_per_s};
     struct ledger *ledger = ledger_new(explanation->arena);
-    fabric_record(&explanation->system->fabric, shares, ledger);
+    fabric_record(&explanation->system->fabric, losses, ledger);
     explain_ledger(in, "sums", ledger);
 }
 
@@ -208,8 +209,9 @@ static void say_gathers(const struct software *software, struct sheet *in)
     }
 }
 
-static void say_overlap(const struct scenario *scenario, struct sheet *in)
+static void say_overlap(const struct explanation *explanation, struct sheet *in)
 {
+    const struct scenario *scenario = explanation->scenario;
     const struct software *software = &scenario->software;
     sheet_say(
         in, "  %s: beside compute run tp in backward %s, dp gradients %s, parameters %s, p2p %s\n",
@@ -222,11 +224,12 @@ static void say_overlap(const struct scenario *scenario, struct sheet *in)
                   " pieces, tp's collectives beside them\n",
                   software->tp_pieces);
     }
-    if (software->scale_up_bandwidth < 1.0 || software->network_bandwidth < 1.0) {
+    const struct fabric *fabric = &explanation->system->fabric;
+    if (fabric->scale_up_share < 1.0 || fabric->network_share < 1.0) {
         sheet_say(in,
-                  "  of a benchmark's bandwidth a step's transfers get %g over NVLink, %g over the "
-                  "network\n",
-                  software->scale_up_bandwidth, software->network_bandwidth);
+                  "  of a benchmark's bandwidth a step's transfers get %.3g over NVLink, %.3g over "
+                  "the network\n",
+                  fabric->scale_up_share, fabric->network_share);
     }
     if (scenario->parallel.zero == 3) {
         say_gathers(software, in);
@@ -303,5 +306,5 @@ void explain_network(const struct explanation *explanation, struct sheet *in)
         "library's constants are in models/libraries.");
     explain_ledger(in, "transfer_sums", record_longest(explanation, uses, count));
     say_simulated(explanation, in);
-    say_overlap(explanation->scenario, in);
+    say_overlap(explanation, in);
 }
