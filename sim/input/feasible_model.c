@@ -402,10 +402,80 @@ static bool zero_group_fits(const struct scenario *scenario, int64_t group)
     return scenario->parallel.cp * scenario->parallel.dp % group == 0;
 }
 
+static bool local_group_fits(const struct scenario *scenario, int64_t group)
+{
+    return scenario->parallel.dp % group == 0;
+}
+
+/* The first option of ZeRO++ that is on; NULL: none is. */
+static const char *zeropp_option(const struct parallel *parallel)
+{
+    return parallel->has_quantized_weights     ? "zero_quantized_weights"
+           : parallel->has_local_weights       ? "zero_local_weights"
+           : parallel->has_quantized_gradients ? "zero_quantized_gradients"
+                                               : NULL;
+}
+
+static bool check_zeropp_layout(const struct layout *layout)
+{
+    const struct parallel *parallel = &layout->scenario->parallel;
+    const char *option = zeropp_option(parallel);
+    if (option != NULL && parallel->zero != 3) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", option),
+                 "%s is an option of zero 3, and zero is %lld", option, (long long)parallel->zero);
+        diag_help(layout->diag, "write zero: 3, or leave %s out", option);
+        return false;
+    }
+    const int64_t others = parallel->tp * parallel->cp * parallel->pp * parallel->ep;
+    const bool is_hybrid = parallel->zero_group > 0 && parallel->zero_group != parallel->dp;
+    if (option != NULL && (others > 1 || is_hybrid)) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", option),
+                 "%s needs states that are shared out over all GPUs: tp, cp, pp and ep 1, and no "
+                 "zero_group",
+                 option);
+        diag_help(layout->diag, "leave %s out, or those", option);
+        return false;
+    }
+    return true;
+}
+
+static bool check_zeropp(const struct layout *layout)
+{
+    struct parallel *parallel = &layout->scenario->parallel;
+    const bool has_groups = parallel->has_local_weights || parallel->has_quantized_gradients;
+    if (!check_zeropp_layout(layout)) {
+        return false;
+    }
+    if (parallel->zero_local_group > 0 && !has_groups) {
+        diag_add(layout->diag, DIAG_INFEASIBLE,
+                 feasible_place(layout, "parallel", "zero_local_group"),
+                 "zero_local_group is not used");
+        diag_help(layout->diag,
+                  "it belongs to zero_local_weights: true or zero_quantized_gradients: true");
+        return false;
+    }
+    if (has_groups && parallel->zero_local_group == 0) {
+        const int64_t node = layout->scenario->cluster.gpus_per_node;
+        parallel->zero_local_group = node < parallel->dp ? node : parallel->dp;
+    }
+    if (has_groups && !local_group_fits(layout->scenario, parallel->zero_local_group)) {
+        diag_add(layout->diag, DIAG_INFEASIBLE,
+                 feasible_place(layout, "parallel", "zero_local_group"),
+                 "zero_local_group %lld does not divide dp %lld",
+                 (long long)parallel->zero_local_group, (long long)parallel->dp);
+        feasible_help(layout, "zero_local_group", parallel->zero_local_group, local_group_fits);
+        return false;
+    }
+    return true;
+}
+
 bool feasible_sharding(const struct layout *layout)
 {
     struct parallel *parallel = &layout->scenario->parallel;
     const int64_t all = parallel->cp * parallel->dp;
+    if (!check_zeropp(layout)) {
+        return false;
+    }
     if (parallel->reshard != RESHARD_FORWARD && parallel->zero != 3) {
         diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "reshard"),
                  "reshard %s is for gathered parameters, and zero %lld gathers none",

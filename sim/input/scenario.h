@@ -90,6 +90,11 @@ struct parallel {
     int64_t zero;               /* 0: all-reduce; 1: sharded optimizer; 2; 3: FSDP */
     int64_t zero_group;         /* ranks over which states are sharded, of the cp * dp that hold the
                              * same; divides them; default all. Less: HSDP */
+    bool has_quantized_weights; /* ZeRO++, zero 3 only: gathered in int8 */
+    bool has_local_weights;     /* a second copy of the weights in each local group */
+    bool has_quantized_gradients; /* reduced in int4, in two steps: locally, then across */
+    int64_t zero_local_group;   /* ranks of those groups: consecutive ones, which divide dp; default
+                             * a node's. Without the last two: 0 */
     uint32_t reshard;           /* enum reshard_kind; zero 3 only */
     uint32_t context;           /* enum context_kind; cp > 1 only */
     uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */

@@ -252,6 +252,11 @@ static const struct schema_row rows[] = {
          "What the host spends on each rank's share of a matrix, gathered or reduced, while it "
          "launches nothing."),
      .standard = "0 s"},
+    {COUNT(
+         "fsdp.quantized_block", fsdp_quantized_block, 8, 1e9,
+         "Quantized weights and gradients (parallel.zero_quantized_weights) that share a scale in "
+         "fp32."),
+     .standard = "4000"}, /* as deepspeed/runtime/zero/partition_parameters.py, v0.10.0 */
 
     {SECTION("fusion", "Which operations are one kernel.")},
     {BOOL("fusion.bias_activation", fuses_bias_activation, "A bias and the activation behind it."),

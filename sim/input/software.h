@@ -118,6 +118,7 @@ struct software {
     double fsdp_per_call_s;
     double fsdp_per_rank_s;
     double fsdp_host_per_rank_s;
+    int64_t fsdp_quantized_block; /* values that share a scale, of 4 bytes */
     double scale_up_interference; /* fraction of the compute rate, 0..0.9 */
     double network_interference;
     double expert_interference;

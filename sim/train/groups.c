@@ -60,6 +60,16 @@ const struct group_row group_rows[GROUP_KIND_COUNT_] = {
                               .line = MESH_EXPERT_DATA,
                               .streams = {STREAM_EXPERT_REPLICA},
                               .stream_count = 1},
+    [GROUP_LOCAL] = {.name = "local",
+                     .choice = COLLECTIVE_USER_DATA,
+                     .members = GROUP_OF_NEIGHBOURS,
+                     .streams = {STREAM_LOCAL_GATHER, STREAM_LOCAL_REDUCE},
+                     .stream_count = 2},
+    [GROUP_ACROSS] = {.name = "across",
+                      .choice = COLLECTIVE_USER_DATA,
+                      .members = GROUP_OF_PLACES,
+                      .streams = {STREAM_ACROSS_REDUCE},
+                      .stream_count = 1},
     [GROUP_WORLD] = {.name = "world",
                      .choice = COLLECTIVE_USER_WORLD,
                      .members = GROUP_OF_ALL,
@@ -91,6 +101,7 @@ struct group_layout group_layout_of(const struct mesh *mesh, const struct parall
     return (struct group_layout){
         .mesh = mesh,
         .has_experts = model->experts > 0,
+        .local_ranks = (uint32_t)parallel->zero_local_group,
         .first_stage = first,
         .last_stage = last,
         .sums_embeddings =
@@ -115,6 +126,9 @@ static bool has_kind(const struct group_layout *layout, enum group_kind kind)
     case GROUP_EXPERT_DATA:
     case GROUP_EXPERT_REPLICA:
         return layout->has_experts;
+    case GROUP_LOCAL:
+    case GROUP_ACROSS:
+        return layout->local_ranks > 0;
     default:
         return true;
     }
@@ -130,6 +144,10 @@ uint32_t groups_size(const struct group_layout *layout, enum group_kind kind)
         return mesh_shards(layout->mesh, row->line);
     case GROUP_OF_REPLICAS:
         return copies_of(layout->mesh, row->line);
+    case GROUP_OF_NEIGHBOURS:
+        return layout->local_ranks > 0 ? layout->local_ranks : 1;
+    case GROUP_OF_PLACES:
+        return layout->local_ranks > 0 ? mesh_size(layout->mesh) / layout->local_ranks : 1;
     case GROUP_OF_ENDS:
         return 2;
     case GROUP_OF_ALL:
@@ -153,6 +171,9 @@ uint32_t groups_count(const struct group_layout *layout, enum group_kind kind)
         return mesh_holder_groups(mesh, row->line) * copies_of(mesh, row->line);
     case GROUP_OF_REPLICAS:
         return mesh_holder_groups(mesh, row->line) * mesh_shards(mesh, row->line);
+    case GROUP_OF_NEIGHBOURS:
+    case GROUP_OF_PLACES:
+        return mesh_size(mesh) / groups_size(layout, kind);
     case GROUP_OF_ENDS:
         return mesh_stage_size(mesh);
     case GROUP_OF_ALL:
@@ -170,6 +191,12 @@ static uint32_t member(const struct group_layout *layout, const struct group_row
     }
     if (row->members == GROUP_OF_ALL) {
         return i;
+    }
+    if (row->members == GROUP_OF_NEIGHBOURS) {
+        return number * layout->local_ranks + i;
+    }
+    if (row->members == GROUP_OF_PLACES) {
+        return number + i * layout->local_ranks;
     }
     const uint32_t shards = mesh_shards(mesh, row->line);
     const uint32_t copies = copies_of(mesh, row->line);

@@ -6,7 +6,8 @@
  * Gradients of sharded parameters (ZeRO, FSDP) are reduced over a data group, each rank keeping
  * its shard. When one group does not have all that hold the parameters (`zero_group`, HSDP), the
  * shards are then summed over the replica groups: those with the same shard. Routed experts have
- * groups of their own, because others hold the same ones.
+ * groups of their own, because others hold the same ones. ZeRO++ (arXiv 2306.10209) has groups of
+ * neighbours and groups across them beside, where all ranks are one data group.
  */
 #ifndef TRAIN_GROUPS_H
 #define TRAIN_GROUPS_H
@@ -25,16 +26,20 @@ enum group_kind {
     GROUP_REPLICA,
     GROUP_EXPERT_DATA,
     GROUP_EXPERT_REPLICA,
+    GROUP_LOCAL,  /* ZeRO++: neighbours */
+    GROUP_ACROSS, /* those of the same place in each local group */
     GROUP_WORLD,
     GROUP_KIND_COUNT_
 };
 
 /* Who is in a group of a kind. */
 enum group_members {
-    GROUP_OF_LINE,     /* a line of the mesh */
-    GROUP_OF_SHARDS,   /* ranks of a line that hold one copy of what is sharded */
-    GROUP_OF_REPLICAS, /* ranks that hold the same shard of each copy */
-    GROUP_OF_ENDS,     /* the same place on the stages of the embedding and of the head */
+    GROUP_OF_LINE,       /* a line of the mesh */
+    GROUP_OF_SHARDS,     /* ranks of a line that hold one copy of what is sharded */
+    GROUP_OF_REPLICAS,   /* ranks that hold the same shard of each copy */
+    GROUP_OF_NEIGHBOURS, /* consecutive ranks */
+    GROUP_OF_PLACES,     /* ranks of the same place among such */
+    GROUP_OF_ENDS,       /* the same place on the stages of the embedding and of the head */
     GROUP_OF_ALL
 };
 
@@ -60,6 +65,7 @@ struct group_layout {
      * them: not when the same stages have both (one stage, zb-v, dualpipe, dualpipev). */
     uint32_t first_stage, last_stage;
     bool sums_embeddings;
+    uint32_t local_ranks; /* of ZeRO++'s local groups; 0: there are none */
 };
 struct group_layout group_layout_of(const struct mesh *mesh, const struct parallel *parallel,
                                     const struct model *model);

@@ -29,6 +29,9 @@ enum stream {
     STREAM_EXPERT_GATHER,    /* parameters of experts, over the ranks that hold the same ones */
     STREAM_EXPERT_REDUCE,    /* their gradients */
     STREAM_EXPERT_REPLICA,   /* HSDP: their shards' gradients, over the replicas */
+    STREAM_LOCAL_GATHER,     /* ZeRO++: parameters, of the local group's copy */
+    STREAM_LOCAL_REDUCE,     /* gradients, in the local group */
+    STREAM_ACROSS_REDUCE,    /* what it has of them, between local groups */
     STREAM_WORLD,            /* gradient norm: everybody */
     STREAM_STORAGE,          /* checkpoint writes */
     STREAM_READ,             /* training data, from the file system */

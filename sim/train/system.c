@@ -408,6 +408,8 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .replica = job->groups[GROUP_REPLICA],
         .expert_data = job->groups[GROUP_EXPERT_DATA],
         .expert_replica = job->groups[GROUP_EXPERT_REPLICA],
+        .local = job->groups[GROUP_LOCAL],
+        .across = job->groups[GROUP_ACROSS],
         .embedding = job->groups[GROUP_EMBEDDING],
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
@@ -458,9 +460,9 @@ static void take_rates(const struct system_job *job, struct engine_system *engin
 {
     const uint32_t scale_up = engine->streams[STREAM_TENSOR].interference;
     const uint32_t network = engine->streams[STREAM_DATA_REDUCE].interference;
-    static const enum group_kind kinds[] = {GROUP_TENSOR,        GROUP_CONTEXT, GROUP_EXPERT_TENSOR,
-                                            GROUP_DATA,          GROUP_REPLICA, GROUP_EXPERT_DATA,
-                                            GROUP_EXPERT_REPLICA};
+    static const enum group_kind kinds[] = {
+        GROUP_TENSOR,      GROUP_CONTEXT,        GROUP_EXPERT_TENSOR, GROUP_DATA,  GROUP_REPLICA,
+        GROUP_EXPERT_DATA, GROUP_EXPERT_REPLICA, GROUP_LOCAL,         GROUP_ACROSS};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct group_row *row = &group_rows[kinds[i]];
         for (uint32_t s = 0; s < row->stream_count; s++) {

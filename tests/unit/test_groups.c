@@ -138,7 +138,8 @@ static void counts_and_sizes_are_those_of_the_layout(void **state)
         [GROUP_EXPERT] = {8, 4},         [GROUP_EXPERT_TENSOR] = {0, 2},
         [GROUP_EMBEDDING] = {16, 2},     [GROUP_DATA] = {4, 8},
         [GROUP_REPLICA] = {0, 1},        [GROUP_EXPERT_DATA] = {16, 2},
-        [GROUP_EXPERT_REPLICA] = {0, 1}, [GROUP_WORLD] = {1, 32},
+        [GROUP_EXPERT_REPLICA] = {0, 1}, [GROUP_LOCAL] = {0, 1},
+        [GROUP_ACROSS] = {0, 1},         [GROUP_WORLD] = {1, 32},
     };
     const struct mesh mesh = mesh_of(&small);
     const struct group_layout layout = group_layout_of(&mesh, &small, &model_with_all);
@@ -193,6 +194,24 @@ static void sharding_in_a_part_makes_replicas(void **state)
     assert_int_equal(count_of(GROUP_REPLICA, &part), 16);
     assert_int_equal(count_of(GROUP_EXPERT_DATA, &part), 0);
     assert_members_of(&part, GROUP_EXPERT_REPLICA, 1, (const uint32_t[]){1, 9});
+}
+
+/* 32 ranks in local groups of 8: the second has ranks 8 to 15, and the fourth place of each is that
+ * of ranks 3, 11, 19 and 27. */
+static void local_groups_are_neighbours_and_their_places(void **state)
+{
+    (void)state;
+    struct parallel flat = small;
+    flat.tp = flat.cp = flat.pp = flat.ep = flat.etp = 1;
+    flat.dp = flat.zero_group = 32;
+    flat.zero_local_group = 8;
+    assert_members_of(&flat, GROUP_LOCAL, 1, (const uint32_t[]){8, 9, 10, 11, 12, 13, 14, 15});
+    assert_members_of(&flat, GROUP_ACROSS, 3, (const uint32_t[]){3, 11, 19, 27});
+    assert_int_equal(count_of(GROUP_LOCAL, &flat), 4);
+    assert_int_equal(count_of(GROUP_ACROSS, &flat), 8);
+    flat.zero_local_group = 32;
+    assert_int_equal(count_of(GROUP_LOCAL, &flat), 1);
+    assert_int_equal(count_of(GROUP_ACROSS, &flat), 0);
 }
 
 /* etp 1 of tp 2: all 16 ranks of a stage exchange tokens, nobody shares an expert. */
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(counts_and_sizes_are_those_of_the_layout),
         cmocka_unit_test(rings_go_by_rank),
         cmocka_unit_test(sharding_in_a_part_makes_replicas),
+        cmocka_unit_test(local_groups_are_neighbours_and_their_places),
         cmocka_unit_test(experts_on_single_ranks_have_no_tensor_group),
         cmocka_unit_test(groups_of_one_are_left_out),
         cmocka_unit_test(kinds_that_a_model_does_not_need_are_left_out),

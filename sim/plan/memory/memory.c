@@ -140,7 +140,7 @@ static double elsewhere(const struct stage_states *of, const struct memory_layer
 
 /* FSDP holds a gathered unit, the layers fetched ahead, and the gradient of one unit, if it is not
  * kept whole anyway; or, as parallel.reshard says, gathered weights of the whole stage. None holds
- * more than what the other ranks keep. */
+ * more than what the other ranks keep. ZeRO++'s local groups have a copy of the weights each. */
 static double fsdp_bytes(const struct memory_job *job, int64_t stage, const struct stage_states *of)
 {
     const struct parallel *parallel = job->split.parallel;
@@ -157,8 +157,10 @@ static double fsdp_bytes(const struct memory_job *job, int64_t stage, const stru
     const double ahead = live > 0 ? smaller(fetched, live) : fetched;
     const bool keeps = parallel->reshard != RESHARD_FORWARD;
     const double weights = keeps ? weights_max : smaller((unit + ahead) * weight, weights_max);
-    return memory_shards_gradients(parallel) ? weights + smaller(unit * gradient, gradients_max)
-                                             : weights;
+    const double copy =
+        parallel->has_local_weights ? all * weight / (double)parallel->zero_local_group : 0.0;
+    return weights + copy +
+           (memory_shards_gradients(parallel) ? smaller(unit * gradient, gradients_max) : 0.0);
 }
 
 /* ZeRO 2 holds a bucket of gradients before they are scattered, unless it has them all. */

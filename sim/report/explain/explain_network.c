@@ -194,7 +194,8 @@ static const char *const gather_notes[GATHER_UNIT_COUNT_] = {
     [GATHER_MATRIX] = ", each matrix by itself: latency is of all of a layer's calls",
 };
 
-static void say_gathers(const struct software *software, struct sheet *in)
+static void say_gathers(const struct software *software, const struct parallel *parallel,
+                        struct sheet *in)
 {
     const char *note = gather_notes[software->fsdp_gathers];
     if (software->fsdp_live_parameters > 0 && software->fsdp_prefetch > 0) {
@@ -206,6 +207,19 @@ static void say_gathers(const struct software *software, struct sheet *in)
     }
     if (software->fsdp_is_one_queue) {
         sheet_say(in, "  gathers and reductions wait for each other in one queue\n");
+    }
+    if (parallel->has_quantized_weights) {
+        sheet_say(in, "  weights are gathered in int8\n");
+    }
+    if (parallel->has_local_weights) {
+        sheet_say(in, "  backward passes gather within %" PRId64 " GPUs, from a second copy\n",
+                  parallel->zero_local_group);
+    }
+    if (parallel->has_quantized_gradients) {
+        sheet_say(in,
+                  "  gradients are reduced in int4 by two all-to-alls, within %" PRId64
+                  " GPUs and across\n",
+                  parallel->zero_local_group);
     }
 }
 
@@ -232,7 +246,7 @@ static void say_overlap(const struct explanation *explanation, struct sheet *in)
                   fabric->scale_up_share, fabric->network_share);
     }
     if (scenario->parallel.zero == 3) {
-        say_gathers(software, in);
+        say_gathers(software, &scenario->parallel, in);
     } else if (software->overlaps_dp_gradients) {
         sheet_say(in, "  a bucket is whole layers with at least %g MB of gradients\n",
                   software->bucket_bytes / 1e6);

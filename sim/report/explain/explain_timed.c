@@ -327,17 +327,31 @@ static double host_wait_s(const struct step_system *system)
     return sim_time_to_s(sum_ns) / (double)job->mesh.pp;
 }
 
-/* What FSDP's own copies add to a step: the step without them is simulated, too. */
+/* Whether FSDP's kernels or its host do anything beside the layers'. */
+static bool has_copies(const struct scenario *scenario)
+{
+    const struct software *software = &scenario->software;
+    const struct parallel *parallel = &scenario->parallel;
+    return parallel->zero == 3 &&
+           (software->fsdp_gather_passes > 0 || software->fsdp_gradient_copies > 0 ||
+            software->fsdp_host_per_rank_s > 0 || parallel->has_quantized_weights ||
+            parallel->has_quantized_gradients);
+}
+
+/* What FSDP's own copies, quantization and host add to a step: the step without them is simulated,
+ * too. */
 static struct copies time_copies(const struct explanation *explanation, double waited_s)
 {
     const struct scenario *scenario = explanation->scenario;
-    if (scenario->parallel.zero < 3 || (scenario->software.fsdp_gather_passes == 0 &&
-                                        scenario->software.fsdp_gradient_copies == 0.0)) {
+    if (!has_copies(scenario)) {
         return (struct copies){0, 0};
     }
     struct scenario without = *scenario;
     without.software.fsdp_gather_passes = 0;
     without.software.fsdp_gradient_copies = 0.0;
+    without.software.fsdp_host_per_rank_s = 0.0;
+    without.parallel.has_quantized_weights = false;
+    without.parallel.has_quantized_gradients = false;
     struct step_result bare;
     step_simulate(explanation->arena, &without, &(struct step_request){.folds = true}, &bare);
     const int64_t *booked = explanation->result->step.gpu_ns;

@@ -95,6 +95,9 @@ struct program_context {
     /* The same of routed experts: STREAM_EXPERT_GATHER, _REDUCE, STREAM_EXPERT_REPLICA. */
     struct group_shape expert_data;
     struct group_shape expert_replica;
+    /* ZeRO++: STREAM_LOCAL_GATHER and _REDUCE, STREAM_ACROSS_REDUCE. */
+    struct group_shape local;
+    struct group_shape across;
     struct group_shape embedding; /* ranks 1: not tied, or one stage (DualPipe: each) has both
                                    * ends of the model; see group_layout */
     struct group_shape world;

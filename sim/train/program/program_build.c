@@ -11,6 +11,7 @@
 #include "train/program/program_messages.h"
 #include "train/program/program_offload.h"
 #include "train/program/program_shards.h"
+#include "train/program/program_zeropp.h"
 
 /* ---- the actions ------------------------------------------------------------------------- */
 
@@ -176,7 +177,9 @@ struct engine_program program_build(const struct program_context *context, uint3
         .stage = stage,
         .action = PROGRAM_NO_ACTION,
         .rows_sent = context->routing->exchange_rows,
-        .gather_bytes = software_gather_bytes(software, precision),
+        .gather_bytes = job->parallel->has_quantized_weights
+                            ? zeropp_weight_bytes(software)
+                            : software_gather_bytes(software, precision),
         .sequence_bytes = software_activation_gather_bytes(software, precision),
         .dispatch_bytes = software_dispatch_bytes(software, precision),
         .combine_bytes = software_combine_bytes(software, precision),

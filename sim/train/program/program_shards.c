@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "plan/memory/memory.h"
 #include "train/program/program_live.h"
+#include "train/program/program_zeropp.h"
 
 #include <math.h>
 
@@ -169,6 +170,12 @@ static double layer_bytes(const struct builder *builder, double parameters)
     return parameters * builder->gather_bytes;
 }
 
+static double call_s(const struct builder *builder, uint32_t ranks)
+{
+    const struct software *software = builder->job->software;
+    return software->fsdp_per_call_s + (double)ranks * software->fsdp_per_rank_s;
+}
+
 /* What FSDP sends for a layer of a kind: `bytes` in its tensors, or all in one.
  * LoRA's few matrices go together. */
 static struct transfer_wish layer_wish(const struct builder *builder, const struct shards *shards,
@@ -176,10 +183,9 @@ static struct transfer_wish layer_wish(const struct builder *builder, const stru
                                        double bytes)
 {
     const uint32_t unit = builder->job->software->fsdp_gathers;
-    const double ranks_s = (double)shards->group->ranks * builder->job->software->fsdp_per_rank_s;
     struct transfer_wish wish = {.operation = operation,
                                  .bytes = bytes,
-                                 .per_call_s = builder->job->software->fsdp_per_call_s + ranks_s};
+                                 .per_call_s = call_s(builder, shards->group->ranks)};
     if (unit == GATHER_LAYER || builder->job->lora->rank > 0) {
         return wish;
     }
@@ -195,11 +201,12 @@ static struct transfer_wish layer_wish(const struct builder *builder, const stru
 }
 
 /* The host goes through the shares of a layer's matrices, rank by rank, and the GPU waits. */
-static void visit_shares(struct builder *builder, const struct shards *shards, uint32_t kind)
+static void visit_shares(struct builder *builder, const struct shards *shards, uint32_t kind,
+                         uint32_t ranks)
 {
-    const double shares = (double)shards->tensors[kind].matrices * (double)shards->group->ranks;
+    const double shares = (double)shards->tensors[kind].matrices * (double)ranks;
     const double host_s = shares * builder->job->software->fsdp_host_per_rank_s;
-    if (host_s > 0 && shards->group->ranks > 1) {
+    if (host_s > 0 && ranks > 1) {
         builder_work(builder, CAUSE_LAUNCH, (struct work){.busy_ns = sim_time_from_s(host_s)});
     }
 }
@@ -235,14 +242,30 @@ static struct task_wait queue_behind(const struct builder *builder, enum stream 
                : (struct task_wait){0, 0};
 }
 
+/* Over which ranks layers are gathered, and on which stream. */
+struct gather_way {
+    enum stream stream;
+    const struct group_shape *group;
+};
+
+static struct gather_way way_of(const struct builder *builder, const struct shards *shards,
+                                bool is_backward)
+{
+    return is_backward && builder->job->parallel->has_local_weights
+               ? (struct gather_way){STREAM_LOCAL_GATHER, &builder->context->local}
+               : (struct gather_way){shards->gather, shards->group};
+}
+
 static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
                          bool is_backward)
 {
+    const struct gather_way way = way_of(builder, shards, is_backward);
     const double bytes = layer_bytes(builder, shards->layer[kind].all);
     if (bytes > 0) {
         struct transfer_wish wish = layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
         wish.bytes *= is_backward ? 1.0 + live_again(builder->job, kind) : 1.0;
-        builder_collective_wish(builder, shards->gather, shards->group, &wish,
+        wish.per_call_s = call_s(builder, way.group->ranks);
+        builder_collective_wish(builder, way.stream, way.group, &wish,
                                 queue_behind(builder, shards->reduce));
     }
 }
@@ -567,7 +590,8 @@ struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk
         .gathers = is_fsdp(builder) && is_resharded(builder, chunk, is_backward),
     };
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        walk.gathers_before[kind] = builder_emitted(builder, builder->shards[kind].gather);
+        walk.gathers_before[kind] =
+            builder_emitted(builder, way_of(builder, &builder->shards[kind], is_backward).stream);
     }
     if (is_backward && walk.gathers) {
         walk.kept = kept_layers(builder, &walk);
@@ -600,10 +624,11 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
     const uint32_t layer = kind_at(builder, walk, position);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        walk->gathers_used[kind] += shards->layer[layer].all > 0 && shards->group->ranks > 1;
-        builder_need_at(builder, shards->gather,
-                        walk->gathers_before[kind] + walk->gathers_used[kind]);
-        visit_shares(builder, shards, layer);
+        const struct gather_way way = way_of(builder, shards, walk->is_backward);
+        walk->gathers_used[kind] += shards->layer[layer].all > 0 && way.group->ranks > 1;
+        builder_need_at(builder, way.stream, walk->gathers_before[kind] + walk->gathers_used[kind]);
+        visit_shares(builder, shards, layer, way.group->ranks);
+        zeropp_unpack(builder, shards->layer[layer].all, way.group->ranks);
         copy_gathered(builder, shards, layer_bytes(builder, shards->layer[layer].all));
     }
 }
@@ -615,9 +640,12 @@ void shards_gather_edge(struct builder *builder)
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
-        const double bytes = edge_bytes(builder, shards->edge.all);
+        const double bytes = builder->job->parallel->has_quantized_weights
+                                 ? layer_bytes(builder, shards->edge.all)
+                                 : edge_bytes(builder, shards->edge.all);
         gather_bytes(builder, shards, bytes);
         builder_need(builder, shards->gather);
+        zeropp_unpack(builder, shards->edge.all, shards->group->ranks);
         copy_gathered(builder, shards, bytes);
     }
 }
@@ -647,8 +675,11 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
     for (uint32_t i = 0; i < SHARD_COUNT_; i++) {
         struct shards *shards = &builder->shards[i];
         const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
-        if (is_fsdp(builder)) {
-            visit_shares(builder, shards, kind);
+        if (zeropp_reduces(builder)) {
+            zeropp_reduce(builder, shards->layer[kind].trained,
+                          (uint32_t)shards->tensors[kind].matrices);
+        } else if (is_fsdp(builder)) {
+            visit_shares(builder, shards, kind, shards->group->ranks);
             copy_gradients(builder, shards, shards->layer[kind].trained);
             reduce_layer(builder, shards, kind, bytes, are_last);
         } else {
@@ -666,6 +697,7 @@ void shards_backward_end(struct builder *builder, uint32_t chunk)
         reduce_bucket(builder, &builder->shards[kind], builder_ends_gradients(builder, chunk));
         builder_need(builder, builder->shards[kind].reduce);
     }
+    zeropp_wait(builder);
 }
 
 /* The pieces that two stages hold, in the order of the model, one reduction each. */
@@ -685,6 +717,10 @@ void shards_finish(struct builder *builder)
 {
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         struct shards *shards = &builder->shards[kind];
+        if (zeropp_reduces(builder)) {
+            zeropp_reduce(builder, shards->edge.trained, 1);
+            continue;
+        }
         if (is_on_two_stages(builder)) {
             reduce_pieces(builder, shards);
         }
@@ -699,4 +735,5 @@ void shards_finish(struct builder *builder)
         builder_need(builder, builder->shards[kind].reduce);
         builder_need(builder, builder->shards[kind].sum);
     }
+    zeropp_wait(builder);
 }
