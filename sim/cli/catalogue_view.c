@@ -7,6 +7,7 @@
 #include "input/cluster.h"
 #include "input/library.h"
 #include "input/model.h"
+#include "input/network/nic.h"
 #include "input/software.h"
 #include "plan/cost.h"
 #include "report/numbers.h"
@@ -36,6 +37,11 @@ static const char *bytes(struct arena *arena, double size)
 static const char *bytes_per_s(struct arena *arena, double rate)
 {
     return rate > 0 ? number_quantity(arena, rate, DIM_BYTES_PER_S) : "-";
+}
+
+static const char *gbps_or_none(struct arena *arena, double rate)
+{
+    return rate > 0 ? number_gbps(arena, rate) : "-";
 }
 
 static const char *watt(struct arena *arena, double power)
@@ -133,7 +139,20 @@ static const struct field cluster_fields[] = {
      FIELD_RIGHT("of pods", "%.4g", 1)},
     {"storage_write_bytes_per_s", FIELD_AT(struct cluster, storage_write_bytes_per_s),
      FIELD_SHOW("storage", bytes_per_s)},
+    {"nic_kind", FIELD_AT(struct cluster, nic_kind), FIELD_LEFT("NIC")},
     {"title", FIELD_AT(struct cluster, title), FIELD_LEFT("title")},
+};
+
+static const struct field nic_fields[] = {
+    {"name", FIELD_AT(struct nic, name), FIELD_LEFT("NIC")},
+    {"bytes_per_s", FIELD_AT(struct nic, rates_bytes_per_s[0]), FIELD_SHOW("rate", number_gbps)},
+    {"efficiency", FIELD_AT(struct nic, efficiency), FIELD_RIGHT("reached", "%.2f", 1)},
+    {"latency_s", FIELD_AT(struct nic, latency_s), FIELD_RIGHT("latency us", "%.1f", 1e6)},
+    {"round_latency_s", FIELD_AT(struct nic, round_latency_s),
+     FIELD_RIGHT("and software", "%.1f", 1e6)},
+    {"core_bytes_per_s", FIELD_AT(struct nic, core_bytes_per_s),
+     FIELD_SHOW("a core moves", gbps_or_none)},
+    {"title", FIELD_AT(struct nic, title), FIELD_LEFT("title")},
 };
 
 /* "tp, dp gradients": what runs beside compute. */
@@ -199,6 +218,7 @@ union part {
     struct cluster cluster;
     struct software software;
     struct library library;
+    struct nic nic;
 };
 
 static bool read_part(const struct catalogue_view *view, enum catalogue_kind kind, const char *name,
@@ -208,7 +228,7 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
     assumptions_init(&assumptions, view->arena);
     struct diag *diag = view->diag;
     const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    const struct doc_node *node =
+    struct doc_node *node =
         kind == CATALOGUE_LIBRARY
             ? library_open(view->arena, view->catalogue, &reference, diag)
             : catalogue_open(view->arena, view->catalogue, kind, &reference, diag);
@@ -222,11 +242,14 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
     case CATALOGUE_GPU:
         return gpu_read(node, &part->gpu, &assumptions, diag);
     case CATALOGUE_CLUSTER:
-        return cluster_read(node, &part->cluster, &assumptions, diag);
+        return nic_settle(view->arena, view->catalogue, node, diag) &&
+               cluster_read(node, &part->cluster, &assumptions, diag);
     case CATALOGUE_SOFTWARE:
         return software_read(node, &part->software, &assumptions, diag);
     case CATALOGUE_LIBRARY:
         return library_read(node, &part->library, &assumptions, diag);
+    case CATALOGUE_NIC:
+        return nic_read(node, &part->nic, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -255,6 +278,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_CLUSTER] = {FIELD_LIST(cluster_fields)},
         [CATALOGUE_SOFTWARE] = {FIELD_LIST(software_fields)},
         [CATALOGUE_LIBRARY] = {FIELD_LIST(library_fields)},
+        [CATALOGUE_NIC] = {FIELD_LIST(nic_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

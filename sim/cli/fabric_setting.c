@@ -5,6 +5,7 @@
 #include "cli/fabric_setting.h"
 
 #include "base/arena.h"
+#include "input/network/nic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,9 @@ static bool assemble(struct assembly *assembly, const struct fabric_request *req
     if (!put_file(assembly, CATALOGUE_CLUSTER, cluster) || !apply_sets(assembly, "cluster.")) {
         return false;
     }
-    cluster_settle_network(doc_find(assembly->root, "cluster"));
+    if (!nic_settle(arena, &assembly->catalogue, doc_find(assembly->root, "cluster"), diag)) {
+        return false;
+    }
     cluster = doc_find(assembly->root, "cluster");
     const struct doc_node *gpu = doc_find(cluster, "gpu");
     if (gpu == NULL) {

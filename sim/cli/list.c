@@ -220,6 +220,7 @@ static const struct list_kind kinds[] = {
     {"clusters", "nodes, network, storage: topologies", NULL, CATALOGUE_CLUSTER},
     {"software", "frameworks and their year: models/software", NULL, CATALOGUE_SOFTWARE},
     {"libraries", "what collectives cost: models/libraries", NULL, CATALOGUE_LIBRARY},
+    {"nics", "kinds of network cards: topologies/nics", NULL, CATALOGUE_NIC},
     {"scenarios", "files to run: scenarios", list_scenarios, 0},
     {"runs", "predictions in the results file", list_runs, 0},
     {"studies", "sweeps and comparisons in the results file", list_studies, 0},
@@ -320,11 +321,12 @@ const struct command command_list = {
     .name = "list",
     .summary = "models, GPUs, clusters, scenarios, studies and what else there is",
     .arguments = "[KIND]\nkeys [PREFIX]",
-    .about = "Lists what there is: models, gpus, clusters, software, libraries, scenarios, runs, "
-             "studies, commands, causes, metrics, keys, plots. Without KIND, the kinds and how "
-             "many of each."
-             "\vExample: stoker list clusters\n"
-             "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
+    .about =
+        "Lists what there is: models, gpus, clusters, software, libraries, nics, scenarios, runs, "
+        "studies, commands, causes, metrics, keys, plots. Without KIND, the kinds and how "
+        "many of each."
+        "\vExample: stoker list clusters\n"
+        "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
     .options = {options_store, options_general},
     .arguments_max = 2,
     .wanted = "a kind",

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "cli/draw.h"
 #include "report/plot/plot_topology.h"
+#include "input/network/nic.h"
 #include "input/scenario.h"
 
 #include <string.h>
@@ -37,7 +38,9 @@ static bool read_cluster(const struct options *options, const char *name, struct
             return false;
         }
     }
-    cluster_settle_network(root.child);
+    if (!nic_settle(cli->arena, &catalogue, root.child, cli->diag)) {
+        return false;
+    }
     struct assumptions assumptions;
     assumptions_init(&assumptions, cli->arena);
     return cluster_read(root.child, cluster, &assumptions, cli->diag);

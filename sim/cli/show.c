@@ -10,6 +10,7 @@
 #include "base/version.h"
 
 #include "base/arena.h"
+#include "input/network/nic.h"
 #include "input/scenario_load.h"
 
 #include <stdlib.h>
@@ -137,6 +138,16 @@ static bool read_gpu(struct show *show, struct scenario *scenario, const struct 
     return true;
 }
 
+static bool read_nic(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    struct nic nic;
+    if (!nic_read(node, &nic, &scenario->assumptions, show->options.cli->diag)) {
+        return false;
+    }
+    show_figures_nic(&show->sheet, &nic);
+    return true;
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
@@ -169,7 +180,7 @@ typedef bool part_function(struct show *show, struct scenario *scenario,
 static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
     [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
     [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
-    [CATALOGUE_LIBRARY] = read_library,
+    [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
 };
 
 static bool load_part(struct show *show)
@@ -181,8 +192,9 @@ static bool load_part(struct show *show)
     if (root == NULL || !apply_sets(show, root)) {
         return false;
     }
-    if (show->target.kind == CATALOGUE_CLUSTER) {
-        cluster_settle_network(root->child);
+    if (show->target.kind == CATALOGUE_CLUSTER &&
+        !nic_settle(arena, &show->catalogue, root->child, show->options.cli->diag)) {
+        return false;
     }
     struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
     scenario->document = root;

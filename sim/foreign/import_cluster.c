@@ -288,7 +288,7 @@ static void print_links(const struct writer *writer)
     static const char *const said[] = {"kind", "bandwidth", NULL};
     static const char *const said_of_pcie[] = {"kind", "bandwidth", "multicast", "domain_nodes",
                                                NULL}; /* the others are a switch's */
-    static const char *const said_of_nics[] = {"count", "bandwidth", NULL};
+    static const char *const said_of_nics[] = {"count", "bandwidth", "kind", NULL};
     static const char *const nothing[] = {NULL};
     const struct import_cluster *cluster = writer->cluster;
     struct arena *arena = writer->importer->arena;

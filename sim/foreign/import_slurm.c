@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "foreign/hostlist.h"
-#include "input/cluster_explicit.h"
+#include "input/network/cluster_explicit.h"
 #include "input/doc/name_table.h"
 
 #include <inttypes.h>

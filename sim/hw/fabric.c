@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "base/rng.h"
 
+#include <math.h>
+
 const char *const link_titles[LINK_KIND_COUNT_] = {
     [LINK_SCALE_UP_OUT] = "scale-up port out",
     [LINK_SCALE_UP_IN] = "scale-up port in",
@@ -37,12 +39,23 @@ static double scale_up_rate(const struct cluster *c, struct ledger *ledger)
                       LEDGER_TERM(c->scale_up_efficiency, ""));
 }
 
+/* Where the host's cores copy the data (TCP), all of them together bound all ports together. */
 static double port_rate(const struct cluster *c, uint32_t ports, struct ledger *ledger)
 {
-    return LEDGER_SUM(ledger, "a NIC port, each way", "B/s",
-                      c->nic_bytes_per_s * c->nic_efficiency * (double)c->nics_per_node / ports,
-                      LEDGER_TERM(c->nic_bytes_per_s, "B/s"), LEDGER_TERM(c->nic_efficiency, ""),
-                      LEDGER_TERM(c->nics_per_node, "NICs"), LEDGER_TERM(ports, "ports"));
+    const double port_bytes_per_s =
+        LEDGER_SUM(ledger, "a NIC port, each way", "B/s",
+                   c->nic_bytes_per_s * c->nic_efficiency * (double)c->nics_per_node / ports,
+                   LEDGER_TERM(c->nic_bytes_per_s, "B/s"), LEDGER_TERM(c->nic_efficiency, ""),
+                   LEDGER_TERM(c->nics_per_node, "NICs"), LEDGER_TERM(ports, "ports"));
+    if (!(c->core_bytes_per_s > 0.0)) {
+        return port_bytes_per_s;
+    }
+    const double cores_bytes_per_s =
+        LEDGER_SUM(ledger, "what the host's cores move of it", "B/s",
+                   c->core_bytes_per_s * (double)c->host_cores / ports,
+                   LEDGER_TERM(c->core_bytes_per_s, "B/s"), LEDGER_TERM(c->host_cores, "cores"),
+                   LEDGER_TERM(ports, "ports"));
+    return fmin(port_bytes_per_s, cores_bytes_per_s);
 }
 
 static double shared(double bytes_per_s, double share, struct ledger *ledger)

@@ -3,7 +3,7 @@
  */
 #include "input/cluster.h"
 
-#include "input/cluster_explicit.h"
+#include "input/network/cluster_explicit.h"
 #include "input/library.h"
 
 #include "base/arena.h"
@@ -28,11 +28,12 @@ enum {
     BONDED_PORTS_MAX = 16,
     GRID_MAX = 1 << 17,  /* routers of a torus */
     PARALLEL_MAX = 4096, /* up-links of one switch */
+    MESSAGE_MAX = 128,   /* bytes */
 };
 #define EFFICIENCY_MIN 0.01 /* efficiencies lie in (0, 1] */
 #define LINK_MIN 1e3        /* bytes/s */
 #define LINK_MAX 1e15
-#define LATENCY_MAX 10.0 /* s */
+#define LATENCY_MAX 1.0 /* s */
 #define RATIO_MAX 1e4
 
 /* ---- inside a node ------------------------------------------------------------------ */
@@ -75,21 +76,36 @@ static bool check_scale_up(const struct schema_reader *reader, const struct sche
 
 /* ---- NICs --------------------------------------------------------------------------- */
 
-static bool is_set(const struct doc_node *node)
+/* Longer than a message takes round the Earth is a unit that is off. */
+static void read_latency(const struct schema_reader *reader, const struct schema_row *row)
 {
-    return node->place.line == 0; /* files' lines count from 1 */
+    const struct doc_node *node =
+        reader->map->node != NULL ? doc_find(reader->map->node, schema_key(row)) : NULL;
+    double latency_s = 0.0;
+    char message[MESSAGE_MAX];
+    if (!schema_read_key(reader, row) && node != NULL && node->kind == DOC_SCALAR &&
+        units_parse(node->text, DIM_SECONDS, &latency_s, message, sizeof message) &&
+        latency_s > row->most) {
+        diag_help(reader->map->diag,
+                  "light goes round the Earth in 0.13 s: write it as 10 us, or 10 ms");
+    }
 }
 
-void cluster_settle_network(struct doc_node *cluster)
+/* What a kind of NIC would have said, too. */
+static void read_of_nic(const struct schema_reader *reader, const struct schema_row *row)
 {
-    const struct doc_node *whole = doc_find(cluster, "network");
-    const struct doc_node *each = doc_find(cluster, "nics.bandwidth");
-    if (whole == NULL || each == NULL || is_set(whole) == is_set(each)) {
-        return;
+    struct doc_map *section = reader->map;
+    if (section->node == NULL) {
+        return; /* told already */
     }
-    struct doc_node *holder = is_set(whole) ? doc_find(cluster, "nics") : cluster;
-    struct doc_node **link = doc_link(holder, is_set(whole) ? "bandwidth" : "network");
-    *link = (*link)->next;
+    if (!doc_require(section, schema_key(row))) {
+        diag_help(section->diag, "or name a kind of NIC, such as kind: ndr (stoker list nics)");
+        section->is_bad = true;
+    } else if (row->dimension == DIM_SECONDS) {
+        read_latency(reader, row);
+    } else {
+        schema_read_key(reader, row);
+    }
 }
 
 /* GPUs share NICs evenly, or NICs GPUs. */
@@ -114,6 +130,7 @@ static void settle_nic(struct doc_map *map, struct cluster *cluster)
     struct doc_map nics = {.node = doc_find(map->node, "nics"), .diag = map->diag};
     const bool is_missed = nics.node != NULL && nics.node->kind == DOC_MAPPING;
     if (is_missed && !doc_require(&nics, "bandwidth")) {
+        diag_help(map->diag, "or name a kind of NIC, such as kind: ndr (stoker list nics)");
         map->is_bad = true;
     }
     cluster->network_bytes_per_s = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
@@ -411,12 +428,17 @@ static const struct schema_row rows[] = {
     {COUNT("nics.count", nics_per_node, 1, GPUS_PER_NODE_MAX,
            "NICs of a node: a divisor or a multiple of gpus_per_node."),
      .is_required = true},
+    {TEXT(
+         "nics.kind", nic_kind,
+         "What they are, of topologies/nics/: hdr, ndr, roce, efa, ... (stoker list nics). It says "
+         "what is not said here."),
+     .is_optional = true, .note = "no kind: all is said here"},
     {QUANTITY("nics.bandwidth", nic_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Of one NIC, one way."),
      .note = "a NIC's is network / nics.count", .text = text_of_none},
     {QUANTITY("nics.efficiency", nic_efficiency, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
               "What large messages reach of the bandwidth."),
-     .is_required = true},
+     .note = "as nics.kind has it; without a kind it must be given", .read = read_of_nic},
     {COUNT("nics.bonded_ports", bonded_ports, 1, BONDED_PORTS_MAX,
            "Ports of a NIC that are one address, each on a leaf of its own: between leaves ECMP "
            "picks "
@@ -426,11 +448,15 @@ static const struct schema_row rows[] = {
          "nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
          "Of one message between nodes, one way: both NICs, their software and the cable. Each "
          "send and each round of a collective has it."),
-     .is_required = true},
+     .note = "as nics.kind has it; without a kind it must be given", .read = read_of_nic},
     {QUANTITY("nics.round_latency", round_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
               "What the collective library's software for this network adds to a message over "
               "InfiniBand's (EFA, TCP); twice with the protocol Simple."),
-     .standard = "0 s"},
+     .standard = "0 s", .read = read_latency},
+    {QUANTITY("nics.core_bandwidth", core_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
+              "What one of host.cores moves, in and out, where they touch the data (TCP): all of "
+              "them bound what the NICs reach together."),
+     .is_optional = true, .note = "cores do not touch the data"},
     {CUSTOM("network", read_network,
             "In place of nics.bandwidth: of all NICs of a node together, one way."),
      .note = "a node's is nics.count x nics.bandwidth; or write it in its place"},
@@ -442,7 +468,7 @@ static const struct schema_row rows[] = {
      .is_required = true},
     {QUANTITY("fabric.hop_latency", hop_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
               "Latency of one switch."),
-     .is_required = true},
+     .is_required = true, .read = read_latency},
     {CHOICE("fabric.routing", routing, routing_names, 2,
             "Traffic spreads over all shortest ways (adaptive), or each connection takes one by "
             "chance (ecmp)."),
@@ -526,6 +552,7 @@ bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                                 .fabric_kind = FABRIC_KIND_COUNT_,
                                 .dimensions = {1, 1, 1},
                                 .library_name = "",
+                                .nic_kind = "",
                                 .place = node->place};
     return schema_read_document(&cluster_schema, node, cluster, assumptions, diag);
 }

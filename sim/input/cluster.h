@@ -12,6 +12,7 @@
  *     scale_up: {kind: nvswitch, bandwidth: 450 GB/s, efficiency: 0.82, latency: 2.0 us,
  *                source: ...}           # per GPU, one way
  *     nics: {count: 8, bandwidth: 400 Gbps, efficiency: 0.92, latency: 5 us, source: ...}
+ *           # or {count: 8, kind: ndr, source: ...}: input/network/nic.h
  *     fabric: {kind: rail, hop_latency: 0.5 us, nodes_per_leaf: 32, source: ...}
  *     host: {cores: 96, memory: 2 TB, power: 3 kW, source: ...}
  *     storage: {write: 100 GB/s, read: 100 GB/s, per_node: 5 GB/s, source: ...}
@@ -95,14 +96,16 @@ struct cluster {
     int64_t domain_nodes;       /* nodes in one NVLink domain; >= 1 */
     int64_t nics_per_node;      /* divides gpus_per_node, or is a multiple of it */
     double network_bytes_per_s; /* of a node: all its NICs, one way */
+    const char *nic_kind;       /* "ndr"; "": none, or not at this rate */
     double nic_bytes_per_s;
     double nic_efficiency;
-    int64_t bonded_ports;   /* of a NIC; 0 as 1 */
-    double nic_latency_s;   /* of one message between nodes: hw/fabric.h, "one meaning" */
-    double round_latency_s; /* added to each message by the library's software for this network */
-    uint32_t fabric_kind;   /* enum fabric_kind */
-    uint32_t routing;       /* enum routing_kind */
-    int64_t ecmp_paths;     /* >= 1 */
+    int64_t bonded_ports;    /* of a NIC; 0 as 1 */
+    double nic_latency_s;    /* of one message between nodes: hw/fabric.h, "one meaning" */
+    double round_latency_s;  /* added to each message by the library's software for this network */
+    double core_bytes_per_s; /* of a core of the host; 0: cores do not touch the data */
+    uint32_t fabric_kind;    /* enum fabric_kind */
+    uint32_t routing;        /* enum routing_kind */
+    int64_t ecmp_paths;      /* >= 1 */
     bool has_pxn;
     bool has_in_network_reduction;
     int64_t nodes_per_leaf;
@@ -137,17 +140,13 @@ struct cluster {
  * has no other way; elsewhere it takes an NVSwitch. */
 bool cluster_uses_pxn(const struct cluster *cluster);
 
-/* A node's network is written as `network` or as `nics.bandwidth`: where --set gives one of them
- * and the file the other, the file's is taken out. To be called after --set; what is then left of
- * both is an error of cluster_read. */
-void cluster_settle_network(struct doc_node *cluster);
-
 /* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
 int64_t cluster_nodes_max(const struct cluster *cluster);
 
 /* Its keys; its object is a struct cluster. */
 extern const struct schema cluster_schema;
 
+/* `node` after nic_settle (input/network/nic.h): kinds of NIC are put into it. */
 MUST_USE bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                            struct assumptions *assumptions, struct diag *diag);
 

@@ -7,8 +7,8 @@
  */
 #include "input/resolve.h"
 
-#include "input/cluster.h"
 #include "input/library.h"
+#include "input/network/nic.h"
 #include "input/scenario_keys.h"
 #include "input/study_keys.h"
 #include "input/doc/text_file.h"
@@ -248,8 +248,9 @@ static struct doc_node *in_order(struct arena *arena, const struct doc_node *roo
 static bool apply_inner_sets(const struct resolution *resolution)
 {
     const bool is_good = apply_sets(resolution, SET_INNER);
-    cluster_settle_network(*doc_link(resolution->root, "cluster"));
-    return is_good;
+    return nic_settle(resolution->arena, resolution->input->catalogue,
+                      *doc_link(resolution->root, "cluster"), resolution->diag) &&
+           is_good;
 }
 
 /* An inner --set would only trip over a file that could not be read, so the

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/collectives.h"
+#include "input/network/nic.h"
 #include "lab/quantile.h"
 
 #include <math.h>
@@ -47,10 +48,11 @@ static const struct cluster *open_cluster(const struct curves_setting *setting,
     assumptions_init(&assumptions, setting->arena);
     const struct doc_node reference = {
         .kind = DOC_SCALAR, .text = name, .place = measurement->place};
-    const struct doc_node *node =
+    struct doc_node *node =
         catalogue_open(setting->arena, setting->catalogue, CATALOGUE_CLUSTER, &reference, diag);
     struct cluster *cluster = arena_alloc(setting->arena, sizeof *cluster);
-    if (node == NULL || !cluster_read(node, cluster, &assumptions, diag)) {
+    if (node == NULL || !nic_settle(setting->arena, setting->catalogue, node, diag) ||
+        !cluster_read(node, cluster, &assumptions, diag)) {
         return NULL;
     }
     const struct doc_node *gpu_reference = doc_find(node, "gpu");

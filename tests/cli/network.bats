@@ -116,3 +116,33 @@ figures() {
     gain 6.3 6 --set model=gpt3-175b --set parallel.tp=8 --set parallel.pp=8 \
         --set parallel.sequence_parallel=true --set recompute=selective
 }
+
+# EDR has 100 Gbps and, as NDR, 0.9 of it and 10 us: only the rate differs.
+@test "a kind of NIC that is set is its rate, and its own figures where they differ" {
+    figures --set cluster.nics.kind=edr | jq 'del(.assumptions)' > "$work/kind"
+    figures --set cluster.nics.bandwidth='100 Gbps' | jq 'del(.assumptions)' > "$work/rate"
+    diff "$work/kind" "$work/rate"
+    step() { figures --set cluster.nics.kind="$1" | jq .step_time_s; }
+    [ "$(step ndr)" = "$(figures | jq .step_time_s)" ]
+    jq -n "$(step xdr) < $(step ndr) and $(step ndr) < $(step hdr)" | grep -qx true
+    jq -n "$(step hdr) < $(step edr) and $(step edr) < $(step ethernet-tcp)" | grep -qx true
+}
+
+@test "kinds of NIC are an axis of a sweep, and are shown and explained" {
+    sed '/^sweep:/,$d' scenarios/study-fabric-70b.yaml > "$work/kinds.yaml"
+    printf 'sweep:\n  cluster.nics.kind: [edr, hdr, ndr]\n' >> "$work/kinds.yaml"
+    "$STOKER" sweep "$work/kinds.yaml" --db "$work/results.db" > "$work/swept"
+    [ "$(grep -Ec '^ *(edr|hdr|ndr) ' "$work/swept")" -eq 3 ]
+    "$STOKER" show h100-3200 | grep -Eq '^#  nics +8 x ndr, each 400 Gbps$'
+    "$STOKER" show h100-400 | grep -Eq '^#  nics +8 x no kind of topologies/nics, each 50 Gbps$'
+    "$STOKER" explain scenarios/quickstart.yaml | grep -Eq 'NICs +8 a node of 400 Gbps: ndr'
+    "$STOKER" list nics | grep -Eq '^ndr +400 Gbps +0.90 +10.0 '
+}
+
+@test "a rate that the kind does not have is an error that names the kinds that do" {
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --set cluster.nics.kind=ndr \
+        --set cluster.nics.bandwidth='100 Gbps'
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"a NIC of kind ndr has 400 Gbps or 200 Gbps, not 100 Gbps"* ]]
+    [[ "$output" == *"or take kind edr, efa"* ]]
+}

@@ -5,7 +5,6 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "input/scenario.h"
-#include "input/scenario_keys.h"
 
 #include <string.h>
 
@@ -38,11 +37,17 @@ static void add_keys(struct arena *arena, const struct schema *file, struct key_
     }
 }
 
+const struct schema *reference_file(uint32_t number)
+{
+    sim_assert(number < REFERENCE_FILE_COUNT);
+    return number < SCENARIO_PART_COUNT ? scenario_parts[number].schema : &nic_schema;
+}
+
 const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)
 {
     struct key_list keys = {.count = 0};
-    for (uint32_t i = 0; i < SCENARIO_PART_COUNT; i++) {
-        add_keys(arena, scenario_parts[i].schema, &keys);
+    for (uint32_t i = 0; i < REFERENCE_FILE_COUNT; i++) {
+        add_keys(arena, reference_file(i), &keys);
     }
     *count = (uint32_t)keys.count;
     return keys.items;

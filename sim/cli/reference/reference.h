@@ -6,7 +6,8 @@
 #define CLI_REFERENCE_REFERENCE_H
 
 #include "cli/commands.h"
-#include "input/schema/schema.h"
+#include "input/network/nic.h"
+#include "input/scenario_keys.h"
 
 #include <stdio.h>
 
@@ -49,6 +50,10 @@ extern const struct reference_table reference_tables[];
 extern const uint32_t reference_table_count;
 
 /* ---- formats ---- */
+
+/* Kinds of files that have keys: a scenario's parts, and what a cluster names. */
+enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 1 };
+const struct schema *reference_file(uint32_t number);
 
 /* Names of pages, as files have them: "stoker.1", "stoker-scenario.5". */
 const char *reference_page_name(struct arena *arena, uint32_t number);

@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/version.h"
 #include "cli/options.h"
-#include "input/scenario_keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -242,14 +241,13 @@ static void put_schema(const struct writer *writer, const struct schema *schema)
 
 uint32_t reference_page_count(void)
 {
-    return 1 + SCENARIO_PART_COUNT;
+    return 1 + REFERENCE_FILE_COUNT;
 }
 
 const char *reference_page_name(struct arena *arena, uint32_t number)
 {
-    return number == 0
-               ? "stoker.1"
-               : arena_printf(arena, "stoker-%s.5", scenario_parts[number - 1].schema->name);
+    return number == 0 ? "stoker.1"
+                       : arena_printf(arena, "stoker-%s.5", reference_file(number - 1)->name);
 }
 
 static void put_page(const struct writer *writer, uint32_t page)
@@ -257,7 +255,7 @@ static void put_page(const struct writer *writer, uint32_t page)
     if (page == 0) {
         put_commands(writer);
     } else {
-        put_schema(writer, scenario_parts[page - 1].schema);
+        put_schema(writer, reference_file(page - 1));
     }
 }
 

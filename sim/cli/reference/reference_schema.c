@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "report/sheet.h"
-#include "input/scenario_keys.h"
 
 #include <string.h>
 
@@ -148,7 +147,7 @@ static void put_schema(struct arena *arena, struct sheet *root, const struct sch
 
 void reference_json_schema(struct arena *arena, uint32_t page, FILE *out)
 {
-    const struct schema *schema = scenario_parts[page - 1].schema;
+    const struct schema *schema = reference_file(page - 1);
     struct sheet *root = sheet_new(arena, NULL);
     sheet_text(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
     sheet_text(root, "title", arena_printf(arena, "stoker: %s", schema->name));

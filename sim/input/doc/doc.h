@@ -47,6 +47,7 @@ struct doc_node {
     struct place key_place; /* of the key, if in a mapping */
     struct doc_node *child; /* first child */
     struct doc_node *next;  /* next sibling */
+    const char *assumed;    /* put here from a file that assumes it: its source; else NULL */
 };
 
 /* Reads `path`; NULL on error, with the reason in diag. All memory is the arena's. */

@@ -112,12 +112,31 @@ static void record_mapping(struct assumptions *assumptions, struct assumed_list 
     }
 }
 
+/* What another file, which assumes it, put into a mapping. */
+static void record_foreign(struct assumptions *assumptions, const struct doc_node *node,
+                           const char *prefix)
+{
+    for (const struct doc_node *child = node->child; child != NULL; child = child->next) {
+        if (child->assumed != NULL) {
+            assumptions_add(assumptions,
+                            &(struct assumption){.name = arena_printf(assumptions->arena, "%s.%s",
+                                                                      prefix, child->key),
+                                                 .value = child->text,
+                                                 .reason = child->assumed,
+                                                 .place = child->place});
+        }
+    }
+}
+
 void assumptions_take(struct assumptions *assumptions, struct doc_map *map, const char *prefix)
 {
     uint32_t provenance = 0;
     doc_take(map, "source");
     doc_take(map, "note");
     doc_get_choice(map, "provenance", provenance_names, PROVENANCE_COUNT, &provenance);
+    if (map->node != NULL) {
+        record_foreign(assumptions, map->node, prefix);
+    }
     if (provenance != PROVENANCE_ASSUMED || map->node == NULL) {
         return;
     }

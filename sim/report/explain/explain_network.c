@@ -3,6 +3,7 @@
 #include "report/explain/explain_transfer.h"
 
 #include "base/arena.h"
+#include "report/numbers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,9 +25,14 @@ static void add_rules(const struct explanation *explanation, struct sheet *in)
     sheet_say(in,
               "  choice    the algorithm and protocol of least time on an idle fabric, unless "
               "`collectives` says so\n"
-              "  fabric    %s, %s routing (stoker show %s has its links)\n\n",
+              "  fabric    %s, %s routing (stoker show %s has its links)\n",
               fabric_kind_names[cluster->fabric_kind], routing_names[cluster->routing],
               cluster->name);
+    sheet_say(in, "  NICs      %" PRId64 " a node of %s%s\n\n", cluster->nics_per_node,
+              number_gbps(explanation->arena, cluster->nic_bytes_per_s),
+              cluster->nic_kind[0] == '\0'
+                  ? ""
+                  : arena_printf(explanation->arena, ": %s", cluster->nic_kind));
     const struct fabric_losses losses = {software->scale_up_bandwidth,
                                          software->staging_bytes_per_s};
     struct ledger *ledger = ledger_new(explanation->arena);

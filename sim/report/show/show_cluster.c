@@ -249,10 +249,20 @@ static void add_switches(struct show_sheet *sheet, const struct topology *topolo
     show_sheet_count(sheet, "pods", pods);
 }
 
+/* "8 x ndr, each 400 Gbps" */
+static const char *nics_text(struct arena *arena, const struct cluster *cluster)
+{
+    const bool has_kind = cluster->nic_kind[0] != '\0';
+    return arena_printf(arena, "%" PRId64 " x %s, each %s", cluster->nics_per_node,
+                        has_kind ? cluster->nic_kind : "no kind of topologies/nics",
+                        number_gbps(arena, cluster->nic_bytes_per_s));
+}
+
 static void add_network(struct show_sheet *sheet, const struct cluster *cluster)
 {
     const double node = (double)cluster->nics_per_node * cluster->nic_bytes_per_s;
     const double gpu = node / (double)cluster->gpus_per_node;
+    show_sheet_text(sheet, "nics", nics_text(sheet->arena, cluster));
     show_sheet_rate(sheet, "node_bytes_per_s", node);
     show_sheet_rate(sheet, "gpu_bytes_per_s", gpu);
     show_sheet_rate(sheet, "gpu_achieved_bytes_per_s", gpu * cluster->nic_efficiency);

@@ -1,4 +1,4 @@
-/* What follows from a model, a GPU, a software profile or a library by itself,
+/* What follows from a model, a GPU, a software profile, a library or a kind of NIC by itself,
  * as figures for `stoker show`; clusters and scenarios are in show_cluster.c
  * and show_scenario.c.
  */
@@ -253,5 +253,17 @@ void show_figures_assumptions(struct show_sheet *sheet, const struct assumptions
         sheet_text(table, NULL, item->name);
         sheet_text(table, NULL, item->value);
         sheet_text(table, NULL, origin_text(sheet->arena, item));
+    }
+}
+
+/* ---- kinds of NIC ------------------------------------------------------------------- */
+
+void show_figures_nic(struct show_sheet *sheet, const struct nic *nic)
+{
+    const double achieved = nic->rates_bytes_per_s[0] * nic->efficiency;
+    show_sheet_rate(sheet, "achieved_bytes_per_s", achieved);
+    if (nic->core_bytes_per_s > 0.0) {
+        const double cores = achieved / nic->core_bytes_per_s;
+        show_sheet_number(sheet, "cores", cores, arena_printf(sheet->arena, "%.2f", cores));
     }
 }

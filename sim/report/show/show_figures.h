@@ -4,11 +4,13 @@
 #define REPORT_SHOW_SHOW_FIGURES_H
 
 #include "report/show/show_sheet.h"
+#include "input/network/nic.h"
 #include "input/scenario.h"
 
 void show_figures_model(struct show_sheet *sheet, const struct model *model);
 void show_figures_gpu(struct show_sheet *sheet, const struct gpu *gpu);
 void show_figures_library(struct show_sheet *sheet, const struct library *library);
+void show_figures_nic(struct show_sheet *sheet, const struct nic *nic);
 void show_figures_software(struct show_sheet *sheet, const struct software *software);
 
 /* A cluster of `nodes` nodes (nodes * gpus_per_node <= SCENARIO_GPUS_MAX) with its GPU, NULL

@@ -4,7 +4,7 @@
  * Searches repeat over the list of links until nothing changes: fabrics that are listed by hand are
  * small, and the reader bounds them.
  */
-#include "input/cluster_explicit.h"
+#include "input/network/cluster_explicit.h"
 
 #include "base/arena.h"
 

@@ -1,7 +1,7 @@
 /* The switches, links and routes of an explicit fabric: the tables of their keys, and whether they
  * fit together as far as one line tells; input/cluster_ways looks at the whole.
  */
-#include "input/cluster_explicit.h"
+#include "input/network/cluster_explicit.h"
 
 #include "base/arena.h"
 #include "base/check.h"

@@ -1,0 +1,312 @@
+/* A kind's figures are put into the cluster's own section, as if they had been written there: one
+ * reader (cluster.c) then reads both, and messages about them point into the kind's file.
+ */
+#include "input/network/nic.h"
+
+#include "base/arena.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RATE_MIN 1e3 /* bytes/s */
+#define RATE_MAX 1e15
+#define EFFICIENCY_MIN 0.01
+#define LATENCY_MAX 1.0 /* s */
+enum { MESSAGE_MAX = 128 };
+static const double SAME_RATE = 0.01; /* relative: 400 Gbps and 50 GB/s are one */
+
+/* ---- the table ---------------------------------------------------------------------- */
+
+static void read_others(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct nic *nic = reader->object;
+    const struct doc_node *list = doc_take(reader->map, schema_key(row));
+    if (list == NULL) {
+        return;
+    }
+    if (list->kind != DOC_SEQUENCE || doc_child_count(list) >= NIC_RATES_MAX) {
+        diag_add(reader->map->diag, DIAG_INPUT, &list->place,
+                 "'others' is a list of fewer than %d rates, such as [200 Gbps]", NIC_RATES_MAX);
+        reader->map->is_bad = true;
+        return;
+    }
+    for (const struct doc_node *item = list->child; item != NULL; item = item->next) {
+        double *rate = &nic->rates_bytes_per_s[nic->rate_count];
+        if (doc_node_quantity(item, DIM_LINK_BYTES_PER_S, RATE_MIN, RATE_MAX, rate,
+                              reader->map->diag)) {
+            nic->rate_count++;
+        } else {
+            reader->map->is_bad = true;
+        }
+    }
+}
+
+#define SCHEMA_OBJECT struct nic
+#include "input/schema/rows.h"
+
+static const struct schema_row rows[] = {
+    {TEXT("nic", name, "Its name, which is that of its file, too."), .is_required = true},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {SECTION("rate", "How fast one NIC is, one way."), .is_required = true},
+    {QUANTITY("rate.bandwidth", rates_bytes_per_s[0], DIM_LINK_BYTES_PER_S, RATE_MIN, RATE_MAX,
+              "The usual rate."),
+     .is_required = true},
+    {CUSTOM("rate.others", read_others, "Other rates that such NICs are built with."),
+     .standard = "[]"},
+    {SECTION("reach", "What large messages of collectives reach of it."), .is_required = true},
+    {QUANTITY("reach.efficiency", efficiency, DIM_FRACTION, EFFICIENCY_MIN, 1.0,
+              "What they reach of the bandwidth."),
+     .is_required = true},
+    {SECTION("message", "What a message takes."), .is_required = true},
+    {QUANTITY("message.latency", latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "From one GPU to one on another node, one way."),
+     .is_required = true},
+    {QUANTITY("message.round_latency", round_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
+              "What the collective library's software for this network adds."),
+     .standard = "0 s"},
+    {SECTION("host", "What the host pays.")},
+    {QUANTITY("host.core_bandwidth", core_bytes_per_s, DIM_LINK_BYTES_PER_S, RATE_MIN, RATE_MAX,
+              "What one core of the host moves (TCP)."),
+     .is_optional = true, .note = "cores do not touch the data"},
+};
+const struct schema nic_schema = SCHEMA_OF("nic", "nic.", rows);
+
+bool nic_read(const struct doc_node *node, struct nic *nic, struct assumptions *assumptions,
+              struct diag *diag)
+{
+    *nic = (struct nic){.name = "inline", .rate_count = 1};
+    return schema_read_document(&nic_schema, node, nic, assumptions, diag);
+}
+
+/* ---- what --set and the file say ---------------------------------------------------- */
+
+/* What is worked on: a cluster whose section `nics` is a mapping. */
+struct settling {
+    struct arena *arena;
+    const struct catalogue *catalogue;
+    struct doc_node *cluster;
+    struct doc_node *nics;
+    struct diag *diag;
+};
+
+static bool is_set(const struct doc_node *node)
+{
+    return node->place.line == 0; /* files' lines count from 1 */
+}
+
+static void take_out(struct doc_node *mapping, const char *key)
+{
+    struct doc_node **link = doc_link(mapping, key);
+    *link = (*link)->next;
+}
+
+/* A key of a kind's file, and of the section nics. */
+struct figure {
+    const char *path;
+    const char *key;
+};
+static const struct figure figures[] = {
+    {"rate.bandwidth", "bandwidth"},
+    {"reach.efficiency", "efficiency"},
+    {"message.latency", "latency"},
+    {"message.round_latency", "round_latency"},
+    {"host.core_bandwidth", "core_bandwidth"},
+};
+enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
+
+/* Of what the file says beside a kind that was set, and where that is from. */
+static void forget_file(const struct settling *settling)
+{
+    static const char *const origins[] = {"source", "provenance", "note"};
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+        if (doc_find(settling->nics, origins[i]) != NULL) {
+            take_out(settling->nics, origins[i]);
+        }
+    }
+    for (uint32_t i = 0; i < FIGURE_COUNT; i++) {
+        const struct doc_node *own = doc_find(settling->nics, figures[i].key);
+        if (own != NULL && !is_set(own)) {
+            take_out(settling->nics, figures[i].key);
+        }
+    }
+    const struct doc_node *network = doc_find(settling->cluster, "network");
+    if (network != NULL && !is_set(network)) {
+        take_out(settling->cluster, "network");
+    }
+}
+
+/* Where --set gives one of the two and the file the other, the file's goes; what is then left of
+ * both is an error of cluster_read. */
+static void settle_network(struct doc_node *cluster)
+{
+    const struct doc_node *whole = doc_find(cluster, "network");
+    const struct doc_node *each = doc_find(cluster, "nics.bandwidth");
+    if (whole == NULL || each == NULL || is_set(whole) == is_set(each)) {
+        return;
+    }
+    struct doc_node *holder = is_set(whole) ? doc_find(cluster, "nics") : cluster;
+    take_out(holder, is_set(whole) ? "bandwidth" : "network");
+}
+
+/* ---- its rate ----------------------------------------------------------------------- */
+
+/* The node that says how fast the NICs are, and how much that is for each; NULL: none does, or it
+ * is wrong in a way that its reader reports. */
+static const struct doc_node *rate_node(const struct settling *settling, double *bytes_per_s)
+{
+    const struct doc_node *each = doc_find(settling->nics, "bandwidth");
+    const struct doc_node *whole = doc_find(settling->cluster, "network");
+    const struct doc_node *node = each != NULL ? each : whole;
+    const char *count = doc_find_text(settling->nics, "count");
+    char message[MESSAGE_MAX];
+    double nics = 1.0;
+    if (node == NULL || node->kind != DOC_SCALAR || (each != NULL && whole != NULL) ||
+        !units_parse(node->text, DIM_LINK_BYTES_PER_S, bytes_per_s, message, sizeof message)) {
+        return NULL;
+    }
+    if (each == NULL &&
+        (count == NULL || !units_parse(count, DIM_COUNT, &nics, message, sizeof message) ||
+         !(nics > 0.0))) {
+        return NULL;
+    }
+    *bytes_per_s /= nics;
+    return node;
+}
+
+static bool has_rate(const struct nic *nic, double bytes_per_s)
+{
+    for (uint32_t i = 0; i < nic->rate_count; i++) {
+        const double rate = nic->rates_bytes_per_s[i];
+        if (fabs(rate - bytes_per_s) <= SAME_RATE * rate) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *rate_text(struct arena *arena, double bytes_per_s)
+{
+    return arena_printf(arena, "%.4g Gbps", bytes_per_s * 8e-9);
+}
+
+/* "400 Gbps or 200 Gbps" */
+static const char *rates_text(struct arena *arena, const struct nic *nic)
+{
+    const char *text = rate_text(arena, nic->rates_bytes_per_s[0]);
+    for (uint32_t i = 1; i < nic->rate_count; i++) {
+        const char *join = i + 1 < nic->rate_count ? ", " : " or ";
+        text =
+            arena_printf(arena, "%s%s%s", text, join, rate_text(arena, nic->rates_bytes_per_s[i]));
+    }
+    return text;
+}
+
+/* " or kind edr, omni-path": those that have this rate. */
+static const char *kinds_text(const struct settling *settling, double bytes_per_s)
+{
+    struct arena *arena = settling->arena;
+    const char *text = "";
+    uint32_t count = 0;
+    const char **names =
+        catalogue_list(arena, settling->catalogue, catalogue_folders[CATALOGUE_NIC], &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct diag *quiet = diag_new(arena); /* a file that is wrong is told when it is named */
+        struct assumptions unused;
+        struct nic nic;
+        assumptions_init(&unused, arena);
+        const struct doc_node reference = {.kind = DOC_SCALAR, .text = names[i]};
+        const struct doc_node *node =
+            catalogue_open(arena, settling->catalogue, CATALOGUE_NIC, &reference, quiet);
+        if (node != NULL && nic_read(node, &nic, &unused, quiet) && has_rate(&nic, bytes_per_s)) {
+            text = arena_printf(arena, "%s%s%s", text, text[0] == '\0' ? ", or take kind " : ", ",
+                                names[i]);
+        }
+    }
+    return text;
+}
+
+static bool refuse_rate(const struct settling *settling, const struct nic *nic,
+                        const struct doc_node *node, double bytes_per_s)
+{
+    struct arena *arena = settling->arena;
+    diag_add(settling->diag, DIAG_INPUT, &node->place, "a NIC of kind %s has %s, not %s", nic->name,
+             rates_text(arena, nic), rate_text(arena, bytes_per_s));
+    diag_help(settling->diag, "leave %s out%s; for what no NIC has, leave kind out", node->key,
+              kinds_text(settling, bytes_per_s));
+    return false;
+}
+
+/* ---- filling in --------------------------------------------------------------------- */
+
+/* The reason when the section of a kind's figure is assumed. */
+static const char *assumed_reason(const struct doc_node *file, const char *path, size_t length)
+{
+    const struct doc_node *section = file->child;
+    while (section != NULL &&
+           !(strncmp(section->key, path, length) == 0 && section->key[length] == '\0')) {
+        section = section->next;
+    }
+    const char *own = section != NULL ? doc_find_text(section, "provenance") : NULL;
+    const char *provenance = own != NULL ? own : doc_find_text(file, "provenance");
+    if (provenance == NULL || strcmp(provenance, "assumed") != 0) {
+        return NULL;
+    }
+    const char *source = section != NULL ? doc_find_text(section, "source") : NULL;
+    return source != NULL ? source : "";
+}
+
+static void fill_in(const struct settling *settling, const struct doc_node *file)
+{
+    const bool has_rate = doc_find(settling->nics, "bandwidth") != NULL ||
+                          doc_find(settling->cluster, "network") != NULL;
+    for (uint32_t i = has_rate ? 1 : 0; i < FIGURE_COUNT; i++) { /* the rate stands first */
+        const struct figure *figure = &figures[i];
+        const struct doc_node *value = doc_find(file, figure->path);
+        struct doc_node **link = doc_link(settling->nics, figure->key);
+        if (value == NULL || *link != NULL) {
+            continue;
+        }
+        struct doc_node *copy = doc_copy(settling->arena, value);
+        copy->key = figure->key;
+        copy->next = NULL;
+        copy->assumed = assumed_reason(file, figure->path, strcspn(figure->path, "."));
+        *link = copy;
+    }
+}
+
+bool nic_settle(struct arena *arena, const struct catalogue *catalogue, struct doc_node *cluster,
+                struct diag *diag)
+{
+    struct doc_node *nics = cluster->kind == DOC_MAPPING ? doc_find(cluster, "nics") : NULL;
+    const struct doc_node *kind =
+        nics != NULL && nics->kind == DOC_MAPPING ? doc_find(nics, "kind") : NULL;
+    const struct settling settling = {arena, catalogue, cluster, nics, diag};
+    if (kind != NULL && is_set(kind)) {
+        forget_file(&settling);
+    }
+    if (nics != NULL) {
+        settle_network(cluster);
+    }
+    if (kind == NULL || kind->kind != DOC_SCALAR) {
+        return true;
+    }
+    struct nic nic;
+    struct assumptions unused;
+    assumptions_init(&unused, arena);
+    const struct doc_node *file = catalogue_open(arena, catalogue, CATALOGUE_NIC, kind, diag);
+    if (file == NULL || !nic_read(file, &nic, &unused, diag)) {
+        return false;
+    }
+    double bytes_per_s = 0.0;
+    const struct doc_node *rate = rate_node(&settling, &bytes_per_s);
+    const bool is_another = rate != NULL && !has_rate(&nic, bytes_per_s);
+    if (is_another && is_set(rate) == is_set(kind)) {
+        return refuse_rate(&settling, &nic, rate, bytes_per_s);
+    }
+    fill_in(&settling, file);
+    if (is_another) {
+        take_out(nics, "kind");
+    }
+    return true;
+}
