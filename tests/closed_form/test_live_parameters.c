@@ -211,6 +211,37 @@ static void a_layer_without_prefetch_exposes_what_calls_and_launches_cost(void *
     arena_free(arena);
 }
 
+/* At 100 TB/s in the node and of each NIC, where all bytes take half a microsecond, what is exposed
+ * is what 26 transfers cost without their bytes, one after the other: the library's start and
+ * rounds, and the 1 ms that the software spends before each of the layers' 24. */
+static void with_endless_bandwidth_latencies_and_calls_are_what_is_exposed(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        system_of(arena, "true", 1, "  fsdp: {prefetch: 0, one_queue: true, per_call: 1 ms}\n");
+    struct scenario endless = *scenario_of(system);
+    endless.cluster.nic_bytes_per_s = 1e14;
+    endless.cluster.network_bytes_per_s = 8e14;
+    endless.optimizer.clips = false;
+    endless.cluster.scale_up_bytes_per_s = 1e14;
+    const struct step_job job = {&endless, NULL, 1};
+    const struct step_system *fast = system_build(arena, &job, 1, 16, &(struct step_options){0});
+    double latency_s = 0;
+    static const enum stream streams[] = {STREAM_DATA_GATHER, STREAM_DATA_REDUCE};
+    for (size_t s = 0; s < 2; s++) {
+        const struct engine_program *program = &fast->engine.programs[0];
+        for (uint32_t i = 0; i < program->counts[streams[s]]; i++) {
+            latency_s += fast->transfers.origins[program->tasks[streams[s]][i].transfer].latency_s;
+        }
+    }
+    struct step_result result;
+    step_simulate(arena, &endless, &(struct step_request){.folds = true}, &result);
+    assert_true(latency_s > 3 * LAYERS * 1e-3);
+    assert_close((double)result.gpu_ns[CAUSE_EXPOSED_DP] / 16e9, latency_s, 1e-4);
+    arena_free(arena);
+}
+
 /* ---- buckets of gradients -------------------------------------------------------------------- */
 
 /* Gradients of a layer are 25,192,448 bytes. A bucket of three of them: 3, 3 and 2 layers, then
@@ -252,6 +283,7 @@ int main(void)
         cmocka_unit_test(no_layer_is_gathered_ahead_without_room),
         cmocka_unit_test(on_one_queue_gathers_and_reductions_wait_for_those_before_them),
         cmocka_unit_test(a_layer_without_prefetch_exposes_what_calls_and_launches_cost),
+        cmocka_unit_test(with_endless_bandwidth_latencies_and_calls_are_what_is_exposed),
         cmocka_unit_test(layers_are_reduced_together_up_to_a_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
