@@ -139,6 +139,14 @@ const struct source_row published_sources[] = {
      {"model.dropout=false", "software.host.blocking=false",
       "software.fusion={norm: true, source: modules/gpt_modules.py}"},
      NULL},
+    /* The same model in dist_deepspeed_zero_s3.py there. */
+    {"DT-FM ZeRO-3",
+     "",
+     "",
+     NULL,
+     false,
+     {"model.dropout=false", "software.fusion={norm: true, source: modules/gpt_modules.py}"},
+     NULL},
 };
 const uint32_t published_source_count = LENGTH(published_sources);
 
