@@ -12,6 +12,7 @@ static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microba
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
+static const char *const stage_calls_names[STAGE_CALLS_COUNT_] = {"apart", "together", "in-turn"};
 static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
 static const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
 static const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter",
@@ -172,6 +173,14 @@ static const struct schema_row rows[] = {
           "Messages between pipeline stages run beside compute; else send and receive block it "
           "together."),
      .standard = "false"},
+
+    {SECTION("p2p", "Messages between the stages of a pipeline.")},
+    {CHOICE(
+         "p2p.calls", stage_calls, stage_calls_names, STAGE_CALLS_COUNT_,
+         "With 1F1B: sends go when they are ready and receives are posted early (apart); a stage "
+         "waits for its neighbour, and both directions run at once (together) or one after the "
+         "other (in-turn)."),
+     .standard = "apart"},
 
     {SECTION("interference", "What communication that runs beside compute takes from it.")},
     {QUANTITY("interference.nvlink", scale_up_interference, DIM_FRACTION, 0.0, 0.9,

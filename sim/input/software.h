@@ -49,6 +49,14 @@ enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_MATRIX, RO
 /* How often a token is sent: for each of its experts, or for each GPU (and node) that has any. */
 enum exchange_kind { EXCHANGE_COPIES, EXCHANGE_TOKENS, EXCHANGE_KIND_COUNT_ };
 
+/* Key p2p.calls: how stages of 1F1B send and receive (train/program/program_calls.h). */
+enum stage_calls {
+    STAGE_CALLS_APART,
+    STAGE_CALLS_TOGETHER,
+    STAGE_CALLS_IN_TURN,
+    STAGE_CALLS_COUNT_
+};
+
 /* Key fsdp.gathers. */
 /* How a microbatch's weight gradients are added to those before: by the product that computes them,
  * or by a kernel of its own. */
@@ -106,6 +114,7 @@ struct software {
     bool overlaps_dp_gradients;
     bool overlaps_dp_parameters;
     bool overlaps_p2p;
+    uint32_t stage_calls; /* enum stage_calls */
     double bucket_bytes;
     int64_t fsdp_prefetch;
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */

@@ -12,6 +12,7 @@
 #include "des/fluid.h"
 #include "train/metrics.h"
 #include "train/program/program_build.h"
+#include "train/program/program_calls.h"
 
 struct system_builder {
     struct arena *arena;
@@ -248,6 +249,30 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
     add_channel(builder, CHANNEL_PAIR, 2, 1, sim_time_from_s(message_s));
 }
 
+/* Of stages that meet: one channel for both ways, alone or together. */
+static void add_calls(struct system_builder *builder, const struct system_job *job, uint32_t from,
+                      uint32_t to)
+{
+    struct fabric *fabric = &builder->system->fabric;
+    const uint32_t ends[] = {system_gpu_of(job, from), system_gpu_of(job, to)};
+    struct fabric_route route;
+    add_member(builder, job, from, STREAM_SEND_FORWARD);
+    add_member(builder, job, to, STREAM_RECEIVE_FORWARD);
+    for (uint32_t way = 0; way < CALL_WAYS; way++) {
+        fabric_trace_begin(fabric);
+        if (way != CALL_BACK) {
+            fabric_trace_send(fabric, ends[0], ends[1], FLUID_USAGE_ONE);
+        }
+        if (way != CALL_AHEAD) {
+            fabric_trace_send(fabric, ends[1], ends[0], FLUID_USAGE_ONE);
+        }
+        fabric_trace_end(fabric, &route);
+        add_path(builder, &route);
+    }
+    const double message_s = fabric_message_s(fabric, &route, NULL);
+    add_channel(builder, CHANNEL_COLLECTIVE, 2, CALL_WAYS, sim_time_from_s(message_s));
+}
+
 /* A channel each way between each rank and its peer on the next stage. */
 static void add_boundaries(struct system_builder *builder, struct system_job *job)
 {
@@ -263,6 +288,10 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
         for (uint32_t i = 0; i < places; i++) {
             const uint32_t from = mesh_stage_rank(mesh, stage, i);
             const uint32_t to = mesh_stage_rank(mesh, (stage + 1) % mesh->pp, i);
+            if (calls_are_made(parallel, &job->is.scenario->software)) {
+                add_calls(builder, job, from, to);
+                continue;
+            }
             add_pair(builder, job, from, to, STREAM_SEND_FORWARD, STREAM_RECEIVE_FORWARD);
             add_pair(builder, job, to, from, STREAM_SEND_BACKWARD, STREAM_RECEIVE_BACKWARD);
         }

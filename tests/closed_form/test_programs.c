@@ -26,7 +26,8 @@ struct layout {
     const char *schedule;
     int chunks, stages, microbatches, data;
     bool has_experts, overlaps_experts;
-    const char *file; /* a schedule in place of a name; NULL: none */
+    const char *file;  /* a schedule in place of a name; NULL: none */
+    const char *calls; /* p2p.calls; NULL: apart */
 };
 
 static const char document_format[] =
@@ -47,7 +48,7 @@ static const char document_format[] =
     "  launch: {time: 0 us}, gemm: {tile_m: 128, tile_n: 128, efficiency: 1, k_half: 0},\n"
     "  attention: {fa2: {forward: 50 TFLOP/s, backward: 50 TFLOP/s, length_half: 0}}}\n"
     "software: {software: inline, source: made up, attention: fa2, gradients: {precision: fp32},\n"
-    "  overlap: {p2p: true}}\n"
+    "  overlap: {p2p: true}, p2p: {calls: %s}}\n"
     "gpus: %d\n"
     "precision: bf16\n"
     "parallel: {tp: 1, pp: %d, dp: %d, ep: %d, zero: 0, schedule: %s%s, overlap_experts: %s}\n"
@@ -60,12 +61,12 @@ static struct scenario *scenario_of(struct arena *arena, const struct layout *la
     const int pieces = layout->stages * (is_dual ? 1 : layout->chunks);
     const char *chunks =
         layout->chunks > 1 ? arena_printf(arena, ", virtual_stages: %d", layout->chunks) : "";
-    const char *text = arena_printf(arena, document_format, pieces,
-                                    layout->has_experts ? ", experts: 4, experts_per_token: 1" : "",
-                                    layout->stages * layout->data, layout->stages, layout->data,
-                                    layout->has_experts ? layout->data : 1, layout->schedule,
-                                    chunks, layout->overlaps_experts ? "true" : "false",
-                                    layout->microbatches * layout->data);
+    const char *text = arena_printf(
+        arena, document_format, pieces,
+        layout->has_experts ? ", experts: 4, experts_per_token: 1" : "",
+        layout->calls != NULL ? layout->calls : "apart", layout->stages * layout->data,
+        layout->stages, layout->data, layout->has_experts ? layout->data : 1, layout->schedule,
+        chunks, layout->overlaps_experts ? "true" : "false", layout->microbatches * layout->data);
     return fixture_scenario(arena, &(struct fixture_source){.text = text});
 }
 
@@ -272,6 +273,7 @@ static void programs_take_the_longest_path_of_their_schedule(void **state)
                                               1,
                                               false,
                                               false,
+                                              NULL,
                                               NULL};
                 const struct schedule_shape shape = shape_of((enum schedule_kind)kind, &layout);
                 const struct triple costs = all_costs[(p + m) % 3];
@@ -294,7 +296,7 @@ static void one_forward_one_backward_is_what_the_formula_says(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct layout layout = {"1f1b", 1, 4, 8, 1, false, false, NULL};
+    const struct layout layout = {"1f1b", 1, 4, 8, 1, false, false, NULL, NULL};
     const struct lengths lengths = dense_lengths((struct triple){1000, 1000, 1000}, 0);
     struct machine machine;
     assert_int_equal(run(arena, &layout, &lengths, &machine), 33000);
@@ -313,7 +315,7 @@ static void latency_of_messages_costs_1f1b_what_the_formula_says(void **state)
             struct arena *arena = arena_new();
             const int p = stages[i];
             const int m = 2 * p;
-            const struct layout layout = {"1f1b", 1, p, m, 1, false, false, NULL};
+            const struct layout layout = {"1f1b", 1, p, m, 1, false, false, NULL, NULL};
             const struct lengths lengths = dense_lengths(costs, latency);
             struct machine machine;
             const int64_t expected =
@@ -321,6 +323,162 @@ static void latency_of_messages_costs_1f1b_what_the_formula_says(void **state)
             assert_int_equal(run(arena, &layout, &lengths, &machine), expected);
             arena_free(arena);
         }
+    }
+}
+
+/* ---- stages that meet --------------------------------------------------------------------- */
+
+static char *put(char *at, const char *text)
+{
+    while (*text != '\0') {
+        *at++ = *text++;
+    }
+    *at = '\0';
+    return at;
+}
+
+/* What Megatron-LM's forward_backward_pipelining_without_interleaving has a stage do, written down
+ * from its three loops, in letters: f, b compute; A, R: sends activations to the next stage,
+ * receives them; G, H: sends gradients back, receives them; capitals in one call stand together,
+ * ended by a space. */
+static void write_stage(char *text, int stages, int microbatches, int stage)
+{
+    const int ahead = stages - 1 - stage;
+    const int warm = ahead < microbatches ? ahead : microbatches;
+    const bool is_first = stage == 0, is_last = ahead == 0;
+    char *at = put(text, "");
+    for (int i = 0; i < warm; i++) {
+        at = put(put(at, is_first ? "f" : "R f"), is_last ? "" : "A ");
+    }
+    const int steady = microbatches - warm;
+    if (steady > 0 && !is_first) {
+        at = put(at, "R ");
+    }
+    for (int i = 0; i < steady; i++) {
+        at = put(at, is_last ? "fb" : "fAHb");
+        at = put(at, is_first ? "" : i + 1 < steady ? "GR " : "G ");
+    }
+    for (int i = 0; i < warm; i++) {
+        at = put(at, is_first ? "Hb" : "HbG ");
+    }
+}
+
+struct actor_of_stage {
+    char text[2048];
+    const char *at;
+    int64_t time;
+};
+
+static bool is_call(char letter)
+{
+    return letter != '\0' && strchr("ARGH", letter) != NULL;
+}
+
+/* Computes until the next call. */
+static void compute(struct actor_of_stage *actor, struct triple costs)
+{
+    for (; *actor->at != '\0' && !is_call(*actor->at); actor->at++) {
+        actor->time += *actor->at == 'f'   ? costs.forward
+                       : *actor->at == 'b' ? costs.backward + costs.weights
+                                           : 0;
+    }
+}
+
+/* The call that both neighbours are at, if they are; how many messages it has. */
+static int meet(const struct actor_of_stage *stage, const struct actor_of_stage *next)
+{
+    const int sends =
+        (*stage->at == 'A') + (*stage->at == 'A' && stage->at[1] == 'H') + (*stage->at == 'H');
+    const int gets =
+        (*next->at == 'R') + (*next->at == 'G' && next->at[1] == 'R') + (*next->at == 'G');
+    return sends > 0 && sends == gets ? sends : 0;
+}
+
+static int64_t when_all_met(int stages, int microbatches, struct triple costs, int64_t message,
+                            bool is_in_turn)
+{
+    struct actor_of_stage actors[8];
+    int64_t end = 0;
+    for (int i = 0; i < stages; i++) {
+        actors[i].at = actors[i].text;
+        actors[i].time = 0;
+        write_stage(actors[i].text, stages, microbatches, i);
+    }
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (int i = 0; i < stages; i++) {
+            compute(&actors[i], costs);
+            end = actors[i].time > end && *actors[i].at == '\0' ? actors[i].time : end;
+        }
+        for (int i = 0; i + 1 < stages; i++) {
+            const int messages = meet(&actors[i], &actors[i + 1]);
+            if (messages > 0) {
+                struct actor_of_stage *one = &actors[i], *other = &actors[i + 1];
+                const int64_t start = one->time > other->time ? one->time : other->time;
+                one->time = other->time = start + message * (is_in_turn ? messages : 1);
+                one->at += messages;
+                other->at += messages;
+                goes_on = true;
+            }
+        }
+    }
+    return end;
+}
+
+/* Simulated against the loops above, of any number of stages and microbatches, also fewer
+ * microbatches than stages. */
+static void stages_that_meet_take_what_their_calls_take(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"together", "in-turn"};
+    const struct triple costs = {1000, 1200, 800};
+    for (int p = 2; p <= 8; p++) {
+        for (int m = 1; m <= 2 * p + 1; m++) {
+            for (int way = 0; way < 2; way++) {
+                struct arena *arena = arena_new();
+                const struct layout layout = {.schedule = "1f1b",
+                                              .chunks = 1,
+                                              .stages = p,
+                                              .microbatches = m,
+                                              .data = 1,
+                                              .calls = names[way]};
+                const struct lengths lengths = dense_lengths(costs, 300 * (1 + m % 3));
+                struct machine machine;
+                assert_int_equal(run(arena, &layout, &lengths, &machine),
+                                 when_all_met(p, m, costs, lengths.message, way == 1));
+                arena_free(arena);
+            }
+        }
+    }
+}
+
+/* Two stages by hand, F = 1000, B = 2000, c = 500, m = 8. Stage 0 computes F and sends (F + c);
+ * stage 1 computes F and B, while stage 0 computes its next F; then m - 1 times a call, and F and B
+ * on either side; the last gradients go back and stage 0 computes B:
+ *     (F + c) + (F + B) + (m - 1)(c + F + B) + c + B = (m + 1)(F + B + c) = 9 * 3500 = 31500
+ * and in turn, where each of the m - 1 calls takes 2 c: (m + 1)(F + B) + 2 m c = 27000 + 8000. Of
+ * more stages, each microbatch more takes those in the middle F + B + 2 c, in turn F + B + 4 c. */
+static void a_microbatch_more_costs_two_calls(void **state)
+{
+    (void)state;
+    static const int64_t expected[] = {31500, 35000};
+    static const char *const names[] = {"together", "in-turn"};
+    for (int way = 0; way < 2; way++) {
+        struct arena *arena = arena_new();
+        struct machine machine;
+        struct layout layout = {.schedule = "1f1b",
+                                .chunks = 1,
+                                .stages = 2,
+                                .microbatches = 8,
+                                .data = 1,
+                                .calls = names[way]};
+        const struct lengths lengths = dense_lengths((struct triple){1000, 1000, 1000}, 500);
+        assert_int_equal(run(arena, &layout, &lengths, &machine), expected[way]);
+        layout.stages = 4;
+        const int64_t eight = run(arena, &layout, &lengths, &machine);
+        layout.microbatches = 9;
+        assert_int_equal(run(arena, &layout, &lengths, &machine) - eight, 3000 + 1000 * (way + 1));
+        arena_free(arena);
     }
 }
 
@@ -382,6 +540,7 @@ static void a_schedule_written_down_runs_like_the_built_in_one(void **state)
                                     1,
                                     false,
                                     false,
+                                    NULL,
                                     NULL};
             const struct schedule_shape shape = shape_of((enum schedule_kind)kind, &layout);
             if (kind != SCHEDULE_DUALPIPE && schedule_is_possible(&shape)) {
@@ -401,7 +560,7 @@ static void a_schedule_written_down_runs_like_the_built_in_one(void **state)
 static int64_t run_experts(int microbatches, bool overlaps, int64_t exchange)
 {
     struct arena *arena = arena_new();
-    const struct layout layout = {"1f1b", 1, 1, microbatches, 2, true, overlaps, NULL};
+    const struct layout layout = {"1f1b", 1, 1, microbatches, 2, true, overlaps, NULL, NULL};
     struct lengths lengths = {.exchange = exchange};
     lengths.segments[SEGMENT_ATTENTION] = 1000;
     lengths.segments[SEGMENT_EXPERTS] = 1000;
@@ -433,12 +592,12 @@ static void exchanges_hide_behind_the_other_half_of_a_pair(void **state)
 static void paired_orders_are_sound(void **state)
 {
     (void)state;
-    static const struct layout layouts[] = {{"1f1b", 1, 1, 4, 2, true, true, NULL},
-                                            {"1f1b", 1, 2, 5, 1, true, true, NULL},
-                                            {"1f1b", 1, 4, 8, 1, true, true, NULL},
-                                            {"interleaved", 2, 2, 4, 1, true, true, NULL},
-                                            {"interleaved", 2, 4, 8, 1, true, true, NULL},
-                                            {"interleaved", 3, 4, 12, 1, true, true, NULL}};
+    static const struct layout layouts[] = {{"1f1b", 1, 1, 4, 2, true, true, NULL, NULL},
+                                            {"1f1b", 1, 2, 5, 1, true, true, NULL, NULL},
+                                            {"1f1b", 1, 4, 8, 1, true, true, NULL, NULL},
+                                            {"interleaved", 2, 2, 4, 1, true, true, NULL, NULL},
+                                            {"interleaved", 2, 4, 8, 1, true, true, NULL, NULL},
+                                            {"interleaved", 3, 4, 12, 1, true, true, NULL, NULL}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct arena *arena = arena_new();
         const struct scenario *scenario = scenario_of(arena, &layouts[i]);
@@ -465,6 +624,8 @@ int main(void)
         cmocka_unit_test(one_forward_one_backward_is_what_the_formula_says),
         cmocka_unit_test(programs_take_the_longest_path_of_their_schedule),
         cmocka_unit_test(latency_of_messages_costs_1f1b_what_the_formula_says),
+        cmocka_unit_test(stages_that_meet_take_what_their_calls_take),
+        cmocka_unit_test(a_microbatch_more_costs_two_calls),
         cmocka_unit_test(a_schedule_written_down_runs_like_the_built_in_one),
         cmocka_unit_test(exchanges_hide_behind_the_other_half_of_a_pair),
         cmocka_unit_test(paired_orders_are_sound),

@@ -287,7 +287,9 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     fprintf(out, "  communication: {nvlink: %g%s}\n", l->nvlink,
             l->network < 1 ? ", staging: 90 GB/s" : "");
     fprintf(out, "  jitter: {spread: %g}\n", l->spread);
+    static const char *const calls[] = {"apart", "together", "in-turn"};
     const int network = (int)roll(dice, 3);
+    fprintf(out, "  p2p: {calls: %s}\n", calls[network]);
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);
     fprintf(out, "  fp8: {recipe: %s, weights: per-step}\n", l->fp8_recipe);
     fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "report/numbers.h"
+#include "train/program/program_calls.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -238,6 +239,12 @@ static void say_overlap(const struct explanation *explanation, struct sheet *in)
         software->name, yes_no(software->overlaps_tp_backward),
         yes_no(software->overlaps_dp_gradients), yes_no(software->overlaps_dp_parameters),
         yes_no(software->overlaps_p2p));
+    if (calls_are_made(&scenario->parallel, software)) {
+        sheet_say(
+            in,
+            "  stages meet to send and receive, both directions %s; nothing computes meanwhile\n",
+            software->stage_calls == STAGE_CALLS_IN_TURN ? "in turn" : "together");
+    }
     if (software->tp_pieces > 1 && scenario->parallel.is_sequence_parallel) {
         sheet_say(in,
                   "  blocks of layers are computed in %" PRId64

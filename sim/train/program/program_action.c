@@ -120,8 +120,8 @@ static void pair(struct builder *builder, struct part ahead, struct part back)
     builder_begin_half(builder, 1);
     backward(builder, back, false);
     builder_end_halves(builder);
-    messages_send(builder, ahead.chunk, true);
-    messages_send(builder, back.chunk, false);
+    messages_send(builder, ahead.chunk, ahead.microbatch, true);
+    messages_send(builder, back.chunk, back.microbatch, false);
 }
 
 void action_emit(struct builder *builder, const struct schedule_action *action)
@@ -131,13 +131,13 @@ void action_emit(struct builder *builder, const struct schedule_action *action)
     case SCHEDULE_FORWARD:
         messages_receive(builder, part.chunk, part.microbatch, true);
         forward(builder, part);
-        messages_send(builder, part.chunk, true);
+        messages_send(builder, part.chunk, part.microbatch, true);
         break;
     case SCHEDULE_BACKWARD:
     case SCHEDULE_BACKWARD_INPUT:
         messages_receive(builder, part.chunk, part.microbatch, false);
         backward(builder, part, action->operation == SCHEDULE_BACKWARD_INPUT);
-        messages_send(builder, part.chunk, false);
+        messages_send(builder, part.chunk, part.microbatch, false);
         break;
     case SCHEDULE_WEIGHTS:
         weights(builder, part);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "input/layout.h"
 #include "train/groups.h"
+#include "train/program/program_calls.h"
 
 struct message {
     uint8_t stream;  /* 0: comes from a chunk of the same stage */
@@ -18,6 +19,7 @@ struct messages {
     struct schedule_shape shape;
     struct message *activations; /* [chunk * microbatches + microbatch] */
     struct message *gradients;
+    bool meet; /* stages do: train/program/program_calls */
 };
 
 /* ---- who sends what ------------------------------------------------------------------ */
@@ -49,12 +51,18 @@ static double boundary_bytes(const struct builder *builder, uint32_t stage, uint
     return builder_activation_bytes(builder, kind);
 }
 
+/* A tensor-parallel rank's share. */
+static double share_of(const struct builder *builder, struct schedule_place from, bool is_forward)
+{
+    return boundary_bytes(builder, from.stage, from.chunk, is_forward) /
+           (double)builder->job->parallel->tp;
+}
+
 static uint32_t boundary_transfer(struct builder *builder, uint32_t stage, uint32_t chunk,
                                   bool is_forward)
 {
-    return builder_plain(builder, STREAM_SEND_FORWARD, 0,
-                         boundary_bytes(builder, stage, chunk, is_forward) /
-                             (double)builder->job->parallel->tp);
+    const struct schedule_place from = {stage, chunk};
+    return builder_plain(builder, STREAM_SEND_FORWARD, 0, share_of(builder, from, is_forward));
 }
 
 /* ---- receives ------------------------------------------------------------------------- */
@@ -128,7 +136,8 @@ void messages_init(struct builder *builder)
         messages->gradients[i] = (struct message){0, 0};
     }
     builder->messages = messages;
-    if (shape.stages > 1) {
+    messages->meet = calls_are_made(builder->job->parallel, builder->job->software);
+    if (shape.stages > 1 && !messages->meet) {
         const uint32_t next = (builder->stage + 1) % shape.stages;
         const uint32_t previous = (builder->stage + shape.stages - 1) % shape.stages;
         take_messages_of(builder, next);
@@ -156,28 +165,38 @@ static void synchronise(struct builder *builder)
 void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
 {
     const struct message *message = message_of(builder->messages, chunk, microbatch, is_forward);
-    if (message->number == 0) {
+    const struct schedule_place here = {builder->stage, chunk};
+    struct schedule_place sender = {0, 0};
+    const bool is_sent = destination(&builder->messages->shape, here, !is_forward, &sender);
+    if (builder->messages->meet && is_sent) {
+        if (calls_before(builder, microbatch, is_forward, share_of(builder, sender, is_forward))) {
+            synchronise(builder);
+        }
+    } else if (message->number == 0) {
         return; /* the chunk before is on this stage */
+    } else {
+        builder_need_at(builder, (enum stream)message->stream, message->number);
+        synchronise(builder);
     }
-    builder_need_at(builder, (enum stream)message->stream, message->number);
-    synchronise(builder);
     if (!builder->job->parallel->is_sequence_parallel) {
-        const struct schedule_place place = {builder->stage, chunk};
-        struct schedule_place from = {0, 0};
-        const bool has_sender = destination(&builder->messages->shape, place, !is_forward, &from);
-        sim_assert(has_sender);
+        sim_assert(is_sent);
         builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
-                           boundary_bytes(builder, from.stage, from.chunk, is_forward));
+                           boundary_bytes(builder, sender.stage, sender.chunk, is_forward));
         builder_need(builder, STREAM_TENSOR);
     }
 }
 
-void messages_send(struct builder *builder, uint32_t chunk, bool is_forward)
+void messages_send(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
 {
     const struct schedule_place place = {builder->stage, chunk};
     struct schedule_place to = {0, 0};
     if (!destination(&builder->messages->shape, place, is_forward, &to) ||
         to.stage == builder->stage) {
+        return;
+    }
+    if (builder->messages->meet) {
+        calls_after(builder, microbatch, is_forward, share_of(builder, place, is_forward));
+        synchronise(builder);
         return;
     }
     const enum stream stream =

@@ -1,0 +1,65 @@
+/* Which of a call's two directions there are follows from the numbers of microbatch and stage
+ * alone, so both sides come to the same.
+ */
+#include "train/program/program_calls.h"
+
+#include "base/check.h"
+#include "train/groups.h"
+
+bool calls_are_made(const struct parallel *parallel, const struct software *software)
+{
+    return software->stage_calls != STAGE_CALLS_APART && parallel->schedule == SCHEDULE_1F1B &&
+           parallel->pp > 1;
+}
+
+/* Forwards of a stage before its first backward's own. */
+static int64_t warm_up(const struct builder *builder, uint32_t stage)
+{
+    return builder->job->parallel->pp - 1 - (int64_t)stage;
+}
+
+static bool has_microbatch(const struct builder *builder, int64_t microbatch)
+{
+    return microbatch >= 0 && microbatch < (int64_t)builder->chunks[0].microbatches;
+}
+
+static void move(struct builder *builder, enum stream stream, enum call_way way, double bytes)
+{
+    builder_emit(builder, stream, TASK_COLLECTIVE,
+                 builder_plain(builder, STREAM_SEND_FORWARD, way, bytes));
+}
+
+static void call(struct builder *builder, bool is_next, enum call_way way, double bytes)
+{
+    const enum stream stream = is_next ? STREAM_SEND_FORWARD : STREAM_RECEIVE_FORWARD;
+    if (way == CALL_BOTH && builder->job->software->stage_calls == STAGE_CALLS_IN_TURN) {
+        move(builder, stream, CALL_AHEAD, bytes);
+        move(builder, stream, CALL_BACK, bytes);
+    } else {
+        move(builder, stream, way, bytes);
+    }
+    builder_need(builder, stream);
+}
+
+bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
+{
+    /* a forward's activations came with the gradients of the backward before it, of `other`; a
+     * backward's gradients with the activations of the forward before it */
+    const uint32_t stage = builder->stage;
+    const int64_t other = is_forward ? (int64_t)microbatch - warm_up(builder, stage) - 1
+                                     : (int64_t)microbatch + warm_up(builder, stage);
+    if (has_microbatch(builder, other)) {
+        return false;
+    }
+    call(builder, !is_forward, is_forward ? CALL_AHEAD : CALL_BACK, bytes);
+    return true;
+}
+
+void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
+{
+    const uint32_t stage = builder->stage;
+    const int64_t other = is_forward ? (int64_t)microbatch - warm_up(builder, stage)
+                                     : (int64_t)microbatch + warm_up(builder, stage) + 1;
+    const enum call_way alone = is_forward ? CALL_AHEAD : CALL_BACK;
+    call(builder, is_forward, has_microbatch(builder, other) ? CALL_BOTH : alone, bytes);
+}
