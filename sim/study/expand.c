@@ -439,6 +439,19 @@ static const char *title_of(const struct doc_node *document)
     return document->place.file != NULL ? document->place.file : "a study";
 }
 
+/* The same, where the command line names the study anew (--set scenario=...). */
+static const char *title_set(const struct doc_node *document, const struct study_base *base)
+{
+    static const char key[] = "scenario=";
+    const char *title = title_of(document);
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        if (strncmp(base->sets[i], key, sizeof key - 1) == 0) {
+            title = base->sets[i] + sizeof key - 1;
+        }
+    }
+    return title;
+}
+
 /* Resolves a point for its messages alone: false when its input is wrong or cannot be read. */
 static bool check_input(struct arena *arena, const struct study_point *point,
                         const struct study_base *base, struct diag *diag)
@@ -475,7 +488,7 @@ bool study_expand(struct arena *arena, const struct doc_node *document,
     if (!expand_points(arena, document, base, study, diag)) {
         return false;
     }
-    study->title = title_of(document);
+    study->title = title_set(document, base);
     study->kind = doc_find(document, "variants") != NULL ? "variants" : "sweep";
     const enum reading reading = seal(study, base, diag);
     return reading == READING_GOOD ||

@@ -399,6 +399,11 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
     done
 }
 
+@test "a study that --set names anew has that title" {
+    run "$STOKER" compare scenarios/study-fabric-70b.yaml --db "$db" -q --set scenario='70B, again'
+    [ "${lines[0]}" = '70B, again' ]
+}
+
 # What a point saves of the base's cost, over its own GPU-hours.
 @test "compare holds points against the one that is named, and says what a GPU-hour may cost more" {
     local study=scenarios/study-fabric-70b.yaml
