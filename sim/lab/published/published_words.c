@@ -98,6 +98,16 @@ const struct source_row published_sources[] = {
      NULL},
     /* Jean Zay's Omni-Path as measured: topologies/a100-jean-zay.yaml. */
     {"BigScience", "", "", NULL, false, {"cluster.nics.efficiency=0.21"}, NULL},
+    /* IBM Cloud joins GPUs by RoCE (as topologies/nics/roce.yaml has it, without its rates, so that
+     * these may be changed): https://research.ibm.com/blog/vela-ai-supercomputer-updates,
+     * https://cloud.ibm.com/docs/vpc?topic=vpc-cluster-network-h100-profile. */
+    {"IBM FSDP",
+     "",
+     "",
+     NULL,
+     false,
+     {"cluster.nics.efficiency=0.87", "cluster.nics.round_latency=10 us"},
+     NULL},
     /* nemo_megatron/gpt3_175b_hydra.yaml of NVIDIA/dgxc-benchmarking at 35a9aecc; of NeMo
      * 24.07 launcher_scripts/conf/training of NVIDIA/NeMo-Framework-Launcher at tag 24.07: gpt3
      * with hidden_dropout and attention_dropout 0.1, nemotron_340b.yaml with
