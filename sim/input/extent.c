@@ -15,6 +15,9 @@
 #define BYTES_PER_PARAMETER 64.0 /* optimizer, gradients, buckets */
 #define ROUNDS_PER_LAYER 24.0
 #define ROUNDS_MORE 16.0
+#define TENSORS_PER_LAYER 16.0 /* without experts, which have up to three matrices each */
+#define CALLS_PER_TENSOR 4.0   /* FSDP: two gathers, and a reduction in two steps */
+#define GRADIENT_BYTES 4.0     /* at most */
 
 struct extent {
     double layer_visits; /* layers times microbatches, of one stage */
@@ -135,12 +138,26 @@ static double memory_rate(const struct gpu *gpu)
     return gpu->memory_bandwidth_bytes_per_s * gpu->memory_kernel_efficiency;
 }
 
+/* Of a GPU, were all of its node on one port of one NIC; staged, and copied by the host's cores. */
+static double slowest_nic(const struct scenario *scenario)
+{
+    const struct cluster *c = &scenario->cluster;
+    const double staging = scenario->software.staging_bytes_per_s;
+    const double ports = c->bonded_ports > 1 ? (double)c->bonded_ports : 1.0;
+    const double port = c->nic_bytes_per_s * c->nic_efficiency / ports;
+    const double cores =
+        c->core_bytes_per_s > 0 ? c->core_bytes_per_s * (double)c->host_cores : HUGE_VAL;
+    const double nic = smaller(port, cores) / (double)c->gpus_per_node /
+                       (c->oversubscription * c->pod_oversubscription * c->global_oversubscription);
+    return staging > 0 ? 1 / (1 / nic + 1 / staging) : nic;
+}
+
 static double slowest_link(const struct scenario *scenario)
 {
     const struct cluster *c = &scenario->cluster;
-    const double nic = c->nic_bytes_per_s * c->nic_efficiency / (double)c->gpus_per_node /
-                       (c->oversubscription * c->pod_oversubscription * c->global_oversubscription);
-    const double scale_up = c->scale_up_bytes_per_s * c->scale_up_efficiency;
+    const double nic = slowest_nic(scenario);
+    const double of_gpu = c->peer_bytes_per_s > 0 ? c->peer_bytes_per_s : c->scale_up_bytes_per_s;
+    const double scale_up = of_gpu * c->scale_up_efficiency;
     return smaller(smaller(smaller(nic, listed_link(scenario)), scale_up),
                    smaller(memory_rate(&scenario->gpu), scenario->gpu.host_link_bytes_per_s));
 }
@@ -187,6 +204,26 @@ static double slowest_round(const struct scenario *scenario)
     return slowest;
 }
 
+/* Where each tensor, or each bucket, of the layers is a collective of its own. */
+static double sharding_s(const struct scenario *scenario, const struct extent *extent,
+                         double per_collective)
+{
+    const struct parallel *p = &scenario->parallel;
+    const struct software *software = &scenario->software;
+    const double experts =
+        (double)(scenario->model.experts + scenario->routing.redundant_experts) / (double)p->ep;
+    const double buckets = software->fsdp_reduces_buckets
+                               ? extent->parameters * GRADIENT_BYTES / software->bucket_bytes
+                               : 0.0;
+    const double calls =
+        extent->layer_visits * CALLS_PER_TENSOR * (TENSORS_PER_LAYER + 3.0 * experts) +
+        (double)scenario->batch.microbatches * buckets;
+    const double ranks = (double)(p->dp * p->cp);
+    const double own_s = software->fsdp_per_call_s +
+                         ranks * (software->fsdp_per_rank_s + software->fsdp_host_per_rank_s);
+    return p->zero == 3 ? calls * (per_collective + own_s) : 0.0;
+}
+
 static double latency_s(const struct scenario *scenario, const struct extent *extent)
 {
     const struct cluster *c = &scenario->cluster;
@@ -195,7 +232,8 @@ static double latency_s(const struct scenario *scenario, const struct extent *ex
     const double per_collective = 2.0 * (double)scenario->gpus * round;
     const double per_kernel = scenario->gpu.launch_s + scenario->software.host_per_kernel_s;
     const double rounds = ROUNDS_PER_LAYER + ROUNDS_MORE * extent->extras;
-    return extent->layer_visits * (rounds * per_collective + 100.0 * per_kernel);
+    return extent->layer_visits * (rounds * per_collective + 100.0 * per_kernel) +
+           sharding_s(scenario, extent, per_collective);
 }
 
 static bool is_short(const struct scenario *scenario, double seconds, double limit_s,

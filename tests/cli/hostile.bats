@@ -1,5 +1,7 @@
 # No value of any key, alone or with others, crashes stoker or hangs it: it answers with 0, 2, 3 or 4.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=${STOKER:-./stoker}
@@ -9,7 +11,7 @@ values=(0 -1 1 2 3 7 64 1e30 abc null '[]' '{}' '[1, 2]' true 1000000 0.5 1e-9 '
     '1 EB/s' '1 ns' '10 s' '1e9 s' 15.6T 1B '100 %' 99999999999999999999 '1 TFLOP/s' '1e30 FLOP/s'
     '1 GB' '1e12 GB' unfused fa3 full interleaved gpipe
     zb-h1 zb-h2 zb-v dualpipe dualpipev fp8 bf16 int8 none selective ulysses ring lognormal
-    after-step pp-dp-ep-cp-tp '{layers: 1}' '{modules: [norm, mlp]}' '{rank: 4}' '[qkv, fc1]'
+    false '1 MB/s' ecmp efa together in-turn tensor after-step pp-dp-ep-cp-tp '{layers: 1}' '{modules: [norm, mlp]}' '{rank: 4}' '[qkv, fc1]'
     '{gradients: bf16}' '{distribution: lognormal, spread: 1}' x.yaml "\`id\`" '../x' "'" '"')
 
 keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.schedule
@@ -30,11 +32,18 @@ keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.
     cluster.storage.read gpu.sms gpu.memory gpu.memory_bandwidth gpu.host_link gpu.gemm.tile_m
     gpu.gemm.efficiency gpu.peak.bf16 gpu.attention.fa2.forward gpu.launch.time software.attention
     software.bucket.size software.fsdp.prefetch software.interference.nvlink
-    software.host.per_kernel software.host.per_step software.memory.overhead)
+    software.host.per_kernel software.host.per_step software.memory.overhead
+    model.lm_head model.tied_embeddings cluster.scale_up.peer_bandwidth cluster.scale_up.multicast
+    cluster.nics.kind cluster.nics.bonded_ports cluster.nics.round_latency cluster.fabric.routing
+    software.p2p.calls software.communication.staging software.fsdp.gathers
+    software.fsdp.live_parameters software.fsdp.reuse_distance software.fsdp.one_queue
+    software.fsdp.reduce_buckets software.fsdp.host_per_rank software.fsdp.quantized_block
+    parallel.zero_quantized_weights parallel.zero_local_weights parallel.zero_quantized_gradients
+    parallel.zero_local_group)
 
-# Runs stoker with `count` random settings at once.
+# Runs stoker with `count` random settings at once, and those that follow.
 try_settings() {
-    local count=$1 scenario=${2:-quickstart} arguments=() i
+    local count=$1 scenario=${2:-quickstart} arguments=("${@:3}") i
     for ((i = 0; i < count; i++)); do
         arguments+=(--set "${keys[RANDOM % ${#keys[@]}]}=${values[RANDOM % ${#values[@]}]}")
     done
@@ -64,4 +73,20 @@ try_settings() {
 @test "odd values of a mixture of experts are answered" {
     RANDOM=3
     for ((n = 0; n < 150; n++)); do try_settings 2 mixtral-8x7b-64; done
+}
+
+@test "odd values of zero 3 are answered" {
+    RANDOM=4
+    for ((n = 0; n < 200; n++)); do
+        try_settings 2 quickstart --set parallel.tp=1 --set parallel.sequence_parallel=false \
+            --set parallel.zero=3 --set recompute=full --set software=deepspeed-zero3-2023 \
+            --set parallel.zero_quantized_gradients=true
+    done
+}
+
+@test "a bucket of a byte is answered" {
+    run -4 "$STOKER" run scenarios/quickstart.yaml --no-db --set parallel.tp=1 \
+        --set parallel.sequence_parallel=false --set parallel.zero=3 --set recompute=full \
+        --set software=deepspeed-zero3-2023 --set software.bucket.size="1 B"
+    [[ "$output" == *"for latencies; up to 1e+08 s are simulated"* ]]
 }
