@@ -275,6 +275,37 @@ static void fill_in(const struct settling *settling, const struct doc_node *file
     }
 }
 
+/* What the kind's file says, put beside what the cluster says. */
+static bool settle_kind(const struct settling *settling, const struct doc_node *kind)
+{
+    struct arena *arena = settling->arena;
+    struct diag *diag = settling->diag;
+    if (kind->kind != DOC_SCALAR) {
+        diag_add(diag, DIAG_INPUT, &kind->place, "'kind' must be the name of a kind of NIC");
+        diag_help(diag, "such as kind: ndr (stoker list nics), or the path of a file of one");
+        return false;
+    }
+    struct nic nic;
+    struct assumptions unused;
+    assumptions_init(&unused, arena);
+    const struct doc_node *file =
+        catalogue_open(arena, settling->catalogue, CATALOGUE_NIC, kind, diag);
+    if (file == NULL || !nic_read(file, &nic, &unused, diag)) {
+        return false;
+    }
+    double bytes_per_s = 0.0;
+    const struct doc_node *rate = rate_node(settling, &bytes_per_s);
+    const bool is_another = rate != NULL && !has_rate(&nic, bytes_per_s);
+    if (is_another && is_set(rate) == is_set(kind)) {
+        return refuse_rate(settling, &nic, rate, bytes_per_s);
+    }
+    fill_in(settling, file);
+    if (is_another) {
+        take_out(settling->nics, "kind");
+    }
+    return true;
+}
+
 bool nic_settle(struct arena *arena, const struct catalogue *catalogue, struct doc_node *cluster,
                 struct diag *diag)
 {
@@ -288,25 +319,5 @@ bool nic_settle(struct arena *arena, const struct catalogue *catalogue, struct d
     if (nics != NULL) {
         settle_network(cluster);
     }
-    if (kind == NULL || kind->kind != DOC_SCALAR) {
-        return true;
-    }
-    struct nic nic;
-    struct assumptions unused;
-    assumptions_init(&unused, arena);
-    const struct doc_node *file = catalogue_open(arena, catalogue, CATALOGUE_NIC, kind, diag);
-    if (file == NULL || !nic_read(file, &nic, &unused, diag)) {
-        return false;
-    }
-    double bytes_per_s = 0.0;
-    const struct doc_node *rate = rate_node(&settling, &bytes_per_s);
-    const bool is_another = rate != NULL && !has_rate(&nic, bytes_per_s);
-    if (is_another && is_set(rate) == is_set(kind)) {
-        return refuse_rate(&settling, &nic, rate, bytes_per_s);
-    }
-    fill_in(&settling, file);
-    if (is_another) {
-        take_out(nics, "kind");
-    }
-    return true;
+    return kind == NULL || settle_kind(&settling, kind);
 }
