@@ -45,10 +45,10 @@
 
 #include "input/catalogue.h"
 #include "input/gpu.h"
+#include "input/schema/schema.h"
 
 /* Where neither the scenario nor its cluster names one. */
 #define LIBRARY_DEFAULT "nccl-2026"
-#include "input/schema/schema.h"
 
 /* In the order of collective's enums, which lie in a layer above; a test compares. */
 enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
