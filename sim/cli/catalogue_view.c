@@ -39,11 +39,6 @@ static const char *bytes_per_s(struct arena *arena, double rate)
     return rate > 0 ? number_quantity(arena, rate, DIM_BYTES_PER_S) : "-";
 }
 
-static const char *gbps_or_none(struct arena *arena, double rate)
-{
-    return rate > 0 ? number_gbps(arena, rate) : "-";
-}
-
 static const char *watt(struct arena *arena, double power)
 {
     return power > 0 ? number_quantity(arena, power, DIM_WATT) : "-";
@@ -122,6 +117,13 @@ static void add_of_node(struct sheet *in, const char *key, const void *record)
     sheet_number(in, key, node_bytes_per_s(record));
 }
 
+/* NICs may be of no kind, or of no rate of theirs. */
+static void add_nic_kind(struct sheet *in, const char *key, const void *record)
+{
+    const char *kind = ((const struct cluster *)record)->nic_kind;
+    sheet_text(in, key, kind[0] != '\0' ? kind : NULL);
+}
+
 static const struct field cluster_fields[] = {
     {"name", FIELD_AT(struct cluster, name), FIELD_LEFT("cluster")},
     {"gpu", FIELD_AT(struct cluster, gpu_name), FIELD_LEFT("GPU")},
@@ -139,9 +141,16 @@ static const struct field cluster_fields[] = {
      FIELD_RIGHT("of pods", "%.4g", 1)},
     {"storage_write_bytes_per_s", FIELD_AT(struct cluster, storage_write_bytes_per_s),
      FIELD_SHOW("storage", bytes_per_s)},
-    {"nic_kind", FIELD_AT(struct cluster, nic_kind), FIELD_LEFT("NIC")},
+    {"nic_kind", .add = add_nic_kind, FIELD_LEFT("NIC")},
     {"title", FIELD_AT(struct cluster, title), FIELD_LEFT("title")},
 };
+
+/* Only of TCP do the host's cores move the data. */
+static void add_core_rate(struct sheet *in, const char *key, const void *record)
+{
+    const double rate = ((const struct nic *)record)->core_bytes_per_s;
+    sheet_number(in, key, rate > 0 ? rate : ABSENT);
+}
 
 static const struct field nic_fields[] = {
     {"name", FIELD_AT(struct nic, name), FIELD_LEFT("NIC")},
@@ -150,8 +159,7 @@ static const struct field nic_fields[] = {
     {"latency_s", FIELD_AT(struct nic, latency_s), FIELD_RIGHT("latency us", "%.1f", 1e6)},
     {"round_latency_s", FIELD_AT(struct nic, round_latency_s),
      FIELD_RIGHT("and software", "%.1f", 1e6)},
-    {"core_bytes_per_s", FIELD_AT(struct nic, core_bytes_per_s),
-     FIELD_SHOW("a core moves", gbps_or_none)},
+    {"core_bytes_per_s", .add = add_core_rate, FIELD_SHOW("a core moves", number_gbps)},
     {"title", FIELD_AT(struct nic, title), FIELD_LEFT("title")},
 };
 
