@@ -180,7 +180,7 @@ static bool check_ratios(const struct validation *validation)
     diag_add(diag, DIAG_USAGE, NULL, "--ratios: there is no column of numbers '%s'",
              validation->ratios);
     diag_help_nearest(diag, diag_nearest(validation->ratios, names, count),
-                      "inter_node_gbps_per_node, gpus, micro_batch, ...");
+                      "such as inter_node_gbps_per_node, gpus or micro_batch");
     return false;
 }
 

@@ -8,8 +8,6 @@
 #include "des/event.h"
 #include "train/overlap.h"
 
-#include <math.h>
-
 /* "forward 1.204, backward 0.310", with how many where that is known: "forward 3 x, 0.120". */
 static const char *parts_text(struct arena *arena, const int64_t ns[OVERLAP_WORK_COUNT_],
                               const uint32_t *counts)
@@ -63,6 +61,25 @@ static void say_stream(struct sheet *table, const char *name, const struct overl
     sheet_text(table, NULL, parts_text(arena, stream->waited_ns, stream->waits));
 }
 
+static bool communicates(const struct overlap *overlap)
+{
+    bool has_tasks = false;
+    for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
+        has_tasks |= overlap->streams[s].tasks > 0;
+    }
+    return has_tasks;
+}
+
+static void say_meaning(const struct overlap *overlap, struct sheet *in)
+{
+    explain_paragraph(in, 2,
+                      "What hides communication, on a GPU of stage %u, which waits longest: under "
+                      "way from when the GPU is there, its partners' delay in it; hidden while it "
+                      "computes; waited for when nothing else is left to do.",
+                      (unsigned)overlap->stage);
+}
+
+/* One GPU has no streams to tell of: then there is nothing to read, and in JSON an empty list. */
 void explain_overlap(const struct explanation *explanation, struct sheet *in)
 {
     static const struct field fields[] = {
@@ -77,15 +94,14 @@ void explain_overlap(const struct explanation *explanation, struct sheet *in)
     const struct engine_system *system = &explanation->system->engine;
     struct overlap overlap;
     overlap_simulate(explanation->arena, explanation->scenario, true, &overlap);
-    explain_paragraph(in, 2,
-                      "What hides communication, on a GPU of stage %u, which waits longest: under "
-                      "way from when the GPU is there, its partners' delay in it; hidden while it "
-                      "computes; waited for when nothing else is left to do.",
-                      (unsigned)overlap.stage);
     struct sheet *object = sheet_object(in, "overlap");
     sheet_integer(object, "stage", overlap.stage);
     put_parts(object, "computing_s", overlap.computing_ns);
     struct sheet *streams = sheet_array(object, "streams");
+    if (!communicates(&overlap)) {
+        return;
+    }
+    say_meaning(&overlap, in);
     struct sheet *table = sheet_table(in, NULL, FIELD_LIST(fields));
     for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
         if (overlap.streams[s].tasks > 0) {
