@@ -94,9 +94,9 @@ YAML
     printf 'measurements:\n- {id: one, operation: all-reduce, gpus: 8, nodes: 1, source: made up, %s}\n' \
         'points: [{bytes: 1048576, time: 35 us}]' > "$work/none.yaml"
     "$STOKER" calibrate collectives "$work/none.yaml" --check --json |
-        jq -e '.curves[0] | [.median_error, .median_error_64mib, .worst_error, .worst_bytes] == [null, null, null, null]'
+        jq -ne 'input | .curves[0] | [.median_error, .median_error_64mib, .worst_error, .worst_bytes] == [null, null, null, null]'
     "$STOKER" calibrate collectives "$work/none.yaml" --check --json --cluster h200-3200 |
-        jq -e '.curves[0] | .median_error > 0 and .median_error_64mib == null and .worst_bytes == 1048576'
+        jq -ne 'input | .curves[0] | .median_error > 0 and .median_error_64mib == null and .worst_bytes == 1048576'
 }
 
 @test "what cannot be calibrated is a usage error" {

@@ -21,7 +21,7 @@ setup() {
 
 @test "--check fits nothing and --json says how well it is" {
     "$STOKER" calibrate attention tests/published/attention.csv --check --json |
-        jq -e '[.fits[].errors.rows] | add == 284'
+        jq -ne 'input | [.fits[].errors.rows] | add == 284'
 }
 
 @test "what is wrong with a field is said with its place, and the status is 3" {

@@ -276,7 +276,7 @@ close() {
             for protocol in LL LL128 Simple; do
                 "$STOKER" collective all-reduce --cluster h100-3200 --gpus $gpus --json -q \
                     --sizes 1MiB,1GiB --algorithm $algorithm --protocol $protocol --single-sends |
-                    jq -e '[.rows[] | .single_sends_s - .time_s | . > -1e-6 and . < 50e-6] | all'
+                    jq -ne 'input | [.rows[] | .single_sends_s - .time_s | . > -1e-6 and . < 50e-6] | all'
             done
         done
     done

@@ -11,7 +11,7 @@ setup() {
 # A run as JSON, without its key and our own running times.
 figures() {
     "$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q --json "$@" |
-        jq --sort-keys 'del(.engine, .key)'
+        jq -n --sort-keys 'input | del(.engine, .key)'
 }
 
 # An h100-3200 node has eight NICs: 400 / 8 = 50 Gbps each.
@@ -26,8 +26,8 @@ figures() {
 # h100-400 is h100-3200 with 50 Gbps NICs; its NICs are a thought experiment, so what was measured
 # there is assumed here.
 @test "h100-400 is h100-3200 with 400 Gbps per node, but for its name and what is assumed" {
-    figures --set cluster=h100-400 | jq 'del(.assumptions)' > "$work/named"
-    figures --set cluster.network='400 Gbps' | jq 'del(.assumptions)' |
+    figures --set cluster=h100-400 | jq -n 'input | del(.assumptions)' > "$work/named"
+    figures --set cluster.network='400 Gbps' | jq -n 'input | del(.assumptions)' |
         sed 's/h100-3200/h100-400/' > "$work/set"
     diff "$work/named" "$work/set"
 }
@@ -78,7 +78,7 @@ figures() {
     "$STOKER" show scenarios/quickstart.yaml -q --set cluster.network='800 Gbps' > "$work/all.yaml"
     grep -q '^  network: 800 Gbps$' "$work/all.yaml"
     grep -q "# (no bandwidth: a NIC's is network / nics.count)" "$work/all.yaml"
-    shown=$("$STOKER" run "$work/all.yaml" --no-db -q --json | jq .step_time_s)
+    shown=$("$STOKER" run "$work/all.yaml" --no-db -q --json | jq -n input.step_time_s)
     [ "$shown" = "$("$STOKER" run scenarios/quickstart.yaml --no-db -q --json \
         --set cluster.network='800 Gbps' | jq .step_time_s)" ]
     "$STOKER" show h100-3200 -q --set cluster.network='800 Gbps' |
@@ -95,6 +95,7 @@ figures() {
     done
     narrow=$("$STOKER" sweep scenarios/study-fabric-70b.yaml --db "$work/db" --json -q |
         jq '.points[] | select(.axes["cluster.network"].text == "400 Gbps") | .step_time_s')
+    [ -n "$narrow" ]
     [ "$narrow" = "$("$STOKER" run scenarios/study-fabric-70b.yaml --no-db -q --json \
         --set cluster=h100-400 | jq .step_time_s)" ]
 }
@@ -119,8 +120,8 @@ figures() {
 
 # EDR has 100 Gbps and, as NDR, 0.9 of it and 10 us: only the rate differs.
 @test "a kind of NIC that is set is its rate, and its own figures where they differ" {
-    figures --set cluster.nics.kind=edr | jq 'del(.assumptions)' > "$work/kind"
-    figures --set cluster.nics.bandwidth='100 Gbps' | jq 'del(.assumptions)' > "$work/rate"
+    figures --set cluster.nics.kind=edr | jq -n 'input | del(.assumptions)' > "$work/kind"
+    figures --set cluster.nics.bandwidth='100 Gbps' | jq -n 'input | del(.assumptions)' > "$work/rate"
     diff "$work/kind" "$work/rate"
     step() { figures --set cluster.nics.kind="$1" | jq .step_time_s; }
     [ "$(step ndr)" = "$(figures | jq .step_time_s)" ]

@@ -138,7 +138,7 @@ PY
         grep -q "^guessed from 20 runs of .*; outside what was validated: .*$text" "$work/text"
         run ! grep -q '^as measured' "$work/text"
         "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" --json -q \
-            "${@/#/--set=}" | jq -e --arg text "$text" '.band.outside | any(test($text))'
+            "${@/#/--set=}" | jq -ne --arg text "$text" 'input | .band.outside | any(test($text))'
     }
     told '8 Gbps a node, those stated there have 3200' 'cluster.nics.bandwidth=1 Gbps'
     told 'no run on a torus fabric' cluster=h100-torus-3200

@@ -221,7 +221,7 @@ patch_header() {
     [[ "$output" =~ \ -\ USD\ +[0-9,]+\ GPU-hours ]]
     [[ "$output" =~ \ -\ USD\ +per\ million\ tokens ]]
     "$STOKER" run scenarios/quickstart.yaml "${unpriced[@]}" --no-db --json |
-        jq -e '.run | .days > 0 and .cost_usd == null and .usd_per_million_tokens == null'
+        jq -ne 'input | .run | .days > 0 and .cost_usd == null and .usd_per_million_tokens == null'
     python3 - "$db" << 'END'
 import sqlite3, sys
 row = sqlite3.connect(sys.argv[1]).execute(

@@ -272,10 +272,10 @@ YAML
 }
 
 @test "what does not exist is null, and what holds or not is true or false" {
-    "$STOKER" show nccl-2026 --json | jq -e '.derived.start_of_a_collective |
+    "$STOKER" show nccl-2026 --json | jq -ne 'input | .derived.start_of_a_collective |
         any(.ll_s == null) and all(.ll_s != 0 and .ll128_s != 0 and .simple_s != 0) and
         all(.automatic | type == "boolean") and any(.automatic) and any(.automatic | not)'
-    "$STOKER" list gpus --json | jq -e '.gpus | map({key: .name, value: .}) | from_entries |
+    "$STOKER" list gpus --json | jq -ne 'input | .gpus | map({key: .name, value: .}) | from_entries |
         .["v100-sxm2-16gb"].peak_bf16_flop_per_s == null and .["gh200-96gb"].gpu_hour_usd == null'
-    "$STOKER" list keys --json | jq -e '.keys | all(.assumed | type == "boolean")'
+    "$STOKER" list keys --json | jq -ne 'input | .keys | all(.assumed | type == "boolean")'
 }

@@ -336,7 +336,7 @@ END
         .large == null and .wrong == null and .open.cost_ratio == null and .open.speed_up == 1' \
         "$BATS_TEST_TMPDIR/compare"
     "$STOKER" list runs --db "$db" --json |
-        jq -e '.runs | any(.days == null and .step_s > 0) and any(.step_s == null and .mfu == null) and
+        jq -ne 'input | .runs | any(.days == null and .step_s > 0) and any(.step_s == null and .mfu == null) and
             any(.fits == true) and any(.fits == false)'
 }
 
