@@ -186,16 +186,23 @@ static double share_of(const struct transfer_setting *setting, const struct coll
     return phase->rounds_inter > 0 ? fabric->network_share : fabric->scale_up_share;
 }
 
-/* The same of the rate, which is priced on links without the software's shares. An exchange of
- * tokens with experts is done by kernels of its own, not by the library. */
-static double rate_share_of(const struct transfer_setting *setting,
-                            enum collective_operation operation,
-                            const struct collective_phase *phase)
+/* What a step takes of the rate, which is priced on links without the software's shares. Over the
+ * network it is a time per byte, 1 / staged = 1 / cap - share / cap: the same for a protocol that
+ * does not reach what the links carry, or faster NICs would slow it. An exchange of tokens with
+ * experts is done by kernels of its own, not by the library. */
+static struct tuner_loss loss_of(const struct transfer_setting *setting,
+                                 enum collective_operation operation,
+                                 const struct collective_phase *phase, double cap_bytes_per_s)
 {
     const struct software *software = setting->software;
     const bool is_exchange = software != NULL && operation == COLLECTIVE_ALL_TO_ALL &&
                              software->exchange == EXCHANGE_TOKENS;
-    return (is_exchange ? software->exchange_bandwidth : 1.0) * share_of(setting, phase);
+    const double rest = is_exchange ? software->exchange_bandwidth : 1.0;
+    const double share = share_of(setting, phase);
+    if (phase->rounds_inter == 0) {
+        return (struct tuner_loss){rest * share, 0.0};
+    }
+    return (struct tuner_loss){rest, share < 1.0 ? cap_bytes_per_s / (1.0 - share) : 0.0};
 }
 
 static void fill_quote(const struct tuner_price *price, const struct route_cap *caps,
@@ -238,11 +245,11 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
     const struct route_cap *caps =
         caps_of(setting, shape, operation, algorithm, quote->phase_count);
     double rates[COLLECTIVE_PHASES_MAX];
-    double shares[COLLECTIVE_PHASES_MAX];
+    struct tuner_loss losses[COLLECTIVE_PHASES_MAX];
     uint32_t hops = 0;
     for (uint32_t i = 0; i < quote->phase_count; i++) {
         rates[i] = caps[i].bytes_per_s / share_of(setting, &quote->phases[i]);
-        shares[i] = rate_share_of(setting, operation, &quote->phases[i]);
+        losses[i] = loss_of(setting, operation, &quote->phases[i], caps[i].bytes_per_s);
         hops = caps[i].hops > hops ? caps[i].hops : hops;
     }
     const struct tuner_setting tuner = {
@@ -262,7 +269,7 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
                                     .phase_count = quote->phase_count,
                                     .phases = quote->phases,
                                     .route_caps = rates,
-                                    .shares = shares,
+                                    .losses = losses,
                                     .bytes = bytes};
     if (!tuner_price(&tuner, &work, &price)) {
         return false;

@@ -190,6 +190,34 @@ static void a_round_fills_its_pipeline_for_half_as_long_at_fill_half(void **stat
     bench_free(bench);
 }
 
+static void what_a_step_loses_on_a_byte_is_the_same_at_any_rate(void **state)
+{
+    /* LL over many nodes: half of the links, at most 20.4 GB/s. Staging takes 1 / 90 ns a byte:
+     * 1 / (1 / 20.4 + 1 / 90) = 16.63 GB/s behind links of 50 and of 200 GB/s alike, for the
+     * protocol does not reach either; behind 20 GB/s 1 / (1 / 10 + 1 / 90) = 9 GB/s. A share of
+     * what each NIC loses, 90 / 140 and 90 / 290, made the faster one slower: 13.1 and 6.3. */
+    (void)state;
+    struct bench *bench = bench_new(true, GPU_HOPPER, 4, 4);
+    static const double caps[] = {50e9, 200e9, 20e9};
+    static const double expected[] = {16.6304347826e9, 16.6304347826e9, 9e9};
+    static const struct tuner_loss loss = {1.0, 90e9};
+    const struct collective_phase phase = {1.5e9, 0, 6};
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct tuner_work work = {.operation = COLLECTIVE_ALL_REDUCE,
+                                        .algorithm = ALGORITHM_RING,
+                                        .protocol = PROTOCOL_LL,
+                                        .phase_count = 1,
+                                        .phases = &phase,
+                                        .route_caps = &caps[i],
+                                        .losses = &loss,
+                                        .bytes = 1e9};
+        struct tuner_price price;
+        assert_true(tuner_price(&bench->setting, &work, &price));
+        assert_close(price.bytes_per_s[0], expected[i], 1e-9);
+    }
+    bench_free(bench);
+}
+
 static void a_maximum_counts_what_the_bus_does(void **state)
 {
     /* nvls on 8 ranks moves 1.125 S where the bus counts 1.75 S. A maximum of 480 GB/s of bus
@@ -369,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_round_inside_a_node_lasts_as_long_as_posting_to_the_network),
         cmocka_unit_test(one_rank_a_node_pays_the_tree_s_network_latency),
         cmocka_unit_test(a_round_fills_its_pipeline_for_half_as_long_at_fill_half),
+        cmocka_unit_test(what_a_step_loses_on_a_byte_is_the_same_at_any_rate),
         cmocka_unit_test(a_maximum_counts_what_the_bus_does),
         cmocka_unit_test(phases_add_up_and_the_first_has_the_base),
         cmocka_unit_test(what_is_not_offered_has_no_price),

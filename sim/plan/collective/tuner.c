@@ -178,7 +178,7 @@ static double most_rate(const struct pricing *p, const struct collective_phase *
 }
 
 static double phase_rate(const struct pricing *p, const struct collective_phase *phase,
-                         double route_cap, double share)
+                         double route_cap, struct tuner_loss loss)
 {
     struct ledger *ledger = p->setting->ledger;
     const double efficiency = p->cost->efficiency[p->span];
@@ -190,9 +190,16 @@ static double phase_rate(const struct pricing *p, const struct collective_phase 
     const double reached =
         LEDGER_SUM(isfinite(most) ? ledger : NULL, "the less of both", "B/s", fmin(links, most),
                    LEDGER_TERM(links, "B/s"), LEDGER_TERM(most, "B/s"));
-    return LEDGER_SUM(ledger, "rate", "B/s", reached * corrected * share,
-                      LEDGER_TERM(reached, "B/s"), LEDGER_TERM(corrected, "corrected"),
-                      LEDGER_TERM(share, "in a step"));
+    const double rate = LEDGER_SUM(ledger, "rate", "B/s", reached * corrected * loss.share,
+                                   LEDGER_TERM(reached, "B/s"), LEDGER_TERM(corrected, "corrected"),
+                                   LEDGER_TERM(loss.share, "in a step"));
+    const double staged = loss.staged_bytes_per_s;
+    if (!(staged > 0.0)) {
+        return rate;
+    }
+    const double moving = staged / (rate + staged); /* 1 / (1 / rate + 1 / staged) */
+    return LEDGER_SUM(ledger, "staged", "B/s", rate * moving, LEDGER_TERM(rate, "B/s"),
+                      LEDGER_TERM(moving, "of its time"));
 }
 
 /* ---- the price ---- */
@@ -237,8 +244,9 @@ static void price_phase(const struct pricing *p, uint32_t number, struct tuner_p
     struct ledger *ledger = p->setting->ledger;
     sim_assert(work->route_caps[number] > 0.0);
     price->latency_s[number] = latency_s(phase, number == 0 ? price->start_s : 0.0, price, ledger);
+    static const struct tuner_loss none = {1.0, 0.0};
     price->bytes_per_s[number] = phase_rate(p, phase, work->route_caps[number],
-                                            work->shares != NULL ? work->shares[number] : 1.0);
+                                            work->losses != NULL ? work->losses[number] : none);
     price->time_s +=
         time_s(price->latency_s[number], phase->bytes, price->bytes_per_s[number], ledger);
 }

@@ -7,7 +7,8 @@
  *
  *     base + sum over phases of (rounds * latency + bytes / rate)
  *     latency between nodes = the library's + message - message that the library's has in it
- *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol) * share
+ *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol) * share;
+ *            what a step loses on a byte is added to that byte's time: 1 / (1 / rate + 1 / loss)
  *
  * and the library takes the algorithm and protocol of the least time, unless told
  * otherwise. The latencies and rates it gives are what the simulation uses; under contention
@@ -34,6 +35,12 @@ struct tuner_setting {
     struct ledger *ledger;  /* takes the sums of the price; NULL: none are wanted */
 };
 
+/* What a step leaves of a rate that a benchmark has. */
+struct tuner_loss {
+    double share;              /* that is left */
+    double staged_bytes_per_s; /* each byte takes that much longer; 0: no longer */
+};
+
 /* An operation on a buffer, as an algorithm with a protocol does it. */
 struct tuner_work {
     enum collective_operation operation;
@@ -41,9 +48,9 @@ struct tuner_work {
     enum collective_protocol protocol;
     uint32_t phase_count;
     const struct collective_phase *phases;
-    const double *route_caps; /* bytes/s of each phase on an idle fabric */
-    const double *shares;     /* what a step leaves of each phase's rate; NULL: all */
-    double bytes;             /* of the buffer */
+    const double *route_caps;        /* bytes/s of each phase on an idle fabric */
+    const struct tuner_loss *losses; /* of each phase, in a step; NULL: none */
+    double bytes;                    /* of the buffer */
 };
 
 struct tuner_price {
