@@ -86,6 +86,24 @@ static void without_a_head_the_step_lacks_its_segments(void **state)
     arena_free(arena);
 }
 
+/* Two tensor-parallel ranks of Llama-3 8B sum, for the head of two microbatches of 8,192 tokens,
+ * the loss (fp32) and the gradient of its input (bf16, 4,096 wide); without a head neither. */
+static void without_a_head_nothing_is_summed_for_it(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *with = system_of(arena, 2, "tp: 2", "");
+    struct scenario headless = *with->jobs[0].is.scenario;
+    headless.model.is_headless = true;
+    const struct step_job job = {&headless, NULL, 1};
+    const struct step_system *without = system_build(arena, &job, 1, 16, &(struct step_options){0});
+    const struct volume all = volume_of(with, 0, STREAM_TENSOR, COLLECTIVE_ALL_REDUCE);
+    const struct volume rest = volume_of(without, 0, STREAM_TENSOR, COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(all.count - rest.count, 2 * 2);
+    assert_close(all.bytes - rest.bytes, 2 * 8192 * (4.0 + 2.0 * 4096), 1e-12);
+    arena_free(arena);
+}
+
 /* ---- the slowest GPU ---------------------------------------------------------------------- */
 
 /* Expected largest of n standard normal values: Harter 1961 (Biometrika 48), table 1: 0.56419 of
@@ -541,6 +559,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_head_the_step_lacks_its_segments),
+        cmocka_unit_test(without_a_head_nothing_is_summed_for_it),
         cmocka_unit_test(the_largest_of_n_is_that_of_the_tables),
         cmocka_unit_test(all_wait_for_the_slowest_of_them),
         cmocka_unit_test(kernels_that_stream_memory_take_as_much_longer),
