@@ -55,7 +55,7 @@ void fabric_trace_begin(struct fabric *fabric)
 void fabric_trace_group(struct fabric *fabric, uint32_t count)
 {
     sim_assert(count >= 1);
-    fabric->meshed = count;
+    fabric->meshed = count > 2 ? count : 2; /* one GPU alone may send through a relay beside it */
 }
 
 /* Of a GPU's links, where some of them lead out of the group: as if all carried more. */
@@ -279,8 +279,8 @@ void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64
     }
     const uint32_t relay = relay_of(fabric, from, to);
     if (relay != from) {
-        touch(fabric, LINK_SCALE_UP_OUT, from, usage);
-        touch(fabric, LINK_SCALE_UP_IN, relay, usage);
+        touch(fabric, LINK_SCALE_UP_OUT, from, in_mesh(fabric, usage));
+        touch(fabric, LINK_SCALE_UP_IN, relay, in_mesh(fabric, usage));
     }
     send_by_ports(fabric, port_number(fabric, relay), port_number(fabric, to), usage);
 }

@@ -89,6 +89,12 @@ static void without_a_switch_a_group_has_the_links_within_it(void **state)
     assert_true(llabs(rig.route.cap_bytes_per_s - 25000000000) < 20000);
     send(&rig, 3, 11, FLUID_USAGE_ONE);
     assert_int_equal(rig.route.cap_bytes_per_s, 50000000000);
+    /* to another rail by a GPU beside it: also of a group with one GPU a node that is a pair */
+    fabric_trace_begin(&rig.fabric);
+    fabric_trace_group(&rig.fabric, 1);
+    fabric_trace_send(&rig.fabric, 3, 12, FLUID_USAGE_ONE);
+    fabric_trace_end(&rig.fabric, &rig.route);
+    assert_true(llabs(rig.route.cap_bytes_per_s - 25000000000) < 20000);
     arena_free(rig.arena);
 }
 
