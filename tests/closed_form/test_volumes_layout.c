@@ -248,34 +248,38 @@ static void sequence_parallelism_gathers_inputs_again(void **state)
 
 /* ---- pipelines: what crosses a boundary ------------------------------------------------------ */
 
-/* Of all that stage `stage` sends to its neighbours in a step. */
-static double sent_by(const struct step_system *system, uint32_t stage)
-{
-    return all_of(system, stage, STREAM_SEND_FORWARD) + all_of(system, stage, STREAM_SEND_BACKWARD);
-}
-
 static double sent_in(const char *text, uint32_t stage)
 {
     struct arena *arena = arena_new();
-    const double sum = sent_by(volume_system(arena, text), stage);
+    const double sum = volume_sent(volume_system(arena, text), stage).bytes;
     arena_free(arena);
     return sum;
 }
 
-#define LLAMA_405B(parallel)                                                          \
-    "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 64\nsoftware: megatron-2024\n" \
+#define LLAMA_405B_BY(software, parallel)                                            \
+    "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 64\nsoftware: " software "\n" \
     "parallel: {" parallel "}\nbatch: {global: 16, micro: 1, sequence_length: 8192}\n"
+#define LLAMA_405B(parallel) LLAMA_405B_BY("megatron-2024", parallel)
 
 /* 405B: 8192 x 16384 x 2 = 268,435,456 bytes a microbatch and way; each of 8 tensor ranks sends
- * its eighth, 33,554,432. 16 microbatches forth and back; the first stage sends forth only. */
+ * its eighth, 33,554,432. 16 microbatches forth and back; the first stage sends forth only. It is
+ * as much in calls of both ways (Megatron), one way after the other (DeepSpeed) or apart. */
 static void a_boundary_carries_each_microbatch_both_ways(void **state)
 {
     (void)state;
     const double way = 16 * 33554432.0;
-    static const char text[] = LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true");
-    assert_close(sent_in(text, 0), way, 1e-12);
-    assert_close(sent_in(text, 3), 2 * way, 1e-12);
-    assert_close(sent_in(text, 7), way, 1e-12);
+    static const char *const texts[] = {
+        LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true"),
+        LLAMA_405B_BY("megatron-deepspeed-2022", "tp: 8, pp: 8, sequence_parallel: true"),
+        LLAMA_405B_BY("{software: inline, source: made up, attention: fa2,\n"
+                      "  gradients: {precision: fp32}, p2p: {calls: apart}}",
+                      "tp: 8, pp: 8, sequence_parallel: true"),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_close(sent_in(texts[i], 0), way, 1e-12);
+        assert_close(sent_in(texts[i], 3), 2 * way, 1e-12);
+        assert_close(sent_in(texts[i], 7), way, 1e-12);
+    }
     assert_close(sent_in(LLAMA_405B("pp: 8, dp: 8"), 3), 2 * 2 * 268435456.0, 1e-12);
 }
 

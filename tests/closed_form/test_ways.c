@@ -126,8 +126,7 @@ static uint32_t messages_of(const char *schedule)
     struct arena *arena = arena_new();
     const char *parallel = arena_printf(arena, "pp: 4, schedule: %s", schedule);
     const struct step_system *system = llama(arena, 8, parallel, 16);
-    const uint32_t count = volume_of(system, 1, STREAM_SEND_FORWARD, COLLECTIVE_SEND).count +
-                           volume_of(system, 1, STREAM_SEND_BACKWARD, COLLECTIVE_SEND).count;
+    const uint32_t count = volume_sent(system, 1).count;
     arena_free(arena);
     return count;
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "support/fixture.h"
+#include "train/program/program_calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,4 +32,31 @@ struct volume volume_of(const struct step_system *system, uint32_t stage, enum s
         }
     }
     return volume;
+}
+
+/* On a stream: sends, and calls that go `alone` or both ways. */
+static void add_sent(const struct step_system *system, uint32_t stage, enum stream stream,
+                     enum call_way alone, struct volume *sum)
+{
+    const struct engine_program *program = &system->engine.programs[stage];
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        const struct task *task = &program->tasks[stream][i];
+        const struct engine_transfer *transfer = &system->engine.transfers[task->transfer];
+        const bool is_call = task->kind == TASK_COLLECTIVE &&
+                             (transfer->path == (uint32_t)alone || transfer->path == CALL_BOTH);
+        if (task->kind == TASK_SEND || is_call) {
+            sum->count++;
+            sum->bytes += (double)transfer->bytes;
+            sum->rank_bytes += (double)transfer->bytes;
+        }
+    }
+}
+
+struct volume volume_sent(const struct step_system *system, uint32_t stage)
+{
+    struct volume sum = {0, 0, 0};
+    add_sent(system, stage, STREAM_SEND_FORWARD, CALL_AHEAD, &sum);
+    add_sent(system, stage, STREAM_RECEIVE_FORWARD, CALL_BACK, &sum);
+    add_sent(system, stage, STREAM_SEND_BACKWARD, CALL_BACK, &sum);
+    return sum;
 }

@@ -18,4 +18,8 @@ struct volume {
 struct volume volume_of(const struct step_system *system, uint32_t stage, enum stream stream,
                         enum collective_operation operation);
 
+/* Of all that a stage sends to its neighbours in a step, activations and gradients; a call that
+ * carries both ways (train/program/program_calls) is one message of either side. */
+struct volume volume_sent(const struct step_system *system, uint32_t stage);
+
 #endif
