@@ -482,6 +482,27 @@ static void a_microbatch_more_costs_two_calls(void **state)
     }
 }
 
+/* Pairs of a forward and a backward have their messages beside computing, whatever else the
+ * software does. */
+static void pairs_do_not_meet(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct machine machine;
+    struct layout layout = {.schedule = "1f1b",
+                            .chunks = 1,
+                            .stages = 4,
+                            .microbatches = 8,
+                            .data = 2,
+                            .has_experts = true,
+                            .overlaps_experts = true};
+    const struct lengths lengths = dense_lengths((struct triple){1000, 1000, 1000}, 500);
+    const int64_t apart = run(arena, &layout, &lengths, &machine);
+    layout.calls = "together";
+    assert_int_equal(run(arena, &layout, &lengths, &machine), apart);
+    arena_free(arena);
+}
+
 static const char *word_of(struct arena *arena, const struct schedule_action *action)
 {
     static const char *const words[] = {[SCHEDULE_FORWARD] = "F",
@@ -626,6 +647,7 @@ int main(void)
         cmocka_unit_test(latency_of_messages_costs_1f1b_what_the_formula_says),
         cmocka_unit_test(stages_that_meet_take_what_their_calls_take),
         cmocka_unit_test(a_microbatch_more_costs_two_calls),
+        cmocka_unit_test(pairs_do_not_meet),
         cmocka_unit_test(a_schedule_written_down_runs_like_the_built_in_one),
         cmocka_unit_test(exchanges_hide_behind_the_other_half_of_a_pair),
         cmocka_unit_test(paired_orders_are_sound),

@@ -9,7 +9,7 @@
 bool calls_are_made(const struct parallel *parallel, const struct software *software)
 {
     return software->stage_calls != STAGE_CALLS_APART && parallel->schedule == SCHEDULE_1F1B &&
-           parallel->pp > 1;
+           !parallel->overlaps_experts && parallel->pp > 1;
 }
 
 /* Forwards of a stage before its first backward's own. */

@@ -29,7 +29,8 @@
 /* Ways through the channel of a pair of neighbours. */
 enum call_way { CALL_AHEAD, CALL_BACK, CALL_BOTH, CALL_WAYS };
 
-/* Whether stages meet: 1F1B, with a software that does not send and receive apart. Then all
+/* Whether stages meet: 1F1B, with a software that does not send and receive apart, and without
+ * pairs of a forward and a backward (overlap_experts), whose messages go beside computing. Then all
  * between two stages is on STREAM_SEND_FORWARD of the first, STREAM_RECEIVE_FORWARD of the second,
  * one collective of two members. */
 bool calls_are_made(const struct parallel *parallel, const struct software *software);
