@@ -183,6 +183,21 @@ static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet
 }
 
 /* The keys of files whose paths begin with a prefix. */
+/* What begins with the word; or else, where the word names a key in another way
+ * (library.fitted.hopper.sizes, nics.kind), that key's path. */
+static const char *prefix_of(struct arena *arena, const char *word)
+{
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(keys[i].path, word, strlen(word)) == 0) {
+            return word;
+        }
+    }
+    const struct reference_key *named = reference_find(arena, word);
+    return named != NULL ? named->path : word;
+}
+
 static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     static const struct field fields[] = {
@@ -192,9 +207,7 @@ static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet,
     };
     struct arena *arena = lister->arena;
     const struct text_list *arguments = &lister->options->arguments;
-    const char *word = arguments->count > 1 ? arguments->items[1] : "";
-    const struct reference_key *named = reference_find(arena, word);
-    const char *prefix = named != NULL ? named->path : word;
+    const char *prefix = prefix_of(arena, arguments->count > 1 ? arguments->items[1] : "");
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
     uint32_t count = 0;
     const struct reference_key *keys = reference_keys(arena, &count);

@@ -67,6 +67,7 @@ options() {
 @test "list keys takes a prefix, and no other kind does" {
     [ "$("$STOKER" list keys run.checkpoint | wc -l)" -eq 5 ]
     [ "$("$STOKER" list keys library.fitted.hopper.sizes | wc -l)" -eq 4 ] # with its head
+    "$STOKER" list keys nic | grep -q '^nic\.rate\.bandwidth ' # beside nic.nic, a file's own name
     [ "$("$STOKER" list keys nothing.of.that --json | jq '.keys | length')" -eq 0 ]
     run "$STOKER" list gpus run
     [ "$status" -eq 2 ]
@@ -80,7 +81,8 @@ options() {
 }
 
 @test "each key is in manual, reference, completion and schema" {
-    for page in $("$STOKER" help --format pages); do
+    pages=$("$STOKER" help --format pages)
+    for page in $pages; do
         "$STOKER" help --format man "$page"
     done | sed 's/\\-/-/g' > "$work/man"
     "$STOKER" help --format markdown > "$work/markdown"
@@ -119,7 +121,8 @@ options() {
 # No program that checks manual pages is needed for the tests, so this is what one would say first:
 # the head, requests that man has, and no line that is taken for a request by mistake.
 @test "pages of the manual are well formed" {
-    for page in $("$STOKER" help --format pages); do
+    pages=$("$STOKER" help --format pages)
+    for page in $pages; do
         "$STOKER" help --format man "$page" > "$work/page"
         [[ $(head -n 1 "$work/page") == ".TH ${page%.*} ${page##*.} "* ]]
         grep -q '^\.SH NAME$' "$work/page"
