@@ -24,6 +24,7 @@ step_s() {
 }
 
 @test "a loader that keeps up costs nothing" {
+    [ -n "$(step_s)" ]
     [ "$(step_s)" = "$(step_s --set data.time_per_sample="10 ms")" ]
 }
 

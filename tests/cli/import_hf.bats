@@ -40,6 +40,7 @@ step_time() {
     cp "$data/llama3-8b/config.json" "$out/llama/"
     sed 's|^model: .*|model: llama/config.json|' "$scenario" > "$out/scenario.yaml"
     expected=$(step_time llama3-8b)
+    [ -n "$expected" ]
     scenario=$out/scenario.yaml
     [ "$("$STOKER" run "$scenario" --no-db --json |
         sed -n 's/^ *"step_time_s": \([^,]*\),*$/\1/p' | head -1)" = "$expected" ]
