@@ -45,6 +45,7 @@ struct ledger_snapshot {
 };
 
 struct actor {
+    const struct engine_program *program;
     uint32_t ended[ENGINE_STREAMS_MAX];
     uint32_t busy;
     uint32_t blocked;
@@ -68,7 +69,7 @@ struct channel {
     uint32_t received;      /* pair: messages that were taken */
     uint32_t sent;          /* pair: messages that began to leave */
     uint32_t flight_first;  /* pair: where the times at which they did are kept, */
-    uint32_t flight_room;   /* of as many as can be on the way at once */
+    uint32_t flight_mask;   /* a power of two, less 1: room for all that can be on the way */
     bool is_moving;         /* latency or transfer under way; pair: bytes leave */
     bool has_receiver;      /* pair: a receive is waiting */
     uint32_t phase;         /* of the transfer under way: an index into transfers */
@@ -104,12 +105,10 @@ static bool is_busy(const struct actor *actor, uint32_t stream)
     return ((uint32_t)actor->busy >> stream & 1u) != 0;
 }
 
-static const struct task *task_at(const struct engine *engine, uint32_t index, uint32_t stream)
+static const struct task *task_at(const struct actor *actor, uint32_t stream)
 {
-    const struct engine_program *program =
-        &engine->system->programs[engine->system->actors[index].program];
-    const uint32_t next = engine->actors[index].ended[stream];
-    return next < program->counts[stream] ? &program->tasks[stream][next] : NULL;
+    const uint32_t next = actor->ended[stream];
+    return next < actor->program->counts[stream] ? &actor->program->tasks[stream][next] : NULL;
 }
 
 static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
@@ -165,7 +164,7 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
 static sim_time *flight_of(const struct engine *engine, const struct channel *channel,
                            uint32_t message)
 {
-    return &engine->flights[channel->flight_first + message % channel->flight_room];
+    return &engine->flights[channel->flight_first + (message & channel->flight_mask)];
 }
 
 /* When what a task waits for began to move; now, if it has not. */
@@ -173,7 +172,7 @@ static sim_time moving_since(const struct engine *engine, uint32_t index, uint32
 {
     const struct channel *channel =
         &engine->channels[engine->system->actors[index].channels[stream]];
-    if (task_at(engine, index, stream)->kind == TASK_RECEIVE) {
+    if (task_at(&engine->actors[index], stream)->kind == TASK_RECEIVE) {
         return channel->sent > channel->delivered ? *flight_of(engine, channel, channel->delivered)
                                                   : event_now(engine->queue);
     }
@@ -320,6 +319,15 @@ static int64_t phase_cap(const struct engine_transfer *phase, const struct engin
     return cap > 0 ? (int64_t)cap : 1;
 }
 
+/* The latency of a phase is over: its bytes flow. */
+static void start_flow(struct engine *engine, uint32_t number)
+{
+    const struct engine_transfer *phase =
+        &engine->system->transfers[engine->channels[number].phase];
+    const uint32_t path = path_of(engine, number);
+    fluid_start(engine->fluid, path, phase->bytes, phase_cap(phase, &engine->system->paths[path]));
+}
+
 /* A phase of a channel's transfer begins, after `latency_ns` more than its own. */
 static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, sim_time latency_ns)
 {
@@ -335,8 +343,10 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
     engine->traffic[number].alone_ns += latencies_ns + flowing_ns;
     if (engine->paths[path].is_direct) {
         event_post(engine->queue, starts + flowing_ns, number, EVENT_PHASE_END);
-    } else {
+    } else if (latencies_ns > 0) {
         event_post(engine->queue, starts, number, EVENT_LATENCY_END);
+    } else {
+        start_flow(engine, number);
     }
 }
 
@@ -355,7 +365,7 @@ static void begin_send(struct engine *engine, uint32_t number, uint32_t transfer
 {
     struct channel *channel = &engine->channels[number];
     sim_assert(!channel->is_moving);
-    sim_assert(channel->sent - channel->delivered < channel->flight_room);
+    sim_assert(channel->sent - channel->delivered <= channel->flight_mask);
     channel->is_moving = true;
     channel->started = event_now(engine->queue);
     *flight_of(engine, channel, channel->sent++) = channel->started;
@@ -404,7 +414,7 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
 static void note_step(struct engine *engine, uint32_t index)
 {
     const struct engine_actor *actor = &engine->system->actors[index];
-    const uint32_t step_tasks = engine->system->programs[actor->program].step_tasks;
+    const uint32_t step_tasks = engine->actors[index].program->step_tasks;
     if (step_tasks != 0 && engine->actors[index].ended[COMPUTE] % step_tasks == 0) {
         const uint32_t step = engine->actors[index].ended[COMPUTE] / step_tasks - 1;
         sim_assert(step < ENGINE_STEPS_MAX);
@@ -432,8 +442,11 @@ static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, s
 static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
 {
     struct actor *actor = &engine->actors[index];
-    const struct task *task = task_at(engine, index, stream);
-    if (task == NULL || is_busy(actor, stream)) {
+    if (is_busy(actor, stream)) {
+        return false;
+    }
+    const struct task *task = task_at(actor, stream);
+    if (task == NULL) {
         return false;
     }
     if (stream == COMPUTE) {
@@ -477,7 +490,7 @@ static void advance(struct engine *engine, uint32_t index, uint32_t ready)
 static void end_compute(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
-    const struct task *task = task_at(engine, index, COMPUTE);
+    const struct task *task = task_at(actor, COMPUTE);
     const sim_time now = event_now(engine->queue);
     const int64_t speed = engine->system->actors[index].speed;
     const int64_t took = now - actor->compute_start;
@@ -523,7 +536,7 @@ static void arrive(struct engine *engine, uint32_t number)
         return;
     }
     channel->has_receiver = false;
-    take_message(engine, channel, task_at(engine, receiver->actor, receiver->stream));
+    take_message(engine, channel, task_at(&engine->actors[receiver->actor], receiver->stream));
     end_meeting(engine, receiver->actor, receiver->stream);
     channel->delivered++;
     advance(engine, receiver->actor,
@@ -572,15 +585,6 @@ static void end_phase(struct engine *engine, uint32_t number)
     } else {
         end_transfer(engine, number);
     }
-}
-
-/* The latency of a phase is over: its bytes flow. */
-static void start_flow(struct engine *engine, uint32_t number)
-{
-    const struct engine_transfer *phase =
-        &engine->system->transfers[engine->channels[number].phase];
-    const uint32_t path = path_of(engine, number);
-    fluid_start(engine->fluid, path, phase->bytes, phase_cap(phase, &engine->system->paths[path]));
 }
 
 /* ---- events ----------------------------------------------------------------- */
@@ -687,22 +691,29 @@ static void build_fluid(struct arena *arena, struct engine *engine)
     }
 }
 
-/* The smallest message of each stream that sends, by program. */
+/* The smallest message that a stream of a program sends. */
+static int64_t smallest_message(const struct engine_system *system,
+                                const struct engine_program *program, uint32_t stream)
+{
+    int64_t smallest = INT64_MAX;
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        const struct task *task = &program->tasks[stream][i];
+        if (task->kind == TASK_SEND && system->transfers[task->transfer].bytes < smallest) {
+            smallest = system->transfers[task->transfer].bytes;
+        }
+    }
+    return smallest;
+}
+
+/* The smallest message of each stream of each program; -1: not looked for yet. */
 typedef int64_t smallest_table[ENGINE_STREAMS_MAX];
 
-static smallest_table *smallest_messages(struct arena *arena, const struct engine_system *system)
+static smallest_table *smallest_of_none(struct arena *arena, const struct engine_system *system)
 {
     smallest_table *smallest = arena_array(arena, system->program_count, sizeof *smallest);
     for (uint32_t p = 0; p < system->program_count; p++) {
         for (uint32_t s = 0; s < system->stream_count; s++) {
-            smallest[p][s] = INT64_MAX;
-            for (uint32_t i = 0; i < system->programs[p].counts[s]; i++) {
-                const struct task *task = &system->programs[p].tasks[s][i];
-                if (task->kind == TASK_SEND &&
-                    system->transfers[task->transfer].bytes < smallest[p][s]) {
-                    smallest[p][s] = system->transfers[task->transfer].bytes;
-                }
-            }
+            smallest[p][s] = -1;
         }
     }
     return smallest;
@@ -717,13 +728,16 @@ static uint32_t flights_of(const struct engine_system *system, const struct engi
     const struct engine_member *sender = &system->members[channel->member_first];
     const uint32_t program = system->actors[sender->actor].program;
     const uint32_t count = system->programs[program].counts[sender->stream];
-    const int64_t bytes = smallest[program][sender->stream];
+    int64_t *bytes = &smallest[program][sender->stream];
+    if (*bytes < 0) {
+        *bytes = smallest_message(system, &system->programs[program], sender->stream);
+    }
     sim_assert(channel->path_count == 1);
-    if (count == 0 || bytes == 0) {
+    if (count == 0 || *bytes == 0) {
         return count;
     }
     const sim_time leaves_ns =
-        undisturbed_ns(bytes, system->paths[channel->path_first].cap_bytes_per_s);
+        undisturbed_ns(*bytes, system->paths[channel->path_first].cap_bytes_per_s);
     const sim_time most = channel->latency_ns / leaves_ns + 3;
     return most < count ? (uint32_t)most : count;
 }
@@ -732,13 +746,18 @@ static uint32_t flights_of(const struct engine_system *system, const struct engi
 static void build_flights(struct arena *arena, struct engine *engine)
 {
     const struct engine_system *system = engine->system;
-    smallest_table *smallest = smallest_messages(arena, system);
+    smallest_table *smallest = smallest_of_none(arena, system);
     uint32_t count = 0;
     for (uint32_t i = 0; i < system->channel_count; i++) {
         if (system->channels[i].kind == CHANNEL_PAIR) {
+            const uint32_t most = flights_of(system, &system->channels[i], smallest);
+            uint32_t room = 1;
+            while (room < most) {
+                room *= 2;
+            }
             engine->channels[i].flight_first = count;
-            engine->channels[i].flight_room = flights_of(system, &system->channels[i], smallest);
-            count += engine->channels[i].flight_room;
+            engine->channels[i].flight_mask = room - 1;
+            count += room;
         }
     }
     engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
@@ -763,6 +782,9 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
     engine->weights = arena_array(arena, system->actor_count, sizeof *engine->weights);
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        engine->actors[i].program = &system->programs[system->actors[i].program];
+    }
     for (uint32_t i = 0; i < system->member_count; i++) {
         const struct engine_member *member = &system->members[i];
         engine->weights[member->actor][member->stream] = member->weight;
@@ -775,7 +797,8 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
 static void check_finished(const struct engine *engine, uint32_t index)
 {
     for (uint32_t s = 0; s < engine->system->stream_count; s++) {
-        sim_assert(task_at(engine, index, s) == NULL); /* else: a deadlock in the programs */
+        sim_assert(task_at(&engine->actors[index], s) ==
+                   NULL); /* else: a deadlock in the programs */
     }
 }
 
