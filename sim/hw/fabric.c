@@ -200,10 +200,6 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
         *nic = derated(*nic, fabric->network_share);
         *gpu = derated(*gpu, fabric->scale_up_share);
     }
-    for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
-        int64_t *capacity = &fabric->topology.links[i].capacity;
-        *capacity = derated(*capacity, fabric->network_share);
-    }
 }
 
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link)

@@ -115,8 +115,8 @@ void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluste
 /* What transfers lose in a step. Scale-up links carry a share (0..1) of what the cluster file
  * promises. A byte that crosses the network is staged between the GPU's memory and the NIC before
  * it is on the wire, at a rate of its own: a port of rate p whose GPUs stage at s together has
- * 1 / (1/p + 1/s), so a slow NIC loses little and a fast one more. Links between switches, which
- * these transfers alone cross, lose the same share. */
+ * 1 / (1/p + 1/s), so a slow NIC loses little and a fast one more. Links between switches are
+ * wires and carry what the file says. */
 struct fabric_losses {
     double scale_up;
     double staging_bytes_per_s; /* of a GPU; 0: no limit */

@@ -11,6 +11,8 @@
 #include "des/fluid.h"
 #include "hw/fabric.h"
 
+#include <math.h>
+
 /* 8 GPUs a node, 8 NICs of 50 GB/s, 4 nodes a leaf group at 2:1, 2 groups a pod at 4:1;
  * efficiencies 1, so capacities are round. */
 static const struct cluster rails = {
@@ -562,6 +564,32 @@ static void bonded_ports_are_one_link_without_a_hash(void **state)
     arena_free(rig.arena);
 }
 
+/* A NIC of 50 GB/s behind GPUs that stage at 150 has 1 / (1/50 + 1/150) = 37.5 GB/s, one of 6.25
+ * has 6. Two GPUs that share a NIC stage at 300 together: 42.857. Up-links are wires. */
+static void staging_is_a_time_for_each_byte(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t nics;
+        double nic, staged;
+    } rows[] = {{8, 50e9, 37.5e9}, {8, 6.25e9, 6e9}, {4, 50e9, 300e9 / 7}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rig rig;
+        struct cluster cluster = rails;
+        cluster.nics_per_node = rows[i].nics;
+        cluster.nic_bytes_per_s = rows[i].nic;
+        rig_init(&rig, &cluster, 64);
+        const struct fabric *f = &rig.fabric;
+        const uint32_t up_link = f->first[LINK_SWITCH_FIRST_];
+        const int64_t up = fabric_link_capacity(f, up_link);
+        fabric_derate(&rig.fabric, (struct fabric_losses){1, 150e9});
+        assert_int_equal(fabric_link_capacity(f, f->first[LINK_NIC_OUT]), llround(rows[i].staged));
+        assert_int_equal(fabric_link_capacity(f, f->first[LINK_NIC_IN]), llround(rows[i].staged));
+        assert_int_equal(fabric_link_capacity(f, up_link), up);
+        arena_free(rig.arena);
+    }
+}
+
 /* ---- reduction in the network ------------------------------------------------------- */
 
 /* One rail of 16 nodes in 4 leaf groups, 2 pods: 16 ports each way; the tree joins 4 leaves, 2
@@ -707,6 +735,7 @@ int main(void)
         cmocka_unit_test(collisions_are_real_and_reproducible),
         cmocka_unit_test(a_hash_spreads_evenly),
         cmocka_unit_test(paths_share_a_transfer_exactly),
+        cmocka_unit_test(staging_is_a_time_for_each_byte),
         cmocka_unit_test(connections_may_meet_on_a_bonded_port),
         cmocka_unit_test(bonded_ports_are_one_link_without_a_hash),
         cmocka_unit_test(a_reduction_crosses_each_link_of_its_tree_once),
