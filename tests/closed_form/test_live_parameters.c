@@ -273,6 +273,68 @@ static void layers_are_reduced_together_up_to_a_bucket(void **state)
     arena_free(arena);
 }
 
+#define BUCKETS "  bucket: {size: 75577344 B}\n  fsdp: {reduce_buckets: true, gathers: matrix}\n"
+
+/* Of two microbatches 3 buckets each: the first one's backward pass ends with its own. */
+static void a_backward_pass_ends_when_its_last_bucket_is_reduced(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = system_of(arena, "true", 2, BUCKETS);
+    const struct engine_program *program = &system->engine.programs[0];
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < program->counts[STREAM_COMPUTE]; i++) {
+        const uint32_t from_end = program->counts[STREAM_COMPUTE] - 1 - i;
+        waits += waits_for(system, STREAM_COMPUTE, from_end, STREAM_DATA_REDUCE) == 3;
+    }
+    assert_int_equal(waits, 1);
+    arena_free(arena);
+}
+
+static const struct step_system *built_anew(struct arena *arena, const struct scenario *scenario)
+{
+    const struct step_job job = {scenario, NULL, 1};
+    return system_build(arena, &job, 1, 16, &(struct step_options){0});
+}
+
+static double reductions_latency_s(const struct step_system *system)
+{
+    const struct engine_program *program = &system->engine.programs[0];
+    double sum = 0;
+    for (uint32_t i = 0; i < program->counts[STREAM_DATA_REDUCE]; i++) {
+        const uint32_t transfer = program->tasks[STREAM_DATA_REDUCE][i].transfer;
+        sum += system->transfers.origins[transfer].latency_s;
+    }
+    return sum;
+}
+
+/* However few the buckets, the framework spends its millisecond on each of 8 x 4 matrices. */
+static void a_bucket_costs_what_its_matrices_cost_the_framework(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *usual = system_of(arena, "true", 1, BUCKETS);
+    struct scenario calls = *scenario_of(usual);
+    calls.software.fsdp_per_call_s += 1e-3;
+    assert_close(reductions_latency_s(built_anew(arena, &calls)) - reductions_latency_s(usual),
+                 32e-3, 1e-9);
+    arena_free(arena);
+}
+
+/* In two groups of 8 each bucket's eighth is summed over both, with the edge's 4 times. */
+static void buckets_of_groups_are_summed_over_their_copies(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct scenario scenario = *scenario_of(system_of(arena, "true", 1, BUCKETS));
+    scenario.parallel.zero_group = 8;
+    const struct volume summed =
+        volume_of(built_anew(arena, &scenario), 0, STREAM_REPLICA_REDUCE, COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(summed.count, 4);
+    assert_close(summed.bytes, 2 * (LAYERS * LAYER + EDGE) / 8, 1e-12);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +347,9 @@ int main(void)
         cmocka_unit_test(a_layer_without_prefetch_exposes_what_calls_and_launches_cost),
         cmocka_unit_test(with_endless_bandwidth_latencies_and_calls_are_what_is_exposed),
         cmocka_unit_test(layers_are_reduced_together_up_to_a_bucket),
+        cmocka_unit_test(a_backward_pass_ends_when_its_last_bucket_is_reduced),
+        cmocka_unit_test(a_bucket_costs_what_its_matrices_cost_the_framework),
+        cmocka_unit_test(buckets_of_groups_are_summed_over_their_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

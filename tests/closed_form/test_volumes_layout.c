@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "support/assert_close.h"
 #include "support/volume.h"
+#include "train/program/program_calls.h"
 
 static double all_of(const struct step_system *system, uint32_t stage, enum stream stream)
 {
@@ -283,6 +284,55 @@ static void a_boundary_carries_each_microbatch_both_ways(void **state)
     assert_close(sent_in(LLAMA_405B("pp: 8, dp: 8"), 3), 2 * 2 * 268435456.0, 1e-12);
 }
 
+/* A call one way crosses the links of that way, one both ways those of both. */
+static void a_call_both_ways_crosses_what_either_way_does(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        volume_system(arena, LLAMA_405B("tp: 8, pp: 8, sequence_parallel: true"));
+    uint32_t calls = 0;
+    for (uint32_t i = 0; i < system->engine.channel_count; i++) {
+        const struct engine_channel *channel = &system->engine.channels[i];
+        const struct engine_path *ways = &system->engine.paths[channel->path_first];
+        if (channel->path_count == CALL_WAYS && channel->member_count == 2) {
+            assert_true(ways[CALL_AHEAD].crossing_count >= 2); /* a NIC out, one in */
+            assert_int_equal(ways[CALL_BACK].crossing_count, ways[CALL_AHEAD].crossing_count);
+            assert_int_equal(ways[CALL_BOTH].crossing_count, 2 * ways[CALL_AHEAD].crossing_count);
+            calls++;
+        }
+    }
+    assert_int_equal(calls, 7 * 8);
+    arena_free(arena);
+}
+
+/* A V100 has six links of 25 GB/s: to one other GPU one, within a node of eight all. */
+static void a_pair_without_a_switch_has_a_sixth_of_what_a_node_has(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{tp: 2}\n",
+        "{tp: 8}\n",
+    };
+    double rates[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: gpt-1.3b-bigscience\ncluster: v100-ena-25\ngpus: 8\n"
+                                "precision: fp16\nsoftware: megatron-2021\n"
+                                "collectives: {tensor: {algorithm: ring, protocol: Simple}}\n"
+                                "batch: {global: 8, micro: 1, sequence_length: 1024}\n"
+                                "parallel: %s",
+                                texts[i]));
+        const struct task *first = &system->engine.programs[0].tasks[STREAM_TENSOR][0];
+        const struct transfer_origin *origin = &system->transfers.origins[first->transfer];
+        rates[i] = origin->rank_bytes / (origin->time_s - origin->latency_s);
+        arena_free(arena);
+    }
+    assert_close(rates[1] / rates[0], 6, 1e-5);
+}
+
 /* Interleaving of 2 chunks sends twice as much; a vee too, but for the turn on the last stage;
  * DualPipe, with half of the microbatches each way, as much as 1F1B. */
 static void chunks_multiply_what_is_sent(void **state)
@@ -356,6 +406,8 @@ int main(void)
         cmocka_unit_test(a_layer_reduces_its_activations_four_times),
         cmocka_unit_test(sequence_parallelism_gathers_inputs_again),
         cmocka_unit_test(a_boundary_carries_each_microbatch_both_ways),
+        cmocka_unit_test(a_call_both_ways_crosses_what_either_way_does),
+        cmocka_unit_test(a_pair_without_a_switch_has_a_sixth_of_what_a_node_has),
         cmocka_unit_test(chunks_multiply_what_is_sent),
         cmocka_unit_test(a_ring_passes_keys_and_values_on),
         cmocka_unit_test(ulysses_deals_out_heads),

@@ -128,7 +128,100 @@ static void local_groups_are_as_large_as_the_scenario_says(void **state)
     arena_free(arena);
 }
 
+/* What transfers of a stream cost besides their bytes, built anew. */
+static double latency_s(struct arena *arena, const struct scenario *scenario, enum stream stream)
+{
+    const struct step_job job = {scenario, NULL, 1};
+    const struct step_system *system = system_build(arena, &job, 1, 16, &(struct step_options){0});
+    const struct engine_program *program = &system->engine.programs[0];
+    double sum = 0;
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        sum += system->transfers.origins[program->tasks[stream][i].transfer].latency_s;
+    }
+    return sum;
+}
+
+/* 8 layers of 4 matrices are 32 calls, with the edge 33 of gradients: a millisecond more each. A
+ * gather's is 1 ms more for each of its 8 ranks, not of all 16. */
+static void each_call_costs_what_the_software_says(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system =
+        system_of(arena, ", zero_local_weights: true, zero_quantized_gradients: true");
+    const struct scenario *usual = system->jobs[0].is.scenario;
+    struct scenario calls = *usual;
+    struct scenario ranks = *usual;
+    calls.software.fsdp_per_call_s += 1e-3;
+    ranks.software.fsdp_per_rank_s += 1e-3;
+    static const enum stream streams[] = {STREAM_LOCAL_REDUCE, STREAM_ACROSS_REDUCE};
+    for (size_t i = 0; i < 2; i++) {
+        const double more =
+            latency_s(arena, &calls, streams[i]) - latency_s(arena, usual, streams[i]);
+        assert_close(more, 33e-3, 1e-9);
+    }
+    const double more = latency_s(arena, &ranks, STREAM_LOCAL_GATHER) -
+                        latency_s(arena, usual, STREAM_LOCAL_GATHER);
+    assert_close(more, 32 * 8 * 1e-3, 1e-9);
+    arena_free(arena);
+}
+
+/* How many tasks of `other` a task waits for; 0: none. */
+static uint32_t wait_of(const struct task *task, enum stream other)
+{
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        if (task->wait_stream[i] == other) {
+            return task->wait_ended[i];
+        }
+    }
+    return 0;
+}
+
+/* Sums of a node go to the others when they are there, layer by layer; and something that is
+ * computed, the gradients' norm, waits for all 9 of either. */
+static void sums_follow_their_pieces_and_the_norm_follows_the_sums(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = system_of(arena, ", zero_quantized_gradients: true");
+    const struct engine_program *program = &system->engine.programs[0];
+    assert_int_equal(program->counts[STREAM_ACROSS_REDUCE], 9);
+    for (uint32_t i = 0; i < 9; i++) {
+        const struct task *task = &program->tasks[STREAM_ACROSS_REDUCE][i];
+        assert_int_equal(wait_of(task, STREAM_LOCAL_REDUCE), i + 1);
+    }
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < program->counts[STREAM_COMPUTE]; i++) {
+        waits += wait_of(&program->tasks[STREAM_COMPUTE][i], STREAM_ACROSS_REDUCE) == 9;
+    }
+    assert_int_equal(waits, 1);
+    arena_free(arena);
+}
+
 /* ---- what it costs -------------------------------------------------------------------------- */
+
+/* Inside a node as tensor-parallel calls, between nodes as data-parallel ones. */
+static void local_calls_disturb_compute_as_their_links_do(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct scenario scenario =
+        *system_of(arena, ", zero_quantized_gradients: true")->jobs[0].is.scenario;
+    scenario.software.scale_up_interference = 0.2;
+    scenario.software.network_interference = 0.1;
+    const struct step_job job = {&scenario, NULL, 1};
+    static const uint32_t expected[][2] = {{200000, 100000}, {100000, 200000}};
+    static const int64_t groups[] = {8, 16};
+    for (size_t i = 0; i < 2; i++) {
+        scenario.parallel.zero_local_group = groups[i];
+        const struct step_system *system =
+            system_build(arena, &job, 1, 16, &(struct step_options){0});
+        const struct engine_stream *streams = system->engine.streams;
+        assert_int_equal(streams[STREAM_LOCAL_REDUCE].interference, expected[i][0]);
+        assert_int_equal(streams[STREAM_ACROSS_REDUCE].interference, expected[i][1]);
+    }
+    arena_free(arena);
+}
 
 static double compute_s(struct arena *arena, const struct step_system *system, bool folds)
 {
@@ -198,6 +291,9 @@ int main(void)
         cmocka_unit_test(quantized_gradients_are_exchanged_in_the_node_and_then_between_nodes),
         cmocka_unit_test(three_m_become_three_quarters),
         cmocka_unit_test(local_groups_are_as_large_as_the_scenario_says),
+        cmocka_unit_test(each_call_costs_what_the_software_says),
+        cmocka_unit_test(sums_follow_their_pieces_and_the_norm_follows_the_sums),
+        cmocka_unit_test(local_calls_disturb_compute_as_their_links_do),
         cmocka_unit_test(quantizing_takes_the_time_of_the_bytes_it_moves),
         cmocka_unit_test(a_folded_step_is_the_unfolded_one),
         cmocka_unit_test(a_local_copy_takes_its_share_of_memory),
