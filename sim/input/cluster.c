@@ -46,14 +46,18 @@ static bool check_peer(const struct schema_reader *reader, const struct cluster 
     }
     const struct doc_node *node = reader->map->node;
     if (cluster->peer_bytes_per_s > cluster->scale_up_bytes_per_s) {
-        return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "peer_bandwidth")->place,
-                        "'peer_bandwidth' of %g GB/s is more than the 'bandwidth' of %g GB/s, "
-                        "which is that of all of a GPU's links",
-                        cluster->peer_bytes_per_s / 1e9, cluster->scale_up_bytes_per_s / 1e9);
+        diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "peer_bandwidth")->place,
+                 "'peer_bandwidth' of %g GB/s is more than the 'bandwidth' of %g GB/s, "
+                 "which is that of all of a GPU's links",
+                 cluster->peer_bytes_per_s / 1e9, cluster->scale_up_bytes_per_s / 1e9);
+        diag_help(reader->map->diag, "where a switch joins the GPUs, leave peer_bandwidth out");
+        return false;
     }
     if (cluster->has_multicast) {
-        return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "multicast")->place,
-                        "'multicast' needs a switch, and 'peer_bandwidth' says that there is none");
+        diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "multicast")->place,
+                 "'multicast' needs a switch, and 'peer_bandwidth' says that there is none");
+        diag_help(reader->map->diag, "leave one of them out");
+        return false;
     }
     return true;
 }
@@ -65,11 +69,14 @@ static bool check_scale_up(const struct schema_reader *reader, const struct sche
     if (!check_peer(reader, cluster)) {
         return false;
     }
+    const bool has_pairs = cluster->peer_bytes_per_s > 0;
     if (cluster->scale_up_kind != SCALE_UP_PCIE ||
-        (!cluster->has_multicast && cluster->domain_nodes <= 1)) {
+        (!cluster->has_multicast && !has_pairs && cluster->domain_nodes <= 1)) {
         return true;
     }
-    const char *key = cluster->has_multicast ? "multicast" : "domain_nodes";
+    const char *key = cluster->has_multicast ? "multicast"
+                      : has_pairs            ? "peer_bandwidth"
+                                             : "domain_nodes";
     return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(reader->map->node, key)->place,
                     "'%s' is for scale_up kind nvswitch, not pcie", key);
 }
