@@ -47,6 +47,7 @@ struct layout {
     bool needs_sequence_parallel, overlaps_experts, is_hot, has_capacity;
     int64_t recompute; /* 0: as drawn; then layers, modules */
     int64_t offload;   /* bits: optimizer, activations */
+    int64_t zeropp;    /* bits: quantised weights, local ones, quantised gradients */
     bool has_lora, dispatches_fp8, has_mtp, has_no_clipping;
     /* choose_software */
     const char *gathers;
@@ -169,6 +170,24 @@ static void choose_none(struct layout *l)
 }
 
 /* With dice of its own again. One in three has none of these. */
+/* ZeRO++ needs states that are shared out over all GPUs, and nothing else. */
+static void choose_zeropp(struct dice *dice, struct layout *l)
+{
+    const int64_t options = 1 + (int64_t)roll(dice, 7);
+    const int64_t nodes = power_of_two(dice, 4);
+    if (!chance(dice, 16)) {
+        return;
+    }
+    l->zeropp = options;
+    l->zero = 3;
+    l->tp = l->cp = l->pp = l->ep = l->etp = l->chunks = 1;
+    l->dp = nodes * l->gpus_per_node;
+    l->zero_group = l->dp;
+    l->schedule = "1f1b";
+    l->microbatch_group = l->redundant_experts = l->group_limit = l->dense_layers = 0;
+    l->overlaps_experts = l->needs_sequence_parallel = false;
+}
+
 static void choose_options(struct dice *dice, struct layout *l)
 {
     static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-cp-pp-ep-dp", "tp-pp-cp-ep-dp",
@@ -199,6 +218,7 @@ static void choose_options(struct dice *dice, struct layout *l)
     l->has_mtp = chance(dice, 5);
     l->has_no_clipping = chance(dice, 5);
     choose_microbatch_group(dice, l);
+    choose_zeropp(dice, l);
 }
 
 /* What the software makes of the hardware, with dice of its own: in one of two nothing. */
@@ -313,6 +333,11 @@ static void print_parallel_options(FILE *out, const struct layout *l)
     }
     if (l->zero == 3) {
         fprintf(out, ", reshard: %s", l->reshard);
+    }
+    if (l->zeropp > 0) {
+        fprintf(out, ", zero_quantized_weights: %s", (l->zeropp & 1) != 0 ? "true" : "false");
+        fprintf(out, ", zero_local_weights: %s", (l->zeropp & 2) != 0 ? "true" : "false");
+        fprintf(out, ", zero_quantized_gradients: %s", (l->zeropp & 4) != 0 ? "true" : "false");
     }
     if (l->microbatch_group > 0) {
         fprintf(out, ", microbatch_group: %lld", (long long)l->microbatch_group);
