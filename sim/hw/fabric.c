@@ -190,15 +190,22 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
     sim_assert(losses.scale_up > 0.0 && losses.scale_up <= 1.0);
     sim_assert(losses.staging_bytes_per_s >= 0.0);
     const double port = port_rate(fabric->cluster, fabric->ports_per_node, NULL);
+    const double staging = losses.staging_bytes_per_s;
+    const double lane = port / fabric->lanes_in;
     fabric->scale_up_share = losses.scale_up;
-    fabric->network_share = staged(fabric, port, losses.staging_bytes_per_s, NULL) / port;
-    static const enum link_kind network[] = {LINK_NIC_OUT, LINK_NIC_IN};
-    static const enum link_kind scale_up[] = {LINK_SCALE_UP_OUT, LINK_SCALE_UP_IN};
-    for (size_t i = 0; i < 2; i++) {
-        int64_t *nic = &fabric->capacity[network[i]];
-        int64_t *gpu = &fabric->capacity[scale_up[i]];
-        *nic = derated(*nic, fabric->network_share);
-        *gpu = derated(*gpu, fabric->scale_up_share);
+    fabric->network_share = staged(fabric, port, staging, NULL) / port;
+    const struct {
+        enum link_kind kind;
+        double share;
+    } links[] = {
+        {LINK_SCALE_UP_OUT, losses.scale_up},
+        {LINK_SCALE_UP_IN, losses.scale_up},
+        {LINK_NIC_OUT, fabric->network_share},
+        {LINK_NIC_IN, staged(fabric, lane, staging, NULL) / lane},
+    };
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        int64_t *capacity = &fabric->capacity[links[i].kind];
+        *capacity = derated(*capacity, links[i].share);
     }
 }
 

@@ -551,6 +551,26 @@ static void connections_may_meet_on_a_bonded_port(void **state)
     arena_free(rig.arena);
 }
 
+/* What meets on one port of 25 GB/s is staged at that rate: 1 / (1/25 + 1/100) = 20 GB/s; what has
+ * both leaves by a NIC of 50, 1 / (1/50 + 1/100) = 33.3. */
+static void a_bonded_port_is_staged_at_its_own_rate(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster cluster = hashed();
+    cluster.ecmp_paths = 2;
+    cluster.bonded_ports = 2;
+    cluster.uplink_bytes_per_s = 400e9;
+    rig_init(&rig, &cluster, 512);
+    fabric_derate(&rig.fabric, (struct fabric_losses){1, 100e9});
+    for (uint32_t from = 0; from < 64; from++) {
+        send(&rig, from, from + 256, FLUID_USAGE_ONE);
+        const bool meets = crossings_of(&rig, LINK_NIC_IN) == 1;
+        assert_int_equal(rig.route.cap_bytes_per_s, meets ? 20000000000 : 33333333333);
+    }
+    arena_free(rig.arena);
+}
+
 /* Adaptive routing has no hash, so the same NIC is one link. */
 static void bonded_ports_are_one_link_without_a_hash(void **state)
 {
@@ -737,6 +757,7 @@ int main(void)
         cmocka_unit_test(paths_share_a_transfer_exactly),
         cmocka_unit_test(staging_is_a_time_for_each_byte),
         cmocka_unit_test(connections_may_meet_on_a_bonded_port),
+        cmocka_unit_test(a_bonded_port_is_staged_at_its_own_rate),
         cmocka_unit_test(bonded_ports_are_one_link_without_a_hash),
         cmocka_unit_test(a_reduction_crosses_each_link_of_its_tree_once),
         cmocka_unit_test(a_path_lists_its_links_in_order),
