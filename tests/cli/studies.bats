@@ -424,3 +424,11 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
     run -2 "$STOKER" compare $study --db "$db" --against '40 Gbps'
     [[ $output == *"there is no point '40 Gbps'"*"did you mean"* ]]
 }
+
+# Scripts are in UTF-8, of which gnuplot warns in the POSIX locale.
+@test "in a system without a locale gnuplot has nothing to say" {
+    env -u LANG -u LC_CTYPE LC_ALL=POSIX "$STOKER" sweep scenarios/study-fabric-70b.yaml \
+        --db "$db" --plot lines -o "$BATS_TEST_TMPDIR/plain" > /dev/null 2> "$BATS_TEST_TMPDIR/said"
+    run ! grep gnuplot "$BATS_TEST_TMPDIR/said"
+    [ ! -e "$BATS_TEST_TMPDIR/plain.log" ]
+}

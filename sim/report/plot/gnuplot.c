@@ -18,20 +18,29 @@
 
 #define LOG_MODE 0666
 
-/* Our environment without GNUTERM. */
+/* Its scripts are in UTF-8, which in the POSIX locale of a bare system it warns of. */
+#define LOCALE "LC_ALL=C.UTF-8"
+
+static bool is_set(const char *entry, const char *name)
+{
+    return strncmp(entry, name, strlen(name)) == 0;
+}
+
+/* Our environment without GNUTERM, in a locale of our own. */
 static char **environment_of(struct arena *arena)
 {
     size_t count = 0;
     while (environ[count] != NULL) {
         count++;
     }
-    char **copy = arena_array(arena, count + 1, sizeof *copy);
+    char **copy = arena_array(arena, count + 2, sizeof *copy);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "GNUTERM=", strlen("GNUTERM=")) != 0) {
+        if (!is_set(environ[i], "GNUTERM=") && !is_set(environ[i], "LC_ALL=")) {
             copy[kept++] = environ[i];
         }
     }
+    copy[kept] = arena_strdup(arena, LOCALE);
     return copy;
 }
 
