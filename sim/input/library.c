@@ -36,7 +36,8 @@ enum library_span library_span_of(uint32_t nodes)
 static bool read_spans(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct doc_map *map = reader->map;
-    double *values = (double *)((char *)reader->object + row->offset);
+    void *member = (char *)reader->object + row->offset;
+    double *values = member;
     const struct doc_node *node = doc_take(map, schema_key(row));
     if (node == NULL) {
         return false;
@@ -148,6 +149,8 @@ static bool spread_costs(const struct schema_reader *reader, const struct schema
 #define SCHEMA_OBJECT struct library
 #include "input/schema/rows.h"
 
+/* Members and texts that are put together take no parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define BY_NODES(path_, member_, dimension_, least_, most_, help_) \
     QUANTITY(path_, member_[0], dimension_, least_, most_,         \
              help_ "; or a list of three: on one node (NVLink domain), on two, on more.")
@@ -195,6 +198,7 @@ static bool spread_costs(const struct schema_reader *reader, const struct schema
     EACH(path_, array_, library_protocol_names, LIBRARY_PROTOCOL_COUNT, \
          "What it costs with a protocol.")
 #define ARCHITECTURE "LAYER.ARCHITECTURE"
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct schema_row rows[] = {
     {TEXT("library", name, "Its name, which is that of its file, too.")},
