@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "lab/score.h"
 
-#define ROWS_MAX 600
+#define ROWS_MAX 900
 
 struct runs {
     struct arena *arena;
