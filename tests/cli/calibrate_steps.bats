@@ -234,3 +234,71 @@ PY
     run -3 --separate-stderr "$STOKER" calibrate steps "$work/row.csv" --constants "$work/other.yaml" -q
     [[ $stderr == *"no constant of "*"other.yaml is of a profile or GPU that a row uses"* ]]
 }
+
+@test "--predictions writes a line for each scored row, from which the scores can be computed again" {
+    { head -n 1 tests/published/networks.csv; grep '^fmsfsdp-' tests/published/networks.csv; } > "$work/ibm.csv"
+    grep '^mbridge-26.0.*qwen3-30b' tests/published/runs.csv | head -n 3 >> "$work/runs.csv"
+    "$STOKER" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
+        --rounds 1 -q --predictions "$work/out.csv" > "$work/fit"
+    for table in runs ibm; do
+        "$STOKER" validate "$work/$table.csv" --json > "$work/$table.json"
+    done
+    "$STOKER" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
+        --rounds 1 -q --json > "$work/fit.json"
+    python3 - "$work" <<'PY'
+import csv, json, re, statistics, sys
+work = sys.argv[1]
+lines = list(csv.DictReader(open(work + "/out.csv")))
+assert list(lines[0]) == ["id", "source", "config_key", "kind", "measured_step_s", "fitted_s",
+                          "out_of_fold_s", "source_left_out_s"]
+# Every row that validate scores, in the order of the tables, and no other.
+scored = []
+for table in ("runs", "ibm"):
+    scored += [r for r in json.load(open("%s/%s.json" % (work, table)))["rows"]
+               if r["status"] == "ok" and not r.get("suspect")]
+assert [l["id"] for l in lines] == [r["id"] for r in scored], len(lines)
+assert [float(l["measured_step_s"]) for l in lines] == [r["measured_step_s"] for r in scored]
+# A vote is one (source, config_key); the score of each column, as printed.
+def score(column, wanted=lambda line: True):
+    votes = {}
+    for line in filter(wanted, lines):
+        error = float(line[column]) / float(line["measured_step_s"]) - 1
+        votes.setdefault((line["source"], line["config_key"]), []).append(error)
+    mean = [statistics.fmean(map(abs, v)) for v in votes.values()]
+    return len(mean), statistics.fmean(mean), statistics.fmean(statistics.fmean(v) for v in votes.values())
+told = json.load(open(work + "/fit.json"))["predictions"]
+for column, key in (("fitted_s", "fitted"), ("out_of_fold_s", "out_of_fold"),
+                    ("source_left_out_s", "source_left_out")):
+    for suffix, wanted in (("", lambda l: True), ("_mixtures", lambda l: l["kind"] == "moe")):
+        votes, mean, bias = score(column, wanted)
+        assert told[key + suffix]["votes"] == votes
+        assert abs(told[key + suffix]["mean"] - mean) < 1e-6, (key, mean)
+        assert abs(told[key + suffix]["bias"] - bias) < 1e-6, (key, bias)
+assert told["fitted_mixtures"]["votes"] in (2, 3)
+# What knows less is further off, and the three differ.
+assert len({told[k]["mean"] for k in ("fitted", "out_of_fold", "source_left_out")}) == 3
+PY
+    grep -q '^out of fold, mixtures of experts  *[23] ' "$work/fit"
+    grep -q '^IBM FSDP  *11 ' "$work/fit"
+}
+
+@test "sources can be left out; a text that no source has, and an id of two tables, are errors" {
+    networks=tests/published/networks.csv
+    all=("$STOKER" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 -q)
+    "${all[@]}" "$networks" --without DT-FM --without ZeRO++ --predictions "$work/out.csv" > /dev/null
+    cut -d, -f2 "$work/out.csv" | sort -u > "$work/sources"
+    diff "$work/sources" - <<'TEXT'
+"IBM FSDP"
+"llm-foundry"
+source
+TEXT
+    run -3 --separate-stderr "${all[@]}" "$networks" --without DT-FM --without 'ZeRO++ blag'
+    [[ $stderr == *"--without: no row's source has 'ZeRO++ blag' in it"*"did you mean 'ZeRO++ blog'?"* ]]
+    { head -n 1 tests/published/runs.csv; sed -n 3p "$work/runs.csv"; } > "$work/again.csv"
+    run -3 --separate-stderr "${all[@]}" "$work/again.csv"
+    [[ $stderr == *"again.csv:2:1: error: another table has a row 'llmfoundry-"*"', too"* ]]
+    run -3 --separate-stderr "${all[@]}" "$work/nowhere.csv"
+    [[ $stderr == *"nowhere.csv"* ]]
+    run -1 --separate-stderr "${all[@]}" --predictions "$work/no/such/out.csv"
+    [[ $stderr == *"cannot write $work/no/such/out.csv: No such file or directory"* ]]
+}

@@ -16,6 +16,7 @@
 #include "input/catalogue.h"
 #include "input/doc/doc.h"
 #include "lab/fit/fit.h"
+#include "lab/fit/fit_predictions.h"
 #include "lab/fit/fit_priors.h"
 #include "lab/fit/fit_write.h"
 #include "support/assert_close.h"
@@ -346,6 +347,7 @@ static void a_row_is_predicted_by_what_was_fitted_without_it(void **state)
     assert_non_null(fit);
     double error[ROWS];
     fit_leave_out(arena, fit, error);
+    fit_errors_of(error, ROWS, error);
     assert_close(error[0], -0.111, 0.1);
     assert_close(error[ROWS - 1], -0.222, 0.2);
     const struct fit_system system = fit_system_of(arena, fit, NULL);
@@ -353,6 +355,48 @@ static void a_row_is_predicted_by_what_was_fitted_without_it(void **state)
     for (uint32_t i = 0; i < ROWS; i++) {
         assert_true(fabs(folds.error[i]) < 0.5 * fabs(error[i]));
     }
+    arena_free(arena);
+}
+
+/* Row 5 took 1.06 times what the formula says, and each row is a configuration. Fitted to all, the
+ * constants give way to it; the half without it knows nothing of that, so its prediction is nearer
+ * the formula's. A prediction is the geometric mean of the repeats', and errors are of those. */
+static void predictions_are_of_the_half_that_did_not_see_the_row(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const char *directory = temporary_new(arena);
+    const struct fit_plan *plan = plan_of(arena, directory, plan_text, diag);
+    temporary_remove(directory);
+    double measured_s[ROWS];
+    const struct fit_problem problem = formula_problem(arena, plan, measured_s);
+    const double true_s = measured_s[ROWS - 1];
+    measured_s[ROWS - 1] *= 1.06;
+    const struct fit *fit = fit_run(arena, &problem, 3, diag);
+    assert_non_null(fit);
+    const struct fit_system system = fit_system_of(arena, fit, NULL);
+    const struct fit_folds folds = fit_cross_validate(arena, &system, &problem, 3);
+    double left_out[ROWS];
+    fit_leave_out(arena, fit, left_out);
+    const struct fit_predictions made = fit_predictions_of(arena, fit, &folds, left_out);
+    assert_close(made.fitted_s[0], measured_s[0] * exp(fit->residual[0]), 1e-12);
+    assert_close(made.left_out_s[0], measured_s[0] * exp(left_out[0]), 1e-12);
+    double product = 1;
+    for (uint32_t repeat = 0; repeat < 3; repeat++) {
+        const double one_s = measured_s[0] * exp(folds.residual[repeat * ROWS]);
+        product *= one_s;
+    }
+    assert_close(made.out_of_fold_s[0], cbrt(product), 1e-12);
+    const double fitted_s = made.fitted_s[ROWS - 1];
+    assert_true(fitted_s > 1.005 * true_s);
+    assert_true(made.out_of_fold_s[ROWS - 1] < true_s + 0.5 * (fitted_s - true_s));
+    /* 6 votes of one row each. */
+    const struct score score = fit_predictions_score(arena, &problem, NULL, measured_s);
+    assert_int_equal(score.votes, ROWS);
+    assert_close(score.mean + 1, 1, 1e-12);
+    const struct fit_repeats repeats = fit_repeats_score(arena, &problem, &folds, NULL);
+    assert_close(repeats.mean.mean, folds.other.mean, 1e-9); /* halves are of three rows each */
     arena_free(arena);
 }
 
@@ -602,6 +646,7 @@ int main(void)
         cmocka_unit_test(the_fit_finds_the_constants_that_made_the_rows),
         cmocka_unit_test(a_part_removed_is_not_made_up_for_by_its_own_constants),
         cmocka_unit_test(a_row_is_predicted_by_what_was_fitted_without_it),
+        cmocka_unit_test(predictions_are_of_the_half_that_did_not_see_the_row),
         cmocka_unit_test(wrong_constants_are_told),
         cmocka_unit_test(only_numbers_and_their_provenance_are_written),
         cmocka_unit_test(keys_that_a_file_lacks_are_added),

@@ -35,6 +35,11 @@ static const struct command_option own_options[] = {
     {"errors", 0, "OUT.csv",
      "Write each vote's error by the fit without its source, as validate --errors does",
      OPTION_TEXT(struct steps_fit, errors_path)},
+    {"predictions", 0, "OUT.csv",
+     "Write each row's step as fitted, by a half that it was not in, and without its source",
+     OPTION_TEXT(struct steps_fit, predictions_path)},
+    {"without", 0, "TEXT", "Leave out rows whose source has TEXT in it (may be repeated)",
+     OPTION_LIST(struct steps_fit, without)},
     OPTIONS_APART,
     {0},
 };
@@ -51,18 +56,26 @@ static bool open_problem(struct steps_fit *steps)
 {
     struct cli *cli = steps->options.cli;
     const struct fit_plan *plan = fit_plan_load(cli->arena, steps->constants_path, cli->diag);
-    const struct published_table *table =
-        published_load_runs(cli->arena, steps->options.arguments.items[0], cli->diag);
+    const uint32_t count = steps->options.arguments.count;
+    const struct published_table **tables = arena_array(cli->arena, count, sizeof *tables);
+    bool is_good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        tables[i] = published_load_runs(cli->arena, steps->options.arguments.items[i], cli->diag);
+        is_good = tables[i] != NULL && is_good;
+    }
     if (plan != NULL && steps->priors == PRIORS_CATALOGUE) {
         plan = fit_plan_at_catalogue(cli->arena, plan, &steps->catalogue, cli->diag);
     }
-    if (plan == NULL || table == NULL) {
+    if (plan == NULL || !is_good) {
         return false;
     }
     steps->rows = (struct fit_rows){
         .arena = cli->arena,
         .diag = cli->diag,
-        .table = table,
+        .tables = tables,
+        .table_count = count,
+        .without = steps->without.items,
+        .without_count = steps->without.count,
         .catalogue = &steps->catalogue,
         .jobs = (uint32_t)steps->jobs,
         .plan = plan,
@@ -85,8 +98,12 @@ static bool fit_all(struct steps_fit *steps)
     }
     const struct fit_system system = fit_system_of(arena, steps->fit, NULL);
     steps->folds = fit_cross_validate(arena, &system, &steps->problem, (uint32_t)steps->repeats);
-    steps->left_out_error = arena_array(arena, steps->rows.count, sizeof *steps->left_out_error);
-    steps->left_out = fit_leave_out(arena, steps->fit, steps->left_out_error);
+    const uint32_t rows = steps->rows.count;
+    double *left_out = arena_array(arena, rows, sizeof *left_out);
+    steps->left_out = fit_leave_out(arena, steps->fit, left_out);
+    steps->left_out_error = arena_array(arena, rows, sizeof *steps->left_out_error);
+    fit_errors_of(left_out, rows, steps->left_out_error);
+    steps->predictions = fit_predictions_of(arena, steps->fit, &steps->folds, left_out);
     steps->ablation = fit_ablate(arena, steps->fit, &steps->folds);
     steps->parts =
         steps->ablation != NULL ? fit_remove_parts(arena, steps->fit, &steps->folds) : NULL;
@@ -131,26 +148,37 @@ static bool write_errors(const struct steps_fit *steps)
     return band_write(steps->errors_path, &votes, cli->diag);
 }
 
+/* What depends on how well it is met. */
+static bool write_all(struct steps_fit *steps)
+{
+    struct cli *cli = steps->options.cli;
+    if (!check_error(steps)) {
+        return false;
+    }
+    return (!steps->writes ||
+            fit_write(cli->arena, &steps->catalogue, steps->fit, &steps->changes, cli->diag)) &&
+           write_errors(steps) &&
+           (steps->predictions_path == NULL ||
+            fit_predictions_write(steps->predictions_path, &steps->rows, &steps->predictions,
+                                  cli->diag));
+}
+
 static int run(struct options *options)
 {
-    struct cli *cli = options->cli;
     struct steps_fit *steps = (struct steps_fit *)options;
     steps->catalogue = options_catalogue(options);
     if (!open_problem(steps) || !fit_all(steps)) {
         return EXIT_INPUT;
     }
-    const bool is_met = check_error(steps);
-    const bool is_written =
-        is_met && (!steps->writes || fit_write(cli->arena, &steps->catalogue, steps->fit,
-                                               &steps->changes, cli->diag));
+    const bool is_written = write_all(steps);
     calibrate_steps_print(steps, stdout);
-    return is_written && write_errors(steps) ? 0 : EXIT_FAILED;
+    return is_written ? 0 : EXIT_FAILED;
 }
 
 const struct command command_calibrate_steps = {
     .name = "steps",
     .summary = "constants of software profiles from measured steps, fitted jointly",
-    .arguments = "FILE.csv",
+    .arguments = "FILE.csv...",
     .about =
         "Fits constants of software profiles (and GPUs) jointly to measured step times, from "
         "one row on: each starts from what the catalogue says and moves as far as the rows pull "
@@ -158,12 +186,14 @@ const struct command command_calibrate_steps = {
         "not fitted are off (cross-validation, sources left out), and what each effect is worth."
         "\vExamples: stoker calibrate steps my-runs.csv --write\n"
         "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
+        "stoker calibrate steps tests/published/runs.csv tests/published/networks.csv --without "
+        "DT-FM --without ZeRO++ --priors file --predictions out.csv\n"
         "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
         "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "
         "fitted misses the rows by more than 10 % in the median; nothing is written.",
     .options = {own_options, options_general},
     .arguments_min = 1,
-    .arguments_max = 1,
+    .arguments_max = UINT32_MAX,
     .wanted = "a CSV file of measured runs",
     .input_size = sizeof(struct steps_fit),
     .defaults = &(const struct steps_fit){.constants_path = "tests/published/constants.yaml",

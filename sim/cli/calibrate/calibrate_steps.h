@@ -3,7 +3,7 @@
 #define CLI_CALIBRATE_CALIBRATE_STEPS_H
 
 #include "cli/options.h"
-#include "lab/fit/fit_rows.h"
+#include "lab/fit/fit_predictions.h"
 #include "lab/fit/fit_write.h"
 
 /* Whose priors: the catalogue's values, or those of --constants. */
@@ -11,7 +11,8 @@ enum { PRIORS_CATALOGUE, PRIORS_FILE, PRIORS_COUNT_ };
 
 struct steps_fit {
     struct options options;
-    const char *constants_path, *errors_path;
+    const char *constants_path, *errors_path, *predictions_path;
+    struct text_list without; /* texts of sources */
     int64_t jobs, rounds, repeats;
     bool writes;
     uint32_t priors;
@@ -23,15 +24,21 @@ struct steps_fit {
     struct fit_fold_check check;         /* if there are folds */
     const struct fit_left_out *left_out; /* [sources] */
     double *left_out_error;              /* [rows] */
-    const struct fit_without *ablation;  /* [effects] */
-    const struct fit_without *parts;     /* [removals] */
+    struct fit_predictions predictions;
+    const struct fit_without *ablation; /* [effects] */
+    const struct fit_without *parts;    /* [removals] */
     struct fit_changes changes;
 };
 
-/* stoker calibrate steps FILE.csv */
+/* stoker calibrate steps FILE.csv... */
 extern const struct command command_calibrate_steps;
 
 /* As text, or as JSON. */
 void calibrate_steps_print(const struct steps_fit *steps, FILE *out);
+
+struct sheet;
+
+/* The last part of it: scores of the predictions. */
+void calibrate_steps_add_scores(struct sheet *sheet, const struct steps_fit *steps);
 
 #endif

@@ -428,7 +428,8 @@ static const char *micro_of(const struct steps_fit *steps, uint32_t row)
 {
     double micro;
     const uint32_t at = steps->rows.rows[row].row;
-    if (!published_number(steps->rows.table, at, "micro_batch", &micro)) {
+    const struct published_table *table = steps->rows.tables[steps->rows.table_of[row]];
+    if (!published_number(table, at, "micro_batch", &micro)) {
         return "not stated";
     }
     return micro < 2 ? "1" : micro < 4 ? "2 or 3" : micro < 8 ? "4 to 7" : "8 and more";
@@ -489,6 +490,7 @@ void calibrate_steps_print(const struct steps_fit *steps, FILE *out)
     add_classes(sheet, steps, "model", model_of);
     add_classes(sheet, steps, "scale", scale_of);
     add_classes(sheet, steps, "micro-batch", micro_of);
+    calibrate_steps_add_scores(sheet, steps);
     say_changes(sheet, steps);
     sheet_print(sheet, steps->options.is_json, out);
 }

@@ -75,6 +75,7 @@ MUST_USE bool fit_simulate(struct arena *arena, const struct fit_problem *proble
 struct fit_spread {
     double mean, deviation;
 };
+struct fit_spread fit_spread_of(const double *values, uint32_t count);
 
 /* So many configurations make two halves of which something can be learned. */
 enum { FIT_FOLD_CONFIGS_MIN = 4 };
@@ -86,7 +87,9 @@ struct fit_folds {
     struct fit_spread gap;    /* other less fitted */
     struct fit_spread macro;  /* of the other half */
     struct fit_spread bias;
-    const double *error; /* [rows] when not fitted to, mean over repeats */
+    const double *error;    /* [rows] when not fitted to, mean over repeats */
+    const double *residual; /* [fits / 2 * rows] ln(predicted / measured) of each repeat, by the
+                               half that the row was not in */
 };
 
 /* Two folds by configuration, `repeats` times, each from the priors with the linear model. */
@@ -105,8 +108,9 @@ struct fit_left_out {
     const char *name;
     struct score within, without;
 };
-/* One a source. error [rows] is that of the fit without the row's source. */
-const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit, double *error);
+/* One a source. residual [rows] is that of the fit without the row's source. */
+const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit,
+                                         double *residual);
 
 /* An effect removed (all of its constants), or a part of the model, and the others fitted again. */
 struct fit_without {

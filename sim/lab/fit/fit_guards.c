@@ -25,18 +25,31 @@ static void weigh(struct arena *arena, struct fit_system *system, const struct f
     system->weight = weight;
 }
 
-/* Rows' errors by the linear model fitted to the votes that are in. */
-static const double *refit(struct arena *arena, const struct fit_system *system,
-                           const struct fit_problem *problem, const bool *is_in)
+/* Rows' residuals by the linear model fitted to the votes that are in. */
+static const double *refit_residual(struct arena *arena, const struct fit_system *system,
+                                    const struct fit_problem *problem, const bool *is_in)
 {
     struct fit_system part = *system;
     weigh(arena, &part, problem, is_in);
     double *x = arena_array(arena, part.constants, sizeof *x);
-    double *error = arena_array(arena, part.rows, sizeof *error);
+    double *residual = arena_array(arena, part.rows, sizeof *residual);
     fit_solve(arena, &part, x);
-    fit_linear(&part, x, error);
-    fit_errors_of(error, part.rows, error);
+    fit_linear(&part, x, residual);
+    return residual;
+}
+
+static const double *errors_of(struct arena *arena, const double *residual, uint32_t rows)
+{
+    double *error = arena_array(arena, rows, sizeof *error);
+    fit_errors_of(residual, rows, error);
     return error;
+}
+
+/* Their errors. */
+static const double *refit(struct arena *arena, const struct fit_system *system,
+                           const struct fit_problem *problem, const bool *is_in)
+{
+    return errors_of(arena, refit_residual(arena, system, problem, is_in), system->rows);
 }
 
 static bool *other_votes(struct arena *arena, const struct votes *votes, const bool *is_in)
@@ -50,7 +63,7 @@ static bool *other_votes(struct arena *arena, const struct votes *votes, const b
 
 /* ---- cross-validation ------------------------------------------------------------------- */
 
-static struct fit_spread spread_of(const double *values, uint32_t count)
+struct fit_spread fit_spread_of(const double *values, uint32_t count)
 {
     struct fit_spread spread = {0, 0};
     for (uint32_t i = 0; i < count; i++) {
@@ -73,20 +86,23 @@ struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system
     const uint32_t fits = 2 * repeats;
     if (votes->config_count < FIT_FOLD_CONFIGS_MIN) {
         const struct fit_spread none = {ABSENT, ABSENT};
-        return (struct fit_folds){0, none, none, none, none, none, NULL};
+        return (struct fit_folds){0, none, none, none, none, none, NULL, NULL};
     }
     double *figures[FOLD_COUNT_];
     for (uint32_t i = 0; i < FOLD_COUNT_; i++) {
         figures[i] = arena_array(arena, fits, sizeof *figures[i]);
     }
     double *row_error = arena_array(arena, votes->row_count, sizeof *row_error);
+    double *row_residual =
+        arena_array(arena, (size_t)repeats * votes->row_count, sizeof *row_residual);
     bool *first = arena_array(arena, votes->vote_count, sizeof *first);
     for (uint32_t i = 0; i < fits; i++) {
         votes_half(arena, votes, SEED, i / 2, first);
         const bool *second = other_votes(arena, votes, first);
         const bool *is_in = i % 2 == 0 ? first : second;
         const bool *is_out = i % 2 == 0 ? second : first;
-        const double *error = refit(arena, system, problem, is_in);
+        const double *residual = refit_residual(arena, system, problem, is_in);
+        const double *error = errors_of(arena, residual, votes->row_count);
         const struct score fitted = votes_score(arena, votes, is_in, error);
         const struct score other = votes_score(arena, votes, is_out, error);
         figures[FOLD_FITTED][i] = fitted.mean;
@@ -95,17 +111,21 @@ struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system
         figures[FOLD_MACRO][i] = other.macro;
         figures[FOLD_BIAS][i] = other.bias;
         for (uint32_t row = 0; row < votes->row_count; row++) {
-            row_error[row] += is_out[votes->vote[row]] ? error[row] / repeats : 0;
+            if (is_out[votes->vote[row]]) {
+                row_error[row] += error[row] / repeats;
+                row_residual[(size_t)(i / 2) * votes->row_count + row] = residual[row];
+            }
         }
     }
     return (struct fit_folds){
         .fits = fits,
-        .fitted = spread_of(figures[FOLD_FITTED], fits),
-        .other = spread_of(figures[FOLD_OTHER], fits),
-        .gap = spread_of(figures[FOLD_GAP], fits),
-        .macro = spread_of(figures[FOLD_MACRO], fits),
-        .bias = spread_of(figures[FOLD_BIAS], fits),
+        .fitted = fit_spread_of(figures[FOLD_FITTED], fits),
+        .other = fit_spread_of(figures[FOLD_OTHER], fits),
+        .gap = fit_spread_of(figures[FOLD_GAP], fits),
+        .macro = fit_spread_of(figures[FOLD_MACRO], fits),
+        .bias = fit_spread_of(figures[FOLD_BIAS], fits),
         .error = row_error,
+        .residual = row_residual,
     };
 }
 
@@ -151,7 +171,8 @@ bool fit_check_fold(struct arena *arena, const struct fit *fit, struct fit_fold_
 
 /* ---- sources left out ------------------------------------------------------------------- */
 
-const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit, double *errors)
+const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *fit,
+                                         double *residual)
 {
     const struct votes *votes = &fit->problem->votes;
     const struct fit_system system = fit_system_of(arena, fit, NULL);
@@ -164,14 +185,15 @@ const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *
             is_of[v] = votes->source[v] == s;
         }
         const bool *is_in = other_votes(arena, votes, is_of);
-        const double *error = refit(arena, &system, fit->problem, is_in);
+        const double *of_others = refit_residual(arena, &system, fit->problem, is_in);
+        const double *error = errors_of(arena, of_others, system.rows);
         list[s] = (struct fit_left_out){
             .name = votes->source_names[s],
             .within = votes_score(arena, votes, is_of, fitted),
             .without = votes_score(arena, votes, is_of, error),
         };
         for (uint32_t row = 0; row < system.rows; row++) {
-            errors[row] = is_of[votes->vote[row]] ? error[row] : errors[row];
+            residual[row] = is_of[votes->vote[row]] ? of_others[row] : residual[row];
         }
     }
     return list;

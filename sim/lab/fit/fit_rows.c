@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "input/catalogue.h"
 #include "input/doc/doc.h"
+#include "input/doc/name_table.h"
 #include "lab/fit/fit_priors.h"
 #include "lab/score.h"
 
@@ -42,18 +43,114 @@ static bool check_files(const struct fit_rows *rows, const struct fit_constant *
     return true;
 }
 
-/* A file of which nothing can be fitted: what is wrong with its first row. */
-static bool refuse_all(const struct fit_rows *rows, const struct validated_row *all,
+/* Files of which nothing can be fitted: what is wrong with the first row that was asked for. */
+static bool refuse_all(const struct fit_rows *rows, const struct validated_row *first,
                        struct diag *diag)
 {
-    diag_add(diag, DIAG_INPUT, NULL, "there is no row to fit to in %s", rows->table->path);
-    if (rows->table->row_count > 0) {
-        const char *reason = all[0].status != ROW_OK ? all[0].reason
-                             : all[0].measured_s > 0 ? "it is suspect"
+    diag_add(diag, DIAG_INPUT, NULL, "there is no row to fit to in %s%s", rows->tables[0]->path,
+             rows->table_count > 1 ? " and the others" : "");
+    if (first != NULL) {
+        const char *reason = first->status != ROW_OK ? first->reason
+                             : first->measured_s > 0 ? "it is suspect"
                                                      : "it has no measured_step_s";
-        diag_help(diag, "'%s': %s", all[0].id, reason);
+        diag_help(diag, "'%s': %s", first->id, reason);
     }
     return false;
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static bool check_ids(const struct fit_rows *rows, struct diag *diag)
+{
+    struct name_table ids;
+    name_table_init(&ids, rows->arena);
+    bool is_good = true;
+    for (uint32_t t = 0; t < rows->table_count; t++) {
+        const struct published_table *table = rows->tables[t];
+        for (uint32_t row = 0; row < table->row_count; row++) {
+            bool is_new = true;
+            (void)name_table_add(&ids, published_text(table, row, "id"), &is_new);
+            if (!is_new && table->problems[row].what == NULL) {
+                const struct place place = published_place(table, row, "id");
+                is_good = diag_add(diag, DIAG_INPUT, &place, "another table has a row '%s', too",
+                                   published_text(table, row, "id"));
+                diag_help(diag, "a run counts once: take it out of one of them");
+            }
+        }
+    }
+    return is_good;
+}
+
+/* Marks the texts of `without` that the source has. */
+static bool is_wanted(const struct fit_rows *rows, const char *source, bool *is_met)
+{
+    bool is_in = true;
+    for (uint32_t i = 0; i < rows->without_count; i++) {
+        if (strstr(source, rows->without[i]) != NULL) {
+            is_met[i] = true;
+            is_in = false;
+        }
+    }
+    return is_in;
+}
+
+static bool check_without(const struct fit_rows *rows, const bool *is_met, struct diag *diag)
+{
+    struct name_table sources;
+    name_table_init(&sources, rows->arena);
+    for (uint32_t t = 0; t < rows->table_count; t++) {
+        for (uint32_t row = 0; row < rows->tables[t]->row_count; row++) {
+            (void)name_table_index(&sources, published_text(rows->tables[t], row, "source"));
+        }
+    }
+    bool is_good = true;
+    for (uint32_t i = 0; i < rows->without_count; i++) {
+        if (!is_met[i]) {
+            is_good = diag_add(diag, DIAG_INPUT, NULL, "--without: no row's source has '%s' in it",
+                               rows->without[i]);
+            diag_help_nearest(diag, diag_nearest(rows->without[i], sources.names, sources.count),
+                              NULL);
+        }
+    }
+    return is_good;
+}
+
+/* The rows asked for, of all tables. */
+static uint32_t choose_rows(struct fit_rows *rows, uint32_t *row, uint32_t *table_of, bool *is_met)
+{
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < rows->table_count; t++) {
+        for (uint32_t i = 0; i < rows->tables[t]->row_count; i++) {
+            if (is_wanted(rows, published_text(rows->tables[t], i, "source"), is_met)) {
+                row[count] = i;
+                table_of[count++] = t;
+            }
+        }
+    }
+    return count;
+}
+
+/* Rows of several tables; those of one stand together. */
+static const struct validated_row *validate_all(const struct fit_rows *rows, struct arena *arena,
+                                                struct validate_request request,
+                                                const uint32_t *table_of)
+{
+    struct validated_row *found = arena_array(arena, (size_t)request.row_count + 1, sizeof *found);
+    const uint32_t *asked = request.rows;
+    const uint32_t count = request.row_count;
+    uint32_t end;
+    for (uint32_t first = 0; first < count; first = end) {
+        end = first;
+        while (end < count && table_of[end] == table_of[first]) {
+            end++;
+        }
+        request.rows = asked + first;
+        request.row_count = end - first;
+        const struct validated_row *part =
+            validate_rows(arena, rows->tables[table_of[first]], &request);
+        memcpy(found + first, part, (end - first) * sizeof *part);
+    }
+    return found;
 }
 
 /* Constants that a row uses; what is left out is noted by name. */
@@ -97,31 +194,51 @@ static bool check_failed_rows(const struct validated_row *rows, uint32_t count, 
     return true;
 }
 
-bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
+/* Those that count, in their order. */
+static void keep_rows(struct fit_rows *rows, const struct validated_row *all,
+                      const uint32_t *table_of, uint32_t count)
 {
-    bool is_good = true;
-    for (uint32_t k = 0; k < rows->plan->count; k++) {
-        is_good = check_files(rows, &rows->plan->constants[k], diag) && is_good;
-    }
-    if (!is_good) {
-        return false;
-    }
-    const struct validate_request request = {.catalogue = rows->catalogue, .jobs = rows->jobs};
-    const struct validated_row *all = validate_rows(rows->arena, rows->table, &request);
-    if (!check_failed_rows(all, rows->table->row_count, diag)) {
-        return false;
-    }
-    struct validated_row *kept = arena_array(rows->arena, rows->table->row_count, sizeof *kept);
-    rows->residual = arena_array(rows->arena, rows->table->row_count, sizeof *rows->residual);
-    for (uint32_t i = 0; i < rows->table->row_count; i++) {
-        if (all[i].status == ROW_OK && all[i].measured_s > 0 && all[i].suspect[0] == '\0') {
+    const size_t room = (size_t)count + 1;
+    struct validated_row *kept = arena_array(rows->arena, room, sizeof *kept);
+    uint32_t *kept_of = arena_array(rows->arena, room, sizeof *kept_of);
+    rows->residual = arena_array(rows->arena, room, sizeof *rows->residual);
+    for (uint32_t i = 0; i < count; i++) {
+        if (score_is_scored(&all[i])) {
             rows->residual[rows->count] = log(all[i].predicted_s / all[i].measured_s);
+            kept_of[rows->count] = table_of[i];
             kept[rows->count++] = all[i];
         }
     }
     rows->rows = kept;
+    rows->table_of = kept_of;
+}
+
+bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
+{
+    bool is_good = check_ids(rows, diag);
+    size_t most = 1;
+    for (uint32_t k = 0; k < rows->plan->count; k++) {
+        is_good = check_files(rows, &rows->plan->constants[k], diag) && is_good;
+    }
+    for (uint32_t t = 0; t < rows->table_count; t++) {
+        most += rows->tables[t]->row_count;
+    }
+    uint32_t *asked = arena_array(rows->arena, most, sizeof *asked);
+    uint32_t *table_of = arena_array(rows->arena, most, sizeof *table_of);
+    bool *is_met = arena_array(rows->arena, (size_t)rows->without_count + 1, sizeof *is_met);
+    const uint32_t count = choose_rows(rows, asked, table_of, is_met);
+    if (!check_without(rows, is_met, diag) || !is_good) {
+        return false;
+    }
+    const struct validate_request request = {
+        .catalogue = rows->catalogue, .jobs = rows->jobs, .rows = asked, .row_count = count};
+    const struct validated_row *all = validate_all(rows, rows->arena, request, table_of);
+    if (!check_failed_rows(all, count, diag)) {
+        return false;
+    }
+    keep_rows(rows, all, table_of, count);
     if (rows->count == 0) {
-        return refuse_all(rows, all, diag);
+        return refuse_all(rows, count > 0 ? &all[0] : NULL, diag);
     }
     narrow_plan(rows);
     return has_constants(rows, diag);
@@ -183,8 +300,10 @@ static const struct validated_row *predict_with(const struct fit_rows *rows, str
                                                 uint32_t count)
 {
     uint32_t *asked = arena_array(arena, (size_t)count + 1, sizeof *asked);
+    uint32_t *table_of = arena_array(arena, (size_t)count + 1, sizeof *table_of);
     for (uint32_t i = 0; i < count; i++) {
         asked[i] = rows->rows[indices[i]].row;
+        table_of[i] = rows->table_of[indices[i]];
     }
     const struct validate_request request = {
         .catalogue = rows->catalogue,
@@ -194,7 +313,7 @@ static const struct validated_row *predict_with(const struct fit_rows *rows, str
         .rows = asked,
         .row_count = count,
     };
-    return validate_rows(arena, rows->table, &request);
+    return validate_all(rows, arena, request, table_of);
 }
 
 static bool take_times(const struct fit_rows *rows, const struct validated_row *found,

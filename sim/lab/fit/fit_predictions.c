@@ -1,0 +1,137 @@
+/* Residuals are logarithms, so their mean over repeats is the geometric mean of the predictions. */
+#include "lab/fit/fit_predictions.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double *seconds_of(struct arena *arena, const struct fit_problem *problem,
+                          const double *residual)
+{
+    const uint32_t count = problem->votes.row_count;
+    double *seconds = arena_array(arena, count, sizeof *seconds);
+    for (uint32_t i = 0; i < count; i++) {
+        seconds[i] = problem->measured_s[i] * exp(residual[i]);
+    }
+    return seconds;
+}
+
+/* The mean over repeats of each row's residual. */
+static const double *mean_residual(struct arena *arena, const struct fit_folds *folds,
+                                   uint32_t rows)
+{
+    const uint32_t repeats = folds->fits / 2;
+    double *mean = arena_array(arena, rows, sizeof *mean);
+    for (uint32_t repeat = 0; repeat < repeats; repeat++) {
+        for (uint32_t i = 0; i < rows; i++) {
+            mean[i] += folds->residual[(size_t)repeat * rows + i] / repeats;
+        }
+    }
+    return mean;
+}
+
+struct fit_predictions fit_predictions_of(struct arena *arena, const struct fit *fit,
+                                          const struct fit_folds *folds, const double *left_out)
+{
+    const struct fit_problem *problem = fit->problem;
+    const uint32_t rows = problem->votes.row_count;
+    return (struct fit_predictions){
+        .fitted_s = seconds_of(arena, problem, fit->residual),
+        .out_of_fold_s =
+            folds->fits > 0 ? seconds_of(arena, problem, mean_residual(arena, folds, rows)) : NULL,
+        .left_out_s = seconds_of(arena, problem, left_out),
+    };
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+static void write_quoted(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        fputs(*text == '"' ? "\"" : "", out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* Simulated steps are whole nanoseconds: nine decimals say them exactly. */
+static void write_rows(const struct fit_rows *rows, const struct fit_predictions *predictions,
+                       FILE *out)
+{
+    fputs("id,source,config_key,kind,measured_step_s,fitted_s,out_of_fold_s,source_left_out_s\n",
+          out);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct validated_row *row = &rows->rows[i];
+        const char *const texts[] = {row->id, row->source, row->config_key};
+        for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+            write_quoted(texts[k], out);
+            fputc(',', out);
+        }
+        fprintf(out, "%s,%.9g,%.9f,", row->is_mixture ? "moe" : "dense", row->measured_s,
+                predictions->fitted_s[i]);
+        if (predictions->out_of_fold_s != NULL) {
+            fprintf(out, "%.7g", predictions->out_of_fold_s[i]);
+        }
+        fprintf(out, ",%.7g\n", predictions->left_out_s[i]);
+    }
+}
+
+bool fit_predictions_write(const char *path, const struct fit_rows *rows,
+                           const struct fit_predictions *predictions, struct diag *diag)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
+    }
+    write_rows(rows, predictions, out);
+    const bool is_bad = ferror(out) != 0;
+    if (fclose(out) != 0 || is_bad) {
+        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
+    }
+    return true;
+}
+
+/* ---- scores ------------------------------------------------------------------------------- */
+
+struct score fit_predictions_score(struct arena *arena, const struct fit_problem *problem,
+                                   const bool *is_in, const double *predicted_s)
+{
+    const uint32_t rows = problem->votes.row_count;
+    double *error = arena_array(arena, rows, sizeof *error);
+    for (uint32_t i = 0; i < rows; i++) {
+        error[i] = predicted_s[i] / problem->measured_s[i] - 1.0;
+    }
+    return votes_score(arena, &problem->votes, is_in, error);
+}
+
+struct fit_repeats fit_repeats_score(struct arena *arena, const struct fit_problem *problem,
+                                     const struct fit_folds *folds, const bool *is_in)
+{
+    enum { MEAN, MEDIAN, P90, MACRO, BIAS, FIGURES };
+    const uint32_t repeats = folds->fits / 2;
+    double *figures[FIGURES];
+    for (uint32_t i = 0; i < FIGURES; i++) {
+        figures[i] = arena_array(arena, (size_t)repeats + 1, sizeof *figures[i]);
+    }
+    for (uint32_t repeat = 0; repeat < repeats; repeat++) {
+        const double *residual = folds->residual + (size_t)repeat * problem->votes.row_count;
+        const struct score score =
+            fit_predictions_score(arena, problem, is_in, seconds_of(arena, problem, residual));
+        figures[MEAN][repeat] = score.mean;
+        figures[MEDIAN][repeat] = score.median;
+        figures[P90][repeat] = score.p90;
+        figures[MACRO][repeat] = score.macro;
+        figures[BIAS][repeat] = score.bias;
+    }
+    return (struct fit_repeats){
+        .mean = fit_spread_of(figures[MEAN], repeats),
+        .median = fit_spread_of(figures[MEDIAN], repeats),
+        .p90 = fit_spread_of(figures[P90], repeats),
+        .macro = fit_spread_of(figures[MACRO], repeats),
+        .bias = fit_spread_of(figures[BIAS], repeats),
+    };
+}
