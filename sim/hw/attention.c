@@ -34,6 +34,7 @@ static const int64_t dimensions[ATTENTION_COUNT_][8] = {
     [ATTENTION_FA2] = {32, 64, 96, 128, 192, 256, 0},
     [ATTENTION_FA3] = {64, 96, 128, 192, 256, 0},
     [ATTENTION_CUDNN] = {64, 128, 192, 256, 0},
+    [ATTENTION_CUDNN_FP8] = {64, 128, 192, 256, 0},
 };
 
 static int64_t padded(enum attention_kind kind, int64_t dimension)
@@ -75,8 +76,7 @@ double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rat
         (1.0 + rate->head_half / (double)HEAD_DIM) / (1.0 + rate->head_half / dimension);
     const double wide = head_dim > widest(kind) ? pass->wide : 1.0;
     const double wide_128 = HEAD_DIM > widest(kind) ? pass->wide : 1.0;
-    const double peak =
-        max_double(gpu->peak_flop_per_s[PRECISION_FP16], gpu->peak_flop_per_s[PRECISION_BF16]);
+    const double peak = gpu_attention_peak(gpu, kind);
     const double reached = LEDGER_SUM(
         ledger, "rate", "FLOP/s", pass->flop_per_s * grown * wide / wide_128,
         LEDGER_TERM(pass->flop_per_s, "FLOP/s"), LEDGER_TERM(grown, "for the head's size"),

@@ -12,7 +12,8 @@ const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "a
                                                                      "blackwell"};
 const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32",  "fp16", "bf16",
                                                        "fp8",  "mxfp8", "nvfp4"};
-const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1", "fa2", "fa3", "cudnn"};
+const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1",   "fa2",
+                                                       "fa3",     "cudnn", "cudnn_fp8"};
 
 int64_t precision_bytes(enum precision precision)
 {
@@ -93,20 +94,33 @@ static bool check_low_peaks(const struct schema_reader *reader, const struct sch
     return false;
 }
 
-/* Fused attention multiplies in 16 bits; it cannot be faster than these products. */
-static double half_precision_peak(const struct gpu *gpu)
+double gpu_attention_peak(const struct gpu *gpu, uint32_t kind)
 {
-    const double fp16 = gpu->peak_flop_per_s[PRECISION_FP16];
-    const double bf16 = gpu->peak_flop_per_s[PRECISION_BF16];
-    const double peak = fp16 > bf16 ? fp16 : bf16;
-    return peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
+    const double *peaks = gpu->peak_flop_per_s;
+    const double half = peaks[PRECISION_FP16] > peaks[PRECISION_BF16] ? peaks[PRECISION_FP16]
+                                                                      : peaks[PRECISION_BF16];
+    return kind == ATTENTION_CUDNN_FP8 ? peaks[PRECISION_FP8] : half;
+}
+
+/* Attention cannot be faster than the products that it is made of. */
+static void read_rate_below_peak(const struct schema_reader *reader, const struct schema_row *row,
+                                 enum attention_kind kind)
+{
+    struct schema_row bounded = *row;
+    const double peak = gpu_attention_peak(reader->object, kind);
+    bounded.most = peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
+    schema_read_key(reader, &bounded);
 }
 
 static void read_attention_rate(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct schema_row bounded = *row;
-    bounded.most = half_precision_peak(reader->object);
-    schema_read_key(reader, &bounded);
+    read_rate_below_peak(reader, row, ATTENTION_CUDNN);
+}
+
+static void read_fp8_attention_rate(const struct schema_reader *reader,
+                                    const struct schema_row *row)
+{
+    read_rate_below_peak(reader, row, ATTENTION_CUDNN_FP8);
 }
 
 #define HAS_PRECISION(name_, precision_)              \
@@ -126,6 +140,7 @@ HAS_ATTENTION(has_fa1, ATTENTION_FA1)
 HAS_ATTENTION(has_fa2, ATTENTION_FA2)
 HAS_ATTENTION(has_fa3, ATTENTION_FA3)
 HAS_ATTENTION(has_cudnn, ATTENTION_CUDNN)
+HAS_ATTENTION(has_cudnn_fp8, ATTENTION_CUDNN_FP8)
 
 static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
 
@@ -160,17 +175,17 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
         GEMM("gemm_" name_, gemm_of[precision_].efficiency, gemm_of[precision_].k_half,          \
              gemm_of[precision_].sustained)
 
-#define ATTENTION(name_, kind_, applies_)                                                          \
+#define ATTENTION(name_, kind_, applies_, bits_, read_)                                            \
     {SECTION("attention." name_, "Rates of " name_ " with long sequences and many heads of 128."), \
      .applies = (applies_), .note = "this GPU has no such kernel"},                                \
         {QUANTITY("attention." name_ ".forward", attention[kind_].forward.flop_per_s,              \
                   DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,                                  \
-                  "Forward, at most the peak of 16-bit products."),                                \
-         .is_required = true, .read = read_attention_rate},                                        \
+                  "Forward, at most the peak of " bits_ " products."),                             \
+         .is_required = true, .read = (read_)},                                                    \
         {QUANTITY("attention." name_ ".backward", attention[kind_].backward.flop_per_s,            \
                   DIM_FLOP_PER_S, FLOP_PER_S_MIN, FLOP_PER_S_MAX,                                  \
-                  "Backward, at most the peak of 16-bit products."),                               \
-         .is_required = true, .read = read_attention_rate},                                        \
+                  "Backward, at most the peak of " bits_ " products."),                            \
+         .is_required = true, .read = (read_)},                                                    \
         {QUANTITY("attention." name_ ".length_half", attention[kind_].forward.half, DIM_COUNT,     \
                   0.0, 1e6,                                                                        \
                   "Keys at which half the rate is lost to a tile's start and end, forward."),      \
@@ -286,10 +301,11 @@ static const struct schema_row rows[] = {
 
     {SECTION("attention",
              "Kernels of fused attention, as `stoker calibrate attention` fits them.")},
-    ATTENTION("fa1", ATTENTION_FA1, has_fa1),
-    ATTENTION("fa2", ATTENTION_FA2, has_fa2),
-    ATTENTION("fa3", ATTENTION_FA3, has_fa3),
-    ATTENTION("cudnn", ATTENTION_CUDNN, has_cudnn),
+    ATTENTION("fa1", ATTENTION_FA1, has_fa1, "16-bit", read_attention_rate),
+    ATTENTION("fa2", ATTENTION_FA2, has_fa2, "16-bit", read_attention_rate),
+    ATTENTION("fa3", ATTENTION_FA3, has_fa3, "16-bit", read_attention_rate),
+    ATTENTION("cudnn", ATTENTION_CUDNN, has_cudnn, "16-bit", read_attention_rate),
+    ATTENTION("cudnn_fp8", ATTENTION_CUDNN_FP8, has_cudnn_fp8, "fp8", read_fp8_attention_rate),
 };
 const struct schema gpu_schema = SCHEMA_OF("gpu", "gpu.", rows);
 

@@ -65,13 +65,14 @@ bool precision_is_low(enum precision precision);
 /* Precision of everything that is not a linear layer's product (attention, logits). */
 enum precision precision_outside(enum precision precision);
 
-/* In order of age. */
+/* In order of age; then those that multiply in fp8, which software asks for by fp8.attention. */
 enum attention_kind {
     ATTENTION_UNFUSED,
     ATTENTION_FA1,
     ATTENTION_FA2,
     ATTENTION_FA3,
     ATTENTION_CUDNN,
+    ATTENTION_CUDNN_FP8,
     ATTENTION_COUNT_
 };
 
@@ -150,6 +151,9 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);
+
+/* Of the products that fused attention of this kind is made of; 0: not told. */
+double gpu_attention_peak(const struct gpu *gpu, uint32_t kind);
 
 /* Its keys; its object is a struct gpu. */
 extern const struct schema gpu_schema;

@@ -101,12 +101,38 @@ static void choose_attention(struct arena *arena, struct scenario *scenario)
         kind--;
     }
     scenario->software.attention = kind;
+    const bool is_low =
+        software_attends_low(&scenario->software, (enum precision)scenario->precision, false);
     for (uint32_t i = 0; i < ATTENTION_COUNT_; i++) {
-        if (i != kind) {
+        if (i != kind && !(is_low && i == ATTENTION_CUDNN_FP8)) {
             assumptions_drop(&scenario->assumptions,
                              arena_printf(arena, "gpu.attention.%s", attention_names[i]));
         }
     }
+}
+
+static bool check_attention(const struct scenario *scenario, struct diag *diag)
+{
+    const struct gpu *gpu = &scenario->gpu;
+    if (!precision_is_low((enum precision)scenario->precision) || !scenario->software.low.attends) {
+        return true;
+    }
+    const struct place *place = place_of(scenario->document, "software.fp8.attention");
+    if (scenario->software.attention == ATTENTION_UNFUSED) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "attention that is not fused has no fp8");
+        diag_help(diag,
+                  "set software.attention to a kernel that gpu %s has, or "
+                  "software.fp8.attention to false",
+                  gpu->name);
+        return false;
+    }
+    if (!gpu_has_attention(gpu, ATTENTION_CUDNN_FP8)) {
+        diag_add(diag, DIAG_INFEASIBLE, place, "gpu %s has no attention in fp8", gpu->name);
+        diag_help(diag, "give it a section attention.%s, or set software.fp8.attention to false",
+                  attention_names[ATTENTION_CUDNN_FP8]);
+        return false;
+    }
+    return true;
 }
 
 /* Constants of precisions that the run does not multiply in. */
@@ -130,6 +156,7 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     is_good = check_precision(arena, scenario, diag) && is_good;
     is_good = check_sms(scenario, diag) && is_good;
     choose_attention(arena, scenario);
+    is_good = check_attention(scenario, diag) && is_good;
     drop_other_precisions(arena, scenario);
     training_settle(scenario);
     if (scenario->offload.optimizer <= 0) {

@@ -43,9 +43,25 @@ bool software_scales_first(const struct software *software, enum precision preci
            (precision == PRECISION_FP8 && software->low.recipe == RECIPE_CURRENT);
 }
 
+bool software_attends_low(const struct software *software, enum precision precision,
+                          bool is_backward)
+{
+    const struct low_precision *low = &software->low;
+    return precision_is_low(precision) && software->attention != ATTENTION_UNFUSED &&
+           low->attends && (low->attends_backward || !is_backward);
+}
+
 static double bytes_if(bool is_converted, enum precision precision)
 {
     return is_converted ? precision_operand_bytes(precision) : (double)precision_bytes(precision);
+}
+
+double software_attended_bytes(const struct software *software, enum precision precision,
+                               bool is_backward)
+{
+    return software_attends_low(software, precision, is_backward)
+               ? precision_operand_bytes(PRECISION_FP8)
+               : (double)precision_bytes(precision);
 }
 
 double software_kept_bytes(const struct software *software, enum precision precision)
@@ -134,7 +150,7 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "not stated"},
     {CHOICE("attention", attention, attention_names, ATTENTION_COUNT_,
             "The newest kernel of attention that it has; an older one where the GPU lacks it."),
-     .is_required = true, .is_settled = true},
+     .among = (1u << ATTENTION_CUDNN_FP8) - 1u, .is_required = true, .is_settled = true},
 
     {SECTION("gradients", "How weight gradients are added up."), .is_required = true},
     {CHOICE("gradients.precision", gradient_precision, precision_names, PRECISION_COUNT_,
@@ -323,6 +339,12 @@ static const struct schema_row rows[] = {
     {BOOL("fp8.gathers_activations", low.gathers_activations,
           "Sequence parallelism gathers what linear layers read converted."),
      .standard = "false"},
+    {BOOL("fp8.attention", low.attends,
+          "Fused attention multiplies in fp8, too, by the GPU's kernel attention.cudnn_fp8."),
+     .standard = "false"},
+    {BOOL("fp8.attention_backward", low.attends_backward,
+          "With fp8.attention: its backward pass does, too."),
+     .standard = "true"},
 
     {SECTION("experts", "How tokens reach experts.")},
     {COUNT("experts.launches", expert_launches, 0, 10000,

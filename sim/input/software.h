@@ -14,7 +14,8 @@
  *     overlap: {tp_backward: true, dp_gradients: true, dp_parameters: true, p2p: true}
  *     bucket: {size: 160 MB, source: ...}
  *     interference: {nvlink: 0.10, network: 0.05, sms: 0, provenance: assumed, source: ...}
- *     fp8: {recipe: delayed, weights: per-step, fuses: {norm: true, activation: true}, source: ...}
+ *     fp8: {recipe: delayed, weights: per-step, fuses: {norm: true, activation: true},
+ *           attention: true, source: ...}
  *
  * What each key means, its bounds and what holds without it: the table in software.c.
  * Only attention and gradients.precision are required. What is left out does
@@ -79,6 +80,8 @@ struct low_precision {
     bool keeps_inputs;
     bool gathers_parameters;
     bool gathers_activations;
+    bool attends;          /* fused attention's products, forward */
+    bool attends_backward; /* and then backward */
 };
 
 /* Key memory.activation_input. */
@@ -174,6 +177,15 @@ bool software_scales_first(const struct software *software, enum precision preci
 
 /* ---- bytes of one value when training in `precision` ----------------------------------------
  * Without low precision each of them is precision_bytes. */
+
+/* The core of fused attention multiplies in fp8, when training in `precision`. */
+bool software_attends_low(const struct software *software, enum precision precision,
+                          bool is_backward);
+
+/* What the core of attention reads: queries, keys and values, as sent by context parallelism
+ * (forward), and as kept for the backward pass. */
+double software_attended_bytes(const struct software *software, enum precision precision,
+                               bool is_backward);
 
 /* An input of a linear layer, kept for its weight gradient. */
 double software_kept_bytes(const struct software *software, enum precision precision);

@@ -28,6 +28,13 @@ struct kernel_gpu timing_gpu(const struct timing_runner *runner, const struct ke
     };
 }
 
+enum attention_kind timing_attention_kind(const struct timing_runner *runner,
+                                          const struct kernel *kernel)
+{
+    return kernel->precision == PRECISION_FP8 ? ATTENTION_CUDNN_FP8
+                                              : (enum attention_kind)runner->software->attention;
+}
+
 struct attention_size timing_attention(const struct kernel *kernel)
 {
     return (struct attention_size){.count = kernel->count,
@@ -64,8 +71,7 @@ static struct kernel_time benchmark_time(const struct timing_runner *runner,
     case KERNEL_GEMM:
         return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, kernel->bytes);
     case KERNEL_ATTENTION:
-        return kernel_attention(gpu, (enum attention_kind)runner->software->attention, &core,
-                                kernel->bytes);
+        return kernel_attention(gpu, timing_attention_kind(runner, kernel), &core, kernel->bytes);
     case KERNEL_MEMORY:
         break;
     }

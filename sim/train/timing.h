@@ -65,7 +65,9 @@ void timing_init(const struct timing_runner *runner, const struct cost_shape *sh
 /* The GPU as a kernel meets it: products in that kernel's precision. */
 struct kernel_gpu timing_gpu(const struct timing_runner *runner, const struct kernel *kernel);
 
-/* Of a kernel of fused attention, as hw wants it. */
+/* Of a kernel of fused attention, as hw wants it; and which it is: in fp8, or the software's. */
+enum attention_kind timing_attention_kind(const struct timing_runner *runner,
+                                          const struct kernel *kernel);
 struct attention_size timing_attention(const struct kernel *kernel);
 
 /* What the software makes of a kernel's rate, beyond what hw/kernel knows: 1 for a product. */

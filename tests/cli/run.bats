@@ -42,6 +42,19 @@ number() {
     [ "$(number gpus --set gpus=128)" = 128 ]
 }
 
+# Llama 3 8B, tp 2, half of 8192 tokens: 4 heads of 128 of keys and as many of values, 8 MB in 16 bits, go
+# round the ring in one byte each; their gradients stay in two.
+@test "attention in fp8 is faster and sends keys and values in bytes" {
+    ring=(--set parallel.cp=2 --set parallel.cp_type=ring --set precision=fp8)
+    fp8=("${ring[@]}" --set software.fp8.attention=true)
+    shifts='[.transfers[] | select(.operation == "shift") | .bytes] | sort | map(tostring) | join(" ")'
+    plain=$("$STOKER" run "$scenario" --no-db --json -q "${ring[@]}" | jq -r "$shifts")
+    [ "$plain" = 8388608 ]
+    low=$("$STOKER" run "$scenario" --no-db --json -q "${fp8[@]}" | jq -r "$shifts")
+    [ "$low" = "4194304 8388608" ]
+    awk "BEGIN { exit !($(number step_time_s "${fp8[@]}") < $(number step_time_s "${ring[@]}")) }"
+}
+
 # A GPU whose products do not transpose writes its fp8 operands twice.
 @test "what a GPU can do is a key of its file" {
     fp8=(--set cluster=b200-3200 --set software=megatron-2025 --set precision=fp8)

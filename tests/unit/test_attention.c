@@ -68,6 +68,20 @@ static void a_mask_costs_half_a_tile_at_its_edge(void **state)
                  1e-12);
 }
 
+/* A rate above the peak of 16-bit products is cut to it, that of attention in fp8 to its own. */
+static void a_rate_is_at_most_the_peak_of_its_products(void **state)
+{
+    (void)state;
+    struct gpu gpu = chip();
+    gpu.peak_flop_per_s[PRECISION_FP8] = 600e12;
+    gpu.attention[ATTENTION_FA2].forward.flop_per_s = 700e12;
+    gpu.attention[ATTENTION_CUDNN_FP8] = gpu.attention[ATTENTION_FA2];
+    const struct attention_rate *rate = &gpu.attention[ATTENTION_FA2];
+    assert_close(attention_rate_of(&gpu, rate, ATTENTION_FA2, 128, false, NULL), 300e12, 1e-12);
+    assert_close(attention_rate_of(&gpu, rate, ATTENTION_CUDNN_FP8, 128, false, NULL), 600e12,
+                 1e-12);
+}
+
 /* 4 heads of 1024 queries are 32 tiles on 100 SMs: as long as one of them, 128 x 1124 pairs at
  * 1 TFLOP/s. Of 4000 heads, 32000 tiles, the end adds half of that to 320 tiles an SM. */
 static void few_heads_leave_sms_idle(void **state)
@@ -178,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tile_pays_its_start_and_end_in_keys),
         cmocka_unit_test(a_mask_costs_half_a_tile_at_its_edge),
+        cmocka_unit_test(a_rate_is_at_most_the_peak_of_its_products),
         cmocka_unit_test(few_heads_leave_sms_idle),
         cmocka_unit_test(sms_set_aside_take_no_tiles),
         cmocka_unit_test(head_dimensions_are_padded_to_a_kernels),

@@ -146,6 +146,20 @@ static void more_tp_ranks_than_kv_heads_share_none(void **state)
     assert_close(memory_case_layer_bytes(&c) / 8192, (274688.0 - 4096.0) / 16 + 512.0, 1e-15);
 }
 
+static void attention_in_fp8_keeps_queries_keys_and_values_in_bytes(void **state)
+{
+    (void)state;
+    /* 8B: 32 heads of 128 and 2 x 8 of keys and values are 6144 values a token, of 2 bytes, or of 1
+     * where the backward pass reads fp8. */
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    c.scenario.precision = PRECISION_FP8;
+    c.scenario.software.low = (struct low_precision){.is_known = true, .attends = true};
+    const double half = memory_case_layer_bytes(&c);
+    c.scenario.software.low.attends_backward = true;
+    assert_close(half - memory_case_layer_bytes(&c), 8192.0 * 6144, 1e-12);
+}
+
 static void fused_attention_keeps_no_scores(void **state)
 {
     (void)state;
@@ -438,6 +452,7 @@ int main(void)
         cmocka_unit_test(core_attention_of_mt_nlg_adds_64_sbh),
         cmocka_unit_test(a_token_of_llama3_keeps_the_derived_bytes),
         cmocka_unit_test(more_tp_ranks_than_kv_heads_share_none),
+        cmocka_unit_test(attention_in_fp8_keeps_queries_keys_and_values_in_bytes),
         cmocka_unit_test(fused_attention_keeps_no_scores),
         cmocka_unit_test(without_dropout_masks_and_the_dropped_copy_go),
         cmocka_unit_test(activations_scale_with_micro_and_fp32_doubles_all_but_masks),

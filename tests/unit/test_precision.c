@@ -306,6 +306,84 @@ static void scales_of_blocks_need_one_pass(void **state)
     assert_close(segment.kernels[0].bytes, 4.0625 * TOKENS, 0.0);
 }
 
+/* ---- attention ---- */
+
+/* 32 heads of 128 and 2 x 8 of keys and values: q, k, v have 48 * 128 = 6144 values a token, the
+ * output 4096. Delayed scaling: q, k, v are converted (2 + 1 bytes), read in bytes and the output
+ * written in bytes, which a pass makes 2 again (1 + 2). */
+static void delayed_fp8_attention_reads_and_writes_bytes(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.attention = ATTENTION_CUDNN;
+    software.low.attends = true;
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    assert_int_equal(segment.count, 3);
+    assert_close(find(&segment, "convert q, k, v")->bytes, 3.0 * TOKENS * 6144, 0.0);
+    assert_close(find(&segment, "attention")->bytes, TOKENS * (6144 + 4096), 0.0);
+    assert_int_equal(find(&segment, "attention")->precision, PRECISION_FP8);
+    assert_close(find(&segment, "attention from fp8")->bytes, 3.0 * TOKENS * 4096, 0.0);
+}
+
+/* Backward with current scaling: the output's gradient is read for its scale (2), converted (2 + 1)
+ * and read with q, k, v (1 each); the output (2) was kept in 16 bits, gradients are written so. */
+static void current_fp8_attention_leaves_its_results_in_16_bits(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    software.attention = ATTENTION_CUDNN;
+    software.low.attends = true;
+    software.low.attends_backward = true;
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
+    assert_int_equal(segment.count, 3);
+    assert_close(find(&segment, "scale of output gradient")->bytes, 2.0 * TOKENS * 4096, 0.0);
+    assert_int_equal(find(&segment, "scale of output gradient")->launches, 3);
+    assert_close(find(&segment, "convert output gradient")->bytes, 3.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "attention backward")->bytes,
+                 TOKENS * (6144 + 4096) + 2.0 * TOKENS * (4096 + 6144), 0.0);
+}
+
+/* Blocks of 32 belong to one direction: q, k, v in two copies of 33/32 bytes. */
+static void mxfp8_attention_has_two_copies(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    software.attention = ATTENTION_CUDNN;
+    software.low.attends = true;
+    const struct cost_shape shape = shape_of(&software, PRECISION_MXFP8);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    assert_int_equal(segment.count, 2);
+    assert_close(find(&segment, "convert q, k, v")->bytes, 4.0625 * TOKENS * 6144, 0.0);
+}
+
+/* In 16 bits, unfused, or told so only forward, it stays as it was. */
+static void attention_is_in_fp8_only_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.attention = ATTENTION_CUDNN;
+    software.low.attends = true;
+    assert_true(software_attends_low(&software, PRECISION_FP8, false));
+    assert_false(software_attends_low(&software, PRECISION_FP8, true));
+    assert_false(software_attends_low(&software, PRECISION_BF16, false));
+    assert_close(software_attended_bytes(&software, PRECISION_FP8, false), 1.0, 0.0);
+    assert_close(software_attended_bytes(&software, PRECISION_FP8, true), 2.0, 0.0);
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
+    assert_int_equal(segment.count, 1);
+    assert_int_equal(segment.kernels[0].precision, PRECISION_BF16);
+    software.attention = ATTENTION_UNFUSED;
+    assert_false(software_attends_low(&software, PRECISION_FP8, false));
+}
+
+/* ---- fused conversions ---- */
+
 /* A norm that writes fp8 saves the pass (delayed) or the one that looks for the scale (current);
  * the activation is another kernel, which this software does not fuse. */
 static void fused_norm_saves_a_pass(void **state)
@@ -501,6 +579,10 @@ int main(void)
         cmocka_unit_test(fp8_is_written_once_where_products_transpose),
         cmocka_unit_test(norm_does_not_convert_nvfp4),
         cmocka_unit_test(scales_of_blocks_need_one_pass),
+        cmocka_unit_test(delayed_fp8_attention_reads_and_writes_bytes),
+        cmocka_unit_test(current_fp8_attention_leaves_its_results_in_16_bits),
+        cmocka_unit_test(mxfp8_attention_has_two_copies),
+        cmocka_unit_test(attention_is_in_fp8_only_where_it_is_asked_for),
         cmocka_unit_test(fused_norm_saves_a_pass),
         cmocka_unit_test(product_kept_in_16_bits_needs_no_copy),
         cmocka_unit_test(weights_gathered_or_kept_converted_are_not_converted_again),

@@ -181,9 +181,13 @@ static int copies_written(const struct kernel_list *list, int copies)
     return shape->transposes_fp8 && is_of_tensor ? 1 : copies;
 }
 
+/* A scale of fp8 is zeroed, found and inverted; of nvfp4 it is not inverted. */
+enum { SCALE_LAUNCHES = 3, NVFP4_SCALE_LAUNCHES = 2 };
+
 static int64_t scale_launches(const struct kernel_list *list)
 {
-    return (list->shape->precision == PRECISION_NVFP4 ? 2 : 3) * list->tensors;
+    const bool is_nvfp4 = list->shape->precision == PRECISION_NVFP4;
+    return (is_nvfp4 ? NVFP4_SCALE_LAUNCHES : SCALE_LAUNCHES) * list->tensors;
 }
 
 /* `copies`: products that read it. A norm finds the largest value, but does not make it a scale. */
@@ -235,6 +239,20 @@ void kernel_list_convert(struct kernel_list *list, enum operand operand, double 
         (double)copies_written(list, copies) * precision_operand_bytes(precision);
     kernel_list_pass(list, values, (struct pass){names[operand], 1, written});
     last_kernel(list)->launches = convert_launches(list, copies, has_source);
+}
+
+void kernel_list_convert_core(struct kernel_list *list, struct core_conversion names, double values)
+{
+    const bool is_of_blocks = list->shape->precision == PRECISION_MXFP8;
+    const bool is_scaled = list->shape->software->low.recipe == RECIPE_CURRENT && !is_of_blocks;
+    if (is_scaled) {
+        kernel_list_pass(list, values, (struct pass){names.scale, 1, 0});
+        last_kernel(list)->launches = SCALE_LAUNCHES;
+    }
+    const double copies = is_of_blocks ? 2.0 : 1.0;
+    const enum precision format = is_of_blocks ? PRECISION_MXFP8 : PRECISION_FP8;
+    kernel_list_pass(list, values,
+                     (struct pass){names.convert, 1, copies * precision_operand_bytes(format)});
 }
 
 void kernel_list_convert_weights(struct kernel_list *list, double values)

@@ -23,6 +23,9 @@
  * unless the software keeps or gathers W converted. A scale of the tensor's own values (recipe
  * current, nvfp4) needs a pass before that finds the largest.
  *
+ * Attention in fp8 (software.fp8.attention) converts Q, K and V in front of its forward kernel and
+ * dO in front of the backward one: kernels_attention.c.
+ *
  * ASSUMES: both copies are always made. The tensor cores of Hopper multiply fp8 along rows only
  * and scales of blocks belong to one direction; Blackwell's plain fp8 would do with one copy.
  * ASSUMES: converting weights once a step is free (four to six bytes a parameter).
@@ -138,6 +141,14 @@ int64_t kernel_list_rows_multiple(const struct kernel_list *list);
  * blocks of 32 and 16 are laid out anew for each product, of all tensors at once. */
 void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
                          enum operand_source source);
+
+/* What a core of attention in fp8 reads: one copy, with one scale (mxfp8: two copies, as of linear
+ * layers). */
+struct core_conversion {
+    const char *scale, *convert; /* names of the passes */
+};
+void kernel_list_convert_core(struct kernel_list *list, struct core_conversion names,
+                              double values);
 
 /* The same of weights, unless the software keeps or gathers them converted. */
 void kernel_list_convert_weights(struct kernel_list *list, double values);

@@ -94,6 +94,18 @@ static bool is_fused(const struct kernel_list *list)
     return list->shape->software->attention != ATTENTION_UNFUSED;
 }
 
+static bool core_is_low(const struct kernel_list *list, bool is_backward)
+{
+    return software_attends_low(list->shape->software, list->shape->precision, is_backward);
+}
+
+/* In fp8 it writes what scales of steps before are known for. */
+static bool core_writes_low(const struct kernel_list *list)
+{
+    return list->shape->precision != PRECISION_MXFP8 &&
+           list->shape->software->low.recipe == RECIPE_DELAYED;
+}
+
 static int64_t core_count(const struct kernel_list *list)
 {
     return list->shape->micro * list->core.heads;
@@ -212,6 +224,7 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     const double queries = (double)core_count(list) * (double)list->core.queries;
     const double keys = parts_values(list->shape->micro * list->core.keys, list->core.kv_heads);
     const double products = is_backward ? 3.0 * key + 2.0 * value : key + value;
+    const bool is_low = core_is_low(list, is_backward);
     struct kernel *kernel =
         kernel_list_add(list, is_backward ? "attention backward" : "attention", KERNEL_ATTENTION);
     kernel->is_backward = is_backward;
@@ -222,16 +235,65 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     kernel->length = kernel_length(list);
     kernel->mean_keys = cost_mean_keys(layer, list->core.keys);
     kernel->edges = mask_edges(list);
-    kernel->precision = precision_outside(list->shape->precision);
+    kernel->precision = is_low ? PRECISION_FP8 : precision_outside(list->shape->precision);
     kernel->flop = 2.0 * seen_values(list) * products;
-    kernel->bytes =
-        (is_backward ? 2.0 : 1.0) * (queries + keys) * (key + value) * list->element_bytes;
+    const double read = is_low ? precision_operand_bytes(PRECISION_FP8) : list->element_bytes;
+    const double written = is_low && core_writes_low(list) ? read : list->element_bytes;
+    const double inputs = queries * key + keys * (key + value); /* Q, K, V, and their gradients */
+    const double output = queries * value;                      /* O, and its gradient */
+    kernel->bytes = is_backward ? (inputs + output) * read + (output + inputs) * written
+                                : inputs * read + output * written;
+}
+
+/* Values of queries, keys and values of this rank's tokens, and of what the core makes of them. */
+static double attended_values(const struct kernel_list *list)
+{
+    const struct layer_kind *layer = list->shape->layer;
+    const struct shard *shard = &list->shard;
+    return parts_values(list->tokens, shard->heads * layer->head_dim +
+                                          shard->kv_heads * (layer->head_dim + layer->value_dim));
+}
+
+static double attention_values(const struct kernel_list *list)
+{
+    return parts_values(list->tokens, list->shard.attention_width);
+}
+
+/* TransformerEngine's DotProductAttention between layers in 16 bits (pytorch/attention/
+ * dot_product_attention/backends.py, FusedAttnFunc, fp8_mha off): Q, K and V are converted in
+ * front of the forward kernel, dO in front of the backward one. With delayed scaling the kernels
+ * write fp8, which a pass turns into 16 bits again; otherwise they write 16 bits. */
+static void low_core(struct kernel_list *list, bool is_backward)
+{
+    const double inputs = attended_values(list);
+    const double output = attention_values(list);
+    static const struct core_conversion forward = {"scale of q, k, v", "convert q, k, v"};
+    static const struct core_conversion backward = {"scale of output gradient",
+                                                    "convert output gradient"};
+    kernel_list_convert_core(list, is_backward ? backward : forward, is_backward ? output : inputs);
+    fused_core(list, is_backward);
+    if (core_writes_low(list)) {
+        const double fp8 = precision_operand_bytes(PRECISION_FP8);
+        kernel_list_pass(
+            list, is_backward ? inputs : output,
+            (struct pass){is_backward ? "q, k, v gradients from fp8" : "attention from fp8", 1,
+                          fp8});
+    }
+}
+
+static void core(struct kernel_list *list, bool is_backward)
+{
+    if (core_is_low(list, is_backward)) {
+        low_core(list, is_backward);
+    } else {
+        fused_core(list, is_backward);
+    }
 }
 
 void attention_core(struct kernel_list *list)
 {
     if (is_fused(list)) {
-        fused_core(list, false);
+        core(list, false);
     } else {
         unfused_forward(list);
     }
@@ -240,7 +302,7 @@ void attention_core(struct kernel_list *list)
 void attention_core_backward(struct kernel_list *list)
 {
     if (is_fused(list)) {
-        fused_core(list, true);
+        core(list, true);
     } else {
         unfused_backward(list);
     }

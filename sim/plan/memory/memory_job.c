@@ -44,6 +44,7 @@ static struct memory_shape shape_of(const struct scenario *scenario)
         .trained = scenario->lora.rank > 0 ? scenario->lora.targets : all_products,
         .element_bytes = (double)precision_bytes(precision),
         .input_bytes = software_kept_bytes(software, precision),
+        .attended_bytes = software_attended_bytes(software, precision, true),
         .copies = copies_of(&scenario->model, &scenario->routing),
         .hot = hot_of(&router),
     };

@@ -24,12 +24,13 @@ struct memory_shape {
     bool keeps_expert_results; /* although nothing reads them */
     enum kept_input activation_input;
     enum context_kind context;
-    uint32_t recomputed;  /* bits 1 << enum recompute_module: memory_recomputed_modules */
-    uint32_t trained;     /* products that have a weight gradient, bits 1 << enum lora_target */
-    double element_bytes; /* of a value as it is computed */
-    double input_bytes;   /* of one that only a weight gradient reads */
-    double copies;        /* of each token that experts have room for: a capacity's padding, too */
-    double hot;           /* rows of the busiest rank's experts over those (plan/routing) */
+    uint32_t recomputed;   /* bits 1 << enum recompute_module: memory_recomputed_modules */
+    uint32_t trained;      /* products that have a weight gradient, bits 1 << enum lora_target */
+    double element_bytes;  /* of a value as it is computed */
+    double input_bytes;    /* of one that only a weight gradient reads */
+    double attended_bytes; /* of one that the core of attention reads */
+    double copies;         /* of each token that experts have room for: a capacity's padding, too */
+    double hot;            /* rows of the busiest rank's experts over those (plan/routing) */
 };
 
 /* Whose parameters, and how they are split over ranks. */

@@ -59,6 +59,7 @@ enum {
     COPIED = 1 << 14,   /* of tokens at experts: a hot rank has more */
     RESULT = 1 << 15,   /* of experts: software may not keep it */
     BEFORE = 1 << 16,   /* what the activation function reads */
+    ATTENDED = 1 << 17, /* what the core of attention reads */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -97,12 +98,12 @@ static const struct activation_row activation_rows[] = {
     {"latent queries, and normed", WIDTH_LATENT_Q, 2, AS_COMPUTED, LATENT, 0, IN(LORA_QKV), 1},
     {"latent keys and values, and normed", WIDTH_LATENT_KV, 2, AS_COMPUTED, LATENT, 0,
      IN(LORA_QKV), 1},
-    {"queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 1},
-    {"keys", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 0},
-    {"values", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | PLAIN, 0, 0, 1},
-    {"queries, from the latent", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
-    {"keys, from the latent", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
-    {"values, from the latent", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | LATENT, UP, 0, 0},
+    {"queries", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 1},
+    {"keys", WIDTH_KEY, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 0},
+    {"values", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 1},
+    {"queries, from the latent", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
+    {"keys, from the latent", WIDTH_KEY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
+    {"values, from the latent", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
     {"softmax output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED, CORE, 0, 0},
     {"softmax dropout mask", WIDTH_SCORES, 1, MASK, SPLIT | UNFUSED | DROPOUT, CORE, 0, 0},
     {"softmax dropout output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED | DROPOUT, CORE, 0,
@@ -272,7 +273,9 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
     /* What only a weight gradient reads, input or gradient of an output, is kept as it is
      * multiplied. */
     const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;
-    const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : shape->element_bytes;
+    const double plain =
+        (row->flags & (unsigned)ATTENDED) != 0 ? shape->attended_bytes : shape->element_bytes;
+    const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : plain;
     const double computed = is_input ? shape->input_bytes : as_is;
     struct memory_tensor tensor = {
         .what = row->what,

@@ -142,8 +142,7 @@ static double compute_s(const struct timing_runner *runner, struct timed_kernel 
     }
     if (kernel->kind == KERNEL_ATTENTION) {
         const struct attention_size size = timing_attention(kernel);
-        timed->attention =
-            attention_work_of(&gpu, (enum attention_kind)runner->software->attention, &size);
+        timed->attention = attention_work_of(&gpu, timing_attention_kind(runner, kernel), &size);
     }
     struct kernel arithmetic = *kernel;
     arithmetic.bytes = 0;

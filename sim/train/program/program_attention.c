@@ -17,23 +17,37 @@ static bool is_context_parallel(const struct builder *builder)
 
 /* ---- volumes ------------------------------------------------------------------------- */
 
+/* What is sent to the core, in the precision that it reads, or the gradient of that. Attention in
+ * fp8 sends queries, keys and values as it has converted them, and gradients in 16 bits
+ * (TransformerEngine's pytorch/attention/dot_product_attention/context_parallel.py; with delayed
+ * scaling it sends some of them in fp8, which is left out). */
+enum sent { SENT_INPUTS, SENT_GRADIENTS };
+
+static double sent_bytes(const struct builder *builder, enum sent sent)
+{
+    return sent == SENT_INPUTS
+               ? software_attended_bytes(builder->job->software, builder->job->precision, false)
+               : builder_element_bytes(builder);
+}
+
 /* Keys and values of a token that a tensor-parallel rank has. */
-static double kv_bytes_per_token(const struct builder *builder, const struct layer_kind *layer)
+static double kv_bytes_per_token(const struct builder *builder, const struct layer_kind *layer,
+                                 enum sent sent)
 {
     const int64_t tp = builder->job->parallel->tp;
     const int64_t heads = layer->kv_heads < tp ? 1 : layer->kv_heads / tp;
-    return (double)(heads * (layer->head_dim + layer->value_dim)) * builder_element_bytes(builder);
+    return (double)(heads * (layer->head_dim + layer->value_dim)) * sent_bytes(builder, sent);
 }
 
 /* Of latent attention, what they are made of; every tensor-parallel rank has all of it. */
 static double gathered_bytes_per_token(const struct builder *builder,
-                                       const struct layer_kind *layer)
+                                       const struct layer_kind *layer, enum sent sent)
 {
     if (layer->latent.kv_rank > 0) {
         return (double)(layer->latent.kv_rank + layer->latent.rope_dim) *
                builder_element_bytes(builder);
     }
-    return kv_bytes_per_token(builder, layer);
+    return kv_bytes_per_token(builder, layer, sent);
 }
 
 static const struct layer_kind *layer_of(const struct builder *builder, uint32_t kind)
@@ -48,8 +62,9 @@ static void whole_sequences(struct builder *builder, uint32_t kind,
                             enum collective_operation operation)
 {
     const double tokens = builder_tokens(builder, kind) * (double)builder->job->parallel->cp;
+    const enum sent sent = operation == COLLECTIVE_ALL_GATHER ? SENT_INPUTS : SENT_GRADIENTS;
     builder_collective(builder, STREAM_CONTEXT, &builder->context->context, operation,
-                       tokens * gathered_bytes_per_token(builder, layer_of(builder, kind)));
+                       tokens * gathered_bytes_per_token(builder, layer_of(builder, kind), sent));
     builder_need(builder, STREAM_CONTEXT);
 }
 
@@ -68,11 +83,11 @@ static void gathered_backward(struct builder *builder, uint32_t kind)
 /* ---- ring -------------------------------------------------------------------------------- */
 
 /* A rank's keys and values, or their gradients, one place on. */
-static void shift(struct builder *builder, uint32_t kind)
+static void shift(struct builder *builder, uint32_t kind, enum sent sent)
 {
     builder_collective(builder, STREAM_CONTEXT, &builder->context->context, COLLECTIVE_SHIFT,
                        builder_tokens(builder, kind) *
-                           kv_bytes_per_token(builder, layer_of(builder, kind)));
+                           kv_bytes_per_token(builder, layer_of(builder, kind), sent));
 }
 
 static void ring_forward(struct builder *builder, enum cause cause, uint32_t kind)
@@ -81,7 +96,7 @@ static void ring_forward(struct builder *builder, enum cause cause, uint32_t kin
     for (uint32_t part = 0; part < parts; part++) {
         builder_need(builder, STREAM_CONTEXT);
         if (part + 1 < parts) {
-            shift(builder, kind);
+            shift(builder, kind, SENT_INPUTS);
         }
         builder_segment_part(builder, cause, kind, SEGMENT_ATTENTION_CORE,
                              (struct segment_part){part, parts});
@@ -97,12 +112,12 @@ static void ring_backward(struct builder *builder, uint32_t kind)
     for (uint32_t part = 0; part < parts; part++) {
         builder_need_at(builder, STREAM_CONTEXT, arrived);
         if (part + 1 < parts) {
-            shift(builder, kind);
+            shift(builder, kind, SENT_INPUTS);
             arrived = builder_emitted(builder, STREAM_CONTEXT);
         }
         builder_segment_part(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD,
                              (struct segment_part){part, parts});
-        shift(builder, kind);
+        shift(builder, kind, SENT_GRADIENTS);
     }
     builder_need(builder, STREAM_CONTEXT);
 }
@@ -110,14 +125,14 @@ static void ring_backward(struct builder *builder, uint32_t kind)
 /* ---- ulysses ----------------------------------------------------------------------------- */
 
 /* Queries, keys and values, or their gradients. */
-static double heads_bytes(const struct builder *builder, uint32_t kind)
+static double heads_bytes(const struct builder *builder, uint32_t kind, enum sent sent)
 {
     const struct parallel *parallel = builder->job->parallel;
     const struct layer_kind *layer = layer_of(builder, kind);
     const double queries = (double)layer->heads / (double)parallel->tp;
     const double own = (double)layer->kv_heads / (double)parallel->tp;
     const double pairs = own < (double)parallel->cp ? (double)parallel->cp : own;
-    return builder_tokens(builder, kind) * builder_element_bytes(builder) *
+    return builder_tokens(builder, kind) * sent_bytes(builder, sent) *
            (queries * (double)layer->head_dim +
             pairs * (double)(layer->head_dim + layer->value_dim));
 }
@@ -139,7 +154,7 @@ static void redistribute(struct builder *builder, double bytes)
 
 static void ulysses_forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
-    redistribute(builder, heads_bytes(builder, kind));
+    redistribute(builder, heads_bytes(builder, kind, SENT_INPUTS));
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_CORE);
     redistribute(builder, output_bytes(builder, kind));
 }
@@ -148,7 +163,7 @@ static void ulysses_backward(struct builder *builder, uint32_t kind)
 {
     redistribute(builder, output_bytes(builder, kind));
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD);
-    redistribute(builder, heads_bytes(builder, kind));
+    redistribute(builder, heads_bytes(builder, kind, SENT_GRADIENTS));
 }
 
 /* ---- any --------------------------------------------------------------------------------- */
