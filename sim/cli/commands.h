@@ -49,8 +49,9 @@ struct command_option {
     enum dimension dimension;
     const char *const *words; /* to choose from: `most` of them */
     bool is_needed;
-    int group;      /* of a heading */
-    uint32_t kinds; /* bits of what it is for, where a command has kinds of input (import) */
+    bool is_optional; /* the argument: --NAME or --NAME=ARGUMENT */
+    int group;        /* of a heading */
+    uint32_t kinds;   /* bits of what it is for, where a command has kinds of input (import) */
 };
 
 enum { COMMAND_TABLES_MAX = 6 };

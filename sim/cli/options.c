@@ -294,6 +294,7 @@ static void parse(struct reading *reading, int argc, char **argv)
                    : row->letter != 0 ? row->letter
                                       : KEY_FIRST + (int)i,
             .arg = row->argument,
+            .flags = row->is_optional ? OPTION_ARG_OPTIONAL : 0,
             .doc = row->help,
             .group = list == 1 ? 0 : group,
         };

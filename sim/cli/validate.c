@@ -14,6 +14,19 @@ enum { JOBS_MAX = 256, WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
 
 /* ---- the command line ----------------------------------------------------------------- */
 
+/* The word behind it is a column's name, unless it looks like an option or a file. */
+static void read_ratios(const struct command_option *option, const char *argument, void *input,
+                        struct argp_state *state)
+{
+    struct validation *validation = input;
+    if (argument == NULL && state->next < state->argc &&
+        strpbrk(state->argv[state->next], "-./") == NULL) {
+        argument = state->argv[state->next++];
+    }
+    validation->has_axes = argument == NULL;
+    option_text(option, argument, input, state);
+}
+
 static const struct command_option own_options[] = {
     {"jobs", 'j', "N", "Processes (default: as many as there are cores)",
      OPTION_COUNT(struct validation, jobs, 1, JOBS_MAX)},
@@ -26,8 +39,15 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct validation, errors)},
     {"ratios", 0, "COLUMN",
      "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
-     "inter_node_gbps_per_node",
-     OPTION_TEXT(struct validation, ratios)},
+     "inter_node_gbps_per_node; without one, a line for each kind of difference",
+     .is_optional = true, OPTION_OWN(read_ratios, struct validation, ratios)},
+    {"predictions", 0, "FILE",
+     "Take predictions from what `calibrate steps --predictions` wrote; sources that it lacks are "
+     "simulated",
+     OPTION_TEXT(struct validation, predictions_path)},
+    {"held-out", 0, "WHAT",
+     "Of these, the ones by fits that did not see what: source (default), fold or nothing",
+     OPTION_CHOICE(struct validation, held_out, held_out_names, HELD_OUT_COUNT_)},
     {"summary", 0, NULL, "Leave out the table of rows",
      OPTION_FLAG(struct validation, only_summary)},
     OPTIONS_APART,
@@ -36,41 +56,63 @@ static const struct command_option own_options[] = {
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct validation *validation, uint32_t row)
+static bool is_wanted(const struct validation *validation, const struct published_table *table,
+                      uint32_t row)
 {
     return validation->wanted == NULL ||
-           strstr(published_text(validation->table, row, "id"), validation->wanted) != NULL ||
-           strstr(published_text(validation->table, row, "source"), validation->wanted) != NULL;
+           strstr(published_text(table, row, "id"), validation->wanted) != NULL ||
+           strstr(published_text(table, row, "source"), validation->wanted) != NULL;
+}
+
+static bool refuse_nothing(const struct validation *validation)
+{
+    struct diag *diag = validation->options.cli->diag;
+    const struct place place = {.file = validation->tables[0]->path};
+    if (validation->wanted != NULL) {
+        return diag_add(diag, DIAG_INPUT, &place, "no row has '%s' in its id or source",
+                        validation->wanted);
+    }
+    diag_add(diag, DIAG_INPUT, &place, "there is no run in it");
+    diag_help(diag, "a line for each, below the one that names the columns");
+    return false;
+}
+
+/* Adds the rows of a table that are wanted. */
+static void predict_table(struct validation *validation, const struct published_table *table,
+                          const struct catalogue *catalogue)
+{
+    struct arena *arena = validation->options.cli->arena;
+    uint32_t *rows = arena_array(arena, table->row_count + (size_t)1, sizeof *rows);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        rows[count] = i;
+        count += is_wanted(validation, table, i) ? 1 : 0;
+    }
+    const struct validate_request request = {.catalogue = catalogue,
+                                             .jobs = (uint32_t)validation->jobs,
+                                             .rows = rows,
+                                             .row_count = count,
+                                             .predictions = validation->predictions,
+                                             .simulates_all = validation->errors != NULL};
+    const struct validated_row *found = validate_rows(arena, table, &request);
+    for (uint32_t i = 0; i < count; i++) {
+        validation->rows[validation->row_count++] = found[i];
+    }
 }
 
 static bool predict(struct validation *validation)
 {
-    struct cli *cli = validation->options.cli;
-    const struct published_table *table = validation->table;
-    uint32_t *rows = arena_array(cli->arena, table->row_count + (size_t)1, sizeof *rows);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < table->row_count; i++) {
-        rows[count] = i;
-        count += is_wanted(validation, i) ? 1 : 0;
-    }
-    if (count == 0) {
-        const struct place place = {.file = table->path};
-        if (validation->wanted != NULL && table->row_count > 0) {
-            return diag_add(cli->diag, DIAG_INPUT, &place, "no row has '%s' in its id or source",
-                            validation->wanted);
-        }
-        diag_add(cli->diag, DIAG_INPUT, &place, "there is no run in it");
-        diag_help(cli->diag, "a line for each, below the one that names the columns");
-        return false;
-    }
     const struct catalogue catalogue = options_catalogue(&validation->options);
-    const struct validate_request request = {.catalogue = &catalogue,
-                                             .jobs = (uint32_t)validation->jobs,
-                                             .rows = rows,
-                                             .row_count = count};
-    validation->rows = validate_rows(cli->arena, table, &request);
-    validation->row_count = count;
-    return true;
+    size_t count = 0;
+    for (uint32_t i = 0; i < validation->table_count; i++) {
+        count += validation->tables[i]->row_count;
+    }
+    validation->rows =
+        arena_array(validation->options.cli->arena, count + 1, sizeof *validation->rows);
+    for (uint32_t i = 0; i < validation->table_count; i++) {
+        predict_table(validation, validation->tables[i], &catalogue);
+    }
+    return validation->row_count > 0 || refuse_nothing(validation);
 }
 
 /* What a user can put right; what was wrong with a line itself is told already. */
@@ -83,7 +125,7 @@ static void warn(struct validation *validation)
         if (row->wrong.column == NULL || ++warnings > WARNINGS_MAX) {
             continue;
         }
-        const struct place place = published_place(validation->table, row->row, row->wrong.column);
+        const struct place place = published_place(row->table, row->row, row->wrong.column);
         diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", row->reason);
         if (row->wrong.help != NULL) {
             diag_help(diag, "%s", row->wrong.help);
@@ -147,7 +189,7 @@ static bool tell_failed(const struct validation *validation)
     for (uint32_t i = 0; i < validation->row_count; i++) {
         const struct validated_row *row = &validation->rows[i];
         if (row->has_failed) {
-            const struct place place = published_place(validation->table, row->row, "id");
+            const struct place place = published_place(row->table, row->row, "id");
             diag_add(diag, DIAG_FAILURE, &place, "row '%s' was not predicted: %s", row->id,
                      row->reason);
             diag_help(diag, "nothing is scored with it; run the same command again");
@@ -184,15 +226,44 @@ static bool check_ratios(const struct validation *validation)
     return false;
 }
 
+static bool load(struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    const struct text_list *paths = &validation->options.arguments;
+    const struct published_table **tables = arena_array(cli->arena, paths->count, sizeof *tables);
+    for (uint32_t i = 0; i < paths->count; i++) {
+        tables[i] = published_load_runs(cli->arena, paths->items[i], cli->diag);
+        if (tables[i] == NULL) {
+            return false;
+        }
+    }
+    validation->tables = tables;
+    validation->table_count = paths->count;
+    if (validation->predictions_path == NULL) {
+        return true;
+    }
+    validation->predictions = predictions_load(cli->arena, validation->predictions_path,
+                                               (enum held_out)validation->held_out, cli->diag);
+    return validation->predictions != NULL &&
+           predictions_check(cli->arena, validation->predictions, tables, paths->count, cli->diag);
+}
+
+static bool check_options(const struct validation *validation)
+{
+    return check_ratios(validation) &&
+           (validation->predictions_path != NULL ||
+            options_refuse(&validation->options, "held-out", "rows that are simulated",
+                           "name a file of --predictions, or leave it out"));
+}
+
 static int run(struct options *options)
 {
     struct validation *validation = (struct validation *)options;
     struct cli *cli = options->cli;
-    if (!check_ratios(validation)) {
+    if (!check_options(validation)) {
         return EXIT_USAGE;
     }
-    validation->table = published_load_runs(cli->arena, options->arguments.items[0], cli->diag);
-    if (validation->table == NULL || !predict(validation)) {
+    if (!load(validation) || !predict(validation)) {
         return EXIT_INPUT;
     }
     warn(validation);
@@ -202,7 +273,7 @@ static int run(struct options *options)
         return EXIT_FAILED;
     }
     if (validation->skipped_count == validation->row_count) {
-        const struct place place = {.file = validation->table->path};
+        const struct place place = {.file = validation->tables[0]->path};
         diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
         return EXIT_INPUT;
     }
@@ -218,7 +289,7 @@ static int run(struct options *options)
 const struct command command_validate = {
     .name = "validate",
     .summary = "measured runs of a CSV beside predictions, and how far off they are",
-    .arguments = "FILE.csv",
+    .arguments = "FILE.csv...",
     .about =
         "Predicts every measured run of FILE.csv, a line each, and says how far off the "
         "predictions are. tests/published/README.md tells the columns; your own runs need 11 of "
@@ -227,6 +298,7 @@ const struct command command_validate = {
         "stoker validate mine.csv --json\n"
         "stoker validate tests/published/networks.csv --summary --ratios "
         "inter_node_gbps_per_node\n"
+        "stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
         "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
         "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "
@@ -234,8 +306,9 @@ const struct command command_validate = {
         "could be predicted.",
     .options = {own_options, options_general},
     .arguments_min = 1,
-    .arguments_max = 1,
+    .arguments_max = UINT32_MAX,
     .wanted = "a CSV file of measured runs",
     .input_size = sizeof(struct validation),
+    .defaults = &(const struct validation){.held_out = HELD_OUT_SOURCE},
     .run = run,
 };

@@ -3,7 +3,10 @@
 #define CLI_VALIDATE_H
 
 #include "cli/options.h"
+#include "lab/predictions.h"
 #include "lab/score.h"
+
+struct sheet;
 
 struct validation {
     struct options options;
@@ -12,9 +15,14 @@ struct validation {
     const char *errors; /* file of votes' errors, lab/band.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
+    bool has_axes;      /* pairs by kinds of difference (lab/axes) */
+    const char *predictions_path; /* NULL: rows are simulated */
+    uint32_t held_out;            /* enum held_out; of the predictions */
     bool only_summary;
-    const struct published_table *table;
-    const struct validated_row *rows;
+    const struct published_table *const *tables; /* of each file */
+    uint32_t table_count;
+    const struct predictions *predictions; /* NULL: none */
+    struct validated_row *rows;            /* of all tables */
     uint32_t row_count;
     struct validated_row *scored;  /* of these; no suspects */
     struct validated_row *suspect; /* predicted and measured all the same */
@@ -23,5 +31,8 @@ struct validation {
 
 /* As text, or as JSON. */
 void validate_print(const struct validation *validation, FILE *out);
+
+/* Its table of kinds of difference (cli/validate_axes). */
+void validate_axes_print(const struct validation *validation, struct sheet *sheet);
 
 #endif

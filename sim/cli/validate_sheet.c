@@ -33,7 +33,7 @@ static void add_is_scored(struct sheet *in, const char *key, const void *record)
 static void add_fits(struct sheet *in, const char *key, const void *record)
 {
     const struct validated_row *row = record;
-    if (row->status == ROW_OK) {
+    if (row->is_simulated) {
         sheet_bool(in, key, row->fits);
     } else {
         sheet_text(in, key, NULL);
@@ -44,7 +44,7 @@ static void say_cause(struct sheet *in, const char *key, const void *record)
 {
     const struct validated_row *row = record;
     (void)key;
-    if (row->status == ROW_OK) {
+    if (row->is_simulated) {
         sheet_say(in, "%s %.1f %%", row->largest_cause, 100.0 * row->largest_share);
     } else {
         sheet_say(in, "%s", "");
@@ -55,12 +55,13 @@ static void say_remark(struct sheet *in, const char *key, const void *record)
 {
     const struct validated_row *row = record;
     const bool is_suspect = row->suspect[0] != '\0';
+    const bool is_short = row->is_simulated && !row->fits;
     (void)key;
     if (row->status != ROW_OK) {
         sheet_say(in, "%s: %s", row_status_names[row->status], row->reason);
     } else {
         sheet_say(in, "%s%s%s%s", is_suspect ? "suspect: " : "", row->suspect,
-                  is_suspect && !row->fits ? "; " : "", row->fits ? "" : "memory is short");
+                  is_suspect && is_short ? "; " : "", is_short ? "memory is short" : "");
     }
 }
 
@@ -210,7 +211,8 @@ static void add_overall(struct sheet *summary, const struct validation *validati
 {
     struct sheet *array = sheet_array(summary, "baselines");
     struct line lines[BASELINE_COUNT_ + 2] = {*own};
-    for (uint32_t i = 0; i < BASELINE_COUNT_; i++) {
+    const uint32_t baselines = validation->predictions_path == NULL ? BASELINE_COUNT_ : 0;
+    for (uint32_t i = 0; i < baselines; i++) {
         const struct baseline baseline = score_baseline(
             validation->options.cli->arena, validation->scored, validation->scored_count, i);
         lines[i + 1] = (struct line){baseline_titles[i], baseline.constants, baseline.score};
@@ -222,11 +224,10 @@ static void add_overall(struct sheet *summary, const struct validation *validati
         return;
     }
     add_worst(summary, validation);
-    lines[BASELINE_COUNT_ + 1] = *suspects;
+    lines[baselines + 1] = *suspects;
     struct sheet *table = sheet_table(summary, NULL, line_fields, LENGTH(line_fields));
     sheet_caption(table, "\n");
-    sheet_rows(table, lines, BASELINE_COUNT_ + (validation->suspect_count > 0 ? 2 : 1),
-               sizeof *lines);
+    sheet_rows(table, lines, baselines + (validation->suspect_count > 0 ? 2 : 1), sizeof *lines);
     sheet_say(summary,
               "\nErrors are of step times. A vote is one configuration of one source, the mean of "
               "its rows; macro: the mean\nof sources' means; rank: Spearman's, of GPU-seconds per "
@@ -297,9 +298,8 @@ static const struct field ratio_score_fields[] = {
 static void add_ratios(struct sheet *sheet, const struct validation *validation)
 {
     uint32_t count = 0;
-    const struct ratio *ratios =
-        ratios_of(validation->options.cli->arena, validation->table, validation->scored,
-                  validation->scored_count, validation->ratios, &count);
+    const struct ratio *ratios = ratios_of(validation->options.cli->arena, validation->scored,
+                                           validation->scored_count, validation->ratios, &count);
     const struct ratio_score score = ratios_score(ratios, count);
     struct sheet *object = sheet_object(sheet, "ratios");
     sheet_text(object, "column", validation->ratios);
@@ -316,12 +316,29 @@ static void add_ratios(struct sheet *sheet, const struct validation *validation)
     }
 }
 
+/* Whose predictions they are. */
+static void add_origin(const struct validation *validation, struct sheet *sheet)
+{
+    const char *path = validation->predictions_path;
+    const char *held_out = path != NULL ? held_out_names[validation->held_out] : NULL;
+    sheet_text(sheet, "predictions", path);
+    sheet_text(sheet, "held_out", held_out);
+    if (path != NULL) {
+        sheet_say(sheet, "predicted in %s by %s\n\n", path,
+                  validation->held_out == HELD_OUT_NOTHING ? "the fit to all rows"
+                  : validation->held_out == HELD_OUT_FOLD
+                      ? "fits to the other half of the configurations"
+                      : "fits to the other sources");
+    }
+}
+
 void validate_print(const struct validation *validation, FILE *out)
 {
     const bool is_json = validation->options.is_json;
     struct sheet *sheet = sheet_new(validation->options.cli->arena, "stoker.validate/1");
     sheet_text(sheet, "version", stoker_version());
-    sheet_text(sheet, "file", validation->table->path);
+    sheet_text(sheet, "file", validation->tables[0]->path);
+    add_origin(validation, sheet);
     if (is_json || !validation->only_summary) {
         add_rows(sheet, "rows", validation->rows, validation->row_count);
         sheet_say(sheet, "\n");
@@ -329,6 +346,9 @@ void validate_print(const struct validation *validation, FILE *out)
     add_summary(sheet, validation);
     if (validation->ratios != NULL) {
         add_ratios(sheet, validation);
+    }
+    if (validation->has_axes) {
+        validate_axes_print(validation, sheet);
     }
     sheet_print(sheet, is_json, out);
 }

@@ -22,19 +22,23 @@ static bool follows(const char *column)
     return false;
 }
 
+static const char *text_of(const struct validated_row *row, const char *column)
+{
+    return published_text(row->table, row->row, column);
+}
+
 /* All that is stated is equal, but in `column`. The table of columns has those that tell what was
  * run between the framework and the optimizer. */
-static bool is_same_work(const struct published_table *table, uint32_t a, uint32_t b,
+static bool is_same_work(const struct validated_row *a, const struct validated_row *b,
                          const char *column)
 {
     bool is_inside = false;
-    bool is_same =
-        strcmp(published_text(table, a, "source"), published_text(table, b, "source")) == 0;
+    bool is_same = strcmp(text_of(a, "source"), text_of(b, "source")) == 0;
     for (uint32_t i = 0; is_same && i < published_known_count; i++) {
         const char *name = published_known[i].name;
         is_inside = is_inside || strcmp(name, "framework") == 0;
         if (is_inside && strcmp(name, column) != 0 && !follows(name)) {
-            is_same = strcmp(published_text(table, a, name), published_text(table, b, name)) == 0;
+            is_same = strcmp(text_of(a, name), text_of(b, name)) == 0;
         }
         if (strcmp(name, "optimizer") == 0) {
             break;
@@ -60,9 +64,8 @@ static struct ratio ratio_between(const struct validated_row *a, double a_value,
                           .error = predicted / measured - 1.0};
 }
 
-struct ratio *ratios_of(struct arena *arena, const struct published_table *table,
-                        const struct validated_row *rows, uint32_t count, const char *column,
-                        uint32_t *ratio_count)
+struct ratio *ratios_of(struct arena *arena, const struct validated_row *rows, uint32_t count,
+                        const char *column, uint32_t *ratio_count)
 {
     struct ratio *ratios =
         arena_array(arena, (size_t)count * (count + (size_t)1) / 2 + 1, sizeof *ratios);
@@ -71,9 +74,9 @@ struct ratio *ratios_of(struct arena *arena, const struct published_table *table
         for (uint32_t k = i + 1; k < count; k++) {
             double a = 0;
             double b = 0;
-            if (published_number(table, rows[i].row, column, &a) &&
-                published_number(table, rows[k].row, column, &b) && (a < b || b < a) &&
-                is_same_work(table, rows[i].row, rows[k].row, column)) {
+            if (published_number(rows[i].table, rows[i].row, column, &a) &&
+                published_number(rows[k].table, rows[k].row, column, &b) && (a < b || b < a) &&
+                is_same_work(&rows[i], &rows[k], column)) {
                 ratios[(*ratio_count)++] = ratio_between(&rows[i], a, &rows[k], b);
             }
         }

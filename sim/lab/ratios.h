@@ -19,9 +19,8 @@ struct ratio {
 };
 
 /* Rows are those to be paired: predicted and measured. In the order of the rows. */
-struct ratio *ratios_of(struct arena *arena, const struct published_table *table,
-                        const struct validated_row *rows, uint32_t count, const char *column,
-                        uint32_t *ratio_count);
+struct ratio *ratios_of(struct arena *arena, const struct validated_row *rows, uint32_t count,
+                        const char *column, uint32_t *ratio_count);
 
 struct ratio_score {
     uint32_t pairs;

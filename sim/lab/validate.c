@@ -40,6 +40,7 @@ struct finding {
 struct share {
     const struct published_table *table;
     const struct published_base *base;
+    const struct validate_request *request;
     const uint32_t *rows;
     uint32_t count;
     struct finding *findings;
@@ -52,6 +53,16 @@ static void note_text(struct finding *finding, uint32_t which, const char *text)
     snprintf(finding->texts[which], TEXT_MAX_, "%s", text != NULL ? text : "");
 }
 
+static void note_scenario(struct finding *finding, const struct scenario *scenario)
+{
+    struct validated_row *row = &finding->row;
+    row->traits = band_traits_of(scenario);
+    note_text(finding, TEXT_FRAMEWORK, row->traits.framework);
+    row->gpus = scenario->gpus;
+    row->is_mixture = row->traits.is_mixture;
+    finding->tokens = (double)scenario->batch.global * (double)scenario->batch.sequence_length;
+}
+
 static void note_step(struct finding *finding, const struct scenario *scenario,
                       const struct step_result *result)
 {
@@ -61,16 +72,12 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
         largest = result->gpu_ns[cause] > result->gpu_ns[largest] ? cause : largest;
     }
     struct validated_row *row = &finding->row;
-    row->traits = band_traits_of(scenario);
-    note_text(finding, TEXT_FRAMEWORK, row->traits.framework);
-    row->gpus = scenario->gpus;
-    row->is_mixture = row->traits.is_mixture;
+    row->is_simulated = true;
     row->predicted_s = (double)result->step_ns * 1e-9;
     row->fits = result->memory.fits;
     row->largest_cause = cause_names[largest];
     row->largest_share = (double)result->gpu_ns[largest] / all_ns;
     row->compute_share = (double)result->gpu_ns[CAUSE_COMPUTE] / all_ns;
-    finding->tokens = (double)result->model_flop_tokens;
     row->model_flop_per_gpu =
         result->flop_per_token_causal * finding->tokens / (double)scenario->gpus;
     row->peak_flop_per_s = result->peak_flop_per_s;
@@ -93,11 +100,21 @@ static void note_wrong(struct finding *finding, const struct published_scenario 
     }
 }
 
+/* UNSEEN where there is no file of predictions. */
+static enum prediction_kind find_prediction(const struct share *work, uint32_t row,
+                                            double *predicted_s)
+{
+    const struct predictions *predictions = work->request->predictions;
+    return predictions != NULL ? predictions_find(predictions, work->table, row, predicted_s)
+                               : PREDICTION_UNSEEN;
+}
+
 static void predict(const struct share *work, struct arena *arena, uint32_t row,
                     struct finding *finding)
 {
     struct diag *diag = diag_new(arena);
     struct published_scenario made;
+    double predicted_s = 0;
     const struct scenario *scenario =
         published_resolve(arena, work->table, row, work->base, &made, diag);
     note_text(finding, TEXT_SOFTWARE, made.software);
@@ -114,9 +131,23 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
         }
         return;
     }
-    struct step_result result;
-    step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
-    note_step(finding, scenario, &result);
+    note_scenario(finding, scenario);
+    const enum prediction_kind kind = find_prediction(work, row, &predicted_s);
+    if (kind == PREDICTION_MISSING) {
+        finding->row.status = ROW_SKIPPED;
+        note_text(finding, TEXT_REASON,
+                  arena_printf(arena, "%s has no prediction of it",
+                               predictions_path(work->request->predictions)));
+        return;
+    }
+    if (kind == PREDICTION_UNSEEN || work->request->simulates_all) {
+        struct step_result result;
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
+        note_step(finding, scenario, &result);
+    }
+    if (kind == PREDICTION_FOUND) {
+        finding->row.predicted_s = predicted_s;
+    }
 }
 
 /* In a worker. */
@@ -173,6 +204,7 @@ static struct validated_row row_of(const struct published_table *table, uint32_t
 {
     struct validated_row *row = &finding->row;
     put_traits(table, number, finding);
+    row->table = table;
     row->row = number;
     row->id = published_text(table, number, "id");
     row->config_key = text_or(table, number, "config_key", row->id);
@@ -190,9 +222,12 @@ static struct validated_row row_of(const struct published_table *table, uint32_t
     row->wrong.help = finding->texts[TEXT_HELP][0] != '\0' ? finding->texts[TEXT_HELP] : NULL;
     row->measured_s = ABSENT;
     (void)published_number(table, number, "measured_step_s", &row->measured_s);
-    if (row->status != ROW_OK) {
+    if (!row->is_simulated) {
         row->largest_cause = "";
-        row->predicted_s = row->largest_share = row->compute_share = ABSENT;
+        row->largest_share = row->compute_share = ABSENT;
+    }
+    if (row->status != ROW_OK) {
+        row->predicted_s = ABSENT;
     }
     row->error = row->predicted_s / row->measured_s - 1.0; /* ABSENT, where either is */
     row->gpu_s_per_token = row->measured_s * (double)row->gpus / finding->tokens;
@@ -217,6 +252,7 @@ const struct validated_row *validate_rows(struct arena *arena, const struct publ
     struct share work = {
         .table = table,
         .base = &base,
+        .request = request,
         .rows = request->rows != NULL ? request->rows : all_rows(arena, count),
         .count = count,
         .findings = arena_array(arena, count, sizeof *work.findings),

@@ -9,6 +9,7 @@
 #define LAB_VALIDATE_H
 
 #include "lab/band.h"
+#include "lab/predictions.h"
 #include "lab/published/published_rows.h"
 
 enum row_status { ROW_OK, ROW_SKIPPED, ROW_INFEASIBLE, ROW_STATUS_COUNT_ };
@@ -17,6 +18,7 @@ extern const char *const row_status_names[ROW_STATUS_COUNT_]; /* "ok", "skipped"
 /* Texts are the table's, or the arena's; "" where blank. A number that does not exist is ABSENT:
  * the prediction of a row that was skipped, the error of one that says no time. */
 struct validated_row {
+    const struct published_table *table;
     uint32_t row; /* of the table */
     enum row_status status;
     bool has_failed; /* skipped for what is no fault of the row's; reason says what */
@@ -35,8 +37,9 @@ struct validated_row {
     double model_flop_per_gpu; /* of a step, causal; no recomputation */
     double peak_flop_per_s;    /* dense, of the precision used */
     uint64_t refused;          /* of the overrides of all rows: published_scenario */
-    bool fits;                 /* false: memory is short by our account; predicted all the same */
-    const char *largest_cause; /* of the step, compute apart */
+    bool is_simulated; /* what follows exists; false: predicted_s is a file's (lab/predictions) */
+    bool fits;         /* false: memory is short by our account; predicted all the same */
+    const char *largest_cause;           /* of the step, compute apart */
     double largest_share, compute_share; /* of the step's GPU time */
 };
 
@@ -47,6 +50,8 @@ struct validate_request {
     uint32_t override_count;
     const uint32_t *rows; /* of the table, to be predicted; NULL: all */
     uint32_t row_count;
+    const struct predictions *predictions; /* to take instead of simulating; NULL: none */
+    bool simulates_all;                    /* all the same, for what else a step says */
 };
 
 /* Rows in the order asked for. Nothing that a row says ends it. */

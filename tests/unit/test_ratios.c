@@ -44,7 +44,8 @@ static void build(struct world *world)
     assert_non_null(world->table);
     temporary_remove(directory);
     for (uint32_t i = 0; i < 6; i++) {
-        world->rows[i] = (struct validated_row){.row = i,
+        world->rows[i] = (struct validated_row){.table = world->table,
+                                                .row = i,
                                                 .id = published_text(world->table, i, "id"),
                                                 .measured_s = measured[i],
                                                 .predicted_s = predicted[i]};
@@ -61,7 +62,7 @@ static void rows_that_differ_in_the_column_alone_are_pairs(void **state)
     build(&world);
     uint32_t count = 0;
     const struct ratio *ratios =
-        ratios_of(world.arena, world.table, world.rows, 6, "inter_node_gbps_per_node", &count);
+        ratios_of(world.arena, world.rows, 6, "inter_node_gbps_per_node", &count);
     assert_int_equal(count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         assert_string_equal(ratios[i].first->id, "slow");
@@ -84,7 +85,7 @@ static void the_smaller_number_comes_first_in_any_column(void **state)
     const struct validated_row turned[] = {world.rows[3], world.rows[0]};
     uint32_t count = 0;
     const struct ratio *ratios =
-        ratios_of(world.arena, world.table, turned, 2, "global_batch_sequences", &count);
+        ratios_of(world.arena, turned, 2, "global_batch_sequences", &count);
     assert_int_equal(count, 1);
     assert_string_equal(ratios[0].first->id, "slow");
     assert_close(ratios[0].measured, 2, 1e-12);

@@ -176,7 +176,7 @@ const char *reference_shared(const struct command_option *table)
 const char *reference_option(struct arena *arena, const struct command_option *option)
 {
     const char *letter = option->letter != 0 ? arena_printf(arena, "-%c, ", option->letter) : "";
-    return arena_printf(arena, "%s--%s%s%s", letter, option->name,
-                        option->argument != NULL ? "=" : "",
+    return arena_printf(arena, option->is_optional ? "%s--%s[%s%s]" : "%s--%s%s%s", letter,
+                        option->name, option->argument != NULL ? "=" : "",
                         option->argument != NULL ? option->argument : "");
 }

@@ -1,0 +1,88 @@
+/* What `stoker validate --ratios` says of pairs of rows that differ in one kind of setting: a line
+ * for each kind (lab/axes).
+ */
+#include "base/arena.h"
+#include "cli/validate.h"
+#include "lab/axes.h"
+#include "report/sheet.h"
+
+#include <math.h>
+
+enum { VOTES_FEW = 10 }; /* below, a line says little */
+
+#define SCORE(member) FIELD_AT(struct axis_score, member)
+
+static void say_few(struct sheet *in, const char *key, const void *record)
+{
+    const struct axis_score *score = record;
+    (void)key;
+    sheet_say(in, "%s", score->votes < VOTES_FEW ? "few" : "");
+}
+
+static const struct field fields[] = {
+    {"axis", SCORE(name), FIELD_LEFT("pairs that differ in")},
+    {"pairs", SCORE(pairs), FIELD_COUNT("pairs")},
+    {"votes", SCORE(votes), FIELD_COUNT("votes")},
+    {"clear", SCORE(clear), FIELD_COUNT("clear")},
+    {"right_sign", SCORE(right_sign), FIELD_RIGHT("sign %", "%.0f", 100)},
+    {"right_sign_by_vote", SCORE(right_sign_by_vote), FIELD_RIGHT("by vote", "%.0f", 100)},
+    {"flip", SCORE(flip), FIELD_RIGHT("flip %", "%.1f", 100)},
+    {"mean_ape", SCORE(mean), FIELD_RIGHT("error %", "%.1f", 100)},
+    {"median_ape", SCORE(median), FIELD_RIGHT("median %", "%.1f", 100)},
+    {"base", SCORE(base), FIELD_RIGHT("base %", "%.1f", 100)},
+    {"skill", SCORE(skill), FIELD_RIGHT("skill", "%.2f", 1)},
+    {"slope", SCORE(slope), FIELD_RIGHT("slope", "%.2f", 1)},
+    {NULL, FIELD_LEFT(""), .add = say_few},
+};
+
+static const struct field mean_fields[] = {
+    {"right_sign_by_vote", SCORE(right_sign_by_vote)},
+    {"mean_ape", SCORE(mean)},
+    {"base", SCORE(base)},
+    {"skill", SCORE(skill)},
+};
+
+static void add_pair(struct sheet *array, const struct pair *pair)
+{
+    struct sheet *object = sheet_object(array, NULL);
+    sheet_text(object, "axis", axis_get(pair->axis).name);
+    sheet_text(object, "first", pair->first->id);
+    sheet_text(object, "second", pair->second->id);
+    sheet_text(object, "values", pair->values);
+    sheet_number(object, "measured", exp(pair->measured));
+    sheet_number(object, "predicted", exp(pair->measured + pair->error));
+}
+
+void validate_axes_print(const struct validation *validation, struct sheet *sheet)
+{
+    struct arena *arena = validation->options.cli->arena;
+    const struct pairs pairs = axes_pairs(arena, validation->scored, validation->scored_count);
+    struct axis_score *scores = arena_array(arena, axis_count, sizeof *scores);
+    struct sheet *object = sheet_object(sheet, "ratios");
+    struct sheet *table = sheet_table(object, "axes", FIELD_LIST(fields));
+    sheet_caption(table, "\n");
+    for (uint32_t axis = 0; axis < axis_count; axis++) {
+        scores[axis] = axes_score(arena, &pairs, axis);
+        if (scores[axis].pairs > 0) {
+            sheet_row(table, &scores[axis]);
+        }
+    }
+    const struct axis_score mean = axes_mean(scores);
+    sheet_members(sheet_object(object, "mean"), FIELD_LIST(mean_fields), &mean);
+    struct sheet *array = sheet_array(object, "pairs");
+    for (uint32_t i = 0; i < pairs.count; i++) {
+        add_pair(array, &pairs.items[i]);
+    }
+    if (sheet_row_count(table) == 0) {
+        sheet_say(object, "\nno two rows of a source differ in one kind of setting alone\n");
+        return;
+    }
+    sheet_say(object,
+              "Mean of the axes, without layout + micro-batch (a superset) and release: sign "
+              "%.0f %% by vote, error %.1f %%,\nbase %.1f %%, skill %.2f. Of tokens/s/GPU, the "
+              "second run over the first; errors are of its logarithm, and of\nvotes: pairs of one "
+              "source, model and difference. clear: measured at least 2 %% apart; base: what \"no "
+              "difference\"\nwould miss; flip: of all that choices were worth, what wrong signs "
+              "cost.\n",
+              100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base, mean.skill);
+}

@@ -1,0 +1,43 @@
+/* Predictions of measured runs by fits that did not see them, as `stoker calibrate steps
+ * --predictions` writes them: a CSV with a line for each row that was fitted,
+ *     id, source, config_key, measured_step_s, fitted_s, out_of_fold_s, source_left_out_s
+ * the last three being predicted by the fit to all rows, by fits to the other half of the
+ * configurations, and by the fit to the other sources.
+ *
+ * A source of which the file has no line took no part in the fit: what the catalogue predicts for
+ * it was held out already. A row that the file lacks, of a source that it has, was not predicted.
+ */
+#ifndef LAB_PREDICTIONS_H
+#define LAB_PREDICTIONS_H
+
+#include "lab/published/published_table.h"
+
+/* What the fit did not see. */
+enum held_out { HELD_OUT_NOTHING, HELD_OUT_FOLD, HELD_OUT_SOURCE, HELD_OUT_COUNT_ };
+extern const char *const held_out_names[HELD_OUT_COUNT_]; /* "nothing", "fold", "source" */
+
+struct predictions;
+
+/* NULL after a diagnosis: the file cannot be read, lacks a column, has an id twice, or a time that
+ * is none. */
+MUST_USE const struct predictions *predictions_load(struct arena *arena, const char *path,
+                                                    enum held_out held_out, struct diag *diag);
+
+/* Whether they are of these tables: each line's row is in one of them, and was measured so. False
+ * with a message at the first that is not. */
+MUST_USE bool predictions_check(struct arena *arena, const struct predictions *predictions,
+                                const struct published_table *const *tables, uint32_t count,
+                                struct diag *diag);
+
+enum prediction_kind {
+    PREDICTION_FOUND,   /* *predicted_s is set */
+    PREDICTION_MISSING, /* of a source that the file has */
+    PREDICTION_UNSEEN,  /* of a source that it has not */
+};
+enum prediction_kind predictions_find(const struct predictions *predictions,
+                                      const struct published_table *table, uint32_t row,
+                                      double *predicted_s);
+
+const char *predictions_path(const struct predictions *predictions);
+
+#endif
