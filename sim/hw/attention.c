@@ -28,9 +28,11 @@ static double min_double(double a, double b)
 
 /* Head dimensions that the sources instantiate kernels for, ascending; 0 ends a list. FA1 and FA2:
  * csrc/flash_attn of https://github.com/Dao-AILab/flash-attention (headdim_switch.h; FA1 has
- * nothing above 128); FA3: hopper/ of the same. cuDNN: 64, 128, and wider ones on Hopper. */
+ * nothing above 128); FA3: hopper/ of the same; Triton: flash_attn_triton.py of the same takes the
+ * next power of two, at most 128. cuDNN: 64, 128, and wider ones on Hopper. */
 static const int64_t dimensions[ATTENTION_COUNT_][8] = {
     [ATTENTION_FA1] = {32, 64, 128, 0},
+    [ATTENTION_TRITON] = {16, 32, 64, 128, 0},
     [ATTENTION_FA2] = {32, 64, 96, 128, 192, 256, 0},
     [ATTENTION_FA3] = {64, 96, 128, 192, 256, 0},
     [ATTENTION_CUDNN] = {64, 128, 192, 256, 0},
@@ -47,12 +49,12 @@ static int64_t padded(enum attention_kind kind, int64_t dimension)
     return ceil_divide(dimension, 64) * 64;
 }
 
-/* FA1 and FA2 know one dimension a head: frameworks pad values to that of queries. */
+/* FA1, Triton's and FA2 know one dimension a head: frameworks pad values to that of queries. */
 void attention_padded(enum attention_kind kind, int64_t *head_dim, int64_t *value_dim)
 {
     sim_assert(kind != ATTENTION_UNFUSED && kind < ATTENTION_COUNT_);
     sim_assert(*head_dim > 0 && *value_dim > 0);
-    const bool is_one = kind == ATTENTION_FA1 || kind == ATTENTION_FA2;
+    const bool is_one = kind <= ATTENTION_FA2;
     const int64_t larger = *head_dim > *value_dim ? *head_dim : *value_dim;
     *head_dim = padded(kind, is_one ? larger : *head_dim);
     *value_dim = padded(kind, is_one ? larger : *value_dim);
@@ -60,10 +62,10 @@ void attention_padded(enum attention_kind kind, int64_t *head_dim, int64_t *valu
 
 /* ---- time ----------------------------------------------------------------------------- */
 
-/* The largest head that fits a kernel's registers well; FA1 spills at 128. */
+/* The largest head that fits a kernel's registers well; FA1 and its Triton version spill at 128. */
 static int64_t widest(enum attention_kind kind)
 {
-    return kind == ATTENTION_FA1 ? 64 : HEAD_DIM;
+    return kind == ATTENTION_FA1 || kind == ATTENTION_TRITON ? 64 : HEAD_DIM;
 }
 
 double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rate,

@@ -15,7 +15,7 @@
  *
  *     rate(d) = rate(128) * (1 + head_half / 128) / (1 + head_half / d) * (d > 128 ? wide : 1)
  *
- * (fa1's kernel for 128 is a wide one already: its heads of 64 run at 1 / wide.)
+ * (The kernels of fa1 and triton for 128 are wide ones already: heads of 64 run at 1 / wide.)
  *
  * Kernels exist for some head dimensions only; others are padded to the next, and where a kernel
  * wants queries and values of the same dimension, to the larger of both.

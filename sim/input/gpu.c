@@ -12,7 +12,7 @@ const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "a
                                                                      "blackwell"};
 const char *const precision_names[PRECISION_COUNT_] = {"fp32", "tf32",  "fp16", "bf16",
                                                        "fp8",  "mxfp8", "nvfp4"};
-const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1",   "fa2",
+const char *const attention_names[ATTENTION_COUNT_] = {"unfused", "fa1",   "triton",   "fa2",
                                                        "fa3",     "cudnn", "cudnn_fp8"};
 
 int64_t precision_bytes(enum precision precision)
@@ -137,6 +137,7 @@ HAS_PRECISION(has_fp8, PRECISION_FP8)
 HAS_PRECISION(has_mxfp8, PRECISION_MXFP8)
 HAS_PRECISION(has_nvfp4, PRECISION_NVFP4)
 HAS_ATTENTION(has_fa1, ATTENTION_FA1)
+HAS_ATTENTION(has_triton, ATTENTION_TRITON)
 HAS_ATTENTION(has_fa2, ATTENTION_FA2)
 HAS_ATTENTION(has_fa3, ATTENTION_FA3)
 HAS_ATTENTION(has_cudnn, ATTENTION_CUDNN)
@@ -302,6 +303,7 @@ static const struct schema_row rows[] = {
     {SECTION("attention",
              "Kernels of fused attention, as `stoker calibrate attention` fits them.")},
     ATTENTION("fa1", ATTENTION_FA1, has_fa1, "16-bit", read_attention_rate),
+    ATTENTION("triton", ATTENTION_TRITON, has_triton, "16-bit", read_attention_rate),
     ATTENTION("fa2", ATTENTION_FA2, has_fa2, "16-bit", read_attention_rate),
     ATTENTION("fa3", ATTENTION_FA3, has_fa3, "16-bit", read_attention_rate),
     ATTENTION("cudnn", ATTENTION_CUDNN, has_cudnn, "16-bit", read_attention_rate),

@@ -69,6 +69,7 @@ enum precision precision_outside(enum precision precision);
 enum attention_kind {
     ATTENTION_UNFUSED,
     ATTENTION_FA1,
+    ATTENTION_TRITON, /* FlashAttention 1 as Triton compiles it */
     ATTENTION_FA2,
     ATTENTION_FA3,
     ATTENTION_CUDNN,

@@ -11,6 +11,7 @@ static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microba
 
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
+static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
 static const char *const stage_calls_names[STAGE_CALLS_COUNT_] = {"apart", "together", "in-turn"};
 static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
@@ -114,9 +115,6 @@ double software_combine_bytes(const struct software *software, enum precision pr
 
 /* ---- keys ---- */
 
-/* The benchmark of a GPU may be of an older build of the same kernel. */
-#define ATTENTION_DERATE_MAX 2.0
-
 #define STORED (1u << PRECISION_FP32 | 1u << PRECISION_FP16 | 1u << PRECISION_BF16)
 
 /* How far ahead the host may be matters only where launching takes time. */
@@ -151,6 +149,10 @@ static const struct schema_row rows[] = {
     {CHOICE("attention", attention, attention_names, ATTENTION_COUNT_,
             "The newest kernel of attention that it has; an older one where the GPU lacks it."),
      .among = (1u << ATTENTION_CUDNN_FP8) - 1u, .is_required = true, .is_settled = true},
+    {CHOICE("embedding", embedding, embedding_names, EMBEDDING_KIND_COUNT_,
+            "A token's row of the table is read (lookup), or fetched by a product of the table and "
+            "of rows that hold one 1 (one-hot), as its gradient is added: 4 V h FLOP a token."),
+     .standard = "lookup"},
 
     {SECTION("gradients", "How weight gradients are added up."), .is_required = true},
     {CHOICE("gradients.precision", gradient_precision, precision_names, PRECISION_COUNT_,
@@ -286,6 +288,8 @@ static const struct schema_row rows[] = {
     {SECTION("fusion", "Which operations are one kernel.")},
     {BOOL("fusion.bias_activation", fuses_bias_activation, "A bias and the activation behind it."),
      .standard = "false"},
+    {BOOL("fusion.qkv_bias", fuses_qkv_bias, "The bias of Q, K and V and the product before it."),
+     .standard = "false"},
     {BOOL("fusion.dropout_add", fuses_dropout_add, "Bias, dropout and the residual addition."),
      .standard = "false"},
     {BOOL("fusion.norm", fuses_norm, "The parts of a norm."), .standard = "false"},
@@ -308,6 +312,11 @@ static const struct schema_row rows[] = {
          "Adam's update is one kernel (fused), or one for each operation of its formula, over all "
          "tensors (foreach, the default of torch.optim)."),
      .standard = "fused"},
+
+    {SECTION("metrics", "What is computed of the logits to be logged.")},
+    {COUNT("metrics.losses", metric_losses, 0, 10,
+           "Cross-entropies of each microbatch in fp32, beside the loss: of training metrics."),
+     .standard = "0"},
 
     {SECTION("fp8", "Training in fp8, mxfp8 or nvfp4: the products of linear layers."),
      .applies = has_low_precision, .note = "nothing of fewer than 16 bits"},
@@ -412,8 +421,8 @@ static const struct schema_row rows[] = {
               "Their rate over that of the isolated benchmark."),
      .standard = "1"},
     {SECTION("attention_kernels", "Kernels of fused attention.")},
-    {QUANTITY("attention_kernels.derate", attention_derate, DIM_FRACTION, 0.001,
-              ATTENTION_DERATE_MAX, "Their rate over that of the isolated benchmark."),
+    {QUANTITY("attention_kernels.derate", attention_derate, DIM_FRACTION, 0.001, 1.0,
+              "Their rate over that of the isolated benchmark."),
      .standard = "1"},
 
     {SECTION("memory", "What lies in a GPU's memory beside the tensors of the model.")},

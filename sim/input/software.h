@@ -47,6 +47,9 @@ enum update_kind { UPDATE_FUSED, UPDATE_FOREACH, UPDATE_KIND_COUNT_ };
 
 enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_MATRIX, ROTARY_COUNT_ };
 
+/* Key embedding: rows of the table are read, or a product with one 1 in each row fetches them. */
+enum embedding_kind { EMBEDDING_LOOKUP, EMBEDDING_ONE_HOT, EMBEDDING_KIND_COUNT_ };
+
 /* How often a token is sent: for each of its experts, or for each GPU (and node) that has any. */
 enum exchange_kind { EXCHANGE_COPIES, EXCHANGE_TOKENS, EXCHANGE_KIND_COUNT_ };
 
@@ -140,11 +143,14 @@ struct software {
     double jitter_spread; /* of a GPU's busy time in a step; 0..1 */
     int64_t reserved_sms; /* fewer than the GPU has (the scenario checks) */
     bool fuses_bias_activation;
+    bool fuses_qkv_bias;
     bool fuses_dropout_add;
     bool fuses_norm;
     bool fuses_softmax;
     bool fuses_loss;
-    uint32_t rotary; /* enum rotary_kind */
+    int64_t metric_losses; /* cross-entropies beside the loss, forward only */
+    uint32_t embedding;    /* enum embedding_kind */
+    uint32_t rotary;       /* enum rotary_kind */
     bool fuses_experts;
     uint32_t update; /* enum update_kind */
     double host_per_kernel_s;

@@ -32,6 +32,7 @@ struct step_basis step_basis_of(const struct scenario *scenario)
         .recompute = &scenario->recompute,
         .recomputed = memory_recomputed_modules(&scenario->recompute, attention),
         .is_frozen = scenario->lora.rank > 0,
+        .is_one_hot = scenario->software.embedding == EMBEDDING_ONE_HOT,
         .gpus = scenario->gpus,
         .peak_flop_per_s = scenario->gpu.peak_flop_per_s[scenario->precision],
     };
@@ -86,6 +87,14 @@ static double recomputed_flop(const struct step_basis *basis, const struct token
         }
     }
     return sum;
+}
+
+/* The embedding's rows by products: 2 V h a token forward, and as much for the table's gradient. */
+static double one_hot_flop(const struct step_basis *basis)
+{
+    const struct model *model = basis->model;
+    const double once = 2.0 * (double)model->vocab * (double)model->hidden;
+    return basis->is_frozen ? once : 2.0 * once;
 }
 
 static const char *phrase_of(enum cause cause)
@@ -150,6 +159,13 @@ struct token_flop step_count_flop(const struct step_basis *basis, struct ledger 
     step->hardware_flop_per_token =
         LEDGER_SUM(ledger, "and what is recomputed", "GFLOP/token", train.causal + again,
                    LEDGER_TERM(train.causal, "G"), LEDGER_TERM(again, "G"));
+    if (basis->is_one_hot) {
+        const double fetched = one_hot_flop(basis);
+        step->hardware_flop_per_token =
+            LEDGER_SUM(ledger, "and the embedding by one-hot rows", "GFLOP/token",
+                       step->hardware_flop_per_token + fetched,
+                       LEDGER_TERM(step->hardware_flop_per_token, "G"), LEDGER_TERM(fetched, "G"));
+    }
     step->model_flop_tokens = LEDGER_COUNT(
         ledger, "D, tokens per step", "tokens", batch->global * batch->sequence_length,
         LEDGER_TERM(batch->global, "sequences"), LEDGER_TERM(batch->sequence_length, ""));

@@ -58,6 +58,7 @@ struct step_basis {
     const struct recompute *recompute;
     uint32_t recomputed; /* modules, when recomputation is selective (plan/memory/memory_layer) */
     bool is_frozen;      /* most weights are: LoRA */
+    bool is_one_hot;     /* products fetch the embedding's rows and add up their gradients */
     int64_t gpus;
     double peak_flop_per_s; /* of each */
 };

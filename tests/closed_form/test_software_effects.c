@@ -200,6 +200,20 @@ static void fused_attention_takes_as_much_longer(void **state)
     arena_free(arena);
 }
 
+/* 4 h V a token by one-hot rows are of the hardware, not of the model. */
+static void one_hot_rows_count_in_hfu_only(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_result by_row = step_of(arena, 1, "tp: 1", "");
+    const struct step_result one_hot = step_of(arena, 1, "tp: 1", "  embedding: one-hot\n");
+    assert_close(one_hot.flop_per_token_causal, by_row.flop_per_token_causal, 0.0);
+    assert_close(one_hot.hardware_flop_per_token - by_row.hardware_flop_per_token,
+                 4.0 * 4096 * 128256, 1e-9);
+    assert_true(one_hot.hfu > one_hot.mfu && one_hot.mfu < by_row.mfu);
+    arena_free(arena);
+}
+
 /* What a GPU waits for the launches of a segment, the host not ahead at its beginning. */
 static int64_t wait_of(struct arena *arena, const struct work *work)
 {
@@ -501,7 +515,9 @@ static void what_is_out_of_bounds_is_refused(void **state)
     static const struct {
         const char *text, *key;
     } rows[] = {{"memory_kernels: {derate: 0 %}", "derate"},
-                {"attention_kernels: {derate: 210 %}", "derate"},
+                {"attention_kernels: {derate: 101 %}", "derate"},
+                {"metrics: {losses: 11}", "losses"},
+                {"embedding: onehot", "one-hot"},
                 {"communication: {nvlink: 0 %}", "nvlink"},
                 {"communication: {staging: 1.5}", "staging"},
                 {"communication: {infiniband: 0.5}", "infiniband"},
@@ -564,6 +580,7 @@ int main(void)
         cmocka_unit_test(all_wait_for_the_slowest_of_them),
         cmocka_unit_test(kernels_that_stream_memory_take_as_much_longer),
         cmocka_unit_test(fused_attention_takes_as_much_longer),
+        cmocka_unit_test(one_hot_rows_count_in_hfu_only),
         cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
         cmocka_unit_test(bytes_take_as_much_longer_where_the_software_says),
         cmocka_unit_test(messages_between_stages_are_slower_too),

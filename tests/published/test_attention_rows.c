@@ -41,6 +41,7 @@ static const struct {
     double median, p90;
 } claims[] = {
     {"a100-sxm4-80gb", ATTENTION_FA1, 24, 0.06, 0.10},
+    {"a100-sxm4-80gb", ATTENTION_TRITON, 24, 0.035, 0.105},
     {"a100-sxm4-80gb", ATTENTION_FA2, 24, 0.015, 0.025},
     {"a100-pcie-80gb", ATTENTION_FA2, 24, 0.025, 0.05},
     {"h100-sxm5-80gb", ATTENTION_FA1, 6, 0.03, 0.11},

@@ -119,10 +119,11 @@ static void head_dimensions_are_padded_to_a_kernels(void **state)
         enum attention_kind kind;
         int64_t head, value, padded_head, padded_value;
     } cases[] = {
-        {ATTENTION_FA2, 80, 80, 96, 96},     {ATTENTION_FA1, 80, 80, 128, 128},
-        {ATTENTION_FA2, 192, 128, 192, 192}, {ATTENTION_FA3, 192, 128, 192, 128},
-        {ATTENTION_CUDNN, 80, 80, 128, 128}, {ATTENTION_FA2, 128, 128, 128, 128},
-        {ATTENTION_FA3, 576, 512, 576, 512}, {ATTENTION_FA1, 144, 144, 192, 192},
+        {ATTENTION_FA2, 80, 80, 96, 96},      {ATTENTION_FA1, 80, 80, 128, 128},
+        {ATTENTION_FA2, 192, 128, 192, 192},  {ATTENTION_FA3, 192, 128, 192, 128},
+        {ATTENTION_CUDNN, 80, 80, 128, 128},  {ATTENTION_FA2, 128, 128, 128, 128},
+        {ATTENTION_TRITON, 80, 64, 128, 128}, {ATTENTION_TRITON, 24, 24, 32, 32},
+        {ATTENTION_FA3, 576, 512, 576, 512},  {ATTENTION_FA1, 144, 144, 192, 192},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t head = cases[i].head;

@@ -497,6 +497,58 @@ static void the_head_has_logits_and_loss(void **state)
     assert_close(bytes_of(&shape, SEGMENT_HEAD_WGRAD), gradient, 1e-15);
 }
 
+/* GPT-3's bias is read and written with 3 x 12288 values of each token, or not at all. */
+static void a_fused_bias_of_qkv_is_no_pass(void **state)
+{
+    (void)state;
+    const struct model model = gpt3(51200);
+    struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 1024, 1, 1});
+    const double apart = bytes_of(&shape, SEGMENT_ATTENTION_QKV);
+    software.fuses_qkv_bias = true;
+    assert_close(apart - bytes_of(&shape, SEGMENT_ATTENTION_QKV), 4.0 * 1024 * 3 * 12288, 1e-12);
+}
+
+/* Fused, the loss moves 6 bytes of a 16-bit logit forward; each metric's cross-entropy 14 more, and
+ * nothing backward: 2 read and 4 written, then 4 and 4. */
+static void metrics_read_the_logits_again(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    software.fuses_loss = true;
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
+    const double logits = 4096.0 * 128256.0 / 2.0;
+    const double matrix = 2.0 * (4096.0 * 4096.0 + 4096.0 * 128256.0 / 2.0 + logits);
+    assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 6.0 * logits, 1e-15);
+    const double back = bytes_of(&shape, SEGMENT_HEAD_BACKWARD);
+    software.metric_losses = 2;
+    assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 34.0 * logits, 1e-15);
+    assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), back, 0.0);
+}
+
+/* Looking a row up multiplies nothing. One-hot rows: 2 h V a token forward and as much for the
+ * table's gradient, over two ranks halved; the rows themselves are V/2 values a token. */
+static void one_hot_rows_multiply_the_table(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
+    static const enum segment_kind both[] = {SEGMENT_EMBEDDING, SEGMENT_EMBEDDING_BACKWARD};
+    assert_close(segments_flop(&shape, both, 2), 0.0, 0.0);
+    software.embedding = EMBEDDING_ONE_HOT;
+    const double rows = 4096.0 * 128256.0 / 2.0;
+    assert_close(segments_flop(&shape, both, 1), 2.0 * 4096.0 * rows, 1e-15);
+    assert_close(segments_flop(&shape, both, 2), 4.0 * 4096.0 * rows, 1e-15);
+    const double table = 4096.0 * 128256.0 / 2.0;
+    assert_close(bytes_of(&shape, SEGMENT_EMBEDDING),
+                 2.0 * rows + 2.0 * (rows + table + 4096.0 * 4096.0), 1e-15);
+}
+
 /* A classifier's model ends with the norm: of Llama-3 8B the parameters lack V h, the FLOPs of a
  * token 2 h V, and the head's segments are empty. */
 static void without_a_head_the_norm_is_the_end(void **state)
@@ -588,6 +640,9 @@ int main(void)
         cmocka_unit_test(fusing_never_adds_traffic),
         cmocka_unit_test(every_segment_is_well_formed),
         cmocka_unit_test(the_head_has_logits_and_loss),
+        cmocka_unit_test(a_fused_bias_of_qkv_is_no_pass),
+        cmocka_unit_test(metrics_read_the_logits_again),
+        cmocka_unit_test(one_hot_rows_multiply_the_table),
         cmocka_unit_test(without_a_head_the_norm_is_the_end),
         cmocka_unit_test(the_optimizer_streams_its_state),
     };

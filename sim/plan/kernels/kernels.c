@@ -120,16 +120,36 @@ static void attention_inner_backward(struct kernel_list *list)
 
 /* ---- embedding and head ---------------------------------------------------- */
 
-/* Rows are looked up for all tokens and, when the vocabulary is split, those of
- * other ranks set to zero before the sum over ranks. */
-static void embedding_forward(struct kernel_list *list)
+static bool is_one_hot(const struct kernel_list *list)
 {
-    const struct model *model = model_of(list);
+    return list->shape->software->embedding == EMBEDDING_ONE_HOT;
+}
+
+/* Rows are looked up for all tokens and, when the vocabulary is split, those of
+ * other ranks set to zero before the sum over ranks. Or a row of zeros and one 1 for each token
+ * is multiplied by the table (praxis, layers/embedding_softmax.py, lookup_style matmul): of a
+ * split vocabulary by a rank's part of it, which leaves zeros for tokens of others. */
+static void embedding_lookup(struct kernel_list *list)
+{
     const double hidden = parts_values(list->tokens, list->hidden);
+    if (is_one_hot(list)) {
+        const struct product size = {list->tokens, list->hidden, list->shard.vocab, 1};
+        kernel_list_pass(list, parts_values(list->tokens, list->shard.vocab),
+                         (struct pass){"one-hot rows", 1, 0});
+        kernel_list_product(list, "embedding by one-hot", GEMM_FORWARD, size);
+        return;
+    }
     kernel_list_pass(list, hidden, (struct pass){"embedding lookup", 2, 0});
     if (list->shape->tp > 1) {
         kernel_list_pass(list, hidden, (struct pass){"embedding mask", 1, 0});
     }
+}
+
+static void embedding_forward(struct kernel_list *list)
+{
+    const struct model *model = model_of(list);
+    const double hidden = parts_values(list->tokens, list->hidden);
+    embedding_lookup(list);
     if (model->has_embedding_norm) {
         kernel_list_pass(list, hidden, (struct pass){"embedding norm", 2, 0});
     }
@@ -143,7 +163,24 @@ static void embedding_forward(struct kernel_list *list)
 }
 
 /* The scatter adds each token's row to a zeroed table, which is then added to
- * the main gradient: e to zero it, e to read it, 2g to update. */
+ * the main gradient: e to zero it, e to read it, 2g to update. With one-hot rows it is the
+ * gradient of a matrix. */
+static void embedding_gradient(struct kernel_list *list)
+{
+    const double table = parts_values(list->shard.vocab, list->hidden);
+    if (is_one_hot(list)) {
+        const struct product size = {list->shard.vocab, list->hidden, list->tokens, 1};
+        struct kernel *product =
+            kernel_list_product(list, "embedding one-hot wgrad", GEMM_WGRAD, size);
+        kernel_list_accumulate(list, product, table);
+        return;
+    }
+    kernel_list_pass(list, parts_values(list->tokens, list->hidden),
+                     (struct pass){"embedding scatter", 3, 0});
+    kernel_list_pass(list, table,
+                     (struct pass){"embedding gradient", 2, 2.0 * list->gradient_bytes});
+}
+
 static void embedding_backward(struct kernel_list *list)
 {
     const struct model *model = model_of(list);
@@ -151,7 +188,6 @@ static void embedding_backward(struct kernel_list *list)
         return;
     }
     const double hidden = parts_values(list->tokens, list->hidden);
-    const double table = parts_values(list->shard.vocab, list->hidden);
     if (model->has_dropout) {
         kernel_list_pass(list, parts_hidden_outside(list),
                          (struct pass){"embedding dropout backward", 2, 1});
@@ -162,9 +198,7 @@ static void embedding_backward(struct kernel_list *list)
     if (model->has_embedding_norm) {
         kernel_list_pass(list, hidden, (struct pass){"embedding norm backward", 3, 0});
     }
-    kernel_list_pass(list, hidden, (struct pass){"embedding scatter", 3, 0});
-    kernel_list_pass(list, table,
-                     (struct pass){"embedding gradient", 2, 2.0 * list->gradient_bytes});
+    embedding_gradient(list);
 }
 
 static struct weight_matrix head(const struct kernel_list *list)
@@ -174,6 +208,21 @@ static struct weight_matrix head(const struct kernel_list *list)
                                   .forward = "logits",
                                   .dgrad = "logits dgrad",
                                   .wgrad = "logits wgrad"};
+}
+
+/* torch.nn.CrossEntropyLoss under autocast, without a gradient: logits to fp32, their log-softmax
+ * (which keeps a row in the L2), and of this one value a token. Composer computes one for each of
+ * a language model's training metrics (composer/metrics/nlp.py, and _eval_train_metrics). */
+static void head_metrics(struct kernel_list *list)
+{
+    static const struct pass metric[] = {
+        {"metric to fp32", 1, 4},
+        {"metric log-softmax", 0, 8},
+        {NULL, 0, 0},
+    };
+    for (int64_t i = 0; i < list->shape->software->metric_losses; i++) {
+        kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), metric);
+    }
 }
 
 /* Loss as Megatron's vocabulary-parallel cross entropy (core/tensor_parallel/
@@ -204,6 +253,7 @@ static void head_forward(struct kernel_list *list)
     kernel_list_forward(list, head(list));
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
                        list->shape->software->fuses_loss ? fused : loss);
+    head_metrics(list);
 }
 
 /* Softmax minus the target (few values) times the loss gradient, then back to e. Fused, the

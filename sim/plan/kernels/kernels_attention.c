@@ -11,8 +11,11 @@
  * With context parallelism a rank has the queries of s/c tokens of each sequence, and all keys
  * and values; with Ulysses whole sequences of a c-th of its heads.
  *
- * ASSUMES: the bias of QKV is a pass of its own, as in Megatron's linear layers; masks and windows
- * are executed as full products when attention is unfused; sinks are free.
+ * The bias of QKV is a pass of its own, as in Megatron's linear layers, unless the software has it
+ * in the product's epilogue (fusion.qkv_bias).
+ *
+ * ASSUMES: masks and windows are executed as full products when attention is unfused; sinks are
+ * free.
  */
 #include "plan/kernels/kernels_attention.h"
 #include "plan/kernels/kernels_parts.h"
@@ -466,7 +469,7 @@ void attention_qkv(struct kernel_list *list)
     }
     const struct model *model = list->shape->model;
     parts_forward(list, qkv(list), LORA_QKV);
-    if (model->has_qkv_biases) {
+    if (model->has_qkv_biases && !list->shape->software->fuses_qkv_bias) {
         kernel_list_pass(list, parts_values(list->tokens, list->shard.qkv_width),
                          (struct pass){"qkv bias", 2, 0});
     }
