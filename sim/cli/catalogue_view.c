@@ -8,6 +8,7 @@
 #include "input/library.h"
 #include "input/model.h"
 #include "input/network/nic.h"
+#include "input/recipe.h"
 #include "input/software.h"
 #include "plan/cost.h"
 #include "report/numbers.h"
@@ -218,6 +219,13 @@ static const struct field library_fields[] = {
     {"title", FIELD_AT(struct library, title), FIELD_LEFT("title")},
 };
 
+/* ---- recipes ------------------------------------------------------------------------------ */
+
+static const struct field recipe_fields[] = {
+    {"name", FIELD_AT(struct recipe, name), FIELD_LEFT("recipe")},
+    {"title", FIELD_AT(struct recipe, title), FIELD_LEFT("title")},
+};
+
 /* ---- any of them ------------------------------------------------------------------------- */
 
 union part {
@@ -227,7 +235,22 @@ union part {
     struct software software;
     struct library library;
     struct nic nic;
+    struct recipe recipe;
 };
+
+struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
+                                enum catalogue_kind kind, const struct doc_node *reference,
+                                struct diag *diag)
+{
+    switch (kind) {
+    case CATALOGUE_LIBRARY:
+        return library_open(arena, catalogue, reference, diag);
+    case CATALOGUE_RECIPE:
+        return recipe_open(arena, catalogue, reference, diag);
+    default:
+        return catalogue_open(arena, catalogue, kind, reference, diag);
+    }
+}
 
 static bool read_part(const struct catalogue_view *view, enum catalogue_kind kind, const char *name,
                       union part *part)
@@ -236,10 +259,7 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
     assumptions_init(&assumptions, view->arena);
     struct diag *diag = view->diag;
     const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
-    struct doc_node *node =
-        kind == CATALOGUE_LIBRARY
-            ? library_open(view->arena, view->catalogue, &reference, diag)
-            : catalogue_open(view->arena, view->catalogue, kind, &reference, diag);
+    struct doc_node *node = catalogue_part(view->arena, view->catalogue, kind, &reference, diag);
     if (node == NULL) {
         return false;
     }
@@ -258,6 +278,8 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
         return library_read(node, &part->library, &assumptions, diag);
     case CATALOGUE_NIC:
         return nic_read(node, &part->nic, &assumptions, diag);
+    case CATALOGUE_RECIPE:
+        return recipe_read(node, &part->recipe, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -287,6 +309,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_SOFTWARE] = {FIELD_LIST(software_fields)},
         [CATALOGUE_LIBRARY] = {FIELD_LIST(library_fields)},
         [CATALOGUE_NIC] = {FIELD_LIST(nic_fields)},
+        [CATALOGUE_RECIPE] = {FIELD_LIST(recipe_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

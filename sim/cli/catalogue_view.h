@@ -1,5 +1,5 @@
 /* The catalogue as lists: a row for each model, GPU, cluster, software profile, collective
- * library, scenario.
+ * library, kind of NIC, recipe, scenario.
  *
  * A file that does not read is left out, its error goes to the diag, and the rest goes on.
  */
@@ -16,6 +16,11 @@ struct catalogue_view {
     struct sheet *sheet;
     const char *key; /* of the table that is added to the sheet */
 };
+
+/* The document of a part as its kind opens it: what it extends has been put in. NULL on error. */
+MUST_USE struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
+                                         enum catalogue_kind kind, const struct doc_node *reference,
+                                         struct diag *diag);
 
 /* The table. Quantities are those of the files, in SI. */
 struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catalogue_kind kind);

@@ -1,6 +1,7 @@
 /* The command `stoker show`: it prints a file of the catalogue or a scenario
  * with the defaults that hold and with what follows from it.
  */
+#include "cli/catalogue_view.h"
 #include "cli/predict.h"
 #include "cli/row.h"
 #include "report/show/show_figures.h"
@@ -11,6 +12,7 @@
 
 #include "base/arena.h"
 #include "input/network/nic.h"
+#include "input/recipe.h"
 #include "input/scenario_load.h"
 
 #include <stdlib.h>
@@ -50,9 +52,7 @@ static struct doc_node *open_part(const struct show *show)
     const enum catalogue_kind kind = (enum catalogue_kind)show->target.kind;
     const struct doc_node reference = {.kind = DOC_SCALAR, .text = show->target.name};
     struct doc_node *part =
-        kind == CATALOGUE_LIBRARY
-            ? library_open(arena, &show->catalogue, &reference, show->options.cli->diag)
-            : catalogue_open(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
+        catalogue_part(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
     if (part == NULL) {
         return NULL;
     }
@@ -148,6 +148,11 @@ static bool read_nic(struct show *show, struct scenario *scenario, const struct 
     return true;
 }
 
+static bool read_recipe(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    return recipe_read(node, &scenario->recipe, &scenario->assumptions, show->options.cli->diag);
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
@@ -181,6 +186,7 @@ static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
     [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
     [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
     [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
+    [CATALOGUE_RECIPE] = read_recipe,
 };
 
 static bool load_part(struct show *show)
@@ -373,15 +379,15 @@ const struct command command_show = {
     .name = "show",
     .summary = "one of them with everything it says and what follows from it",
     .arguments = "[KIND] NAME|FILE",
-    .about =
-        "Shows a scenario with the files it names put in, the defaults that hold, and what "
-        "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
-        "gpu, cluster, library or software of the catalogue; or, with `run KEY`, the scenario of a "
-        "stored run."
-        "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
-        "stoker show h100-roce-24k --nodes 2048\n"
-        "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
-        "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
+    .about = "Shows a scenario with the files it names put in, the defaults that hold, and what "
+             "follows from them: YAML that `stoker run` reads and gives the same key. Or a model, "
+             "gpu, cluster, library, nic, software or recipe of the catalogue; or, with `run KEY`, "
+             "the scenario of a "
+             "stored run."
+             "\vExamples: stoker show scenarios/quickstart.yaml > everything.yaml\n"
+             "stoker show h100-roce-24k --nodes 2048\n"
+             "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
+             "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
     .options = {own_options, options_prediction, options_row, options_store, options_general},
     .arguments_min = 1,
     .arguments_max = 2,

@@ -1,7 +1,7 @@
 /* The catalogue: files that are referred to by name.
  *
  * A catalogue directory holds models/llms, models/gpus, models/software,
- * models/libraries, topologies and topologies/nics; a name is the base name of
+ * models/libraries, models/recipes, topologies and topologies/nics; a name is the base name of
  * a file in one of them. Names have letters, digits, '.', '_' and '-' only, so
  * that nothing in a scenario can reach another file by a name. A path, which the
  * user writes on purpose, holds a '/' or ends in .yaml, and must end in .yaml. A
@@ -29,6 +29,7 @@ enum catalogue_kind {
     CATALOGUE_GPU,
     CATALOGUE_LIBRARY,
     CATALOGUE_NIC,
+    CATALOGUE_RECIPE,
     CATALOGUE_KIND_COUNT_
 };
 extern const char *const catalogue_keys[CATALOGUE_KIND_COUNT_];    /* "model", ... */
@@ -38,8 +39,8 @@ extern const char *const catalogue_folders[CATALOGUE_KIND_COUNT_]; /* "models/ll
 const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path);
 
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
- * "models/libraries", "topologies" or "topologies/nics"; `name` is a bare name (letters, digits,
- * . _ -) or a path ending in .yaml. NULL when there is none. */
+ * "models/libraries", "models/recipes", "topologies" or "topologies/nics"; `name` is a bare name
+ * (letters, digits, . _ -) or a path ending in .yaml. NULL when there is none. */
 const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
                            const char *name);
 

@@ -9,6 +9,7 @@
 
 #include "input/library.h"
 #include "input/network/nic.h"
+#include "input/recipe.h"
 #include "input/scenario_keys.h"
 #include "input/study_keys.h"
 #include "input/doc/text_file.h"
@@ -99,6 +100,40 @@ static bool put_software(const struct resolution *resolution)
         .kind = DOC_SCALAR, .text = schema_find(&scenario_schema, "software")->standard};
     return put_reference(resolution, CATALOGUE_SOFTWARE,
                          reference != NULL ? reference : &by_default);
+}
+
+/* An opened recipe is what it sets; a part of it that is set would come too late. */
+static bool check_recipe_sets(const struct resolution *resolution)
+{
+    static const char prefix[] = "recipe.";
+    for (uint32_t i = 0; i < resolution->input->set_count; i++) {
+        const char *assignment = resolution->input->sets[i];
+        if (strncmp(assignment, prefix, sizeof prefix - 1) == 0) {
+            diag_add(resolution->diag, DIAG_USAGE, NULL, "--set %.60s: a recipe is taken whole",
+                     assignment);
+            diag_help(resolution->diag, "set the key itself, or another recipe");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the recipe sets and the scenario does not; `own` is the scenario without its files. */
+static bool put_recipe(const struct resolution *resolution, const struct doc_node *own)
+{
+    struct arena *arena = resolution->arena;
+    const struct doc_node *reference = *doc_link(resolution->root, "recipe");
+    if (reference == NULL) {
+        return true;
+    }
+    struct doc_node *recipe =
+        recipe_open(arena, resolution->input->catalogue, reference, resolution->diag);
+    if (recipe == NULL || !check_recipe_sets(resolution)) {
+        return false;
+    }
+    put_child(resolution->root, catalogue_keys[CATALOGUE_RECIPE], recipe);
+    recipe_apply(arena, recipe, own, resolution->root);
+    return true;
 }
 
 /* The scenario's own gpu goes before the cluster's. */
@@ -257,12 +292,13 @@ static bool apply_inner_sets(const struct resolution *resolution)
  * later steps wait for all of these. */
 static bool put_files(const struct resolution *resolution)
 {
+    const struct doc_node *own = doc_copy(resolution->arena, resolution->root);
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
-    return is_good && apply_inner_sets(resolution) && put_schedule(resolution) &&
-           put_gpu(resolution) && apply_sets(resolution, SET_GPU) && put_library(resolution) &&
-           apply_sets(resolution, SET_LIBRARY);
+    return is_good && put_recipe(resolution, own) && apply_inner_sets(resolution) &&
+           put_schedule(resolution) && put_gpu(resolution) && apply_sets(resolution, SET_GPU) &&
+           put_library(resolution) && apply_sets(resolution, SET_LIBRARY);
 }
 
 /* Everything but the jobs. */

@@ -2,7 +2,7 @@
  *
  * The order is that of input/scenario_load.h. The result is a mapping whose keys
  * stand in one fixed order (that of scenario_schema), in which model, cluster,
- * software, gpu, library and the scenarios of `jobs` are whole mappings, and from which
+ * software, recipe, gpu, library and the scenarios of `jobs` are whole mappings, and from which
  * sweep, variants and
  * note are gone. Unknown keys of the scenario itself are reported here.
  */

@@ -20,6 +20,7 @@
 #include "input/collectives.h"
 #include "input/library.h"
 #include "input/model.h"
+#include "input/recipe.h"
 #include "input/software.h"
 
 #define SCENARIO_GPUS_MAX 1000000
@@ -214,6 +215,7 @@ struct scenario {
     struct cluster cluster;
     struct gpu gpu;
     struct software software;
+    struct recipe recipe; /* what it says is in the document already */
     int64_t gpus;
     int64_t nodes;
     uint32_t precision; /* enum precision */

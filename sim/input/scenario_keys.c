@@ -62,6 +62,14 @@ static void read_gpu(const struct schema_reader *reader, const struct schema_row
                            reader->assumptions, reader->map->diag));
 }
 
+static void read_recipe(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    judge(reader, node == NULL ||
+                      recipe_read(node, &scenario->recipe, reader->assumptions, reader->map->diag));
+}
+
 static void read_library(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
@@ -255,6 +263,10 @@ static const struct schema_row rows[] = {
     {CUSTOM("software", read_software,
             "The framework's profile: a name of models/software, a path, or a mapping."),
      .standard = "megatron-2024"},
+    {CUSTOM("recipe", read_recipe,
+            "What people set together: a name of models/recipes, a path, or a mapping; what the "
+            "scenario says itself goes before."),
+     .note = "none"},
     {CUSTOM("gpu", read_gpu,
             "The GPU, if not the cluster's: a name of models/gpus, a path, or a mapping.")},
     {CUSTOM("library", read_library,

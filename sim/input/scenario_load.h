@@ -5,12 +5,13 @@
  *   1. the scenario file; --set without a dot in the path (model=..., gpus=...)
  *   2. models/llms/MODEL.yaml, topologies/CLUSTER.yaml, models/software/SOFTWARE.yaml,
  *      each found by name in the catalogue directories or by path
- *   3. --set with a dot (cluster.nics.bandwidth=..., batch.micro=...)
- *   4. models/gpus/GPU.yaml and models/libraries/LIBRARY.yaml as the cluster names them;
+ *   3. models/recipes/RECIPE.yaml, if one is named: what it sets and step 1 does not
+ *   4. --set with a dot (cluster.nics.bandwidth=..., batch.micro=...)
+ *   5. models/gpus/GPU.yaml and models/libraries/LIBRARY.yaml as the cluster names them;
  *      --set gpu.x=..., --set library.x=...
  * The merged tree is the resolved document: same text, same prediction. It
- * has the keys of the scenario with model, cluster, software and gpu as whole
- * mappings; its canonical text is hashed into the run key.
+ * has the keys of the scenario with model, cluster, software, recipe and gpu as
+ * whole mappings; its canonical text is hashed into the run key.
  *
  * Checks that need only the scenario are made here (counts, sizes that must
  * divide, with the nearest choices that do): a plan never meets an impossible

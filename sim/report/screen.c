@@ -127,9 +127,11 @@ static void add_title(const struct result *result, struct sheet *sheet)
     };
     struct sheet *lines = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_say(lines, "%s", scenario->title);
-    sheet_say(lines, "%s on %s x %s (%s), %s, %s", scenario->model.name,
+    const char *recipe = scenario->recipe.name;
+    sheet_say(lines, "%s on %s x %s (%s), %s, %s%s%s", scenario->model.name,
               count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
-              scenario->software.name, precision_names[scenario->precision]);
+              scenario->software.name, precision_names[scenario->precision],
+              recipe != NULL ? ", recipe " : "", recipe != NULL ? recipe : "");
     sheet_say(lines,
               "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",

@@ -40,7 +40,10 @@ static void add_keys(struct arena *arena, const struct schema *file, struct key_
 const struct schema *reference_file(uint32_t number)
 {
     sim_assert(number < REFERENCE_FILE_COUNT);
-    return number < SCENARIO_PART_COUNT ? scenario_parts[number].schema : &nic_schema;
+    if (number < SCENARIO_PART_COUNT) {
+        return scenario_parts[number].schema;
+    }
+    return number == SCENARIO_PART_COUNT ? &nic_schema : &recipe_schema;
 }
 
 const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)

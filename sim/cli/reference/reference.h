@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "input/network/nic.h"
+#include "input/recipe.h"
 #include "input/scenario_keys.h"
 
 #include <stdio.h>
@@ -51,8 +52,8 @@ extern const uint32_t reference_table_count;
 
 /* ---- formats ---- */
 
-/* Kinds of files that have keys: a scenario's parts, and what a cluster names. */
-enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 1 };
+/* Kinds of files that have keys: a scenario's parts, what a cluster names, and recipes. */
+enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 2 };
 const struct schema *reference_file(uint32_t number);
 
 /* Names of pages, as files have them: "stoker.1", "stoker-scenario.5". */

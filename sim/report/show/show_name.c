@@ -10,10 +10,15 @@
 #include <string.h>
 
 const char *const show_kind_names[SHOW_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = "model",       [CATALOGUE_CLUSTER] = "cluster",
-    [CATALOGUE_SOFTWARE] = "software", [CATALOGUE_GPU] = "gpu",
-    [CATALOGUE_LIBRARY] = "library",   [CATALOGUE_NIC] = "nic",
-    [SHOW_SCENARIO] = "scenario",      [SHOW_RUN] = "run",
+    [CATALOGUE_MODEL] = "model",
+    [CATALOGUE_CLUSTER] = "cluster",
+    [CATALOGUE_SOFTWARE] = "software",
+    [CATALOGUE_GPU] = "gpu",
+    [CATALOGUE_LIBRARY] = "library",
+    [CATALOGUE_NIC] = "nic",
+    [CATALOGUE_RECIPE] = "recipe",
+    [SHOW_SCENARIO] = "scenario",
+    [SHOW_RUN] = "run",
 };
 
 enum { SHOWN_MAX = 60 };
@@ -59,7 +64,7 @@ static bool find_kind(const struct search *search, const char *word, uint32_t *k
     }
     diag_add(search->diag, DIAG_USAGE, NULL, "there is no kind '%.*s'", SHOWN_MAX, word);
     diag_help_nearest(search->diag, diag_nearest(word, show_kind_names, SHOW_KIND_COUNT_),
-                      "it is model, cluster, software, gpu, library, nic, scenario or run");
+                      "it is model, cluster, software, gpu, library, nic, recipe, scenario or run");
     return false;
 }
 
@@ -165,7 +170,8 @@ static bool find_name(const struct search *search, struct show_target *target)
         }
     }
     if (kinds == 0) {
-        return report_unknown(search, "model, cluster, software, gpu, library, nic or scenario",
+        return report_unknown(search,
+                              "model, cluster, software, gpu, library, nic, recipe or scenario",
                               name, nearest_name(search, name, 0, SHOW_SCENARIO));
     }
     if ((kinds & (kinds - 1)) != 0) {
