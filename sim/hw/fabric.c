@@ -153,8 +153,12 @@ void fabric_init(struct fabric *fabric, struct arena *arena, const struct cluste
     const uint32_t domain_nodes = (uint32_t)cluster->domain_nodes;
     sim_assert(gpus > 0);
     sim_assert(domain_nodes > 0);
-    *fabric = (struct fabric){
-        .cluster = cluster, .arena = arena, .gpus = gpus, .scale_up_share = 1, .network_share = 1};
+    *fabric = (struct fabric){.cluster = cluster,
+                              .arena = arena,
+                              .gpus = gpus,
+                              .scale_up_share = 1,
+                              .network_share = 1,
+                              .lane_share = 1};
     fabric->nodes = (gpus + per_node - 1) / per_node;
     fabric->domains = (fabric->nodes + domain_nodes - 1) / domain_nodes;
     fabric->ports_per_node = nics < per_node ? nics : per_node;
@@ -194,6 +198,7 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
     const double lane = port / fabric->lanes_in;
     fabric->scale_up_share = losses.scale_up;
     fabric->network_share = staged(fabric, port, staging, NULL) / port;
+    fabric->lane_share = staged(fabric, lane, staging, NULL) / lane;
     const struct {
         enum link_kind kind;
         double share;
@@ -201,7 +206,7 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
         {LINK_SCALE_UP_OUT, losses.scale_up},
         {LINK_SCALE_UP_IN, losses.scale_up},
         {LINK_NIC_OUT, fabric->network_share},
-        {LINK_NIC_IN, staged(fabric, lane, staging, NULL) / lane},
+        {LINK_NIC_IN, fabric->lane_share},
     };
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         int64_t *capacity = &fabric->capacity[links[i].kind];

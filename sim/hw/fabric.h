@@ -83,12 +83,14 @@ struct fabric {
     uint32_t link_count;
     int64_t capacity[LINK_SWITCH_FIRST_]; /* bytes/s, of the kinds above the switches */
     double scale_up_share, network_share; /* of the bandwidth, that a step's transfers get */
+    double lane_share;                    /* network_share of one link into a bonded port */
     uint64_t ecmp_seed;
     uint64_t *scratch_usage; /* per link, for tracing */
     uint32_t *scratch_links; /* links touched so far */
     uint32_t scratch_count;
     uint32_t hops_max;            /* of the trace under way */
     uint32_t meshed;              /* GPUs of a domain in the trace under way */
+    bool is_direct;               /* and it is not staged */
     uint32_t *scratch_next;       /* next hops of a switch */
     struct fabric_spread *spread; /* per switch, while traffic spreads over several ways */
     struct arena *arena;
@@ -149,6 +151,9 @@ void fabric_trace_begin(struct fabric *fabric);
  * ASSUMES: any two GPUs of a node are joined alike. Of a DGX-1 with V100, 1 or 2 of 6 links join
  * neighbours and none the others, and libraries route around those. */
 void fabric_trace_group(struct fabric *fabric, uint32_t count);
+/* What crosses the network in this trace is not staged: the GPUs' kernels write to the NICs from
+ * where the bytes are. It uses the less of ports whose capacity is that of staged bytes. */
+void fabric_trace_direct(struct fabric *fabric);
 /* From one GPU to another, by the scale-up links or by NICs. */
 void fabric_trace_send(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage);
 /* Through the switch of the GPU's own scale-up domain (NVLS: multicast and reduction there). */

@@ -50,6 +50,18 @@ void fabric_trace_begin(struct fabric *fabric)
     sim_assert(fabric->scratch_count == 0);
     fabric->hops_max = 0;
     fabric->meshed = 2;
+    fabric->is_direct = false;
+}
+
+void fabric_trace_direct(struct fabric *fabric)
+{
+    fabric->is_direct = true;
+}
+
+/* Of a port that carries `share` of its rate when bytes are staged. */
+static uint64_t at_port(const struct fabric *fabric, uint64_t usage, double share)
+{
+    return fabric->is_direct ? (uint64_t)((double)usage * share + 0.5) : usage;
 }
 
 void fabric_trace_group(struct fabric *fabric, uint32_t count)
@@ -72,6 +84,7 @@ static uint64_t in_mesh(const struct fabric *fabric, uint64_t usage)
 static void touch_port_in(struct fabric *fabric, uint32_t port, uint64_t usage)
 {
     const uint32_t lanes = fabric->lanes_in;
+    usage = at_port(fabric, usage, fabric->lane_share);
     for (uint32_t lane = 0; lane < lanes; lane++) {
         touch(fabric, LINK_NIC_IN, port * lanes + lane, usage / lanes + (lane < usage % lanes));
     }
@@ -129,7 +142,8 @@ static void send_by_hash(struct fabric *fabric, struct connection connection, ui
             at = topology->links[link].to;
         }
         const uint32_t lane = pick(fabric, &connection, ARRIVAL, fabric->lanes_in);
-        touch(fabric, LINK_NIC_IN, connection.to_port * fabric->lanes_in + lane, part);
+        touch(fabric, LINK_NIC_IN, connection.to_port * fabric->lanes_in + lane,
+              at_port(fabric, part, fabric->lane_share));
         see_hops(fabric, hop + 1);
     }
 }
@@ -230,7 +244,7 @@ static void send_by_ports(struct fabric *fabric, uint32_t from_port, uint32_t to
 {
     const uint32_t from = fabric->topology.port_switch[from_port];
     const uint32_t to = fabric->topology.port_switch[to_port];
-    touch(fabric, LINK_NIC_OUT, from_port, usage);
+    touch(fabric, LINK_NIC_OUT, from_port, at_port(fabric, usage, fabric->network_share));
     if (from != to && fabric->cluster->routing == ROUTING_ECMP) {
         send_by_hash(fabric, (struct connection){from_port, to_port, 0}, usage);
         return;

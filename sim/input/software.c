@@ -223,7 +223,8 @@ static const struct schema_row rows[] = {
               "library, copies by few SMs that kernels disturb), in series with the NIC."),
      .is_optional = true, .note = "no limit: a NIC has its benchmark's bandwidth"},
     {QUANTITY("communication.experts", exchange_bandwidth, DIM_FRACTION, 0.01, 1.0,
-              "Bandwidth besides, of exchanges with experts where experts.exchange is tokens."),
+              "What exchanges with experts reach of the links where experts.exchange is tokens: "
+              "their kernels stage nothing."),
      .standard = "1"},
 
     {SECTION("jitter", "How unevenly GPUs of the same kind run.")},
@@ -379,6 +380,15 @@ static const struct schema_row rows[] = {
             "A token is sent once for each of its experts (copies), or once to each GPU and node "
             "that has any of them (tokens: DeepEP, HybridEP)."),
      .standard = "copies"},
+    {QUANTITY(
+         "experts.per_exchange", exchange_start_s, DIM_SECONDS, 0.0, 0.1,
+         "Where experts.exchange is tokens: what an exchange takes before it sends (its kernels, "
+         "the sizes it tells the others)."),
+     .standard = "0 s"},
+    {QUANTITY("experts.per_rank", exchange_rank_s, DIM_SECONDS, 0.0, 0.01,
+              "The same for each rank that takes part: each tells the others when it is there and "
+              "done."),
+     .standard = "0 s"},
     {CHOICE("experts.combine", combine, exchange_format_names, EXCHANGE_COUNT_,
             "What experts' results are sent back in when training in fewer than 16 bits."),
      .standard = "bf16"},

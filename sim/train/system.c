@@ -141,6 +141,7 @@ static void shape_group(struct system_builder *builder, const struct system_job 
     if (kind == GROUP_EXPERT) {
         shape->group.hottest = job->routing.exchange_hottest;
         shape->group.node_share = routing_node_share(&job->router, shape->nodes);
+        shape->sends_tokens = job->router.exchange == EXCHANGE_TOKENS;
     }
 }
 

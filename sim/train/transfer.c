@@ -139,6 +139,13 @@ static void trace_reduction(void *context, const uint32_t *ranks, uint32_t count
     fabric_trace_reduction(tracing->fabric, tracing->scratch, count, usage_of(share));
 }
 
+/* Tokens go to their experts and back by kernels that read them where they are and write to the
+ * other GPUs and the NICs themselves (DeepEP, HybridEP): nothing is staged. */
+static bool has_own_kernels(const struct group_shape *shape, enum collective_operation operation)
+{
+    return shape->sends_tokens && operation == COLLECTIVE_ALL_TO_ALL;
+}
+
 void group_route(const struct transfer_setting *setting, const struct group_shape *shape,
                  enum collective_operation operation, enum collective_algorithm algorithm,
                  uint32_t phase, struct fabric_route *route)
@@ -150,6 +157,9 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
     const struct collective_visitor visitor = {&tracing, trace_send, trace_port, trace_reduction};
     fabric_trace_begin(setting->fabric);
     fabric_trace_group(setting->fabric, collective_most_on_node(&shape->group));
+    if (has_own_kernels(shape, operation)) {
+        fabric_trace_direct(setting->fabric);
+    }
     collective_edges(setting->arena, operation, algorithm, &shape->group, phase, &visitor);
     fabric_trace_end(setting->fabric, route);
 }
@@ -180,29 +190,32 @@ static const struct route_cap *caps_of(const struct transfer_setting *setting,
 /* ---- prices ------------------------------------------------------------------------------- */
 
 /* What the software leaves of the bandwidth that a benchmark has, for a phase. */
-static double share_of(const struct transfer_setting *setting, const struct collective_phase *phase)
+static double share_of(const struct transfer_setting *setting, const struct group_shape *shape,
+                       enum collective_operation operation, const struct collective_phase *phase)
 {
     const struct fabric *fabric = setting->fabric;
-    return phase->rounds_inter > 0 ? fabric->network_share : fabric->scale_up_share;
+    if (phase->rounds_inter == 0) {
+        return fabric->scale_up_share;
+    }
+    return has_own_kernels(shape, operation) ? 1.0 : fabric->network_share;
 }
 
 /* What a step takes of the rate, which is priced on links without the software's shares. Over the
  * network it is a time per byte, 1 / staged = 1 / cap - share / cap: the same for a protocol that
- * does not reach what the links carry, or faster NICs would slow it. An exchange of tokens with
- * experts is done by kernels of its own, not by the library. */
-static struct tuner_loss loss_of(const struct transfer_setting *setting,
-                                 enum collective_operation operation,
-                                 const struct collective_phase *phase, double cap_bytes_per_s)
+ * does not reach what the links carry, or faster NICs would slow it. */
+static struct tuner_loss loss_of(double share, bool is_inter, double cap_bytes_per_s)
 {
-    const struct software *software = setting->software;
-    const bool is_exchange = software != NULL && operation == COLLECTIVE_ALL_TO_ALL &&
-                             software->exchange == EXCHANGE_TOKENS;
-    const double rest = is_exchange ? software->exchange_bandwidth : 1.0;
-    const double share = share_of(setting, phase);
-    if (phase->rounds_inter == 0) {
-        return (struct tuner_loss){rest * share, 0.0};
+    if (!is_inter) {
+        return (struct tuner_loss){share, 0.0};
     }
-    return (struct tuner_loss){rest, share < 1.0 ? cap_bytes_per_s / (1.0 - share) : 0.0};
+    return (struct tuner_loss){1.0, share < 1.0 ? cap_bytes_per_s / (1.0 - share) : 0.0};
+}
+
+static struct tuner_kernels kernels_of(const struct software *software)
+{
+    return software == NULL
+               ? (struct tuner_kernels){0.0, 0.0}
+               : (struct tuner_kernels){software->exchange_start_s, software->exchange_rank_s};
 }
 
 static void fill_quote(const struct tuner_price *price, const struct route_cap *caps,
@@ -238,8 +251,10 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
     const struct collective_call call = {operation, algorithm, &shape->group, bytes};
     quote->algorithm = algorithm;
     quote->protocol = protocol;
+    const struct tuner_kernels kernels = kernels_of(setting->software);
+    const struct tuner_kernels *own = has_own_kernels(shape, operation) ? &kernels : NULL;
     quote->phase_count = collective_record(&call, quote->phases, setting->ledger);
-    if (quote->phase_count == 0) {
+    if (quote->phase_count == 0 || (own != NULL && protocol != PROTOCOL_SIMPLE)) {
         return false;
     }
     const struct route_cap *caps =
@@ -248,8 +263,10 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
     struct tuner_loss losses[COLLECTIVE_PHASES_MAX];
     uint32_t hops = 0;
     for (uint32_t i = 0; i < quote->phase_count; i++) {
-        rates[i] = caps[i].bytes_per_s / share_of(setting, &quote->phases[i]);
-        losses[i] = loss_of(setting, operation, &quote->phases[i], caps[i].bytes_per_s);
+        const double share = share_of(setting, shape, operation, &quote->phases[i]);
+        rates[i] = caps[i].bytes_per_s / share;
+        losses[i] = loss_of(share, quote->phases[i].rounds_inter > 0, caps[i].bytes_per_s);
+        losses[i].share *= own != NULL ? setting->software->exchange_bandwidth : 1.0;
         hops = caps[i].hops > hops ? caps[i].hops : hops;
     }
     const struct tuner_setting tuner = {
@@ -270,7 +287,8 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
                                     .phases = quote->phases,
                                     .route_caps = rates,
                                     .losses = losses,
-                                    .bytes = bytes};
+                                    .bytes = bytes,
+                                    .own = own};
     if (!tuner_price(&tuner, &work, &price)) {
         return false;
     }

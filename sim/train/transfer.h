@@ -47,6 +47,7 @@ struct group_shape {
     uint32_t nodes;       /* scale-up domains */
     uint32_t hops_max;    /* latency only: switches between the first and last GPU */
     bool is_latency_only; /* messages of a few bytes: bandwidth is not looked at */
+    bool sends_tokens; /* its all-to-alls are kernels of the framework's own, not the library's */
     const uint32_t *gpus;
     struct collective_group group;
     struct collective_choice forced; /* by the scenario */

@@ -309,6 +309,44 @@ static void messages_between_stages_are_slower_too(void **state)
     arena_free(arena);
 }
 
+/* Mixtral on 16 GPUs, 8 ranks of two GPUs an expert, over two nodes; `more`: of the software. */
+static const struct step_system *exchange_of(struct arena *arena, const char *more)
+{
+    return volume_system(
+        arena, arena_printf(arena,
+                            "model: mixtral-8x22b\ncluster: h100-3200\ngpus: 16\n"
+                            "software:\n  software: mine\n  framework: megatron\n  year: 2026\n"
+                            "  source: a test\n  attention: fa2\n  gradients: {precision: fp32}\n%s"
+                            "parallel: {ep: 8, tp: 2, etp: 2}\n"
+                            "batch: {global: 16, micro: 1, sequence_length: 4096}\n",
+                            more));
+}
+
+/* Tokens that kernels of their own send are not staged, whatever a copy for each expert is; they
+ * take 1/0.8 as long where the software says that it reaches 80 % of the links; and each exchange
+ * of 8 ranks 85 + 8 x 2 = 101 us more than one that begins at once. */
+static void exchanges_of_tokens_have_a_start_and_are_not_staged(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *plain = exchange_of(arena, "  experts: {exchange: tokens}\n");
+    const struct step_system *staged =
+        exchange_of(arena, "  experts: {exchange: tokens}\n  communication: {staging: 45 GB/s}\n");
+    const struct step_system *slow =
+        exchange_of(arena, "  experts: {exchange: tokens, per_exchange: 85 us, per_rank: 2 us}\n"
+                           "  communication: {experts: 80 %}\n");
+    const struct step_system *copies = exchange_of(arena, "  communication: {staging: 45 GB/s}\n");
+    const double moving = moving_s(plain, STREAM_EXPERT);
+    assert_close(moving_s(staged, STREAM_EXPERT), moving, 1e-6);
+    assert_close(moving_s(slow, STREAM_EXPERT), moving / 0.8, 1e-6);
+    assert_close(first_of(slow, STREAM_EXPERT)->latency_s -
+                     first_of(plain, STREAM_EXPERT)->latency_s,
+                 101e-6, 1e-9);
+    assert_true(moving_s(copies, STREAM_EXPERT) > 1.9 * moving);
+    assert_int_equal(first_of(copies, STREAM_EXPERT)->shape.nodes, 2);
+    arena_free(arena);
+}
+
 /* ---- gathers of FSDP ------------------------------------------------------------------------- */
 
 static const struct model *model_of(const struct step_system *system)
@@ -584,6 +622,7 @@ int main(void)
         cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
         cmocka_unit_test(bytes_take_as_much_longer_where_the_software_says),
         cmocka_unit_test(messages_between_stages_are_slower_too),
+        cmocka_unit_test(exchanges_of_tokens_have_a_start_and_are_not_staged),
         cmocka_unit_test(a_layer_of_llama_has_four_matrices_and_two_norms),
         cmocka_unit_test(each_tensor_that_is_gathered_alone_has_its_latency),
         cmocka_unit_test(each_call_has_the_time_that_the_software_spends_on_it),

@@ -191,9 +191,14 @@ static const char deepseek_text[] =
     "precision: fp8\nparallel: {ep: 64}\n"
     "batch: {global: 64, micro: 1, sequence_length: 4096}\n";
 
-/* 4096 tokens, 8 copies of 7168: 234,881,024 bytes in fp8 to the experts, and an fp32 scale for
- * each 128 of them; 469,762,048 in bf16 back; twice each; 58 layers with experts and one of
- * multi-token prediction. */
+/* Ranks that have any of 8 of 256 experts, 4 on each of 64: by symmetry 64 x (1 - C(252, 8) /
+ * C(256, 8)), and C(252, 8) / C(256, 8) = 248 x 247 x 246 x 245 / (256 x 255 x 254 x 253). */
+static const double RANKS_OF_A_TOKEN =
+    64.0 * (1.0 - 248.0 * 247.0 * 246.0 * 245.0 / (256.0 * 255.0 * 254.0 * 253.0));
+
+/* 4096 tokens of 7168 values, each once to each rank that has any of its experts: of 8 copies,
+ * 234,881,024 bytes in fp8 to the experts, and an fp32 scale for each 128 of them; 469,762,048 in
+ * bf16 back; twice each; 58 layers with experts and one of multi-token prediction. */
 static void deepseek_sends_fp8_and_gets_bf16_back(void **state)
 {
     (void)state;
@@ -201,12 +206,14 @@ static void deepseek_sends_fp8_and_gets_bf16_back(void **state)
     const struct step_system *system = volume_system(arena, deepseek_text);
     const struct volume volume = volume_of(system, 0, STREAM_EXPERT, COLLECTIVE_ALL_TO_ALL);
     assert_int_equal(volume.count, 59 * 4);
-    assert_close(volume.bytes, 59 * 2 * (234881024.0 * (1 + 4.0 / 128) + 469762048.0), 1e-12);
+    assert_close(volume.bytes,
+                 RANKS_OF_A_TOKEN / 8 * 59 * 2 * (234881024.0 * (1 + 4.0 / 128) + 469762048.0),
+                 1e-12);
     arena_free(arena);
 }
 
 /* A token goes to at most 4 of 8 nodes: of 117,440,512 bytes of fp8, and 234,881,024 of bf16, those
- * for other nodes, 7/8, leave a NIC. */
+ * for other nodes, 7/8, leave a NIC, which carries more of them than of staged ones. */
 static void deepseek_sends_a_token_once_to_a_node(void **state)
 {
     (void)state;
@@ -214,18 +221,18 @@ static void deepseek_sends_a_token_once_to_a_node(void **state)
     const struct step_system *system = volume_system(arena, deepseek_text);
     const struct group_shape *shape = &system->jobs[0].groups[GROUP_EXPERT];
     assert_true(shape->ranks == 64 && shape->nodes == 8);
-    assert_close(shape->group.node_share * 234881024.0, 117440512.0, 1e-15);
+    assert_close(shape->group.node_share * RANKS_OF_A_TOKEN * 4096 * 7168, 117440512.0, 1e-14);
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
     assert_int_equal(collective_phases(COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &shape->group,
-                                       234881024.0, phases),
+                                       RANKS_OF_A_TOKEN * 4096 * 7168, phases),
                      1);
     struct fabric_route route;
     group_route(&system->setting, shape, COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, 0, &route);
     uint32_t nics = 0;
     for (uint32_t i = 0; i < route.count; i++) {
         if (fabric_link_kind(&system->fabric, route.crossings[i].link) == LINK_NIC_OUT) {
-            const double sent =
-                phases[0].bytes * (double)route.crossings[i].usage / FLUID_USAGE_ONE;
+            const double staged = (double)route.crossings[i].usage / FLUID_USAGE_ONE;
+            const double sent = phases[0].bytes * staged / system->fabric.network_share;
             assert_close(sent, 7.0 / 8 * 117440512.0, 1e-5); /* usages are integers */
             nics++;
         }

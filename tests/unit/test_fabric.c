@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "support/assert_close.h"
 #include "base/arena.h"
 #include "base/rng.h"
 #include "des/fluid.h"
@@ -610,6 +611,36 @@ static void staging_is_a_time_for_each_byte(void **state)
     }
 }
 
+/* A port of 50 GB/s behind GPUs that stage at 150 carries 37.5 of staged bytes, and 50 of those
+ * that kernels write to it themselves. A bonded port under ECMP has two links in of 25 GB/s each,
+ * staged 21.4. */
+static void what_is_not_staged_has_all_of_the_port(void **state)
+{
+    (void)state;
+    for (uint32_t bonded = 1; bonded <= 2; bonded++) {
+        struct rig rig;
+        struct cluster cluster = hashed();
+        cluster.bonded_ports = bonded;
+        cluster.uplink_bytes_per_s = 400e9;
+        rig_init(&rig, &cluster, 512);
+        fabric_derate(&rig.fabric, (struct fabric_losses){1, 150e9});
+        for (uint32_t is_direct = 0; is_direct < 2; is_direct++) {
+            fabric_trace_begin(&rig.fabric);
+            if (is_direct) {
+                fabric_trace_direct(&rig.fabric);
+            }
+            fabric_trace_send(&rig.fabric, 3, 259, FLUID_USAGE_ONE);
+            fabric_trace_end(&rig.fabric, &rig.route);
+            const double port = is_direct ? 50e9 : 37.5e9;
+            const double lane = is_direct ? 25e9 : 1 / (1 / 25e9 + 1 / 150e9);
+            assert_close((double)rig.route.cap_bytes_per_s, bonded == 1 ? port : lane, 1e-6);
+        }
+        send(&rig, 3, 259, FLUID_USAGE_ONE); /* the next trace is staged again */
+        assert_true(rig.route.cap_bytes_per_s < 40000000000);
+        arena_free(rig.arena);
+    }
+}
+
 /* ---- reduction in the network ------------------------------------------------------- */
 
 /* One rail of 16 nodes in 4 leaf groups, 2 pods: 16 ports each way; the tree joins 4 leaves, 2
@@ -756,6 +787,7 @@ int main(void)
         cmocka_unit_test(a_hash_spreads_evenly),
         cmocka_unit_test(paths_share_a_transfer_exactly),
         cmocka_unit_test(staging_is_a_time_for_each_byte),
+        cmocka_unit_test(what_is_not_staged_has_all_of_the_port),
         cmocka_unit_test(connections_may_meet_on_a_bonded_port),
         cmocka_unit_test(a_bonded_port_is_staged_at_its_own_rate),
         cmocka_unit_test(bonded_ports_are_one_link_without_a_hash),

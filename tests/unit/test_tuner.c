@@ -257,6 +257,63 @@ static void phases_add_up_and_the_first_has_the_base(void **state)
     bench_free(bench);
 }
 
+/* 512 nodes of 8: each NIC posts 511 messages of 1 us besides the base of 6.6 us, a round of 0.6 us
+ * inside and one of 2.7 us between; on 8 nodes 7 of them, on one node none. */
+static void an_all_to_all_posts_a_message_to_each_other_node(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes;
+        double latency_us;
+    } rows[] = {{512, 6.6 + 511 + 0.6 + 2.7}, {8, 6.6 + 7 + 0.6 + 2.7}, {1, 6.6 + 0.6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bench *bench = bench_new(true, GPU_HOPPER, 8 * rows[i].nodes, rows[i].nodes);
+        const struct collective_phase phase = {1e3, 1, rows[i].nodes > 1 ? 1 : 0};
+        const double cap = 1e11;
+        const struct tuner_work work = {.operation = COLLECTIVE_ALL_TO_ALL,
+                                        .algorithm = ALGORITHM_DIRECT,
+                                        .protocol = PROTOCOL_LL,
+                                        .phase_count = 1,
+                                        .phases = &phase,
+                                        .route_caps = &cap,
+                                        .bytes = 1e3};
+        struct tuner_price price;
+        assert_true(tuner_price(&bench->setting, &work, &price));
+        assert_close(price.latency_s[0], rows[i].latency_us * 1e-6, 1e-9);
+        bench_free(bench);
+    }
+}
+
+/* Kernels of the framework's own on 64 ranks: 85 + 64 x 2 us, a round of 3.4 us inside and one of
+ * 14 us between; then 45 GB at 45 GB/s, though the library allows an all-to-all less. */
+static void kernels_of_its_own_wait_for_each_rank_and_know_no_maximum(void **state)
+{
+    (void)state;
+    struct bench *bench = bench_new(true, GPU_HOPPER, 64, 8);
+    bench->library.architectures[GPU_HOPPER]
+        .costs[ALGORITHM_DIRECT][PROTOCOL_SIMPLE]
+        .maximum_bytes_per_s[SPAN_MANY_NODES] = 1e9;
+    const struct collective_phase phase = {45e9, 1, 1};
+    const double cap = 45e9;
+    const struct tuner_kernels own = {85e-6, 2e-6};
+    struct tuner_work work = {.operation = COLLECTIVE_ALL_TO_ALL,
+                              .algorithm = ALGORITHM_DIRECT,
+                              .protocol = PROTOCOL_SIMPLE,
+                              .phase_count = 1,
+                              .phases = &phase,
+                              .route_caps = &cap,
+                              .bytes = 45e9,
+                              .own = &own};
+    struct tuner_price price;
+    assert_true(tuner_price(&bench->setting, &work, &price));
+    assert_close(price.latency_s[0], (85 + 64 * 2 + 3.4 + 14) * 1e-6, 1e-9);
+    assert_close(price.bytes_per_s[0], 45e9, 1e-9);
+    work.own = NULL;
+    assert_true(tuner_price(&bench->setting, &work, &price));
+    assert_true(price.bytes_per_s[0] < 2e9);
+    bench_free(bench);
+}
+
 static void what_is_not_offered_has_no_price(void **state)
 {
     /* NVLS has no LL; Ampere no NVLS; PCIe no LL128; a collective without phases none. */
@@ -400,6 +457,8 @@ int main(void)
         cmocka_unit_test(what_a_step_loses_on_a_byte_is_the_same_at_any_rate),
         cmocka_unit_test(a_maximum_counts_what_the_bus_does),
         cmocka_unit_test(phases_add_up_and_the_first_has_the_base),
+        cmocka_unit_test(an_all_to_all_posts_a_message_to_each_other_node),
+        cmocka_unit_test(kernels_of_its_own_wait_for_each_rank_and_know_no_maximum),
         cmocka_unit_test(what_is_not_offered_has_no_price),
         cmocka_unit_test(a_size_beyond_the_measured_ones_is_flagged),
         cmocka_unit_test(more_bandwidth_and_fewer_rounds_never_hurt),

@@ -105,15 +105,37 @@ static double round_between_s(const struct pricing *p, struct ledger *ledger)
                       LEDGER_TERM(fill, "us to fill"), LEDGER_TERM(more, "us"));
 }
 
+/* Of an all-to-all each NIC posts a message to each other node, one after the other: what is for
+ * the GPUs of a node goes together, over the rail (PXN). */
+static double posting_s(const struct pricing *p)
+{
+    const double others = (double)p->setting->nodes - 1.0;
+    const double each = p->setting->library->network_overhead_s;
+    return LEDGER_SUM(p->setting->ledger, "posted", "us", others * each,
+                      LEDGER_TERM(others, "other nodes"), LEDGER_TERM(each, "us"));
+}
+
+static double own_start_s(const struct tuner_kernels *own, double ranks, struct ledger *ledger)
+{
+    return LEDGER_SUM(ledger, "base", "us", own->start_s + ranks * own->rank_s,
+                      LEDGER_TERM(own->start_s, "us of its kernels"), LEDGER_TERM(ranks, "ranks"),
+                      LEDGER_TERM(own->rank_s, "us"));
+}
+
 static double start_s(const struct pricing *p)
 {
+    if (p->work->own != NULL) {
+        return own_start_s(p->work->own, (double)p->setting->ranks, p->setting->ledger);
+    }
     const double launch = p->cost->launch_s[p->span];
     const double base = p->cost->base_s[p->span];
     const double ranks = (double)p->setting->ranks;
-    return LEDGER_SUM(
+    const double start = LEDGER_SUM(
         p->setting->ledger, "base", "us", p->stretch * (launch + base + ranks * p->cost->rank_s),
         LEDGER_TERM(p->stretch, "plateau"), LEDGER_TERM(launch, "us to launch"),
         LEDGER_TERM(base, "us"), LEDGER_TERM(ranks, "ranks"), LEDGER_TERM(p->cost->rank_s, "us"));
+    const bool has_peers = p->work->operation == COLLECTIVE_ALL_TO_ALL && p->setting->nodes > 1;
+    return has_peers ? start + posting_s(p) : start;
 }
 
 /* "Plateau effect of ring." */
@@ -160,6 +182,9 @@ static double bus_bytes(const struct pricing *p)
  * algorithm of several phases sends about what the bus counts in each. HUGE_VAL: there is none. */
 static double most_rate(const struct pricing *p, const struct collective_phase *phase)
 {
+    if (p->work->own != NULL) {
+        return HUGE_VAL;
+    }
     const double channels = (double)p->architecture->channels;
     const double maximum = p->cost->maximum_bytes_per_s[p->span];
     const double channel = p->cost->channel_maximum_bytes_per_s[p->span];

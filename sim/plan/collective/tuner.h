@@ -6,6 +6,7 @@
  * 120 of 128, Simple all, but synchronises more). As in NCCL (src/graph/tuning.cc), the time is
  *
  *     base + sum over phases of (rounds * latency + bytes / rate)
+ *     base of an all-to-all over nodes: a message posted to each of the others besides
  *     latency between nodes = the library's + message - message that the library's has in it
  *     rate = min(cap of the route on an idle fabric * efficiency, cap of the protocol) * share;
  *            what a step loses on a byte is added to that byte's time: 1 / (1 / rate + 1 / loss)
@@ -41,6 +42,13 @@ struct tuner_loss {
     double staged_bytes_per_s; /* each byte takes that much longer; 0: no longer */
 };
 
+/* Kernels of the framework's own in the library's place: they begin after so long, and wait for
+ * each rank of the group so long. Rounds and links are those of Simple, without the library's
+ * maxima. */
+struct tuner_kernels {
+    double start_s, rank_s;
+};
+
 /* An operation on a buffer, as an algorithm with a protocol does it. */
 struct tuner_work {
     enum collective_operation operation;
@@ -51,6 +59,7 @@ struct tuner_work {
     const double *route_caps;        /* bytes/s of each phase on an idle fabric */
     const struct tuner_loss *losses; /* of each phase, in a step; NULL: none */
     double bytes;                    /* of the buffer */
+    const struct tuner_kernels *own; /* NULL: the library does it */
 };
 
 struct tuner_price {
