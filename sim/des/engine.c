@@ -11,9 +11,10 @@
  *    `pending_before` the same at the start of the current instant, so that
  *    the owner of a wait does not depend on the order of events within it.
  *
- * Cost: O(1) per task and member; nothing is allocated after set-up.
+ * Cost: O(1) per task and member that is simulated; cycles that repeat are not (engine_repeat.c).
+ * Nothing is allocated after set-up but for the pending events that a look at cycles copies.
  */
-#include "des/engine.h"
+#include "des/engine_state.h"
 
 #include "base/arena.h"
 #include "base/check.h"
@@ -21,95 +22,6 @@
 #include <string.h>
 
 __extension__ typedef unsigned __int128 uint128;
-
-#define COMPUTE 0u
-
-enum event_kind {
-    EVENT_COMPUTE_END = 1,
-    EVENT_LATENCY_END,
-    EVENT_PHASE_END,
-    EVENT_ARRIVAL,
-    EVENT_FLUID
-};
-
-/* What one stream of an actor did so far, for the accounting of waits. */
-struct stream_ledger {
-    sim_time arrived;  /* when the task under way began or met its channel */
-    int64_t waited_ns; /* in ended tasks: for partners */
-    int64_t moved_ns;  /* in ended tasks: latency and transfer */
-};
-
-struct ledger_snapshot {
-    int64_t waited_ns;
-    int64_t moved_ns;
-};
-
-struct actor {
-    const struct engine_program *program;
-    uint32_t ended[ENGINE_STREAMS_MAX];
-    uint32_t busy;
-    uint32_t blocked;
-    uint8_t pending;
-    uint8_t pending_before;
-    uint32_t interference;
-    uint32_t rate;     /* of the compute task under way */
-    uint32_t version;  /* stamps its end event */
-    sim_time updated;  /* when `remaining` was valid */
-    int64_t remaining; /* ns * ENGINE_FULL_SPEED */
-    sim_time compute_start;
-    sim_time blocked_since; /* stream 0 */
-    sim_time pending_time;
-    struct ledger_snapshot snapshots[ENGINE_WAITS_MAX];
-    struct stream_ledger ledgers[ENGINE_STREAMS_MAX];
-};
-
-struct channel {
-    uint32_t arrived;       /* weight of members that are there */
-    uint32_t delivered;     /* pair: messages that arrived */
-    uint32_t received;      /* pair: messages that were taken */
-    uint32_t sent;          /* pair: messages that began to leave */
-    uint32_t flight_first;  /* pair: where the times at which they did are kept, */
-    uint32_t flight_mask;   /* a power of two, less 1: room for all that can be on the way */
-    bool is_moving;         /* latency or transfer under way; pair: bytes leave */
-    bool has_receiver;      /* pair: a receive is waiting */
-    uint32_t phase;         /* of the transfer under way: an index into transfers */
-    sim_time started;       /* of the transfer under way or the last one */
-    int64_t bytes_total;    /* sent */
-    int64_t bytes_received; /* pair: as the receive tasks expected them */
-};
-
-struct path {
-    uint32_t channel;
-    bool is_direct; /* all links slack: no solver */
-};
-
-struct engine {
-    const struct engine_system *system;
-    struct engine_options options;
-    struct event_queue *queue;
-    struct fluid *fluid;
-    struct actor *actors;
-    struct channel *channels;
-    struct path *paths;
-    sim_time *flights;              /* of pairs: when messages on the way began to leave */
-    struct engine_traffic *traffic; /* per channel */
-    int64_t (*causes)[ENGINE_CAUSES_MAX];
-    uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
-    struct engine_job *jobs;                 /* end: of any task; stale events may lie later */
-    uint64_t events;
-    uint64_t tasks;
-};
-
-static bool is_busy(const struct actor *actor, uint32_t stream)
-{
-    return ((uint32_t)actor->busy >> stream & 1u) != 0;
-}
-
-static const struct task *task_at(const struct actor *actor, uint32_t stream)
-{
-    const uint32_t next = actor->ended[stream];
-    return next < actor->program->counts[stream] ? &actor->program->tasks[stream][next] : NULL;
-}
 
 static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
 {
@@ -148,7 +60,7 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
     }
     struct actor *actor = &engine->actors[index];
     actor->interference += begins ? amount : 0 - amount;
-    if (!is_busy(actor, COMPUTE)) {
+    if (!engine_is_busy(actor, COMPUTE)) {
         return;
     }
     const sim_time now = event_now(engine->queue);
@@ -160,21 +72,15 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
 
 /* ---- accounting of waits ------------------------------------------------ */
 
-/* When the message of that number, counted from 0, began to leave. */
-static sim_time *flight_of(const struct engine *engine, const struct channel *channel,
-                           uint32_t message)
-{
-    return &engine->flights[channel->flight_first + (message & channel->flight_mask)];
-}
-
 /* When what a task waits for began to move; now, if it has not. */
 static sim_time moving_since(const struct engine *engine, uint32_t index, uint32_t stream)
 {
     const struct channel *channel =
         &engine->channels[engine->system->actors[index].channels[stream]];
-    if (task_at(&engine->actors[index], stream)->kind == TASK_RECEIVE) {
-        return channel->sent > channel->delivered ? *flight_of(engine, channel, channel->delivered)
-                                                  : event_now(engine->queue);
+    if (engine_task_at(&engine->actors[index], stream)->kind == TASK_RECEIVE) {
+        return channel->sent > channel->delivered
+                   ? *engine_flight(engine, channel, channel->delivered)
+                   : event_now(engine->queue);
     }
     return channel->is_moving ? channel->started : event_now(engine->queue);
 }
@@ -186,7 +92,7 @@ static struct ledger_snapshot ledger_now(const struct engine *engine, uint32_t i
     const struct actor *actor = &engine->actors[index];
     const struct stream_ledger *ledger = &actor->ledgers[stream];
     struct ledger_snapshot sum = {ledger->waited_ns, ledger->moved_ns};
-    if (!is_busy(actor, stream)) {
+    if (!engine_is_busy(actor, stream)) {
         return sum;
     }
     const sim_time since = moving_since(engine, index, stream);
@@ -368,7 +274,7 @@ static void begin_send(struct engine *engine, uint32_t number, uint32_t transfer
     sim_assert(channel->sent - channel->delivered <= channel->flight_mask);
     channel->is_moving = true;
     channel->started = event_now(engine->queue);
-    *flight_of(engine, channel, channel->sent++) = channel->started;
+    *engine_flight(engine, channel, channel->sent++) = channel->started;
     engine->traffic[number].alone_ns += engine->system->channels[number].latency_ns;
     begin_phase(engine, number, transfer, 0);
 }
@@ -442,10 +348,10 @@ static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, s
 static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
 {
     struct actor *actor = &engine->actors[index];
-    if (is_busy(actor, stream)) {
+    if (engine_is_busy(actor, stream)) {
         return false;
     }
-    const struct task *task = task_at(actor, stream);
+    const struct task *task = engine_task_at(actor, stream);
     if (task == NULL) {
         return false;
     }
@@ -490,7 +396,7 @@ static void advance(struct engine *engine, uint32_t index, uint32_t ready)
 static void end_compute(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
-    const struct task *task = task_at(actor, COMPUTE);
+    const struct task *task = engine_task_at(actor, COMPUTE);
     const sim_time now = event_now(engine->queue);
     const int64_t speed = engine->system->actors[index].speed;
     const int64_t took = now - actor->compute_start;
@@ -528,7 +434,7 @@ static void arrive(struct engine *engine, uint32_t number)
     const struct engine_channel *plan = &engine->system->channels[number];
     const struct engine_member *receiver = &engine->system->members[plan->member_first + 1];
     struct channel *channel = &engine->channels[number];
-    const sim_time left = *flight_of(engine, channel, channel->delivered);
+    const sim_time left = *engine_flight(engine, channel, channel->delivered);
     engine->traffic[number].transfers++;
     engine->traffic[number].moving_ns += event_now(engine->queue) - left;
     if (!channel->has_receiver) {
@@ -536,7 +442,8 @@ static void arrive(struct engine *engine, uint32_t number)
         return;
     }
     channel->has_receiver = false;
-    take_message(engine, channel, task_at(&engine->actors[receiver->actor], receiver->stream));
+    take_message(engine, channel,
+                 engine_task_at(&engine->actors[receiver->actor], receiver->stream));
     end_meeting(engine, receiver->actor, receiver->stream);
     channel->delivered++;
     advance(engine, receiver->actor,
@@ -627,6 +534,9 @@ static void run_to_the_end(struct engine *engine)
             handle(engine, &event);
         }
         fluid_solve(engine->fluid);
+        if (engine->repeat != NULL) {
+            engine_repeat_look(engine);
+        }
     }
 }
 
@@ -791,13 +701,14 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     }
     build_flights(arena, engine);
     build_fluid(arena, engine);
+    engine->repeat = engine_repeat_new(arena, engine);
     return engine;
 }
 
 static void check_finished(const struct engine *engine, uint32_t index)
 {
     for (uint32_t s = 0; s < engine->system->stream_count; s++) {
-        sim_assert(task_at(&engine->actors[index], s) ==
+        sim_assert(engine_task_at(&engine->actors[index], s) ==
                    NULL); /* else: a deadlock in the programs */
     }
 }
@@ -854,6 +765,7 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     outcome->actor_causes = engine->causes;
     outcome->traffic = engine->traffic;
     outcome->tasks = engine->tasks;
+    outcome->tasks_repeated = engine->tasks_repeated;
     outcome->events = engine->events;
     outcome->fluid = fluid_statistics(engine->fluid);
 }

@@ -40,6 +40,11 @@
  * by the caller (train/fold). What happens at one instant commutes, so an
  * engine run with multiplicities equals the full one to the nanosecond.
  *
+ * Cycles: where the state and the tasks to come are those of a while ago (microbatch after
+ * microbatch), what happened since will happen again, and is moved over in one step: times and
+ * counts grow by what they grew in the cycle. The outcome is the same to the nanosecond and to the
+ * event (engine_repeat.c says why). With a hook (on_task) each task is simulated.
+ *
  * Deadlock (tasks left, no event) is a broken invariant of the programs.
  */
 #ifndef DES_ENGINE_H
@@ -184,6 +189,7 @@ struct engine_outcome {
     struct engine_traffic *traffic;             /* per channel */
     int64_t bytes_sent, bytes_received;         /* over pairs, times multiplicity; equal */
     uint64_t tasks;                             /* executed by simulated actors */
+    uint64_t tasks_repeated; /* of these, moved over with a cycle that came again */
     uint64_t events;
     struct fluid_statistics fluid;
 };

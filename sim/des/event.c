@@ -31,6 +31,7 @@
 #include "base/arena.h"
 
 #include <math.h>
+#include <string.h>
 
 #define DIGIT_BITS 6
 #define DIGITS 64
@@ -262,6 +263,47 @@ bool event_pop_at(struct event_queue *queue, sim_time time, struct event *event)
         return false;
     }
     return event_pop(queue, event);
+}
+
+/* Those of a bucket, in their order; returns the place behind them. */
+static struct event *list_bucket(const struct bucket *bucket, struct event *out)
+{
+    uint32_t first = bucket->head_at;
+    for (const struct chunk *chunk = bucket->head; chunk != NULL; chunk = chunk->next) {
+        const uint32_t end = chunk == bucket->tail ? bucket->tail_at : CHUNK_EVENTS;
+        memcpy(out, &chunk->events[first], (end - first) * sizeof *out);
+        out += end - first;
+        first = 0;
+    }
+    return out;
+}
+
+void event_list(const struct event_queue *queue, struct event *events)
+{
+    struct event *out = events;
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        for (uint64_t used = queue->digits_used[level]; used != 0; used &= used - 1) {
+            out = list_bucket(&queue->buckets[level][__builtin_ctzll(used)], out);
+        }
+    }
+    sim_assert(out == events + queue->pending);
+}
+
+/* Buckets depend on the clock: all are taken out and placed again. */
+void event_move_on(struct event_queue *queue, sim_time shift, struct event *scratch)
+{
+    const sim_time now = queue->now;
+    size_t count = 0;
+    sim_assert(shift >= 0);
+    while (event_pop(queue, &scratch[count])) {
+        count++;
+    }
+    queue->now = now + shift;
+    for (size_t i = 0; i < count; i++) {
+        scratch[i].time += shift;
+        place(queue, &scratch[i]);
+        queue->pending++;
+    }
 }
 
 sim_time event_now(const struct event_queue *queue)

@@ -58,6 +58,13 @@ sim_time event_now(const struct event_queue *queue);
 size_t event_pending(const struct event_queue *queue);
 uint64_t event_posted_total(const struct event_queue *queue);
 
+/* Writes down all that is pending, in no order but that of each time; room for event_pending. */
+void event_list(const struct event_queue *queue, struct event *events);
+
+/* The clock and all that is pending move on by `shift` >= 0, in their order. `scratch`: room for
+ * event_pending. */
+void event_move_on(struct event_queue *queue, sim_time shift, struct event *scratch);
+
 /* Seconds -> nanoseconds, rounded to nearest: the only border where durations
  * become integers. Asserts 0 <= seconds < 9e9. */
 sim_time sim_time_from_s(double seconds);

@@ -101,6 +101,26 @@ struct fluid_statistics {
 };
 struct fluid_statistics fluid_statistics(const struct fluid *fluid);
 
+/* ---- repeating (fluid_repeat.c) ----
+ *
+ * After a solve the future of all flows follows from those that are under way, each with what
+ * remains, its cap and its rate: links hold nothing else. Written down relative to now, two equal
+ * states go on alike.
+ */
+
+size_t fluid_state_words(const struct fluid *fluid); /* at most */
+size_t fluid_state(const struct fluid *fluid, uint64_t *words);
+uint32_t fluid_posted_version(const struct fluid *fluid); /* of the newest event */
+
+/* What was counted up to now: bytes of each flow, statistics. */
+struct fluid_counts;
+struct fluid_counts *fluid_counts_new(struct arena *arena, const struct fluid *fluid);
+void fluid_count(const struct fluid *fluid, struct fluid_counts *counts);
+
+/* All times move on by `shift`; counts grow by `times` what they grew since `before`. */
+void fluid_move_on(struct fluid *fluid, const struct fluid_counts *before, uint32_t times,
+                   sim_time shift);
+
 /* Bytes that crossed a link up to now (usage counted). For utilisation and
  * for the conservation test. */
 double fluid_link_bytes(const struct fluid *fluid, link_id link);

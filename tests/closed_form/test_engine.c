@@ -446,6 +446,36 @@ static void a_step_ends_with_the_last_actor_of_its_job(void **state)
     arena_free(rig.arena);
 }
 
+/* 64 tasks of 10, each followed by a transfer of 8. The first 44 wait for the transfer four before,
+ * which is long over: 10 each. Task i of the others waits for all i before: the first of them
+ * starts at 440 + 8 and each takes 10 + 8, so the last ends at 448 + 20 * 18 - 8 = 800 and its
+ * transfer at 808. The tasks are all alike, but what they wait for is not: the cycle of the first
+ * must not be taken for that of the others. Both cycles are moved over. */
+static void a_cycle_ends_where_tasks_wait_for_more(void **state)
+{
+    (void)state;
+    enum { TASKS = 64, EASY = 44 };
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 8};
+    struct task compute[TASKS];
+    struct task comm[TASKS];
+    for (uint32_t i = 0; i < TASKS; i++) {
+        compute[i] = after(work(10), COMM, i >= EASY ? i : i >= 4 ? i - 4 : 0);
+        comm[i] = after(meet(0), COMPUTE, i + 1);
+    }
+    set_program(&rig, 0, compute, TASKS, comm, TASKS);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 808);
+    assert_int_equal(rig.outcome.tasks, 2 * TASKS);
+    assert_int_equal(rig.outcome.traffic[0].transfers, TASKS);
+    assert_int_equal(rig.outcome.traffic[0].moving_ns, 8 * TASKS);
+    assert_int_equal(cause(&rig, 0, WORK), 10 * TASKS);
+    assert_int_equal(cause(&rig, 0, EXPOSED), 8 * (TASKS - EASY));
+    assert_true(rig.outcome.tasks_repeated >= TASKS && rig.outcome.tasks_repeated < 2 * TASKS);
+    arena_free(rig.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +492,7 @@ int main(void)
         cmocka_unit_test(each_job_ends_with_its_own_last_task),
         cmocka_unit_test(jobs_share_links_and_nothing_else),
         cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),
+        cmocka_unit_test(a_cycle_ends_where_tasks_wait_for_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,6 +274,40 @@ static void a_steady_state_allocates_nothing(void **state)
     assert_int_equal(arena_used_bytes(*state), used_bytes);
 }
 
+/* Clock 100, pending at 100, 163 (twice), 164 and 100000: moved on by 50000, which changes every
+ * digit, they come out 50000 later, ties as they were posted, and new ones behind those. */
+static void what_is_pending_moves_on_with_the_clock(void **state)
+{
+    struct event_queue *queue = event_queue_new(*state);
+    static const sim_time times[] = {100, 163, 163, 164, 100000};
+    enum { COUNT = sizeof times / sizeof *times };
+    struct event listed[COUNT];
+    struct event event;
+    event_post(queue, 100, 9, 0);
+    assert_true(event_pop(queue, &event));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        event_post(queue, times[i], i, 7);
+    }
+    event_list(queue, listed);
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(listed[i].time == times[listed[i].target] && listed[i].stamp == 7);
+        seen |= 1u << listed[i].target;
+    }
+    assert_int_equal(seen, 31);
+    event_move_on(queue, 50000, listed);
+    assert_true(event_now(queue) == 50100);
+    assert_int_equal(event_pending(queue), COUNT);
+    event_post(queue, 50163, COUNT, 7);
+    static const uint32_t order[] = {0, 1, 2, COUNT, 3, 4};
+    for (uint32_t i = 0; i <= COUNT; i++) {
+        assert_true(event_pop(queue, &event));
+        assert_int_equal(event.target, order[i]);
+        assert_true(order[i] == COUNT || event.time == times[order[i]] + 50000);
+    }
+    assert_false(event_pop(queue, &event));
+}
+
 /* An argument is the one seed to run. */
 int main(int count, char **arguments)
 {
@@ -291,6 +325,7 @@ int main(int count, char **arguments)
             the_radix_heap_equals_a_binary_heap_on_random_workloads, seeded_begin, seeded_end,
             &seeded),
         TEST(a_steady_state_allocates_nothing),
+        TEST(what_is_pending_moves_on_with_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+/* Cycles that come again, moved over, give what simulating each task gives: to the nanosecond,
+ * cause by cause, channel by channel, event by event. A hook has each task simulated.
+ *
+ * Usage: test_repeats [SEED [FIRST [COUNT]]]; without arguments seed 1, 200 scenarios. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "support/fixture.h"
+#include "support/random_scenario.h"
+#include "train/fold.h"
+#include "train/step.h"
+#include "train/system.h"
+
+struct family {
+    uint64_t seed;
+    uint64_t first;
+    uint64_t count;
+};
+
+/* What was simulated, and what of it was moved over. */
+struct tally {
+    uint64_t systems, repeated, tasks, tasks_repeated;
+};
+
+static void see(void *context, uint32_t actor, uint32_t stream, uint32_t index, sim_time start,
+                sim_time end)
+{
+    (void)actor;
+    (void)stream;
+    (void)index;
+    (void)start;
+    (void)end;
+    ++*(uint64_t *)context;
+}
+
+static void assert_same(const struct engine_system *system, const struct engine_outcome *moved,
+                        const struct engine_outcome *whole)
+{
+    assert_memory_equal(moved->jobs, whole->jobs, system->job_count * sizeof *moved->jobs);
+    assert_memory_equal(moved->actor_causes, whole->actor_causes,
+                        system->actor_count * sizeof *moved->actor_causes);
+    assert_memory_equal(moved->traffic, whole->traffic,
+                        system->channel_count * sizeof *moved->traffic);
+    assert_int_equal(moved->bytes_sent, whole->bytes_sent);
+    assert_int_equal(moved->bytes_received, whole->bytes_received);
+    assert_int_equal(moved->tasks, whole->tasks);
+    assert_int_equal(moved->events, whole->events);
+    assert_int_equal(moved->fluid.solves, whole->fluid.solves);
+    assert_int_equal(moved->fluid.direct, whole->fluid.direct);
+    assert_int_equal(moved->fluid.alone, whole->fluid.alone);
+    assert_int_equal(moved->fluid.stale_events, whole->fluid.stale_events);
+}
+
+static void compare(struct arena *arena, const struct engine_system *system, uint64_t number,
+                    struct tally *tally)
+{
+    uint64_t seen = 0;
+    const struct engine_options each = {see, &seen};
+    struct engine_outcome moved, whole;
+    engine_run(arena, system, NULL, &moved);
+    engine_run(arena, system, &each, &whole);
+    assert_int_equal(seen, whole.tasks);
+    assert_int_equal(whole.tasks_repeated, 0);
+    if (moved.jobs[0].end != whole.jobs[0].end) {
+        fprintf(stderr, "number %llu of the family\n", (unsigned long long)number);
+    }
+    assert_same(system, &moved, &whole);
+    tally->systems++;
+    tally->repeated += moved.tasks_repeated > 0;
+    tally->tasks += moved.tasks;
+    tally->tasks_repeated += moved.tasks_repeated;
+}
+
+/* The random scenario with 12 times as many microbatches; the last group of them is as it was. */
+static const struct scenario *longer(struct arena *arena, const struct family *family,
+                                     uint64_t number)
+{
+    const char *text = random_scenario_text(arena, family->seed, number);
+    const struct scenario *one = random_scenario(arena, family->seed, number);
+    const int64_t group = one->parallel.microbatch_group;
+    const int64_t more =
+        group > 0 ? group * one->batch.micro * one->parallel.dp : one->batch.global;
+    const char *const set =
+        arena_printf(arena, "batch.global=%lld", (long long)(one->batch.global + 11 * more));
+    return fixture_scenario(arena,
+                            &(struct fixture_source){.text = text, .sets = &set, .set_count = 1});
+}
+
+static void cycles_moved_over_are_as_simulated(void **state)
+{
+    const struct family *family = *state;
+    struct tally tally = {.systems = 0};
+    for (uint64_t i = 0; i < family->count; i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario = longer(arena, family, family->first + i);
+        const struct step_job job = {scenario, NULL, 1};
+        const struct step_system *system =
+            system_build(arena, &job, 1, (uint32_t)scenario->gpus, &(struct step_options){0});
+        compare(arena, &fold_system(arena, &system->engine)->engine, family->first + i, &tally);
+        if (scenario->gpus <= 32) {
+            compare(arena, &system->engine, family->first + i, &tally);
+        }
+        arena_free(arena);
+    }
+    print_message("seed %llu: %llu systems, cycles moved over in %llu, %.0f %% of all tasks\n",
+                  (unsigned long long)family->seed, (unsigned long long)tally.systems,
+                  (unsigned long long)tally.repeated,
+                  100.0 * (double)tally.tasks_repeated / (double)tally.tasks);
+    assert_true(family->count < 100 || tally.repeated > tally.systems / 3);
+}
+
+int main(int count, char **arguments)
+{
+    struct family family = {1, 0, 200};
+    family.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : family.seed;
+    family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
+    family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(cycles_moved_over_are_as_simulated, &family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
