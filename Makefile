@@ -83,7 +83,8 @@ install: all reference ## install stoker, its catalogue and its manual under PRE
 	    install -D -m 644 "$$schema" \
 	        '$(DESTDIR)$(PREFIX)/share/stoker/schemas/'"$${schema##*/}" || exit 1; \
 	done
-	@find models topologies scenarios -name '*.yaml' -o -name '*.csv' | while read -r file; do \
+	@{ find models topologies scenarios -name '*.yaml' -o -name '*.csv'; \
+	   echo tests/published/rules.yaml; } | while read -r file; do \
 	    install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/stoker/'"$$file" || exit 1; \
 	done
 

@@ -97,7 +97,9 @@ static void tell_skipped(const struct options *options, const struct published_t
 struct scenario *row_load(const struct options *options, const char *path)
 {
     struct cli *cli = options->cli;
-    const struct published_table *table = published_load_runs(cli->arena, path, cli->diag);
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct published_table *table =
+        published_load_runs(cli->arena, path, &catalogue, cli->diag);
     if (table == NULL) {
         return NULL;
     }
@@ -105,7 +107,6 @@ struct scenario *row_load(const struct options *options, const char *path)
     if (row == table->row_count) {
         return NULL;
     }
-    const struct catalogue catalogue = options_catalogue(options);
     const struct published_base base = {.catalogue = &catalogue};
     struct published_scenario made;
     struct scenario *scenario = published_resolve(cli->arena, table, row, &base, &made, cli->diag);

@@ -230,9 +230,10 @@ static bool load(struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
     const struct text_list *paths = &validation->options.arguments;
+    const struct catalogue catalogue = options_catalogue(&validation->options);
     const struct published_table **tables = arena_array(cli->arena, paths->count, sizeof *tables);
     for (uint32_t i = 0; i < paths->count; i++) {
-        tables[i] = published_load_runs(cli->arena, paths->items[i], cli->diag);
+        tables[i] = published_load_runs(cli->arena, paths->items[i], &catalogue, cli->diag);
         if (tables[i] == NULL) {
             return false;
         }

@@ -246,7 +246,7 @@ static void add_recompute(struct training_log *log)
               is_block && strcmp(kind, "full") == 0 ? log_text(log, "recompute_num_layers") : "");
 }
 
-/* ---- notes: what has no column, in the words of published_rows.c ---------------------------- */
+/* ---- notes: what has no column, in the words of rules.yaml -------------------------------- */
 
 static const char *notes_of(struct training_log *log)
 {

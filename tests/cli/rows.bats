@@ -65,7 +65,7 @@ half,llama3-8b,megatron,h100-sxm5-80gb,63,bf16,2,1,8192,128,4.1
 CSV
     run --separate-stderr "$STOKER" run "$work/mine.csv" --row first --no-db
     [ "$status" -eq 0 ]
-    [[ "$stderr" == *"mine.csv:2:1: note: not stated, so filled: "*"micro 1"* ]]
+    [[ "$stderr" == *"mine.csv:2:1: note: not stated, so filled: "*"micro_batch 1"* ]]
     run --separate-stderr "$STOKER" explain "$work/mine.csv" --row half
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"mine.csv:3:40: error: tp x pp x cp is 2, and there are 63 GPUs"* ]]

@@ -32,7 +32,8 @@ static int predict_all(void **state)
     struct runs *runs = arena_alloc(arena, sizeof *runs);
     *runs = (struct runs){.arena = arena};
     static const struct catalogue catalogue = {{"."}, 1};
-    runs->table = published_load_runs(arena, "tests/published/networks.csv", diag_new(arena));
+    runs->table =
+        published_load_runs(arena, "tests/published/networks.csv", &catalogue, diag_new(arena));
     if (runs->table == NULL || runs->table->row_count > ROWS_MAX) {
         return -1;
     }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "lab/published/published_columns.h"
 #include "lab/score.h"
 
 #define ROWS_MAX 900
@@ -30,7 +31,8 @@ static int predict_all(void **state)
     *runs = (struct runs){.arena = arena};
     static const struct catalogue catalogue = {{"."}, 1};
     struct diag *diag = diag_new(arena);
-    const struct published_table *table = published_load(arena, "tests/published/runs.csv", diag);
+    const struct published_table *table =
+        published_load_runs(arena, "tests/published/runs.csv", &catalogue, diag);
     if (table == NULL || table->row_count > ROWS_MAX) {
         return -1;
     }

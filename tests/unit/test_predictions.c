@@ -28,6 +28,8 @@ struct world {
     const struct predictions *predictions;
 };
 
+static const struct catalogue catalogue = {{"."}, 1};
+
 static bool build(struct world *world, const char *lines, enum held_out held_out)
 {
     *world = (struct world){.arena = arena_new()};
@@ -38,7 +40,7 @@ static bool build(struct world *world, const char *lines, enum held_out held_out
     const char *path = arena_printf(arena, "%s/predictions.csv", directory);
     temporary_write(table, runs);
     temporary_write(path, lines);
-    world->table = published_load_runs(arena, table, world->diag);
+    world->table = published_load_runs(arena, table, &catalogue, world->diag);
     assert_non_null(world->table);
     world->predictions = predictions_load(arena, path, held_out, world->diag);
     const bool is_good =

@@ -1,5 +1,6 @@
 /* What the rules of lab/published/published_rows make of a published run. */
 #include "lab/published/published_rows.h"
+#include "lab/published/published_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,10 @@ static const struct scenario *resolved(struct arena *arena, const char *row)
     struct published_scenario made;
     const struct catalogue catalogue = {{"."}, 1};
     const struct published_base base = {.catalogue = &catalogue};
-    const struct scenario *scenario = published_resolve(arena, table, 0, &base, &made, diag);
+    struct published_table runs = *table;
+    runs.rules = published_rules_load(arena, &catalogue, diag);
+    assert_non_null(runs.rules);
+    const struct scenario *scenario = published_resolve(arena, &runs, 0, &base, &made, diag);
     if (scenario == NULL) {
         diag_print(diag, stderr);
         print_message("%s\n", made.skipped != NULL ? made.skipped : "");

@@ -60,7 +60,8 @@ static bool open_problem(struct steps_fit *steps)
     const struct published_table **tables = arena_array(cli->arena, count, sizeof *tables);
     bool is_good = true;
     for (uint32_t i = 0; i < count; i++) {
-        tables[i] = published_load_runs(cli->arena, steps->options.arguments.items[i], cli->diag);
+        tables[i] = published_load_runs(cli->arena, steps->options.arguments.items[i],
+                                        &steps->catalogue, cli->diag);
         is_good = tables[i] != NULL && is_good;
     }
     if (plan != NULL && steps->priors == PRIORS_CATALOGUE) {

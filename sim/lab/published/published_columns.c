@@ -7,6 +7,7 @@
 #include "input/doc/name_table.h"
 #include "input/scenario.h"
 #include "lab/published/published_rows.h"
+#include "lab/published/published_rules.h"
 
 #include <string.h>
 #include <strings.h>
@@ -36,51 +37,56 @@ static const char *const scopes[] = {"full_iteration", "attn",           "mlp", 
 static const char *const modules[] = {"core_attn", "layernorm", "moe_act",       "mla_up_proj",
                                       "mlp",       "moe",       "shared_experts"};
 static const char *const adapted[] = {"qkv", "proj", "projection", "fc1", "fc2"};
+/* Of measured_memory_gb. */
+static const char *const units[] = {"GB", "GiB"};
+static const char *const memories[] = {"device", "reserved"};
 static const char *const offloads[] = {"activations", "optimizer", "optimizer+param"};
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-#define TEXT(name)                    \
-    {                                 \
-        name, COLUMN_TEXT, 0, NULL, 0 \
-    }
-#define TRUTH(name)                    \
-    {                                  \
-        name, COLUMN_TRUTH, 0, NULL, 0 \
-    }
-#define COUNT(name, least)                 \
-    {                                      \
-        name, COLUMN_COUNT, least, NULL, 0 \
-    }
-#define NUMBER(name)                    \
-    {                                   \
-        name, COLUMN_NUMBER, 0, NULL, 0 \
-    }
-#define LISTED(name, kind, list)          \
+#define COLUMN(name, kind, least)         \
     {                                     \
-        name, kind, 0, list, LENGTH(list) \
+        name, kind, least, NULL, 0, false \
+    }
+#define TEXT(name) COLUMN(name, COLUMN_TEXT, 0)
+#define PROSE(name) COLUMN(name, COLUMN_PROSE, 0)
+#define TRUTH(name) COLUMN(name, COLUMN_TRUTH, 0)
+#define COUNT(name, least) COLUMN(name, COLUMN_COUNT, least)
+#define NUMBER(name) COLUMN(name, COLUMN_NUMBER, 0)
+#define LISTED(name, kind, list)                 \
+    {                                            \
+        name, kind, 0, list, LENGTH(list), false \
     }
 #define WORD(name, list) LISTED(name, COLUMN_WORD, list)
+/* No setting of the run. */
+#define ASIDE(name, kind)            \
+    {                                \
+        name, kind, 1, NULL, 0, true \
+    }
+#define ASIDE_WORD(name, list)                         \
+    {                                                  \
+        name, COLUMN_WORD, 0, list, LENGTH(list), true \
+    }
 
 const struct published_column published_known[] = {
     /* who says it */
-    TEXT("id"),
+    ASIDE("id", COLUMN_TEXT),
     TEXT("source"),
     TEXT("release"),
-    TEXT("source_title"),
-    TEXT("source_address"),
-    TRUTH("sim_ready"),
-    TEXT("suspect"),
-    WORD("confidence", levels),
-    WORD("tier", tiers),
-    TEXT("config_key"),
-    TEXT("assumed"),
-    TEXT("notes"),
+    ASIDE("source_title", COLUMN_TEXT),
+    ASIDE("source_address", COLUMN_TEXT),
+    ASIDE("sim_ready", COLUMN_TRUTH),
+    ASIDE("suspect", COLUMN_TEXT),
+    ASIDE_WORD("confidence", levels),
+    ASIDE_WORD("tier", tiers),
+    ASIDE("config_key", COLUMN_TEXT),
+    PROSE("assumed"),
+    PROSE("notes"),
     /* software and machine */
     TEXT("framework"),
     COUNT("framework_year", 1990),
     TEXT("gpu"),
-    COUNT("gpus", 1),
+    ASIDE("gpus", COLUMN_COUNT),
     COUNT("gpus_per_node", 1),
     TEXT("intra_node_link"),
     NUMBER("inter_node_gbps_per_node"),
@@ -106,9 +112,9 @@ const struct published_column published_known[] = {
     TRUTH("sequence_parallel"),
     TRUTH("async_tp"),
     COUNT("pp", 1),
-    {"pp_schedule", COLUMN_WORD, 0, schedule_names, SCHEDULE_FILE}, /* no file of orders */
+    {"pp_schedule", COLUMN_WORD, 0, schedule_names, SCHEDULE_FILE, false}, /* no file of orders */
     COUNT("virtual_pp", 1),
-    COUNT("dp", 1),
+    ASIDE("dp", COLUMN_COUNT),
     WORD("zero_stage", zero_stages),
     COUNT("zero_group", -1), /* -1: all that hold the same */
     TRUTH("overlapped_optimizer"),
@@ -125,7 +131,7 @@ const struct published_column published_known[] = {
     TEXT("precision"),
     WORD("fp8_recipe", recipes),
     TRUTH("fp8_attention"),
-    {"recompute", COLUMN_WORD, 0, recompute_names, RECOMPUTE_COUNT_},
+    {"recompute", COLUMN_WORD, 0, recompute_names, RECOMPUTE_COUNT_, false},
     COUNT("full_recompute_layers", 0),
     LISTED("recompute_modules", COLUMN_WORDS, modules),
     TRUTH("flash_attention"),
@@ -136,24 +142,25 @@ const struct published_column published_known[] = {
     LISTED("lora_targets", COLUMN_WORDS, adapted),
     LISTED("cpu_offload", COLUMN_WORD_OR_NO, offloads),
     COUNT("offload_layers", 0),
-    TEXT("optimizer"),
+    PROSE("optimizer"),
     /* what was measured */
-    NUMBER("measured_step_s"),
-    TEXT("step_s_basis"),
-    NUMBER("measured_tflops_per_gpu"),
-    NUMBER("measured_mfu_pct"),
-    NUMBER("measured_hfu_pct"),
-    NUMBER("measured_tokens_per_s_per_gpu"),
-    NUMBER("measured_memory_gb"),
-    TEXT("flops_convention"),
-    NUMBER("norm_model_tflops_full_attn"),
-    NUMBER("norm_model_tflops_causal"),
-    NUMBER("norm_mfu_causal_pct_of_bf16_peak"),
+    ASIDE("measured_step_s", COLUMN_NUMBER),
+    ASIDE("step_s_basis", COLUMN_TEXT),
+    ASIDE("measured_tflops_per_gpu", COLUMN_NUMBER),
+    ASIDE("measured_mfu_pct", COLUMN_NUMBER),
+    ASIDE("measured_hfu_pct", COLUMN_NUMBER),
+    ASIDE("measured_tokens_per_s_per_gpu", COLUMN_NUMBER),
+    ASIDE("measured_memory_gb", COLUMN_NUMBER),
+    ASIDE_WORD("memory_unit", units),
+    ASIDE_WORD("memory_kind", memories),
+    ASIDE("flops_convention", COLUMN_TEXT),
+    ASIDE("norm_model_tflops_full_attn", COLUMN_NUMBER),
+    ASIDE("norm_model_tflops_causal", COLUMN_NUMBER),
+    ASIDE("norm_mfu_causal_pct_of_bf16_peak", COLUMN_NUMBER),
 };
 const uint32_t published_known_count = LENGTH(published_known);
 
-/* NULL: it is not known. */
-static const struct published_column *known(const char *name)
+const struct published_column *published_column_find(const char *name)
 {
     for (uint32_t i = 0; i < published_known_count; i++) {
         if (strcmp(published_known[i].name, name) == 0) {
@@ -163,10 +170,18 @@ static const struct published_column *known(const char *name)
     return NULL;
 }
 
+const char *published_column_nearest(struct arena *arena, const char *name)
+{
+    const char **names = arena_array(arena, published_known_count, sizeof *names);
+    for (uint32_t i = 0; i < published_known_count; i++) {
+        names[i] = published_known[i].name;
+    }
+    return diag_nearest(name, names, published_known_count);
+}
+
 /* ---- a field ---------------------------------------------------------------------------- */
 
-/* False when it is no word for truth. */
-static bool read_truth(const char *text, enum published_truth *truth)
+bool published_truth_read(const char *text, enum published_truth *truth)
 {
     static const char *const words[][2] = {{"0", "1"}, {"false", "true"}, {"no", "yes"}};
     for (size_t i = 0; i < LENGTH(words); i++) {
@@ -247,9 +262,9 @@ const char *published_field_check(struct arena *arena, const struct published_co
                                   const char *text, const char **help)
 {
     enum published_truth truth = PUBLISHED_NOT_STATED;
-    const bool is_truth = read_truth(text, &truth);
+    const bool is_truth = published_truth_read(text, &truth);
     const char *unlisted;
-    if (text[0] == '\0' || column->kind == COLUMN_TEXT) {
+    if (text[0] == '\0' || column->kind == COLUMN_TEXT || column->kind == COLUMN_PROSE) {
         return NULL;
     }
     switch (column->kind) {
@@ -278,7 +293,8 @@ enum published_truth published_truth(const struct published_table *table, uint32
                                      const char *column)
 {
     enum published_truth truth = PUBLISHED_NOT_STATED;
-    return read_truth(published_text(table, row, column), &truth) ? truth : PUBLISHED_NOT_STATED;
+    return published_truth_read(published_text(table, row, column), &truth) ? truth
+                                                                            : PUBLISHED_NOT_STATED;
 }
 
 /* ---- a table ---------------------------------------------------------------------------- */
@@ -297,18 +313,14 @@ static bool is_empty(const struct published_table *table, uint32_t column)
 static bool check_columns(struct arena *arena, const struct published_table *table,
                           struct diag *diag)
 {
-    const char **names = arena_array(arena, published_known_count, sizeof *names);
-    for (uint32_t i = 0; i < published_known_count; i++) {
-        names[i] = published_known[i].name;
-    }
     bool is_good = true;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const char *name = table->columns[i];
-        if (known(name) != NULL || (name[0] == '\0' && is_empty(table, i))) {
+        if (published_column_find(name) != NULL || (name[0] == '\0' && is_empty(table, i))) {
             continue;
         }
         const struct place place = published_column_place(table, i);
-        const char *nearest = diag_nearest(name, names, published_known_count);
+        const char *nearest = published_column_nearest(arena, name);
         is_good = name[0] == '\0'
                       ? diag_add(diag, DIAG_INPUT, &place, "a column without a name")
                       : diag_add(diag, DIAG_INPUT, &place, "there is no column '%s'", name);
@@ -326,7 +338,7 @@ static bool check_fields(struct arena *arena, const struct published_table *tabl
     bool is_good = true;
     for (uint32_t row = 0; row < table->row_count; row++) {
         for (uint32_t i = 0; table->problems[row].what == NULL && i < table->column_count; i++) {
-            const struct published_column *column = known(table->columns[i]);
+            const struct published_column *column = published_column_find(table->columns[i]);
             const char *text = table->fields[(size_t)row * table->column_count + i];
             const char *help = NULL;
             const char *why =
@@ -370,6 +382,7 @@ static bool check_ids(struct arena *arena, const struct published_table *table, 
 }
 
 const struct published_table *published_load_runs(struct arena *arena, const char *path,
+                                                  const struct catalogue *catalogue,
                                                   struct diag *diag)
 {
     const struct published_table *table = published_load(arena, path, diag);
@@ -381,5 +394,8 @@ const struct published_table *published_load_runs(struct arena *arena, const cha
         published_has_columns(table, published_columns, PUBLISHED_COLUMN_COUNT, diag) && is_good;
     is_good = check_fields(arena, table, diag) && is_good;
     is_good = check_ids(arena, table, diag) && is_good;
-    return is_good ? table : NULL;
+    struct published_table *runs = arena_alloc(arena, sizeof *runs);
+    *runs = *table;
+    runs->rules = is_good ? published_rules_load(arena, catalogue, diag) : NULL;
+    return runs->rules != NULL ? runs : NULL;
 }

@@ -11,10 +11,12 @@
 #ifndef LAB_PUBLISHED_PUBLISHED_COLUMNS_H
 #define LAB_PUBLISHED_PUBLISHED_COLUMNS_H
 
+#include "input/catalogue.h"
 #include "lab/published/published_table.h"
 
 enum published_kind {
-    COLUMN_TEXT,
+    COLUMN_TEXT,  /* a name */
+    COLUMN_PROSE, /* sentences */
     COLUMN_TRUTH,
     COLUMN_COUNT, /* whole, from `least` on */
     COLUMN_NUMBER,
@@ -30,20 +32,29 @@ struct published_column {
     int64_t least;            /* of counts */
     const char *const *words; /* `word_count` */
     uint32_t word_count;
+    bool is_aside; /* no setting of the run: who says it, what was measured, how many GPUs */
 };
 extern const struct published_column published_known[];
 extern const uint32_t published_known_count;
+
+/* NULL: there is none. */
+const struct published_column *published_column_find(const char *name);
+const char *published_column_nearest(struct arena *arena, const char *name);
 
 /* What is wrong with a field, or NULL; *help: what would be right. */
 const char *published_field_check(struct arena *arena, const struct published_column *column,
                                   const char *text, const char **help);
 
-/* A table of runs: what is needed is there, all columns and words are known, all ids differ. Rows
- * with a problem (published_table.h) are not judged. NULL after a diagnosis. */
+/* A table of runs with the catalogue's rules: what is needed is there, all columns and words are
+ * known, all ids differ. Rows with a problem (published_table.h) are not judged. NULL after a
+ * diagnosis. */
 MUST_USE const struct published_table *published_load_runs(struct arena *arena, const char *path,
+                                                           const struct catalogue *catalogue,
                                                            struct diag *diag);
 
 enum published_truth { PUBLISHED_NOT_STATED, PUBLISHED_FALSE, PUBLISHED_TRUE };
+/* False when it is no word for truth. */
+bool published_truth_read(const char *text, enum published_truth *truth);
 enum published_truth published_truth(const struct published_table *table, uint32_t row,
                                      const char *column);
 

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- a scenario, resolved ------------------------------------------------------------- */
 
 /* Not stated: blank, or the table says that it was assumed. */
@@ -181,37 +179,4 @@ struct scenario *published_resolve(struct arena *arena, const struct published_t
     const char *change;
     struct scenario *scenario = settle(arena, table, row, base, made, &change, diag);
     return scenario != NULL ? apply_to_all(arena, made, base, change, scenario) : NULL;
-}
-
-/* ---- measured memory ------------------------------------------------------------------ */
-
-/* Unit and meaning of measured_memory_gb. */
-struct memory_row {
-    const char *source;
-    double unit;
-    enum published_memory what;
-};
-
-enum published_memory published_memory(const struct published_table *table, uint32_t row,
-                                       double *bytes)
-{
-    static const struct memory_row rows[] = {
-        /* torchtitan's log prints the allocator's peak of reserved memory in GiB */
-        {"torchtitan", 1073741824.0, PUBLISHED_MEMORY_RESERVED},
-        {"Megatron-Bridge", 1073741824.0, PUBLISHED_MEMORY_RESERVED},
-        {"BigScience", 1e9, PUBLISHED_MEMORY_DEVICE}, /* nvidia-smi */
-    };
-    double value = 0;
-    if (!published_number(table, row, "measured_memory_gb", &value)) {
-        return PUBLISHED_MEMORY_NONE;
-    }
-    const char *source = published_text(table, row, "source");
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        if (strncmp(source, rows[i].source, strlen(rows[i].source)) == 0) {
-            *bytes = value * rows[i].unit;
-            return rows[i].what;
-        }
-    }
-    *bytes = value * 1e9;
-    return PUBLISHED_MEMORY_DEVICE;
 }

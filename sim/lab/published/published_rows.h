@@ -1,11 +1,10 @@
 /* Published, measured runs as scenarios.
  *
- * Reads a CSV with the columns of shared/validation/README.md (published_runs.csv) and makes of
- * each row the scenario document that describes it: model in place or from the catalogue,
- * cluster by GPU and network, software by framework and year, layout, batch, recomputation,
- * offload. What a row leaves blank is filled by rules that are stated once, in the tables of
- * published_rows.c; which rules were needed is told. What cannot be filled is skipped with
- * the reason. Nothing here belongs to one row, model or scale.
+ * A row of a table of runs (published_columns) becomes a scenario by the rules of
+ * tests/published/rules.yaml (published_rules): model, cluster, software, layout, batch,
+ * recomputation, offload are all assignments. What a row leaves blank is filled by these rules, and
+ * told. What cannot be filled is skipped with the reason. Nothing here belongs to one row, model,
+ * source or scale.
  *
  * A user's own run needs no more than `published_columns`; model_name is then a name of models/llms
  * (with `hidden` blank), gpu one of models/gpus or the set's word, framework one of models/software
@@ -31,8 +30,8 @@ struct published_wrong {
 struct published_scenario {
     const char *id;
     const char *software, *gpu; /* catalogue files of its profile and its GPU; "" if skipped */
-    const char *text;           /* YAML; NULL: skipped */
-    const char *const *sets;    /* assignments to make beside it, for scenario_resolve */
+    const char *text;           /* YAML, its name only; NULL: skipped */
+    const char *const *sets;    /* all else, assignments for scenario_resolve */
     uint32_t set_count;
     const char *skipped;          /* why, if it is */
     struct published_wrong wrong; /* then: what the user should change */
@@ -81,7 +80,7 @@ enum published_memory {
     PUBLISHED_MEMORY_DEVICE,   /* all that is taken of the GPU: nvidia-smi */
     PUBLISHED_MEMORY_RESERVED, /* what the allocator took from the driver */
 };
-enum published_memory published_memory(const struct published_table *table, uint32_t row,
-                                       double *bytes);
+enum published_memory published_memory(struct arena *arena, const struct published_table *table,
+                                       uint32_t row, double *bytes);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct arena;
+struct published_rules;
 
 struct published_problem {
     const char *what; /* NULL: none */
@@ -33,6 +34,7 @@ struct published_table {
     const struct published_problem *problems; /* of each row */
     uint32_t row_count;
     struct text_file file;
+    const struct published_rules *rules; /* by which rows become scenarios; NULL: not read */
 };
 
 /* NULL after a diagnosis: the file cannot be read, or its first line is no list of names. */

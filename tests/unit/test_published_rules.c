@@ -1,0 +1,181 @@
+/* What lab/published/published_rules takes, and what published_reading makes of a row by it. */
+#include "lab/published/published_reading.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/path.h"
+#include "support/temporary.h"
+
+struct world {
+    struct arena *arena;
+    struct diag *diag;
+    const char *directory;
+};
+
+static struct world world_new(void)
+{
+    struct arena *arena = arena_new();
+    return (struct world){arena, diag_new(arena), temporary_new(arena)};
+}
+
+static void world_free(struct world *world)
+{
+    temporary_remove(world->directory);
+    arena_free(world->arena);
+}
+
+/* A catalogue that holds these rules alone. */
+static const struct published_rules *load(struct world *world, const char *text)
+{
+    const char *path = arena_printf(world->arena, "%s/" PUBLISHED_RULES_FILE, world->directory);
+    assert_true(path_make_directories(world->arena, path, world->diag));
+    temporary_write(path, text);
+    const struct catalogue catalogue = {{world->directory}, 1};
+    return published_rules_load(world->arena, &catalogue, world->diag);
+}
+
+/* Entries of `rules` alone, with a source. */
+static const struct published_rules *rules_of(struct world *world, const char *entries)
+{
+    return load(world, arena_printf(world->arena, "blanks: []\nrules:\n%s", entries));
+}
+
+/* What rules set in a table of one row, "a=1 b=2". */
+static const char *sets_of(struct world *world, const struct published_rules *rules,
+                           const char *columns, const char *row)
+{
+    const char *path = arena_printf(world->arena, "%s/rows.csv", world->directory);
+    temporary_write(path, arena_printf(world->arena, "%s\n%s\n", columns, row));
+    const struct published_table *table = published_load(world->arena, path, world->diag);
+    if (rules == NULL || table == NULL) {
+        diag_print(world->diag, stderr);
+    }
+    assert_non_null(rules);
+    assert_non_null(table);
+    const struct published_reading *reading = published_read(world->arena, table, 0, rules);
+    const char *text = "";
+    for (uint32_t i = 0; i < reading->set_count; i++) {
+        text = arena_printf(world->arena, "%s%s%s", text, i == 0 ? "" : " ", reading->sets[i].text);
+    }
+    return text;
+}
+
+/* One rule that sets seed=1: whether it fits. */
+static bool fits(const char *when, const char *column, const char *says)
+{
+    struct world world = world_new();
+    const struct published_rules *rules = rules_of(
+        &world, arena_printf(world.arena, "  - {when: {%s: %s}, set: [seed=1], source: a/b}\n",
+                             column, when));
+    const char *header = arena_printf(world.arena, "id,%s", column);
+    const char *text = sets_of(&world, rules, header, arena_printf(world.arena, "x,%s", says));
+    const bool is_fit = strcmp(text, "seed=1") == 0;
+    assert_true(is_fit || text[0] == '\0');
+    world_free(&world);
+    return is_fit;
+}
+
+static void each_kind_of_condition_fits_what_it_says(void **state)
+{
+    (void)state;
+    assert_true(fits("DGXC", "source", "DGXC"));
+    assert_false(fits("DGXC", "source", "DGXC 2"));
+    assert_true(fits("DGXC*", "source", "DGXC 2"));
+    assert_false(fits("dgxc*", "source", "DGXC 2"));
+    assert_true(fits("''", "source", ""));
+    assert_false(fits("'*'", "source", ""));
+    assert_true(fits("'*'", "source", "any"));
+    assert_true(fits("[a, b]", "source", "b"));
+    assert_true(fits("false", "cuda_graph", "No"));
+    assert_false(fits("false", "cuda_graph", ""));
+    assert_true(fits("2..", "pp", "2"));
+    assert_false(fits("2..", "pp", "1"));
+    assert_true(fits("..2022", "framework_year", "2022"));
+    assert_false(fits("..2022", "framework_year", ""));
+    assert_true(fits("8", "tp", "8"));
+    assert_true(fits("'ETP [0-9]+'", "notes", "so: ETP 12."));
+    assert_false(fits("'^ETP'", "notes", "so: ETP 12."));
+    assert_true(fits("moe", "cuda_graph_scope", "attn+moe"));
+    assert_false(fits("moe", "cuda_graph_scope", "attn+moe_router"));
+}
+
+/* 25.11 is before 26.02; a release of another series is not compared. */
+static void releases_are_compared_within_their_series(void **state)
+{
+    (void)state;
+    assert_true(fits("25.11..26.02", "release", "25.11"));
+    assert_true(fits("25.11..26.02", "release", "26.02"));
+    assert_false(fits("25.11..26.02", "release", "26.04"));
+    assert_true(fits("v5.0..", "release", "v5.1"));
+    assert_false(fits("4.0..", "release", "v5.1"));
+    assert_false(fits("25.11..", "release", "2024-03"));
+}
+
+/* 'model=x' forgets model.layers, and is not forgotten by it. */
+static void later_rules_win_with_all_that_is_below_their_key(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        rules_of(&world, "  - {set: [model.layers=2, seed=1], source: a/b}\n"
+                         "  - {set: [model=mpt-7b, seed=2], source: a/b}\n"
+                         "  - {set: [model.layers=3], source: a/b}\n");
+    assert_string_equal(sets_of(&world, rules, "id", "x"), "model=mpt-7b seed=2 model.layers=3");
+    world_free(&world);
+}
+
+static void assignments_take_captures_and_columns_and_are_left_out_where_these_are_blank(
+    void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules = rules_of(
+        &world, "  - when: {notes: 'ETP ([0-9]+)(x?)'}\n"
+                "    set: [parallel.etp=$1, parallel.ep=$2, parallel.tp=$tp, parallel.pp=$pp]\n"
+                "    source: a/b\n"
+                "  - {set: ['model.tied_embeddings=$tied_embeddings'], source: a/b}\n");
+    assert_string_equal(sets_of(&world, rules, "id,tp,pp,tied_embeddings,notes", "x,8,,yes,ETP 4"),
+                        "parallel.etp=4 parallel.tp=8 model.tied_embeddings=true");
+    world_free(&world);
+}
+
+/* Words first, then blanks in order, each seeing what those before it filled. */
+static void a_blank_is_filled_once_and_a_stated_field_never(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules = load(
+        &world, "words: {framework: {NeMo: megatron}, recompute_modules: {moe_act: activation}}\n"
+                "blanks:\n"
+                "  - {fill: {zero_stage: 1, tp: 2}, source: a/b}\n"
+                "  - {when: {framework: megatron, tp: 2}, fill: {zero_stage: 0}, source: a/b}\n"
+                "rules:\n"
+                "  - {set: ['recompute={modules: [$recompute_modules]}'], source: a/b}\n"
+                "  - {set: [parallel.zero=$zero_stage, parallel.tp=$tp], source: a/b}\n");
+    assert_string_equal(
+        sets_of(&world, rules, "id,framework,recompute_modules", "x,nemo,mlp+moe_act"),
+        "recompute={modules: [mlp, activation]} parallel.zero=0 parallel.tp=2");
+    assert_string_equal(sets_of(&world, rules, "id,framework,zero_stage,tp", "x,nemo,3,2"),
+                        "parallel.zero=3 parallel.tp=2");
+    world_free(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_of_condition_fits_what_it_says),
+        cmocka_unit_test(releases_are_compared_within_their_series),
+        cmocka_unit_test(later_rules_win_with_all_that_is_below_their_key),
+        cmocka_unit_test(
+            assignments_take_captures_and_columns_and_are_left_out_where_these_are_blank),
+        cmocka_unit_test(a_blank_is_filled_once_and_a_stated_field_never),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
