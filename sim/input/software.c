@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 
-static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise"};
+static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise",
+                                                                "rowwise"};
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
                                                                     "stored"};
 
@@ -42,6 +43,11 @@ bool software_scales_first(const struct software *software, enum precision preci
 {
     return precision == PRECISION_NVFP4 ||
            (precision == PRECISION_FP8 && software->low.recipe == RECIPE_CURRENT);
+}
+
+bool software_scales_rows(const struct software *software, enum precision precision)
+{
+    return precision == PRECISION_FP8 && software->low.recipe == RECIPE_ROWWISE;
 }
 
 bool software_attends_low(const struct software *software, enum precision precision,
@@ -89,12 +95,15 @@ double software_weight_bytes(const struct software *software, enum precision pre
 
 double software_gather_bytes(const struct software *software, enum precision precision)
 {
-    return bytes_if(software->low.gathers_parameters && precision == PRECISION_FP8, precision);
+    return bytes_if(software->low.gathers_parameters && precision == PRECISION_FP8 &&
+                        !software_scales_rows(software, precision),
+                    precision);
 }
 
 double software_activation_gather_bytes(const struct software *software, enum precision precision)
 {
-    return bytes_if(software->low.gathers_activations, precision);
+    return bytes_if(software->low.gathers_activations && !software_scales_rows(software, precision),
+                    precision);
 }
 
 static double expert_bytes(uint32_t format, enum precision precision)
@@ -329,8 +338,13 @@ static const struct schema_row rows[] = {
      .standard = "true"},
     {CHOICE("fp8.recipe", low.recipe, scaling_recipe_names, RECIPE_COUNT_,
             "The scale of a tensor in fp8: from steps before (delayed), from a pass that finds the "
-            "largest value (current), or one a block (blockwise); mxfp8 and nvfp4 have their own."),
+            "largest value (current), one a block (blockwise), or one a row or column, with "
+            "products rescaled in the backward pass (rowwise); mxfp8 and nvfp4 have their own."),
      .standard = "delayed"},
+    {QUANTITY("fp8.column_rate", low.column_rate, DIM_FRACTION, 0.01, 1.0,
+              "With scales of rows: rate of the kernels that convert along columns, and so turn "
+              "the tensor, over that of others that stream memory."),
+     .standard = "1"},
     {CHOICE("fp8.weights", low.weights, weight_conversion_names, WEIGHTS_COUNT_,
             "Weights are converted per-microbatch; per-step, and kept beside the 16-bit ones; or "
             "stored, without 16-bit ones (nvfp4: as per-step)."),

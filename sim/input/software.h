@@ -30,7 +30,13 @@
 #include "input/gpu.h"
 #include "input/schema/schema.h"
 
-enum scaling_recipe { RECIPE_DELAYED, RECIPE_CURRENT, RECIPE_BLOCKWISE, RECIPE_COUNT_ };
+enum scaling_recipe {
+    RECIPE_DELAYED,
+    RECIPE_CURRENT,
+    RECIPE_BLOCKWISE,
+    RECIPE_ROWWISE,
+    RECIPE_COUNT_
+};
 
 enum weight_conversion {
     WEIGHTS_EACH_MICROBATCH,
@@ -83,6 +89,7 @@ struct low_precision {
     bool keeps_inputs;
     bool gathers_parameters;
     bool gathers_activations;
+    double column_rate;    /* 0..1: of kernels that turn a tensor, RECIPE_ROWWISE */
     bool attends;          /* fused attention's products, forward */
     bool attends_backward; /* and then backward */
 };
@@ -185,6 +192,9 @@ bool software_scales_first(const struct software *software, enum precision preci
 
 /* ---- bytes of one value when training in `precision` ----------------------------------------
  * Without low precision each of them is precision_bytes. */
+
+/* It is scaled row by row, and column by column for products that read columns. */
+bool software_scales_rows(const struct software *software, enum precision precision);
 
 /* The core of fused attention multiplies in fp8, when training in `precision`. */
 bool software_attends_low(const struct software *software, enum precision precision,

@@ -306,6 +306,125 @@ static void scales_of_blocks_need_one_pass(void **state)
     assert_close(segment.kernels[0].bytes, 4.0625 * TOKENS, 0.0);
 }
 
+/* Sequence parallelism over 8 ranks that gathers converted: each has an eighth to convert, read
+ * (2) and written (1); Hopper's second copy is turned out of what was gathered, read and written
+ * (1 + 1). Blackwell has none. */
+static void gathered_operands_are_converted_before(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    software.low.fuses_norm = true;
+    software.low.gathers_activations = true;
+    struct weight_matrix gathers = fc1;
+    gathers.gathers_input = true;
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    shape.tp = 8;
+    shape.is_sequence_parallel = true;
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, gathers);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096 / 8, 0.0);
+    assert_close(find(&segment, "transpose input")->bytes, 2.0 * TOKENS * 4096, 0.0);
+    shape.transposes_fp8 = true;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, gathers);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096 / 8, 0.0);
+    assert_null(find(&segment, "transpose input"));
+    shape.is_sequence_parallel = false;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, gathers);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096, 0.0);
+}
+
+/* Gathered in 16 bits, an operand is there only after its norm: no norm converts it. */
+static void a_norm_does_not_convert_what_is_gathered_in_16_bits(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.low.fuses_norm = true;
+    struct weight_matrix gathers = fc1;
+    gathers.gathers_input = true;
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, gathers);
+    assert_null(find(&segment, "convert input"));
+    shape.tp = 8;
+    shape.is_sequence_parallel = true;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, gathers);
+    assert_close(find(&segment, "convert input")->bytes, 4.0 * TOKENS * 4096, 0.0);
+}
+
+/* A frozen weight has no gradient: its input and its output's gradient are read once, in one copy
+ * (2 + 1 bytes). */
+static void frozen_weights_want_one_copy(void **state)
+{
+    (void)state;
+    const struct software software = plain(RECIPE_DELAYED);
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    shape.lora_rank = 16;
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, fc1);
+    kernel_list_dgrad(&list, fc1);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "convert gradient")->bytes, 3.0 * TOKENS * 28672, 0.0);
+}
+
+/* Scales of rows: forward X and W are converted along rows (2 + 1), W along columns for dgrad: read
+ * for the scale (2), then read and written at a quarter of the rate, 4 x (2 + 1). */
+static void scales_of_rows_convert_each_direction_by_itself(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_ROWWISE);
+    software.low.column_rate = 0.25;
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, fc1);
+    assert_int_equal(segment.count, 5);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "convert weights")->bytes, 3.0 * 28672 * 4096, 0.0);
+    assert_close(find(&segment, "scale of weight columns")->bytes, 2.0 * 28672 * 4096, 0.0);
+    assert_close(find(&segment, "convert weight columns")->bytes, 12.0 * 28672 * 4096, 0.0);
+    software.low.gathers_parameters = true;
+    software.low.gathers_activations = true;
+    assert_close(software_gather_bytes(&software, PRECISION_FP8), 2.0, 0.0);
+    assert_close(software_activation_gather_bytes(&software, PRECISION_FP8), 2.0, 0.0);
+}
+
+/* Backward dY in both directions, X along columns in front of wgrad, and both results times their
+ * scales, read and written in 16 bits. With wgrad in 16 bits nothing of columns is left of it. */
+static void scales_of_rows_rescale_the_backward_products(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_ROWWISE);
+    software.low.column_rate = 1.0;
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_dgrad(&list, fc1);
+    kernel_list_wgrad(&list, fc1);
+    assert_int_equal(segment.count, 9);
+    assert_close(find(&segment, "convert gradient")->bytes, 3.0 * TOKENS * 28672, 0.0);
+    assert_close(find(&segment, "convert gradient columns")->bytes, 3.0 * TOKENS * 28672, 0.0);
+    assert_close(find(&segment, "convert input columns")->bytes, 3.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "rescale input gradient")->bytes, 4.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "rescale weight gradient")->bytes, 4.0 * 28672 * 4096, 0.0);
+    software.low.in_wgrad = false;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_dgrad(&list, fc1);
+    kernel_list_wgrad(&list, fc1);
+    assert_int_equal(segment.count, 4);
+    assert_int_equal(find(&segment, "fc1 wgrad")->precision, PRECISION_BF16);
+}
+
 /* ---- attention ---- */
 
 /* 32 heads of 128 and 2 x 8 of keys and values: q, k, v have 48 * 128 = 6144 values a token, the
@@ -579,6 +698,11 @@ int main(void)
         cmocka_unit_test(fp8_is_written_once_where_products_transpose),
         cmocka_unit_test(norm_does_not_convert_nvfp4),
         cmocka_unit_test(scales_of_blocks_need_one_pass),
+        cmocka_unit_test(gathered_operands_are_converted_before),
+        cmocka_unit_test(a_norm_does_not_convert_what_is_gathered_in_16_bits),
+        cmocka_unit_test(frozen_weights_want_one_copy),
+        cmocka_unit_test(scales_of_rows_convert_each_direction_by_itself),
+        cmocka_unit_test(scales_of_rows_rescale_the_backward_products),
         cmocka_unit_test(delayed_fp8_attention_reads_and_writes_bytes),
         cmocka_unit_test(current_fp8_attention_leaves_its_results_in_16_bits),
         cmocka_unit_test(mxfp8_attention_has_two_copies),

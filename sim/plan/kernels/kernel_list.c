@@ -158,9 +158,34 @@ int64_t kernel_list_rows_multiple(const struct kernel_list *list)
     }
 }
 
+/* The same, and it is computed: a frozen weight has no gradient. */
+static bool reads_low(const struct kernel_list *list, enum gemm_pass pass)
+{
+    return runs_low(list, pass) && (pass != GEMM_WGRAD || list->shape->lora_rank == 0);
+}
+
+/* Products that read an operand: along its rows, and along its columns. */
+static const enum gemm_pass readers[OPERAND_COUNT_][2] = {
+    [OPERAND_INPUT] = {GEMM_FORWARD, GEMM_WGRAD},
+    [OPERAND_WEIGHTS] = {GEMM_FORWARD, GEMM_DGRAD},
+    [OPERAND_GRADIENT] = {GEMM_DGRAD, GEMM_WGRAD},
+};
+
+/* What the passes that convert an operand are called. */
+static const struct conversion_names {
+    const char *scale, *convert, *transpose, *column_scale, *column_convert;
+} names_of[OPERAND_COUNT_] = {
+    [OPERAND_INPUT] = {"scale of input", "convert input", "transpose input",
+                       "scale of input columns", "convert input columns"},
+    [OPERAND_WEIGHTS] = {"scale of weights", "convert weights", "transpose weights",
+                         "scale of weight columns", "convert weight columns"},
+    [OPERAND_GRADIENT] = {"scale of gradient", "convert gradient", "transpose gradient",
+                          "scale of gradient columns", "convert gradient columns"},
+};
+
 /* Where its source is computed a conversion costs no pass: two copies of one byte are as much
  * as the one of two bytes that is not written then. A scale of the values themselves is known
- * only after that kernel, which then saves the first of the two passes. */
+ * only after that kernel, which then saves the first of the two passes; that of a row within it. */
 static bool source_converts(const struct kernel_list *list, enum operand_source source)
 {
     const struct low_precision *low = &list->shape->software->low;
@@ -171,14 +196,21 @@ static bool source_converts(const struct kernel_list *list, enum operand_source 
                                (source == OPERAND_FROM_ACTIVATION && low->fuses_activation));
 }
 
-/* Hopper multiplies fp8 only with k along rows, so what two products read it keeps twice;
- * Blackwell transposes while it reads, but for scales of blocks. */
-static int copies_written(const struct kernel_list *list, int copies)
+/* fp8 with one scale for a tensor, on Hopper, whose products want k along rows: what two products
+ * read is kept twice. Blackwell transposes while it reads. */
+static bool wants_transposed(const struct kernel_list *list)
 {
     const struct cost_shape *shape = list->shape;
-    const bool is_of_tensor =
-        shape->precision == PRECISION_FP8 && shape->software->low.recipe != RECIPE_BLOCKWISE;
-    return shape->transposes_fp8 && is_of_tensor ? 1 : copies;
+    return shape->precision == PRECISION_FP8 && shape->software->low.recipe != RECIPE_BLOCKWISE &&
+           !shape->transposes_fp8;
+}
+
+/* Copies that the conversion itself writes; scales of blocks belong to one direction. */
+static int copies_written(const struct kernel_list *list, int copies)
+{
+    const bool is_of_tensor = list->shape->precision == PRECISION_FP8 &&
+                              list->shape->software->low.recipe != RECIPE_BLOCKWISE;
+    return is_of_tensor && !wants_transposed(list) ? 1 : copies;
 }
 
 /* A scale of fp8 is zeroed, found and inverted; of nvfp4 it is not inverted. */
@@ -211,34 +243,110 @@ static struct kernel *last_kernel(const struct kernel_list *list)
     return &list->segment->kernels[list->segment->count - 1];
 }
 
-void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
-                         enum operand_source source)
+/* An operand that is to be converted. */
+struct tensor {
+    enum operand operand;
+    double values;
+    enum operand_source source;
+    bool is_gathered; /* of sequence parallelism: `values` are those of all ranks */
+};
+
+static bool is_split(const struct kernel_list *list, const struct tensor *tensor)
 {
-    static const enum gemm_pass readers[OPERAND_COUNT_][2] = {
-        [OPERAND_INPUT] = {GEMM_FORWARD, GEMM_WGRAD},
-        [OPERAND_WEIGHTS] = {GEMM_FORWARD, GEMM_DGRAD},
-        [OPERAND_GRADIENT] = {GEMM_DGRAD, GEMM_WGRAD},
-    };
-    static const char *const names[OPERAND_COUNT_] = {"convert input", "convert weights",
-                                                      "convert gradient"};
-    static const char *const scales[OPERAND_COUNT_] = {"scale of input", "scale of weights",
-                                                       "scale of gradient"};
+    return tensor->is_gathered && list->shape->is_sequence_parallel && list->shape->tp > 1;
+}
+
+static bool gathers_converted(const struct kernel_list *list)
+{
+    return software_activation_gather_bytes(list->shape->software, list->shape->precision) <
+           list->element_bytes;
+}
+
+static enum operand_source source_of(const struct kernel_list *list, const struct tensor *tensor)
+{
+    return is_split(list, tensor) && !gathers_converted(list) ? OPERAND_FROM_OTHERS
+                                                              : tensor->source;
+}
+
+/* Scales of rows, each by a kernel of its own (torchao/float8/float8_linear.py). Along rows it
+ * reads once; along columns it reads for the scale, then reads and writes, turning the tensor. */
+static void convert_rows(struct kernel_list *list, const struct tensor *tensor)
+{
+    if (reads_low(list, readers[tensor->operand][0]) &&
+        !source_converts(list, source_of(list, tensor))) {
+        const double byte = precision_operand_bytes(PRECISION_FP8);
+        kernel_list_pass(list, tensor->values,
+                         (struct pass){names_of[tensor->operand].convert, 1, byte});
+    }
+}
+
+static void convert_columns(struct kernel_list *list, const struct tensor *tensor)
+{
+    const struct conversion_names *names = &names_of[tensor->operand];
+    if (reads_low(list, readers[tensor->operand][1])) {
+        const double more = 1.0 / list->shape->software->low.column_rate;
+        const double byte = precision_operand_bytes(PRECISION_FP8);
+        kernel_list_pass(list, tensor->values, (struct pass){names->column_scale, 1, 0});
+        kernel_list_pass(list, tensor->values,
+                         (struct pass){names->column_convert, more, more * byte});
+    }
+}
+
+static bool has_row_scales(const struct kernel_list *list)
+{
+    return software_scales_rows(list->shape->software, list->shape->precision);
+}
+
+/* Scales of tensors and of blocks: all copies at once. What sequence parallelism gathers
+ * converted each rank has converted its part of, in one copy where the other is the transposed
+ * one, which is made of what was gathered (TransformerEngine, pytorch/distributed.py,
+ * gather_along_first_dim). */
+static void convert_whole(struct kernel_list *list, const struct tensor *tensor)
+{
+    const struct conversion_names *names = &names_of[tensor->operand];
     const struct software *software = list->shape->software;
     const enum precision precision = list->shape->precision;
-    const int copies = runs_low(list, readers[operand][0]) + runs_low(list, readers[operand][1]);
-    const bool has_source = source_converts(list, source);
+    const int copies =
+        reads_low(list, readers[tensor->operand][0]) + reads_low(list, readers[tensor->operand][1]);
+    const bool has_source = source_converts(list, source_of(list, tensor));
     const bool scales_first = software_scales_first(software, precision);
-    if (copies == 0 || (has_source && !scales_first)) {
+    const bool is_early = is_split(list, tensor) && gathers_converted(list);
+    const double own = tensor->values / (is_early ? (double)list->shape->tp : 1.0);
+    const bool turns = is_early && copies == 2 && wants_transposed(list);
+    const double byte = precision_operand_bytes(precision);
+    if (copies == 0) {
         return;
     }
     if (scales_first && !has_source) {
-        kernel_list_pass(list, values, (struct pass){scales[operand], 1, 0});
+        kernel_list_pass(list, own, (struct pass){names->scale, 1, 0});
         last_kernel(list)->launches = scale_launches(list);
     }
-    const double written =
-        (double)copies_written(list, copies) * precision_operand_bytes(precision);
-    kernel_list_pass(list, values, (struct pass){names[operand], 1, written});
-    last_kernel(list)->launches = convert_launches(list, copies, has_source);
+    if (scales_first || !has_source) {
+        const double written = (turns ? 1.0 : (double)copies_written(list, copies)) * byte;
+        kernel_list_pass(list, own, (struct pass){names->convert, 1, written});
+        last_kernel(list)->launches = convert_launches(list, copies, has_source);
+    }
+    if (turns) {
+        kernel_list_pass(list, tensor->values, (struct pass){names->transpose, 0, 2.0 * byte});
+    }
+}
+
+static void convert(struct kernel_list *list, const struct tensor *tensor)
+{
+    if (!has_row_scales(list)) {
+        convert_whole(list, tensor);
+        return;
+    }
+    convert_rows(list, tensor);
+    if (tensor->operand != OPERAND_INPUT) {
+        convert_columns(list, tensor);
+    }
+}
+
+void kernel_list_convert(struct kernel_list *list, enum operand operand, double values,
+                         enum operand_source source)
+{
+    convert(list, &(struct tensor){operand, values, source, false});
 }
 
 void kernel_list_convert_core(struct kernel_list *list, struct core_conversion names, double values)
@@ -275,17 +383,33 @@ void kernel_list_forward(struct kernel_list *list, struct weight_matrix weight)
 {
     const struct product size = {list->rows, weight.out, weight.in, 1};
     const double weights = (double)weight.out * (double)weight.in;
-    kernel_list_convert(list, OPERAND_INPUT, (double)list->rows * (double)weight.in, weight.input);
+    const struct tensor input = {OPERAND_INPUT, (double)list->rows * (double)weight.in,
+                                 weight.input, weight.gathers_input};
+    convert(list, &input);
     kernel_list_convert_weights(list, weights);
     kernel_list_linear(list, weight.forward, GEMM_FORWARD, size);
+}
+
+/* With scales of rows torchao multiplies backward with scales of 1, for the kernel that knows
+ * them adds up too slowly there, and its result by the scales afterwards, in a kernel of its own
+ * (torchao/float8/float8_ops.py, post_inverse_scale; https://github.com/pytorch/ao/issues/2184). */
+static void rescale(struct kernel_list *list, enum gemm_pass pass, double values)
+{
+    if (has_row_scales(list) && runs_low(list, pass)) {
+        const char *name =
+            pass == GEMM_DGRAD ? "rescale input gradient" : "rescale weight gradient";
+        kernel_list_pass(list, values, (struct pass){name, 2, 0});
+    }
 }
 
 void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight)
 {
     const struct product size = {list->rows, weight.in, weight.out, 1};
-    kernel_list_convert(list, OPERAND_GRADIENT, (double)list->rows * (double)weight.out,
-                        weight.gradient);
+    const struct tensor gradient = {OPERAND_GRADIENT, (double)list->rows * (double)weight.out,
+                                    weight.gradient, weight.gathers_gradient};
+    convert(list, &gradient);
     kernel_list_linear(list, weight.dgrad, GEMM_DGRAD, size);
+    rescale(list, GEMM_DGRAD, (double)list->rows * (double)weight.in);
 }
 
 void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, double values)
@@ -301,6 +425,11 @@ void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, do
 void kernel_list_wgrad(struct kernel_list *list, struct weight_matrix weight)
 {
     const struct product size = {weight.out, weight.in, list->rows, 1};
+    if (has_row_scales(list)) {
+        const double values = (double)list->rows * (double)weight.in;
+        convert_columns(list, &(struct tensor){OPERAND_INPUT, values, weight.input, false});
+    }
     struct kernel *kernel = kernel_list_linear(list, weight.wgrad, GEMM_WGRAD, size);
     kernel_list_accumulate(list, kernel, (double)weight.out * (double)weight.in);
+    rescale(list, GEMM_WGRAD, (double)weight.out * (double)weight.in);
 }

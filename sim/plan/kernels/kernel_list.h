@@ -26,6 +26,10 @@
  * Attention in fp8 (software.fp8.attention) converts Q, K and V in front of its forward kernel and
  * dO in front of the backward one: kernels_attention.c.
  *
+ * Scales of rows (recipe rowwise) belong to one direction, so each product's operand is converted
+ * by itself, and backward products are multiplied by their scales afterwards (torchao). What
+ * sequence parallelism gathers converted is converted before, each rank its part.
+ *
  * ASSUMES: both copies are always made. The tensor cores of Hopper multiply fp8 along rows only
  * and scales of blocks belong to one direction; Blackwell's plain fp8 would do with one copy.
  * ASSUMES: converting weights once a step is free (four to six bytes a parameter).
@@ -95,15 +99,17 @@ struct product {
 /* The kernel that wrote an operand; some software converts it in there. */
 enum operand_source { OPERAND_FROM_OTHERS, OPERAND_FROM_NORM, OPERAND_FROM_ACTIVATION };
 
+enum operand { OPERAND_INPUT, OPERAND_WEIGHTS, OPERAND_GRADIENT, OPERAND_COUNT_ };
+
 /* The part of a weight matrix that one rank holds, and what its products are called. */
 struct weight_matrix {
     int64_t out, in;
     const char *forward, *dgrad, *wgrad;
     enum operand_source input;    /* what X comes from */
     enum operand_source gradient; /* what dY comes from */
+    /* Of which with sequence parallelism each rank has a part, and gathers the rest. */
+    bool gathers_input, gathers_gradient;
 };
-
-enum operand { OPERAND_INPUT, OPERAND_WEIGHTS, OPERAND_GRADIENT, OPERAND_COUNT_ };
 
 /* Empties *segment. */
 void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,

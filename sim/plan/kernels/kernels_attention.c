@@ -34,7 +34,8 @@ static struct weight_matrix qkv(const struct kernel_list *list)
                                   .forward = "qkv",
                                   .dgrad = "qkv dgrad",
                                   .wgrad = "qkv wgrad",
-                                  .input = OPERAND_FROM_NORM};
+                                  .input = OPERAND_FROM_NORM,
+                                  .gathers_input = true};
 }
 
 static struct weight_matrix projection(const struct kernel_list *list)
@@ -43,7 +44,8 @@ static struct weight_matrix projection(const struct kernel_list *list)
                                   .in = list->shard.attention_width,
                                   .forward = "projection",
                                   .dgrad = "projection dgrad",
-                                  .wgrad = "projection wgrad"};
+                                  .wgrad = "projection wgrad",
+                                  .gathers_gradient = true};
 }
 
 static struct weight_matrix q_down(const struct kernel_list *list)

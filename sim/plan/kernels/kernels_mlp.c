@@ -46,7 +46,8 @@ static struct weight_matrix fc1(const struct kernel_list *list)
                                   .dgrad = "fc1 dgrad",
                                   .wgrad = "fc1 wgrad",
                                   .input = OPERAND_FROM_NORM,
-                                  .gradient = OPERAND_FROM_ACTIVATION};
+                                  .gradient = OPERAND_FROM_ACTIVATION,
+                                  .gathers_input = true};
 }
 
 static struct weight_matrix fc2(const struct kernel_list *list)
@@ -56,7 +57,8 @@ static struct weight_matrix fc2(const struct kernel_list *list)
                                   .forward = "fc2",
                                   .dgrad = "fc2 dgrad",
                                   .wgrad = "fc2 wgrad",
-                                  .input = OPERAND_FROM_ACTIVATION};
+                                  .input = OPERAND_FROM_ACTIVATION,
+                                  .gathers_gradient = true};
 }
 
 /* Fused: GELU reads and writes f; SwiGLU reads gate and up, writes their product. */

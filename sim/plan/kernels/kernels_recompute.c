@@ -45,7 +45,8 @@ static void attention_products(struct kernel_list *list)
     kernel_list_forward(list, (struct weight_matrix){.out = is_low ? shard->qkv_width : some,
                                                      .in = list->hidden,
                                                      .forward = is_low ? "qkv" : "queries, values",
-                                                     .input = OPERAND_FROM_NORM});
+                                                     .input = OPERAND_FROM_NORM,
+                                                     .gathers_input = true});
     if (list->shape->model->positions == POSITION_ROTARY) {
         kernel_list_pass(list, parts_values(list->tokens, some), (struct pass){"rotary", 2, 0});
     }
@@ -66,7 +67,8 @@ static void mlp_product(struct kernel_list *list)
         list, (struct weight_matrix){.out = (has_gate && is_low ? 2 : 1) * list->mlp.width,
                                      .in = list->hidden,
                                      .forward = has_gate && !is_low ? "gate" : "fc1",
-                                     .input = OPERAND_FROM_NORM});
+                                     .input = OPERAND_FROM_NORM,
+                                     .gathers_input = true});
 }
 
 /* ---- a layer --------------------------------------------------------------- */
