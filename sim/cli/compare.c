@@ -114,7 +114,7 @@ struct change {
     double per_gpu;    /* the same per GPU */
     double cost_ratio; /* ABSENT: one of them has no run */
     double energy_ratio;
-    double worth_usd_per_gpu_hour; /* below 0: it must be cheaper; ABSENT as the cost */
+    double worth_usd_per_gpu_hour; /* below 0: it must be cheaper; ABSENT: nothing has a price */
     enum cause cause;              /* whose seconds per step changed most */
     double cause_s;                /* by how much; below 0: shorter */
 };
@@ -124,6 +124,12 @@ static double ratio(double value, double first)
     return first > 0 ? value / first : ABSENT; /* also where one of them is */
 }
 
+/* What costs nothing leaves no cost to compare with. */
+static bool has_price(const struct store_row *row)
+{
+    return !is_absent(row->cost_usd) && row->cost_usd > 0;
+}
+
 static struct change change_of(const struct store_row *first, const struct store_row *row)
 {
     struct change change = {
@@ -131,9 +137,9 @@ static struct change change_of(const struct store_row *first, const struct store
         .per_gpu = ratio(row->tokens_per_s_per_gpu, first->tokens_per_s_per_gpu),
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
-        .worth_usd_per_gpu_hour = is_absent(row->cost_usd) || is_absent(first->cost_usd)
-                                      ? ABSENT
-                                      : (first->cost_usd - row->cost_usd) / row->gpu_hours,
+        .worth_usd_per_gpu_hour = has_price(row) && has_price(first)
+                                      ? (first->cost_usd - row->cost_usd) / row->gpu_hours
+                                      : ABSENT,
         .cause = CAUSE_COMPUTE,
     };
     change.speed_up = change.per_gpu * row->gpus / first->gpus;
@@ -174,7 +180,8 @@ static const struct store_row *base_row(const struct session *session)
 static void add_relative(const struct session *session, struct sheet *sheet)
 {
     const struct store_row *first = base_row(session);
-    const bool has_prices = !is_absent(first->cost_usd);
+    const char *member = first == session->rows ? "against_first" : "against_named";
+    const bool has_prices = has_price(first);
     const bool has_first = points_is_good(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
     const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
@@ -200,11 +207,11 @@ static void add_relative(const struct session *session, struct sheet *sheet)
         const struct store_row *row = &session->rows[i];
         struct sheet *point = points_add(points, row);
         if (!has_first || !points_is_good(row)) {
-            sheet_null_as(point, "against_first", NULL);
+            sheet_null_as(point, member, NULL);
             continue;
         }
         const struct change change = change_of(first, row);
-        sheet_members(sheet_object(point, "against_first"), FIELD_LIST(fields), &change);
+        sheet_members(sheet_object(point, member), FIELD_LIST(fields), &change);
         if (row != first) {
             sheet_row(table, &change);
         }

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-static const char *const scale_up_names[] = {"nvswitch", "pcie"};
+static const char *const scale_up_names[] = {"nvswitch", "pcie", "nvlink-mesh"};
 
 const char *const fabric_kind_names[FABRIC_KIND_COUNT_] = {
     [FABRIC_RAIL] = "rail",   [FABRIC_RAIL_ONLY] = "rail-only",
@@ -38,14 +38,18 @@ enum {
 
 /* ---- inside a node ------------------------------------------------------------------ */
 
-/* Links between pairs of GPUs are a part of a GPU's links, and have no switch that multicasts. */
+/* Links between pairs of GPUs are a part of a GPU's links. */
 static bool check_peer(const struct schema_reader *reader, const struct cluster *cluster)
 {
-    if (cluster->peer_bytes_per_s <= 0) {
-        return true;
-    }
     const struct doc_node *node = reader->map->node;
-    if (cluster->peer_bytes_per_s > cluster->scale_up_bytes_per_s) {
+    const bool has_pairs = cluster->peer_bytes_per_s > 0;
+    if (cluster->scale_up_kind == SCALE_UP_MESH && !has_pairs) {
+        diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "kind")->place,
+                 "kind nvlink-mesh needs a 'peer_bandwidth'");
+        diag_help(reader->map->diag, "it is that of the links between two GPUs, like 25 GB/s");
+        return false;
+    }
+    if (has_pairs && cluster->peer_bytes_per_s > cluster->scale_up_bytes_per_s) {
         diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "peer_bandwidth")->place,
                  "'peer_bandwidth' of %g GB/s is more than the 'bandwidth' of %g GB/s, "
                  "which is that of all of a GPU's links",
@@ -53,32 +57,37 @@ static bool check_peer(const struct schema_reader *reader, const struct cluster 
         diag_help(reader->map->diag, "where a switch joins the GPUs, leave peer_bandwidth out");
         return false;
     }
-    if (cluster->has_multicast) {
-        diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "multicast")->place,
-                 "'multicast' needs a switch, and 'peer_bandwidth' says that there is none");
-        diag_help(reader->map->diag, "leave one of them out");
-        return false;
-    }
     return true;
 }
 
+/* What needs a switch, and what a switch makes needless. */
 static bool check_scale_up(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct cluster *cluster = reader->object;
+    const bool is_switch = cluster->scale_up_kind == SCALE_UP_NVSWITCH;
+    const bool is_mesh = cluster->scale_up_kind == SCALE_UP_MESH;
+    const struct {
+        const char *key, *of;
+        bool is_wrong;
+    } keys[] = {
+        {"multicast", scale_up_names[SCALE_UP_NVSWITCH], cluster->has_multicast && !is_switch},
+        {"domain_nodes", scale_up_names[SCALE_UP_NVSWITCH],
+         cluster->domain_nodes > 1 && !is_switch},
+        {"peer_bandwidth", scale_up_names[SCALE_UP_MESH],
+         cluster->peer_bytes_per_s > 0 && !is_mesh},
+    };
     (void)row;
-    if (!check_peer(reader, cluster)) {
-        return false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].is_wrong) {
+            diag_add(reader->map->diag, DIAG_INPUT,
+                     &doc_find(reader->map->node, keys[i].key)->place,
+                     "'%s' is for scale_up kind %s, not %s", keys[i].key, keys[i].of,
+                     scale_up_names[cluster->scale_up_kind]);
+            diag_help(reader->map->diag, "write kind: %s, or leave it out", keys[i].of);
+            return false;
+        }
     }
-    const bool has_pairs = cluster->peer_bytes_per_s > 0;
-    if (cluster->scale_up_kind != SCALE_UP_PCIE ||
-        (!cluster->has_multicast && !has_pairs && cluster->domain_nodes <= 1)) {
-        return true;
-    }
-    const char *key = cluster->has_multicast ? "multicast"
-                      : has_pairs            ? "peer_bandwidth"
-                                             : "domain_nodes";
-    return diag_add(reader->map->diag, DIAG_INPUT, &doc_find(reader->map->node, key)->place,
-                    "'%s' is for scale_up kind nvswitch, not pcie", key);
+    return check_peer(reader, cluster);
 }
 
 /* ---- NICs --------------------------------------------------------------------------- */
@@ -372,6 +381,14 @@ static bool check_fabric(const struct schema_reader *reader, const struct schema
     } else if (is_explicit(cluster) && has_nics(cluster)) {
         cluster_ways_check(reader->assumptions->arena, section, cluster);
     }
+    if (cluster->bonded_ports > 1 && cluster->routing == ROUTING_ADAPTIVE) {
+        assumptions_drop(reader->assumptions, "cluster.nics.bonded_ports");
+        assumptions_add(reader->assumptions,
+                        &(struct assumption){.name = "cluster.nics.bonded_ports",
+                                             .value = "one link",
+                                             .reason = "adaptive routing spreads evenly over a "
+                                                       "NIC's ports, so that none collide"});
+    }
     return !section->is_bad;
 }
 
@@ -409,7 +426,8 @@ static const struct schema_row rows[] = {
 
     {SECTION("scale_up", "The links between GPUs of a node or rack, per GPU and one way."),
      .is_required = true, .check = check_scale_up},
-    {CHOICE("scale_up.kind", scale_up_kind, scale_up_names, 2, "A switch of NVLink, or PCIe."),
+    {CHOICE("scale_up.kind", scale_up_kind, scale_up_names, SCALE_UP_COUNT_,
+            "A switch of NVLink, PCIe, or NVLink between pairs of GPUs without a switch."),
      .is_required = true},
     {QUANTITY("scale_up.bandwidth", scale_up_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Of a GPU's links together, one way."),

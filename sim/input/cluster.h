@@ -40,7 +40,8 @@
 
 #include "input/gpu.h"
 
-enum scale_up_kind { SCALE_UP_NVSWITCH, SCALE_UP_PCIE };
+/* A switch, PCIe, or links between pairs of GPUs without a switch. */
+enum scale_up_kind { SCALE_UP_NVSWITCH, SCALE_UP_PCIE, SCALE_UP_MESH, SCALE_UP_COUNT_ };
 enum fabric_kind {
     FABRIC_RAIL,
     FABRIC_RAIL_ONLY,

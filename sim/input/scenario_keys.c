@@ -377,7 +377,8 @@ static const struct schema_row rows[] = {
     {NAMES("recompute.modules", recompute.modules, recompute_module_names, RECOMPUTE_MODULE_COUNT_,
            "Parts of every layer, as Megatron-LM calls them.")},
 
-    {SECTION("optimizer", "What is kept of each parameter, and in what.")},
+    {SECTION("optimizer", "What is kept of each parameter, and in what."),
+     .check = training_check_optimizer},
     {CHOICE("optimizer.gradients", optimizer.gradients, state_names, STATE_COUNT_,
             "What gradients are accumulated and reduced in."),
      .among = 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16, .note = "the software's",

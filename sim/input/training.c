@@ -53,6 +53,22 @@ void training_read_master(const struct schema_reader *reader, const struct schem
     schema_read_key(reader, row);
 }
 
+/* Plain gradient descent keeps no moments that could be of a format. */
+bool training_check_optimizer(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct optimizer *optimizer = &((struct scenario *)reader->object)->optimizer;
+    const struct doc_node *node = reader->map->node;
+    const struct doc_node *moments = node != NULL ? doc_find(node, "moments") : NULL;
+    (void)row;
+    if (moments == NULL || optimizer->rule != OPTIMIZER_SGD) {
+        return true;
+    }
+    diag_add(reader->map->diag, DIAG_INPUT, &moments->place,
+             "'moments' of an optimizer whose rule is sgd, which keeps none");
+    diag_help(reader->map->diag, "leave moments out, or write rule: adam or sgd-momentum");
+    return false;
+}
+
 bool training_check_spread(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct routing *routing = &((struct scenario *)reader->object)->routing;

@@ -20,7 +20,7 @@ struct scenario;
 /* What rows of these keys cannot say (input/scenario_keys): the defaults that follow from the
  * software and the precision, and keys that go together or do not. */
 schema_read_function training_read_gradients, training_read_master;
-schema_check_function training_check_recompute, training_check_spread;
+schema_check_function training_check_recompute, training_check_spread, training_check_optimizer;
 
 /* Before: the kind of attention is chosen. Fills in what follows from it: the modules of
  * selective recompute. */

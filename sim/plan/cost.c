@@ -475,7 +475,7 @@ struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_l
 static double logits_flop(const struct model *model, int64_t vocab, struct ledger *ledger)
 {
     const double heads = model->is_headless ? 0.0 : (double)(1 + model->mtp_layers);
-    return LEDGER_SUM(ledger, "logits", "GFLOP/token",
+    return LEDGER_SUM(heads > 0 ? ledger : NULL, "logits", "GFLOP/token",
                       heads * 2.0 * (double)model->hidden * (double)vocab, LEDGER_TERM(heads, ""),
                       LEDGER_TERM(model->hidden, ""), LEDGER_TERM(vocab, "vocab"));
 }

@@ -277,3 +277,10 @@ END
     run --separate-stderr "$STOKER" explain scenarios/study-fabric-70b.yaml
     [[ $output == *"which ended with a"*"dp gather "*"dp reduce "*"optimizer 1 x,"* ]]
 }
+
+@test "a model without a head has no lines of logits" {
+    "$STOKER" explain scenarios/quickstart.yaml > "$BATS_TEST_TMPDIR/with"
+    "$STOKER" explain scenarios/quickstart.yaml --set model.lm_head=false > "$BATS_TEST_TMPDIR/without"
+    [ "$(grep -Ec '^  logits +1 (x|heads)' "$BATS_TEST_TMPDIR/with")" -eq 2 ]
+    run ! grep -Eq '^  logits ' "$BATS_TEST_TMPDIR/without"
+}

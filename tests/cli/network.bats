@@ -147,3 +147,19 @@ figures() {
     [[ "$output" == *"a NIC of kind ndr has 400 Gbps or 200 Gbps, not 100 Gbps"* ]]
     [[ "$output" == *"or take kind edr, efa"* ]]
 }
+
+@test "bonded ports that adaptive routing makes needless are told" {
+    told() {
+        "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set cluster=alibaba-dcn-plus "$@" |
+            jq -r '.assumptions[] | select(.name == "cluster.nics.bonded_ports") | .reason'
+    }
+    [[ "$(told --set cluster.fabric.routing=adaptive)" == *'so that none collide' ]]
+    [[ "$(told)" == *'SIGCOMM 2024'* ]]
+}
+
+@test "a node whose GPUs no switch joins says so by its kind" {
+    "$STOKER" show v100-ena-25 | grep -q 'kind: nvlink-mesh'
+    run "$STOKER" run scenarios/quickstart.yaml --no-db --set cluster.scale_up.peer_bandwidth='25 GB/s'
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"'peer_bandwidth' is for scale_up kind nvlink-mesh, not nvswitch"* ]]
+}

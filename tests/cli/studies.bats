@@ -411,12 +411,12 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
     local study=scenarios/study-fabric-70b.yaml
     "$STOKER" compare $study --db "$db" --json -q --against '400 Gbps' > "$BATS_TEST_TMPDIR/compared"
     jq -e '.points[3] as $base | .against == "400 Gbps" and
-        .points[3].against_first.speed_up == 1 and
-        .points[6].against_first.worth_usd_per_gpu_hour > 0 and
+        .points[3].against_named.speed_up == 1 and
+        .points[6].against_named.worth_usd_per_gpu_hour > 0 and
         all(.points[];
-            (.against_first.worth_usd_per_gpu_hour * .run.gpu_hours -
+            (.against_named.worth_usd_per_gpu_hour * .run.gpu_hours -
                 ($base.run.cost_usd - .run.cost_usd) | fabs) < 1e-3 and
-            (.against_first.speed_up * $base.tokens_per_s_per_gpu - .tokens_per_s_per_gpu |
+            (.against_named.speed_up * $base.tokens_per_s_per_gpu - .tokens_per_s_per_gpu |
                 fabs) < 1e-6)' "$BATS_TEST_TMPDIR/compared"
     run "$STOKER" compare $study --db "$db" --against '400 Gbps' -q
     [[ $output == *'against 400 Gbps'*'worth USD/GPU-h'* ]]
@@ -431,4 +431,13 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
         --db "$db" --plot lines -o "$BATS_TEST_TMPDIR/plain" > /dev/null 2> "$BATS_TEST_TMPDIR/said"
     run ! grep gnuplot "$BATS_TEST_TMPDIR/said"
     [ ! -e "$BATS_TEST_TMPDIR/plain.log" ]
+}
+
+# Without a price and with electricity at 0 nothing is saved, which is not the same as +0.00.
+@test "compare says nothing of what a GPU-hour is worth where nothing costs anything" {
+    "$STOKER" compare scenarios/study-fabric-70b.yaml --db "$db" --json -q \
+        --set 'price={gpu_hour: 0 USD, electricity: 0 USD/kWh}' > "$BATS_TEST_TMPDIR/free"
+    jq -e '(.points | length) == 7 and
+        all(.points[]; .against_first.speed_up > 0 and
+            .against_first.worth_usd_per_gpu_hour == null)' "$BATS_TEST_TMPDIR/free"
 }

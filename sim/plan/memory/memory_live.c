@@ -62,9 +62,10 @@ static void find_head(const struct memory_shape *shape, double stated, struct le
     const double tokens = memory_microbatch_tokens(shape);
     const double vocab = (double)cost_padded_vocab(shape->model, shape->tp) / (double)shape->tp;
     const double hidden = memory_hidden_bytes(shape);
-    chunk->logits = LEDGER_SUM(ledger, "logits", "GB", heads * (tokens * vocab) * kept,
-                               LEDGER_TERM(heads, "heads"), LEDGER_TERM(tokens, "tokens"),
-                               LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(kept, "B"));
+    chunk->logits =
+        LEDGER_SUM(heads > 0 ? ledger : NULL, "logits", "GB", heads * (tokens * vocab) * kept,
+                   LEDGER_TERM(heads, "heads"), LEDGER_TERM(tokens, "tokens"),
+                   LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(kept, "B"));
     chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", chunk->logits + ends * 2 * hidden,
                              LEDGER_TERM(chunk->logits, "GB"), LEDGER_TERM(ends, "norms"),
                              LEDGER_TERM(hidden, "GB"));
