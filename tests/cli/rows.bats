@@ -41,6 +41,9 @@ print([row["predicted_step_s"] for row in rows if row["id"] == sys.argv[1]][0])'
         cmp "$work/scenario" "$work/row"
     done <<'PAIRS'
 deepseek-v3-2048 dsv3-isca25-mpft
+gpt-oss-120b-64 mbridge-26.08-gptoss120b-GB300-64g-MXFP8-3
+qwen3-235b-256 mbridge-26.08-qwen3-235b-GB200-256g-MXFP8-8
+qwen3-30b-16 mbridge-26.06-qwen3-30b-H100-16g-FP8-26
 korthikanti-22b-selective korthikanti22-22B-selective+SP
 korthikanti-175b-full korthikanti22-175B-full
 PAIRS
