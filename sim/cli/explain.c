@@ -5,6 +5,7 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
+#include "lab/band.h"
 #include "train/step.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
@@ -22,6 +23,7 @@ static const struct section {
     {"memory", "Memory of the fullest stage", explain_memory},
     {"run", "The run", explain_run},
     {"assumptions", "Assumed constants", explain_assumptions},
+    {"band", "How far it may be off", explain_band},
 };
 
 static struct sheet *explain(const struct explanation *explanation)
@@ -46,6 +48,8 @@ static int run(struct options *options)
     }
     struct result result;
     predict_result(options, scenario, &result);
+    const struct catalogue catalogue = options_catalogue(options);
+    result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
     const struct explanation explanation = {
         .arena = cli->arena,
         .scenario = scenario,

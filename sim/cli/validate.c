@@ -136,6 +136,18 @@ static void warn(struct validation *validation)
     }
 }
 
+static void put_bands(struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    const struct catalogue catalogue = options_catalogue(&validation->options);
+    const char *reason = NULL;
+    if (band_load(cli->arena, &catalogue, &validation->bands, &reason, cli->diag)) {
+        score_put_bands(cli->arena, &validation->bands, validation->rows, validation->row_count);
+    } else {
+        validation->no_bands = reason;
+    }
+}
+
 static void sort_out(struct validation *validation)
 {
     struct arena *arena = validation->options.cli->arena;
@@ -268,6 +280,7 @@ static int run(struct options *options)
         return EXIT_INPUT;
     }
     warn(validation);
+    put_bands(validation);
     sort_out(validation);
     validate_print(validation, stdout);
     if (!tell_failed(validation)) {

@@ -27,6 +27,8 @@ struct validation {
     struct validated_row *scored;  /* of these; no suspects */
     struct validated_row *suspect; /* predicted and measured all the same */
     uint32_t scored_count, suspect_count, skipped_count;
+    struct band_votes bands; /* the catalogue's */
+    const char *no_bands;    /* why it has none; NULL */
 };
 
 /* As text, or as JSON. */

@@ -91,6 +91,8 @@ static const struct field row_fields[] = {
     {"compute_share", ROW(compute_share)},
     {"largest_cause", ROW(largest_cause), .is_said = true},
     {"largest_share", ROW(largest_share)},
+    {"band.step_p10_s", ROW(step_p10_s)},
+    {"band.step_p90_s", ROW(step_p90_s)},
 };
 
 static struct sheet *add_rows(struct sheet *in, const char *key, const struct validated_row *rows,
@@ -235,6 +237,35 @@ static void add_overall(struct sheet *summary, const struct validation *validati
               "rows; stoker's constants are those of its catalogue.\n");
 }
 
+/* How good the bands are: those of the catalogue by themselves, and around these predictions. */
+static void add_bands(struct sheet *summary, const struct validation *validation)
+{
+    static const struct field fields[] = {
+        {"votes", FIELD_AT(struct band_coverage, votes)},
+        {"inside", FIELD_AT(struct band_coverage, inside)},
+        {"log_width", FIELD_AT(struct band_coverage, width)},
+    };
+    struct arena *arena = validation->options.cli->arena;
+    const struct band_coverage known = band_measure(arena, &validation->bands);
+    const struct band_coverage here =
+        score_bands(arena, validation->scored, validation->scored_count);
+    struct sheet *bands = sheet_object(summary, "bands");
+    sheet_members(sheet_object(bands, "catalogue"), fields, LENGTH(fields), &known);
+    sheet_members(sheet_object(bands, "rows"), fields, LENGTH(fields), &here);
+    if (validation->no_bands != NULL) {
+        sheet_say(summary, "no bands: %s\n", validation->no_bands);
+    }
+    if (known.votes > 0) {
+        sheet_say(summary,
+                  "\nBands: of %u votes of " BAND_FILE " %.0f %% lie in the band of the other "
+                  "sources, in the mean exp(%.2f) wide",
+                  known.votes, 100 * known.inside, known.width);
+        sheet_say(summary,
+                  here.votes > 0 ? ";\nof these rows' %u votes %.0f %%, exp(%.2f) wide.\n" : ".\n",
+                  here.votes, 100 * here.inside, here.width);
+    }
+}
+
 static void add_summary(struct sheet *sheet, const struct validation *validation)
 {
     static const struct field counts[] = {
@@ -263,6 +294,7 @@ static void add_summary(struct sheet *sheet, const struct validation *validation
         add_groups(groups, validation, i);
     }
     add_overall(summary, validation, &own, &suspects);
+    add_bands(summary, validation);
 }
 
 /* ---- ratios ------------------------------------------------------------------------------ */

@@ -1,44 +1,31 @@
-/* The votes of models/validated.csv are read and written here. For a scenario
- * the narrowest class with enough votes is taken, its quantiles are the band,
- * and each trait of the scenario that no vote of the class has is told in
- * words.
+/* A band is a quantile of all votes' errors, each of which counts by how near its run is to the
+ * scenario: half as much for each unit of distance(). What lies outside of what the scenario's
+ * class reached widens it, and each trait that no vote has is told in words.
  */
 #include "lab/band.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/field.h"
 #include "input/doc/name_table.h"
-#include "lab/published/published_table.h"
 #include "lab/quantile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const columns[] = {
-    "source",
-    "gpu",
-    "architecture",
-    "framework",
-    "precision",
-    "kind",
-    "gpus",
-    "seq_len",
-    "gbps_per_node",
-    "fabric",
-    "routing",
-    "oversubscription",
-    "measured_over_predicted",
-};
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns, OUTSIDE_MAX = 13 };
+enum { OUTSIDE_MAX = 15 };
 
 static const double GBPS_PER_BYTES = 8e-9;
-static const double STALL_MIN = 0.005; /* of the time; less goes unnoticed in a measurement */
-static const double NEAR = 1.001;      /* numbers that differ by less are the same */
+static const double STALL_MIN = 0.005;   /* of the time; less goes unnoticed in a measurement */
+static const double NEAR = 1.001;        /* numbers that differ by less are the same */
+static const double LAUNCH_LEAST = 0.05; /* of a step; less is a share of no account */
+/* Of the band, for each doubling beyond what was measured. In the table of 2026, with sources left
+ * out, the errors of runs of 16, 32, 64, 128 and 256 thousand tokens were 1.4, 1.7, 2.0, 2.5 and
+ * 4.4 times those of runs of at most 8 thousand. */
+static const double WIDER = 0.25;
 
 static const char *kind_name(bool is_mixture)
 {
@@ -77,6 +64,8 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .is_mixture = scenario->model.experts > 0,
         .gpus = scenario->gpus,
         .sequence_length = scenario->batch.sequence_length,
+        .hidden = scenario->model.hidden,
+        .launch_share = ABSENT,
         .network_bytes_per_s = has_network ? cluster->network_bytes_per_s : 0,
         .fabric = has_network ? fabric_kind_names[cluster->fabric_kind] : "",
         .routing = has_network ? routing_names[cluster->routing] : "",
@@ -104,116 +93,6 @@ struct band_burdens band_burdens_of(const struct result *result)
     return burdens;
 }
 
-/* ---- the file ---------------------------------------------------------------------------- */
-
-/* A number from `least` on; else false with a message. */
-static bool read_number(const struct published_table *table, uint32_t row, const char *column,
-                        double least, double *value, struct diag *diag)
-{
-    if (published_number(table, row, column, value) && *value >= least && *value <= 1e12) {
-        return true;
-    }
-    const struct place place = published_place(table, row, column);
-    return diag_add(diag, DIAG_INPUT, &place, "%s '%s' is no number from %g on", column,
-                    published_text(table, row, column), least);
-}
-
-static bool read_vote(const struct published_table *table, uint32_t row, struct band_vote *vote,
-                      struct diag *diag)
-{
-    double gpus = 0, length = 0, gbps = 0, oversubscription = 0;
-    if (table->problems[row].what != NULL) {
-        const struct place place = published_place(table, row, "");
-        return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
-    }
-    if (!read_number(table, row, "gpus", 1, &gpus, diag) ||
-        !read_number(table, row, "seq_len", 1, &length, diag) ||
-        !read_number(table, row, "oversubscription", 1, &oversubscription, diag) ||
-        !read_number(table, row, "measured_over_predicted", 1e-6, &vote->ratio, diag)) {
-        return false;
-    }
-    if (published_text(table, row, "gbps_per_node")[0] != '\0' &&
-        !read_number(table, row, "gbps_per_node", 1e-3, &gbps, diag)) {
-        return false;
-    }
-    vote->source = published_text(table, row, "source");
-    vote->traits = (struct band_traits){
-        .gpu = published_text(table, row, "gpu"),
-        .architecture = published_text(table, row, "architecture"),
-        .framework = published_text(table, row, "framework"),
-        .precision = published_text(table, row, "precision"),
-        .is_mixture = strcmp(published_text(table, row, "kind"), kind_name(true)) == 0,
-        .gpus = (int64_t)gpus,
-        .sequence_length = (int64_t)length,
-        .network_bytes_per_s = gbps / GBPS_PER_BYTES,
-        .fabric = published_text(table, row, "fabric"),
-        .routing = published_text(table, row, "routing"),
-        .oversubscription = oversubscription,
-    };
-    return true;
-}
-
-bool band_read(struct arena *arena, const char *path, struct band_votes *votes, struct diag *diag)
-{
-    const struct published_table *table = published_load(arena, path, diag);
-    if (table == NULL || !published_has_columns(table, columns, COLUMN_COUNT, diag)) {
-        return false;
-    }
-    struct band_vote *items = arena_array(arena, table->row_count + (size_t)1, sizeof *items);
-    for (uint32_t i = 0; i < table->row_count; i++) {
-        if (!read_vote(table, i, &items[i], diag)) {
-            return false;
-        }
-    }
-    *votes = (struct band_votes){items, table->row_count};
-    return true;
-}
-
-/* A source's name may hold a comma or a quote. */
-static void write_quoted(const char *text, FILE *out)
-{
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '"' ? "\"" : "", out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-static void write_votes(const struct band_votes *votes, FILE *out)
-{
-    for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : ",", columns[i]);
-    }
-    fputc('\n', out);
-    for (uint32_t i = 0; i < votes->count; i++) {
-        const struct band_traits *traits = &votes->items[i].traits;
-        write_quoted(votes->items[i].source, out);
-        fprintf(out, ",%s,%s,%s,%s,%s,%" PRId64 ",%" PRId64 ",", traits->gpu, traits->architecture,
-                traits->framework, traits->precision, kind_name(traits->is_mixture), traits->gpus,
-                traits->sequence_length);
-        if (traits->network_bytes_per_s > 0) {
-            fprintf(out, "%.6g", traits->network_bytes_per_s * GBPS_PER_BYTES);
-        }
-        fprintf(out, ",%s,%s,%.6g,%.4f\n", traits->fabric, traits->routing,
-                traits->oversubscription, votes->items[i].ratio);
-    }
-}
-
-bool band_write(const char *path, const struct band_votes *votes, struct diag *diag)
-{
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    write_votes(votes, out);
-    const bool is_bad = ferror(out) != 0;
-    if (fclose(out) != 0 || is_bad) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return true;
-}
-
 /* ---- the class ---------------------------------------------------------------------------- */
 
 /* What votes of a class share; from the nearest class to the widest. */
@@ -239,14 +118,26 @@ static bool is_in(const struct class_row *row, const struct band_traits *a,
            (!row->kind || a->is_mixture == b->is_mixture);
 }
 
+/* Of which votes: all but those of a source. */
+struct poll {
+    const struct band_votes *votes;
+    const char *without; /* NULL: none is left out */
+};
+
+static bool is_counted(const struct poll *poll, const struct band_vote *vote)
+{
+    return poll->without == NULL || !is_same(vote->source, poll->without);
+}
+
 /* The class's votes, in the order of the file. */
-static uint32_t choose(const struct band_votes *votes, const struct class_row *row,
+static uint32_t choose(const struct poll *poll, const struct class_row *row,
                        const struct band_traits *traits, const struct band_vote **chosen)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < votes->count; i++) {
-        if (is_in(row, &votes->items[i].traits, traits)) {
-            chosen[count++] = &votes->items[i];
+    for (uint32_t i = 0; i < poll->votes->count; i++) {
+        const struct band_vote *vote = &poll->votes->items[i];
+        if (is_counted(poll, vote) && is_in(row, &vote->traits, traits)) {
+            chosen[count++] = vote;
         }
     }
     return count;
@@ -266,20 +157,83 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
                         kind_name(traits->is_mixture));
 }
 
-static void measure(struct arena *arena, const struct band_vote *const *chosen, uint32_t count,
+/* ---- the votes that are near --------------------------------------------------------------- */
+
+/* Of two numbers above 0. */
+static double doublings(double a, double b)
+{
+    return fabs(log2(a / b));
+}
+
+/* How unlike two runs are: 1 for each trait of the classes that differs, and for a factor of four
+ * in tokens or network, of sixteen in GPUs or width. A network that one of them does not state, or
+ * has not, counts for nothing. */
+static double distance(const struct band_traits *a, const struct band_traits *b)
+{
+    double sum = (is_same(a->architecture, b->architecture) ? 0 : 1) +
+                 (is_same(a->framework, b->framework) ? 0 : 1) +
+                 (is_low(a->precision) == is_low(b->precision) ? 0 : 1) +
+                 (a->is_mixture == b->is_mixture ? 0 : 1);
+    sum += doublings((double)a->sequence_length, (double)b->sequence_length) / 2;
+    sum += doublings((double)a->gpus, (double)b->gpus) / 4;
+    sum += doublings((double)a->hidden, (double)b->hidden) / 4;
+    if (a->network_bytes_per_s > 0 && b->network_bytes_per_s > 0) {
+        sum += doublings(a->network_bytes_per_s, b->network_bytes_per_s) / 2;
+    }
+    return sum;
+}
+
+/* Both sides alike: which way runs of other sources were off says little of which way this one
+ * will be. */
+static void measure(struct arena *arena, const struct poll *poll, const struct band_traits *traits,
                     struct band *band)
 {
-    double *ratios = arena_array(arena, count, sizeof *ratios);
+    struct weighted *errors = arena_array(arena, poll->votes->count, sizeof *errors);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < poll->votes->count; i++) {
+        const struct band_vote *vote = &poll->votes->items[i];
+        if (is_counted(poll, vote)) {
+            errors[count++] =
+                (struct weighted){fabs(log(vote->ratio)), exp2(-distance(traits, &vote->traits))};
+        }
+    }
+    band->high = exp(quantile_weighted(errors, count, BAND_SHARE));
+    band->all_votes = count;
+}
+
+static void count_sources(struct arena *arena, const struct band_vote *const *chosen,
+                          uint32_t count, struct band *band)
+{
     struct name_table sources;
     name_table_init(&sources, arena);
     for (uint32_t i = 0; i < count; i++) {
-        ratios[i] = chosen[i]->ratio;
         (void)name_table_index(&sources, chosen[i]->source);
     }
-    band->low = quantile_of(ratios, count, 0.1);
-    band->high = quantile_of(ratios, count, 0.9);
     band->votes = count;
     band->sources = sources.count;
+}
+
+/* By rising distance; the order of the file decides ties. */
+static void find_nearest(const struct poll *poll, const struct band_traits *traits,
+                         struct band *band)
+{
+    double found[BAND_NEAREST];
+    for (uint32_t i = 0; i < poll->votes->count; i++) {
+        const struct band_vote *vote = &poll->votes->items[i];
+        const double far = distance(traits, &vote->traits);
+        uint32_t at = band->nearest_count;
+        if (!is_counted(poll, vote) || (at == BAND_NEAREST && far >= found[at - 1])) {
+            continue;
+        }
+        at -= at == BAND_NEAREST ? 1 : 0;
+        band->nearest_count = at + 1;
+        for (; at > 0 && far < found[at - 1]; at--) {
+            found[at] = found[at - 1];
+            band->nearest[at] = band->nearest[at - 1];
+        }
+        found[at] = far;
+        band->nearest[at] = (struct band_run){vote->id, vote->source, vote->ratio};
+    }
 }
 
 /* ---- what lies outside ---------------------------------------------------------------------- */
@@ -332,22 +286,58 @@ static void check_known(const struct band_votes *votes, const struct band_traits
     }
 }
 
+/* Of the class: from the least to the most of a number; 0 where none of it states one. */
+struct reach {
+    double least, most;
+};
+
+static struct reach reach_of(const struct band_vote *const *chosen, uint32_t count,
+                             const struct field *member)
+{
+    struct reach reach = {0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct field_value known = field_value(member, &chosen[i]->traits);
+        const double value = member->kind == FIELD_REAL ? known.real : (double)known.integer;
+        if (value > 0) { /* ABSENT is not */
+            reach.least = reach.most <= 0 ? value : fmin(reach.least, value);
+            reach.most = fmax(reach.most, value);
+        }
+    }
+    return reach;
+}
+
+#define REACH_OF(member) \
+    reach_of(chosen, count, &(const struct field){FIELD_AT(struct band_traits, member)})
+
+/* Doublings by which a number lies outside; what no vote states cannot be judged. */
+static double beyond(const struct reach *reach, double own)
+{
+    if (reach->most <= 0 || (own * NEAR >= reach->least && own <= reach->most * NEAR)) {
+        return 0;
+    }
+    return own > reach->most ? log2(own / reach->most) : log2(reach->least / own);
+}
+
 /* Of the class, how far it reaches. */
 static void check_sizes(const struct band_vote *const *chosen, uint32_t count,
                         const struct band_traits *traits, struct outside *outside)
 {
-    int64_t gpus = 0, length = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct band_traits *known = &chosen[i]->traits;
-        gpus = known->gpus > gpus ? known->gpus : gpus;
-        length = known->sequence_length > length ? known->sequence_length : length;
+    const struct reach gpus = REACH_OF(gpus), length = REACH_OF(sequence_length),
+                       width = REACH_OF(hidden), launches = REACH_OF(launch_share);
+    if ((double)traits->gpus > 2 * gpus.most) {
+        add(outside, "%" PRId64 " GPUs, at most %.0f there", traits->gpus, gpus.most);
     }
-    if (traits->gpus > 2 * gpus) {
-        add(outside, "%" PRId64 " GPUs, at most %" PRId64 " there", traits->gpus, gpus);
+    if ((double)traits->sequence_length > length.most) {
+        add(outside, "%" PRId64 " tokens, at most %.0f there", traits->sequence_length,
+            length.most);
     }
-    if (traits->sequence_length > length) {
-        add(outside, "%" PRId64 " tokens, at most %" PRId64 " there", traits->sequence_length,
-            length);
+    if (beyond(&width, (double)traits->hidden) > 0) {
+        add(outside, "a model %" PRId64 " wide, %.0f to %.0f there", traits->hidden, width.least,
+            width.most);
+    }
+    if (traits->launch_share > fmax(launches.most, LAUNCH_LEAST) * NEAR && launches.most > 0) {
+        add(outside, "launches take %.0f %% of the step, at most %.0f %% there",
+            100 * traits->launch_share, 100 * launches.most);
     }
 }
 
@@ -356,23 +346,18 @@ static void check_network(const struct band_vote *const *chosen, uint32_t count,
                           const struct band_traits *traits, struct outside *outside)
 {
     const double own = traits->network_bytes_per_s;
-    double least = 0, most = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const double known = chosen[i]->traits.network_bytes_per_s;
-        least = known > 0 && (most <= 0 || known < least) ? known : least;
-        most = known > most ? known : most;
-    }
-    if (own <= 0 || (most > 0 && own * NEAR >= least && own <= most * NEAR)) {
+    const struct reach reach = REACH_OF(network_bytes_per_s);
+    if (own <= 0 || (reach.most > 0 && beyond(&reach, own) <= 0)) {
         return;
     }
     const double gbps = own * GBPS_PER_BYTES;
+    const double least = reach.least * GBPS_PER_BYTES, most = reach.most * GBPS_PER_BYTES;
     if (most <= 0) {
         add(outside, "%.6g Gbps a node, no run there states its network", gbps);
     } else if (most <= least * NEAR) {
-        add(outside, "%.6g Gbps a node, those stated there have %.6g", gbps, most * GBPS_PER_BYTES);
+        add(outside, "%.6g Gbps a node, those stated there have %.6g", gbps, most);
     } else {
-        add(outside, "%.6g Gbps a node, those stated there have %.6g to %.6g", gbps,
-            least * GBPS_PER_BYTES, most * GBPS_PER_BYTES);
+        add(outside, "%.6g Gbps a node, those stated there have %.6g to %.6g", gbps, least, most);
     }
 }
 
@@ -417,31 +402,110 @@ static void check_burdens(const struct band_burdens *burdens, struct outside *ou
     }
 }
 
-struct band band_of(struct arena *arena, const struct band_votes *votes,
-                    const struct band_traits *traits, const struct band_burdens *burdens)
+/* Doublings by which the scenario lies beyond all runs, of all that counts. */
+static double beyond_all(const struct band_vote *const *chosen, uint32_t count,
+                         const struct band_traits *traits)
+{
+    const struct reach gpus = REACH_OF(gpus), length = REACH_OF(sequence_length),
+                       width = REACH_OF(hidden), network = REACH_OF(network_bytes_per_s);
+    const struct reach launches = {0, fmax(REACH_OF(launch_share).most, LAUNCH_LEAST)};
+    double sum = beyond(&gpus, (double)traits->gpus) +
+                 beyond(&length, (double)traits->sequence_length) +
+                 beyond(&width, (double)traits->hidden);
+    sum += traits->network_bytes_per_s > 0 ? beyond(&network, traits->network_bytes_per_s) : 0;
+    return sum + (traits->launch_share > 0 ? beyond(&launches, traits->launch_share) : 0);
+}
+
+static void check_all(struct arena *arena, const struct poll *poll,
+                      const struct band_vote *const *chosen, const struct band_traits *traits,
+                      struct band *band)
+{
+    struct outside outside = {arena, arena_array(arena, OUTSIDE_MAX, sizeof *outside.texts), 0};
+    check_known(poll->votes, traits, &outside);
+    check_sizes(chosen, band->votes, traits, &outside);
+    check_network(chosen, band->votes, traits, &outside);
+    check_fabric(poll->votes, traits, &outside);
+    band->outside = outside.texts;
+    band->outside_count = outside.count;
+}
+
+/* Of all votes, whatever the class. */
+static void widen(const struct poll *poll, const struct band_vote **chosen,
+                  const struct band_traits *traits, struct band *band)
+{
+    const struct class_row any = {false, false, false, false};
+    const uint32_t count = choose(poll, &any, traits, chosen);
+    band->widening = 1.0 + WIDER * beyond_all(chosen, count, traits);
+    band->high = pow(band->high, band->widening);
+    band->low = 1.0 / band->high;
+}
+
+static struct band find_band(struct arena *arena, const struct poll *poll,
+                             const struct band_traits *traits)
 {
     struct band band = {.like = "", .reason = ""};
-    const struct band_vote **chosen = arena_array(arena, votes->count + (size_t)1, sizeof *chosen);
-    uint32_t row = 0, count = choose(votes, &classes[0], traits, chosen);
+    const uint32_t all = poll->votes->count;
+    const struct band_vote **chosen = arena_array(arena, all + (size_t)1, sizeof *chosen);
+    uint32_t row = 0, count = choose(poll, &classes[0], traits, chosen);
     while (count < BAND_VOTES_MIN && ++row < CLASS_COUNT) {
-        count = choose(votes, &classes[row], traits, chosen);
+        count = choose(poll, &classes[row], traits, chosen);
     }
     if (row == CLASS_COUNT) {
-        band.reason = arena_printf(arena, BAND_FILE " has %u runs, and %d are needed", votes->count,
-                                   BAND_VOTES_MIN);
+        band.reason =
+            arena_printf(arena, BAND_FILE " has %u runs, and %d are needed", count, BAND_VOTES_MIN);
         return band;
     }
     band.like = class_name(arena, &classes[row], traits);
-    measure(arena, chosen, count, &band);
-    struct outside outside = {arena, arena_array(arena, OUTSIDE_MAX, sizeof *outside.texts), 0};
-    check_known(votes, traits, &outside);
-    check_sizes(chosen, count, traits, &outside);
-    check_network(chosen, count, traits, &outside);
-    check_fabric(votes, traits, &outside);
-    check_burdens(burdens, &outside);
-    band.outside = outside.texts;
-    band.outside_count = outside.count;
+    count_sources(arena, chosen, count, &band);
+    measure(arena, poll, traits, &band);
+    find_nearest(poll, traits, &band);
+    check_all(arena, poll, chosen, traits, &band);
+    widen(poll, chosen, traits, &band);
     return band;
+}
+
+struct band band_of(struct arena *arena, const struct band_votes *votes,
+                    const struct band_traits *traits, const struct band_burdens *burdens)
+{
+    const struct poll poll = {votes, NULL};
+    struct band band = find_band(arena, &poll, traits);
+    struct outside outside = {arena, band.outside, band.outside_count};
+    if (band.votes > 0) {
+        check_burdens(burdens, &outside);
+        band.outside_count = outside.count;
+    }
+    return band;
+}
+
+struct band band_without(struct arena *arena, const struct band_votes *votes,
+                         const struct band_traits *traits, const char *source)
+{
+    const struct poll poll = {votes, source};
+    return find_band(arena, &poll, traits);
+}
+
+bool band_holds(const struct band *band, double ratio)
+{
+    return band->votes > 0 && ratio >= band->low && ratio <= band->high;
+}
+
+struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes)
+{
+    struct band_coverage coverage = {0};
+    uint32_t inside = 0;
+    double widths = 0;
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_vote *vote = &votes->items[i];
+        const struct band band = band_without(arena, votes, &vote->traits, vote->source);
+        if (band.votes > 0) {
+            coverage.votes++;
+            inside += band_holds(&band, vote->ratio) ? 1 : 0;
+            widths += log(band.high / band.low);
+        }
+    }
+    coverage.inside = coverage.votes > 0 ? (double)inside / coverage.votes : ABSENT;
+    coverage.width = coverage.votes > 0 ? widths / coverage.votes : ABSENT;
+    return coverage;
 }
 
 /* NULL: none has it. */
@@ -456,23 +520,44 @@ static const char *file_of(struct arena *arena, const struct catalogue *catalogu
     return NULL;
 }
 
+bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
+               const char **reason, struct diag *diag)
+{
+    const char *path = file_of(arena, catalogue);
+    struct diag *own = diag_new(arena);
+    *votes = (struct band_votes){0};
+    *reason = "the catalogue has no " BAND_FILE;
+    if (path == NULL) {
+        return false;
+    }
+    if (band_read(arena, path, votes, own)) {
+        return true;
+    }
+    *reason = arena_printf(arena, "%s: %s", path, diag_first_error(own));
+    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
+        diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", *reason);
+    }
+    return false;
+}
+
+struct band_traits band_traits_of_result(const struct result *result)
+{
+    struct band_traits traits = band_traits_of(result->scenario);
+    if (result_has_step(result)) {
+        traits.launch_share = (double)result->step.gpu_ns[CAUSE_LAUNCH] /
+                              ((double)result->step.step_ns * (double)result->scenario->gpus);
+    }
+    return traits;
+}
+
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
                              const struct result *result, struct diag *diag)
 {
     struct band *band = arena_alloc(arena, sizeof *band);
-    *band = (struct band){.like = "", .reason = ""};
-    const char *path = file_of(arena, catalogue);
     struct band_votes votes;
-    struct diag *own = diag_new(arena);
-    if (path == NULL) {
-        band->reason = "the catalogue has no " BAND_FILE;
-    } else if (!band_read(arena, path, &votes, own)) {
-        band->reason = arena_printf(arena, "%s: %s", path, diag_first_error(own));
-        if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-            diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", band->reason);
-        }
-    } else {
-        const struct band_traits traits = band_traits_of(result->scenario);
+    *band = (struct band){.like = "", .reason = ""};
+    if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
+        const struct band_traits traits = band_traits_of_result(result);
         const struct band_burdens burdens = band_burdens_of(result);
         *band = band_of(arena, &votes, &traits, &burdens);
     }

@@ -1,22 +1,31 @@
-/* How far a prediction may be off: the spread of errors among measured runs that are alike.
+/* How far a prediction may be off: the spread of errors among measured runs, by how like they are.
  *
  * models/validated.csv of the catalogue holds one line for each vote of the measured runs
- * (score.h): what the run was, and its measured step time over the predicted one. A scenario's
- * class is the votes of the same
+ * (score.h): what the run was, and its measured step time over the predicted one, by a fit that did
+ * not see the run's source (lab/predictions): errors of runs that helped to fit would make the band
+ * too narrow.
+ *
+ * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
+ * by their nearness, are off by less. A vote counts half for each unit of distance: another GPU
+ * architecture, framework, width of numbers (16 bits and more, or less) or kind of model (dense,
+ * moe) is 1, a factor of four in sequence length or network 1, of sixteen in GPUs or model width 1.
+ * So classes of few runs borrow from others.
+ *
+ * A scenario's class, which gives the band its name, is the votes of the same
  *     GPU architecture, framework, precision (16 bits and more, or less), kind (dense, moe)
  *  or architecture, precision, kind
  *  or architecture, kind
  *  or kind
  *  or any:
- * the first that has BAND_VOTES_MIN of them. The band goes from the p10 to the p90 of that class,
- * times the prediction; a quantile between two votes lies on the straight line between them. What
- * the scenario has and no vote has, or none of the class comes near, is told: there the band is a
- * guess. A vote's network counts where its source states it and the run has several nodes (NVLink
+ * the first that has BAND_VOTES_MIN of them. What the scenario has and no vote has, or none of the
+ * class comes near, is told: there the band is a guess. Each doubling by which GPUs, tokens, model
+ * width, network or the share of launches lie beyond the class widens it by a quarter.
+ *
+ * A vote's network counts where its source states it and the run has several nodes (NVLink
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
  * states one.
  *
- * The catalogue's lines are errors of fits that did not see the run's source (`stoker calibrate
- * steps --errors`): those of runs that helped to fit would make the band too narrow.
+ * ASSUMES: a source that is yet unknown is as far off as those that were left out were.
  */
 #ifndef LAB_BAND_H
 #define LAB_BAND_H
@@ -26,6 +35,7 @@
 
 #define BAND_FILE "models/validated.csv"
 #define BAND_VOTES_MIN 10
+#define BAND_SHARE 0.8 /* of votes that lie inside, from p10 to p90 */
 
 /* By which runs are alike. */
 struct band_traits {
@@ -34,11 +44,12 @@ struct band_traits {
     const char *framework;    /* the profile's, "megatron" */
     const char *precision;    /* "bf16" */
     bool is_mixture;          /* of experts */
-    int64_t gpus, sequence_length;
+    int64_t gpus, sequence_length, hidden;
     double network_bytes_per_s; /* of a node, one way; 0: one node, or not stated by the source */
     const char *fabric;         /* "rail"; "": one node */
     const char *routing;        /* "adaptive" */
     double oversubscription;    /* the largest of the levels that the run's nodes reach over */
+    double launch_share;        /* of the step; ABSENT: not simulated */
 };
 
 /* What no measured run had. */
@@ -49,6 +60,7 @@ struct band_burdens {
 };
 
 struct band_vote {
+    const char *id; /* of the first of its rows */
     const char *source;
     struct band_traits traits;
     double ratio; /* measured / predicted */
@@ -59,7 +71,9 @@ struct band_votes {
     uint32_t count;
 };
 
+/* Without the share of launches, which is the step's. */
 struct band_traits band_traits_of(const struct scenario *scenario);
+struct band_traits band_traits_of_result(const struct result *result);
 
 /* False, with a message, when the file is wrong. */
 MUST_USE bool band_read(struct arena *arena, const char *path, struct band_votes *votes,
@@ -74,8 +88,25 @@ struct band_burdens band_burdens_of(const struct result *result);
 struct band band_of(struct arena *arena, const struct band_votes *votes,
                     const struct band_traits *traits, const struct band_burdens *burdens);
 
-/* By the first catalogue directory that has the file. A file that is wrong is a band that is not
- * known; one that the system does not let us read is a DIAG_FAILURE, too. */
+/* The same of all sources but one, and of a run without burdens. */
+struct band band_without(struct arena *arena, const struct band_votes *votes,
+                         const struct band_traits *traits, const char *source);
+
+bool band_holds(const struct band *band, double ratio);
+
+/* How good the bands are: each vote is held against that of the other sources. */
+struct band_coverage {
+    uint32_t votes;       /* that have a band */
+    double inside, width; /* share of these; mean of ln(high / low); ABSENT: none */
+};
+struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes);
+
+/* The votes of the first catalogue directory that has the file. Else false and why; one that the
+ * system does not let us read is a DIAG_FAILURE, too. */
+MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
+                        struct band_votes *votes, const char **reason, struct diag *diag);
+
+/* With these votes; a file that is wrong is a band that is not known. */
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
                              const struct result *result, struct diag *diag);
 

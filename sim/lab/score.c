@@ -62,9 +62,54 @@ struct band_votes score_votes(struct arena *arena, const struct validated_row *r
     ratio = votes_mean(arena, &votes, ratio);
     for (uint32_t i = count; i > 0; i--) { /* the first row of a vote stands for it */
         const uint32_t vote = votes.vote[i - 1];
-        items[vote] = (struct band_vote){rows[i - 1].source, rows[i - 1].traits, ratio[vote]};
+        items[vote] =
+            (struct band_vote){rows[i - 1].id, rows[i - 1].source, rows[i - 1].traits, ratio[vote]};
     }
     return (struct band_votes){items, votes.vote_count};
+}
+
+void score_put_bands(struct arena *arena, const struct band_votes *votes,
+                     struct validated_row *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct validated_row *row = &rows[i];
+        if (row->status != ROW_OK) {
+            continue;
+        }
+        const struct band band = band_without(arena, votes, &row->traits, row->source);
+        row->step_p10_s = band.votes > 0 ? row->predicted_s * band.low : ABSENT;
+        row->step_p90_s = band.votes > 0 ? row->predicted_s * band.high : ABSENT;
+    }
+}
+
+struct band_coverage score_bands(struct arena *arena, const struct validated_row *rows,
+                                 uint32_t count)
+{
+    struct validated_row *own = arena_array(arena, count + (size_t)1, sizeof *own);
+    double *inside = arena_array(arena, count + (size_t)1, sizeof *inside);
+    double *width = arena_array(arena, count + (size_t)1, sizeof *width);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct validated_row *row = &rows[i];
+        if (!is_absent(row->step_p10_s)) {
+            inside[found] =
+                row->measured_s >= row->step_p10_s && row->measured_s <= row->step_p90_s;
+            width[found] = log(row->step_p90_s / row->step_p10_s);
+            own[found++] = *row;
+        }
+    }
+    const struct votes votes = votes_of_rows(arena, own, found);
+    const double *inside_mean = votes_mean(arena, &votes, inside);
+    const double *width_mean = votes_mean(arena, &votes, width);
+    struct band_coverage coverage = {.votes = votes.vote_count};
+    for (uint32_t v = 0; v < votes.vote_count; v++) {
+        coverage.inside += inside_mean[v] / votes.vote_count;
+        coverage.width += width_mean[v] / votes.vote_count;
+    }
+    if (votes.vote_count == 0) {
+        coverage.inside = coverage.width = ABSENT;
+    }
+    return coverage;
 }
 
 struct score score_rows(struct arena *arena, const struct validated_row *rows, uint32_t count)

@@ -43,6 +43,14 @@ struct score_group *score_groups(struct arena *arena, const struct validated_row
 struct band_votes score_votes(struct arena *arena, const struct validated_row *rows,
                               uint32_t count);
 
+/* Puts a band around each prediction, by votes of all sources but the row's. */
+void score_put_bands(struct arena *arena, const struct band_votes *votes,
+                     struct validated_row *rows, uint32_t count);
+
+/* Of these rows, by votes: how many lie in their bands. Rows without one are left out. */
+struct band_coverage score_bands(struct arena *arena, const struct validated_row *rows,
+                                 uint32_t count);
+
 /* ---- predictors that know nothing ------------------------------------------------------- */
 
 /* predicted = model FLOPs of a GPU / (efficiency * peak), one efficiency for all rows that are

@@ -73,6 +73,7 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     }
     struct validated_row *row = &finding->row;
     row->is_simulated = true;
+    row->traits.launch_share = (double)result->gpu_ns[CAUSE_LAUNCH] / all_ns;
     row->predicted_s = (double)result->step_ns * 1e-9;
     row->fits = result->memory.fits;
     row->largest_cause = cause_names[largest];
@@ -220,7 +221,7 @@ static struct validated_row row_of(const struct published_table *table, uint32_t
     row->reason = finding->texts[TEXT_REASON];
     row->wrong.column = finding->is_wrong ? finding->texts[TEXT_COLUMN] : NULL;
     row->wrong.help = finding->texts[TEXT_HELP][0] != '\0' ? finding->texts[TEXT_HELP] : NULL;
-    row->measured_s = ABSENT;
+    row->measured_s = row->step_p10_s = row->step_p90_s = ABSENT;
     (void)published_number(table, number, "measured_step_s", &row->measured_s);
     if (!row->is_simulated) {
         row->largest_cause = "";

@@ -32,11 +32,12 @@ struct validated_row {
     const char *reason;           /* skipped or infeasible: why */
     struct published_wrong wrong; /* then: what the user should change */
     double predicted_s, measured_s;
-    double error;              /* predicted / measured - 1 */
-    double gpu_s_per_token;    /* measured; predicted is that times (1 + error) */
-    double model_flop_per_gpu; /* of a step, causal; no recomputation */
-    double peak_flop_per_s;    /* dense, of the precision used */
-    uint64_t refused;          /* of the overrides of all rows: published_scenario */
+    double error;                  /* predicted / measured - 1 */
+    double step_p10_s, step_p90_s; /* of the band of other sources; ABSENT: nobody looked (score) */
+    double gpu_s_per_token;        /* measured; predicted is that times (1 + error) */
+    double model_flop_per_gpu;     /* of a step, causal; no recomputation */
+    double peak_flop_per_s;        /* dense, of the precision used */
+    uint64_t refused;              /* of the overrides of all rows: published_scenario */
     bool is_simulated; /* what follows exists; false: predicted_s is a file's (lab/predictions) */
     bool fits;         /* false: memory is short by our account; predicted all the same */
     const char *largest_cause;           /* of the step, compute apart */

@@ -159,6 +159,12 @@ static void put_band(struct sheet *sheet, const struct result *result)
         {"class", FIELD_AT(struct band, like), .is_said = true},
         {"votes", FIELD_AT(struct band, votes)},
         {"sources", FIELD_AT(struct band, sources)},
+        {"all_votes", FIELD_AT(struct band, all_votes)},
+    };
+    static const struct field runs[] = {
+        {"id", FIELD_AT(struct band_run, id)},
+        {"source", FIELD_AT(struct band_run, source)},
+        {"measured_over_predicted", FIELD_AT(struct band_run, ratio)},
     };
     const struct band *band = result->band != NULL ? result->band : &none;
     const struct step_result *step = &result->step;
@@ -178,6 +184,9 @@ static void put_band(struct sheet *sheet, const struct result *result)
     put_range(in, "mfu", mfu / high, mfu / low);
     put_range(in, "days", days * low, days * high);
     sheet_texts(in, "outside", band->outside, band->outside_count);
+    sheet_number(in, "widening", is_known ? band->widening : ABSENT);
+    sheet_list(in, "nearest", FIELD_LIST(runs), band->nearest, band->nearest_count,
+               sizeof *band->nearest);
 }
 
 void result_sheet_add(const struct result *result, struct sheet *sheet)

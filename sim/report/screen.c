@@ -256,9 +256,15 @@ static void add_band(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "%s %u runs of %u %s (%s)",
               band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
+    if (band->all_votes > band->votes) {
+        sheet_say(sheet, ", and less so %u others", band->all_votes - band->votes);
+    }
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(sheet, "%s%s", i == 0 ? "; outside what was validated: " : ", ",
                   band->outside[i]);
+    }
+    if (band->widening > 1) {
+        sheet_say(sheet, "; for that %.2f times as wide", band->widening);
     }
     sheet_say(sheet, "\n\n");
 }

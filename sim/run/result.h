@@ -24,13 +24,25 @@ struct run_result {
     double energy_kwh;    /* whole facility (pue) */
 };
 
-/* From the p10 to the p90 of measured runs that are alike (lab/band). */
+/* A measured run, and how far it was off. */
+struct band_run {
+    const char *id, *source;
+    double ratio; /* measured / predicted step time */
+};
+
+enum { BAND_NEAREST = 3 };
+
+/* From the p10 to the p90 of measured runs, by how like they are (lab/band). */
 struct band {
-    const char *like;     /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
-    const char *reason;   /* then: why */
-    uint32_t votes;       /* configurations measured that are alike */
-    uint32_t sources;     /* that published them */
-    double low, high;     /* of measured / predicted step time */
+    const char *like;   /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
+    const char *reason; /* then: why */
+    uint32_t votes;     /* configurations measured that are alike */
+    uint32_t sources;   /* that published them */
+    uint32_t all_votes; /* that count, the less alike the less */
+    double low, high;   /* of measured / predicted step time */
+    double widening;    /* 1 or more: what lies outside made the band's logarithm so much wider */
+    struct band_run nearest[BAND_NEAREST]; /* the nearest first */
+    uint32_t nearest_count;
     const char **outside; /* "no run on volta": in what it is not like anything measured */
     uint32_t outside_count;
 };

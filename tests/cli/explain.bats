@@ -219,7 +219,7 @@ END
     grep -q 'names no run.tokens' "$text"
     ! grep -q 'GPU-hours' "$text"
     grep -q '"schema": "stoker.explain/1"' "$json"
-    for key in model layer network pipeline step memory run assumptions; do
+    for key in model layer network pipeline step memory run assumptions band; do
         grep -q "^  \"$key\": {" "$json"
     done
 }

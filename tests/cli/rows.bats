@@ -91,17 +91,18 @@ CSV
 
 # ---- bands -----------------------------------------------------------------------------------
 
-# a catalogue whose file of errors holds ten runs of ratios 1.0 and ten of 2.0
+# a catalogue whose file of errors holds ten runs of ratios 1.0 and ten of 2.0: four fifths are off
+# by less than a factor of 2
 make_catalogue() {
     mkdir -p "$work/catalogue/models"
     python3 - "$work/catalogue/models/validated.csv" <<'PY'
 import sys
 with open(sys.argv[1], "w") as out:
-    print("source,gpu,architecture,framework,precision,kind,gpus,seq_len,gbps_per_node,fabric,"
-          "routing,oversubscription,measured_over_predicted", file=out)
+    print("id,source,gpu,architecture,framework,precision,kind,gpus,hidden,seq_len,gbps_per_node,"
+          "fabric,routing,oversubscription,launch_share,measured_over_predicted", file=out)
     for i in range(20):
-        print(f"s{i % 3},h100-sxm5-80gb,hopper,megatron,bf16,dense,64,8192,3200,rail,adaptive,1,"
-              f"{1 if i < 10 else 2}", file=out)
+        print(f"r{i},s{i % 3},h100-sxm5-80gb,hopper,megatron,bf16,dense,64,4096,8192,3200,rail,"
+              f"adaptive,1,0.05,{1 if i < 10 else 2}", file=out)
 PY
 }
 
@@ -114,10 +115,15 @@ document = json.loads('''$output''')
 band = document["band"]
 assert band["is_known"] and band["votes"] == 20 and band["sources"] == 3
 assert band["class"] == "hopper, megatron, 16-bit or more, dense" and band["outside"] == []
-assert band["measured_over_predicted"] == {"p10": 1, "p90": 2}
-assert band["step_s"] == {"p10": document["step_time_s"], "p90": 2 * document["step_time_s"]}
-assert band["mfu"] == {"p10": document["mfu"] / 2, "p90": document["mfu"]}
-assert band["days"] == {"p10": document["run"]["days"], "p90": 2 * document["run"]["days"]}
+close = lambda found, low, high: (abs(found["p10"] / low - 1) < 1e-9 and
+                                  abs(found["p90"] / high - 1) < 1e-9)
+assert close(band["measured_over_predicted"], 1 / 2, 2)
+step, mfu, days = document["step_time_s"], document["mfu"], document["run"]["days"]
+assert close(band["step_s"], step / 2, 2 * step)
+assert close(band["mfu"], mfu / 2, 2 * mfu)
+assert close(band["days"], days / 2, 2 * days)
+assert band["all_votes"] == 20 and band["widening"] == 1
+assert [run["id"] for run in band["nearest"]] == ["r0", "r1", "r2"]
 PY
     "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" > "$work/text"
     grep -q '^as measured in 20 runs of 3 sources (hopper, megatron, 16-bit or more, dense)$' "$work/text"
@@ -127,7 +133,7 @@ PY
     make_catalogue
     "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" \
         --set gpus=256 --set batch.global=1024 --set software=torchtitan-2025 > "$work/text"
-    grep -q 'outside what was validated: no run of torchtitan, 256 GPUs, at most 64 there$' "$work/text"
+    grep -q 'outside what was validated: no run of torchtitan, 256 GPUs, at most 64 there; for that 1.50 times as wide$' "$work/text"
 }
 
 # quickstart on h100-3200 is what those runs were; each line changes what none of them had.
@@ -153,6 +159,16 @@ PY
     told 'no run had a slow GPU .one at 50 %' 'slow=[{rank: 3, speed: 0.5}]'
     told 'no run shared its fabric with other jobs' \
         'jobs=[{scenario: scenarios/quickstart.yaml}]'
+}
+
+@test "explain names the nearest measured runs and their errors beside the band" {
+    make_catalogue
+    "$STOKER" explain scenarios/quickstart.yaml --catalogue "$work/catalogue" > "$work/text"
+    grep -q 'off by less than a factor of 2.000; 20 are of this class: hopper, megatron' "$work/text"
+    grep -qE '^r0 +s0 +1.000 +\+0.0$' "$work/text"
+    "$STOKER" explain scenarios/quickstart.yaml --catalogue "$work/catalogue" --json > "$work/json"
+    jq -e '.band | .p10 == 0.5 and .widening == 1 and (.nearest | length) == 3 and .outside == []' \
+        "$work/json"
 }
 
 @test "a catalogue without errors, or with a wrong file of them: no band, and the rest as ever" {

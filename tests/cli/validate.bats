@@ -293,3 +293,19 @@ PY
     [ "$status" -eq 2 ]
     [[ "$output" == *"name a file of --predictions"* ]]
 }
+
+# Bands are of sources that were left out: of ten votes eight lie inside, give or take.
+@test "each row has the band of the other sources, and the catalogue's bands hold what they say" {
+    "$STOKER" validate tests/published/networks.csv --rows zeropp --json > "$work/json"
+    jq -e '[.rows[] | select(.status == "ok") | .band.step_p10_s < .predicted_step_s and
+        .predicted_step_s < .band.step_p90_s] | length > 5 and all' "$work/json"
+    jq -e '.summary.bands | .catalogue.inside >= 0.75 and .catalogue.inside <= 0.85 and
+        .catalogue.votes > 400 and .rows.votes > 5 and .rows.log_width > 0.1' "$work/json"
+    inside=$(jq '[.rows[] | select(.is_scored) | {config_key,
+        inside: (if .measured_step_s >= .band.step_p10_s and .measured_step_s <= .band.step_p90_s
+                 then 1 else 0 end)}] | group_by(.config_key) | map(map(.inside) | add / length) |
+        add / length' "$work/json")
+    jq -e --argjson inside "$inside" '.summary.bands.rows.inside - $inside | fabs < 1e-9' "$work/json"
+    "$STOKER" validate tests/published/networks.csv --rows zeropp --summary > "$work/text"
+    grep -q '^Bands: of [0-9]* votes of models/validated.csv [0-9]* % lie in the band of the other' "$work/text"
+}

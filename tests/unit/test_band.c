@@ -1,9 +1,11 @@
 /* The band of a prediction: quantiles of a class, which class, and what lies outside. */
 #include "lab/band.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "support/assert_close.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,8 @@ static const struct band_traits usual = {
     .precision = "bf16",
     .gpus = 64,
     .sequence_length = 4096,
+    .hidden = 4096,
+    .launch_share = 0.02,
     .network_bytes_per_s = 400e9, /* 3200 Gbps */
     .fabric = "rail",
     .routing = "adaptive",
@@ -51,7 +55,7 @@ static void add(struct world *world, const struct band_traits *traits, const cha
                 double ratio)
 {
     assert_true(world->votes.count < VOTES);
-    world->items[world->votes.count++] = (struct band_vote){source, *traits, ratio};
+    world->items[world->votes.count++] = (struct band_vote){"row", source, *traits, ratio};
 }
 
 /* `count` votes of ratios 1.00, 1.01, ... from two sources. */
@@ -68,34 +72,139 @@ static struct band band(struct world *world, const struct band_traits *traits)
     return band_of(world->arena, &world->votes, traits, &none);
 }
 
-/* 11 ratios 1.00 ... 1.10: a tenth of the way from the first to the last is the second, 1.01; nine
- * tenths are the tenth, 1.09. Of 12, to 1.11: p10 lies 0.1 x 11 = 1.1 votes up, at 1.011; p90 9.9
- * votes up, at 1.099. */
-static void quantiles_lie_between_votes(void **state)
+static bool has(const struct band *found, const char *text)
 {
-    struct world *world = *state;
-    add_votes(world, &usual, 11);
-    const struct band eleven = band(world, &usual);
-    assert_close(eleven.low, 1.01, 1e-12);
-    assert_close(eleven.high, 1.09, 1e-12);
-    assert_int_equal(eleven.votes, 11);
-    assert_int_equal(eleven.sources, 2);
-    add(world, &usual, "third", 1.11);
-    const struct band twelve = band(world, &usual);
-    assert_close(twelve.low, 1.011, 1e-12);
-    assert_close(twelve.high, 1.099, 1e-12);
-    assert_int_equal(twelve.sources, 3);
+    for (uint32_t i = 0; i < found->outside_count; i++) {
+        if (strcmp(found->outside[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* The order of the votes is not that of their ratios. */
-static void votes_need_not_be_sorted(void **state)
+/* 10 votes off by 0, 1, ... 9 steps of ln 1.01, either way, all as near as can be: each is a tenth
+ * of the weight, the eighth (7 steps) stands at 0.75, the ninth (8) at 0.85, so four fifths lie
+ * halfway. An eleventh of 20 steps moves them: the ninth stands at 8.5 / 11, the tenth at 9.5 / 11:
+ * 8 + (0.8 x 11 - 8.5) = 8.3 steps. */
+static void four_fifths_of_the_votes_lie_inside(void **state)
 {
     struct world *world = *state;
-    for (uint32_t i = 0; i < 11; i++) {
-        add(world, &usual, "one", 1.0 + 0.01 * (i * 7 % 11));
+    const double step = log(1.01);
+    for (uint32_t i = 0; i < 10; i++) {
+        const uint32_t steps = i * 7 % 10; /* not in their order */
+        add(world, &usual, i % 2 == 0 ? "first" : "second",
+            exp(i % 3 == 0 ? -step * steps : step * steps));
     }
-    assert_close(band(world, &usual).low, 1.01, 1e-12);
-    assert_close(band(world, &usual).high, 1.09, 1e-12);
+    const struct band ten = band(world, &usual);
+    assert_close(log(ten.high), 7.5 * step, 1e-9);
+    assert_close(ten.low * ten.high, 1, 1e-12);
+    assert_int_equal(ten.votes, 10);
+    assert_int_equal(ten.all_votes, 10);
+    assert_int_equal(ten.sources, 2);
+    assert_close(ten.widening, 1, 1e-12);
+    add(world, &usual, "third", exp(20 * step));
+    const struct band eleven = band(world, &usual);
+    assert_close(log(eleven.high), 8.3 * step, 1e-9);
+    assert_int_equal(eleven.sources, 3);
+}
+
+/* 10 exact votes of the class and 10 off by a factor of 2. Of another framework and architecture
+ * these weigh a quarter: 2.5 of 12.5. The last exact one stands at 9.5 / 12.5 = 0.76, the first of
+ * the others at 10.125 / 12.5 = 0.81: 0.8 lies four fifths of the way. Of another framework alone
+ * they weigh half, 5 of 15, from 10.25 / 15 = 0.68 on. */
+static void votes_that_are_less_alike_count_less(void **state)
+{
+    struct world *world = *state;
+    struct band_traits other = usual;
+    other.framework = "torchtitan";
+    other.architecture = "ampere";
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &usual, "ours", 1);
+        add(world, &other, "theirs", 2);
+    }
+    assert_close(log(band(world, &usual).high), 0.8 * log(2), 1e-9);
+    assert_int_equal(band(world, &usual).votes, 10);
+    assert_int_equal(band(world, &usual).all_votes, 20);
+    for (uint32_t i = 0; i < 20; i++) {
+        world->items[i].traits.architecture = "hopper";
+    }
+    assert_close(band(world, &usual).high, 2, 1e-9);
+    struct band_traits mixed = usual; /* half of each: all weigh the same */
+    mixed.precision = "fp8";
+    mixed.is_mixture = true;
+    assert_close(band(world, &mixed).high, 2, 1e-9);
+}
+
+/* Off by 0, 0.1, ...: with its own source left out, a vote is held against the other's ten. The
+ * first source's are off by 0.5 and more, the second's by less: none of the first lies inside
+ * of the second's band (0.375: 7.5 steps of 0.05), all of the second's inside of the first's. */
+static void coverage_leaves_the_source_out(void **state)
+{
+    struct world *world = *state;
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &usual, "first", exp(0.5 + 0.05 * i));
+        add(world, &usual, "second", exp(-0.05 * i));
+    }
+    const struct band_coverage found = band_measure(world->arena, &world->votes);
+    assert_int_equal(found.votes, 20);
+    assert_close(found.inside, 0.5, 1e-12);
+    assert_close(found.width, 0.375 + 0.875, 1e-9); /* the mean of 2 x 0.375 and 2 x 0.875 */
+    const struct band_votes one = {world->items, 1};
+    assert_true(is_absent(band_measure(world->arena, &one).inside));
+}
+
+static void the_three_nearest_runs_are_named(void **state)
+{
+    struct world *world = *state;
+    static const int64_t sizes[] = {4096, 64, 512, 8, 65536};
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    for (uint32_t i = 0; i < 10; i++) {
+        struct band_traits traits = usual;
+        traits.gpus = i < 5 ? sizes[i] : 1000000;
+        add(world, &traits, "one", 1.0 + 0.1 * i);
+        world->items[i].id = i < 5 ? names[i] : "far";
+    }
+    const struct band found = band(world, &usual);
+    assert_int_equal(found.nearest_count, 3);
+    assert_string_equal(found.nearest[0].id, "b");
+    assert_string_equal(found.nearest[1].id, "c"); /* as near as d, and before it */
+    assert_string_equal(found.nearest[2].id, "d");
+    assert_close(found.nearest[0].ratio, 1.1, 1e-12);
+}
+
+/* All off by 10 %. Four times the tokens, half the width, an eighth of the network: 2 + 1 + 3
+ * doublings of which each widens by a quarter. Launches of 0.2 lie two beyond 0.05, of which less
+ * is no share; 0.04 lies within. */
+static void what_lies_beyond_all_runs_widens_the_band(void **state)
+{
+    struct world *world = *state;
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &usual, "one", 1.1);
+    }
+    struct band_traits far = usual;
+    far.sequence_length *= 4;
+    far.hidden /= 2;
+    far.network_bytes_per_s /= 8;
+    assert_close(band(world, &far).widening, 1 + 0.25 * 6, 1e-12);
+    assert_close(band(world, &far).high, pow(1.1, 2.5), 1e-9);
+    const struct band three = band(world, &far);
+    assert_true(has(&three, "a model 2048 wide, 4096 to 4096 there"));
+    struct band_traits launching = usual;
+    launching.launch_share = 0.2;
+    const struct band found = band(world, &launching);
+    assert_close(found.widening, 1.5, 1e-12);
+    assert_int_equal(found.outside_count, 1);
+    assert_true(has(&found, "launches take 20 % of the step, at most 2 % there"));
+    launching.launch_share = 0.04;
+    assert_close(band(world, &launching).widening, 1, 1e-12);
+    launching.launch_share = ABSENT;
+    assert_close(band(world, &launching).widening, 1, 1e-12);
+    /* another class has been there: told, but no wider */
+    struct band_traits other = far;
+    other.framework = "torchtitan";
+    add(world, &other, "two", 1.1);
+    assert_close(band(world, &far).widening, 1, 1e-12);
+    assert_int_equal(band(world, &far).outside_count, 3);
 }
 
 /* Ten votes are enough, nine are not: then the framework does not count, then the precision, then
@@ -141,16 +250,6 @@ static void too_few_votes_are_no_band(void **state)
     assert_string_equal(none.reason, "models/validated.csv has 9 runs, and 10 are needed");
 }
 
-static bool has(const struct band *found, const char *text)
-{
-    for (uint32_t i = 0; i < found->outside_count; i++) {
-        if (strcmp(found->outside[i], text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void what_was_measured_is_not_outside(void **state)
 {
     struct world *world = *state;
@@ -171,6 +270,8 @@ static void all_that_lies_outside_is_told(void **state)
                               .precision = "nvfp4",
                               .gpus = 129,
                               .sequence_length = 4097,
+                              .hidden = 4096,
+                              .launch_share = ABSENT,
                               .fabric = "",
                               .routing = "",
                               .oversubscription = 1};
@@ -289,6 +390,7 @@ static void a_file_reads_back_as_it_was_written(void **state)
     mixture.fabric = "torus";
     mixture.routing = "ecmp";
     mixture.oversubscription = 7;
+    mixture.launch_share = ABSENT;
     add(world, &usual, "a \"source\", with a comma", 1.25);
     add(world, &mixture, "other", 0.5);
     struct diag *diag = diag_new(world->arena);
@@ -301,6 +403,10 @@ static void a_file_reads_back_as_it_was_written(void **state)
     assert_true(band_read(world->arena, path, &back, diag));
     unlink(path);
     assert_int_equal(back.count, 2);
+    assert_string_equal(back.items[0].id, "row");
+    assert_close(back.items[0].traits.launch_share, 0.02, 1e-12);
+    assert_true(is_absent(back.items[1].traits.launch_share));
+    assert_int_equal(back.items[0].traits.hidden, 4096);
     assert_string_equal(back.items[0].source, "a \"source\", with a comma");
     assert_string_equal(back.items[0].traits.gpu, "h100");
     assert_string_equal(back.items[1].traits.precision, "mxfp8");
@@ -324,9 +430,9 @@ static void a_wrong_number_is_told(void **state)
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     FILE *file = fdopen(descriptor, "w");
-    fputs("source,gpu,architecture,framework,precision,kind,gpus,seq_len,"
-          "gbps_per_node,fabric,routing,oversubscription,measured_over_predicted\n"
-          "a,h100,hopper,megatron,bf16,dense,8,4096,,,,1,-1\n",
+    fputs("id,source,gpu,architecture,framework,precision,kind,gpus,hidden,seq_len,"
+          "gbps_per_node,fabric,routing,oversubscription,launch_share,measured_over_predicted\n"
+          "r,a,h100,hopper,megatron,bf16,dense,8,4096,4096,,,,1,,-1\n",
           file);
     fclose(file);
     struct diag *diag = diag_new(world->arena);
@@ -340,8 +446,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
-        TEST(quantiles_lie_between_votes),
-        TEST(votes_need_not_be_sorted),
+        TEST(four_fifths_of_the_votes_lie_inside),
+        TEST(votes_that_are_less_alike_count_less),
+        TEST(coverage_leaves_the_source_out),
+        TEST(the_three_nearest_runs_are_named),
+        TEST(what_lies_beyond_all_runs_widens_the_band),
         TEST(a_class_is_widened_step_by_step),
         TEST(too_few_votes_are_no_band),
         TEST(what_was_measured_is_not_outside),

@@ -109,4 +109,5 @@ void explain_assumptions(const struct explanation *explanation, struct sheet *in
     if (assumptions->count == 0) {
         sheet_say(in, "  None.\n");
     }
+    sheet_say(in, "\n");
 }

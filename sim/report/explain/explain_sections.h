@@ -31,5 +31,6 @@ explain_section explain_overlap;     /* in 5: what hides communication */
 explain_section explain_memory;      /* 6: memory of the fullest stage */
 explain_section explain_run;         /* 7: steps, days, money, energy */
 explain_section explain_assumptions; /* 8: assumed constants */
+explain_section explain_band;        /* 9: how far measured runs were off */
 
 #endif

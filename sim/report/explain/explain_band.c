@@ -1,0 +1,50 @@
+/* Section 9 of `stoker explain`: how far measured runs lay from their predictions. */
+#include "report/explain/explain_sections.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+static void add_off(struct sheet *in, const char *key, const void *record)
+{
+    const struct band_run *run = record;
+    (void)key;
+    sheet_say(in, "%+.1f", 100 * (1.0 / run->ratio - 1.0));
+}
+
+static const struct field fields[] = {
+    {"id", FIELD_AT(struct band_run, id), FIELD_LEFT("nearest measured run")},
+    {"source", FIELD_AT(struct band_run, source), FIELD_LEFT("source")},
+    {"measured_over_predicted", FIELD_AT(struct band_run, ratio),
+     FIELD_RIGHT("measured/predicted", "%.3f", 1)},
+    {NULL, FIELD_RIGHT("error %", "%.1f", 1), .add = add_off},
+};
+
+void explain_band(const struct explanation *explanation, struct sheet *in)
+{
+    const struct band *band = explanation->result->band;
+    const bool is_known = band != NULL && band->votes > 0;
+    sheet_number(in, "p10", is_known ? band->low : ABSENT);
+    sheet_number(in, "p90", is_known ? band->high : ABSENT);
+    sheet_number(in, "widening", is_known ? band->widening : ABSENT);
+    sheet_texts(in, "outside", is_known ? band->outside : NULL, is_known ? band->outside_count : 0);
+    if (!is_known) {
+        sheet_say(in, "no band: %s\n", band != NULL ? band->reason : "nobody asked");
+        return;
+    }
+    sheet_say(
+        in,
+        "Of %u measured runs, each predicted by a fit that did not see its source and counting "
+        "by how like it\nis, 80 %% were off by less than a factor of %.3f; %u are of this "
+        "class: %s.\n",
+        band->all_votes, band->high, band->votes, band->like);
+    for (uint32_t i = 0; i < band->outside_count; i++) {
+        sheet_say(in, "  outside: %s\n", band->outside[i]);
+    }
+    if (band->widening > 1) {
+        sheet_say(in, "Beyond what was measured, the band's logarithm is %.2f times as wide.\n",
+                  band->widening);
+    }
+    struct sheet *table = sheet_table(in, "nearest", FIELD_LIST(fields));
+    sheet_caption(table, "\n");
+    sheet_rows(table, band->nearest, band->nearest_count, sizeof *band->nearest);
+}
