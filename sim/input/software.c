@@ -345,12 +345,25 @@ static const struct schema_row rows[] = {
               "With scales of rows: rate of the kernels that convert along columns, and so turn "
               "the tensor, over that of others that stream memory."),
      .standard = "1"},
+    {QUANTITY("fp8.block_rate", low.block_rate, DIM_FRACTION, 0.01, 1.0,
+              "Rate of the kernels that convert by scales of blocks (mxfp8, nvfp4), over that of "
+              "others that stream memory."),
+     .standard = "1"},
+    {BOOL("fp8.hadamard", low.transforms,
+          "nvfp4: what weight gradients read is transformed by Hadamard matrices first, so its "
+          "scale is not that of the values that a norm or an activation writes, and each "
+          "direction is converted by a kernel of its own."),
+     .standard = "true"},
     {CHOICE("fp8.weights", low.weights, weight_conversion_names, WEIGHTS_COUNT_,
             "Weights are converted per-microbatch; per-step, and kept beside the 16-bit ones; or "
             "stored, without 16-bit ones (nvfp4: as per-step)."),
      .standard = "per-microbatch"},
     {SECTION("fp8.fuses", "Which kernels write their result converted.")},
-    {BOOL("fp8.fuses.norm", low.fuses_norm, "Norms write it so."), .standard = "false"},
+    {BOOL("fp8.fuses.norm", low.fuses_norm, "Norms write it so; mxfp8 only with norm_blocks."),
+     .standard = "false"},
+    {BOOL("fp8.fuses.norm_blocks", low.fuses_norm_blocks,
+          "With fp8.fuses.norm: norms find scales of blocks (mxfp8), too, as cuDNN's do."),
+     .standard = "false"},
     {BOOL("fp8.fuses.activation", low.fuses_activation, "SwiGLU and GELU write it so."),
      .standard = "false"},
     {BOOL("fp8.keeps_inputs", low.keeps_inputs,

@@ -85,11 +85,14 @@ struct low_precision {
     uint32_t recipe;  /* enum scaling_recipe */
     uint32_t weights; /* enum weight_conversion */
     bool fuses_norm;
+    bool fuses_norm_blocks; /* and mxfp8, where fuses_norm */
     bool fuses_activation;
     bool keeps_inputs;
     bool gathers_parameters;
     bool gathers_activations;
     double column_rate;    /* 0..1: of kernels that turn a tensor, RECIPE_ROWWISE */
+    double block_rate;     /* 0..1: of kernels that convert by blocks, mxfp8 and nvfp4 */
+    bool transforms;       /* nvfp4: what weight gradients read, by Hadamard matrices */
     bool attends;          /* fused attention's products, forward */
     bool attends_backward; /* and then backward */
 };

@@ -62,7 +62,10 @@ static struct software plain(uint32_t recipe)
                 .in_forward = true,
                 .in_dgrad = true,
                 .in_wgrad = true,
-                .recipe = recipe},
+                .recipe = recipe,
+                .column_rate = 1.0,
+                .block_rate = 1.0,
+                .transforms = true},
     };
 }
 
@@ -239,14 +242,14 @@ static void gradient_is_converted_once_for_both_products(void **state)
                  28672 * TOKENS + TOKENS * 4096 + 8.0 * 28672 * 4096, 0.0);
 }
 
-/* A scale of the tensor itself: a pass that reads X (2 bytes), then the conversion. nvfp4 writes
- * two copies of 9/16 byte: 2 + 1.125. */
+/* A scale of the tensor itself: a pass that reads X (2 bytes), then the conversion. nvfp4 reads
+ * once more for the transformed copy, and writes two of 9/16 byte: 4 + 1.125. */
 static void current_scaling_reads_the_tensor_before(void **state)
 {
     (void)state;
     const struct software software = plain(RECIPE_CURRENT);
     const enum precision precisions[] = {PRECISION_FP8, PRECISION_NVFP4};
-    const double converted[] = {4.0, 3.125};
+    const double converted[] = {4.0, 5.125};
     for (size_t i = 0; i < 2; i++) {
         const struct cost_shape shape = shape_of(&software, precisions[i]);
         struct segment segment;
@@ -290,6 +293,50 @@ static void norm_does_not_convert_nvfp4(void **state)
     kernel_list_init(&list, &shape, &segment);
     kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_NORM);
     assert_int_equal(segment.count, 2);
+}
+
+/* Without transforms the norm has found nvfp4's largest value, and one read makes both copies;
+ * weights are never transformed. */
+static void nvfp4_without_transforms_reads_once(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    software.low.fuses_norm = true;
+    const struct cost_shape shape = shape_of(&software, PRECISION_NVFP4);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_WEIGHTS, TOKENS, OPERAND_FROM_OTHERS);
+    assert_close(find(&segment, "convert weights")->bytes, 3.125 * TOKENS, 0.0);
+    software.low.transforms = false;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_NORM);
+    assert_int_equal(segment.count, 1);
+    assert_close(segment.kernels[0].bytes, 3.125 * TOKENS, 0.0);
+}
+
+/* A norm converts to mxfp8 only where it finds scales of blocks; kernels that do at half the rate
+ * of others count twice. fp8 knows nothing of it. */
+static void blocks_are_converted_at_their_own_rate(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.low.fuses_norm = true;
+    software.low.block_rate = 0.5;
+    struct cost_shape shape = shape_of(&software, PRECISION_MXFP8);
+    struct segment segment;
+    struct kernel_list list;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_NORM);
+    assert_close(find(&segment, "convert input")->bytes, 8.125 * TOKENS, 0.0);
+    software.low.fuses_norm_blocks = true;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_NORM);
+    assert_int_equal(segment.count, 0);
+    shape.precision = PRECISION_FP8;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_convert(&list, OPERAND_INPUT, TOKENS, OPERAND_FROM_OTHERS);
+    assert_close(find(&segment, "convert input")->bytes, 4.0 * TOKENS, 0.0);
 }
 
 /* mxfp8's scales belong to blocks: one pass, 2 + 2 (1 + 1/32) bytes, whatever the recipe. */
@@ -703,6 +750,8 @@ int main(void)
         cmocka_unit_test(frozen_weights_want_one_copy),
         cmocka_unit_test(scales_of_rows_convert_each_direction_by_itself),
         cmocka_unit_test(scales_of_rows_rescale_the_backward_products),
+        cmocka_unit_test(nvfp4_without_transforms_reads_once),
+        cmocka_unit_test(blocks_are_converted_at_their_own_rate),
         cmocka_unit_test(delayed_fp8_attention_reads_and_writes_bytes),
         cmocka_unit_test(current_fp8_attention_leaves_its_results_in_16_bits),
         cmocka_unit_test(mxfp8_attention_has_two_copies),

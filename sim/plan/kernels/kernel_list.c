@@ -185,14 +185,16 @@ static const struct conversion_names {
 
 /* Where its source is computed a conversion costs no pass: two copies of one byte are as much
  * as the one of two bytes that is not written then. A scale of the values themselves is known
- * only after that kernel, which then saves the first of the two passes; that of a row within it. */
+ * only after that kernel, which then saves the first of the two passes; that of a row within it.
+ * The scale of nvfp4 is that of values after the Hadamard transform, if there is one: no kernel
+ * before knows it (TransformerEngine, extensions/normalization.cpp and activation.cpp). */
 static bool source_converts(const struct kernel_list *list, enum operand_source source)
 {
     const struct low_precision *low = &list->shape->software->low;
-    /* The scale of nvfp4 is that of values after the Hadamard transform: no kernel before knows
-     * it (TransformerEngine, extensions/normalization.cpp: UNFUSED). */
-    const bool is_known_before = list->shape->precision != PRECISION_NVFP4;
-    return is_known_before && ((source == OPERAND_FROM_NORM && low->fuses_norm) ||
+    const enum precision precision = list->shape->precision;
+    const bool norm_knows = precision != PRECISION_MXFP8 || low->fuses_norm_blocks;
+    const bool is_known_before = precision != PRECISION_NVFP4 || !low->transforms;
+    return is_known_before && ((source == OPERAND_FROM_NORM && low->fuses_norm && norm_knows) ||
                                (source == OPERAND_FROM_ACTIVATION && low->fuses_activation));
 }
 
@@ -297,6 +299,27 @@ static bool has_row_scales(const struct kernel_list *list)
     return software_scales_rows(list->shape->software, list->shape->precision);
 }
 
+/* Times that a conversion's bytes count: finding scales of blocks is as much arithmetic as
+ * streaming (TransformerEngine, pull request 1628). */
+static double slowness(const struct kernel_list *list)
+{
+    switch (list->shape->precision) {
+    case PRECISION_MXFP8:
+    case PRECISION_NVFP4:
+        return 1.0 / list->shape->software->low.block_rate;
+    default:
+        return 1.0;
+    }
+}
+
+/* Weights are not transformed (TransformerEngine, common/recipe, NVFP4BlockScaling). */
+static double reads_of(const struct kernel_list *list, enum operand operand, int copies)
+{
+    const bool transforms = list->shape->precision == PRECISION_NVFP4 &&
+                            list->shape->software->low.transforms && operand != OPERAND_WEIGHTS;
+    return transforms ? (double)copies : 1.0;
+}
+
 /* Scales of tensors and of blocks: all copies at once. What sequence parallelism gathers
  * converted each rank has converted its part of, in one copy where the other is the transposed
  * one, which is made of what was gathered (TransformerEngine, pytorch/distributed.py,
@@ -323,7 +346,9 @@ static void convert_whole(struct kernel_list *list, const struct tensor *tensor)
     }
     if (scales_first || !has_source) {
         const double written = (turns ? 1.0 : (double)copies_written(list, copies)) * byte;
-        kernel_list_pass(list, own, (struct pass){names->convert, 1, written});
+        const double reads = reads_of(list, tensor->operand, copies);
+        const double more = slowness(list);
+        kernel_list_pass(list, own, (struct pass){names->convert, more * reads, more * written});
         last_kernel(list)->launches = convert_launches(list, copies, has_source);
     }
     if (turns) {
@@ -358,9 +383,11 @@ void kernel_list_convert_core(struct kernel_list *list, struct core_conversion n
         last_kernel(list)->launches = SCALE_LAUNCHES;
     }
     const double copies = is_of_blocks ? 2.0 : 1.0;
+    const double more = is_of_blocks ? slowness(list) : 1.0;
     const enum precision format = is_of_blocks ? PRECISION_MXFP8 : PRECISION_FP8;
-    kernel_list_pass(list, values,
-                     (struct pass){names.convert, 1, copies * precision_operand_bytes(format)});
+    kernel_list_pass(
+        list, values,
+        (struct pass){names.convert, more, more * copies * precision_operand_bytes(format)});
 }
 
 void kernel_list_convert_weights(struct kernel_list *list, double values)

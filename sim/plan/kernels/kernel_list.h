@@ -33,7 +33,8 @@
  * ASSUMES: both copies are always made. The tensor cores of Hopper multiply fp8 along rows only
  * and scales of blocks belong to one direction; Blackwell's plain fp8 would do with one copy.
  * ASSUMES: converting weights once a step is free (four to six bytes a parameter).
- * ASSUMES: nvfp4's random Hadamard transform and rounding cost nothing beside the conversion.
+ * ASSUMES: nvfp4's Hadamard transform is done within the conversion of its direction, and
+ * stochastic rounding costs nothing beside it.
  *
  *     struct kernel_list list;
  *     kernel_list_init(&list, shape, segment);
