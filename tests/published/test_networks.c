@@ -112,13 +112,13 @@ static void fsdp_is_within_eight_per_cent_and_compiled_within_four(void **state)
 
 /* "for H100s ... there is a 10% gap due to network peeking out" (pytorch.org/blog/
  * maximizing-training): nothing is fitted to it, and it is meant to be 6 to 14 %. Of the rows with
- * two sequences a GPU the step at infinite bandwidth was 5.3 to 7.8 % shorter when this was set.
+ * two sequences a GPU the step at infinite bandwidth was 6.4 to 9.3 % shorter when this was set.
  * With one sequence each gather has half the compute to hide behind, with 6 or 8 three or four
  * times as much. */
 static void nearly_a_tenth_of_the_step_is_the_networks(void **state)
 {
     const struct runs *runs = *state;
-    static const struct published_override fast[] = {{NULL, "cluster.nics.bandwidth=90000 Gbps"},
+    static const struct published_override fast[] = {{NULL, "cluster.network=720000 Gbps"},
                                                      {NULL, "cluster.scale_up.bandwidth=90 TB/s"}};
     static const struct catalogue catalogue = {{"."}, 1};
     uint32_t wanted[ROWS_MAX];
@@ -144,7 +144,8 @@ static void nearly_a_tenth_of_the_step_is_the_networks(void **state)
     for (uint32_t i = 0; i < count; i++) {
         const double share = 1.0 - rows[i].predicted_s / slow[i]->predicted_s;
         printf("  %s: %.1f %% of the step\n", rows[i].id, 100 * share);
-        assert_true(share >= 0.05 && share <= 0.14);
+        assert_int_equal(rows[i].refused, 0);
+        assert_true(share >= 0.06 && share <= 0.14);
     }
 }
 
@@ -154,8 +155,8 @@ static void the_ratio_of_two_networks_is_met_as_well_as_it_was(void **state)
 {
     const struct runs *runs = *state;
     uint32_t count = 0;
-    const struct ratio *ratios = ratios_of(runs->arena, runs->table, runs->scored, runs->count,
-                                           "inter_node_gbps_per_node", &count);
+    const struct ratio *ratios =
+        ratios_of(runs->arena, runs->scored, runs->count, "inter_node_gbps_per_node", &count);
     const struct ratio_score score = ratios_score(ratios, count);
     printf("  %u pairs: mean %.1f %%, slope %.2f\n", score.pairs, 100 * score.mean, score.slope);
     assert_int_equal(score.pairs, 9);
@@ -191,8 +192,8 @@ static void pairs_of_networks_are_met_within_ten_per_cent_or_their_rounding(void
     const struct runs *runs = *state;
     uint32_t count = 0;
     uint32_t met = 0;
-    const struct ratio *ratios = ratios_of(runs->arena, runs->table, runs->scored, runs->count,
-                                           "inter_node_gbps_per_node", &count);
+    const struct ratio *ratios =
+        ratios_of(runs->arena, runs->scored, runs->count, "inter_node_gbps_per_node", &count);
     for (uint32_t i = 0; i < count; i++) {
         const bool is_good = is_met(runs, &ratios[i]);
         met += is_good ? 1 : 0;
