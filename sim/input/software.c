@@ -317,6 +317,11 @@ static const struct schema_row rows[] = {
     {BOOL("fusion.experts", fuses_experts,
           "The products of all experts of a GPU; else each expert has its own."),
      .standard = "false"},
+    {BOOL("fusion.expert_activation", fuses_expert_activation,
+          "Where fusion.experts: the activation between an expert's matrices is part of the "
+          "products "
+          "before it, forward and backward."),
+     .standard = "false"},
     {CHOICE(
          "fusion.update", update, update_kind_names, UPDATE_KIND_COUNT_,
          "Adam's update is one kernel (fused), or one for each operation of its formula, over all "

@@ -164,7 +164,8 @@ struct software {
     uint32_t embedding;    /* enum embedding_kind */
     uint32_t rotary;       /* enum rotary_kind */
     bool fuses_experts;
-    uint32_t update; /* enum update_kind */
+    bool fuses_expert_activation; /* where fuses_experts */
+    uint32_t update;              /* enum update_kind */
     double host_per_kernel_s;
     bool is_blocking;   /* the host waits for each kernel */
     bool has_graphs;    /* host_per_kernel does not count inside layers */

@@ -286,6 +286,36 @@ static void each_expert_is_converted_on_its_own(void **state)
     assert_string_equal(segment.kernels[1].name, "convert input");
 }
 
+/* Mixtral, ep 4, bf16: 8192 rows, f = 14336, two matrices of 4096 x 28672 in fc1, of 14336 x 4096
+ * in fc2. With the activation inside, fc1 writes f values besides (rows of 4096, 28672 and 14336);
+ * backward fc2 reads 4096 values a row, reads and writes 28672. Nothing is left between. */
+static void an_activation_may_be_part_of_the_experts_products(void **state)
+{
+    (void)state;
+    const struct model model = mixtral();
+    struct software software = fused();
+    software.fuses_experts = true;
+    struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 4});
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    const uint32_t apart = segment.count;
+    software.fuses_expert_activation = true;
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_int_equal(segment.count, apart - 1);
+    assert_close(segment_find(&segment, "experts fc1")->bytes,
+                 2.0 * (8192.0 * (4096 + 28672 + 14336) + 2.0 * 4096 * 28672), 1e-12);
+    cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
+    assert_close(segment_find(&segment, "experts fc2 dgrad")->bytes,
+                 2.0 * (8192.0 * (4096 + 28672 + 28672) + 2.0 * 14336 * 4096), 1e-12);
+    for (uint32_t i = 0; i < segment.count; i++) {
+        assert_string_not_equal(segment.kernels[i].name, "swiglu backward");
+    }
+    software.fuses_experts = false; /* kernels of each expert cannot hold it */
+    cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+    assert_close(segment_find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
+}
+
 /* Biases of the second matrix, for each of 8192 x 4096 results: written in fp32 (4 bytes), added
  * (2 + 4 + 4), joined (8), converted (6): 28 bytes forward, and 40 back. */
 static void experts_biases_are_added_in_fp32(void **state)
@@ -453,6 +483,7 @@ int main(void)
         cmocka_unit_test(experts_stream_their_rows_and_their_matrices_once),
         cmocka_unit_test(tokens_that_are_sent_once_are_copied_where_they_arrive),
         cmocka_unit_test(each_expert_is_converted_on_its_own),
+        cmocka_unit_test(an_activation_may_be_part_of_the_experts_products),
         cmocka_unit_test(experts_biases_are_added_in_fp32),
         cmocka_unit_test(rows_are_padded_but_not_counted),
         cmocka_unit_test(shared_experts_are_one_mlp),

@@ -15,6 +15,10 @@
  * added expert by expert in fp32, times the router's weights (the same file, _apply_bias), unless
  * the experts are one fused operation.
  *
+ * One fused operation may hold the activation, too (CuTe kernels of TransformerEngine): the first
+ * product writes its own result, which is kept, and what is made of it; backward the second's
+ * reads that again and writes the gradient of both halves.
+ *
  * Left out: counting and sorting of indices, the auxiliary loss (software.experts.launches and
  * synchronisation have their time).
  */
@@ -193,6 +197,51 @@ static struct grouped grouped_fc2(const struct kernel_list *list, const char *na
     return (struct grouped){name, fc2(list), LORA_FC2};
 }
 
+static bool fuses_activation(const struct kernel_list *list)
+{
+    const struct software *software = list->shape->software;
+    return software->fuses_experts && software->fuses_expert_activation &&
+           !parts_has_adapter(list, LORA_FC1) && !parts_has_adapter(list, LORA_FC2);
+}
+
+/* Of a value that an activation hands to the next product of this pass. */
+static double handed_bytes(const struct kernel_list *list, enum gemm_pass pass)
+{
+    return list->shape->software->low.fuses_activation ? kernel_list_operand_bytes(list, pass)
+                                                       : list->element_bytes;
+}
+
+static struct kernel *last_kernel(struct kernel_list *list)
+{
+    sim_assert(list->segment->count > 0);
+    return &list->segment->kernels[list->segment->count - 1];
+}
+
+/* Behind fc1: by itself, or what fc1 writes besides its own result. */
+static void experts_inner(struct kernel_list *list)
+{
+    if (!fuses_activation(list)) {
+        mlp_activation(list);
+        return;
+    }
+    const double f = parts_values(list->mlp.tokens, list->mlp.width);
+    last_kernel(list)->bytes += f * handed_bytes(list, GEMM_FORWARD);
+}
+
+/* Behind fc2's input gradient, likewise: that is not written, but the one of fc1's result, which is
+ * read. */
+static void experts_inner_backward(struct kernel_list *list)
+{
+    if (!fuses_activation(list)) {
+        activation_backward(list);
+        return;
+    }
+    const double f = parts_values(list->mlp.tokens, list->mlp.width);
+    const double results = (is_gated(list) ? 2.0 : 1.0) * f;
+    last_kernel(list)->bytes +=
+        results * (list->element_bytes + handed_bytes(list, GEMM_DGRAD)) - f * list->element_bytes;
+}
+
 static int64_t prepared_tensors(const struct kernel_list *list)
 {
     return list->shape->software->fuses_experts ? 0 : local_experts(list);
@@ -361,7 +410,7 @@ void experts_forward(struct kernel_list *list)
     reorder(list, "sort by expert");
     pad(list, "pad rows");
     grouped_product(list, grouped_fc1(list, "experts fc1"), GEMM_FORWARD);
-    mlp_activation(list);
+    experts_inner(list);
     grouped_product(list, grouped_fc2(list, "experts fc2"), GEMM_FORWARD);
     add_biases(list);
     pad(list, "unpad rows");
@@ -375,7 +424,7 @@ void experts_backward(struct kernel_list *list)
     pad(list, "pad rows");
     add_biases_backward(list);
     grouped_product(list, grouped_fc2(list, "experts fc2 dgrad"), GEMM_DGRAD);
-    activation_backward(list);
+    experts_inner_backward(list);
     grouped_product(list, grouped_fc1(list, "experts fc1 dgrad"), GEMM_DGRAD);
     pad(list, "unpad rows");
     reorder(list, "sort by sender");
