@@ -164,6 +164,9 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     }
     is_good = is_good && training_check(scenario, diag);
     is_good = is_good && collectives_check(&scenario->library, scenario->gpu.architecture, diag);
+    if (!software_captures(&scenario->software, GRAPH_ITERATION)) {
+        assumptions_drop(&scenario->assumptions, "software.host.per_replay");
+    }
     return is_good && extent_check(scenario, diag);
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 
+static const char *const graph_part_names[GRAPH_PART_COUNT_] = {
+    "none", "attention", "mlp", "router", "experts", "layers", "iteration"};
 static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise",
                                                                 "rowwise"};
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
@@ -37,6 +39,25 @@ static const double DISPATCHED_FP8_BYTES = 1.0 + 4.0 / 128.0;
 bool software_has_precision(const struct software *software, enum precision precision)
 {
     return !precision_is_low(precision) || software->low.is_known;
+}
+
+bool software_captures(const struct software *software, enum graph_part part)
+{
+    const uint32_t bits[GRAPH_PART_COUNT_] = {
+        [GRAPH_ITERATION] = 1u << GRAPH_ITERATION,
+        [GRAPH_LAYERS] = 1u << GRAPH_LAYERS | 1u << GRAPH_ITERATION,
+    };
+    if (part == GRAPH_NONE) {
+        return false;
+    }
+    const uint32_t wanted = bits[part] != 0 ? bits[part] : bits[GRAPH_LAYERS] | 1u << part;
+    return (software->graphs & wanted) != 0;
+}
+
+double software_host_step_s(const struct software *software)
+{
+    return software_captures(software, GRAPH_ITERATION) ? software->host_per_replay_s
+                                                        : software->host_per_step_s;
 }
 
 bool software_scales_first(const struct software *software, enum precision precision)
@@ -435,9 +456,17 @@ static const struct schema_row rows[] = {
     {QUANTITY("host.per_step", host_per_step_s, DIM_SECONDS, 0.0, 1e4,
               "CPU time of a step during which the GPU waits: optimizer, logging, batches."),
      .standard = "0 s"},
-    {BOOL("host.graphs", has_graphs,
-          "Kernels of layers are launched as CUDA graphs and do not wait for the host."),
-     .standard = "false"},
+    {NAMES("host.graphs", graphs, graph_part_names, GRAPH_PART_COUNT_,
+           "What is captured as CUDA graphs, whose kernels do not wait for the host: parts of a "
+           "layer, layers, or the iteration (all but the optimizer, with per_replay for "
+           "per_step)."),
+     .standard = "[none]"},
+    {QUANTITY("host.per_replay", host_per_replay_s, DIM_SECONDS, 0.0, 1e4,
+              "CPU time of a step during which the GPU waits where the iteration is one graph: its "
+              "launch, the batch's copy, the optimizer."),
+     .standard = "1 ms", .is_assumed = true,
+     .source = "a guess, of one launch and the optimizer's few: no idle time of a replayed step "
+               "is published"},
     {QUANTITY("host.update", host_update_bytes_per_s, DIM_BYTES_PER_S, 1e6, 1e15,
               "Bytes of optimizer states, read and written, that the CPU updates in a second of a "
               "GPU's offloaded share."),

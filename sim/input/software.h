@@ -97,6 +97,18 @@ struct low_precision {
     bool attends_backward; /* and then backward */
 };
 
+/* Key host.graphs: what is captured as CUDA graphs, which the host launches whole. */
+enum graph_part {
+    GRAPH_NONE,
+    GRAPH_ATTENTION, /* with its norm */
+    GRAPH_MLP,       /* dense, with its norm; of experts only what all tokens pass */
+    GRAPH_ROUTER,    /* and the tokens' copies for experts: all but the exchange */
+    GRAPH_EXPERTS,
+    GRAPH_LAYERS,    /* all of these */
+    GRAPH_ITERATION, /* and embedding, head, loss: forward and backward of all microbatches */
+    GRAPH_PART_COUNT_
+};
+
 /* Key memory.activation_input. */
 enum kept_input { KEPT_AS_COMPUTED, KEPT_IN_FP8, KEPT_INPUT_COUNT_ };
 
@@ -168,10 +180,11 @@ struct software {
     uint32_t update;              /* enum update_kind */
     double host_per_kernel_s;
     bool is_blocking;   /* the host waits for each kernel */
-    bool has_graphs;    /* host_per_kernel does not count inside layers */
+    uint32_t graphs;    /* bits 1 << enum graph_part: what is captured */
     int64_t host_queue; /* launches that may be pending */
     bool waits_for_p2p; /* the host, for the GPU, unless an interleaved schedule overlaps them */
     double host_per_step_s;
+    double host_per_replay_s;       /* in its place where the iteration is captured */
     double host_update_bytes_per_s; /* of a GPU's share of optimizer states on the host */
     double gemm_derate;             /* 0..1 */
     double memory_derate;           /* 0..1 */
@@ -190,6 +203,12 @@ struct software {
 
 /* It trains in this precision. */
 bool software_has_precision(const struct software *software, enum precision precision);
+
+/* During which the GPU waits for the host before a step, whatever is captured. */
+double software_host_step_s(const struct software *software);
+
+/* A part of a step is in a graph, by itself or with all around it. */
+bool software_captures(const struct software *software, enum graph_part part);
 
 /* The scale of a tensor is found by a pass of its own before converting. */
 bool software_scales_first(const struct software *software, enum precision precision);

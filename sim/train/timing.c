@@ -103,10 +103,13 @@ struct kernel_time timing_kernel(const struct timing_runner *runner, const struc
     return timing_count_kernel(runner, kernel, NULL);
 }
 
-/* Embedding, head and optimizer lie outside layers. */
-static bool is_in_layer(enum segment_kind kind)
+/* The smallest part of a step that can be captured and holds the segment; GRAPH_NONE: the
+ * optimizer's, which is not captured. */
+static enum graph_part graph_of(enum segment_kind kind)
 {
     switch (kind) {
+    case SEGMENT_COUNT_:
+        return GRAPH_NONE;
     case SEGMENT_EMBEDDING:
     case SEGMENT_EMBEDDING_BACKWARD:
     case SEGMENT_HEAD_PRE:
@@ -114,10 +117,39 @@ static bool is_in_layer(enum segment_kind kind)
     case SEGMENT_HEAD_BACKWARD:
     case SEGMENT_HEAD_WGRAD:
     case SEGMENT_HEAD_PRE_BACKWARD:
-    case SEGMENT_COUNT_:
-        return false;
+        return GRAPH_ITERATION;
+    case SEGMENT_ROUTER:
+    case SEGMENT_ROUTER_BACKWARD:
+        return GRAPH_ROUTER;
+    case SEGMENT_EXPERTS:
+    case SEGMENT_EXPERTS_POST:
+    case SEGMENT_EXPERTS_POST_BACKWARD:
+    case SEGMENT_EXPERTS_BACKWARD:
+    case SEGMENT_EXPERTS_WGRAD:
+    case SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS:
+        return GRAPH_EXPERTS;
+    case SEGMENT_MLP_PRE:
+    case SEGMENT_MLP:
+    case SEGMENT_MLP_POST:
+    case SEGMENT_MLP_POST_BACKWARD:
+    case SEGMENT_MLP_INNER_BACKWARD:
+    case SEGMENT_MLP_INNER_WGRAD:
+    case SEGMENT_MLP_DGRAD:
+    case SEGMENT_MLP_WGRAD:
+    case SEGMENT_MLP_PRE_BACKWARD:
+    case SEGMENT_SHARED:
+    case SEGMENT_SHARED_INNER_BACKWARD:
+    case SEGMENT_SHARED_INNER_WGRAD:
+    case SEGMENT_SHARED_DGRAD:
+    case SEGMENT_SHARED_WGRAD:
+        return GRAPH_MLP;
+    case SEGMENT_SELECTIVE_RECOMPUTE:
+    case SEGMENT_MTP:
+    case SEGMENT_MTP_BACKWARD:
+    case SEGMENT_MTP_WGRAD:
+        return GRAPH_LAYERS;
     default:
-        return true;
+        return GRAPH_ATTENTION;
     }
 }
 
@@ -129,10 +161,11 @@ static int64_t launches_beside(const struct software *software, enum segment_kin
 }
 
 /* The host waits for the GPU in front of the experts: dropless, it reads how many tokens each has.
- * With a capacity, or in a graph, all sizes are known. */
+ * With a capacity, or where experts are in a graph, all sizes are known. */
 static bool reads_the_routers_choice(const struct timing_runner *runner, enum segment_kind kind)
 {
-    return kind == SEGMENT_ROUTER && !runner->software->has_graphs && !runner->knows_rows;
+    return kind == SEGMENT_ROUTER && !software_captures(runner->software, GRAPH_EXPERTS) &&
+           !runner->knows_rows;
 }
 
 /* Kernels of a segment, as they are launched. */
@@ -171,7 +204,7 @@ struct work timing_segment(const struct timing_runner *runner, enum segment_kind
                            const struct segment *segment)
 {
     const struct software *software = runner->software;
-    const bool is_in_graph = software->has_graphs && is_in_layer(kind);
+    const bool is_in_graph = software_captures(software, graph_of(kind));
     struct work work = {.busy_ns = 0};
     const struct launcher launcher = {
         .per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s),

@@ -230,7 +230,7 @@ static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
     (void)state;
     struct arena *arena = arena_new();
     const struct timing *eager = timing_of(arena, "");
-    const struct timing *graph = timing_of(arena, ", graphs: true");
+    const struct timing *graph = timing_of(arena, ", graphs: [layers]");
     const struct work waits = timing_work(eager, 0, SEGMENT_MLP_PRE);
     const struct work runs = timing_work(graph, 0, SEGMENT_MLP_PRE);
     const struct scenario *scenario = system_of(arena, 8, "zero: 3", "")->jobs[0].is.scenario;
@@ -249,6 +249,62 @@ static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
     assert_true(wait_of(arena, &head) >= 200000);
     assert_int_equal(head.burst.deficit_ns,
                      timing_work(eager, 0, SEGMENT_HEAD_PRE).burst.deficit_ns);
+    arena_free(arena);
+}
+
+/* With attention captured its kernels wait for nothing, those of the MLP as before; in the graph of
+ * the iteration also the head's do not, and the optimizer's still do. */
+static void what_is_captured_is_what_does_not_wait(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    static const struct {
+        const char *graphs;
+        bool is_attention, is_mlp, is_head;
+    } cases[] = {{"", false, false, false},
+                 {", graphs: [none]", false, false, false},
+                 {", graphs: [router, experts]", false, false, false},
+                 {", graphs: [attention]", true, false, false},
+                 {", graphs: [mlp]", false, true, false},
+                 {", graphs: [attention, mlp]", true, true, false},
+                 {", graphs: [layers]", true, true, false},
+                 {", graphs: [iteration]", true, true, true}};
+    const struct optimizer adam = {.clips = false};
+    const int64_t optimizer_ns =
+        timing_optimizer(&timing_of(arena, "")->runner, &adam, 1000).burst.deficit_ns;
+    assert_true(optimizer_ns > 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct timing *timing = timing_of(arena, cases[i].graphs);
+        const struct {
+            enum segment_kind segment;
+            bool is_captured;
+        } of[] = {{SEGMENT_ATTENTION_PRE, cases[i].is_attention},
+                  {SEGMENT_ATTENTION_INNER_WGRAD, cases[i].is_attention},
+                  {SEGMENT_MLP_PRE, cases[i].is_mlp},
+                  {SEGMENT_MLP_WGRAD, cases[i].is_mlp},
+                  {SEGMENT_HEAD_PRE, cases[i].is_head},
+                  {SEGMENT_EMBEDDING, cases[i].is_head}};
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+            const struct work work = timing_work(timing, 0, of[k].segment);
+            assert_int_equal(work.burst.launches > 1 || work.burst.host_ns > 0, !of[k].is_captured);
+        }
+        assert_int_equal(timing_optimizer(&timing->runner, &adam, 1000).burst.deficit_ns,
+                         optimizer_ns);
+    }
+    arena_free(arena);
+}
+
+/* 3 s a step of the host, or in a graph 1 s: what a step begins with. */
+static void a_captured_iteration_waits_for_less_of_the_host(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const host = ", per_step: 3 s, per_replay: 1 s, graphs: [%s]";
+    const struct step_result layers =
+        step_of(arena, 8, "zero: 3", arena_printf(arena, host, "layers"));
+    const struct step_result iteration =
+        step_of(arena, 8, "zero: 3", arena_printf(arena, host, "iteration"));
+    assert_close(1e-9 * (double)(layers.step_ns - iteration.step_ns), 2.0, 1e-3);
     arena_free(arena);
 }
 
@@ -538,7 +594,7 @@ static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
     assert_int_equal(timing_segment(&runner, SEGMENT_EXPERTS, &last).burst.deficit_ns, 5000);
     scenario = slow_host(5e-6, 2e-6);
     assert_int_equal(timing_segment(&runner, SEGMENT_EXPERTS, &first).burst.deficit_ns, 65000);
-    scenario.software.has_graphs = true;
+    scenario.software.graphs = 1u << GRAPH_LAYERS;
     work = timing_segment(&runner, SEGMENT_EXPERTS, &first);
     assert_int_equal(work.burst.deficit_ns, 0);
     assert_int_equal(work.burst.launches, 1);
@@ -561,6 +617,8 @@ static void what_is_out_of_bounds_is_refused(void **state)
                 {"communication: {infiniband: 0.5}", "infiniband"},
                 {"jitter: {spread: -1 %}", "spread"},
                 {"host: {graphs: 3}", "graphs"},
+                {"host: {graphs: [layer]}", "layers"},
+                {"host: {per_replay: 3}", "per_replay"},
                 {"fsdp: {gathers: bucket}", "bucket"},
                 {"fsdp: {per_call: -1 us}", "per_call"},
                 {"overlap: {tp_pieces: 0}", "tp_pieces"},
@@ -620,6 +678,8 @@ int main(void)
         cmocka_unit_test(fused_attention_takes_as_much_longer),
         cmocka_unit_test(one_hot_rows_count_in_hfu_only),
         cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
+        cmocka_unit_test(what_is_captured_is_what_does_not_wait),
+        cmocka_unit_test(a_captured_iteration_waits_for_less_of_the_host),
         cmocka_unit_test(bytes_take_as_much_longer_where_the_software_says),
         cmocka_unit_test(messages_between_stages_are_slower_too),
         cmocka_unit_test(exchanges_of_tokens_have_a_start_and_are_not_staged),

@@ -316,8 +316,8 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
             l->dispatches_fp8 ? "fp8" : "bf16", (long long)l->launches, (long long)l->launches);
     fprintf(out, "  fusion: {bias_activation: true, dropout_add: true, norm: true, "
                  "softmax: true}\n  gemm: {derate: 1}\n  memory: {overhead: 1 GB}\n");
-    fprintf(out, "  host: {per_kernel: 1 us, per_step: 1 ms, graphs: %s}\n",
-            l->has_graphs ? "true" : "false");
+    fprintf(out, "  host: {per_kernel: 1 us, per_step: 1 ms, graphs: [%s]}\n",
+            l->has_graphs ? "layers" : "none");
     fprintf(out, "  memory_kernels: {derate: %g}\n  attention_kernels: {derate: %g}\n", l->derate,
             l->derate);
 }

@@ -50,6 +50,17 @@ static const struct ledger *record_examples(const struct explanation *explanatio
     return ledger;
 }
 
+static const char *graphs_text(const struct software *software)
+{
+    if (software_captures(software, GRAPH_ITERATION)) {
+        return " (of the optimizer only: the rest is one CUDA graph)";
+    }
+    if (software_captures(software, GRAPH_LAYERS)) {
+        return " (but in layers: CUDA graphs)";
+    }
+    return software->graphs > 1u << GRAPH_NONE ? " (but in CUDA graphs of parts of layers)" : "";
+}
+
 static void say_rules(const struct scenario *scenario, struct sheet *in)
 {
     const struct gpu *gpu = &scenario->gpu;
@@ -60,8 +71,7 @@ static void say_rules(const struct scenario *scenario, struct sheet *in)
               "launch when\n            kernels are too short for too long\n\n",
               gpu->launch_s * 1e6,
               software->is_blocking ? ", and the host's time: it waits for each" : "",
-              software->host_per_kernel_s * 1e6,
-              software->has_graphs ? " (but in layers: CUDA graphs)" : "", software->host_queue);
+              software->host_per_kernel_s * 1e6, graphs_text(software), software->host_queue);
     explain_paragraph(in, 2,
                       "A product takes the longest of what its tiles take, wave by wave, of its "
                       "FLOP at the rate that the power limit leaves, and of its bytes; of several "
@@ -249,7 +259,7 @@ static void put_constants(const struct scenario *scenario, struct sheet *in)
     sheet_number(constants, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
     sheet_number(constants, "launch_s", gpu->launch_s);
     sheet_number(constants, "host_per_kernel_s", scenario->software.host_per_kernel_s);
-    sheet_number(constants, "host_per_step_s", scenario->software.host_per_step_s);
+    sheet_number(constants, "host_per_step_s", software_host_step_s(&scenario->software));
     sheet_integer(constants, "host_queue", scenario->software.host_queue);
 }
 

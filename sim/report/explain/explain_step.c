@@ -51,7 +51,7 @@ static double work_s(const struct explanation *explanation, struct ledger *ledge
     const double compute = cause_s(explanation, CAUSE_COMPUTE);
     const double recompute = cause_s(explanation, CAUSE_RECOMPUTE);
     const double launch = cause_s(explanation, CAUSE_LAUNCH);
-    const double host_s = explanation->scenario->software.host_per_step_s;
+    const double host_s = software_host_step_s(&explanation->scenario->software);
     const double interference = cause_s(explanation, CAUSE_INTERFERENCE);
     const double exposed = cause_s(explanation, CAUSE_EXPOSED_TP);
     const double kernels =

@@ -382,7 +382,7 @@ struct timed_step explain_time_step(const struct explanation *explanation, struc
     const struct work optimizer = optimizer_work(scenario);
     const double waited_s = host_wait_s(explanation->system);
     const struct copies copies = time_copies(explanation, waited_s);
-    const double host_s = scenario->software.host_per_step_s;
+    const double host_s = software_host_step_s(&scenario->software);
     const int64_t microbatches = scenario->batch.microbatches;
     const double pp_ns = (double)scenario->parallel.pp * 1e9;
     const char *unit;

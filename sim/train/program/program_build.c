@@ -59,7 +59,8 @@ static void run_schedule(struct builder *builder, const struct schedule_order *o
 
 static void begin_step(struct builder *builder)
 {
-    const struct work host = {.busy_ns = sim_time_from_s(builder->job->software->host_per_step_s)};
+    const double host_s = software_host_step_s(builder->job->software);
+    const struct work host = {.busy_ns = sim_time_from_s(host_s)};
     if (shards_gather_ahead(builder)) {
         shards_begin(builder);
     }
