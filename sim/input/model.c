@@ -400,7 +400,7 @@ static const struct schema_row rows[] = {
      .standard = "1", .refuses = beside_full_every},
     {COUNT("mtp_layers", mtp_layers, 0, MTP_MAX,
            "Multi-token prediction: so many layers behind the last, each with two norms, a "
-           "projection and a layer of its own (DeepSeek-V3)."),
+           "projection and a layer of its own."),
      .standard = "0"},
     {CUSTOM("blocks", read_blocks,
             "Layers of another shape before the decoder's, as of a vision encoder."),
@@ -412,7 +412,7 @@ static const struct schema_row rows[] = {
      .standard = "true", .read = read_negated, .text = text_of_true},
     {BOOL("tied_embeddings", has_tied_embeddings, "The output matrix is the embedding."),
      .standard = "false"},
-    {BOOL("embedding_norm", has_embedding_norm, "A norm behind the embedding, as BLOOM has."),
+    {BOOL("embedding_norm", has_embedding_norm, "A norm behind the embedding."),
      .standard = "false"},
     {BOOL("dropout", has_dropout, "Dropout, whose masks activations pay for."),
      .standard = "false"},

@@ -69,6 +69,20 @@ make_checkout() {
     [[ "$stderr" == *"the catalogue has no models/gpus; looked for in ./models/gpus, "* ]]
 }
 
+@test "a table of runs is read with the rules of an installed catalogue, and not without any" {
+    [ -x "$root/stoker" ] || skip "./stoker is not built"
+    head -3 "$root/tests/published/runs.csv" > "$work/some.csv"
+    make -s -C "$root" -o stoker install DESTDIR="$work/away" PREFIX=/opt/stoker
+    cp "$STOKER" "$work/away/opt/stoker/bin/stoker" # the one under test
+    run -0 --separate-stderr "$work/away/opt/stoker/bin/stoker" validate "$work/some.csv" --summary
+    [[ "$output" == *"2 rows"* ]]
+    [ ! -e /usr/local/share/stoker ] || skip "a catalogue is installed"
+    rm "$work/away/opt/stoker/share/stoker/tests/published/rules.yaml"
+    run -3 --separate-stderr "$work/away/opt/stoker/bin/stoker" validate "$work/some.csv" --summary
+    [[ "$stderr" == *"error: the catalogue has no tests/published/rules.yaml, which says what a table of runs means"* ]]
+    [[ "$stderr" == *"/../share/stoker/tests/published/rules.yaml"* ]]
+}
+
 # Where they are named, those are taken; --catalogue before STOKER_PATH, both before "here".
 @test "--catalogue and STOKER_PATH name the catalogue" {
     mkdir -p "$work/alone" models/gpus

@@ -98,6 +98,19 @@ YAML
     done
 }
 
+@test "wrong rules: the message says where and what would be right" {
+    head -3 tests/published/blind.csv > "$work/some.csv"
+    mkdir -p "$work/catalogue/tests/published"
+    rules=$work/catalogue/tests/published/rules.yaml
+    for file in tests/bad_input/rules/*.yaml; do
+        cp "$file" "$rules"
+        status=0
+        "$STOKER" validate "$work/some.csv" --catalogue "$work/catalogue" > "$work/out" 2> "$work/err" || status=$?
+        { echo "exit $status"; sed "s|^$rules|$file|" "$work/err"; } > "$work/text"
+        diff "$work/text" "${file%.yaml}.expected"
+    done
+}
+
 # GPT-3's attention is unfused without, and tp splits the norms with: both show in the step.
 @test "truth has one vocabulary, and what is misspelt is not taken for blank" {
     step() { # FLASH SEQUENCE_PARALLEL

@@ -143,7 +143,8 @@ static bool is_met(struct published_reading *reading, const struct published_con
     return false;
 }
 
-bool published_rule_fits(struct published_reading *reading, const struct published_rule *rule)
+/* Whether all its conditions hold. */
+static bool fits(struct published_reading *reading, const struct published_rule *rule)
 {
     memset(reading->captures, 0, sizeof reading->captures);
     for (uint32_t i = 0; i < rule->condition_count; i++) {
@@ -244,10 +245,8 @@ static void fill_blanks(struct published_reading *reading, const struct publishe
 {
     for (uint32_t i = 0; i < reading->rules->blank_count; i++) {
         const struct published_rule *rule = &reading->rules->blanks[i];
-        if (!published_rule_fits(reading, rule)) {
-            continue;
-        }
-        for (uint32_t k = 0; k < rule->assignment_count; k++) {
+        reading->blank_fits[i] = fits(reading, rule);
+        for (uint32_t k = 0; reading->blank_fits[i] && k < rule->assignment_count; k++) {
             const char *column = rule->assignments[k].key;
             const char *value = expand(reading, rule->assignments[k].value);
             if (value != NULL && published_text(table, row, column)[0] == '\0') {
@@ -326,11 +325,14 @@ struct published_reading *published_read(struct arena *arena, const struct publi
     reading->rules = rules;
     reading->filled = "";
     reading->fields = arena_array(arena, published_known_count, sizeof *reading->fields);
+    reading->blank_fits = arena_array(arena, rules->blank_count + (size_t)1, sizeof(bool));
+    reading->rule_fits = arena_array(arena, rules->rule_count + (size_t)1, sizeof(bool));
     take_words(reading, table, row);
     fill_blanks(reading, table, row);
     tell_filled(reading, table, row);
     for (uint32_t i = 0; i < rules->rule_count; i++) {
-        if (published_rule_fits(reading, &rules->rules[i])) {
+        reading->rule_fits[i] = fits(reading, &rules->rules[i]);
+        if (reading->rule_fits[i]) {
             apply(reading, &rules->rules[i]);
         }
     }

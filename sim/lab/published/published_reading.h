@@ -28,6 +28,7 @@ struct published_reading {
     const char *missing; /* the first column that a rule needs and that is blank; NULL: none */
     const char
         *filled; /* what was blank and how it was filled, and guesses: "micro_batch 1, ..." */
+    bool *blank_fits, *rule_fits; /* of each entry, when its turn came */
     const struct published_rules *rules;
     struct arena *arena;
 };
@@ -43,8 +44,5 @@ int64_t published_read_count(const struct published_reading *reading, const char
 
 /* The value of the last assignment of a key; NULL when no rule sets it. */
 const char *published_read_set(const struct published_reading *reading, const char *key);
-
-/* Whether all conditions of a rule hold. */
-bool published_rule_fits(struct published_reading *reading, const struct published_rule *rule);
 
 #endif

@@ -31,13 +31,21 @@ static bool complain(struct reader *reader, const struct place *place, const cha
     return diag_add(reader->diag, DIAG_INPUT, place, what, about);
 }
 
+/* Another kind of node than is wanted. */
+static void refuse_shape(struct reader *reader, const struct doc_node *node, const char *like)
+{
+    complain(reader, &node->place, "this is written otherwise%s", "");
+    diag_help(reader->diag, "like %s", like);
+}
+
 /* False, with a message, where a scalar is wanted and there is none. */
-static bool is_scalar(struct reader *reader, const struct doc_node *node, const char *what)
+static bool is_scalar(struct reader *reader, const struct doc_node *node, const char *like)
 {
     if (node->kind == DOC_SCALAR) {
         return true;
     }
-    return complain(reader, &node->place, "%s is a text", what);
+    refuse_shape(reader, node, like);
+    return false;
 }
 
 /* A list's children, or the node as the only one. */
@@ -79,7 +87,7 @@ static void check_references(const struct entry *entry,
         if (isdigit((unsigned char)*at)) {
             if ((size_t)(*at - '0') > entry->captures) {
                 complain(reader, &assignment->place, "no brackets are found for '$%s'", name);
-                diag_help(reader->diag, "the regular expression of 'when' has %zu pairs of them",
+                diag_help(reader->diag, "pairs of them in the regular expression of 'when': %zu",
                           entry->captures);
             }
         } else if (published_column_find(name) == NULL && published_computed_find(name) == NULL) {
@@ -167,7 +175,7 @@ static bool read_value(struct entry *entry, const struct published_column *known
                        const struct doc_node *node, struct published_value *value)
 {
     struct reader *reader = entry->reader;
-    if (!is_scalar(reader, node, "what a column says")) {
+    if (!is_scalar(reader, node, "{tp: 2.., gpu: [B200, B300]}")) {
         return false;
     }
     const uint32_t kind = known != NULL ? known->kind : COLUMN_TEXT;
@@ -189,7 +197,7 @@ static bool read_value(struct entry *entry, const struct published_column *known
             return true;
         }
         complain(reader, &node->place, "'%s' is no range", node->text);
-        diag_help(reader->diag, "write it like 8, 2.., ..2022 or 25.11..26.02");
+        diag_help(reader->diag, "write it like 8, 2.., ..2022 or 1.2..1.4");
         return false;
     }
     return read_name(reader, known, node, value);
@@ -224,7 +232,7 @@ static void read_conditions(struct entry *entry, const struct doc_node *when)
 {
     struct published_rule *rule = entry->rule;
     if (when->kind != DOC_MAPPING) {
-        complain(entry->reader, &when->place, "'when' names columns and what they say%s", "");
+        refuse_shape(entry->reader, when, "when: {tp: 2.., gpu: [B200, B300]}");
         return;
     }
     struct published_condition *conditions =
@@ -254,7 +262,7 @@ static bool read_assignment(const struct entry *entry, const struct doc_node *no
                             struct published_assignment *assignment)
 {
     struct reader *reader = entry->reader;
-    if (!is_scalar(reader, node, "an assignment")) {
+    if (!is_scalar(reader, node, "set: [cluster.nics.count=4]")) {
         return false;
     }
     const size_t length = strcspn(node->text, "=");
@@ -306,7 +314,7 @@ static void read_fills(const struct entry *entry, const struct doc_node *fill)
     struct reader *reader = entry->reader;
     struct published_rule *rule = entry->rule;
     if (fill->kind != DOC_MAPPING) {
-        complain(reader, &fill->place, "'fill' names columns and what blank ones say%s", "");
+        refuse_shape(reader, fill, "fill: {micro_batch: 1}");
         return;
     }
     struct published_assignment *fills =
@@ -315,7 +323,7 @@ static void read_fills(const struct entry *entry, const struct doc_node *fill)
         const struct published_column *known = published_column_find(node->key);
         if (known == NULL) {
             refuse_column(reader, &node->key_place, node->key);
-        } else if (is_scalar(reader, node, "what a column says")) {
+        } else if (is_scalar(reader, node, "{tp: 2.., gpu: [B200, B300]}")) {
             fills[rule->assignment_count] =
                 (struct published_assignment){node->key, node->text, node->place};
             check_filled(reader, node, known);
@@ -331,7 +339,7 @@ static void read_needs(const struct entry *entry, const struct doc_node *list)
     const char **needs =
         arena_array(entry->reader->arena, count_of(list) + (size_t)1, sizeof *needs);
     for (const struct doc_node *node = first_of(list); node != NULL; node = next_of(list, node)) {
-        if (!is_scalar(entry->reader, node, "a column")) {
+        if (!is_scalar(entry->reader, node, "need: [tp, pp]")) {
             continue;
         }
         if (published_column_find(node->text) == NULL) {
@@ -422,7 +430,7 @@ static void read_words(struct reader *reader, const struct doc_node *columns,
             refuse_column(reader, &column->key_place, column->key);
         }
         for (const struct doc_node *word = column->child; word != NULL; word = word->next) {
-            if (word->key == NULL || !is_scalar(reader, word, "a word")) {
+            if (word->key == NULL || !is_scalar(reader, word, "gpu: {b200-sxm: B200}")) {
                 continue;
             }
             words = arena_grow(reader->arena, words, &capacity, rules->word_count + (size_t)1,
