@@ -1,6 +1,7 @@
 /* Memory of a GPU with experts and with context parallelism. */
 #include "plan/memory/memory.h"
 
+#include "plan/routing.h"
 #include "support/memory_case.h"
 
 #include <setjmp.h>
@@ -56,6 +57,21 @@ static void a_capacity_holds_as_many_rows_whatever_the_router(void **state)
     assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 51200.0), 1e-15);
     c.scenario.routing.capacity_factor = 0;
     assert_true(memory_case_layer_bytes(&c) > 4096.0 * (258208.0 + 0.1 * 204800.0));
+}
+
+/* Eight experts and a copy of the first on three ranks: seven of 1/8 and two of 1/16, the heaviest
+ * first, three a rank. The first gets three of 1/8, the others two and one of 1/16: 3/8 of the rows
+ * is 9/8 of the mean, though the router is even; so the step is timed, too. */
+static void copies_of_experts_leave_ranks_uneven(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    mixtral(&c);
+    c.scenario.parallel.ep = 3;
+    c.scenario.routing.redundant_experts = 1;
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 0.125 * 204800.0), 1e-15);
+    const struct routing_job job = routing_job_of(&c.scenario);
+    assert_close(routing_of(&job).hottest_rank, 1.125, 1e-15);
 }
 
 /* Shared experts add 6 f_shared: one of 14336. */
@@ -230,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_with_experts_keeps_the_derived_bytes),
         cmocka_unit_test(a_capacity_holds_as_many_rows_whatever_the_router),
+        cmocka_unit_test(copies_of_experts_leave_ranks_uneven),
         cmocka_unit_test(a_shared_expert_keeps_what_an_mlp_keeps),
         cmocka_unit_test(context_parallelism_divides_activations),
         cmocka_unit_test(expert_states_are_sharded_over_fewer_ranks),

@@ -11,12 +11,11 @@ static double copies_of(const struct model *model, const struct routing *routing
     return (double)model->experts_per_token * (capacity > 0 ? capacity : 1.0);
 }
 
-/* A capacity makes the rows of all experts alike; copies_of has its padding. */
+/* As the step is timed: also with an even router copies of experts leave ranks uneven. A capacity
+ * makes the rows of all experts alike; copies_of has its padding. */
 static double hot_of(const struct routing_job *router)
 {
-    const struct routing *routing = router->routing;
-    const bool is_alike = router->model->experts == 0 || routing->kind == ROUTING_EVEN ||
-                          routing->capacity_factor > 0;
+    const bool is_alike = router->model->experts == 0 || router->routing->capacity_factor > 0;
     return is_alike ? 1.0 : routing_of(router).hottest_rank;
 }
 
