@@ -126,7 +126,8 @@ static void open_block(struct arena *arena, size_t size_bytes)
     arena->current = block;
 }
 
-void *arena_alloc(struct arena *arena, size_t size_bytes)
+/* Zero from `filled_bytes` on; what comes before is the caller's to fill. */
+static void *take(struct arena *arena, size_t size_bytes, size_t filled_bytes)
 {
     const size_t alignment = sizeof(max_align_t);
     if (size_bytes > SIZE_MAX / 2) {
@@ -144,17 +145,27 @@ void *arena_alloc(struct arena *arena, size_t size_bytes)
     arena->used_bytes += size_bytes;
     unpoison(memory, size_bytes);
     if (block->is_recycled) {
-        memset(memory, 0, size_bytes);
+        memset(memory + filled_bytes, 0, size_bytes - filled_bytes);
     }
     return memory;
 }
 
-void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
+void *arena_alloc(struct arena *arena, size_t size_bytes)
+{
+    return take(arena, size_bytes, 0);
+}
+
+static size_t product(size_t count, size_t element_bytes)
 {
     if (element_bytes != 0 && count > SIZE_MAX / element_bytes) {
         out_of_memory(SIZE_MAX);
     }
-    return arena_alloc(arena, count * element_bytes);
+    return count * element_bytes;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
+{
+    return take(arena, product(count, element_bytes), 0);
 }
 
 void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_needed,
@@ -167,10 +178,11 @@ void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_
     size_t count = *capacity > SIZE_MAX / 2 ? count_needed : 2 * *capacity;
     count = count < GROW_COUNT_MIN ? GROW_COUNT_MIN : count;
     count = count < count_needed ? count_needed : count;
-    void *grown = arena_array(arena, count, element_bytes);
+    const size_t old_bytes = *capacity * element_bytes;
+    void *grown = take(arena, product(count, element_bytes), old_bytes);
     if (*capacity > 0) {
-        memcpy(grown, old, *capacity * element_bytes);
-        poison(old, *capacity * element_bytes); /* a stale copy from now on */
+        memcpy(grown, old, old_bytes);
+        poison(old, old_bytes); /* a stale copy from now on */
     }
     *capacity = count;
     return grown;
