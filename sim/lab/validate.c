@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/rng.h"
 #include "base/workers.h"
 #include "plan/memory/memory.h"
 #include "input/scenario.h"
@@ -53,9 +54,20 @@ static void note_text(struct finding *finding, uint32_t which, const char *text)
     snprintf(finding->texts[which], TEXT_MAX_, "%s", text != NULL ? text : "");
 }
 
+/* Rows that are alike are predicted alike. */
+static uint64_t likeness_of(const struct scenario *scenario)
+{
+    const char *text = scenario->resolved_text;
+    const char *title = strstr(text, scenario->title);
+    const size_t before = title != NULL ? (size_t)(title - text) : 0;
+    const char *rest = title != NULL ? title + strlen(scenario->title) : text;
+    return rng_hash_bytes(rest, strlen(rest), rng_hash_bytes(text, before, 0));
+}
+
 static void note_scenario(struct finding *finding, const struct scenario *scenario)
 {
     struct validated_row *row = &finding->row;
+    row->likeness = likeness_of(scenario);
     row->traits = band_traits_of(scenario);
     note_text(finding, TEXT_FRAMEWORK, row->traits.framework);
     row->gpus = scenario->gpus;

@@ -38,6 +38,7 @@ struct validated_row {
     double model_flop_per_gpu;     /* of a step, causal; no recomputation */
     double peak_flop_per_s;        /* dense, of the precision used */
     uint64_t refused;              /* of the overrides of all rows: published_scenario */
+    uint64_t likeness;             /* of the resolved scenario, but for its title: a hash */
     bool is_simulated; /* what follows exists; false: predicted_s is a file's (lab/predictions) */
     bool fits;         /* false: memory is short by our account; predicted all the same */
     const char *largest_cause;           /* of the step, compute apart */

@@ -39,8 +39,8 @@ static void values_at(const struct fit_plan *plan, const double *x, double *valu
     }
 }
 
-static bool simulate_rows(const struct fit_problem *problem, const double *values,
-                          const uint32_t *rows, uint32_t count, double *residual)
+bool fit_simulate_rows(const struct fit_problem *problem, const double *values,
+                       const uint32_t *rows, uint32_t count, double *residual)
 {
     if (!problem->predict(problem->context, values, rows, count, residual)) {
         return false;
@@ -59,7 +59,7 @@ bool fit_simulate(struct arena *arena, const struct fit_problem *problem, const 
     for (uint32_t i = 0; i < count; i++) {
         rows[i] = i;
     }
-    return simulate_rows(problem, values, rows, count, residual);
+    return fit_simulate_rows(problem, values, rows, count, residual);
 }
 
 static bool simulate_at(struct runner *runner, const double *x, double *residual)
@@ -90,7 +90,7 @@ static bool take_slope(struct runner *runner, uint32_t constant)
     values_at(plan, fit->x, values);
     values[constant] *= exp(move);
     fit->predictions += count;
-    if (count > 0 && !simulate_rows(fit->problem, values, rows, count, moved)) {
+    if (count > 0 && !fit_simulate_rows(fit->problem, values, rows, count, moved)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -69,6 +69,10 @@ struct score fit_score(struct arena *arena, const struct votes *votes, const dou
 MUST_USE bool fit_simulate(struct arena *arena, const struct fit_problem *problem,
                            const double *values, double *residual);
 
+/* Of some of them, residual [count]. */
+MUST_USE bool fit_simulate_rows(const struct fit_problem *problem, const double *values,
+                                const uint32_t *rows, uint32_t count, double *residual);
+
 /* ---- guards ------------------------------------------------------------------------------ */
 
 /* A mean over repeats, and the standard deviation between them. */

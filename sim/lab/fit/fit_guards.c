@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const uint64_t SEED = 2026;
-enum { CHORDS = 4 };
+enum { CHORDS = 2 };
 
 /* ---- one refit -------------------------------------------------------------------------- */
 
@@ -253,6 +253,33 @@ static bool remove_effect(const struct fit *fit, uint32_t effect, bool *is_gone,
     return is_removable;
 }
 
+/* Residuals at these values, of rows that use one of the constants; of others as fitted. */
+static bool simulate_users(struct arena *arena, const struct fit *fit, const bool *is_gone,
+                           const double *values, double *residual)
+{
+    const struct fit_problem *problem = fit->problem;
+    const uint32_t n = problem->plan->count;
+    uint32_t *rows = arena_array(arena, problem->votes.row_count, sizeof *rows);
+    double *moved = arena_array(arena, problem->votes.row_count, sizeof *moved);
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < problem->votes.row_count; row++) {
+        bool is_any = false;
+        for (uint32_t k = 0; k < n; k++) {
+            is_any = is_any || (is_gone[k] && problem->is_used[row * (size_t)n + k]);
+        }
+        residual[row] = fit->residual[row];
+        rows[count] = row;
+        count += is_any ? 1 : 0;
+    }
+    if (count > 0 && !fit_simulate_rows(problem, values, rows, count, moved)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        residual[rows[i]] = moved[i];
+    }
+    return true;
+}
+
 const struct fit_without *fit_ablate(struct arena *arena, const struct fit *fit,
                                      const struct fit_folds *whole)
 {
@@ -269,7 +296,7 @@ const struct fit_without *fit_ablate(struct arena *arena, const struct fit *fit,
         if (!without->is_removable) {
             continue;
         }
-        if (!fit_simulate(arena, problem, values, residual)) {
+        if (!simulate_users(arena, fit, is_gone, values, residual)) {
             return NULL;
         }
         struct fit_system system = system_without(arena, fit, is_gone, false, residual);

@@ -213,6 +213,25 @@ static void keep_rows(struct fit_rows *rows, const struct validated_row *all,
     rows->table_of = kept_of;
 }
 
+/* Releases of one configuration, and several sources' runs of it, are one scenario: whatever a
+ * constant does to one it does to the other, so one of them is simulated. */
+static void find_twins(struct fit_rows *rows)
+{
+    uint32_t *twin = arena_array(rows->arena, (size_t)rows->count + 1, sizeof *twin);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct validated_row *row = &rows->rows[i];
+        const struct validated_row *first = rows->rows;
+        while (first < row &&
+               (first->likeness != row->likeness || strcmp(first->software, row->software) != 0 ||
+                strcmp(first->gpu_file, row->gpu_file) != 0)) {
+            first++;
+        }
+        twin[i] = (uint32_t)(first - rows->rows);
+        sim_assert(fabs(first->predicted_s - row->predicted_s) <= 0);
+    }
+    rows->twin = twin;
+}
+
 bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
 {
     bool is_good = check_ids(rows, diag);
@@ -237,6 +256,7 @@ bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
         return false;
     }
     keep_rows(rows, all, table_of, count);
+    find_twins(rows);
     if (rows->count == 0) {
         return refuse_all(rows, count > 0 ? &all[0] : NULL, diag);
     }
@@ -293,7 +313,7 @@ static bool complain(const struct fit_rows *rows, const struct validated_row *ro
     return false;
 }
 
-/* Rows as the catalogue stands but for the overrides. */
+/* Rows as the catalogue stands but for the overrides; of twins one is simulated. */
 static const struct validated_row *predict_with(const struct fit_rows *rows, struct arena *arena,
                                                 const struct published_override *overrides,
                                                 uint32_t override_count, const uint32_t *indices,
@@ -301,9 +321,15 @@ static const struct validated_row *predict_with(const struct fit_rows *rows, str
 {
     uint32_t *asked = arena_array(arena, (size_t)count + 1, sizeof *asked);
     uint32_t *table_of = arena_array(arena, (size_t)count + 1, sizeof *table_of);
+    uint32_t *place = arena_array(arena, (size_t)rows->count + 1, sizeof *place); /* + 1 */
+    uint32_t asked_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        asked[i] = rows->rows[indices[i]].row;
-        table_of[i] = rows->table_of[indices[i]];
+        const uint32_t twin = rows->twin[indices[i]];
+        if (place[twin] == 0) {
+            asked[asked_count] = rows->rows[twin].row;
+            table_of[asked_count++] = rows->table_of[twin];
+            place[twin] = asked_count;
+        }
     }
     const struct validate_request request = {
         .catalogue = rows->catalogue,
@@ -311,9 +337,14 @@ static const struct validated_row *predict_with(const struct fit_rows *rows, str
         .overrides = overrides,
         .override_count = override_count,
         .rows = asked,
-        .row_count = count,
+        .row_count = asked_count,
     };
-    return validate_all(rows, arena, request, table_of);
+    const struct validated_row *found = validate_all(rows, arena, request, table_of);
+    struct validated_row *all = arena_array(arena, (size_t)count + 1, sizeof *all);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = found[place[rows->twin[indices[i]]] - 1];
+    }
+    return all;
 }
 
 static bool take_times(const struct fit_rows *rows, const struct validated_row *found,

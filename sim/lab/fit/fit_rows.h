@@ -24,6 +24,7 @@ struct fit_rows {
     const struct fit_plan *plan;
     const struct validated_row *rows; /* those fitted to, as the catalogue stands */
     const uint32_t *table_of;         /* [count] the table that a row is of */
+    const uint32_t *twin;             /* [count] the first row with its scenario: itself, mostly */
     uint32_t count;
     double *residual;          /* [count] as the catalogue stands */
     const char *const *unused; /* names of constants that no row uses; the plan loses them */
