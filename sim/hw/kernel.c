@@ -178,6 +178,7 @@ struct gemm_tiling kernel_gemm_tiling(const struct kernel_gpu *on, const struct 
         best = small.tiles_s < best.tiles_s ? small : best;
     }
     if (on->ledger != NULL) {
+        gpu_power_limit(gpu, on->precision, on->ledger);
         tile_with(on, size, &(struct tile){best.tile_m, best.tile_n}, on->ledger);
     }
     return best;

@@ -7,7 +7,8 @@
  * (stream-k). An inner dimension k pays k_half more for filling and draining the pipeline, so
  * the rate is efficiency * k / (k + k_half). Of a few tile shapes the fastest is taken, as a
  * library's heuristic would. All of it holds until the power limit acts: a training step
- * multiplies for hours, so no product is faster than `sustained` of the peak. Weight gradients
+ * multiplies for hours, so no product is faster than `sustained` of the peak, which is stated or
+ * what the power leaves (gpu_power_limit). Weight gradients
  * are slower by wgrad_loss. Efficiency, sustained and k_half belong to the precision of
  * the product (input/gpu, gpu_gemm). The software profile's derate multiplies the rate
  * of GEMMs only: the GPU's figures are those of products by themselves. Batches of 16-bit

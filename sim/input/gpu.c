@@ -5,7 +5,9 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/ledger.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const gpu_architecture_names[GPU_ARCHITECTURE_COUNT_] = {"volta", "ampere", "hopper",
@@ -51,13 +53,42 @@ bool gpu_has_precision(const struct gpu *gpu, enum precision precision)
     return gpu->peak_flop_per_s[precision] > 0.0;
 }
 
-struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision)
+static struct gemm_figures told_figures(const struct gpu *gpu, enum precision precision)
 {
     sim_assert(precision < PRECISION_COUNT_);
     const struct gemm_figures *own = &gpu->gemm_of[precision];
-    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half,
-                                        gpu->gemm_sustained};
+    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half, gpu->gemm_sustained,
+                                        gpu->gemm_flop_per_joule};
     struct gemm_figures figures = own->efficiency > 0.0 ? *own : common;
+    if (precision == PRECISION_MXFP8 && figures.flop_per_joule <= 0.0) {
+        figures.flop_per_joule = gpu->gemm_of[PRECISION_FP8].flop_per_joule; /* the same units */
+    }
+    return figures;
+}
+
+double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
+{
+    const struct gemm_figures figures = told_figures(gpu, precision);
+    const double peak = gpu->peak_flop_per_s[precision];
+    if (figures.sustained > 0.0 || figures.flop_per_joule <= 0.0 || peak <= 0.0) {
+        return 0.0;
+    }
+    const double left = LEDGER_SUM(
+        ledger, "power left to products", "W", gpu->tdp_w * (1.0 - gpu->idle_power_fraction),
+        LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->idle_power_fraction, "idle"));
+    const double share =
+        LEDGER_SUM(ledger, "of what the peak would draw", "", left * figures.flop_per_joule / peak,
+                   LEDGER_TERM(left, "W"), LEDGER_TERM(figures.flop_per_joule, "FLOP/J"),
+                   LEDGER_TERM(peak, "FLOP/s"));
+    return LEDGER_SUM(ledger, "sustained", "", fmin(pow(share, gpu->power_exponent), 1.0),
+                      LEDGER_TERM(share, ""), LEDGER_TERM(gpu->power_exponent, ""));
+}
+
+struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision)
+{
+    struct gemm_figures figures = told_figures(gpu, precision);
+    const double limit = gpu_power_limit(gpu, precision, NULL);
+    figures.sustained = limit > 0.0 ? limit : figures.sustained;
     figures.sustained = figures.sustained > 0.0 ? figures.sustained : figures.efficiency;
     return figures;
 }
@@ -73,6 +104,8 @@ bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
 #define EFFICIENCY_MIN 0.01 /* efficiencies lie in (0, 1]; below this one it was surely a slip */
 #define FLOP_PER_S_MIN 1e10
 #define FLOP_PER_S_MAX 1e20
+#define FLOP_PER_JOULE_MIN 1e8 /* a V100 multiplies 4e11 in fp16 */
+#define FLOP_PER_JOULE_MAX 1e16
 #define LINK_MIN 1e3 /* bytes/s */
 #define LINK_MAX 1e15
 
@@ -156,17 +189,23 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
     }
 
 /* How near to the peak of one precision products come. */
-#define GEMM(section_, efficiency_, k_half_, sustained_)                                          \
+#define GEMM(section_, efficiency_, k_half_, sustained_, flop_per_joule_)                         \
     {QUANTITY(section_ ".efficiency", efficiency_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,             \
               "What tiles of a large product reach of the peak before the power limit acts."),    \
      .is_required = true},                                                                        \
         {QUANTITY(section_ ".k_half", k_half_, DIM_COUNT, 0.0, 1e4,                               \
                   "The inner dimension at which half of that is lost to prologue and epilogue."), \
          .is_required = true},                                                                    \
+        {QUANTITY(section_ ".sustained", sustained_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,           \
+                  "What any product keeps of the peak under the power limit."),                   \
+         .is_optional = true,                                                                     \
+         .note = "what flop_per_joule leaves; without that the limit never acts"},                \
     {                                                                                             \
-        QUANTITY(section_ ".sustained", sustained_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,            \
-                 "What any product keeps of the peak under the power limit."),                    \
-            AS(double, efficiency_), .note = "the limit never acts"                               \
+        QUANTITY(section_ ".flop_per_joule", flop_per_joule_, DIM_FLOP, FLOP_PER_JOULE_MIN,       \
+                 FLOP_PER_JOULE_MAX,                                                              \
+                 "Products' FLOPs that a joule pays at the clock of the peak: with tdp and "      \
+                 "power they say `sustained` where it is not told."),                             \
+            .is_optional = true, .note = "not told; of mxfp8 then that of fp8"                    \
     }
 
 /* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
@@ -174,7 +213,7 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
     {SECTION("gemm_" name_, "Products in " name_ ", where peak has it; formulas in hw/kernel."), \
      .is_required = true, .applies = (applies_), .note = "this GPU does not multiply in it"},    \
         GEMM("gemm_" name_, gemm_of[precision_].efficiency, gemm_of[precision_].k_half,          \
-             gemm_of[precision_].sustained)
+             gemm_of[precision_].sustained, gemm_of[precision_].flop_per_joule)
 
 #define ATTENTION(name_, kind_, applies_, bits_, read_)                                            \
     {SECTION("attention." name_, "Rates of " name_ " with long sequences and many heads of 128."), \
@@ -266,11 +305,15 @@ static const struct schema_row rows[] = {
 
     {SECTION("power", "What it draws.")},
     {QUANTITY("power.idle_fraction", idle_power_fraction, DIM_FRACTION, 0.0, 1.0,
-              "Share of tdp that it draws while it waits."),
+              "Share of tdp that it draws while it waits, and that products do not get."),
      .standard = "0.2", .is_assumed = true},
     {QUANTITY("power.busy_fraction", busy_power_fraction, DIM_FRACTION, 0.0, 1.0,
               "Share of tdp that it draws while it computes."),
      .standard = "0.85", .is_assumed = true},
+    {QUANTITY("power.exponent", power_exponent, DIM_COUNT, 0.1, 1.0,
+              "The rate of products goes as this power of what is left to them; used with "
+              "flop_per_joule."),
+     .standard = "0.55"},
 
     {SECTION("memory_kernels", "Kernels that stream memory."), .is_required = true},
     {QUANTITY("memory_kernels.efficiency", memory_kernel_efficiency, DIM_FRACTION, EFFICIENCY_MIN,
@@ -286,7 +329,7 @@ static const struct schema_row rows[] = {
     {COUNT("gemm.tile_m", gemm_tile_m, 1, 1024, "Rows of the tile that large products use."),
      .is_required = true},
     {COUNT("gemm.tile_n", gemm_tile_n, 1, 1024, "Columns of that tile."), .is_required = true},
-    GEMM("gemm", gemm_efficiency, gemm_k_half, gemm_sustained),
+    GEMM("gemm", gemm_efficiency, gemm_k_half, gemm_sustained, gemm_flop_per_joule),
     {QUANTITY("gemm.tile_loss", gemm_tile_loss, DIM_COUNT, 0.0, 100.0,
               "How much smaller tiles lose to operand traffic."),
      .standard = "0"},

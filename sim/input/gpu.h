@@ -32,6 +32,8 @@
 
 #include "input/schema/schema.h"
 
+struct ledger;
+
 /* What products multiply in. */
 enum precision {
     PRECISION_FP32,
@@ -109,7 +111,10 @@ struct gpu_platform {
 struct gemm_figures {
     double efficiency;
     double k_half;
-    double sustained; /* 0: as efficiency */
+    double sustained; /* 0: by flop_per_joule, or as efficiency */
+    double
+        flop_per_joule; /* at the peak's clock; 0: not told, the power limit is `sustained`, or of
+                            * mxfp8 that of fp8 */
 };
 
 /* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
@@ -126,6 +131,7 @@ struct gpu {
     double tdp_w;
     double idle_power_fraction; /* of tdp, when waiting */
     double busy_power_fraction; /* of tdp, when computing */
+    double power_exponent; /* products' rate over the power left to them; see gpu_power_limit */
     double host_link_bytes_per_s;
     double gpu_hour_usd;             /* ABSENT: not priced */
     double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
@@ -133,7 +139,8 @@ struct gpu {
     int64_t gemm_tile_m, gemm_tile_n;
     double gemm_efficiency;
     double gemm_k_half;
-    double gemm_sustained; /* 0: as gemm_efficiency */
+    double gemm_sustained; /* 0: by gemm_flop_per_joule, or as gemm_efficiency */
+    double gemm_flop_per_joule;
     double gemm_tile_loss; /* 0: small tiles lose nothing */
     double gemm_balance;   /* 0..1, of what the last wave leaves idle */
     bool transposes_fp8;   /* products read fp8 operands either way round: one copy is enough */
@@ -149,6 +156,20 @@ bool gpu_has_precision(const struct gpu *gpu, enum precision precision);
 
 /* Of products in this precision; sustained is there. */
 struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
+
+/* One law of clocks: what the power leaves of the peak, where the file says the FLOPs of a joule
+ * and not `sustained`; 0 elsewhere. A rate R = s peak takes clocks and voltages that make a FLOP
+ * s ^ (1 / x - 1) times as dear as at the peak's clock, and tdp less what is drawn without
+ * computing pays for it:
+ *
+ *     tdp * (1 - idle) = s * peak / flop_per_joule * s ^ (1 / x - 1)
+ *     s = (tdp * (1 - idle) * flop_per_joule / peak) ^ x, at most 1
+ *
+ * x, power.exponent, would be 1/3 if voltage rose with the clock and 1 if it did not: power goes as
+ * clock * voltage^2.
+ * ASSUMES: memory, links and leakage take idle_fraction of tdp whatever is computed, and products
+ * of all shapes switch as much for a FLOP. */
+double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);

@@ -127,8 +127,9 @@ static double from_axis(uint32_t unknown, double x)
 
 static void set_figures(struct gpu *gpu, enum precision section, const double *values)
 {
-    const struct gemm_figures figures = {values[GEMM_EFFICIENCY], values[GEMM_K_HALF],
-                                         values[GEMM_SUSTAINED]};
+    const struct gemm_figures figures = {.efficiency = values[GEMM_EFFICIENCY],
+                                         .k_half = values[GEMM_K_HALF],
+                                         .sustained = values[GEMM_SUSTAINED]};
     if (precision_is_low(section)) {
         gpu->gemm_of[section] = figures;
         return;

@@ -135,14 +135,14 @@ for count in (1, 3, 20):
     # The priors are the catalogue's values: what they predict is what it predicts.
     assert abs(fit["priors"]["mean"] - fit["catalogue"]["mean"]) < 1e-6
     assert fit["fitted"]["mean"] <= fit["priors"]["mean"] + 1e-3
-    # All rows are of one framework on one GPU; 55 constants in the list.
+    # All rows are of one framework on one GPU; 51 constants in the list.
     names = [constant["name"] for constant in fit["constants"]]
     assert "gemm rate, llm-foundry" in names and "gemm rate, torchtitan" in fit["untouched"]
-    assert len(names) + len(fit["untouched"]) == 55
+    assert len(names) + len(fit["untouched"]) == 51
     for constant in fit["constants"]:
         if not constant["is_told"]:
             assert constant["value"] == constant["prior"], constant
-    fp8 = [c for c in fit["constants"] if c["name"] == "sustained gemm, Hopper fp8"]
+    fp8 = [c for c in fit["constants"] if c["name"] == "FLOP per joule, Hopper fp8"]
     assert len(fp8) == 1 and not fp8[0]["is_told"]
 PY
 }

@@ -184,6 +184,48 @@ static void the_power_limit_slows_only_what_is_faster(void **state)
     assert_close(gemm_rate(&on, 8192, 8192, 1024, 1), 989.4e12 * 0.45, 1e-12);
 }
 
+/* 800 W less a quarter at 1e12 FLOP a joule are 6e14 of the peak's 1.2e15: 0.5, of which exponent
+ * 0.5 makes 0.7071; with a quarter of the power half of that; with four times, the peak. What is
+ * stated is not worked out. */
+static void power_sets_the_rate_where_no_rate_is_stated(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.peak_flop_per_s[PRECISION_BF16] = 1.2e15;
+    gpu.tdp_w = 800.0;
+    gpu.idle_power_fraction = 0.25;
+    gpu.power_exponent = 0.5;
+    gpu.gemm_sustained = 0.0;
+    assert_close(gpu_power_limit(&gpu, PRECISION_BF16, NULL), 0.0, 0.0);
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, gpu.gemm_efficiency, 0.0);
+    gpu.gemm_flop_per_joule = 1e12;
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.70710678118654752, 1e-15);
+    gpu.tdp_w = 200.0;
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.35355339059327376, 1e-15);
+    gpu.tdp_w = 3200.0;
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 1.0, 0.0);
+    gpu.gemm_sustained = 0.6;
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.6, 0.0);
+    assert_close(gpu_power_limit(&gpu, PRECISION_BF16, NULL), 0.0, 0.0);
+}
+
+/* Units that multiply fp8 multiply blocks with scales: unless mxfp8 says otherwise, a joule pays
+ * for as much. */
+static void mxfp8_takes_the_energy_of_fp8(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.peak_flop_per_s[PRECISION_FP8] = gpu.peak_flop_per_s[PRECISION_MXFP8] = 4e15;
+    gpu.tdp_w = 1000.0;
+    gpu.power_exponent = 0.5;
+    gpu.gemm_of[PRECISION_FP8] = (struct gemm_figures){.efficiency = 0.8, .flop_per_joule = 1e12};
+    gpu.gemm_of[PRECISION_MXFP8] = (struct gemm_figures){.efficiency = 0.8};
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.5, 1e-15);
+    gpu.gemm_of[PRECISION_MXFP8].flop_per_joule = 4e12;
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 1.0, 1e-15);
+    assert_close(gpu_gemm(&gpu, PRECISION_FP8).sustained, 0.5, 1e-15);
+}
+
 /* 0.05 off both rates, and off those of weight gradients only. */
 static void weight_gradients_lose_their_share(void **state)
 {
@@ -302,6 +344,8 @@ int main(void)
         cmocka_unit_test(misaligned_batches_miss_the_tensor_cores),
         cmocka_unit_test(balance_wins_back_idle_parts_of_the_last_wave),
         cmocka_unit_test(the_power_limit_slows_only_what_is_faster),
+        cmocka_unit_test(power_sets_the_rate_where_no_rate_is_stated),
+        cmocka_unit_test(mxfp8_takes_the_energy_of_fp8),
         cmocka_unit_test(weight_gradients_lose_their_share),
         cmocka_unit_test(better_hardware_never_slows),
         cmocka_unit_test(the_derate_slows_products_only),
