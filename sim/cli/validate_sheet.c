@@ -84,6 +84,7 @@ static const struct field row_fields[] = {
     {"is_scored", .add = add_is_scored},
     {"suspect", ROW(suspect), .is_said = true},
     {"filled", ROW(filled), .is_said = true},
+    {"fitted", ROW(fitted), .is_said = true},
     {"software", ROW(software), .is_said = true},
     {"gpu", ROW(gpu_file), .is_said = true},
     {"gpus", .add = add_gpus},
@@ -147,6 +148,25 @@ static void say_reasons(struct sheet *in, const struct validation *validation, c
     }
     for (uint32_t i = 0; i < reasons.count; i++) {
         sheet_say(in, "  %4u  %s\n", counts[i], reasons.names[i]);
+    }
+}
+
+/* A wrong account of memory would hide behind such a guess. */
+static void say_fitted(struct sheet *in, const struct validation *validation)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        count += validation->rows[i].fitted[0] != '\0' ? 1 : 0;
+    }
+    if (count > 0) {
+        sheet_say(in, "Not stated, and changed until the memory sufficed: %u\n", count);
+    }
+    for (uint32_t i = 0; i < validation->row_count; i++) {
+        const struct validated_row *row = &validation->rows[i];
+        if (row->fitted[0] != '\0') {
+            sheet_say(in, "  %s: %s", row->id, row->fitted);
+            sheet_say(in, row->measured_s > 0 ? ", error %+.1f %%\n" : "\n", 100 * row->error);
+        }
     }
 }
 
@@ -285,6 +305,7 @@ static void add_summary(struct sheet *sheet, const struct validation *validation
               validation->scored_count, validation->skipped_count, validation->suspect_count);
     say_reasons(summary, validation, "Skipped", false);
     say_reasons(summary, validation, "Suspect", true);
+    say_fitted(summary, validation);
     sheet_members(summary, counts, LENGTH(counts), validation);
     sheet_members(summary, score_fields, LENGTH(score_fields), &own);
     sheet_members(sheet_object(summary, "suspect_rows"), score_fields, LENGTH(score_fields),

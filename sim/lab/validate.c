@@ -23,6 +23,7 @@ enum {
     TEXT_GPU,
     TEXT_FRAMEWORK, /* the profile's */
     TEXT_FILLED,
+    TEXT_FITTED,
     TEXT_REASON,
     TEXT_COLUMN, /* that is wrong */
     TEXT_HELP,
@@ -133,6 +134,7 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
     note_text(finding, TEXT_SOFTWARE, made.software);
     note_text(finding, TEXT_GPU, made.gpu);
     note_text(finding, TEXT_FILLED, made.filled);
+    note_text(finding, TEXT_FITTED, made.fitted);
     finding->row.refused = made.refused;
     if (scenario == NULL) {
         const bool is_refused = made.skipped == NULL;
@@ -230,6 +232,7 @@ static struct validated_row row_of(const struct published_table *table, uint32_t
     row->software = finding->texts[TEXT_SOFTWARE];
     row->gpu_file = finding->texts[TEXT_GPU];
     row->filled = finding->texts[TEXT_FILLED];
+    row->fitted = finding->texts[TEXT_FITTED];
     row->reason = finding->texts[TEXT_REASON];
     row->wrong.column = finding->is_wrong ? finding->texts[TEXT_COLUMN] : NULL;
     row->wrong.help = finding->texts[TEXT_HELP][0] != '\0' ? finding->texts[TEXT_HELP] : NULL;

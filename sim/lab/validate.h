@@ -29,6 +29,7 @@ struct validated_row {
     bool is_mixture;              /* of experts */
     const char *suspect;          /* why the row is reported apart; "": it is scored */
     const char *filled;           /* what was blank and how it was filled; "" */
+    const char *fitted;           /* of these, what was changed until the memory sufficed; "" */
     const char *reason;           /* skipped or infeasible: why */
     struct published_wrong wrong; /* then: what the user should change */
     double predicted_s, measured_s;

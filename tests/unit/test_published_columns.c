@@ -34,8 +34,10 @@ static void every_column_takes_its_kind_and_nothing_else(void **state)
 {
     (void)state;
     static const char *const good[COLUMN_KIND_COUNT_] = {
-        [COLUMN_TEXT] = "any, thing", [COLUMN_PROSE] = "Any. Thing!", [COLUMN_TRUTH] = "Yes",
-        [COLUMN_COUNT] = "2021",      [COLUMN_NUMBER] = "1.5e3",      [COLUMN_WORD_OR_NO] = "No"};
+        [COLUMN_TEXT] = "any, thing",     [COLUMN_PROSE] = "Any. Thing!",
+        [COLUMN_TRUTH] = "Yes",           [COLUMN_COUNT] = "2021",
+        [COLUMN_NUMBER] = "1.5e3",        [COLUMN_WORD_OR_NO] = "No",
+        [COLUMN_SETS] = "seed=1; gpus=8;"};
     struct arena *arena = arena_new();
     for (uint32_t i = 0; i < published_known_count; i++) {
         const struct published_column *column = &published_known[i];

@@ -146,6 +146,19 @@ static void assignments_take_captures_and_columns_and_are_left_out_where_these_a
     world_free(&world);
 }
 
+/* Of keys that no rule sets, and of others. */
+static void what_a_row_sets_itself_goes_before_all_rules(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        rules_of(&world, "  - {set: [model.layers=2, seed=1, gpus=8], source: a/b}\n");
+    assert_string_equal(
+        sets_of(&world, rules, "id,set", "x,\"model={layers: 4, hidden: 8}; seed=2 ;\""),
+        "gpus=8 model={layers: 4, hidden: 8} seed=2");
+    world_free(&world);
+}
+
 /* Words first, then blanks in order, each seeing what those before it filled. */
 static void a_blank_is_filled_once_and_a_stated_field_never(void **state)
 {
@@ -175,6 +188,7 @@ int main(void)
         cmocka_unit_test(later_rules_win_with_all_that_is_below_their_key),
         cmocka_unit_test(
             assignments_take_captures_and_columns_and_are_left_out_where_these_are_blank),
+        cmocka_unit_test(what_a_row_sets_itself_goes_before_all_rules),
         cmocka_unit_test(a_blank_is_filled_once_and_a_stated_field_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "input/doc/name_table.h"
 #include "input/scenario.h"
+#include "input/scenario_keys.h"
 #include "lab/published/published_rows.h"
 #include "lab/published/published_rules.h"
 
@@ -82,6 +83,7 @@ const struct published_column published_known[] = {
     ASIDE("config_key", COLUMN_TEXT),
     PROSE("assumed"),
     PROSE("notes"),
+    ASIDE("set", COLUMN_SETS),
     /* software and machine */
     TEXT("framework"),
     COUNT("framework_year", 1990),
@@ -258,6 +260,63 @@ static bool is_number(const char *text)
            value > NUMBER_LEAST && value < NUMBER_MOST;
 }
 
+/* ---- assignments ------------------------------------------------------------------------ */
+
+static bool is_key(const char *path)
+{
+    for (uint32_t i = 0; i < SCENARIO_PART_COUNT; i++) {
+        const struct schema *schema = scenario_parts[i].schema;
+        const size_t length = strlen(schema->prefix);
+        if (strncmp(path, schema->prefix, length) == 0 && schema_find(schema, path + length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *published_assignment_check(struct arena *arena, const char *assignment,
+                                       const char **help)
+{
+    const size_t length = strcspn(assignment, "=");
+    const char *key = arena_strndup(arena, assignment, length);
+    if (assignment[length] == '\0' || assignment[length + 1] == '\0') {
+        *help = "write it like cluster.nics.count=4";
+        return arena_printf(arena, "'%s' is no assignment", assignment);
+    }
+    const char *nearest = is_key(key) ? NULL : scenario_nearest_key(arena, key);
+    *help = nearest != NULL ? arena_printf(arena, "did you mean '%s'?", nearest)
+                            : "`stoker list keys` tells the keys";
+    return is_key(key) ? NULL : arena_printf(arena, "unknown key '%s'", key);
+}
+
+const char *published_assignment_next(struct arena *arena, const char **at)
+{
+    *at += strspn(*at, "; ");
+    if (**at == '\0') {
+        return NULL;
+    }
+    const char *begin = *at;
+    *at += strcspn(*at, ";");
+    const char *end = *at;
+    while (end[-1] == ' ') {
+        end--;
+    }
+    return arena_strndup(arena, begin, (size_t)(end - begin));
+}
+
+/* The first that is wrong; NULL: none is. */
+static const char *check_sets(struct arena *arena, const char *text, const char **help)
+{
+    const char *why = NULL;
+    for (const char *set = published_assignment_next(arena, &text); set != NULL && why == NULL;
+         set = published_assignment_next(arena, &text)) {
+        why = published_assignment_check(arena, set, help);
+    }
+    return why;
+}
+
+/* ---- a field, checked ------------------------------------------------------------------- */
+
 const char *published_field_check(struct arena *arena, const struct published_column *column,
                                   const char *text, const char **help)
 {
@@ -278,6 +337,8 @@ const char *published_field_check(struct arena *arena, const struct published_co
     case COLUMN_NUMBER:
         *help = arena_printf(arena, "%s is a number above 0, without its unit", column->name);
         return is_number(text) ? NULL : arena_printf(arena, "%s '%s'", column->name, text);
+    case COLUMN_SETS:
+        return check_sets(arena, text, help);
     case COLUMN_WORDS:
         unlisted = first_unlisted(arena, column, text);
         return unlisted == NULL ? NULL : refuse_word(arena, column, unlisted, help);

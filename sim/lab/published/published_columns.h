@@ -23,6 +23,7 @@ enum published_kind {
     COLUMN_WORD,       /* one of the list */
     COLUMN_WORD_OR_NO, /* or what is not true */
     COLUMN_WORDS,      /* some of the list, joined by '+' */
+    COLUMN_SETS,       /* assignments of keys of the scenario, separated by ';' */
     COLUMN_KIND_COUNT_
 };
 
@@ -40,6 +41,14 @@ extern const uint32_t published_known_count;
 /* NULL: there is none. */
 const struct published_column *published_column_find(const char *name);
 const char *published_column_nearest(struct arena *arena, const char *name);
+
+/* What is wrong with "cluster.nics.count=4" as an assignment of a key, or NULL. */
+const char *published_assignment_check(struct arena *arena, const char *assignment,
+                                       const char **help);
+
+/* The next of assignments separated by ';', without the blanks around it; NULL: there is none. *at
+ * moves behind it. */
+const char *published_assignment_next(struct arena *arena, const char **at);
 
 /* What is wrong with a field, or NULL; *help: what would be right. */
 const char *published_field_check(struct arena *arena, const struct published_column *column,

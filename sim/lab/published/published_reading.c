@@ -282,24 +282,32 @@ static bool is_below(const char *text, const char *key)
     return strncmp(text, key, length) == 0 && (text[length] == '=' || text[length] == '.');
 }
 
+/* `rule`: NULL where the row says it itself. */
 static void assign(struct published_reading *reading, const struct published_rule *rule,
-                   const struct published_assignment *assignment)
+                   const char *key, const char *value)
 {
-    const char *value = expand(reading, assignment->value);
-    if (value == NULL) {
-        return;
-    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < reading->set_count; i++) {
-        if (!is_below(reading->sets[i].text, assignment->key)) {
+        if (!is_below(reading->sets[i].text, key)) {
             reading->sets[kept++] = reading->sets[i];
         }
     }
     reading->sets = arena_grow(reading->arena, reading->sets, &reading->set_capacity,
                                kept + (size_t)1, sizeof *reading->sets);
     reading->sets[kept] =
-        (struct published_set){arena_printf(reading->arena, "%s=%s", assignment->key, value), rule};
+        (struct published_set){arena_printf(reading->arena, "%s=%s", key, value), rule};
     reading->set_count = kept + 1;
+}
+
+/* What the row's column `set` says, which goes before all rules. */
+static void assign_own(struct published_reading *reading)
+{
+    const char *at = published_read_text(reading, "set");
+    for (const char *set = published_assignment_next(reading->arena, &at); set != NULL;
+         set = published_assignment_next(reading->arena, &at)) {
+        const size_t length = strcspn(set, "=");
+        assign(reading, NULL, arena_strndup(reading->arena, set, length), set + length + 1);
+    }
 }
 
 static void apply(struct published_reading *reading, const struct published_rule *rule)
@@ -310,7 +318,10 @@ static void apply(struct published_reading *reading, const struct published_rule
         }
     }
     for (uint32_t i = 0; i < rule->assignment_count; i++) {
-        assign(reading, rule, &rule->assignments[i]);
+        const char *value = expand(reading, rule->assignments[i].value);
+        if (value != NULL) {
+            assign(reading, rule, rule->assignments[i].key, value);
+        }
     }
     if (rule->guess != NULL) {
         tell(reading, rule->guess, "");
@@ -336,6 +347,7 @@ struct published_reading *published_read(struct arena *arena, const struct publi
             apply(reading, &rules->rules[i]);
         }
     }
+    assign_own(reading);
     return reading;
 }
 

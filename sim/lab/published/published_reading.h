@@ -1,8 +1,8 @@
 /* A row of a table as rules see it, and what they make of it.
  *
  * First every field takes the words that the rules know (published_word), then blanks are filled,
- * then each rule that fits adds its assignments, in order. An assignment takes the place of earlier
- * ones of its key and of the keys below it.
+ * then each rule that fits adds its assignments, in order, and at last the row those of its column
+ * `set`. An assignment takes the place of earlier ones of its key and of the keys below it.
  *
  *     struct published_reading *reading = published_read(arena, table, row, rules);
  *     for (uint32_t i = 0; i < reading->set_count; i++) ... reading->sets[i]
@@ -15,8 +15,8 @@
 enum { PUBLISHED_CAPTURES = 10 };
 
 struct published_set {
-    const char *text; /* "model.layers=61", as --set takes it */
-    const struct published_rule *rule;
+    const char *text;                  /* "model.layers=61", as --set takes it */
+    const struct published_rule *rule; /* NULL: the row says it itself */
 };
 
 struct published_reading {

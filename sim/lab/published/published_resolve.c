@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "lab/published/published_columns.h"
 #include "plan/memory/memory.h"
 #include "input/scenario_load.h"
 
@@ -12,11 +13,25 @@
 
 /* ---- a scenario, resolved ------------------------------------------------------------- */
 
-/* Not stated: blank, or the table says that it was assumed. */
-static bool is_recompute_unknown(const struct published_table *table, uint32_t row)
+/* The row's column `set` says it. */
+static bool is_set(struct arena *arena, const struct published_table *table, uint32_t row,
+                   const char *key)
 {
-    return published_text(table, row, "recompute")[0] == '\0' ||
-           strstr(published_text(table, row, "assumed"), "recompute") != NULL;
+    const char *at = published_text(table, row, "set");
+    const char *set = published_assignment_next(arena, &at);
+    while (set != NULL && (strncmp(set, key, strlen(key)) != 0 || set[strlen(key)] == '_')) {
+        set = published_assignment_next(arena, &at);
+    }
+    return set != NULL;
+}
+
+/* Not stated: blank, or the table says that it was assumed. */
+static bool is_recompute_unknown(struct arena *arena, const struct published_table *table,
+                                 uint32_t row)
+{
+    return (published_text(table, row, "recompute")[0] == '\0' ||
+            strstr(published_text(table, row, "assumed"), "recompute") != NULL) &&
+           !is_set(arena, table, row, "recompute");
 }
 
 /* The row's own assignments, those of overrides for its files, and a change. Overrides come after
@@ -59,10 +74,11 @@ static struct scenario *resolve(struct arena *arena, const struct published_scen
 }
 
 /* Which states a hybrid shards over how many ranks is not stated. */
-static bool is_group_unknown(const struct published_table *table, uint32_t row)
+static bool is_group_unknown(struct arena *arena, const struct published_table *table, uint32_t row)
 {
     return strcmp(published_text(table, row, "zero_stage"), "hsdp") == 0 &&
-           published_text(table, row, "zero_group")[0] == '\0';
+           published_text(table, row, "zero_group")[0] == '\0' &&
+           !is_set(arena, table, row, "parallel.zero_group");
 }
 
 /* The change number `step`, from 0, of what is not stated: more recomputation than the
@@ -70,7 +86,7 @@ static bool is_group_unknown(const struct published_table *table, uint32_t row)
 static const char *change_of(struct arena *arena, const struct published_table *table, uint32_t row,
                              const struct scenario *scenario, uint32_t step)
 {
-    if (is_group_unknown(table, row)) {
+    if (is_group_unknown(arena, table, row)) {
         const int64_t group = scenario->cluster.gpus_per_node << (step < 32 ? step : 32);
         const int64_t all = scenario->parallel.cp * scenario->parallel.dp;
         return group <= all && all % group == 0
@@ -78,7 +94,7 @@ static const char *change_of(struct arena *arena, const struct published_table *
                    : NULL;
     }
     const uint32_t kind = scenario->recompute.kind + 1 + step;
-    return is_recompute_unknown(table, row) && kind < RECOMPUTE_COUNT_
+    return is_recompute_unknown(arena, table, row) && kind < RECOMPUTE_COUNT_
                ? arena_printf(arena, "recompute=%s", recompute_names[kind])
                : NULL;
 }
@@ -92,7 +108,7 @@ static struct scenario *settle(struct arena *arena, const struct published_table
     *made = published_scenario(arena, table, row, base->catalogue);
     *change = NULL;
     struct scenario *scenario = made->text != NULL ? resolve(arena, made, base, NULL, diag) : NULL;
-    if (scenario == NULL || (memory_check(scenario).fits && !is_group_unknown(table, row))) {
+    if (scenario == NULL || (memory_check(scenario).fits && !is_group_unknown(arena, table, row))) {
         return scenario;
     }
     for (uint32_t step = 0;; step++) {
@@ -105,6 +121,7 @@ static struct scenario *settle(struct arena *arena, const struct published_table
         if (memory_check(next).fits) {
             made->filled = arena_printf(arena, "%s%s%s, the least that fits", made->filled,
                                         made->filled[0] == '\0' ? "" : ", ", next_change);
+            made->fitted = next_change;
             *change = next_change;
             return next;
         }

@@ -4,7 +4,6 @@
 #include "lab/published/published_rules.h"
 
 #include "base/arena.h"
-#include "input/scenario_keys.h"
 #include "lab/published/published_computed.h"
 
 #include <ctype.h>
@@ -29,6 +28,14 @@ static bool complain(struct reader *reader, const struct place *place, const cha
 {
     reader->is_good = false;
     return diag_add(reader->diag, DIAG_INPUT, place, what, about);
+}
+
+static bool refuse(struct reader *reader, const struct doc_node *node, const char *why,
+                   const char *help)
+{
+    complain(reader, &node->place, "%s", why);
+    diag_help(reader->diag, "%s", help);
+    return false;
 }
 
 /* Another kind of node than is wanted. */
@@ -163,12 +170,7 @@ static bool read_name(struct reader *reader, const struct published_column *know
     const char *why = value->test == TEST_NAME && known != NULL
                           ? published_field_check(reader->arena, known, node->text, &help)
                           : NULL;
-    if (why == NULL) {
-        return true;
-    }
-    complain(reader, &node->place, "%s", why);
-    diag_help(reader->diag, "%s", help);
-    return false;
+    return why == NULL || refuse(reader, node, why, help);
 }
 
 static bool read_value(struct entry *entry, const struct published_column *known,
@@ -245,18 +247,6 @@ static void read_conditions(struct entry *entry, const struct doc_node *when)
 
 /* ---- what is set, filled, needed -------------------------------------------------------- */
 
-static bool has_key(const char *path)
-{
-    for (uint32_t i = 0; i < SCENARIO_PART_COUNT; i++) {
-        const struct schema *schema = scenario_parts[i].schema;
-        const size_t length = strlen(schema->prefix);
-        if (strncmp(path, schema->prefix, length) == 0 && schema_find(schema, path + length)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* False, with a message, when it is no assignment of a key. */
 static bool read_assignment(const struct entry *entry, const struct doc_node *node,
                             struct published_assignment *assignment)
@@ -265,21 +255,15 @@ static bool read_assignment(const struct entry *entry, const struct doc_node *no
     if (!is_scalar(reader, node, "set: [cluster.nics.count=4]")) {
         return false;
     }
+    const char *help = NULL;
+    const char *why = published_assignment_check(reader->arena, node->text, &help);
+    if (why != NULL) {
+        return refuse(reader, node, why, help);
+    }
     const size_t length = strcspn(node->text, "=");
     assignment->key = arena_strndup(reader->arena, node->text, length);
-    assignment->place = node->place;
-    if (node->text[length] == '\0' || node->text[length + 1] == '\0') {
-        complain(reader, &node->place, "'%s' is no assignment", node->text);
-        diag_help(reader->diag, "write it like cluster.nics.count=4");
-        return false;
-    }
     assignment->value = node->text + length + 1;
-    if (!has_key(assignment->key)) {
-        complain(reader, &node->place, "unknown key '%s'", assignment->key);
-        diag_help_nearest(reader->diag, scenario_nearest_key(reader->arena, assignment->key),
-                          "`stoker help --format markdown` lists the keys");
-        return false;
-    }
+    assignment->place = node->place;
     check_references(entry, assignment);
     return true;
 }
@@ -304,8 +288,7 @@ static void check_filled(struct reader *reader, const struct doc_node *node,
                           ? published_field_check(reader->arena, known, node->text, &help)
                           : NULL;
     if (why != NULL) {
-        complain(reader, &node->place, "%s", why);
-        diag_help(reader->diag, "%s", help);
+        refuse(reader, node, why, help);
     }
 }
 
