@@ -11,7 +11,7 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check lint assumptions asan bench validate validate-collectives golden-update \
+.PHONY: all demo check lint assumptions asan bench validate bands validate-collectives golden-update \
         readme-update results reference install uninstall setup clean help programs benches flags \
         build-id FORCE
 
@@ -44,6 +44,11 @@ bench: benches ## run the speed measurements of tests/bench
 
 validate: all ## measured runs beside predictions; results/validation.svg
 	@./stoker validate tests/published/runs.csv --plot results/validation
+
+bands: all ## bands of predictions and ratios, from tests/published/predictions.csv: models/*.csv
+	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
+	    --predictions $(PREDICTIONS) --errors models/validated.csv --pairs models/ratios.csv
+PREDICTIONS = tests/published/predictions.csv
 
 validate-collectives: all ## measured collectives beside predictions; results/collectives.svg
 	@./stoker calibrate collectives tests/published/collectives.yaml --check \

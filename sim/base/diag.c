@@ -199,6 +199,21 @@ const char *diag_first_error(const struct diag *diag)
     return NULL;
 }
 
+const char *diag_first_error_at(struct arena *arena, const struct diag *diag)
+{
+    const struct message *message = diag->first;
+    while (message != NULL && !is_error(message->kind)) {
+        message = message->next;
+    }
+    if (message == NULL || !message->has_place) {
+        return message != NULL ? message->text : NULL;
+    }
+    const struct place *place = &message->place;
+    return place->line > 0 ? arena_printf(arena, "%s:%" PRIu32 ":%" PRIu32 ": %s", place->file,
+                                          place->line, place->column, message->text)
+                           : arena_printf(arena, "%s: %s", place->file, message->text);
+}
+
 bool diag_has(const struct diag *diag, enum diag_kind kind)
 {
     for (const struct message *message = diag->first; message != NULL; message = message->next) {

@@ -7,7 +7,7 @@
  */
 #include "report/numbers.h"
 #include "report/points.h"
-#include "cli/session.h"
+#include "cli/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -110,8 +110,7 @@ static void add_absolute(struct session *session, struct sheet *sheet)
 
 struct change {
     const char *label; /* of the point */
-    double speed_up;   /* tokens/s of the whole cluster, over the first's */
-    double per_gpu;    /* the same per GPU */
+    const struct against *against;
     double cost_ratio; /* ABSENT: one of them has no run */
     double energy_ratio;
     double worth_usd_per_gpu_hour; /* below 0: it must be cheaper; ABSENT: nothing has a price */
@@ -130,11 +129,12 @@ static bool has_price(const struct store_row *row)
     return !is_absent(row->cost_usd) && row->cost_usd > 0;
 }
 
-static struct change change_of(const struct store_row *first, const struct store_row *row)
+static struct change change_of(const struct store_row *first, const struct store_row *row,
+                               const struct against *against)
 {
     struct change change = {
         .label = row->label,
-        .per_gpu = ratio(row->tokens_per_s_per_gpu, first->tokens_per_s_per_gpu),
+        .against = against,
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
         .worth_usd_per_gpu_hour = has_price(row) && has_price(first)
@@ -142,7 +142,6 @@ static struct change change_of(const struct store_row *first, const struct store
                                       : ABSENT,
         .cause = CAUSE_COMPUTE,
     };
-    change.speed_up = change.per_gpu * row->gpus / first->gpus;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         const double difference = row->breakdown_s[cause] - first->breakdown_s[cause];
         if (fabs(difference) > fabs(change.cause_s)) {
@@ -162,6 +161,26 @@ static void add_largest(struct sheet *in, const char *key, const void *record)
     } else {
         sheet_say(in, "nothing");
     }
+}
+
+static void add_speed_up(struct sheet *in, const char *key, const void *record)
+{
+    sheet_number(in, key, ((const struct change *)record)->against->speed_up);
+}
+
+static void add_per_gpu(struct sheet *in, const char *key, const void *record)
+{
+    sheet_number(in, key, ((const struct change *)record)->against->per_gpu);
+}
+
+static void add_range(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, against_range(sheet_arena(in), ((const struct change *)record)->against));
+}
+
+static void add_verdict(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, ((const struct change *)record)->against->verdict);
 }
 
 /* The point that --against names; the first where it names none. */
@@ -184,11 +203,15 @@ static void add_relative(const struct session *session, struct sheet *sheet)
     const bool has_prices = has_price(first);
     const bool has_first = points_is_good(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
+    const struct against *against = against_of(session, first);
+    const bool has_bands = against_are_known(session, against);
     const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
     const struct field fields[] = {
         {NULL, FIELD_AT(struct change, label), FIELD_LEFT(head)},
-        {"speed_up", FIELD_AT(struct change, speed_up), FIELD_RIGHT("tokens/s", "%.2f x", 1)},
-        {"speed_up_per_gpu", FIELD_AT(struct change, per_gpu), FIELD_RIGHT("per GPU", "%.2f x", 1)},
+        {"speed_up", FIELD_RIGHT("tokens/s", "%.2f x", 1), .add = add_speed_up},
+        {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
+        {NULL, FIELD_LEFT(has_bands ? "which is" : NULL), .add = add_verdict},
+        {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu},
         {"cost_ratio", FIELD_AT(struct change, cost_ratio),
          FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
@@ -210,12 +233,15 @@ static void add_relative(const struct session *session, struct sheet *sheet)
             sheet_null_as(point, member, NULL);
             continue;
         }
-        const struct change change = change_of(first, row);
-        sheet_members(sheet_object(point, member), FIELD_LIST(fields), &change);
+        const struct change change = change_of(first, row, &against[i]);
+        struct sheet *object = sheet_object(point, member);
+        sheet_members(object, FIELD_LIST(fields), &change);
+        against_add(object, &against[i]);
         if (row != first) {
             sheet_row(table, &change);
         }
     }
+    against_say(sheet, session, against);
     if (!has_first) {
         sheet_say(sheet, "\n%s has no result to compare with.\n",
                   first == session->rows ? "The first" : first->label);

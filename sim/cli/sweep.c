@@ -2,7 +2,7 @@
  * them as a table.
  */
 #include "report/points.h"
-#include "cli/session.h"
+#include "cli/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -32,11 +32,12 @@ static const char *axis_head(const struct study_point *point, uint32_t axis)
     return word;
 }
 
-/* A column for each axis and each metric, and what bounds a point or why it has no result. */
-static struct sheet *add_table(const struct session *session, struct sheet *sheet)
+/* A column for each axis and each metric, what bounds a point or why it has no result; and how much
+ * faster it is than the base, where nobody asked for other metrics. */
+static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
 {
     const struct study_point *first = &session->study.points[0];
-    const uint32_t count = first->axis_count + session->metrics.count + 2;
+    const uint32_t count = first->axis_count + session->metrics.count + 5;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
@@ -49,11 +50,15 @@ static struct sheet *add_table(const struct session *session, struct sheet *shee
     }
     const bool has_spreads = points_have_spreads(session->rows, session->row_count);
     *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
+    *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT("bound by")};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct session *session, const struct store_row *row, struct sheet *table)
+static void add_row(const struct session *session, const struct store_row *row,
+                    const struct against *against, struct sheet *table)
 {
     struct arena *arena = session->options.cli->arena;
     const bool is_good = points_is_good(row);
@@ -65,6 +70,11 @@ static void add_row(const struct session *session, const struct store_row *row, 
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
     sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
+    sheet_text(table, NULL,
+               is_absent(against->speed_up) ? NULL
+                                            : arena_printf(arena, "%.2f x", against->speed_up));
+    sheet_text(table, NULL, against_range(arena, against));
+    sheet_text(table, NULL, against->verdict);
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -99,16 +109,47 @@ static void say_best(const struct session *session, bool is_asked, struct sheet 
     }
 }
 
+/* That the others are held against: the first that has a result. */
+static const struct store_row *base_row(const struct session *session)
+{
+    uint32_t i = 0;
+    while (i + 1 < session->row_count && !points_is_good(&session->rows[i])) {
+        i++;
+    }
+    return &session->rows[i];
+}
+
+static void add_against(struct sheet *point, const char *member, const struct against *against)
+{
+    if (is_absent(against->speed_up)) {
+        sheet_null_as(point, member, NULL);
+        return;
+    }
+    struct sheet *object = sheet_object(point, member);
+    sheet_number(object, "speed_up", against->speed_up);
+    sheet_number(object, "speed_up_per_gpu", against->per_gpu);
+    against_add(object, against);
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
     const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
+    const struct store_row *base = base_row(session);
+    const char *member = base == session->rows ? "against_first" : "against_named";
+    const struct against *against = against_of(session, base);
+    const bool has_ratios = !is_asked && against_are_known(session, against);
+    sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(session, sheet);
+    struct sheet *table = add_table(session, has_ratios, sheet);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        points_add(points, &session->rows[i]);
-        add_row(session, &session->rows[i], table);
+        add_against(points_add(points, &session->rows[i]), member, &against[i]);
+        add_row(session, &session->rows[i], &against[i], table);
     }
     say_best(session, is_asked, sheet);
+    if (has_ratios) {
+        sheet_say(sheet, "tokens/s are held against %s.\n", base->label);
+        against_say(sheet, session, against);
+    }
 }
 
 static bool expand(struct session *session)

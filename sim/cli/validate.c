@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "report/plot/plot_parity.h"
 #include "lab/published/published_columns.h"
+#include "lab/ratio_bands.h"
 
 #include <string.h>
 
@@ -37,6 +38,10 @@ static const struct command_option own_options[] = {
     {"errors", 0, "OUT.csv",
      "Write the error of each vote: models/validated.csv, from which `stoker run` has its bands",
      OPTION_TEXT(struct validation, errors)},
+    {"pairs", 0, "OUT.csv",
+     "Write pairs of rows that differ in one kind of setting: models/ratios.csv, from which "
+     "`stoker compare` and `sweep` have bands of ratios",
+     OPTION_TEXT(struct validation, pairs)},
     {"ratios", 0, "COLUMN",
      "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
      "inter_node_gbps_per_node; without one, a line for each kind of difference",
@@ -194,6 +199,17 @@ static bool write_errors(const struct validation *validation)
            band_write(validation->errors, &votes, cli->diag);
 }
 
+static bool write_pairs(const struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    if (validation->pairs == NULL) {
+        return true;
+    }
+    const struct pairs pairs = axes_pairs(cli->arena, validation->scored, validation->scored_count);
+    return path_make_directories(cli->arena, validation->pairs, cli->diag) &&
+           ratio_pairs_write(validation->pairs, &pairs, validation->predictions, cli->diag);
+}
+
 /* What was printed lacks these rows; a file of errors or a plot without them is not written. */
 static bool tell_failed(const struct validation *validation)
 {
@@ -291,7 +307,7 @@ static int run(struct options *options)
         diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
         return EXIT_INPUT;
     }
-    if (!write_errors(validation)) {
+    if (!write_errors(validation) || !write_pairs(validation)) {
         return EXIT_FAILED;
     }
     if (validation->plot == NULL) {
@@ -313,6 +329,8 @@ const struct command command_validate = {
         "stoker validate tests/published/networks.csv --summary --ratios "
         "inter_node_gbps_per_node\n"
         "stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios\n"
+        "stoker validate mine.csv --predictions out.csv --errors models/validated.csv --pairs "
+        "models/ratios.csv\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
         "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
         "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "

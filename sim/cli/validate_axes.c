@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 #include "cli/validate.h"
-#include "lab/axes.h"
+#include "lab/ratio_bands.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -53,6 +53,70 @@ static void add_pair(struct sheet *array, const struct pair *pair)
     sheet_number(object, "predicted", exp(pair->measured + pair->error));
 }
 
+#define COVERAGE(member) FIELD_AT(struct ratio_coverage, member)
+
+static const struct field coverage_fields[] = {
+    {"votes", COVERAGE(votes), FIELD_COUNT("votes")},
+    {"inside", COVERAGE(inside), FIELD_RIGHT("inside %", "%.0f", 100)},
+    {"log_width", COVERAGE(width), FIELD_RIGHT("ln width", "%.2f", 1)},
+    {"clear", COVERAGE(clear), FIELD_RIGHT("clear", "%.0f", 1)},
+    {"right_clear", COVERAGE(right_clear), FIELD_RIGHT("right %", "%.0f", 100)},
+    {"likely", COVERAGE(likely), FIELD_RIGHT("likely", "%.0f", 1)},
+    {"right_likely", COVERAGE(right_likely), FIELD_RIGHT("right %", "%.0f", 100)},
+};
+
+struct coverage_line {
+    struct ratio_coverage coverage; /* first, for the fields above */
+    const char *name;
+};
+
+/* How good the bands of ratios are: those of each kind, and of all. */
+static void add_coverage(const struct validation *validation, struct sheet *sheet, const char *key,
+                         const struct ratio_pairs *pairs, const char *of)
+{
+    struct arena *arena = validation->options.cli->arena;
+    struct field lines[1 + sizeof coverage_fields / sizeof *coverage_fields] = {
+        {"axis", FIELD_AT(struct coverage_line, name), FIELD_LEFT("bands of ratios")}};
+    for (uint32_t i = 0; i < sizeof coverage_fields / sizeof *coverage_fields; i++) {
+        lines[i + 1] = coverage_fields[i];
+    }
+    struct sheet *object = sheet_object(sheet, key);
+    struct sheet *table = sheet_table(object, "axes", FIELD_LIST(lines));
+    sheet_caption(table, arena_printf(arena,
+                                      "\nBands of ratios from %s, each pair by the other "
+                                      "sources:\n",
+                                      of));
+    for (uint32_t axis = 0; axis <= axis_count; axis++) {
+        struct coverage_line *line = arena_alloc(arena, sizeof *line);
+        line->coverage = ratio_bands_measure(arena, pairs, axis);
+        line->name = axis < axis_count ? axis_get(axis).name : "all but release, layout + micro";
+        if (axis == axis_count) {
+            sheet_members(object, FIELD_LIST(coverage_fields), &line->coverage);
+        }
+        if (line->coverage.votes > 0) {
+            sheet_row(table, line);
+        }
+    }
+}
+
+static void add_bands(const struct validation *validation, struct sheet *object,
+                      const struct pairs *pairs)
+{
+    struct cli *cli = validation->options.cli;
+    const struct catalogue catalogue = options_catalogue(&validation->options);
+    const struct ratio_pairs here = ratio_pairs_of(cli->arena, pairs);
+    struct ratio_pairs known;
+    const char *reason = NULL;
+    struct sheet *bands = sheet_object(object, "bands");
+    if (validation->predictions != NULL) {
+        add_coverage(validation, bands, "rows", &here, "these rows");
+    } else if (ratio_pairs_load(cli->arena, &catalogue, &known, &reason, cli->diag)) {
+        add_coverage(validation, bands, "catalogue", &known, RATIO_FILE);
+    } else {
+        sheet_say(bands, "\nno bands of ratios: %s\n", reason);
+    }
+}
+
 void validate_axes_print(const struct validation *validation, struct sheet *sheet)
 {
     struct arena *arena = validation->options.cli->arena;
@@ -85,4 +149,5 @@ void validate_axes_print(const struct validation *validation, struct sheet *shee
               "difference\"\nwould miss; flip: of all that choices were worth, what wrong signs "
               "cost.\n",
               100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base, mean.skill);
+    add_bands(validation, object, &pairs);
 }

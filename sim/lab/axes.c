@@ -60,6 +60,7 @@ static const struct axis_row {
      "flash_attention cpu_offload offload_layers",
      "", AXIS_ANY, false},
     {"network", "inter_node_gbps_per_node", "", AXIS_ANY, false},
+    {"nodes", "gpus_per_node", "inter_node_gbps_per_node", AXIS_ANY, true},
     {"release", "release", "framework_year cuda_graph moe_dispatcher recompute", AXIS_ANY, true},
 };
 const uint32_t axis_count = LENGTH(axis_rows);

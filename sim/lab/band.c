@@ -217,7 +217,7 @@ static void count_sources(struct arena *arena, const struct band_vote *const *ch
 static void find_nearest(const struct poll *poll, const struct band_traits *traits,
                          struct band *band)
 {
-    double found[BAND_NEAREST];
+    double found[BAND_NEAREST] = {0};
     for (uint32_t i = 0; i < poll->votes->count; i++) {
         const struct band_vote *vote = &poll->votes->items[i];
         const double far = distance(traits, &vote->traits);
@@ -533,7 +533,7 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
     if (band_read(arena, path, votes, own)) {
         return true;
     }
-    *reason = arena_printf(arena, "%s: %s", path, diag_first_error(own));
+    *reason = diag_first_error_at(arena, own);
     if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
         diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", *reason);
     }

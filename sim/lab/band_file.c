@@ -3,6 +3,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "lab/csv.h"
 #include "lab/published/published_table.h"
 
 #include <errno.h>
@@ -97,17 +98,6 @@ bool band_read(struct arena *arena, const char *path, struct band_votes *votes, 
     return true;
 }
 
-/* A source's name may hold a comma or a quote. */
-static void write_quoted(const char *text, FILE *out)
-{
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '"' ? "\"" : "", out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void write_votes(const struct band_votes *votes, FILE *out)
 {
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
@@ -116,9 +106,9 @@ static void write_votes(const struct band_votes *votes, FILE *out)
     fputc('\n', out);
     for (uint32_t i = 0; i < votes->count; i++) {
         const struct band_traits *traits = &votes->items[i].traits;
-        write_quoted(votes->items[i].id, out);
+        csv_write_quoted(votes->items[i].id, out);
         fputc(',', out);
-        write_quoted(votes->items[i].source, out);
+        csv_write_quoted(votes->items[i].source, out);
         fprintf(out, ",%s,%s,%s,%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",", traits->gpu,
                 traits->architecture, traits->framework, traits->precision,
                 kind_name(traits->is_mixture), traits->gpus, traits->hidden,

@@ -185,7 +185,7 @@ PY
     echo source > models/validated.csv
     run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
     [ "$status" -eq 0 ]
-    [[ "$output" == *"no band: ./models/validated.csv: columns are missing"* ]]
+    [[ "$output" == *"no band: ./models/validated.csv:1:1: columns are missing"* ]]
 }
 
 @test "validate writes the errors of its votes, whatever the number of processes" {

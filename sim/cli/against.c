@@ -1,0 +1,242 @@
+/* Points are resolved again, one by one in an arena that is emptied behind each. */
+#include "cli/against.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "input/scenario_load.h"
+#include "input/doc/name_table.h"
+#include "lab/band.h"
+#include "lab/differences.h"
+#include "report/points.h"
+
+#include <math.h>
+
+/* What all points of a session share. */
+struct court {
+    const struct session *session;
+    struct arena *arena; /* the session's */
+    const struct store_row *base;
+    const struct scenario *base_scenario;
+    struct ratio_pairs pairs;
+    struct band_votes votes;
+    const char *no_pairs, *no_votes; /* why there are none; NULL */
+};
+
+static const struct scenario *resolve(const struct session *session, struct arena *arena,
+                                      const struct store_row *row)
+{
+    const struct study_point *point = &session->study.points[row->number];
+    return scenario_resolve(arena, point->document, &session->catalogue, point->sets,
+                            point->set_count, diag_new(arena));
+}
+
+static struct band_traits traits_of(const struct scenario *scenario, const struct store_row *row)
+{
+    struct band_traits traits = band_traits_of(scenario);
+    traits.launch_share = row->breakdown_s[CAUSE_LAUNCH] / row->step_s;
+    return traits;
+}
+
+/* ln f of two predictions that have nothing in common; 0: there is no band. */
+static double independent(const struct court *court, struct arena *arena,
+                          const struct scenario *scenario, const struct store_row *row)
+{
+    static const struct band_burdens none = {.slowest = 1};
+    const struct band_traits mine = traits_of(scenario, row);
+    const struct band_traits other = traits_of(court->base_scenario, court->base);
+    const struct band a = band_of(arena, &court->votes, &mine, &none);
+    const struct band b = band_of(arena, &court->votes, &other, &none);
+    return a.votes > 0 && b.votes > 0 ? hypot(log(a.high), log(b.high)) : 0;
+}
+
+static const char *const *copied(struct arena *arena, const char *const *texts, uint32_t count)
+{
+    const char **own = arena_array(arena, count + (size_t)1, sizeof *own);
+    for (uint32_t i = 0; i < count; i++) {
+        own[i] = arena_strdup(arena, texts[i]);
+    }
+    return own;
+}
+
+static void note_kinds(const struct court *court, const struct differences *found,
+                       struct against *against)
+{
+    const char *names[AXIS_COLUMNS_MAX];
+    for (uint32_t i = 0; i < found->axis_count; i++) {
+        names[i] = axis_get(found->axes[i]).name;
+    }
+    against->kinds = copied(court->arena, names, found->axis_count);
+    against->kind_count = found->axis_count;
+    against->unmeasured = copied(court->arena, found->unmeasured, found->unmeasured_count);
+    against->unmeasured_count = found->unmeasured_count;
+}
+
+static void put_verdicts(const struct ratio_band *band, struct against *against)
+{
+    against->factor = exp(band->spread);
+    against->verdict = ratio_verdict_names[ratio_band_verdict(band, log(against->speed_up))];
+    against->verdict_per_gpu = ratio_verdict_names[ratio_band_verdict(band, log(against->per_gpu))];
+}
+
+/* Half of a normal distribution lies within 0.6745 of its deviations, four fifths within 1.2816. */
+static const double HALF_OF_BAND = 0.6745 / 1.2816;
+
+static void judge(const struct court *court, struct arena *arena, const struct store_row *row,
+                  struct against *against)
+{
+    const struct scenario *scenario = resolve(court->session, arena, row);
+    if (court->no_pairs != NULL || scenario == NULL || court->base_scenario == NULL) {
+        against->reason = court->no_pairs != NULL ? court->no_pairs : "it was not resolved again";
+        return;
+    }
+    const struct differences found = differences_of(arena, court->base_scenario, scenario);
+    note_kinds(court, &found, against);
+    if (found.axis_count == 0 && found.unmeasured_count == 0) {
+        against->reason = "they differ in nothing that moves a step";
+        return;
+    }
+    struct ratio_band band = ratio_band_of(arena, &court->pairs, found.axes, found.axis_count,
+                                           log(against->per_gpu), NULL);
+    if (found.unmeasured_count > 0 || band.votes == 0) {
+        const double spread = independent(court, arena, scenario, row);
+        band = (struct ratio_band){0, spread, spread * HALF_OF_BAND};
+    }
+    against->votes = band.votes;
+    if (band.spread > 0) {
+        put_verdicts(&band, against);
+    } else {
+        against->reason = court->no_votes != NULL ? court->no_votes : "no measured runs are alike";
+    }
+}
+
+static void open_court(struct court *court)
+{
+    struct diag *diag = court->session->options.cli->diag;
+    const struct catalogue *catalogue = &court->session->catalogue;
+    const char *reason = NULL;
+    court->no_pairs =
+        ratio_pairs_load(court->arena, catalogue, &court->pairs, &reason, diag) ? NULL : reason;
+    court->no_votes =
+        band_load(court->arena, catalogue, &court->votes, &reason, diag) ? NULL : reason;
+    if (points_is_good(court->base)) {
+        court->base_scenario = resolve(court->session, court->arena, court->base);
+    }
+}
+
+static double ratio(double value, double first)
+{
+    return first > 0 ? value / first : ABSENT; /* also where one of them is */
+}
+
+const struct against *against_of(const struct session *session, const struct store_row *base)
+{
+    struct court court = {.session = session, .arena = session->options.cli->arena, .base = base};
+    struct against *against =
+        arena_array(court.arena, session->row_count + (size_t)1, sizeof *against);
+    struct arena *arena = arena_new();
+    open_court(&court);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        against[i] =
+            (struct against){.speed_up = ABSENT, .per_gpu = ABSENT, .factor = ABSENT, .reason = ""};
+        if (points_is_good(base) && points_is_good(row)) {
+            against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
+            against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
+        }
+        if (row != base && !is_absent(against[i].per_gpu)) {
+            judge(&court, arena, row, &against[i]);
+            arena_reset(arena);
+        }
+    }
+    arena_free(arena);
+    return against;
+}
+
+/* ---- what is said ------------------------------------------------------------------------- */
+
+bool against_are_known(const struct session *session, const struct against *against)
+{
+    uint32_t i = 0;
+    while (i < session->row_count && is_absent(against[i].factor)) {
+        i++;
+    }
+    return i < session->row_count;
+}
+
+const char *against_range(struct arena *arena, const struct against *against)
+{
+    return is_absent(against->factor)
+               ? NULL
+               : arena_printf(arena, "%.2f to %.2f", against->speed_up / against->factor,
+                              against->speed_up * against->factor);
+}
+
+static void add_range(struct sheet *in, const char *key, double ratio, double factor)
+{
+    struct sheet *range = sheet_object(in, key);
+    sheet_number(range, "p10", ratio / factor);
+    sheet_number(range, "p90", ratio * factor);
+}
+
+void against_add(struct sheet *object, const struct against *against)
+{
+    struct sheet *band = sheet_object(object, "band");
+    sheet_bool(band, "is_known", !is_absent(against->factor));
+    sheet_text(band, "reason", against->reason[0] != '\0' ? against->reason : NULL);
+    sheet_text(band, "verdict", against->verdict);
+    sheet_text(band, "verdict_per_gpu", against->verdict_per_gpu);
+    add_range(band, "speed_up", against->speed_up, against->factor);
+    add_range(band, "speed_up_per_gpu", against->per_gpu, against->factor);
+    sheet_texts(band, "kinds", against->kinds, against->kind_count);
+    sheet_texts(band, "unmeasured", against->unmeasured, against->unmeasured_count);
+    sheet_integer(band, "votes", against->votes);
+}
+
+/* Names of all points, each once. */
+static const char *gather(const struct session *session, const struct against *against,
+                          bool are_kinds)
+{
+    struct arena *arena = session->options.cli->arena;
+    struct name_table names;
+    name_table_init(&names, arena);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct against *one = &against[i];
+        const bool is_said = !is_absent(one->factor) && (one->votes > 0) == are_kinds;
+        const char *const *texts = one->unmeasured_count == 0 ? one->kinds : one->unmeasured;
+        const uint32_t count = one->unmeasured_count == 0 ? one->kind_count : one->unmeasured_count;
+        for (uint32_t k = 0; is_said && k < count; k++) {
+            (void)name_table_index(&names, texts[k]);
+        }
+    }
+    return names.count > 0 ? sheet_joined(arena, names.names, names.count) : NULL;
+}
+
+/* Of the points without a band, the first one's. */
+static const char *reason_of(const struct session *session, const struct against *against)
+{
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        if (against[i].reason[0] != '\0') {
+            return against[i].reason;
+        }
+    }
+    return NULL;
+}
+
+void against_say(struct sheet *sheet, const struct session *session, const struct against *against)
+{
+    const char *kinds = gather(session, against, true);
+    const char *unmeasured = gather(session, against, false);
+    const char *reason = reason_of(session, against);
+    if (kinds != NULL) {
+        sheet_say(sheet, "\nBands of ratios are from measured runs that differ in: %s.\n", kinds);
+    }
+    if (unmeasured != NULL) {
+        sheet_say(sheet,
+                  "%sNo measured runs differ in these alone: %s. Bands there take the errors of "
+                  "both as independent.\n",
+                  kinds == NULL ? "\n" : "", unmeasured);
+    }
+    if (reason != NULL) {
+        sheet_say(sheet, "\nno band: %s\n", reason);
+    }
+}

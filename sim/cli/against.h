@@ -1,0 +1,45 @@
+/* A point of a study against another: how much faster it is, and how sure that is.
+ *
+ * What sweep and compare share. The band of the ratio comes from measured runs that differ in the
+ * same kinds of setting (lab/differences, lab/ratio_bands). Where the two scenarios differ in keys
+ * that no measured runs do, their errors are taken as independent: each of the two has its band
+ * (lab/band), and the squares of logarithms add up.
+ *
+ * ASSUMES: what no measured pair differs in cancels nothing.
+ */
+#ifndef CLI_AGAINST_H
+#define CLI_AGAINST_H
+
+#include "cli/session.h"
+#include "lab/ratio_bands.h"
+
+struct against {
+    double
+        speed_up;   /* tokens/s of the whole cluster, over the base's; ABSENT as all that follows */
+    double per_gpu; /* the same per GPU */
+    double factor;  /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
+    const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band */
+    const char *reason;                    /* why there is none; "" */
+    const char *const *kinds;              /* of difference */
+    const char *const *unmeasured;         /* keys of which no measured pair is */
+    uint32_t kind_count, unmeasured_count;
+    uint32_t votes; /* of pairs of these kinds; 0: errors are taken as independent */
+};
+
+/* Of each row of the session, as `base` is a row of it; for rows without a result, and of the base
+ * itself, without a band. */
+const struct against *against_of(const struct session *session, const struct store_row *base);
+
+/* One at least has a band. */
+bool against_are_known(const struct session *session, const struct against *against);
+
+/* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
+const char *against_range(struct arena *arena, const struct against *against);
+
+/* "band" in a point's object. */
+void against_add(struct sheet *object, const struct against *against);
+
+/* Where the bands are from, below a table. */
+void against_say(struct sheet *sheet, const struct session *session, const struct against *against);
+
+#endif

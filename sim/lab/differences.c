@@ -1,0 +1,326 @@
+/* Every row of every schema of a resolved scenario is held against the other's, by the text of the
+ * value that holds.
+ */
+#include "lab/differences.h"
+
+#include "base/arena.h"
+#include "input/scenario_keys.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+#define NO_STEP ""
+#define UNMEASURED NULL
+#define MACHINE "machine" /* what comes with a GPU; by itself no axis has it */
+
+static const uint32_t MACHINE_COLUMN = AXIS_COLUMNS_MAX - 1; /* beyond those of lab/axes */
+
+/* What a key is, and all below it that have no row of their own. */
+static const struct key_row {
+    const char *path;
+    const char *column; /* of lab/axes, or one of these */
+} key_rows[] = {
+    {"scenario", NO_STEP},
+    {"recipe", NO_STEP}, /* its keys stand for themselves */
+    {"seed", NO_STEP},
+    {"run", NO_STEP},
+    {"price", NO_STEP},
+    {"name", NO_STEP}, /* of a study */
+    {"set", NO_STEP},
+    {"sweep", NO_STEP},
+    {"variants", NO_STEP},
+    {"gpus", "gpus"},
+    {"precision", "precision"},
+    {"parallel.tp", "tp"},
+    {"parallel.cp", "cp"},
+    {"parallel.cp_type", UNMEASURED},
+    {"parallel.pp", "pp"},
+    {"parallel.dp", "dp"},
+    {"parallel.ep", "ep"},
+    {"parallel.etp", "ep"},
+    {"parallel.zero", "zero_stage"},
+    {"parallel.zero_group", "zero_group"},
+    {"parallel.zero_quantized_weights", UNMEASURED},
+    {"parallel.zero_local_weights", UNMEASURED},
+    {"parallel.zero_quantized_gradients", UNMEASURED},
+    {"parallel.zero_local_group", UNMEASURED},
+    {"parallel.reshard", "zero_stage"},
+    {"parallel.order", UNMEASURED},
+    {"parallel.schedule", "pp_schedule"},
+    {"parallel.virtual_stages", "virtual_pp"},
+    {"parallel.microbatch_group", "virtual_pp"},
+    {"parallel.overlap_experts", "moe_dispatcher"},
+    {"parallel.sequence_parallel", "sequence_parallel"},
+    {"parallel", "pp"}, /* layers of stages */
+    {"batch.micro", "micro_batch"},
+    {"batch.sequence_length", "seq_len"},
+    {"batch", "global_batch_sequences"},
+    {"recompute.layers", "full_recompute_layers"},
+    {"recompute", "recompute"},
+    {"offload.optimizer", "cpu_offload"},
+    {"offload", "offload_layers"},
+    {"optimizer", UNMEASURED},
+    {"routing", UNMEASURED},
+    {"lora", UNMEASURED},
+    {"data", UNMEASURED},
+    {"slow", UNMEASURED},
+    {"collectives", UNMEASURED},
+    {"placement", UNMEASURED},
+    {"jobs", UNMEASURED},
+    {"library", MACHINE},
+    {"model.title", NO_STEP},
+    {"model.advertised_parameters", NO_STEP},
+    {"model", UNMEASURED},
+    {"gpu.title", NO_STEP},
+    {"gpu.price", NO_STEP},
+    {"gpu.power", NO_STEP},
+    {"gpu.platform", NO_STEP},
+    {"gpu", "gpu"},
+    {"cluster", MACHINE},
+    {"cluster.cluster", NO_STEP},
+    {"cluster.title", NO_STEP},
+    {"cluster.nodes", NO_STEP},
+    {"cluster.storage", NO_STEP},
+    {"cluster.host", NO_STEP},
+    {"cluster.gpu", "gpu"},
+    {"cluster.gpus_per_node", "gpus_per_node"},
+    {"cluster.scale_up", MACHINE},
+    {"cluster.network", "inter_node_gbps_per_node"},
+    {"cluster.nics", "inter_node_gbps_per_node"},
+    {"cluster.fabric.uplink", "inter_node_gbps_per_node"},
+    {"software.software", NO_STEP},
+    {"software.title", NO_STEP},
+    {"software.framework", "framework"},
+    {"software.year", "framework_year"},
+    {"software.attention", "flash_attention"},
+    {"software.overlap.tp_backward", "async_tp"},
+    {"software.overlap.tp_pieces", "async_tp"},
+    {"software.overlap.dp_gradients", "overlapped_optimizer"},
+    {"software.overlap.dp_parameters", "overlapped_optimizer"},
+    {"software.host.graphs", "cuda_graph"},
+    {"software.experts", "moe_dispatcher"},
+    {"software.fusion", "torch_compile"},
+    {"software.fp8", "fp8_recipe"},
+    {"software", "release"},
+};
+
+/* The row of the longest path that holds the key. */
+static const struct key_row *row_of(const char *key)
+{
+    const struct key_row *found = NULL;
+    for (uint32_t i = 0; i < LENGTH(key_rows); i++) {
+        const char *path = key_rows[i].path;
+        const size_t length = strlen(path);
+        if (strncmp(path, key, length) == 0 && (key[length] == '\0' || key[length] == '.') &&
+            (found == NULL || length > strlen(found->path))) {
+            found = &key_rows[i];
+        }
+    }
+    return found;
+}
+
+enum difference_effect differences_effect(const char *key, uint32_t *column)
+{
+    const struct key_row *row = row_of(key);
+    if (row == NULL) {
+        return DIFFERENCE_UNKNOWN;
+    }
+    if (row->column == UNMEASURED) {
+        return DIFFERENCE_UNMEASURED;
+    }
+    if (strcmp(row->column, NO_STEP) == 0) {
+        return DIFFERENCE_NONE;
+    }
+    *column = strcmp(row->column, MACHINE) == 0 ? MACHINE_COLUMN : axis_column_find(row->column);
+    sim_assert(*column < axis_column_count || *column == MACHINE_COLUMN);
+    return DIFFERENCE_COLUMN;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+struct finder {
+    struct arena *arena;
+    const struct scenario *a, *b;
+    struct differences *found;
+    const char **keys; /* that differ and are in a column */
+    uint32_t *columns; /* of these */
+    uint32_t key_count;
+    size_t key_capacity, column_capacity, unmeasured_capacity;
+};
+
+static const char *written(struct arena *arena, const struct scenario *scenario, const char *key)
+{
+    const struct doc_node *node = doc_find(scenario->document, key);
+    return node != NULL ? doc_to_text(arena, node) : NULL;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* A section is what its rows are; a part of the scenario is what its schema's are. */
+static bool is_whole(const struct schema *schema, const struct schema_row *row, const char *key)
+{
+    bool is_part = false;
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        const size_t length = strlen(key);
+        is_part = is_part || (strncmp(part->schema->prefix, key, length) == 0 &&
+                              strcmp(part->schema->prefix + length, ".") == 0);
+    }
+    return is_part || (schema_has_inner(schema, row) && row->kind != SCHEMA_CHOICE &&
+                       row->kind != SCHEMA_SWITCH);
+}
+
+static bool differs(const struct finder *finder, const struct scenario_part *part,
+                    const struct schema_row *row, const char *key)
+{
+    const char *mine = written(finder->arena, finder->a, key);
+    const char *theirs = written(finder->arena, finder->b, key);
+    if (mine == NULL && theirs == NULL) {
+        return false;
+    }
+    const char *a = schema_value_text(finder->arena, row, (const char *)finder->a + part->offset);
+    const char *b = schema_value_text(finder->arena, row, (const char *)finder->b + part->offset);
+    return a == NULL && b == NULL ? !is_same(mine, theirs) : !is_same(a, b);
+}
+
+/* All of a profile, where it is another year's: what a release changed. */
+static bool is_of_release(const struct finder *finder, const char *key)
+{
+    return strncmp(key, "software.", strlen("software.")) == 0 &&
+           strcmp(key, "software.framework") != 0 &&
+           finder->a->software.year != finder->b->software.year;
+}
+
+static void add_key(struct finder *finder, const char *key)
+{
+    struct differences *found = finder->found;
+    uint32_t column = 0;
+    const enum difference_effect effect = differences_effect(key, &column);
+    if (effect == DIFFERENCE_COLUMN && is_of_release(finder, key)) {
+        column = axis_column_find("release");
+    }
+    switch (effect) {
+    case DIFFERENCE_NONE:
+        return;
+    case DIFFERENCE_COLUMN:
+        finder->keys = arena_grow(finder->arena, finder->keys, &finder->key_capacity,
+                                  finder->key_count + (size_t)1, sizeof *finder->keys);
+        finder->columns = arena_grow(finder->arena, finder->columns, &finder->column_capacity,
+                                     finder->key_count + (size_t)1, sizeof *finder->columns);
+        finder->keys[finder->key_count] = key;
+        finder->columns[finder->key_count++] = column;
+        found->columns |= UINT64_C(1) << column;
+        return;
+    default:
+        found->unmeasured =
+            arena_grow(finder->arena, found->unmeasured, &finder->unmeasured_capacity,
+                       found->unmeasured_count + (size_t)1, sizeof *found->unmeasured);
+        found->unmeasured[found->unmeasured_count++] = key;
+    }
+}
+
+static bool is_repeated(const struct schema *schema, const struct schema_row *row)
+{
+    bool is_each = row->kind == SCHEMA_EACH;
+    for (; row != NULL; row = schema_parent(schema, row)) {
+        is_each = is_each || row->kind == SCHEMA_EACH;
+    }
+    return is_each;
+}
+
+/* Of keys that repeat, the library's alone, it is one that any of the file differs. */
+static void find_keys(struct finder *finder)
+{
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        for (uint32_t i = 0; i < part->schema->count; i++) {
+            const struct schema_row *row = &part->schema->rows[i];
+            const char *key = arena_printf(finder->arena, "%s%s", part->schema->prefix, row->path);
+            if (!is_repeated(part->schema, row) && !is_whole(part->schema, row, key) &&
+                differs(finder, part, row, key)) {
+                add_key(finder, key);
+            }
+        }
+    }
+    if (!is_same(written(finder->arena, finder->a, "library"),
+                 written(finder->arena, finder->b, "library"))) {
+        add_key(finder, "library");
+    }
+}
+
+/* ---- kinds -------------------------------------------------------------------------------- */
+
+static uint32_t bits_of(uint64_t mask)
+{
+    uint32_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* The columns that an axis explains between these two. */
+static uint64_t explained(const struct axis *axis, const struct scenario *a,
+                          const struct scenario *b)
+{
+    const double sizes = (double)a->gpus / (double)b->gpus;
+    const double batches = (double)a->batch.global / (double)b->batch.global;
+    const uint64_t kind = UINT64_C(1) << axis_column_find("gpu");
+    const uint64_t machine = (axis->defining & kind) != 0 ? UINT64_C(1) << MACHINE_COLUMN : 0;
+    const uint64_t all = axis->defining | axis->follows | machine;
+    const uint64_t size = UINT64_C(1) << axis_column_find("gpus");
+    const uint64_t batch = UINT64_C(1) << axis_column_find("global_batch_sequences");
+    switch (axis->condition) {
+    case AXIS_LIKE_SIZES:
+        return sizes > 1 / 4.01 && sizes < 4.01 ? all : all & ~(size | batch);
+    case AXIS_LIKE_BATCHES:
+        return fabs(sizes / batches - 1) < 1e-9 ? all : 0;
+    default:
+        return all;
+    }
+}
+
+/* The axis that explains most of what is left; axis_count: none does. */
+static uint32_t choose(uint64_t left, const struct scenario *a, const struct scenario *b)
+{
+    uint32_t best = axis_count, most = 0;
+    for (uint32_t i = 0; i < axis_count; i++) {
+        const struct axis axis = axis_get(i);
+        const uint64_t mask = explained(&axis, a, b);
+        const uint32_t count = (left & axis.defining & mask) != 0 ? bits_of(left & mask) : 0;
+        if (count > most) {
+            best = i;
+            most = count;
+        }
+    }
+    return best;
+}
+
+struct differences differences_of(struct arena *arena, const struct scenario *a,
+                                  const struct scenario *b)
+{
+    struct differences found = {0};
+    struct finder finder = {.arena = arena, .a = a, .b = b, .found = &found};
+    const uint64_t width = UINT64_C(1) << axis_column_find("dp"); /* what the others leave */
+    find_keys(&finder);
+    uint64_t left = found.columns & ~width;
+    for (uint32_t axis = choose(left, a, b); axis < axis_count; axis = choose(left, a, b)) {
+        const struct axis chosen = axis_get(axis);
+        found.axes[found.axis_count++] = axis;
+        left &= ~explained(&chosen, a, b);
+    }
+    for (uint32_t i = 0; i < finder.key_count; i++) {
+        if ((left >> finder.columns[i] & 1) != 0) {
+            found.unmeasured =
+                arena_grow(arena, found.unmeasured, &finder.unmeasured_capacity,
+                           found.unmeasured_count + (size_t)1, sizeof *found.unmeasured);
+            found.unmeasured[found.unmeasured_count++] = finder.keys[i];
+        }
+    }
+    return found;
+}

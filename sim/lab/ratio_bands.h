@@ -1,0 +1,89 @@
+/* How far the ratio of two predictions may be off: the spread of errors among pairs of measured
+ * runs that differ in one kind of setting, where errors that both runs share cancel.
+ *
+ * models/ratios.csv of the catalogue has a line for each pair (lab/axes): its kind of difference,
+ * its source and model, its two rows, what differs, whether its source was left out of the fit
+ * that predicted it or was never fitted ("source", "unseen"), and the ratio of tokens/s/GPU,
+ * measured and predicted.
+ *
+ * The band of a ratio r goes from r / f to r * f. Errors grow with the size of the difference: each
+ * is divided by sqrt(0.1 + |ln r|), with |ln r| at most 1, and f is exp of that of r times the
+ * error below which RATIO_SHARE of the votes lie. All votes count: those of the kind each 1, those
+ * of all other kinds together as RATIO_POOL_VOTES, so that a kind of a few pairs has not the
+ * band of these few. Two predictions that differ in several kinds: variances of logarithms add up.
+ *
+ *     clear               all of the band lies on one side of 1
+ *     likely              all of the band of half the votes does
+ *     too close to call   else
+ *
+ * ASSUMES: what several kinds of difference are off by is independent, and each is off as
+ * if the whole ratio were its own, which errs to the wide side.
+ */
+#ifndef LAB_RATIO_BANDS_H
+#define LAB_RATIO_BANDS_H
+
+#include "input/catalogue.h"
+#include "lab/axes.h"
+#include "lab/predictions.h"
+
+#define RATIO_FILE "models/ratios.csv"
+#define RATIO_SHARE 0.8
+#define RATIO_POOL_VOTES 20
+
+/* A pair, as the file has it. */
+struct ratio_pair {
+    uint32_t axis, vote; /* votes are numbered over all axes */
+    const char *source;
+    double measured, predicted; /* ln of the ratio */
+};
+
+struct ratio_pairs {
+    const struct ratio_pair *items;
+    uint32_t count, vote_count;
+};
+
+/* Of pairs that were found among rows. */
+struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs);
+
+/* False, with a DIAG_FAILURE. `predictions`: where these are from; NULL: all were simulated. */
+MUST_USE bool ratio_pairs_write(const char *path, const struct pairs *pairs,
+                                const struct predictions *predictions, struct diag *diag);
+
+/* False, with a message, when the file is wrong. */
+MUST_USE bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs *pairs,
+                               struct diag *diag);
+
+/* Of the first catalogue directory that has the file. Else false and why; one that the system does
+ * not let us read is a DIAG_FAILURE, too. */
+MUST_USE bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
+                               struct ratio_pairs *pairs, const char **reason, struct diag *diag);
+
+enum ratio_verdict { RATIO_CLEAR, RATIO_LIKELY, RATIO_CLOSE, RATIO_VERDICT_COUNT_ };
+extern const char *const ratio_verdict_names[RATIO_VERDICT_COUNT_];
+
+struct ratio_band {
+    uint32_t votes;        /* of the kinds themselves; 0: one of them has none, so no band */
+    double spread;         /* ln f; of a ratio of 1 without a difference 0 */
+    double spread_of_half; /* the same of half the votes */
+};
+
+/* Of a predicted ratio (its ln) of two runs that differ in these kinds; without votes of a source
+ * (NULL: of all). */
+struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *pairs,
+                                const uint32_t *axes, uint32_t axis_count, double predicted,
+                                const char *without);
+
+enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted);
+
+/* How good the bands are: each pair is held against those of other sources. Of an axis; or of all
+ * that are not apart (axis_count). By votes: pairs of one share it. */
+struct ratio_coverage {
+    uint32_t votes;                   /* that have a band */
+    double inside, width;             /* share of these; mean of ln(high / low); ABSENT: none */
+    double clear, likely;             /* votes that are called so, pairs of one sharing it */
+    double right_clear, right_likely; /* share that went as predicted; ABSENT: none */
+};
+struct ratio_coverage ratio_bands_measure(struct arena *arena, const struct ratio_pairs *pairs,
+                                          uint32_t axis);
+
+#endif
