@@ -386,9 +386,25 @@ static bool check_positions(const struct layout *layout)
     return false;
 }
 
+static bool check_documents(const struct layout *layout)
+{
+    const struct batch *batch = &layout->scenario->batch;
+    if (batch->document_length <= batch->sequence_length) {
+        return true;
+    }
+    diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "batch", "document_length"),
+             "documents of %lld tokens do not fit into sequences of %lld",
+             (long long)batch->document_length, (long long)batch->sequence_length);
+    diag_help(layout->diag,
+              "document_length may be at most %lld: longer documents are cut to sequences",
+              (long long)batch->sequence_length);
+    return false;
+}
+
 bool feasible_sequence(const struct layout *layout)
 {
     bool is_good = check_length(layout);
+    is_good = check_documents(layout) && is_good;
     is_good = is_good && check_block_lengths(layout);
     is_good = check_positions(layout) && is_good;
     const bool has_heads = tp_fits(layout->scenario, layout->scenario->parallel.tp);

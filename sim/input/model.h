@@ -53,7 +53,9 @@ struct layer_kind {
     int64_t head_dim;  /* of queries and keys; when latent nope_dim + rope_dim */
     int64_t value_dim; /* of values; = head_dim unless latent */
     struct latent latent;
-    int64_t window; /* keys that a query sees; 0: all before it */
+    int64_t window;   /* keys that a query sees; 0: all before it */
+    int64_t document; /* tokens of the one that a token's attention stays in, the mean over tokens;
+                       * 0: its sequence. Not of the model: see batch.document_length */
     bool is_causal;
     uint32_t mlp;       /* enum mlp_kind */
     int64_t ffn_hidden; /* of the MLP; without meaning with experts */

@@ -234,6 +234,13 @@ const struct schema scenario_job_keys = SCHEMA_OF("jobs", "jobs.", job_rows);
 #undef SCHEMA_OBJECT
 #define SCHEMA_OBJECT struct scenario
 
+static const struct schema_refusal *without_documents(const void *object)
+{
+    static const struct schema_refusal refusal = {
+        "without document_length", "say how long documents are: document_length: 2000"};
+    return ((const struct scenario *)object)->batch.document_length == 0 ? &refusal : NULL;
+}
+
 static bool has_experts(const void *object)
 {
     return ((const struct scenario *)object)->model.experts > 0;
@@ -361,6 +368,13 @@ static const struct schema_row rows[] = {
     {COUNT("batch.sequence_length", batch.sequence_length, 1, SEQUENCE_MAX,
            "Tokens of a sequence."),
      AS(int64_t, model.max_positions), .note = "the model's longest"},
+    {COUNT("batch.document_length", batch.document_length, 1, SEQUENCE_MAX,
+           "Mean length of the documents that are packed into a sequence, when a token attends "
+           "within its own only."),
+     .is_optional = true, .note = "a sequence is one document"},
+    {QUANTITY("batch.document_spread", batch.document_spread, DIM_COUNT, 0.0, 100.0,
+              "Standard deviation of these lengths over their mean."),
+     .standard = "0", .refuses = without_documents},
     {ONLY_COUNT("batch.global_tokens", 1, LAYOUT_GLOBAL_TOKENS_MAX,
                 "Tokens of a step, in place of its sequences."),
      .read = layout_read_global_tokens},

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 struct doc_node *scenario_load_document(struct arena *arena, const char *path, struct diag *diag)
@@ -171,6 +172,19 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
 }
 
 /* A resolved document's scenario but for its jobs. */
+/* See struct batch. Layers with tokens of their own (of images) are not packed. */
+static void set_documents(struct scenario *scenario)
+{
+    const struct batch *batch = &scenario->batch;
+    const double spread = batch->document_spread;
+    const double length = round((double)batch->document_length * (1.0 + spread * spread));
+    const double most = (double)batch->sequence_length;
+    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
+        struct layer_kind *kind = &scenario->model.kinds[i];
+        kind->document = kind->tokens > 0 ? 0 : (int64_t)fmin(length, most);
+    }
+}
+
 static struct scenario *read_alone(struct arena *arena, const struct doc_node *root,
                                    struct diag *diag)
 {
@@ -178,7 +192,11 @@ static struct scenario *read_alone(struct arena *arena, const struct doc_node *r
     scenario->file = root->place.file;
     scenario->document = root;
     assumptions_init(&scenario->assumptions, arena);
-    if (!read_scenario(scenario, diag) || !check_scenario(arena, scenario, diag)) {
+    if (!read_scenario(scenario, diag)) {
+        return NULL;
+    }
+    set_documents(scenario);
+    if (!check_scenario(arena, scenario, diag)) {
         return NULL;
     }
     scenario->resolved_text = doc_to_text(arena, root);

@@ -366,13 +366,19 @@ int64_t cost_tokens(const struct layer_kind *kind, int64_t sequence_length)
     return kind->tokens > 0 ? kind->tokens : sequence_length;
 }
 
+int64_t cost_reach(const struct layer_kind *kind, int64_t tokens)
+{
+    return kind->document > 0 && kind->document < tokens ? kind->document : tokens;
+}
+
 /* The first w queries see 1, 2, ... w keys, each of the others w: a mean of
  * (w (w + 1) / 2 + (s - w) w) / s. Without a window the convention s / 2 of all papers. */
 double cost_mean_keys(const struct layer_kind *kind, int64_t tokens)
 {
-    const double s = (double)tokens;
+    const int64_t reach = cost_reach(kind, tokens);
+    const double s = (double)reach;
     const double w = (double)kind->window;
-    const bool has_window = kind->window > 0 && kind->window < tokens;
+    const bool has_window = kind->window > 0 && kind->window < reach;
     if (!kind->is_causal) {
         return has_window ? w : s;
     }
@@ -417,8 +423,9 @@ static void add_layers_flop(const struct model *model, const struct layer_kind *
 {
     sim_assert(sequence_length > 0);
     const int64_t tokens = cost_tokens(kind, sequence_length);
-    const bool has_window = kind->window > 0 && kind->window < tokens;
-    const double keys = (double)(has_window ? kind->window : tokens);
+    const int64_t reach = cost_reach(kind, tokens);
+    const bool has_window = kind->window > 0 && kind->window < reach;
+    const double keys = (double)(has_window ? kind->window : reach);
     const char *full = of_kind(ledger, model, kind, "attention, full mask");
     const char *causal = of_kind(ledger, model, kind, "attention, causal mask");
     flop->attention_linear +=

@@ -115,6 +115,8 @@ struct layer_flop cost_module_flop(const struct model *model, int64_t sequence_l
 /* Tokens of each sequence in a layer; and keys that a query sees, mean of all queries: half of the
  * tokens by convention when causal, exact with a window. */
 int64_t cost_tokens(const struct layer_kind *kind, int64_t sequence_length);
+/* How far attention reaches within so many tokens: their document, or all of them. */
+int64_t cost_reach(const struct layer_kind *kind, int64_t tokens);
 double cost_mean_keys(const struct layer_kind *kind, int64_t tokens);
 
 /* The papers' own numerators, FLOPs per token and training step. */

@@ -75,6 +75,26 @@ static void a_deepseek_layer_has_the_flops_of_its_blocks(void **state)
     arena_free(arena);
 }
 
+/* A sequence of 8,000 tokens holds two documents of 1,000 and two of 3,000: 2,000 in the mean, with
+ * a standard deviation of 1,000. Their tokens see 2 (1000 x 1000 / 2 + 3000 x 3000 / 2) / 8000 =
+ * 1,250 keys in the mean, half of 2,000 x (1 + 0.5 x 0.5). Without the triangle all 2,500. */
+static void tokens_see_half_of_their_own_document(void **state)
+{
+    (void)state;
+    struct layer_kind kind = {.is_causal = true, .document = 2500};
+    assert_close(cost_mean_keys(&kind, 8000),
+                 2.0 * (1000.0 * 1000.0 + 3000.0 * 3000.0) / 2.0 / 8000.0, 0.0);
+    assert_int_equal(cost_reach(&kind, 8000), 2500);
+    assert_int_equal(cost_reach(&kind, 2000), 2000); /* a document is no longer than the sequence */
+    assert_close(cost_mean_keys(&kind, 2000), 1000.0, 0.0);
+    kind.window = 2500; /* as long as the document: none */
+    assert_close(cost_mean_keys(&kind, 8000), 1250.0, 0.0);
+    kind.window = 1;
+    assert_close(cost_mean_keys(&kind, 8000), 1.0, 0.0);
+    kind = (struct layer_kind){.document = 2500};
+    assert_close(cost_mean_keys(&kind, 8000), 2500.0, 0.0);
+}
+
 /* Keys that a query sees in the mean: window 128 of 4096: the first 128 see 1 ... 128, all others
  * 128: (128 x 129 / 2 + 3968 x 128) / 4096 = 126.015625. A window as long as the sequence is none.
  * Without a causal mask all 4096. */
@@ -404,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_gpt_layer_has_the_flops_of_its_blocks),
         cmocka_unit_test(a_llama_layer_has_the_flops_of_its_blocks),
         cmocka_unit_test(a_deepseek_layer_has_the_flops_of_its_blocks),
+        cmocka_unit_test(tokens_see_half_of_their_own_document),
         cmocka_unit_test(a_window_shortens_the_mean_of_keys),
         cmocka_unit_test(flops_per_token_agree_to_the_last_digit),
         cmocka_unit_test(the_router_is_counted_beside),

@@ -214,6 +214,54 @@ static void one_hot_rows_count_in_hfu_only(void **state)
     arena_free(arena);
 }
 
+/* ---- documents in a sequence -------------------------------------------------------------- */
+
+static struct step_result packed(struct arena *arena, const char *batch)
+{
+    const char *text = arena_printf(arena,
+                                    "model: llama3-8b\ncluster: h100-3200\ngpus: 2\n"
+                                    "parallel: {tp: 2}\nbatch: {%s}\nsoftware: megatron-2024\n",
+                                    batch);
+    const struct step_system *system = volume_system(arena, text);
+    struct step_result result;
+    step_simulate(arena, system->jobs[0].is.scenario, &(struct step_request){.folds = true},
+                  &result);
+    return result;
+}
+
+/* 32,768 tokens in documents of 1,638 and a spread of 0.5: a token's own has 2,047.5, to whole
+ * tokens 2,048. Of Llama 3 8B's 32 layers each multiplies 4 x 32 x 128 FLOP a key, three times, and
+ * keys are 1,024 where 16,384 were, without the mask's half 2,048 and 32,768. */
+static void attention_within_documents_has_their_flops(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *length = "global: 1, micro: 1, sequence_length: 32768";
+    const struct step_result whole = packed(arena, length);
+    const struct step_result cut = packed(
+        arena, arena_printf(arena, "%s, document_length: 1638, document_spread: 0.5", length));
+    const double a_key = 3.0 * 32 * 4 * 32 * 128;
+    assert_close(whole.flop_per_token_causal - cut.flop_per_token_causal, a_key * (16384 - 1024),
+                 1e-9);
+    assert_close(whole.flop_per_token_full - cut.flop_per_token_full, a_key * (32768 - 2048), 1e-9);
+    assert_true(cut.step_ns < whole.step_ns);
+    arena_free(arena);
+}
+
+/* One sequence of 16 documents of 2,048 tokens is 16 sequences of 2,048: the same products, and the
+ * same tiles of attention. */
+static void a_sequence_of_documents_is_as_many_short_sequences(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_result cut =
+        packed(arena, "global: 1, micro: 1, sequence_length: 32768, document_length: 2048");
+    const struct step_result apart = packed(arena, "global: 16, micro: 16, sequence_length: 2048");
+    assert_close(cut.flop_per_token_causal, apart.flop_per_token_causal, 0.0);
+    assert_true(cut.step_ns == apart.step_ns);
+    arena_free(arena);
+}
+
 /* What a GPU waits for the launches of a segment, the host not ahead at its beginning. */
 static int64_t wait_of(struct arena *arena, const struct work *work)
 {
@@ -677,6 +725,8 @@ int main(void)
         cmocka_unit_test(kernels_that_stream_memory_take_as_much_longer),
         cmocka_unit_test(fused_attention_takes_as_much_longer),
         cmocka_unit_test(one_hot_rows_count_in_hfu_only),
+        cmocka_unit_test(attention_within_documents_has_their_flops),
+        cmocka_unit_test(a_sequence_of_documents_is_as_many_short_sequences),
         cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
         cmocka_unit_test(what_is_captured_is_what_does_not_wait),
         cmocka_unit_test(a_captured_iteration_waits_for_less_of_the_host),

@@ -206,14 +206,15 @@ static double seen_values(const struct kernel_list *list)
 static int64_t kernel_length(const struct kernel_list *list)
 {
     const int64_t window = list->shape->layer->window;
-    return window > 0 && window < list->core.keys ? window : list->core.keys;
+    const int64_t reach = cost_reach(list->shape->layer, list->core.keys);
+    return window > 0 && window < reach ? window : reach;
 }
 
 /* Where a tile of queries reaches beyond the mask: a diagonal, and the far end of a window. */
 static int64_t mask_edges(const struct kernel_list *list)
 {
     const struct layer_kind *layer = list->shape->layer;
-    const bool has_window = layer->window > 0 && layer->window < list->core.keys;
+    const bool has_window = layer->window > 0 && layer->window < cost_reach(layer, list->core.keys);
     return (layer->is_causal ? 1 : 0) + (has_window ? 1 : 0);
 }
 
