@@ -97,13 +97,22 @@ double software_kept_bytes(const struct software *software, enum precision preci
     return bytes_if(software->low.keeps_inputs && software->low.in_wgrad, precision);
 }
 
-double software_weight_bytes(const struct software *software, enum precision precision)
+bool software_scales_tensors(const struct software *software, enum precision precision)
+{
+    return precision == PRECISION_FP8 &&
+           (software->low.recipe == RECIPE_DELAYED || software->low.recipe == RECIPE_CURRENT);
+}
+
+double software_weight_bytes(const struct software *software, enum precision precision,
+                             bool transposes_fp8)
 {
     const double plain = (double)precision_bytes(precision);
     if (!precision_is_low(precision)) {
         return plain;
     }
-    const double copies = CONVERTED_COPIES * precision_operand_bytes(precision);
+    const bool is_one = software_scales_tensors(software, precision) &&
+                        (transposes_fp8 || !software->low.keeps_transposes);
+    const double copies = (is_one ? 1.0 : CONVERTED_COPIES) * precision_operand_bytes(precision);
     switch ((enum weight_conversion)software->low.weights) {
     case WEIGHTS_EACH_STEP:
         return plain + copies;
@@ -376,7 +385,7 @@ static const struct schema_row rows[] = {
               "others that stream memory."),
      .standard = "1"},
     {BOOL("fp8.hadamard", low.transforms,
-          "nvfp4: what weight gradients read is transformed by Hadamard matrices first, so its "
+          "With nvfp4 what weight gradients read is transformed by Hadamard matrices first, so its "
           "scale is not that of the values that a norm or an activation writes, and each "
           "direction is converted by a kernel of its own."),
      .standard = "true"},
@@ -384,6 +393,11 @@ static const struct schema_row rows[] = {
             "Weights are converted per-microbatch; per-step, and kept beside the 16-bit ones; or "
             "stored, without 16-bit ones (nvfp4: as per-step)."),
      .standard = "per-microbatch"},
+    {BOOL(
+         "fp8.keeps_transposes", low.keeps_transposes,
+         "Where products want weights transposed (Hopper, one scale a tensor), per-step and stored "
+         "weights are kept both ways; else a kernel transposes them for each backward pass."),
+     .standard = "true"},
     {SECTION("fp8.fuses", "Which kernels write their result converted.")},
     {BOOL("fp8.fuses.norm", low.fuses_norm, "Norms write it so; mxfp8 only with norm_blocks."),
      .standard = "false"},

@@ -82,8 +82,9 @@ enum gather_unit { GATHER_LAYER, GATHER_TENSOR, GATHER_MATRIX, GATHER_UNIT_COUNT
 struct low_precision {
     bool is_known; /* the profile has the section */
     bool in_forward, in_dgrad, in_wgrad;
-    uint32_t recipe;  /* enum scaling_recipe */
-    uint32_t weights; /* enum weight_conversion */
+    uint32_t recipe;       /* enum scaling_recipe */
+    uint32_t weights;      /* enum weight_conversion */
+    bool keeps_transposes; /* of weights, where products need them */
     bool fuses_norm;
     bool fuses_norm_blocks; /* and mxfp8, where fuses_norm */
     bool fuses_activation;
@@ -231,8 +232,14 @@ double software_attended_bytes(const struct software *software, enum precision p
 /* An input of a linear layer, kept for its weight gradient. */
 double software_kept_bytes(const struct software *software, enum precision precision);
 
-/* A linear layer's weight that products read, with converted copies that stay over a step. */
-double software_weight_bytes(const struct software *software, enum precision precision);
+/* A linear layer's weight that products read, with converted copies that stay over a step: two, or
+ * with one scale for a tensor in fp8 one where the GPU reads it either way round (gpu.h,
+ * transposes_fp8) or it is transposed at each use. */
+double software_weight_bytes(const struct software *software, enum precision precision,
+                             bool transposes_fp8);
+
+/* One scale for a whole tensor in fp8, so that its transpose is the same values. */
+bool software_scales_tensors(const struct software *software, enum precision precision);
 
 /* Sent for it: parameters gathered by ZeRO or FSDP; hidden states gathered by sequence
  * parallelism in front of a linear layer; tokens on their way to experts (with the scales of

@@ -63,6 +63,7 @@ static struct software plain(uint32_t recipe)
                 .in_dgrad = true,
                 .in_wgrad = true,
                 .recipe = recipe,
+                .keeps_transposes = true,
                 .column_rate = 1.0,
                 .block_rate = 1.0,
                 .transforms = true},
@@ -193,14 +194,31 @@ static void converted_weights_that_stay_are_two_copies(void **state)
 {
     (void)state;
     struct software software = plain(RECIPE_DELAYED);
-    assert_close(software_weight_bytes(&software, PRECISION_FP8), 2.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, false), 2.0, 0.0);
     software.low.weights = WEIGHTS_EACH_STEP;
-    assert_close(software_weight_bytes(&software, PRECISION_FP8), 4.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, false), 4.0, 0.0);
     software.low.weights = WEIGHTS_STORED;
-    assert_close(software_weight_bytes(&software, PRECISION_FP8), 2.0, 0.0);
-    assert_close(software_weight_bytes(&software, PRECISION_MXFP8), 2.0625, 0.0);
-    assert_close(software_weight_bytes(&software, PRECISION_BF16), 2.0, 0.0);
-    assert_close(software_weight_bytes(&software, PRECISION_FP32), 4.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, false), 2.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_MXFP8, false), 2.0625, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_BF16, false), 2.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_FP32, false), 4.0, 0.0);
+}
+
+/* Blackwell's products read one scale's tensor either way; Hopper's do not, unless each use turns
+ * it. Scales of blocks belong to one direction. */
+static void one_copy_is_enough_where_nothing_needs_the_other(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.low.weights = WEIGHTS_STORED;
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, true), 1.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, false), 2.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_MXFP8, true), 2.0625, 0.0);
+    software.low.keeps_transposes = false;
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, false), 1.0, 0.0);
+    assert_close(software_weight_bytes(&software, PRECISION_MXFP8, false), 2.0625, 0.0);
+    software.low.recipe = RECIPE_BLOCKWISE;
+    assert_close(software_weight_bytes(&software, PRECISION_FP8, true), 2.0, 0.0);
 }
 
 /* ---- kernels of a weight ---- */
@@ -240,6 +258,34 @@ static void gradient_is_converted_once_for_both_products(void **state)
     assert_close(find(&segment, "convert gradient")->bytes, 4.0 * TOKENS * 28672, 0.0);
     assert_close(find(&segment, "fc1 wgrad")->bytes,
                  28672 * TOKENS + TOKENS * 4096 + 8.0 * 28672 * 4096, 0.0);
+}
+
+/* A frozen weight has no gradient: input and output's gradient are written once (2 + 1 bytes). Kept
+ * one way only, it is turned for dgrad, read and written in fp8; not where products turn it. */
+static void of_frozen_weights_one_copy_is_written(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    struct kernel_list list;
+    software.low.weights = WEIGHTS_STORED;
+    shape.lora_rank = 16;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_forward(&list, fc1);
+    kernel_list_dgrad(&list, fc1);
+    assert_int_equal(segment.count, 4);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096, 0.0);
+    assert_close(find(&segment, "convert gradient")->bytes, 3.0 * TOKENS * 28672, 0.0);
+    software.low.keeps_transposes = false;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_dgrad(&list, fc1);
+    assert_int_equal(segment.count, 3);
+    assert_close(find(&segment, "transpose weight")->bytes, 2.0 * 4096 * 28672, 0.0);
+    shape.transposes_fp8 = true;
+    kernel_list_init(&list, &shape, &segment);
+    kernel_list_dgrad(&list, fc1);
+    assert_int_equal(segment.count, 2);
 }
 
 /* A scale of the tensor itself: a pass that reads X (2 bytes), then the conversion. nvfp4 reads
@@ -739,8 +785,10 @@ int main(void)
         cmocka_unit_test(operands_carry_the_scales_of_their_blocks),
         cmocka_unit_test(software_says_what_is_kept_and_sent_in_8_bits),
         cmocka_unit_test(converted_weights_that_stay_are_two_copies),
+        cmocka_unit_test(one_copy_is_enough_where_nothing_needs_the_other),
         cmocka_unit_test(delayed_scaling_reads_once_and_writes_two_copies),
         cmocka_unit_test(gradient_is_converted_once_for_both_products),
+        cmocka_unit_test(of_frozen_weights_one_copy_is_written),
         cmocka_unit_test(current_scaling_reads_the_tensor_before),
         cmocka_unit_test(fp8_is_written_once_where_products_transpose),
         cmocka_unit_test(norm_does_not_convert_nvfp4),

@@ -429,12 +429,27 @@ static void rescale(struct kernel_list *list, enum gemm_pass pass, double values
     }
 }
 
+/* A converted weight that stays, but one way only: turned for the product of the input's gradient
+ * (Megatron-LM's disable_parameter_transpose_cache). */
+static void turn_weight(struct kernel_list *list, const struct weight_matrix *weight)
+{
+    const struct low_precision *low = &list->shape->software->low;
+    if (low->weights != WEIGHTS_EACH_MICROBATCH && !low->keeps_transposes && low->in_dgrad &&
+        software_scales_tensors(list->shape->software, list->shape->precision) &&
+        !list->shape->transposes_fp8) {
+        const double read_and_written = 2.0 * precision_operand_bytes(PRECISION_FP8);
+        kernel_list_pass(list, (double)weight->out * (double)weight->in,
+                         (struct pass){"transpose weight", 0, read_and_written});
+    }
+}
+
 void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight)
 {
     const struct product size = {list->rows, weight.in, weight.out, 1};
     const struct tensor gradient = {OPERAND_GRADIENT, (double)list->rows * (double)weight.out,
                                     weight.gradient, weight.gathers_gradient};
     convert(list, &gradient);
+    turn_weight(list, &weight);
     kernel_list_linear(list, weight.dgrad, GEMM_DGRAD, size);
     rescale(list, GEMM_DGRAD, (double)list->rows * (double)weight.in);
 }

@@ -84,7 +84,7 @@ static struct memory_state state_of(const struct memory_job *job)
         whole.weights = master;
         whole.optimizer -= master;
     } else {
-        whole.weights = software_weight_bytes(job->software, precision);
+        whole.weights = software_weight_bytes(job->software, precision, job->transposes_fp8);
     }
     return whole;
 }

@@ -63,6 +63,7 @@ struct memory_job memory_job_of(const struct scenario *scenario)
         .offload = &scenario->offload,
         .software = &scenario->software,
         .precision = (enum precision)scenario->precision,
+        .transposes_fp8 = scenario->gpu.transposes_fp8,
         .gpus = scenario->gpus,
     };
 }

@@ -50,6 +50,7 @@ struct memory_job {
     const struct offload *offload;
     const struct software *software;
     enum precision precision;
+    bool transposes_fp8; /* the GPU, while it reads */
     int64_t gpus;
 };
 
