@@ -40,6 +40,7 @@ static const struct field mean_fields[] = {
     {"mean_ape", SCORE(mean)},
     {"base", SCORE(base)},
     {"skill", SCORE(skill)},
+    {"slope", SCORE(slope)},
 };
 
 static void add_pair(struct sheet *array, const struct pair *pair)
@@ -131,8 +132,10 @@ void validate_axes_print(const struct validation *validation, struct sheet *shee
             sheet_row(table, &scores[axis]);
         }
     }
-    const struct axis_score mean = axes_mean(scores);
+    const struct axis_score mean = axes_mean(scores, 0);
+    const struct axis_score many = axes_mean(scores, VOTES_FEW);
     sheet_members(sheet_object(object, "mean"), FIELD_LIST(mean_fields), &mean);
+    sheet_members(sheet_object(object, "mean_of_many"), FIELD_LIST(mean_fields), &many);
     struct sheet *array = sheet_array(object, "pairs");
     for (uint32_t i = 0; i < pairs.count; i++) {
         add_pair(array, &pairs.items[i]);
@@ -142,12 +145,19 @@ void validate_axes_print(const struct validation *validation, struct sheet *shee
         return;
     }
     sheet_say(object,
-              "Mean of the axes, without layout + micro-batch (a superset) and release: sign "
+              "Mean of the axes, without layout + micro-batch, nodes and release: sign "
               "%.0f %% by vote, error %.1f %%,\nbase %.1f %%, skill %.2f. Of tokens/s/GPU, the "
               "second run over the first; errors are of its logarithm, and of\nvotes: pairs of one "
               "source, model and difference. clear: measured at least 2 %% apart; base: what \"no "
               "difference\"\nwould miss; flip: of all that choices were worth, what wrong signs "
               "cost.\n",
               100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base, mean.skill);
+    if (many.pairs > 0) {
+        sheet_say(object,
+                  "Mean of the %u of them with %u votes or more: sign %.0f %% by vote, error %.1f "
+                  "%%, slope %.2f.\n",
+                  many.pairs, VOTES_FEW, 100 * many.right_sign_by_vote, 100 * many.mean,
+                  many.slope);
+    }
     add_bands(validation, object, &pairs);
 }

@@ -363,25 +363,25 @@ static void add_to_mean(double value, double *sum, uint32_t *count)
     }
 }
 
-struct axis_score axes_mean(const struct axis_score *scores)
+struct axis_score axes_mean(const struct axis_score *scores, uint32_t votes_min)
 {
-    double sign_sum = 0, error_sum = 0, base_sum = 0;
-    uint32_t signs = 0, errors = 0, bases = 0;
+    struct axis_score mean = {
+        .name = "mean of axes", .right_sign = ABSENT, .flip = ABSENT, .median = ABSENT};
+    double sign_sum = 0, error_sum = 0, base_sum = 0, slope_sum = 0;
+    uint32_t signs = 0, errors = 0, bases = 0, slopes = 0;
     for (uint32_t axis = 0; axis < axis_count; axis++) {
-        if (!axis_get(axis).is_apart) {
+        if (!axis_get(axis).is_apart && scores[axis].votes >= votes_min) {
+            mean.pairs += scores[axis].votes > 0 ? 1 : 0;
             add_to_mean(scores[axis].right_sign_by_vote, &sign_sum, &signs);
             add_to_mean(scores[axis].mean, &error_sum, &errors);
             add_to_mean(scores[axis].base, &base_sum, &bases);
+            add_to_mean(scores[axis].slope, &slope_sum, &slopes);
         }
     }
-    struct axis_score mean = {.name = "mean of axes",
-                              .right_sign = ABSENT,
-                              .right_sign_by_vote = share(sign_sum, signs),
-                              .flip = ABSENT,
-                              .mean = share(error_sum, errors),
-                              .median = ABSENT,
-                              .base = share(base_sum, bases),
-                              .slope = ABSENT};
+    mean.right_sign_by_vote = share(sign_sum, signs);
+    mean.mean = share(error_sum, errors);
+    mean.base = share(base_sum, bases);
+    mean.slope = share(slope_sum, slopes);
     mean.skill = 1.0 - share(mean.mean, mean.base);
     return mean;
 }

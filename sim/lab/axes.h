@@ -79,7 +79,7 @@ struct axis_score {
 };
 struct axis_score axes_score(struct arena *arena, const struct pairs *pairs, uint32_t axis);
 
-/* Means over the axes that are not apart. */
-struct axis_score axes_mean(const struct axis_score *scores);
+/* Means over the axes that are not apart and have so many votes; `pairs` is how many axes. */
+struct axis_score axes_mean(const struct axis_score *scores, uint32_t votes_min);
 
 #endif

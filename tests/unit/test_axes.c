@@ -155,13 +155,14 @@ static void repeats_are_one_vote(void **state)
 static void what_may_differ_beside_an_axis(void **state)
 {
     (void)state;
-    static const struct times times[] = {{1, 1}, {1.01, 2}, {1, 1}, {1, 1}};
+    static const struct times times[] = {{1, 1}, {1.01, 2}, {1, 1}, {1, 1}, {1, 1}};
     struct world world;
     build(&world,
           "a,ours,m,f,new,8,bf16,1,1,8,1,1,2048,8,,1\n"
           "b,ours,m,f,gpu,16,bf16,2,1,8,1,1,2048,16,,1.01\n"
           "c,ours,m,f,gpu,64,bf16,2,1,32,1,1,2048,64,,1\n"
-          "d,ours,m,f,new,8,fp8,2,1,4,1,1,2048,8,,1\n",
+          "d,ours,m,f,new,8,fp8,2,1,4,1,1,2048,8,,1\n"
+          "e,ours,m,f,gpu,40,bf16,2,1,20,1,1,2048,16,,1\n", /* of other batches a GPU */
           times);
     const struct axis_score gpus = score(&world, "gpu kind");
     assert_int_equal(gpus.pairs, 1); /* a and b */
@@ -199,10 +200,15 @@ static void the_mean_of_axes_leaves_out_those_apart(void **state)
     assert_int_equal(scores[axis_of("layout + micro-batch")].pairs, 0);
     scores[axis_of("release")].mean = 7;
     scores[axis_of("layout + micro-batch")].mean = 7;
-    const struct axis_score mean = axes_mean(scores);
+    const struct axis_score mean = axes_mean(scores, 0);
     const double precision = scores[axis_of("precision")].mean;
     assert_close(mean.mean, (log(2.0) + precision) / 2, 1e-12);
     assert_close(mean.right_sign_by_vote, 0.5, 1e-12);
+    assert_int_equal(mean.pairs, 2);                     /* axes */
+    const struct axis_score many = axes_mean(scores, 2); /* each has one vote */
+    assert_int_equal(scores[axis_of("precision")].votes, 1);
+    assert_int_equal(many.pairs, 0);
+    assert_true(is_absent(many.mean));
     arena_free(world.arena);
 }
 

@@ -135,6 +135,33 @@ static void votes_that_are_less_alike_count_less(void **state)
     assert_close(band(world, &mixed).high, 2, 1e-9);
 }
 
+/* Ten exact votes and five off by a factor of 2, which differ by one unit and so weigh half: 2.5 of
+ * 12.5. The last exact one stands at 9.5, the first of the others at 10.25, four fifths at 10: two
+ * thirds of the way. */
+static void each_of_these_differences_is_one_unit(void **state)
+{
+    struct world *world = *state;
+    struct band_traits others[8];
+    for (uint32_t i = 0; i < 8; i++) {
+        others[i] = usual;
+    }
+    others[0].architecture = "ampere";
+    others[1].framework = "torchtitan";
+    others[2].precision = "mxfp8";
+    others[3].is_mixture = true;
+    others[4].sequence_length *= 4;
+    others[5].network_bytes_per_s /= 4;
+    others[6].gpus *= 16;
+    others[7].hidden *= 16;
+    for (uint32_t i = 0; i < 8; i++) {
+        world->votes.count = 0;
+        for (uint32_t vote = 0; vote < 15; vote++) {
+            add(world, vote < 10 ? &usual : &others[i], "one", vote < 10 ? 1 : 2);
+        }
+        assert_close(log(band(world, &usual).high), log(2) * 2 / 3, 1e-9);
+    }
+}
+
 /* Off by 0, 0.1, ...: with its own source left out, a vote is held against the other's ten. The
  * first source's are off by 0.5 and more, the second's by less: none of the first lies inside
  * of the second's band (0.375: 7.5 steps of 0.05), all of the second's inside of the first's. */
@@ -448,6 +475,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
         TEST(four_fifths_of_the_votes_lie_inside),
         TEST(votes_that_are_less_alike_count_less),
+        TEST(each_of_these_differences_is_one_unit),
         TEST(coverage_leaves_the_source_out),
         TEST(the_three_nearest_runs_are_named),
         TEST(what_lies_beyond_all_runs_widens_the_band),
