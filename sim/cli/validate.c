@@ -46,6 +46,9 @@ static const struct command_option own_options[] = {
      "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
      "inter_node_gbps_per_node; without one, a line for each kind of difference",
      .is_optional = true, OPTION_OWN(read_ratios, struct validation, ratios)},
+    {"rules", 0, NULL,
+     "What each entry of tests/published/rules.yaml is worth: its rows are predicted without it",
+     OPTION_FLAG(struct validation, has_rules)},
     {"predictions", 0, "FILE",
      "Take predictions from what `calibrate steps --predictions` wrote; sources that it lacks are "
      "simulated",
@@ -280,6 +283,9 @@ static bool load(struct validation *validation)
 static bool check_options(const struct validation *validation)
 {
     return check_ratios(validation) &&
+           (validation->predictions_path == NULL ||
+            options_refuse(&validation->options, "rules", "rows that are not simulated",
+                           "leave out --predictions")) &&
            (validation->predictions_path != NULL ||
             options_refuse(&validation->options, "held-out", "rows that are simulated",
                            "name a file of --predictions, or leave it out"));

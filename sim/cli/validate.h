@@ -17,6 +17,7 @@ struct validation {
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
     bool has_axes;      /* pairs by kinds of difference (lab/axes) */
+    bool has_rules;     /* what each of the catalogue's rules is worth (lab/rules_worth) */
     const char *predictions_path; /* NULL: rows are simulated */
     uint32_t held_out;            /* enum held_out; of the predictions */
     bool only_summary;
@@ -34,6 +35,9 @@ struct validation {
 
 /* As text, or as JSON. */
 void validate_print(const struct validation *validation, FILE *out);
+
+/* Its table of rules (cli/validate_rules). */
+void validate_rules_print(const struct validation *validation, struct sheet *sheet);
 
 /* Its table of kinds of difference (cli/validate_axes). */
 void validate_axes_print(const struct validation *validation, struct sheet *sheet);

@@ -403,5 +403,8 @@ void validate_print(const struct validation *validation, FILE *out)
     if (validation->has_axes) {
         validate_axes_print(validation, sheet);
     }
+    if (validation->has_rules) {
+        validate_rules_print(validation, sheet);
+    }
     sheet_print(sheet, is_json, out);
 }

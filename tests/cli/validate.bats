@@ -111,6 +111,41 @@ YAML
     done
 }
 
+# What --rules says of a rule is what validate says with a catalogue that lacks it.
+@test "--rules says what each rule moves" {
+    table=tests/published/networks.csv
+    "$STOKER" validate "$table" --rows IBM --rules --json > "$work/with.json"
+    rules=$work/catalogue/tests/published/rules.yaml
+    mkdir -p "$(dirname "$rules")"
+    python3 - tests/published/rules.yaml "$rules" > "$work/line" <<'PY'
+import re, sys
+text = open(sys.argv[1]).read()
+entry = re.search(r"(?m)^  - when: \{source: IBM FSDP\*\}\n(    .*\n)+", text)
+print(text[:entry.start()].count("\n") + 1)
+open(sys.argv[2], "w").write(text[:entry.start()] + text[entry.end():])
+PY
+    "$STOKER" validate "$table" --rows IBM --json --catalogue "$work/catalogue" > "$work/without.json"
+    python3 - "$work" "$(cat "$work/line")" <<'PY'
+import json, sys
+one, other = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("with", "without"))
+rule = [rule for rule in one["rules"] if rule["place"] == "rules.yaml:" + sys.argv[2]][0]
+changes = [abs(b["predicted_step_s"] / a["predicted_step_s"] - 1)
+           for a, b in zip(one["rows"], other["rows"])]
+assert rule["rows"] == rule["changed"] == len(changes) == 12 and rule["lost"] == 0
+assert min(changes) > 1e-4 and abs(rule["moved"] - sum(changes) / 12) < 1e-9
+mean = other["summary"]["mean_ape"] - one["summary"]["mean_ape"]
+assert abs(mean) > 1e-4 and abs(rule["mean_without"] - mean) < 1e-9
+gpu = [rule for rule in one["rules"] if "gpu=h100-sxm5-80gb" in rule["does"]][0]
+assert gpu["lost"] == 12 and gpu["moved"] is None and gpu["mean_without"] is None
+assert [rule["rows"] for rule in one["rules"] if "gpu=b300-sxm" in rule["does"]] == [0]
+PY
+    run "$STOKER" validate "$table" --rows IBM --rules --summary
+    [[ "$output" == *"mean without %"*"cluster.nics.efficiency=0.87"* ]]
+    run "$STOKER" validate "$table" --rules --predictions none.csv
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--rules"*"leave out --predictions"* ]]
+}
+
 # GPT-3's attention is unfused without, and tp splits the norms with: both show in the step.
 @test "truth has one vocabulary, and what is misspelt is not taken for blank" {
     step() { # FLASH SEQUENCE_PARALLEL
