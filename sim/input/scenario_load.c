@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct doc_node *scenario_load_document(struct arena *arena, const char *path, struct diag *diag)
@@ -79,18 +80,29 @@ static bool check_precision(struct arena *arena, const struct scenario *scenario
     return true;
 }
 
+/* Communication leaves some of the GPU's SMs, what is set aside and what an exchange takes. */
 static bool check_sms(const struct scenario *scenario, struct diag *diag)
 {
-    const int64_t reserved = scenario->software.reserved_sms;
-    if (reserved < scenario->gpu.sms) {
-        return true;
+    const struct {
+        const char *key;
+        int64_t sms;
+    } rows[] = {{"sms", scenario->software.reserved_sms},
+                {"expert_sms", scenario->software.expert_sms}};
+    bool is_good = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].sms < scenario->gpu.sms) {
+            continue;
+        }
+        char path[64];
+        snprintf(path, sizeof path, "software.interference.%s", rows[i].key);
+        diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, path),
+                 "%" PRId64 " SMs set aside for communication leave none of the %" PRId64
+                 " of gpu %s",
+                 rows[i].sms, scenario->gpu.sms, scenario->gpu.name);
+        diag_help(diag, "set %s to fewer", path);
+        is_good = false;
     }
-    const struct place *place = place_of(scenario->document, "software.interference.sms");
-    diag_add(diag, DIAG_INFEASIBLE, place,
-             "%" PRId64 " SMs set aside for communication leave none of the %" PRId64 " of gpu %s",
-             reserved, scenario->gpu.sms, scenario->gpu.name);
-    diag_help(diag, "set software.interference.sms to fewer");
-    return false;
+    return is_good;
 }
 
 /* A framework takes the newest attention kernel that the GPU has; fused ones are for 16 bits. */

@@ -249,6 +249,10 @@ static const struct schema_row rows[] = {
     {QUANTITY("interference.experts", expert_interference, DIM_FRACTION, 0.0, 0.9,
               "Share of the compute rate that an exchange with experts takes."),
      AS(double, network_interference)},
+    {COUNT("interference.expert_sms", expert_sms, 0, 1000,
+           "SMs that an exchange with experts takes: their share of the GPU's stands in place of "
+           "interference.experts. 0: not stated."),
+     .standard = "0"},
     {COUNT("interference.sms", reserved_sms, 0, 1000,
            "SMs that are set aside for communication all the time."),
      .standard = "0"},

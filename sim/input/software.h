@@ -159,7 +159,8 @@ struct software {
     int64_t fsdp_quantized_block; /* values that share a scale, of 4 bytes */
     double scale_up_interference; /* fraction of the compute rate, 0..0.9 */
     double network_interference;
-    double expert_interference;
+    double expert_interference; /* unless expert_sms */
+    int64_t expert_sms;         /* that an exchange with experts takes of a GPU's; 0: not stated */
     double scale_up_bandwidth;  /* 0..1: of what a benchmark reaches */
     double staging_bytes_per_s; /* of a GPU, in series with its NIC; 0: no limit */
     double exchange_bandwidth;  /* 0..1: of what the links carry, where tokens are exchanged */

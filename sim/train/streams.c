@@ -15,7 +15,15 @@ static uint32_t millionths(double fraction)
 
 /* Receives are posted early and hold no SM while they wait; sends move by copy
  * engines or few channels. Only collectives take from the compute rate. */
-void streams_describe(const struct software *software, int64_t pp, struct engine_system *system)
+/* What an exchange with experts takes of a GPU that has so many SMs. */
+static double expert_share(const struct software *software, int64_t sms)
+{
+    return software->expert_sms > 0 ? (double)software->expert_sms / (double)sms
+                                    : software->expert_interference;
+}
+
+void streams_describe(const struct software *software, int64_t sms, int64_t pp,
+                      struct engine_system *system)
 {
     static const struct engine_stream rows[STREAM_COUNT_] = {
         [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
@@ -54,7 +62,7 @@ void streams_describe(const struct software *software, int64_t pp, struct engine
     for (size_t i = 0; i < sizeof over_network / sizeof *over_network; i++) {
         system->streams[over_network[i]].interference = network;
     }
-    system->streams[STREAM_EXPERT].interference = millionths(software->expert_interference);
+    system->streams[STREAM_EXPERT].interference = millionths(expert_share(software, sms));
     system->streams[STREAM_TENSOR].interference = scale_up;
     system->streams[STREAM_EXPERT_TENSOR].interference = scale_up;
     if (pp > 1) {

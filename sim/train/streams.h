@@ -41,6 +41,7 @@ enum stream {
 };
 
 /* Fills system->streams, causes and their counts, of `pp` stages. */
-void streams_describe(const struct software *software, int64_t pp, struct engine_system *system);
+void streams_describe(const struct software *software, int64_t sms, int64_t pp,
+                      struct engine_system *system);
 
 #endif

@@ -528,7 +528,8 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->link_count = links;
     engine->transfer_count = (uint32_t)system->transfers.count;
     engine->job_count = job_count;
-    streams_describe(&system->jobs[0].is.scenario->software, system->jobs[0].mesh.pp, engine);
+    const struct scenario *first = system->jobs[0].is.scenario;
+    streams_describe(&first->software, first->gpu.sms, system->jobs[0].mesh.pp, engine);
     take_rates(&system->jobs[0], engine);
 }
 

@@ -715,6 +715,26 @@ static void collectives_take_the_share_of_where_their_group_lies(void **state)
     arena_free(arena);
 }
 
+/* 33 of 132 SMs are a quarter, of 66 a half, whatever interference.experts says; without it that
+ * holds. Other streams take their own share. */
+static void an_exchange_takes_its_sms(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t of_exchange, of_gpu;
+        uint32_t expected;
+    } rows[] = {{33, 132, 250000}, {33, 66, 500000}, {0, 132, 100000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct software software = {.expert_sms = rows[i].of_exchange,
+                                          .expert_interference = 0.1,
+                                          .network_interference = 0.05};
+        struct engine_system system;
+        streams_describe(&software, rows[i].of_gpu, 1, &system);
+        assert_int_equal(system.streams[STREAM_EXPERT].interference, rows[i].expected);
+        assert_int_equal(system.streams[STREAM_DATA_REDUCE].interference, 50000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -741,6 +761,7 @@ int main(void)
         cmocka_unit_test(routing_tokens_takes_kernels_and_waits_for_the_host),
         cmocka_unit_test(short_kernels_wait_for_the_host_also_before_long_ones),
         cmocka_unit_test(collectives_take_the_share_of_where_their_group_lies),
+        cmocka_unit_test(an_exchange_takes_its_sms),
         cmocka_unit_test(what_is_out_of_bounds_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
