@@ -58,7 +58,7 @@
 
 struct arena;
 
-#define ENGINE_STREAMS_MAX 24
+#define ENGINE_STREAMS_MAX 25
 #define ENGINE_CAUSES_MAX 16
 #define ENGINE_WAITS_MAX 3
 #define ENGINE_NONE UINT32_MAX

@@ -12,6 +12,7 @@ static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "curr
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
                                                                     "stored"};
 
+static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
@@ -69,6 +70,12 @@ bool software_scales_first(const struct software *software, enum precision preci
 bool software_scales_rows(const struct software *software, enum precision precision)
 {
     return precision == PRECISION_FP8 && software->low.recipe == RECIPE_ROWWISE;
+}
+
+enum amax_group software_amax_group(const struct software *software, enum precision precision)
+{
+    const bool is_delayed = precision == PRECISION_FP8 && software->low.recipe == RECIPE_DELAYED;
+    return is_delayed ? (enum amax_group)software->low.amax : AMAX_OWN;
 }
 
 bool software_attends_low(const struct software *software, enum precision precision,
@@ -393,6 +400,11 @@ static const struct schema_row rows[] = {
           "scale is not that of the values that a norm or an activation writes, and each "
           "direction is converted by a kernel of its own."),
      .standard = "true"},
+    {CHOICE("fp8.amax", low.amax, amax_names, AMAX_COUNT_,
+            "With delayed scaling: ranks that agree on the largest values after the forward and "
+            "the backward pass of each microbatch: none (own), those of tensor parallelism, or all "
+            "of a stage."),
+     .standard = "own"},
     {CHOICE("fp8.weights", low.weights, weight_conversion_names, WEIGHTS_COUNT_,
             "Weights are converted per-microbatch; per-step, and kept beside the 16-bit ones; or "
             "stored, without 16-bit ones (nvfp4: as per-step)."),

@@ -38,6 +38,9 @@ enum scaling_recipe {
     RECIPE_COUNT_
 };
 
+/* Ranks that agree on the largest values of delayed scaling. */
+enum amax_group { AMAX_OWN, AMAX_TENSOR, AMAX_ALL, AMAX_COUNT_ };
+
 enum weight_conversion {
     WEIGHTS_EACH_MICROBATCH,
     WEIGHTS_EACH_STEP,
@@ -84,6 +87,7 @@ struct low_precision {
     bool in_forward, in_dgrad, in_wgrad;
     uint32_t recipe;       /* enum scaling_recipe */
     uint32_t weights;      /* enum weight_conversion */
+    uint32_t amax;         /* enum amax_group */
     bool keeps_transposes; /* of weights, where products need them */
     bool fuses_norm;
     bool fuses_norm_blocks; /* and mxfp8, where fuses_norm */
@@ -220,6 +224,9 @@ bool software_scales_first(const struct software *software, enum precision preci
 
 /* It is scaled row by row, and column by column for products that read columns. */
 bool software_scales_rows(const struct software *software, enum precision precision);
+
+/* Who agrees on scales after each pass of a microbatch: nobody, but for delayed scaling. */
+enum amax_group software_amax_group(const struct software *software, enum precision precision);
 
 /* The core of fused attention multiplies in fp8, when training in `precision`. */
 bool software_attends_low(const struct software *software, enum precision precision,

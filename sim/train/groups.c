@@ -70,6 +70,12 @@ const struct group_row group_rows[GROUP_KIND_COUNT_] = {
                       .members = GROUP_OF_PLACES,
                       .streams = {STREAM_ACROSS_REDUCE},
                       .stream_count = 1},
+    [GROUP_SCALES] = {.name = "scales",
+                      .choice = COLLECTIVE_USER_WORLD,
+                      .members = GROUP_OF_STAGE,
+                      .streams = {STREAM_SCALES},
+                      .stream_count = 1,
+                      .is_latency_only = true},
     [GROUP_WORLD] = {.name = "world",
                      .choice = COLLECTIVE_USER_WORLD,
                      .members = GROUP_OF_ALL,
@@ -129,6 +135,8 @@ static bool has_kind(const struct group_layout *layout, enum group_kind kind)
     case GROUP_LOCAL:
     case GROUP_ACROSS:
         return layout->local_ranks > 0;
+    case GROUP_SCALES:
+        return layout->reduces_scales;
     default:
         return true;
     }
@@ -150,6 +158,8 @@ uint32_t groups_size(const struct group_layout *layout, enum group_kind kind)
         return layout->local_ranks > 0 ? mesh_size(layout->mesh) / layout->local_ranks : 1;
     case GROUP_OF_ENDS:
         return 2;
+    case GROUP_OF_STAGE:
+        return mesh_stage_size(layout->mesh);
     case GROUP_OF_ALL:
         break;
     }
@@ -176,6 +186,8 @@ uint32_t groups_count(const struct group_layout *layout, enum group_kind kind)
         return mesh_size(mesh) / groups_size(layout, kind);
     case GROUP_OF_ENDS:
         return mesh_stage_size(mesh);
+    case GROUP_OF_STAGE:
+        return mesh->pp;
     case GROUP_OF_ALL:
         break;
     }
@@ -191,6 +203,9 @@ static uint32_t member(const struct group_layout *layout, const struct group_row
     }
     if (row->members == GROUP_OF_ALL) {
         return i;
+    }
+    if (row->members == GROUP_OF_STAGE) {
+        return mesh_stage_rank(mesh, number, i);
     }
     if (row->members == GROUP_OF_NEIGHBOURS) {
         return number * layout->local_ranks + i;

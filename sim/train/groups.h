@@ -28,6 +28,7 @@ enum group_kind {
     GROUP_EXPERT_REPLICA,
     GROUP_LOCAL,  /* ZeRO++: neighbours */
     GROUP_ACROSS, /* those of the same place in each local group */
+    GROUP_SCALES, /* fp8: ranks that agree on the scales of the next steps */
     GROUP_WORLD,
     GROUP_KIND_COUNT_
 };
@@ -40,6 +41,7 @@ enum group_members {
     GROUP_OF_NEIGHBOURS, /* consecutive ranks */
     GROUP_OF_PLACES,     /* ranks of the same place among such */
     GROUP_OF_ENDS,       /* the same place on the stages of the embedding and of the head */
+    GROUP_OF_STAGE,      /* all ranks of a pipeline stage */
     GROUP_OF_ALL
 };
 
@@ -66,6 +68,7 @@ struct group_layout {
     uint32_t first_stage, last_stage;
     bool sums_embeddings;
     uint32_t local_ranks; /* of ZeRO++'s local groups; 0: there are none */
+    bool reduces_scales;  /* as the software says; group_layout_of leaves it false */
 };
 struct group_layout group_layout_of(const struct mesh *mesh, const struct parallel *parallel,
                                     const struct model *model);

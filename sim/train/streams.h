@@ -32,6 +32,7 @@ enum stream {
     STREAM_LOCAL_GATHER,     /* ZeRO++: parameters, of the local group's copy */
     STREAM_LOCAL_REDUCE,     /* gradients, in the local group */
     STREAM_ACROSS_REDUCE,    /* what it has of them, between local groups */
+    STREAM_SCALES,           /* largest values of fp8 tensors: all ranks of a stage */
     STREAM_WORLD,            /* gradient norm: everybody */
     STREAM_STORAGE,          /* checkpoint writes */
     STREAM_READ,             /* training data, from the file system */

@@ -441,6 +441,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .local = job->groups[GROUP_LOCAL],
         .across = job->groups[GROUP_ACROSS],
         .embedding = job->groups[GROUP_EMBEDDING],
+        .scales = job->groups[GROUP_SCALES],
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
@@ -453,6 +454,12 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         builder->programs[job->program_first + stage] =
             job->is.steps > 1 ? program_repeat(builder->arena, &once, job->is.steps) : once;
     }
+}
+
+static bool reduces_scales(const struct scenario *scenario)
+{
+    return software_amax_group(&scenario->software, (enum precision)scenario->precision) ==
+           AMAX_ALL;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -471,6 +478,7 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         job->mesh = mesh_of(&jobs[i].scenario->parallel);
         job->layout =
             group_layout_of(&job->mesh, &jobs[i].scenario->parallel, &jobs[i].scenario->model);
+        job->layout.reduces_scales = reduces_scales(jobs[i].scenario);
         job->router = routing_job_of(jobs[i].scenario);
         job->routing = routing_of(&job->router);
         sim_assert(jobs[i].steps >= 1);

@@ -55,6 +55,24 @@ number() {
     awk "BEGIN { exit !($(number step_time_s "${fp8[@]}") < $(number step_time_s "${ring[@]}")) }"
 }
 
+# 256 sequences over dp 32: 8 microbatches, after each pass of which 64 GPUs agree, or 2 of tensor
+# parallelism, or nobody.
+@test "delayed scaling agrees on its scales after each pass of a microbatch" {
+    fp8=(--set precision=fp8 --set software.fp8.recipe=delayed)
+    of='[.transfers[] | select(.stream == "fp8 scales") | .count] | map(tostring) | join(" ")'
+    all=$("$STOKER" run "$scenario" --no-db --json -q "${fp8[@]}" --set software.fp8.amax=all)
+    [ "$(jq -r "$of" <<< "$all")" = "8 8" ]
+    [ "$(jq '[.transfers[] | select(.stream == "fp8 scales") | .rank_bytes] | max' <<< "$all")" -gt 0 ]
+    own=$("$STOKER" run "$scenario" --no-db --json -q "${fp8[@]}" --set software.fp8.amax=own)
+    [ "$(jq -r "$of" <<< "$own")" = "" ]
+    tensor=$(number step_time_s "${fp8[@]}" --set software.fp8.amax=tensor)
+    awk "BEGIN { exit !($(jq .step_time_s <<< "$all") > $tensor) }"
+    awk "BEGIN { exit !($tensor > $(jq .step_time_s <<< "$own")) }"
+    current=$("$STOKER" run "$scenario" --no-db --json -q --set precision=fp8 \
+        --set software.fp8.recipe=current --set software.fp8.amax=all)
+    [ "$(jq -r "$of" <<< "$current")" = "" ]
+}
+
 # A GPU whose products do not transpose writes its fp8 operands twice.
 @test "what a GPU can do is a key of its file" {
     fp8=(--set cluster=b200-3200 --set software=megatron-2025 --set precision=fp8)

@@ -88,8 +88,9 @@ struct coverage {
 static void count_groups(const struct scenario *scenario, struct coverage *coverage)
 {
     const struct mesh mesh = mesh_of(&scenario->parallel);
-    const struct group_layout layout =
-        group_layout_of(&mesh, &scenario->parallel, &scenario->model);
+    const enum precision precision = (enum precision)scenario->precision;
+    struct group_layout layout = group_layout_of(&mesh, &scenario->parallel, &scenario->model);
+    layout.reduces_scales = software_amax_group(&scenario->software, precision) == AMAX_ALL;
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         coverage->groups[kind] += groups_count(&layout, (enum group_kind)kind) > 0;
     }

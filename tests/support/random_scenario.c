@@ -311,7 +311,8 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     const int network = (int)roll(dice, 3);
     fprintf(out, "  p2p: {calls: %s}\n", calls[network]);
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);
-    fprintf(out, "  fp8: {recipe: %s, weights: per-step}\n", l->fp8_recipe);
+    fprintf(out, "  fp8: {recipe: %s, weights: per-step, amax: %s}\n", l->fp8_recipe,
+            l->dispatches_fp8 ? "all" : "tensor");
     fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",
             l->dispatches_fp8 ? "fp8" : "bf16", (long long)l->launches, (long long)l->launches);
     fprintf(out, "  fusion: {bias_activation: true, dropout_add: true, norm: true, "

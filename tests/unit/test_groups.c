@@ -32,10 +32,17 @@ static const struct parallel small = {.tp = 2,
 static const struct model model_with_all = {.has_tied_embeddings = true, .experts = 8};
 static const struct model plain_model = {.has_tied_embeddings = false};
 
+static struct group_layout layout_with_all(const struct mesh *mesh, const struct parallel *parallel)
+{
+    struct group_layout layout = group_layout_of(mesh, parallel, &model_with_all);
+    layout.reduces_scales = true;
+    return layout;
+}
+
 static uint32_t count_of(enum group_kind kind, const struct parallel *parallel)
 {
     const struct mesh mesh = mesh_of(parallel);
-    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
+    const struct group_layout layout = layout_with_all(&mesh, parallel);
     return groups_count(&layout, kind);
 }
 
@@ -48,7 +55,7 @@ static bool is_covered(const struct group_layout *layout, enum group_kind kind, 
 static void check_kind(enum group_kind kind, const struct parallel *parallel)
 {
     const struct mesh mesh = mesh_of(parallel);
-    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
+    const struct group_layout layout = layout_with_all(&mesh, parallel);
     const uint32_t size = groups_size(&layout, kind);
     const uint32_t count = groups_count(&layout, kind);
     uint32_t seen[RANKS_MAX] = {0};
@@ -139,10 +146,11 @@ static void counts_and_sizes_are_those_of_the_layout(void **state)
         [GROUP_EMBEDDING] = {16, 2},     [GROUP_DATA] = {4, 8},
         [GROUP_REPLICA] = {0, 1},        [GROUP_EXPERT_DATA] = {16, 2},
         [GROUP_EXPERT_REPLICA] = {0, 1}, [GROUP_LOCAL] = {0, 1},
-        [GROUP_ACROSS] = {0, 1},         [GROUP_WORLD] = {1, 32},
+        [GROUP_ACROSS] = {0, 1},         [GROUP_SCALES] = {2, 16},
+        [GROUP_WORLD] = {1, 32},
     };
     const struct mesh mesh = mesh_of(&small);
-    const struct group_layout layout = group_layout_of(&mesh, &small, &model_with_all);
+    const struct group_layout layout = layout_with_all(&mesh, &small);
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         assert_int_equal(groups_count(&layout, (enum group_kind)kind), expected[kind].count);
         assert_int_equal(groups_size(&layout, (enum group_kind)kind), expected[kind].size);
@@ -153,7 +161,7 @@ static void assert_members_of(const struct parallel *parallel, enum group_kind k
                               uint32_t number, const uint32_t *expected)
 {
     const struct mesh mesh = mesh_of(parallel);
-    const struct group_layout layout = group_layout_of(&mesh, parallel, &model_with_all);
+    const struct group_layout layout = layout_with_all(&mesh, parallel);
     uint32_t ranks[RANKS_MAX];
     groups_members(&layout, kind, number, ranks);
     assert_memory_equal(ranks, expected, groups_size(&layout, kind) * sizeof *ranks);

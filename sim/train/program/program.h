@@ -100,6 +100,7 @@ struct program_context {
     struct group_shape across;
     struct group_shape embedding; /* ranks 1: not tied, or one stage (DualPipe: each) has both
                                    * ends of the model; see group_layout */
+    struct group_shape scales; /* ranks 1: each has its own, or those of tensor parallelism agree */
     struct group_shape world;
     double checkpoint_bytes_per_rank; /* written at the end; 0: none */
     double flush_bytes_per_rank; /* of an earlier checkpoint, written beside the step; 0: none */

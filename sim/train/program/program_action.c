@@ -27,6 +27,34 @@ static struct offload_place offload_place_of(const struct builder *builder, stru
     };
 }
 
+/* Delayed scaling: after a chunk's pass all ranks that hold it agree on the largest values that it
+ * has seen, two of a product forward (input, weights) and one backward, before anything follows
+ * (TransformerEngine, reduce_and_update_fp8_tensors of pytorch/quantization.py). A layer has four
+ * products; the kernels that gather the values are left out. */
+static void reduce_scales(struct builder *builder, uint32_t chunk, int64_t values_of_product)
+{
+    enum { PRODUCTS = 4, FP32_BYTES = 4 };
+    const enum amax_group group =
+        software_amax_group(builder->job->software, builder->job->precision);
+    const double bytes = (double)(values_of_product * PRODUCTS * FP32_BYTES) *
+                         (double)builder_layers(builder, chunk);
+    switch (group) {
+    case AMAX_ALL:
+        builder_collective(builder, STREAM_SCALES, &builder->context->scales, COLLECTIVE_ALL_REDUCE,
+                           bytes);
+        builder_need(builder, STREAM_SCALES);
+        return;
+    case AMAX_TENSOR:
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
+                           bytes);
+        builder_need(builder, STREAM_TENSOR);
+        return;
+    case AMAX_OWN:
+    case AMAX_COUNT_:
+        return;
+    }
+}
+
 static void forward(struct builder *builder, struct part part)
 {
     struct chunk_state *state = &builder->chunks[part.chunk];
@@ -48,6 +76,7 @@ static void forward(struct builder *builder, struct part part)
     if (builder_is_last(builder, part.chunk)) {
         ends_head(builder);
     }
+    reduce_scales(builder, part.chunk, 2);
 }
 
 /* Activations come back a layer ahead. */
@@ -92,6 +121,7 @@ static void backward(struct builder *builder, struct part part, bool leaves_weig
     if (builder_is_first(builder, part.chunk) && !leaves_weights) {
         ends_embedding_weights(builder);
     }
+    reduce_scales(builder, part.chunk, 1);
 }
 
 static void weights(struct builder *builder, struct part part)
