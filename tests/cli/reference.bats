@@ -111,9 +111,9 @@ options() {
     "$STOKER" help --format markdown > "$work/markdown"
     "$STOKER" help --format bash > "$work/bash"
     for option in $(options); do
-        grep -qE -- "^.fB(-., )?$option(=|\$)" "$work/man"
-        grep -qE -- "^- .(-., )?$option(=|\`)" "$work/markdown"
-        case $option in --constants|--priors|--write|--rounds|--repeats) continue ;; esac
+        grep -qE -- "^.fB(-., )?$option(=|\[|\$)" "$work/man"
+        grep -qE -- "^- .(-., )?$option(=|\[|\`)" "$work/markdown"
+        case $option in --constants|--covariance|--priors|--write|--rounds|--repeats|--without) continue ;; esac
         grep -qE -- "options\[[a-z]+\]='(.* )?$option[ ']" "$work/bash"
     done
 }
