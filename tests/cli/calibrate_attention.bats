@@ -20,8 +20,10 @@ setup() {
 }
 
 @test "--check fits nothing and --json says how well it is" {
-    "$STOKER" calibrate attention tests/published/attention.csv --check --json |
-        jq -ne 'input | [.fits[].errors.rows] | add == 284'
+    # Every row but the one that names the columns, once.
+    rows=$(($(wc -l < tests/published/attention.csv) - 1))
+    "$STOKER" calibrate attention tests/published/attention.csv --check --json > "$work/json"
+    [ "$(jq '[.fits[].errors.rows] | add' "$work/json")" -eq "$rows" ]
 }
 
 @test "what is wrong with a field is said with its place, and the status is 3" {
