@@ -199,6 +199,19 @@ const char *diag_first_error(const struct diag *diag)
     return NULL;
 }
 
+const char *diag_first_help(struct arena *arena, const struct diag *diag)
+{
+    const struct message *message = diag->first;
+    while (message != NULL && !is_error(message->kind)) {
+        message = message->next;
+    }
+    if (message == NULL || message->help == NULL) {
+        return NULL;
+    }
+    const char *text = strstr(message->help, ": ") + 2; /* "   = help: TEXT\n" */
+    return arena_strndup(arena, text, strcspn(text, "\n"));
+}
+
 const char *diag_first_error_at(struct arena *arena, const struct diag *diag)
 {
     const struct message *message = diag->first;

@@ -80,7 +80,10 @@ void diag_print(const struct diag *diag, FILE *out);
  * that records why a point was infeasible. Borrowed. */
 const char *diag_first_error(const struct diag *diag);
 
-/* The same with its place, "models/ratios.csv:3:1: no ratio", for a report that goes on without. */
+/* What that message would do about it, or NULL. */
+const char *diag_first_help(struct arena *arena, const struct diag *diag);
+
+/* The text with its place, "models/ratios.csv:3:1: no ratio", for a report that goes on without. */
 const char *diag_first_error_at(struct arena *arena, const struct diag *diag);
 
 /* The candidate nearest to `word` (edit distance at most a third of its

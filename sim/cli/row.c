@@ -82,13 +82,17 @@ static uint32_t find_row(const struct options *options, const struct published_t
 
 /* ---- its scenario ----------------------------------------------------------------------- */
 
-static void tell_skipped(const struct options *options, const struct published_table *table,
-                         uint32_t row, const struct published_scenario *made)
+/* Skipped, or refused for what `found` says: at the column that says it. */
+static void tell_refused(const struct options *options, const struct published_table *table,
+                         uint32_t row, const struct published_scenario *made,
+                         const struct diag *found)
 {
     struct diag *diag = options->cli->diag;
     const char *column = made->wrong.column != NULL ? made->wrong.column : "id";
     const struct place place = published_place(table, row, column);
-    diag_add(diag, DIAG_INPUT, &place, "%s", made->skipped);
+    const bool is_verdict = made->skipped == NULL && diag_is_verdict(found);
+    diag_add(diag, is_verdict ? DIAG_INFEASIBLE : DIAG_INPUT, &place, "%s",
+             made->skipped != NULL ? made->skipped : diag_first_error(found));
     if (made->wrong.help != NULL) {
         diag_help(diag, "%s", made->wrong.help);
     }
@@ -109,11 +113,12 @@ struct scenario *row_load(const struct options *options, const char *path)
     }
     const struct published_base base = {.catalogue = &catalogue};
     struct published_scenario made;
-    struct scenario *scenario = published_resolve(cli->arena, table, row, &base, &made, cli->diag);
-    if (made.skipped != NULL) {
-        tell_skipped(options, table, row, &made);
-    }
+    struct diag *found = diag_new(cli->arena);
+    struct scenario *scenario = published_resolve(cli->arena, table, row, &base, &made, found);
+    diag_add_from(cli->diag, found, DIAG_WARNING);
+    diag_add_from(cli->diag, found, DIAG_FAILURE);
     if (scenario == NULL) {
+        tell_refused(options, table, row, &made, found);
         return NULL;
     }
     if (made.filled[0] != '\0') {

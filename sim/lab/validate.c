@@ -97,20 +97,13 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     row->peak_flop_per_s = result->peak_flop_per_s;
 }
 
-/* What the row's column says may be refused only when the scenario is resolved; its message begins
- * with the key, which is the column's name. */
 static void note_wrong(struct finding *finding, const struct published_scenario *made)
 {
     const struct published_wrong *wrong = &made->wrong;
-    const char *reason = finding->texts[TEXT_REASON];
-    finding->is_wrong = made->skipped == NULL || wrong->column != NULL;
-    if (wrong->column != NULL) {
+    finding->is_wrong = wrong->column != NULL;
+    if (finding->is_wrong) {
         note_text(finding, TEXT_COLUMN, wrong->column);
         note_text(finding, TEXT_HELP, wrong->help);
-    } else if (made->skipped == NULL && strncmp(reason, "global ", 7) == 0) {
-        note_text(finding, TEXT_COLUMN, "global_batch_sequences");
-    } else if (made->skipped == NULL) {
-        snprintf(finding->texts[TEXT_COLUMN], TEXT_MAX_, "%.*s", (int)strcspn(reason, " "), reason);
     }
 }
 

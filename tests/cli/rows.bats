@@ -220,3 +220,11 @@ PY
     [ "$(wc -l < models/validated.csv)" -gt 400 ]
     grep -q "validated.csv\|'\*.csv'" Makefile
 }
+
+@test "a row that no scenario can be is refused at the column that says so" {
+    table=tests/bad_input/validate/wrong_precisions.csv
+    run "$STOKER" run "$table" --row h100-mxfp8 --no-db
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"$table:4:36: error: gpu h100-sxm5-80gb has no peak for precision mxfp8"* ]]
+    [[ "$output" == *"help: it has fp32, tf32, fp16, bf16, fp8"* ]]
+}

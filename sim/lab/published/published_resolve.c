@@ -189,11 +189,34 @@ static struct scenario *apply_to_all(struct arena *arena, struct published_scena
     return trial.scenario;
 }
 
+/* A refused scenario's message begins with a key: the column of that name says it, or another. */
+static void blame(struct published_scenario *made, struct arena *arena, const struct diag *diag)
+{
+    static const char *const others[][2] = {
+        {"global", "global_batch_sequences"},
+        {"micro", "micro_batch"},
+        {"sequence_length", "seq_len"},
+        {"software", "framework"},
+        {"model", "model_name"},
+    };
+    const char *reason = diag_first_error(diag);
+    made->wrong.column = arena_strndup(arena, reason, strcspn(reason, " "));
+    made->wrong.help = diag_first_help(arena, diag);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(made->wrong.column, others[i][0]) == 0) {
+            made->wrong.column = others[i][1];
+        }
+    }
+}
+
 struct scenario *published_resolve(struct arena *arena, const struct published_table *table,
                                    uint32_t row, const struct published_base *base,
                                    struct published_scenario *made, struct diag *diag)
 {
     const char *change;
     struct scenario *scenario = settle(arena, table, row, base, made, &change, diag);
+    if (scenario == NULL && made->skipped == NULL) {
+        blame(made, arena, diag);
+    }
     return scenario != NULL ? apply_to_all(arena, made, base, change, scenario) : NULL;
 }

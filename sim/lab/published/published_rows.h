@@ -34,7 +34,7 @@ struct published_scenario {
     const char *const *sets;    /* all else, assignments for scenario_resolve */
     uint32_t set_count;
     const char *skipped;          /* why, if it is */
-    struct published_wrong wrong; /* then: what the user should change */
+    struct published_wrong wrong; /* then, or when it is refused: what the user should change */
     const char *filled; /* what was blank and how it was filled: "micro 1, recompute none"; or "" */
     const char *fitted; /* of these, what was changed until the memory sufficed: "recompute=full" */
     uint64_t refused; /* bit i: of the overrides of all rows number i, which does not apply here */
