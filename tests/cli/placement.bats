@@ -3,7 +3,9 @@
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=${STOKER:-./stoker}
-    racks=(scenarios/qwen3-235b-256.yaml --no-db --set cluster=gb300-nvl72 --set batch.global=512)
+    # Plain all-to-alls, alone: what leaves a rack shows whole.
+    racks=(scenarios/qwen3-235b-256.yaml --no-db --set cluster=gb300-nvl72 --set batch.global=512
+        --set software.experts.exchange=copies --set parallel.overlap_experts=false)
 }
 
 step_s() {
