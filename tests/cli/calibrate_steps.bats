@@ -302,3 +302,64 @@ TEXT
     run -1 --separate-stderr "${all[@]}" --predictions "$work/no/such/out.csv"
     [[ $stderr == *"cannot write $work/no/such/out.csv: No such file or directory"* ]]
 }
+
+@test "--covariance writes constants with errors, votes and correlations" {
+    fit --covariance "$work/covariance.csv" --json > "$work/fit.json"
+    python3 - "$work" <<'PY'
+import csv, json, sys
+fit = json.load(open(sys.argv[1] + "/fit.json"))
+lines = list(csv.DictReader(open(sys.argv[1] + "/covariance.csv")))
+assert [l["constant"] for l in lines] == ["rate", "step"]
+for line, constant in zip(lines, fit["constants"]):
+    assert abs(float(line["value"]) / constant["value"] - 1) < 1e-5
+    assert abs(float(line["standard_error"]) - constant["standard_error"]) < 1e-4
+    assert int(line["votes"]) == constant["votes_moved"]
+    assert constant["bound"] in ("", "min", "max")
+assert lines[0]["rate"] == lines[1]["step"] == "1.000"
+# Both slow a step, so what one does not explain the other does: they move against each other.
+assert lines[0]["step"] == lines[1]["rate"] and 0 < float(lines[0]["step"]) <= 1, lines[0]["step"]
+assert fit["constants"][0]["votes_moved"] == 10
+PY
+    run -1 --separate-stderr fit --covariance "$work/no/such/out.csv"
+    [[ $stderr == *"cannot write $work/no/such/out.csv: No such file or directory"* ]]
+}
+
+@test "constants on a bound, and those that few votes tell, are named" {
+    # These rows want a rate of 1: the list allows 0.99.
+    fit > "$work/fit"
+    grep -q '^On a bound: rate$' "$work/fit"
+    grep -q '^Moved by fewer than 5 votes (0.1 % of a step for 10 % of it): none$' "$work/fit"
+    sed -i 's/spread: 10 %/spread: 0.5 %/' "$work/constants.yaml"
+    head -n 4 "$work/runs.csv" > "$work/three.csv"
+    "$STOKER" calibrate steps "$work/three.csv" --constants "$work/constants.yaml" --rounds 1 -q > "$work/fit"
+    grep -q '^On a bound: none$' "$work/fit"
+    grep -q '^Moved by fewer than 5 votes .*: rate (3); step (' "$work/fit"
+}
+
+@test "from the file's priors the same bytes come out whatever the catalogue says, and again" {
+    mkdir "$work/catalogue"
+    cp -r models topologies "$work/catalogue"
+    for turn in 1 2; do
+        fit --priors file --write --catalogue "$work/catalogue" --predictions "$work/p$turn" \
+            --covariance "$work/c$turn" > "$work/fit$turn"
+    done
+    run -1 diff -q models/software/llm-foundry-fsdp-2024.yaml \
+        "$work/catalogue/models/software/llm-foundry-fsdp-2024.yaml"
+    cmp "$work/fit1" "$work/fit2"
+    cmp "$work/p1" "$work/p2"
+    cmp "$work/c1" "$work/c2"
+    # As told on stderr, where it does not stand in the table.
+    sed -i 's/prior: 15 ms/prior: 16 ms/' "$work/constants.yaml"
+    "$STOKER" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 \
+        --priors file --write --catalogue "$work/catalogue" > "$work/fit3" 2> "$work/told"
+    grep -q 'llm-foundry-fsdp-2024.yaml: host.per_step: .* -> ' "$work/told"
+    run -1 grep -e ' -> ' "$work/fit3"
+}
+
+@test "more constants than a fit may have are refused" {
+    { echo 'constants:'; for i in $(seq 71); do
+        echo "- {name: c$i, files: [llm-foundry-fsdp-2024], key: software.k$i, prior: 1, spread: 5 %, min: 0.5, max: 2, effect: e, source: a test}"
+    done; } > "$work/constants.yaml"
+    run -3 --separate-stderr fit
+    [[ $stderr == *"constants.yaml:2:1: error: 'constants' must be a list of 1 to 70 mappings"* ]]
+}

@@ -38,6 +38,9 @@ static const struct command_option own_options[] = {
     {"predictions", 0, "OUT.csv",
      "Write each row's step as fitted, by a half that it was not in, and without its source",
      OPTION_TEXT(struct steps_fit, predictions_path)},
+    {"covariance", 0, "OUT.csv",
+     "Write the fitted constants with their standard errors and correlations",
+     OPTION_TEXT(struct steps_fit, covariance_path)},
     {"without", 0, "TEXT", "Leave out rows whose source has TEXT in it (may be repeated)",
      OPTION_LIST(struct steps_fit, without)},
     OPTIONS_APART,
@@ -161,7 +164,19 @@ static bool write_all(struct steps_fit *steps)
            write_errors(steps) &&
            (steps->predictions_path == NULL ||
             fit_predictions_write(steps->predictions_path, &steps->rows, &steps->predictions,
-                                  cli->diag));
+                                  cli->diag)) &&
+           (steps->covariance_path == NULL ||
+            fit_covariance_write(cli->arena, steps->covariance_path, steps->fit, cli->diag));
+}
+
+/* What a fit from the file's priors prints does not hang on what the catalogue said before. */
+static void tell_changes(const struct steps_fit *steps)
+{
+    for (uint32_t i = 0; i < steps->changes.count; i++) {
+        const struct fit_change *change = &steps->changes.items[i];
+        fprintf(stderr, "%s: %s: %s -> %s\n", change->path, change->key,
+                change->before != NULL ? change->before : "(absent)", change->after);
+    }
 }
 
 static int run(struct options *options)
@@ -172,6 +187,9 @@ static int run(struct options *options)
         return EXIT_INPUT;
     }
     const bool is_written = write_all(steps);
+    if (steps->priors == PRIORS_FILE && !options->cli->is_quiet) {
+        tell_changes(steps);
+    }
     calibrate_steps_print(steps, stdout);
     return is_written ? 0 : EXIT_FAILED;
 }

@@ -11,7 +11,7 @@ enum { PRIORS_CATALOGUE, PRIORS_FILE, PRIORS_COUNT_ };
 
 struct steps_fit {
     struct options options;
-    const char *constants_path, *errors_path, *predictions_path;
+    const char *constants_path, *errors_path, *predictions_path, *covariance_path;
     struct text_list without; /* texts of sources */
     int64_t jobs, rounds, repeats;
     bool writes;

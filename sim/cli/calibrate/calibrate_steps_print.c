@@ -67,7 +67,7 @@ static void add_scores(struct sheet *sheet, const struct steps_fit *steps)
     struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
     for (uint32_t i = 0; i < LENGTH(lines); i++) {
         add_score(sheet, lines[i].key, &lines[i].score);
-        if (i != 1 || steps->priors == PRIORS_FILE) { /* else they are the catalogue's */
+        if ((i == 0) != (steps->priors == PRIORS_FILE) || i == 2) { /* one is where it starts */
             sheet_row(table, &lines[i]);
         }
     }
@@ -125,11 +125,8 @@ static const char *add_moved(struct sheet *in, const struct steps_fit *steps, ui
     return text;
 }
 
-/* "at its limit" says that the data want more than the bounds allow. */
-static const char *limit_text(const struct fit_constant *constant, double value)
-{
-    return value <= constant->min * 1.001 ? "min" : value >= constant->max * 0.999 ? "max" : "";
-}
+static const char *const bound_words[] = {
+    [FIT_FREE] = "", [FIT_AT_MIN] = "min", [FIT_AT_MAX] = "max"};
 
 /* In JSON all; in the text those that some row tells. */
 static void add_constant(struct sheet *array, struct sheet *table, const struct steps_fit *steps,
@@ -151,6 +148,10 @@ static void add_constant(struct sheet *array, struct sheet *table, const struct 
     sheet_number(object, "value", value);
     sheet_number(object, "standard_error", error);
     sheet_bool(object, "is_told", steps->fit->is_told[number]);
+    const uint32_t votes = fit_votes_moved(arena, steps->fit, number);
+    const char *bound = bound_words[fit_bound_of(steps->fit, number)];
+    sheet_integer(object, "votes_moved", votes);
+    sheet_text(object, "bound", bound);
     const char *moved = add_moved(object, steps, number);
     if (steps->fit->is_told[number]) {
         sheet_text(table, NULL, constant->name);
@@ -159,7 +160,8 @@ static void add_constant(struct sheet *array, struct sheet *table, const struct 
         sheet_number(table, NULL, constant->spread);
         sheet_say(table, "%s", fit_constant_text(arena, constant, value, SHOWN_DIGITS));
         sheet_number(table, NULL, error);
-        sheet_text(table, NULL, limit_text(constant, value));
+        sheet_text(table, NULL, bound);
+        sheet_integer(table, NULL, votes);
         sheet_text(table, NULL, moved);
     }
 }
@@ -181,6 +183,31 @@ static void say_untouched(struct sheet *sheet, const struct steps_fit *steps)
     sheet_say(sheet, "%s\n", count > 0 ? "\n" : "");
 }
 
+/* What a list of constants should not have: one that its data push against a bound, and one that
+ * is told by so few votes that it is theirs. */
+static void say_doubtful(struct sheet *sheet, const struct steps_fit *steps)
+{
+    const struct fit_plan *plan = steps->problem.plan;
+    const char *at_bound = "";
+    const char *few = "";
+    uint32_t bounds = 0, fews = 0;
+    for (uint32_t k = 0; k < plan->count; k++) {
+        const uint32_t votes = fit_votes_moved(arena_of(steps), steps->fit, k);
+        const char *name = plan->constants[k].name;
+        if (fit_bound_of(steps->fit, k) != FIT_FREE) {
+            at_bound =
+                arena_printf(arena_of(steps), "%s%s%s", at_bound, bounds++ > 0 ? "; " : "", name);
+        }
+        if (votes < FIT_VOTES_MIN) {
+            few = arena_printf(arena_of(steps), "%s%s%s (%u)", few, fews++ > 0 ? "; " : "", name,
+                               votes);
+        }
+    }
+    sheet_say(sheet, "On a bound: %s\n", bounds > 0 ? at_bound : "none");
+    sheet_say(sheet, "Moved by fewer than %d votes (0.1 %% of a step for 10 %% of it): %s\n",
+              FIT_VOTES_MIN, fews > 0 ? few : "none");
+}
+
 static void add_constants(struct sheet *sheet, const struct steps_fit *steps)
 {
     static const struct field fields[] = {
@@ -191,6 +218,7 @@ static void add_constants(struct sheet *sheet, const struct steps_fit *steps)
         {NULL, FIELD_RIGHT("fitted", NULL, 1)},
         {NULL, FIELD_RIGHT("+- %", "%.1f", 100)},
         {NULL, FIELD_LEFT("at")},
+        {NULL, FIELD_RIGHT("votes", NULL, 1)},
         {NULL, FIELD_LEFT("moved most by +10 %: row, %")},
     };
     struct sheet *array = sheet_array(sheet, "constants");
@@ -201,6 +229,7 @@ static void add_constants(struct sheet *sheet, const struct steps_fit *steps)
     sheet_texts(sheet, "untouched", steps->rows.unused, steps->rows.unused_count);
     sheet_say(sheet, "Standard errors take rows for independent: rows of one source err alike, so "
                      "they are too small.\n");
+    say_doubtful(sheet, steps);
     say_untouched(sheet, steps);
 }
 
@@ -469,7 +498,8 @@ static void add_classes(struct sheet *sheet, const struct steps_fit *steps, cons
 
 static void say_changes(struct sheet *sheet, const struct steps_fit *steps)
 {
-    for (uint32_t i = 0; i < steps->changes.count; i++) {
+    const uint32_t count = steps->priors == PRIORS_CATALOGUE ? steps->changes.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
         const struct fit_change *change = &steps->changes.items[i];
         sheet_say(sheet, "%s%s: %s: %s -> %s\n", i == 0 ? "\n" : "", change->path, change->key,
                   change->before != NULL ? change->before : "(absent)", change->after);

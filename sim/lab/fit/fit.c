@@ -206,6 +206,7 @@ static struct fit *fit_new(struct arena *arena, const struct fit_problem *proble
     fit->x = arena_array(arena, constants, sizeof(double));
     fit->value = arena_array(arena, constants, sizeof(double));
     fit->error = arena_array(arena, constants, sizeof(double));
+    fit->covariance = arena_array(arena, constants * constants, sizeof(double));
     fit->residual = arena_array(arena, rows, sizeof(double));
     fit->prior_residual = arena_array(arena, rows, sizeof(double));
     fit->slope = arena_array(arena, rows * constants, sizeof(double));
@@ -240,6 +241,28 @@ struct fit_system fit_system_of(struct arena *arena, const struct fit *fit, cons
         .noise = plan->noise,
         .linear_from = plan->linear_from,
     };
+}
+
+uint32_t fit_votes_moved(struct arena *arena, const struct fit *fit, uint32_t constant)
+{
+    const struct votes *votes = &fit->problem->votes;
+    bool *is_moved = arena_array(arena, votes->vote_count, sizeof *is_moved);
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < votes->row_count; row++) {
+        const double slope = fit->slope[(size_t)row * fit->problem->plan->count + constant];
+        if (fabs(expm1(log(1.1) * slope)) >= FIT_MOVED_MIN && !is_moved[votes->vote[row]]) {
+            is_moved[votes->vote[row]] = true;
+            count++;
+        }
+    }
+    return count;
+}
+
+enum fit_bound fit_bound_of(const struct fit *fit, uint32_t constant)
+{
+    const struct fit_constant *of = &fit->problem->plan->constants[constant];
+    const double value = fit->value[constant];
+    return value <= of->min * 1.001 ? FIT_AT_MIN : value >= of->max * 0.999 ? FIT_AT_MAX : FIT_FREE;
 }
 
 void fit_errors_of(const double *residual, uint32_t count, double *error)
@@ -280,6 +303,9 @@ struct fit *fit_run(struct arena *arena, const struct fit_problem *problem, uint
         return NULL;
     }
     note_told(fit);
-    fit_standard_errors(arena, &runner.system, fit->error);
+    fit_covariance(arena, &runner.system, fit->covariance);
+    for (uint32_t k = 0; k < runner.system.constants; k++) {
+        fit->error[k] = sqrt(fit->covariance[(size_t)k * runner.system.constants + k]);
+    }
     return fit;
 }

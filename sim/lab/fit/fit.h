@@ -45,6 +45,7 @@ struct fit {
     double *x;              /* [constants] ln(value / prior) */
     double *value;          /* [constants] */
     double *error;          /* [constants] standard error of x */
+    double *covariance;     /* [constants * constants] of x */
     double *residual;       /* [rows] ln(predicted / measured), simulated at `value` */
     double *slope;          /* [rows * constants] at `value` */
     double *prior_residual; /* [rows] at the priors */
@@ -58,6 +59,17 @@ MUST_USE struct fit *fit_run(struct arena *arena, const struct fit_problem *prob
 
 /* The linear model around what was fitted, of the votes that are in (NULL: all). */
 struct fit_system fit_system_of(struct arena *arena, const struct fit *fit, const bool *is_in);
+
+/* A vote is moved by a constant when 10 % of it change a row's step by so much. */
+#define FIT_MOVED_MIN 0.001
+/* Fewer votes than this say more of themselves than of the constant. */
+enum { FIT_VOTES_MIN = 5 };
+
+uint32_t fit_votes_moved(struct arena *arena, const struct fit *fit, uint32_t constant);
+
+/* Its value lies on a bound: the data want more than it allows. */
+enum fit_bound { FIT_FREE, FIT_AT_MIN, FIT_AT_MAX };
+enum fit_bound fit_bound_of(const struct fit *fit, uint32_t constant);
 
 /* exp(residual) - 1 of each row. */
 void fit_errors_of(const double *residual, uint32_t count, double *error);

@@ -31,7 +31,7 @@
 struct arena;
 
 /* So many and no more: a constant for each row would fit anything. */
-#define FIT_CONSTANTS_MAX 80
+#define FIT_CONSTANTS_MAX 70
 
 /* Values are the numbers before the unit. */
 struct fit_constant {

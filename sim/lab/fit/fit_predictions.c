@@ -80,19 +80,68 @@ static void write_rows(const struct fit_rows *rows, const struct fit_predictions
     }
 }
 
-bool fit_predictions_write(const char *path, const struct fit_rows *rows,
-                           const struct fit_predictions *predictions, struct diag *diag)
+static FILE *open_table(const char *path, struct diag *diag)
 {
     FILE *out = fopen(path, "w");
     if (out == NULL) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
+        diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
     }
-    write_rows(rows, predictions, out);
+    return out;
+}
+
+static bool close_table(const char *path, FILE *out, struct diag *diag)
+{
     const bool is_bad = ferror(out) != 0;
     if (fclose(out) != 0 || is_bad) {
         return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
     }
     return true;
+}
+
+bool fit_predictions_write(const char *path, const struct fit_rows *rows,
+                           const struct fit_predictions *predictions, struct diag *diag)
+{
+    FILE *out = open_table(path, diag);
+    if (out == NULL) {
+        return false;
+    }
+    write_rows(rows, predictions, out);
+    return close_table(path, out, diag);
+}
+
+static void write_constant(struct arena *arena, const struct fit *fit, uint32_t k, FILE *out)
+{
+    const struct fit_plan *plan = fit->problem->plan;
+    const struct fit_constant *constant = &plan->constants[k];
+    write_quoted(constant->name, out);
+    fprintf(out, ",%s,%.6g,%.6g,%.4f,%u", constant->unit + strspn(constant->unit, " "),
+            constant->prior, fit->value[k], fit->error[k], fit_votes_moved(arena, fit, k));
+    for (uint32_t l = 0; l < plan->count; l++) {
+        const double covariance = fit->covariance[(size_t)k * plan->count + l];
+        const double correlation = covariance / (fit->error[k] * fit->error[l]);
+        fprintf(out, ",%.3f", fabs(correlation) < 0.0005 ? 0.0 : correlation);
+    }
+    fputc('\n', out);
+}
+
+bool fit_covariance_write(struct arena *arena, const char *path, const struct fit *fit,
+                          struct diag *diag)
+{
+    const struct fit_plan *plan = fit->problem->plan;
+    FILE *out = open_table(path, diag);
+    if (out == NULL) {
+        return false;
+    }
+    fputs("constant,unit,prior,value,standard_error,votes", out);
+    for (uint32_t k = 0; k < plan->count; k++) {
+        fputc(',', out);
+        write_quoted(plan->constants[k].name, out);
+    }
+    fputc('\n', out);
+    for (uint32_t k = 0; k < plan->count; k++) {
+        write_constant(arena, fit, k, out);
+    }
+    return close_table(path, out, diag);
 }
 
 /* ---- scores ------------------------------------------------------------------------------- */

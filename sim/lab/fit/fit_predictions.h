@@ -34,6 +34,16 @@ struct fit_predictions fit_predictions_of(struct arena *arena, const struct fit 
 MUST_USE bool fit_predictions_write(const char *path, const struct fit_rows *rows,
                                     const struct fit_predictions *predictions, struct diag *diag);
 
+/* The fitted constants, with their correlations: a table
+ *
+ *     constant,unit,prior,value,standard_error,votes,NAME,NAME,...
+ *
+ * of which a line is a constant, and the columns that have the names of constants are the
+ * correlations of ln(value) with theirs. standard_error is of ln(value) too, so a covariance is
+ * correlation * error * error. votes: those that it moves (fit_votes_moved). */
+MUST_USE bool fit_covariance_write(struct arena *arena, const char *path, const struct fit *fit,
+                                   struct diag *diag);
+
 /* Of the votes that are in (NULL: all), predictions [rows] against what was measured. */
 struct score fit_predictions_score(struct arena *arena, const struct fit_problem *problem,
                                    const bool *is_in, const double *predicted_s);

@@ -246,7 +246,7 @@ static double variance_of(const struct fit_system *system)
     return fmax(scatter(system), least);
 }
 
-void fit_standard_errors(struct arena *arena, const struct fit_system *system, double *error)
+void fit_covariance(struct arena *arena, const struct fit_system *system, double *covariance)
 {
     struct solver solver = solver_new(arena, system);
     const double variance = variance_of(system);
@@ -258,7 +258,9 @@ void fit_standard_errors(struct arena *arena, const struct fit_system *system, d
     sim_assert(factored == 0);
     gsl_linalg_cholesky_invert(solver.normal);
     for (uint32_t k = 0; k < system->constants; k++) {
-        error[k] = sqrt(gsl_matrix_get(solver.normal, k, k));
+        for (uint32_t l = 0; l < system->constants; l++) {
+            covariance[(size_t)k * system->constants + l] = gsl_matrix_get(solver.normal, k, l);
+        }
     }
     solver_free(&solver);
 }

@@ -40,8 +40,8 @@ void fit_linear(const struct fit_system *system, const double *x, double *residu
 /* The x with the least objective of the linear model. */
 void fit_solve(struct arena *arena, const struct fit_system *system, double *x);
 
-/* Standard errors of x at `at`: of the normal law with rows' noise as wide as their
- * residuals are (no less than `noise` with as many constants as rows), times the priors. */
-void fit_standard_errors(struct arena *arena, const struct fit_system *system, double *error);
+/* The covariance [constants * constants] of x at `at`: of the normal law with rows' noise as wide
+ * as their residuals are (no less than `noise` with as many constants as rows), times the priors. */
+void fit_covariance(struct arena *arena, const struct fit_system *system, double *covariance);
 
 #endif
