@@ -12,9 +12,8 @@ REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check lint assumptions asan bench validate bands fit validate-collectives \
-        golden-update \
-        readme-update results reference install uninstall setup clean help programs benches flags \
-        build-id FORCE
+        golden-update readme-update results reference install uninstall setup clean help programs \
+        benches flags build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -56,7 +55,7 @@ validate-collectives: all ## measured collectives beside predictions; results/co
 	    --plot results/collectives
 
 # From the priors, so that the same is written whatever was there. A table is replaced when whole.
-fit: all ## fit the constants to measured runs; writes models/ and tables of tests/published (minutes)
+fit: all ## fit the constants to measured runs: models/, their tables, tests/published (minutes)
 	@./stoker calibrate steps tests/published/runs.csv tests/published/networks.csv \
 	    --without DT-FM --without ZeRO++ --priors file --rounds 1 --write \
 	    --predictions build/predictions.csv --covariance build/covariance.csv > build/fit.txt

@@ -41,7 +41,8 @@ void fit_linear(const struct fit_system *system, const double *x, double *residu
 void fit_solve(struct arena *arena, const struct fit_system *system, double *x);
 
 /* The covariance [constants * constants] of x at `at`: of the normal law with rows' noise as wide
- * as their residuals are (no less than `noise` with as many constants as rows), times the priors. */
+ * as their residuals are (not less than `noise` with so many constants as rows), times the
+ * priors. */
 void fit_covariance(struct arena *arena, const struct fit_system *system, double *covariance);
 
 #endif
