@@ -68,7 +68,7 @@ golden-update: all ## rewrite the expected texts of tests/golden; the commit arg
 readme-update: all ## rewrite the outputs that README.md shows beneath its commands
 	@tests/readme/run --update README.md
 
-results: all ## the same for README.md and results/*.md, and their pictures (two minutes)
+results: all ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
 	@tests/readme/run --update
 
 # What users can write, as the program's own tables have it.

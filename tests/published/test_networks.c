@@ -246,7 +246,7 @@ static uint32_t predict_series(const struct runs *runs, const char *series, uint
 static uint32_t fit_series(const struct runs *runs, const char *series)
 {
     uint32_t best = 0;
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (uint32_t us = 0; us <= GRID_US_MAX; us += GRID_US) {
         const struct validated_row *rows = NULL;
         const uint32_t count = predict_series(runs, series, us, &rows);

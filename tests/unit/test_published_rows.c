@@ -1,4 +1,4 @@
-/* What the rules of lab/published/published_rows make of a published run. */
+/* What the rules of tests/published/rules.yaml make of a published run. */
 #include "lab/published/published_rows.h"
 #include "lab/published/published_rules.h"
 
