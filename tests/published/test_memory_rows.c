@@ -147,8 +147,8 @@ static bool is_blank(const struct outcome *outcome)
     return length >= sizeof end && strcmp(outcome->why + length + 1 - sizeof end, end) == 0;
 }
 
-/* Of all published runs, which trained, none may be called infeasible by memory or by anything else,
- * and all that state their layout are looked at: 41 of 643 do not. */
+/* Of all published runs, which trained, none may be called infeasible by memory or by anything
+ * else, and all that state their layout are looked at: 41 of 643 do not. */
 static void nothing_that_trained_is_infeasible_by_memory(void **state)
 {
     (void)state;
