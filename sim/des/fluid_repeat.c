@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FLOW_WORDS = 5 };
+enum { FLOW_WORDS = 6 };
 
 struct fluid_counts {
     uint64_t *done_bytes; /* [flows] */
@@ -14,14 +14,16 @@ struct fluid_counts {
 
 size_t fluid_state_words(const struct fluid *fluid)
 {
-    return fluid->flow_count * FLOW_WORDS + 1;
+    return 2 + fluid->flow_count * FLOW_WORDS;
 }
 
-/* Flows under way, in their order. When the next of them ends follows from that. */
+/* How many flows are under way, and those, in their order. When the next of them ends follows from
+ * that. Rates do not depend on which of two links binds a flow that both could, but the work of the
+ * next solve does: its counts are to come again, too. */
 size_t fluid_state(const struct fluid *fluid, uint64_t *words)
 {
     const sim_time now = event_now(fluid->queue);
-    size_t count = 0;
+    size_t count = 1;
     sim_assert(fluid->dirty_count == 0 && fluid->ended_count == 0);
     for (size_t i = 0; i < fluid->flow_count; i++) {
         struct flow flow = fluid->flows[i];
@@ -34,7 +36,9 @@ size_t fluid_state(const struct fluid *fluid, uint64_t *words)
         words[count++] = (uint64_t)(flow.remaining >> 64);
         words[count++] = (uint64_t)flow.rate;
         words[count++] = (uint64_t)flow.cap;
+        words[count++] = flow.bound;
     }
+    words[0] = count;
     words[count++] = fluid->posted_time < 0 ? UINT64_MAX : (uint64_t)(fluid->posted_time - now);
     return count;
 }
