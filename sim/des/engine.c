@@ -12,7 +12,7 @@
  *    the owner of a wait does not depend on the order of events within it.
  *
  * Cost: O(1) per task and member that is simulated; cycles that repeat are not (engine_repeat.c).
- * Nothing is allocated after set-up but for the pending events that a look at cycles copies.
+ * Nothing is allocated after set-up but for what looks at cycles write down.
  */
 #include "des/engine_state.h"
 

@@ -43,7 +43,8 @@
  * Cycles: where the state and the tasks to come are those of a while ago (microbatch after
  * microbatch), what happened since will happen again, and is moved over in one step: times and
  * counts grow by what they grew in the cycle. The outcome is the same to the nanosecond and to the
- * event (engine_repeat.c says why). With a hook (on_task) each task is simulated.
+ * event (engine_repeat.c says why). With a hook (on_task), of several jobs, and of programs with
+ * step_tasks each task is simulated.
  *
  * Deadlock (tasks left, no event) is a broken invariant of the programs.
  */

@@ -476,6 +476,28 @@ static void a_cycle_ends_where_tasks_wait_for_more(void **state)
     arena_free(rig.arena);
 }
 
+/* 64 tasks of 10, and a transfer of 1000 that waits for the first 32 of them: it begins at 320, not
+ * a task later, and ends at 1320. The cycles that leave it waiting end one before the 32nd. */
+static void a_stream_that_waits_through_cycles_begins_in_time(void **state)
+{
+    (void)state;
+    enum { TASKS = 64, FIRST = 32 };
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 1000};
+    struct task compute[TASKS];
+    for (uint32_t i = 0; i < TASKS; i++) {
+        compute[i] = work(10);
+    }
+    const struct task comm[] = {after(meet(0), COMPUTE, FIRST)};
+    set_program(&rig, 0, compute, TASKS, comm, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 1320);
+    assert_int_equal(rig.outcome.tasks, TASKS + 1);
+    assert_true(rig.outcome.tasks_repeated >= FIRST / 2);
+    arena_free(rig.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +515,7 @@ int main(void)
         cmocka_unit_test(jobs_share_links_and_nothing_else),
         cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),
         cmocka_unit_test(a_cycle_ends_where_tasks_wait_for_more),
+        cmocka_unit_test(a_stream_that_waits_through_cycles_begins_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
