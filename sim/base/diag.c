@@ -189,22 +189,24 @@ int diag_exit_status(const struct diag *diag)
     return KINDS[diag->worst].exit_status;
 }
 
-const char *diag_first_error(const struct diag *diag)
-{
-    for (const struct message *message = diag->first; message != NULL; message = message->next) {
-        if (is_error(message->kind)) {
-            return message->text;
-        }
-    }
-    return NULL;
-}
-
-const char *diag_first_help(struct arena *arena, const struct diag *diag)
+static const struct message *first_error(const struct diag *diag)
 {
     const struct message *message = diag->first;
     while (message != NULL && !is_error(message->kind)) {
         message = message->next;
     }
+    return message;
+}
+
+const char *diag_first_error(const struct diag *diag)
+{
+    const struct message *message = first_error(diag);
+    return message != NULL ? message->text : NULL;
+}
+
+const char *diag_first_help(struct arena *arena, const struct diag *diag)
+{
+    const struct message *message = first_error(diag);
     if (message == NULL || message->help == NULL) {
         return NULL;
     }
@@ -214,10 +216,7 @@ const char *diag_first_help(struct arena *arena, const struct diag *diag)
 
 const char *diag_first_error_at(struct arena *arena, const struct diag *diag)
 {
-    const struct message *message = diag->first;
-    while (message != NULL && !is_error(message->kind)) {
-        message = message->next;
-    }
+    const struct message *message = first_error(diag);
     if (message == NULL || !message->has_place) {
         return message != NULL ? message->text : NULL;
     }

@@ -13,8 +13,6 @@ static uint32_t millionths(double fraction)
     return (uint32_t)(fraction * ENGINE_FULL_SPEED + 0.5);
 }
 
-/* Receives are posted early and hold no SM while they wait; sends move by copy
- * engines or few channels. Only collectives take from the compute rate. */
 /* What an exchange with experts takes of a GPU that has so many SMs. */
 static double expert_share(const struct software *software, int64_t sms)
 {
@@ -22,6 +20,8 @@ static double expert_share(const struct software *software, int64_t sms)
                                     : software->expert_interference;
 }
 
+/* Receives are posted early and hold no SM while they wait; sends move by copy
+ * engines or few channels. Only collectives take from the compute rate. */
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system)
 {

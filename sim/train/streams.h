@@ -41,7 +41,7 @@ enum stream {
     STREAM_COUNT_
 };
 
-/* Fills system->streams, causes and their counts, of `pp` stages. */
+/* Fills system->streams, causes and their counts, of `pp` stages on GPUs of `sms` SMs. */
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system);
 
