@@ -17,11 +17,13 @@
  * Training in fp8, mxfp8 or nvfp4: the products with weights run in that precision, as far as
  * the software says (software.fp8.gemms); products of activations, the router's and, between
  * kernel_list_outside(list, true) and (list, false), the logits' stay in 16 bits. An operand is
- * converted once for all products that read it, by a pass that reads 16 bits and writes two
- * copies, one of them transposed: X in front of the forward product (copies for forward and
+ * converted once for all products that read it, by a pass that reads 16 bits and writes a copy
+ * for each, one of them transposed: X in front of the forward product (copies for forward and
  * wgrad), dY in front of dgrad (dgrad and wgrad), W for forward and dgrad, every microbatch
- * unless the software keeps or gathers W converted. A scale of the tensor's own values (recipe
- * current, nvfp4) needs a pass before that finds the largest.
+ * unless the software keeps or gathers W converted. For scales of blocks belong to one direction,
+ * and Hopper's tensor cores multiply fp8 along rows only; of fp8 with a scale for each tensor a
+ * GPU that transposes while it reads (gpu.transposes_fp8) gets one copy. A scale of the tensor's
+ * own values (recipe current, nvfp4) needs a pass before that finds the largest.
  *
  * Attention in fp8 (software.fp8.attention) converts Q, K and V in front of its forward kernel and
  * dO in front of the backward one: kernels_attention.c.
@@ -30,8 +32,6 @@
  * by itself, and backward products are multiplied by their scales afterwards (torchao). What
  * sequence parallelism gathers converted is converted before, each rank its part.
  *
- * ASSUMES: both copies are always made. The tensor cores of Hopper multiply fp8 along rows only
- * and scales of blocks belong to one direction; Blackwell's plain fp8 would do with one copy.
  * ASSUMES: converting weights once a step is free (four to six bytes a parameter).
  * ASSUMES: nvfp4's Hadamard transform is done within the conversion of its direction, and
  * stochastic rounding costs nothing beside it.

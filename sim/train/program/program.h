@@ -34,7 +34,14 @@
  *    experts), it begins anew;
  *  - activations that are kept on the host go out after their layer's forward and come back
  *    one layer ahead of its backward; the host's share of the optimizer gets its gradients
- *    after the norm, and parameters come back when it is done.
+ *    after the norm, and parameters come back when it is done;
+ *  - with delayed scaling (software.fp8.amax) ranks agree on the largest values after each pass of
+ *    a chunk, before anything follows.
+ *
+ * ASSUMES: a layer has four products whose scales are agreed on, one with experts, too; kernels
+ * that gather their largest values cost nothing.
+ * ASSUMES: context parallelism sends gradients of attention in fp8 in 16 bits, whatever the recipe;
+ * with delayed scaling TransformerEngine sends some of them in fp8.
  */
 #ifndef TRAIN_PROGRAM_PROGRAM_H
 #define TRAIN_PROGRAM_PROGRAM_H
