@@ -55,6 +55,16 @@ static bool is_scalar(struct reader *reader, const struct doc_node *node, const 
     return false;
 }
 
+/* False, with a message, where a mapping is wanted and there is none. */
+static bool is_mapping(struct reader *reader, const struct doc_node *node, const char *like)
+{
+    if (node->kind == DOC_MAPPING) {
+        return true;
+    }
+    refuse_shape(reader, node, like);
+    return false;
+}
+
 /* A list's children, or the node as the only one. */
 static const struct doc_node *first_of(const struct doc_node *node)
 {
@@ -233,8 +243,7 @@ static void read_condition(struct entry *entry, const struct doc_node *node,
 static void read_conditions(struct entry *entry, const struct doc_node *when)
 {
     struct published_rule *rule = entry->rule;
-    if (when->kind != DOC_MAPPING) {
-        refuse_shape(entry->reader, when, "when: {tp: 2.., gpu: [B200, B300]}");
+    if (!is_mapping(entry->reader, when, "when: {tp: 2.., gpu: [B200, B300]}")) {
         return;
     }
     struct published_condition *conditions =
@@ -296,8 +305,7 @@ static void read_fills(const struct entry *entry, const struct doc_node *fill)
 {
     struct reader *reader = entry->reader;
     struct published_rule *rule = entry->rule;
-    if (fill->kind != DOC_MAPPING) {
-        refuse_shape(reader, fill, "fill: {micro_batch: 1}");
+    if (!is_mapping(reader, fill, "fill: {micro_batch: 1}")) {
         return;
     }
     struct published_assignment *fills =
@@ -306,7 +314,7 @@ static void read_fills(const struct entry *entry, const struct doc_node *fill)
         const struct published_column *known = published_column_find(node->key);
         if (known == NULL) {
             refuse_column(reader, &node->key_place, node->key);
-        } else if (is_scalar(reader, node, "{tp: 2.., gpu: [B200, B300]}")) {
+        } else if (is_scalar(reader, node, "fill: {micro_batch: 1}")) {
             fills[rule->assignment_count] =
                 (struct published_assignment){node->key, node->text, node->place};
             check_filled(reader, node, known);
@@ -403,26 +411,38 @@ static const struct published_rule *read_entries(struct reader *reader, struct d
 
 /* ---- words ------------------------------------------------------------------------------ */
 
-static void read_words(struct reader *reader, const struct doc_node *columns,
-                       struct published_rules *rules)
+static const char words_like[] = "words: {gpu: {b200-sxm: B200}}";
+
+/* Those of a column, behind what `rules` has. */
+static void read_words_of(struct reader *reader, const struct doc_node *column,
+                          struct published_rules *rules, size_t *capacity)
 {
-    struct published_word *words = NULL;
-    size_t capacity = 0;
-    for (const struct doc_node *column = columns->child; column != NULL; column = column->next) {
-        if (published_column_find(column->key) == NULL) {
-            refuse_column(reader, &column->key_place, column->key);
-        }
-        for (const struct doc_node *word = column->child; word != NULL; word = word->next) {
-            if (word->key == NULL || !is_scalar(reader, word, "gpu: {b200-sxm: B200}")) {
-                continue;
-            }
-            words = arena_grow(reader->arena, words, &capacity, rules->word_count + (size_t)1,
-                               sizeof *words);
-            words[rules->word_count++] =
+    if (published_column_find(column->key) == NULL) {
+        refuse_column(reader, &column->key_place, column->key);
+    }
+    if (!is_mapping(reader, column, words_like)) {
+        return;
+    }
+    for (const struct doc_node *word = column->child; word != NULL; word = word->next) {
+        if (is_scalar(reader, word, words_like)) {
+            rules->words = arena_grow(reader->arena, rules->words, capacity,
+                                      rules->word_count + (size_t)1, sizeof *rules->words);
+            rules->words[rules->word_count++] =
                 (struct published_word){column->key, word->key, word->text};
         }
     }
-    rules->words = words;
+}
+
+static void read_words(struct reader *reader, const struct doc_node *columns,
+                       struct published_rules *rules)
+{
+    size_t capacity = 0;
+    if (!is_mapping(reader, columns, words_like)) {
+        return;
+    }
+    for (const struct doc_node *column = columns->child; column != NULL; column = column->next) {
+        read_words_of(reader, column, rules, &capacity);
+    }
 }
 
 /* ---- the file --------------------------------------------------------------------------- */

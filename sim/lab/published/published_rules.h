@@ -75,7 +75,7 @@ struct published_rule {
 
 struct published_rules {
     const char *path;
-    const struct published_word *words;
+    struct published_word *words;
     uint32_t word_count;
     const struct published_rule *blanks, *rules;
     uint32_t blank_count, rule_count;
