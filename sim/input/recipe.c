@@ -105,23 +105,27 @@ static void flatten(struct arena *arena, const struct doc_node *recipe, struct d
 /* What a scenario is about, and the machine, are not a recipe's. */
 static bool check_path(const struct doc_node *value, struct diag *diag)
 {
-    static const char *const others[] = {"scenario", "model",    "software", "recipe",
-                                         "sweep",    "variants", "jobs",     "gpus"};
-    static const char *const machine[] = {"cluster", "gpu", "library"};
+    static const char of_machine[] = "the machine is the scenario's: set it there, or by --set";
+    static const char of_scenario[] = "the scenario says it; a recipe may set what is in model and "
+                                      "software, as software.overlap.p2p";
+    static const struct {
+        const char *key, *help;
+        bool is_file; /* of which a recipe may set what is in it */
+    } refused[] = {
+        {"cluster", of_machine, false},   {"gpu", of_machine, false},
+        {"library", of_machine, false},   {"gpus", of_scenario, false},
+        {"model", of_scenario, true},     {"software", of_scenario, true},
+        {"scenario", of_scenario, false}, {"recipe", of_scenario, false},
+        {"jobs", of_scenario, false},     {"sweep", of_scenario, false},
+        {"variants", of_scenario, false}, {"note", of_scenario, false},
+    };
     const char *path = value->key;
     const size_t length = strcspn(path, ".");
-    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
-        if (strlen(machine[i]) == length && strncmp(path, machine[i], length) == 0) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (strlen(refused[i].key) == length && strncmp(path, refused[i].key, length) == 0 &&
+            (path[length] == '\0' || !refused[i].is_file)) {
             diag_add(diag, DIAG_INPUT, &value->key_place, "a recipe cannot set '%s'", path);
-            diag_help(diag, "the machine is the scenario's: set it there, or by --set");
-            return false;
-        }
-    }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(others[i], path) == 0) {
-            diag_add(diag, DIAG_INPUT, &value->key_place, "a recipe cannot set '%s'", path);
-            diag_help(diag, "the scenario says it; a recipe may set what is in model and software, "
-                            "as software.overlap.p2p");
+            diag_help(diag, "%s", refused[i].help);
             return false;
         }
     }
