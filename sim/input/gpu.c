@@ -53,13 +53,28 @@ bool gpu_has_precision(const struct gpu *gpu, enum precision precision)
     return gpu->peak_flop_per_s[precision] > 0.0;
 }
 
+/* Of products in 16 bits. */
+static double half_peak(const struct gpu *gpu)
+{
+    return fmax(gpu->peak_flop_per_s[PRECISION_FP16], gpu->peak_flop_per_s[PRECISION_BF16]);
+}
+
+/* Section gemm, whose FLOPs of a joule are of 16 bits: those of more are as dear as they are slow,
+ * so that the power limit leaves the same share of their peak. */
+static struct gemm_figures common_figures(const struct gpu *gpu, enum precision precision)
+{
+    const double half = half_peak(gpu);
+    const bool is_wide = precision == PRECISION_FP32 || precision == PRECISION_TF32;
+    const double cost = is_wide && half > 0.0 ? gpu->peak_flop_per_s[precision] / half : 1.0;
+    return (struct gemm_figures){gpu->gemm_efficiency, gpu->gemm_k_half, gpu->gemm_sustained,
+                                 gpu->gemm_flop_per_joule * cost};
+}
+
 static struct gemm_figures told_figures(const struct gpu *gpu, enum precision precision)
 {
     sim_assert(precision < PRECISION_COUNT_);
     const struct gemm_figures *own = &gpu->gemm_of[precision];
-    const struct gemm_figures common = {gpu->gemm_efficiency, gpu->gemm_k_half, gpu->gemm_sustained,
-                                        gpu->gemm_flop_per_joule};
-    struct gemm_figures figures = own->efficiency > 0.0 ? *own : common;
+    struct gemm_figures figures = own->efficiency > 0.0 ? *own : common_figures(gpu, precision);
     if (precision == PRECISION_MXFP8 && figures.flop_per_joule <= 0.0) {
         figures.flop_per_joule = gpu->gemm_of[PRECISION_FP8].flop_per_joule; /* the same units */
     }
@@ -129,10 +144,7 @@ static bool check_low_peaks(const struct schema_reader *reader, const struct sch
 
 double gpu_attention_peak(const struct gpu *gpu, uint32_t kind)
 {
-    const double *peaks = gpu->peak_flop_per_s;
-    const double half = peaks[PRECISION_FP16] > peaks[PRECISION_BF16] ? peaks[PRECISION_FP16]
-                                                                      : peaks[PRECISION_BF16];
-    return kind == ATTENTION_CUDNN_FP8 ? peaks[PRECISION_FP8] : half;
+    return kind == ATTENTION_CUDNN_FP8 ? gpu->peak_flop_per_s[PRECISION_FP8] : half_peak(gpu);
 }
 
 /* Attention cannot be faster than the products that it is made of. */

@@ -112,9 +112,8 @@ struct gemm_figures {
     double efficiency;
     double k_half;
     double sustained; /* 0: by flop_per_joule, or as efficiency */
-    double
-        flop_per_joule; /* at the peak's clock; 0: not told, the power limit is `sustained`, or of
-                            * mxfp8 that of fp8 */
+    /* At the peak's clock; 0: not told, the power limit is `sustained`, or of mxfp8 that of fp8. */
+    double flop_per_joule;
 };
 
 /* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
@@ -167,8 +166,9 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
  *
  * x, power.exponent, would be 1/3 if voltage rose with the clock and 1 if it did not: power goes as
  * clock * voltage^2.
- * ASSUMES: memory, links and leakage take idle_fraction of tdp whatever is computed, and products
- * of all shapes switch as much for a FLOP. */
+ * ASSUMES: memory, links and leakage take idle_fraction of tdp whatever is computed, products of
+ * all shapes switch as much for a FLOP, and those of more than 16 bits keep the share of their peak
+ * that 16 bits keep: they are as dear as they are slow. */
 double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */

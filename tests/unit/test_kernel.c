@@ -200,6 +200,8 @@ static void power_sets_the_rate_where_no_rate_is_stated(void **state)
     assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, gpu.gemm_efficiency, 0.0);
     gpu.gemm_flop_per_joule = 1e12;
     assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.70710678118654752, 1e-15);
+    gpu.peak_flop_per_s[PRECISION_TF32] = 0.6e15; /* the same share of half the peak */
+    assert_close(gpu_gemm(&gpu, PRECISION_TF32).sustained, 0.70710678118654752, 1e-15);
     gpu.tdp_w = 200.0;
     assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.35355339059327376, 1e-15);
     gpu.tdp_w = 3200.0;
