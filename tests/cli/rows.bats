@@ -171,6 +171,21 @@ PY
         "$work/json"
 }
 
+# 256 GPUs are two doublings beyond 64: 80 % of the runs stay within 2, the band goes to 2 ^ 1.5.
+@test "explain says what was measured, and what lying beyond it makes of that" {
+    make_catalogue
+    "$STOKER" explain scenarios/quickstart.yaml --catalogue "$work/catalogue" \
+        --set gpus=256 --set batch.global=1024 > "$work/text"
+    tr '\n' ' ' < "$work/text" > "$work/line"
+    python3 - "$work/line" <<'PY'
+import re, sys
+text = open(sys.argv[1]).read()
+within = float(re.search(r"off by less than a factor of ([0-9.]+);", text)[1])
+times, beyond = re.search(r"([0-9.]+) times as wide: a factor of ([0-9.]+)[.] ", text).groups()
+assert times == "1.50" and within == 2 and abs(float(beyond) - 2 ** 1.5) < 1e-3, text
+PY
+}
+
 @test "a catalogue without errors, or with a wrong file of them: no band, and the rest as ever" {
     mkdir -p "$work/empty"
     cp -r models topologies "$work/empty"

@@ -4,6 +4,8 @@
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <math.h>
+
 static void add_off(struct sheet *in, const char *key, const void *record)
 {
     const struct band_run *run = record;
@@ -36,13 +38,15 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
         "Of %u measured runs, each predicted by a fit that did not see its source and counting "
         "by how like it\nis, 80 %% were off by less than a factor of %.3f; %u are of this "
         "class: %s.\n",
-        band->all_votes, band->high, band->votes, band->like);
+        band->all_votes, pow(band->high, 1.0 / band->widening), band->votes, band->like);
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(in, "  outside: %s\n", band->outside[i]);
     }
     if (band->widening > 1) {
-        sheet_say(in, "Beyond what was measured, the band's logarithm is %.2f times as wide.\n",
-                  band->widening);
+        sheet_say(in,
+                  "Beyond what was measured, the band's logarithm is %.2f times as wide: a factor "
+                  "of %.3f.\n",
+                  band->widening, band->high);
     }
     struct sheet *table = sheet_table(in, "nearest", FIELD_LIST(fields));
     sheet_caption(table, "\n");
