@@ -165,6 +165,17 @@ PY
     [[ "$output" == *"wrong_words.csv:9:68: error: flash_attention 'flase' is not known"* ]]
 }
 
+# The columns do not say how many layers the catalogue's model has, so no number divides them.
+@test "chunks of a pipeline that are not stated are not guessed without layers" {
+    printf '%s\n%s\n%s\n' \
+        id,model_name,framework,gpu,gpus,precision,tp,pp,pp_schedule,virtual_pp,seq_len,global_batch_sequences,measured_step_s \
+        "blank,llama3-70b,megatron,h100-sxm5-80gb,64,bf16,4,8,interleaved,,4096,64," \
+        "stated,llama3-70b,megatron,h100-sxm5-80gb,64,bf16,4,8,interleaved,5,4096,64," > "$work/two.csv"
+    "$STOKER" validate "$work/two.csv" --json > "$work/json"
+    jq -e '[.rows[] | [.id, .status, .reason]] | .[0] == ["blank", "skipped", "virtual_pp is blank"] and
+        .[1][:2] == ["stated", "ok"]' "$work/json"
+}
+
 @test "wrong rows are counted, the others scored" {
     run --separate-stderr "$STOKER" validate tests/bad_input/validate/wrong_rows.csv --json
     [ "$status" -eq 0 ]

@@ -25,7 +25,7 @@ static const char *virtual_stages(struct arena *arena, const struct published_re
 {
     const int64_t layers = published_read_count(reading, "layers");
     const int64_t stages = published_read_count(reading, "pp");
-    if (stages == 0) {
+    if (stages == 0 || layers < stages) {
         return "";
     }
     int64_t chunks = VIRTUAL_STAGES_MOST;
@@ -48,7 +48,7 @@ static const char *uneven_layers(struct arena *arena, const struct published_rea
     (void)arena;
     const int64_t layers = published_read_count(reading, "layers");
     const int64_t chunks = chunks_of(reading);
-    if (layers % chunks == 0 || chunks > layers) {
+    if (layers % chunks == 0 || chunks > layers) { /* also where layers are blank */
         return "";
     }
     return (layers + 2) % chunks == 0 ? "ends" : "last";

@@ -1,7 +1,7 @@
 /* What follows from a row's columns by arithmetic, under names that rules use like columns.
  *
  * Each is a row of a table: a name and a function of the row. What it is when the columns that it
- * needs are blank, is blank.
+ * needs are blank (or say what cannot be: fewer layers than stages), is blank.
  */
 #ifndef LAB_PUBLISHED_PUBLISHED_COMPUTED_H
 #define LAB_PUBLISHED_PUBLISHED_COMPUTED_H
