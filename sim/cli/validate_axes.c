@@ -71,6 +71,19 @@ struct coverage_line {
     const char *name;
 };
 
+/* "nodes, release": axes that are no part of means. */
+static const char *axes_apart(struct arena *arena)
+{
+    const char *names[AXIS_COLUMNS_MAX];
+    uint32_t count = 0;
+    for (uint32_t axis = 0; axis < axis_count; axis++) {
+        if (axis_get(axis).is_apart) {
+            names[count++] = axis_get(axis).name;
+        }
+    }
+    return sheet_joined(arena, names, count);
+}
+
 /* How good the bands of ratios are: those of each kind, and of all. */
 static void add_coverage(const struct validation *validation, struct sheet *sheet, const char *key,
                          const struct ratio_pairs *pairs, const char *of)
@@ -90,7 +103,7 @@ static void add_coverage(const struct validation *validation, struct sheet *shee
     for (uint32_t axis = 0; axis <= axis_count; axis++) {
         struct coverage_line *line = arena_alloc(arena, sizeof *line);
         line->coverage = ratio_bands_measure(arena, pairs, axis);
-        line->name = axis < axis_count ? axis_get(axis).name : "all but release, layout + micro";
+        line->name = axis < axis_count ? axis_get(axis).name : "all but those apart";
         if (axis == axis_count) {
             sheet_members(object, FIELD_LIST(coverage_fields), &line->coverage);
         }
@@ -145,13 +158,14 @@ void validate_axes_print(const struct validation *validation, struct sheet *shee
         return;
     }
     sheet_say(object,
-              "Mean of the axes, without layout + micro-batch, nodes and release: sign "
+              "Mean of the axes, those apart (%s) left out: sign "
               "%.0f %% by vote, error %.1f %%,\nbase %.1f %%, skill %.2f. Of tokens/s/GPU, the "
               "second run over the first; errors are of its logarithm, and of\nvotes: pairs of one "
               "source, model and difference. clear: measured at least 2 %% apart; base: what \"no "
               "difference\"\nwould miss; flip: of all that choices were worth, what wrong signs "
               "cost.\n",
-              100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base, mean.skill);
+              axes_apart(arena), 100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base,
+              mean.skill);
     if (many.pairs > 0) {
         sheet_say(object,
                   "Mean of the %u of them with %u votes or more: sign %.0f %% by vote, error %.1f "
