@@ -4,6 +4,7 @@
 #include "cli/calibrate/calibrate_steps.h"
 
 #include "base/arena.h"
+#include "base/path.h"
 #include "lab/fit/fit_limit.h"
 #include "lab/fit/fit_priors.h"
 #include "lab/published/published_columns.h"
@@ -149,7 +150,8 @@ static bool write_errors(const struct steps_fit *steps)
         rows[i].error = steps->left_out_error[i];
     }
     const struct band_votes votes = score_votes(cli->arena, rows, count);
-    return band_write(steps->errors_path, &votes, cli->diag);
+    return path_make_directories(cli->arena, steps->errors_path, cli->diag) &&
+           band_write(steps->errors_path, &votes, cli->diag);
 }
 
 /* What depends on how well it is met. */
@@ -163,10 +165,12 @@ static bool write_all(struct steps_fit *steps)
             fit_write(cli->arena, &steps->catalogue, steps->fit, &steps->changes, cli->diag)) &&
            write_errors(steps) &&
            (steps->predictions_path == NULL ||
-            fit_predictions_write(steps->predictions_path, &steps->rows, &steps->predictions,
-                                  cli->diag)) &&
+            (path_make_directories(cli->arena, steps->predictions_path, cli->diag) &&
+             fit_predictions_write(steps->predictions_path, &steps->rows, &steps->predictions,
+                                   cli->diag))) &&
            (steps->covariance_path == NULL ||
-            fit_covariance_write(cli->arena, steps->covariance_path, steps->fit, cli->diag));
+            (path_make_directories(cli->arena, steps->covariance_path, cli->diag) &&
+             fit_covariance_write(cli->arena, steps->covariance_path, steps->fit, cli->diag)));
 }
 
 /* What a fit from the file's priors prints does not hang on what the catalogue said before. */
@@ -205,8 +209,8 @@ const struct command command_calibrate_steps = {
         "not fitted are off (cross-validation, sources left out), and what each effect is worth."
         "\vExamples: stoker calibrate steps my-runs.csv --write\n"
         "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
-        "stoker calibrate steps tests/published/runs.csv tests/published/networks.csv --without "
-        "DT-FM --without ZeRO++ --priors file --predictions out.csv\n"
+        "stoker calibrate steps tests/published/runs.csv my-runs.csv --without SOURCE "
+        "--priors file --predictions out.csv\n"
         "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
         "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "
         "fitted misses the rows by more than 10 % in the median; nothing is written.",
