@@ -1,6 +1,7 @@
 /* A band is a quantile of all votes' errors, each of which counts by how near its run is to the
- * scenario: half as much for each unit of distance(). What lies outside of what the scenario's
- * class reached widens it, and each trait that no vote has is told in words.
+ * scenario: half as much for each unit of distance(). What lies beyond all votes widens it; what
+ * lies outside of what the scenario's class reached, and each trait that no vote has, is told in
+ * words.
  */
 #include "lab/band.h"
 
@@ -22,12 +23,12 @@ static const double GBPS_PER_BYTES = 8e-9;
 static const double STALL_MIN = 0.005;   /* of the time; less goes unnoticed in a measurement */
 static const double NEAR = 1.001;        /* numbers that differ by less are the same */
 static const double LAUNCH_LEAST = 0.05; /* of a step; less is a share of no account */
-/* Of the band, for each doubling beyond what was measured. In the table of 2026, with sources left
- * out, the errors of runs of 16, 32, 64, 128 and 256 thousand tokens were 1.4, 1.7, 2.0, 2.5 and
- * 4.4 times those of runs of at most 8 thousand. */
+/* Of the band's logarithm, for each doubling beyond what was measured. In the table of 2026, with
+ * sources left out, the errors of runs of 16, 32, 64, 128 and 256 thousand tokens were 1.4, 1.7,
+ * 2.0, 2.5 and 4.4 times those of runs of at most 8 thousand. */
 static const double WIDER = 0.25;
 
-static const char *kind_name(bool is_mixture)
+const char *band_kind_name(bool is_mixture)
 {
     return is_mixture ? "moe" : "dense";
 }
@@ -154,7 +155,7 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
     return arena_printf(arena, "%s%s%s%s%s%s", row->architecture ? traits->architecture : "",
                         row->architecture ? ", " : "", row->framework ? traits->framework : "",
                         row->framework ? ", " : "", row->precision ? low : "",
-                        kind_name(traits->is_mixture));
+                        band_kind_name(traits->is_mixture));
 }
 
 /* ---- the votes that are near --------------------------------------------------------------- */

@@ -19,7 +19,7 @@
  *  or any:
  * the first that has BAND_VOTES_MIN of them. What the scenario has and no vote has, or none of the
  * class comes near, is told: there the band is a guess. Each doubling by which GPUs, tokens, model
- * width, network or the share of launches lie beyond the class widens it by a quarter.
+ * width, network or the share of launches lie beyond all votes widens its logarithm by a quarter.
  *
  * A vote's network counts where its source states it and the run has several nodes (NVLink
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
@@ -70,6 +70,9 @@ struct band_votes {
     const struct band_vote *items;
     uint32_t count;
 };
+
+/* "moe" or "dense", in files and classes. */
+const char *band_kind_name(bool is_mixture);
 
 /* Without the share of launches, which is the step's. */
 struct band_traits band_traits_of(const struct scenario *scenario);

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const columns[] = {
     "id",        "source",           "gpu",           "architecture",
@@ -21,11 +20,6 @@ static const char *const columns[] = {
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static const double GBPS_PER_BYTES = 8e-9;
-
-static const char *kind_name(bool is_mixture)
-{
-    return is_mixture ? "moe" : "dense";
-}
 
 /* A number from `least` on; else false with a message. */
 static bool read_number(const struct published_table *table, uint32_t row, const char *column,
@@ -69,7 +63,7 @@ static bool read_vote(const struct published_table *table, uint32_t row, struct 
         .architecture = published_text(table, row, "architecture"),
         .framework = published_text(table, row, "framework"),
         .precision = published_text(table, row, "precision"),
-        .is_mixture = strcmp(published_text(table, row, "kind"), kind_name(true)) == 0,
+        .is_mixture = strcmp(published_text(table, row, "kind"), band_kind_name(true)) == 0,
         .gpus = (int64_t)gpus,
         .hidden = (int64_t)hidden,
         .sequence_length = (int64_t)length,
@@ -111,7 +105,7 @@ static void write_votes(const struct band_votes *votes, FILE *out)
         csv_write_quoted(votes->items[i].source, out);
         fprintf(out, ",%s,%s,%s,%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",", traits->gpu,
                 traits->architecture, traits->framework, traits->precision,
-                kind_name(traits->is_mixture), traits->gpus, traits->hidden,
+                band_kind_name(traits->is_mixture), traits->gpus, traits->hidden,
                 traits->sequence_length);
         if (traits->network_bytes_per_s > 0) {
             fprintf(out, "%.6g", traits->network_bytes_per_s * GBPS_PER_BYTES);

@@ -2,6 +2,7 @@
 #include "lab/fit/fit_predictions.h"
 
 #include "base/arena.h"
+#include "lab/csv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,16 +49,6 @@ struct fit_predictions fit_predictions_of(struct arena *arena, const struct fit 
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-static void write_quoted(const char *text, FILE *out)
-{
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '"' ? "\"" : "", out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 /* Simulated steps are whole nanoseconds: nine decimals say them exactly. */
 static void write_rows(const struct fit_rows *rows, const struct fit_predictions *predictions,
                        FILE *out)
@@ -68,7 +59,7 @@ static void write_rows(const struct fit_rows *rows, const struct fit_predictions
         const struct validated_row *row = &rows->rows[i];
         const char *const texts[] = {row->id, row->source, row->config_key};
         for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-            write_quoted(texts[k], out);
+            csv_write_quoted(texts[k], out);
             fputc(',', out);
         }
         fprintf(out, "%s,%.9g,%.9f,", row->is_mixture ? "moe" : "dense", row->measured_s,
@@ -113,7 +104,7 @@ static void write_constant(struct arena *arena, const struct fit *fit, uint32_t 
 {
     const struct fit_plan *plan = fit->problem->plan;
     const struct fit_constant *constant = &plan->constants[k];
-    write_quoted(constant->name, out);
+    csv_write_quoted(constant->name, out);
     fprintf(out, ",%s,%.6g,%.6g,%.4f,%u", constant->unit + strspn(constant->unit, " "),
             constant->prior, fit->value[k], fit->error[k], fit_votes_moved(arena, fit, k));
     for (uint32_t l = 0; l < plan->count; l++) {
@@ -135,7 +126,7 @@ bool fit_covariance_write(struct arena *arena, const char *path, const struct fi
     fputs("constant,unit,prior,value,standard_error,votes", out);
     for (uint32_t k = 0; k < plan->count; k++) {
         fputc(',', out);
-        write_quoted(plan->constants[k].name, out);
+        csv_write_quoted(plan->constants[k].name, out);
     }
     fputc('\n', out);
     for (uint32_t k = 0; k < plan->count; k++) {
