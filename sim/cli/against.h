@@ -14,10 +14,9 @@
 #include "lab/ratio_bands.h"
 
 struct against {
-    double
-        speed_up;   /* tokens/s of the whole cluster, over the base's; ABSENT as all that follows */
-    double per_gpu; /* the same per GPU */
-    double factor;  /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
+    double speed_up; /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
+    double per_gpu;  /* the same per GPU */
+    double factor;   /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
     const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band */
     const char *reason;                    /* why there is none; "" */
     const char *const *kinds;              /* of difference */

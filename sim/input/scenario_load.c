@@ -183,7 +183,6 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     return is_good && extent_check(scenario, diag);
 }
 
-/* A resolved document's scenario but for its jobs. */
 /* See struct batch. Layers with tokens of their own (of images) are not packed. */
 static void set_documents(struct scenario *scenario)
 {
@@ -197,6 +196,7 @@ static void set_documents(struct scenario *scenario)
     }
 }
 
+/* A resolved document's scenario but for its jobs. */
 static struct scenario *read_alone(struct arena *arena, const struct doc_node *root,
                                    struct diag *diag)
 {

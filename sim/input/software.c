@@ -360,8 +360,7 @@ static const struct schema_row rows[] = {
      .standard = "false"},
     {BOOL("fusion.expert_activation", fuses_expert_activation,
           "Where fusion.experts: the activation between an expert's matrices is part of the "
-          "products "
-          "before it, forward and backward."),
+          "products before it, forward and backward."),
      .standard = "false"},
     {CHOICE(
          "fusion.update", update, update_kind_names, UPDATE_KIND_COUNT_,

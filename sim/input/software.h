@@ -219,9 +219,6 @@ bool software_captures(const struct software *software, enum graph_part part);
 /* The scale of a tensor is found by a pass of its own before converting. */
 bool software_scales_first(const struct software *software, enum precision precision);
 
-/* ---- bytes of one value when training in `precision` ----------------------------------------
- * Without low precision each of them is precision_bytes. */
-
 /* It is scaled row by row, and column by column for products that read columns. */
 bool software_scales_rows(const struct software *software, enum precision precision);
 
@@ -231,6 +228,12 @@ enum amax_group software_amax_group(const struct software *software, enum precis
 /* The core of fused attention multiplies in fp8, when training in `precision`. */
 bool software_attends_low(const struct software *software, enum precision precision,
                           bool is_backward);
+
+/* One scale for a whole tensor in fp8, so that its transpose is the same values. */
+bool software_scales_tensors(const struct software *software, enum precision precision);
+
+/* ---- bytes of one value when training in `precision` ----------------------------------------
+ * Without low precision each of them is precision_bytes. */
 
 /* What the core of attention reads: queries, keys and values, as sent by context parallelism
  * (forward), and as kept for the backward pass. */
@@ -245,9 +248,6 @@ double software_kept_bytes(const struct software *software, enum precision preci
  * transposes_fp8) or it is transposed at each use. */
 double software_weight_bytes(const struct software *software, enum precision precision,
                              bool transposes_fp8);
-
-/* One scale for a whole tensor in fp8, so that its transpose is the same values. */
-bool software_scales_tensors(const struct software *software, enum precision precision);
 
 /* Sent for it: parameters gathered by ZeRO or FSDP; hidden states gathered by sequence
  * parallelism in front of a linear layer; tokens on their way to experts (with the scales of

@@ -40,7 +40,7 @@ static void read_row(struct measured_reader *reader, void *record)
     static const char *const words[] = {"no", "yes"};
     struct attention_row *row = record;
     row->of.section = measured_name(reader, "attention", attention_names, ATTENTION_COUNT_,
-                                    "fa1, triton, fa2, fa3 or cudnn");
+                                    "fa1, triton, fa2, fa3, cudnn or cudnn_fp8");
     if (row->of.section == ATTENTION_UNFUSED && reader->is_good) {
         measured_complain(reader, "attention", "a fused kernel");
     }

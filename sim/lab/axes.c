@@ -30,6 +30,7 @@ const char *const axis_columns[] = {
     /* what follows */
     "dp"};
 const uint32_t axis_column_count = LENGTH(axis_columns);
+_Static_assert(LENGTH(axis_columns) < AXIS_COLUMNS_MAX, "a set of them, and one more, is 64 bits");
 
 #define LAYOUT "tp sequence_parallel pp pp_schedule virtual_pp cp ep zero_stage zero_group"
 #define FOLLOWS_ALWAYS "dp"

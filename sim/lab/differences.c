@@ -241,7 +241,7 @@ static bool is_repeated(const struct schema *schema, const struct schema_row *ro
     return is_each;
 }
 
-/* Of keys that repeat, the library's alone, it is one that any of the file differs. */
+/* Keys that repeat are only the library's: a library that differs anywhere is one difference. */
 static void find_keys(struct finder *finder)
 {
     for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {

@@ -71,7 +71,7 @@ struct ratio_band {
 /* Of a predicted ratio (its ln) of two runs that differ in these kinds; without votes of a source
  * (NULL: of all). */
 struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *pairs,
-                                const uint32_t *axes, uint32_t axis_count, double predicted,
+                                const uint32_t *axes, uint32_t count, double predicted,
                                 const char *without);
 
 enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted);

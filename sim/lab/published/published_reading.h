@@ -26,8 +26,7 @@ struct published_reading {
     uint32_t set_count;
     size_t set_capacity;
     const char *missing; /* the first column that a rule needs and that is blank; NULL: none */
-    const char
-        *filled; /* what was blank and how it was filled, and guesses: "micro_batch 1, ..." */
+    const char *filled;  /* blanks and guesses, as told: "micro_batch 1, ..." */
     bool *blank_fits, *rule_fits; /* of each entry, when its turn came */
     const struct published_rules *rules;
     struct arena *arena;
