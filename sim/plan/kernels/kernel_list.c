@@ -240,8 +240,9 @@ static int64_t convert_launches(const struct kernel_list *list, int copies, bool
     return has_source ? 2 * list->tensors : list->tensors;
 }
 
-static struct kernel *last_kernel(const struct kernel_list *list)
+struct kernel *kernel_list_last(const struct kernel_list *list)
 {
+    sim_assert(list->segment->count > 0);
     return &list->segment->kernels[list->segment->count - 1];
 }
 
@@ -342,14 +343,14 @@ static void convert_whole(struct kernel_list *list, const struct tensor *tensor)
     }
     if (scales_first && !has_source) {
         kernel_list_pass(list, own, (struct pass){names->scale, 1, 0});
-        last_kernel(list)->launches = scale_launches(list);
+        kernel_list_last(list)->launches = scale_launches(list);
     }
     if (scales_first || !has_source) {
         const double written = (turns ? 1.0 : (double)copies_written(list, copies)) * byte;
         const double reads = reads_of(list, tensor->operand, copies);
         const double more = slowness(list);
         kernel_list_pass(list, own, (struct pass){names->convert, more * reads, more * written});
-        last_kernel(list)->launches = convert_launches(list, copies, has_source);
+        kernel_list_last(list)->launches = convert_launches(list, copies, has_source);
     }
     if (turns) {
         kernel_list_pass(list, tensor->values, (struct pass){names->transpose, 0, 2.0 * byte});
@@ -380,7 +381,7 @@ void kernel_list_convert_core(struct kernel_list *list, struct core_conversion n
     const bool is_scaled = list->shape->software->low.recipe == RECIPE_CURRENT && !is_of_blocks;
     if (is_scaled) {
         kernel_list_pass(list, values, (struct pass){names.scale, 1, 0});
-        last_kernel(list)->launches = SCALE_LAUNCHES;
+        kernel_list_last(list)->launches = SCALE_LAUNCHES;
     }
     const double copies = is_of_blocks ? 2.0 : 1.0;
     const double more = is_of_blocks ? slowness(list) : 1.0;

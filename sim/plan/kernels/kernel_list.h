@@ -121,6 +121,7 @@ void kernel_list_pass(struct kernel_list *list, double values, struct pass pass)
 void kernel_list_passes(struct kernel_list *list, double values, const struct pass *passes);
 
 struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum kernel_kind kind);
+struct kernel *kernel_list_last(const struct kernel_list *list); /* there is one */
 /* Of activations only, or of the router: never in fewer than 16 bits. */
 struct kernel *kernel_list_product(struct kernel_list *list, const char *name, enum gemm_pass pass,
                                    struct product size);

@@ -211,12 +211,6 @@ static double handed_bytes(const struct kernel_list *list, enum gemm_pass pass)
                                                        : list->element_bytes;
 }
 
-static struct kernel *last_kernel(struct kernel_list *list)
-{
-    sim_assert(list->segment->count > 0);
-    return &list->segment->kernels[list->segment->count - 1];
-}
-
 /* Behind fc1: by itself, or what fc1 writes besides its own result. */
 static void experts_inner(struct kernel_list *list)
 {
@@ -225,7 +219,7 @@ static void experts_inner(struct kernel_list *list)
         return;
     }
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
-    last_kernel(list)->bytes += f * handed_bytes(list, GEMM_FORWARD);
+    kernel_list_last(list)->bytes += f * handed_bytes(list, GEMM_FORWARD);
 }
 
 /* Behind fc2's input gradient, likewise: that is not written, but the one of fc1's result, which is
@@ -238,7 +232,7 @@ static void experts_inner_backward(struct kernel_list *list)
     }
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
     const double results = (is_gated(list) ? 2.0 : 1.0) * f;
-    last_kernel(list)->bytes +=
+    kernel_list_last(list)->bytes +=
         results * (list->element_bytes + handed_bytes(list, GEMM_DGRAD)) - f * list->element_bytes;
 }
 
