@@ -223,6 +223,7 @@ static void find_nearest(const struct poll *poll, const struct band_traits *trai
         const struct band_vote *vote = &poll->votes->items[i];
         const double far = distance(traits, &vote->traits);
         uint32_t at = band->nearest_count;
+        sim_assert(at <= BAND_NEAREST);
         if (!is_counted(poll, vote) || (at == BAND_NEAREST && far >= found[at - 1])) {
             continue;
         }
