@@ -176,6 +176,21 @@ static void read_launches(const struct schema_reader *reader, const struct schem
     }
 }
 
+/* What is captured is nothing or something. */
+static bool check_graphs(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const uint32_t graphs = ((const struct software *)reader->object)->graphs;
+    const uint32_t none = 1u << GRAPH_NONE;
+    (void)row;
+    if ((graphs & none) == 0 || graphs == none) {
+        return true;
+    }
+    diag_add(reader->map->diag, DIAG_INPUT, &doc_find(reader->map->node, "graphs")->place,
+             "'none' is listed beside parts that are captured");
+    diag_help(reader->map->diag, "leave 'none' out, or list it alone");
+    return false;
+}
+
 static bool has_low_precision(const void *object)
 {
     return ((const struct software *)object)->low.is_known;
@@ -475,7 +490,7 @@ static const struct schema_row rows[] = {
             "What experts' results are sent back in when training in fewer than 16 bits."),
      .standard = "bf16"},
 
-    {SECTION("host", "What the CPU does for a step.")},
+    {SECTION("host", "What the CPU does for a step."), .check = check_graphs},
     {QUANTITY("host.per_kernel", host_per_kernel_s, DIM_SECONDS, 0.0, 0.1,
               "CPU time to launch a kernel; short kernels wait when the host's lead is used up."),
      .standard = "0 s"},
