@@ -5,8 +5,10 @@
  *       data: {algorithm: multi-rail-ring, protocol: Simple}
  *
  * A key is who uses the collective: tensor, context, expert, data (gradients, parameters
- * and tied embeddings) or world. What is not named is the library's own choice; so is an
- * operation that the named algorithm does not offer (NCCL_ALGO works the same way).
+ * and tied embeddings) or world (the gradient norm, and fp8 scales that all ranks of a stage agree
+ * on). What is not named is the library's own choice; so is an operation that the named algorithm
+ * does not offer (NCCL_ALGO works the same way). Tokens on the way to their experts and back
+ * (software.experts.exchange: tokens) are not the library's: no protocol changes them.
  */
 #ifndef INPUT_COLLECTIVES_H
 #define INPUT_COLLECTIVES_H

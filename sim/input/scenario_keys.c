@@ -255,7 +255,9 @@ static bool has_experts(const void *object)
          .read = collectives_read_choice},                                       \
     {                                                                            \
         CHOICE("collectives." name_ ".protocol", collectives[user_].protocol,    \
-               library_protocol_names, LIBRARY_PROTOCOL_COUNT, "The protocol."), \
+               library_protocol_names, LIBRARY_PROTOCOL_COUNT,                   \
+               "The protocol, of what the library does: not of "                 \
+               "software.experts.exchange: tokens."),                            \
             .read = collectives_read_choice                                      \
     }
 
