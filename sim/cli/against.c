@@ -26,8 +26,14 @@ static const struct scenario *resolve(const struct session *session, struct aren
                                       const struct store_row *row)
 {
     const struct study_point *point = &session->study.points[row->number];
-    return scenario_resolve(arena, point->document, &session->catalogue, point->sets,
-                            point->set_count, diag_new(arena));
+    struct diag *own = diag_new(arena);
+    struct scenario *scenario = scenario_resolve(arena, point->document, &session->catalogue,
+                                                 point->sets, point->set_count, own);
+    if (scenario == NULL && diag_exit_status(own) == 1) { /* a disk that fails, no memory */
+        diag_add(session->options.cli->diag, DIAG_FAILURE, NULL, "no band of %s: %s", row->label,
+                 diag_first_error_at(arena, own));
+    }
+    return scenario;
 }
 
 static struct band_traits traits_of(const struct scenario *scenario, const struct store_row *row)
