@@ -29,7 +29,8 @@ static const struct scenario *resolve(const struct session *session, struct aren
     struct diag *own = diag_new(arena);
     struct scenario *scenario = scenario_resolve(arena, point->document, &session->catalogue,
                                                  point->sets, point->set_count, own);
-    if (scenario == NULL && diag_exit_status(own) == 1) { /* a disk that fails, no memory */
+    /* A disk that fails, no memory. Where points failed, too, the exit status says so already. */
+    if (scenario == NULL && diag_exit_status(own) == 1 && session->outcome.failed == 0) {
         diag_add(session->options.cli->diag, DIAG_FAILURE, NULL, "no band of %s: %s", row->label,
                  diag_first_error_at(arena, own));
     }

@@ -174,8 +174,11 @@ PY
     "$STOKER" validate tests/published/runs.csv -j 3 > /dev/null 2>&1 &
     validator=$!
     worker=$(child_of $validator)
-    sleep 0.2
-    mapfile -t workers < <(children_of $validator)
+    for _ in {1..100}; do # they begin one after the other
+        mapfile -t workers < <(children_of $validator)
+        ((${#workers[@]} < 3)) || break
+        sleep 0.05
+    done
     [ "${#workers[@]}" -eq 3 ]
     kill -STOP "${workers[@]}"
     kill -KILL $validator
