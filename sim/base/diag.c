@@ -204,6 +204,12 @@ const char *diag_first_error(const struct diag *diag)
     return message != NULL ? message->text : NULL;
 }
 
+const struct place *diag_first_error_place(const struct diag *diag)
+{
+    const struct message *message = first_error(diag);
+    return message != NULL && message->has_place ? &message->place : NULL;
+}
+
 const char *diag_first_help(struct arena *arena, const struct diag *diag)
 {
     const struct message *message = first_error(diag);

@@ -80,6 +80,9 @@ void diag_print(const struct diag *diag, FILE *out);
  * that records why a point was infeasible. Borrowed. */
 const char *diag_first_error(const struct diag *diag);
 
+/* Where that message is of, or NULL. Borrowed. */
+const struct place *diag_first_error_place(const struct diag *diag);
+
 /* What that message would do about it, or NULL. */
 const char *diag_first_help(struct arena *arena, const struct diag *diag);
 
