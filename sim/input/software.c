@@ -319,6 +319,14 @@ static const struct schema_row rows[] = {
     {BOOL("fsdp.one_queue", fsdp_is_one_queue,
           "Gathers and reductions use one communicator: each waits for those before it."),
      .standard = "false"},
+    {BOOL("fsdp.queue_sums", fsdp_queues_sums,
+          "With one_queue: shards' sums over replicas (parallel.zero_group) take their turn in it, "
+          "too, as where all collectives share a stream."),
+     .standard = "false"},
+    {QUANTITY("fsdp.sum_bucket", fsdp_sum_bucket_bytes, DIM_BYTES, 0.0, 1e15,
+              "Bytes of a shard's gradients that are joined before they are summed over replicas; "
+              "0: those of each reduction by themselves."),
+     .standard = "0 B"},
     {BOOL("fsdp.reduce_buckets", fsdp_reduces_buckets,
           "Gradients of layers are reduced together up to bucket.size, and a backward pass ends "
           "when its last are; otherwise each layer's by themselves."),

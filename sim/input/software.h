@@ -153,6 +153,8 @@ struct software {
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */
     int64_t fsdp_reuse_distance;  /* parameters used in between; 0: any */
     bool fsdp_is_one_queue;
+    bool fsdp_queues_sums;        /* over replicas: in that queue, too */
+    double fsdp_sum_bucket_bytes; /* of a shard, joined for a sum over replicas; 0: not joined */
     bool fsdp_reduces_buckets;
     int64_t fsdp_gather_passes;  /* reads and writes of a unit's gathered bytes */
     double fsdp_gradient_copies; /* bytes a parameter */
