@@ -174,6 +174,11 @@ void diag_help_nearest(struct diag *diag, const char *nearest, const char *other
     }
 }
 
+bool diag_is_empty(const struct diag *diag)
+{
+    return diag->first == NULL;
+}
+
 bool diag_has_error(const struct diag *diag)
 {
     return diag->error_count > 0;

@@ -34,6 +34,14 @@ static void judge(const struct schema_reader *reader, bool is_good)
     reader->map->is_bad = reader->map->is_bad || !is_good;
 }
 
+/* A file whose struct is the same in all scenarios that leave it as it is. */
+static void judge_file(const struct schema_reader *reader, const struct schema_row *row,
+                       const struct doc_reader *file, void *object)
+{
+    judge(reader, doc_files_read(file, doc_take(reader->map, schema_key(row)), object,
+                                 reader->assumptions, reader->map->diag));
+}
+
 static void read_model(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
@@ -51,15 +59,13 @@ static void read_cluster(const struct schema_reader *reader, const struct schema
 static void read_software(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, software_read(doc_take(reader->map, schema_key(row)), &scenario->software,
-                                reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &software_reader, &scenario->software);
 }
 
 static void read_gpu(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, gpu_read(doc_take(reader->map, schema_key(row)), &scenario->gpu,
-                           reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &gpu_reader, &scenario->gpu);
 }
 
 static void read_recipe(const struct schema_reader *reader, const struct schema_row *row)
@@ -73,8 +79,7 @@ static void read_recipe(const struct schema_reader *reader, const struct schema_
 static void read_library(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, library_read(doc_take(reader->map, schema_key(row)), &scenario->library,
-                               reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &library_reader, &scenario->library);
 }
 
 /* ---- run ---- */

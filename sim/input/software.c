@@ -597,3 +597,10 @@ bool software_read(const struct doc_node *node, struct software *software,
     software->low.is_known = doc_find(node, "fp8") != NULL;
     return schema_read_document(&software_schema, node, software, assumptions, diag);
 }
+
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return software_read(node, object, assumptions, diag);
+}
+const struct doc_reader software_reader = {sizeof(struct software), read_object};

@@ -28,6 +28,7 @@
 #define INPUT_SOFTWARE_H
 
 #include "input/gpu.h"
+#include "input/doc/doc_files.h"
 #include "input/schema/schema.h"
 
 enum scaling_recipe {
@@ -265,5 +266,8 @@ extern const struct schema software_schema;
 
 MUST_USE bool software_read(const struct doc_node *node, struct software *software,
                             struct assumptions *assumptions, struct diag *diag);
+
+/* The same, for files that are kept. */
+extern const struct doc_reader software_reader;
 
 #endif

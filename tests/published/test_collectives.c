@@ -22,7 +22,7 @@
 
 enum { CURVES_MAX = 100 };
 static const double MIB_64 = 67108864.0;
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 struct bench {
     struct arena *arena;
