@@ -14,6 +14,7 @@ static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microba
 
 static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
+static const char *const loss_kind_names[LOSS_COUNT_] = {"false", "true", "recomputed"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
@@ -232,6 +233,15 @@ static const struct schema_row rows[] = {
             "Updated weights are gathered in one collective (all-gather), or sent tensor by tensor "
             "by the rank that updates them (broadcast)."),
      .standard = "all-gather"},
+    {QUANTITY(
+         "zero.bucket_copies", zero_bucket_copies, DIM_BYTES, 0.0, 1000.0,
+         "Bytes moved for each parameter where replicas sum their gradients: joined in a bucket, "
+         "divided, copied back."),
+     .standard = "0 B"},
+    {QUANTITY("zero.update_copies", zero_update_copies, DIM_BYTES, 0.0, 1000.0,
+              "Bytes moved for each parameter that a rank owns before it is updated (zero 1 and "
+              "beyond): its gradient searched for overflow, joined, converted, scaled."),
+     .standard = "0 B"},
 
     {SECTION("overlap", "Which communication runs beside compute.")},
     {BOOL("overlap.tp_backward", overlaps_tp_backward,
@@ -367,11 +377,16 @@ static const struct schema_row rows[] = {
     {BOOL("fusion.dropout_add", fuses_dropout_add, "Bias, dropout and the residual addition."),
      .standard = "false"},
     {BOOL("fusion.norm", fuses_norm, "The parts of a norm."), .standard = "false"},
+    {BOOL("fusion.norm_casts", casts_norm,
+          "A norm's input is converted to fp32 in front of it, and its gradient back, each by a "
+          "kernel of its own. An RMSNorm in parts (fusion.norm: false) always is."),
+     .standard = "false"},
     {BOOL("fusion.softmax", fuses_softmax, "Scale, mask and softmax of unfused attention."),
      .standard = "false"},
-    {BOOL("fusion.loss", fuses_loss,
-          "Cross-entropy on 16-bit logits, in two reads and a write that leaves the gradient in "
-          "their place."),
+    {CHOICE("fusion.loss", loss, loss_kind_names, LOSS_COUNT_,
+            "Cross-entropy on 16-bit logits: in two reads and a write that leaves the gradient in "
+            "their place (true); in one read, and the gradient written in the backward pass, from "
+            "the logits (recomputed); or a kernel for each operation, in fp32 (false)."),
      .standard = "false"},
     {CHOICE("fusion.rotary", rotary, rotary_names, ROTARY_COUNT_,
             "Rotary embedding is one kernel (fused); two products, halves swapped and a sum "

@@ -117,11 +117,17 @@ void parts_norm(struct kernel_list *list, double values)
         return;
     }
     const double reads = list->shape->software->fuses_norm ? 1 : 2;
+    if (list->shape->software->casts_norm) {
+        kernel_list_pass(list, values, (struct pass){"norm to fp32", 1, 4});
+        kernel_list_pass(list, values, (struct pass){"norm", 1, 4 * reads});
+        return;
+    }
     kernel_list_pass(list, values, (struct pass){"norm", reads + 1, 0});
 }
 
 /* Fused: reads x and dy, writes dx. PyTorch's layer_norm reads both again for
- * the weight's gradient. Eager: each forward pass backwards, with two operands. */
+ * the weight's gradient. Eager: each forward pass backwards, with two operands. Of an input that
+ * was converted, x and dx are fp32, and dx is converted back. */
 void parts_norm_backward(struct kernel_list *list, double values)
 {
     static const struct pass eager_rms[] = {
@@ -138,7 +144,12 @@ void parts_norm_backward(struct kernel_list *list, double values)
         kernel_list_passes(list, values, eager_rms);
         return;
     }
-    kernel_list_pass(list, values, (struct pass){"norm backward", 3, 0});
+    if (list->shape->software->casts_norm) {
+        kernel_list_pass(list, values, (struct pass){"norm backward", 1, 8});
+        kernel_list_pass(list, values, (struct pass){"norm from fp32", 1, 4});
+    } else {
+        kernel_list_pass(list, values, (struct pass){"norm backward", 3, 0});
+    }
     if (!list->shape->software->fuses_norm && !parts_is_frozen(list)) {
         kernel_list_pass(list, values, weight_gradient);
     }

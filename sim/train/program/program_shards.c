@@ -681,11 +681,20 @@ void shards_gather_edge(struct builder *builder)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes,
+/* Gradients are joined in a bucket, divided, and copied back where they came from. */
+static void copy_bucket(struct builder *builder, const struct shards *shards, double parameters)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, parameters * builder->job->software->zero_bucket_copies);
+    }
+}
+
+static void add_to_bucket(struct builder *builder, struct shards *shards, double parameters,
                           bool are_last)
 {
     const struct software *software = builder->job->software;
-    shards->pending_bytes += bytes;
+    copy_bucket(builder, shards, parameters);
+    shards->pending_bytes += parameters * builder_gradient_bytes(builder);
     if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
         reduce_gradients(builder, shards, shards->pending_bytes, are_last);
         shards->pending_bytes = 0;
@@ -712,7 +721,7 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
             copy_gradients(builder, shards, shards->layer[kind].trained);
             reduce_layer(builder, shards, kind, bytes, are_last);
         } else {
-            add_to_bucket(builder, shards, bytes, are_last);
+            add_to_bucket(builder, shards, shards->layer[kind].trained, are_last);
         }
     }
 }
@@ -755,6 +764,8 @@ void shards_finish(struct builder *builder)
         }
         if (is_fsdp(builder)) {
             copy_gradients(builder, shards, shards->edge.trained);
+        } else {
+            copy_bucket(builder, shards, shards->edge.trained);
         }
         const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
         reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);
