@@ -449,6 +449,9 @@ static const struct schema_row rows[] = {
     {NAMES("lora.targets", lora.targets, lora_target_names, LORA_TARGET_COUNT_,
            "The matrices that have such a pair."),
      .standard = "[qkv, projection, fc1, fc2]"},
+    {QUANTITY("lora.dropout", lora.dropout, DIM_FRACTION, 0.0, 1.0,
+              "Of what such a pair reads; no pass for 0."),
+     .standard = "0 %"},
 
     {SECTION("run", "How long is trained, and what interrupts it.")},
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT, 1.0, 1e18,

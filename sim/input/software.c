@@ -393,6 +393,11 @@ static const struct schema_row rows[] = {
             "(eager); fp32 complex numbers, which torch.compile does not fuse (complex); or fp32 "
             "pairs by a matrix each, as a product with all four values and a sum (matrix)."),
      .standard = "fused"},
+    {BOOL("fusion.adapter", fuses_adapter,
+          "LoRA: the scale of an adapter's result and its addition to the frozen product's, and "
+          "backward to the input's gradient, are part of the adapter's products; dropout keeps a "
+          "bit of each value, else a byte."),
+     .standard = "false"},
     {BOOL("fusion.experts", fuses_experts,
           "The products of all experts of a GPU; else each expert has its own."),
      .standard = "false"},
@@ -597,7 +602,7 @@ static const struct schema_row rows[] = {
           "applied before the experts' second matrix."),
      .standard = "true"},
     {CHOICE("memory.activation_input", memory.activation_input, kept_input_names, KEPT_INPUT_COUNT_,
-            "What SwiGLU or GELU reads is kept as computed, or in fp8."),
+            "What SwiGLU or GELU reads is kept as computed, or in fp8: a pass each way more."),
      .standard = "as-computed"},
     {COUNT("memory.bucket_count", memory.bucket_count, 0, 100,
            "Buffers of the bucket's size that live through the step."),

@@ -190,6 +190,7 @@ struct software {
     int64_t metric_losses; /* cross-entropies beside the loss, forward only */
     uint32_t embedding;    /* enum embedding_kind */
     uint32_t rotary;       /* enum rotary_kind */
+    bool fuses_adapter;
     bool fuses_experts;
     bool fuses_expert_activation; /* where fuses_experts */
     uint32_t update;              /* enum update_kind */
