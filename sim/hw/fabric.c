@@ -184,6 +184,17 @@ enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link)
     return (enum link_kind)kind;
 }
 
+void fabric_count_links(const struct fabric *fabric, uint32_t counts[LINK_KIND_COUNT_])
+{
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        counts[kind] =
+            kind < LINK_SWITCH_FIRST_ ? fabric->first[kind + 1] - fabric->first[kind] : 0;
+    }
+    for (uint32_t i = 0; i < fabric->topology.link_count; i++) {
+        counts[fabric->topology.links[i].kind]++;
+    }
+}
+
 static int64_t derated(int64_t capacity, double share)
 {
     return topology_capacity((double)capacity * share);

@@ -129,6 +129,8 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses);
 void fabric_record(const struct fabric *fabric, struct fabric_losses losses, struct ledger *ledger);
 
 enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
+/* How many links there are of each kind. */
+void fabric_count_links(const struct fabric *fabric, uint32_t counts[LINK_KIND_COUNT_]);
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);
 /* "NIC out, node 3 port 5", "leaf 2 -> spine 7": for people. */
 const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, uint32_t link);

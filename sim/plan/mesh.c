@@ -199,6 +199,14 @@ static uint32_t line_place(const struct mesh *mesh, enum mesh_line line, uint32_
     return place;
 }
 
+uint32_t mesh_line_rank(const struct mesh *mesh, enum mesh_line line, uint32_t number,
+                        uint32_t index)
+{
+    const uint32_t count = mesh_line_count(mesh, line);
+    sim_assert(number < count * mesh->pp);
+    return mesh_stage_rank(mesh, number / count, line_place(mesh, line, number % count, index));
+}
+
 void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t number, uint32_t *ranks)
 {
     const uint32_t count = mesh_line_count(mesh, line);

@@ -85,6 +85,9 @@ enum mesh_line {
 uint32_t mesh_line_size(const struct mesh *mesh, enum mesh_line line);
 /* Lines of that kind on one stage. */
 uint32_t mesh_line_count(const struct mesh *mesh, enum mesh_line line);
+/* The rank of one member of line `number`. */
+uint32_t mesh_line_rank(const struct mesh *mesh, enum mesh_line line, uint32_t number,
+                        uint32_t index);
 /* The ranks of line `number` (0 .. count * pp - 1, a stage after the other), rising. */
 void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t number,
                      uint32_t *ranks);

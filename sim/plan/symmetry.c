@@ -62,6 +62,11 @@ static uint64_t signature(uint64_t label, uint32_t neighbour_class)
     return rng_hash_pair(label, neighbour_class);
 }
 
+static struct symmetry_counts counts_of(const struct symmetry_graph *graph, uint32_t edge)
+{
+    return graph->counts != NULL ? graph->counts[edge] : (struct symmetry_counts){1, 1};
+}
+
 static void one_round(const struct symmetry_graph *graph, const uint32_t *class_of,
                       uint64_t *colours)
 {
@@ -70,8 +75,9 @@ static void one_round(const struct symmetry_graph *graph, const uint32_t *class_
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct symmetry_edge *edge = &graph->edges[i];
-        colours[edge->from] += signature(2u * edge->label, class_of[edge->to]);
-        colours[edge->to] += signature(2u * edge->label + 1u, class_of[edge->from]);
+        const struct symmetry_counts counts = counts_of(graph, i);
+        colours[edge->from] += counts.to * signature(2u * edge->label, class_of[edge->to]);
+        colours[edge->to] += counts.from * signature(2u * edge->label + 1u, class_of[edge->from]);
     }
 }
 
@@ -112,6 +118,7 @@ struct half_edge {
     uint32_t neighbour_class;
     uint64_t label;
     uint32_t is_backward;
+    uint32_t count;
 };
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -129,22 +136,42 @@ static int compare_half_edges(const void *left, const void *right)
     return order != 0 ? order : compare_u64(a->neighbour_class, b->neighbour_class);
 }
 
+static bool are_alike(const struct half_edge *a, const struct half_edge *b)
+{
+    return a->label == b->label && a->is_backward == b->is_backward &&
+           a->neighbour_class == b->neighbour_class;
+}
+
+/* Adds up those of edges at..end-1 that are like the first; the first that is not. */
+static uint32_t count_alike(const struct half_edge *edges, uint32_t at, uint32_t end,
+                            uint64_t *count)
+{
+    uint32_t next = at;
+    *count = 0;
+    while (next < end && are_alike(&edges[at], &edges[next])) {
+        *count += edges[next++].count;
+    }
+    return next;
+}
+
 static bool same_signature(const struct half_edge *edges, const uint32_t *starts, uint32_t a,
                            uint32_t b)
 {
-    const uint32_t count = starts[a + 1] - starts[a];
-    if (count != starts[b + 1] - starts[b]) {
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct half_edge *x = &edges[starts[a] + i];
-        const struct half_edge *y = &edges[starts[b] + i];
-        if (x->label != y->label || x->is_backward != y->is_backward ||
-            x->neighbour_class != y->neighbour_class) {
+    uint32_t x = starts[a];
+    uint32_t y = starts[b];
+    while (x < starts[a + 1] && y < starts[b + 1]) {
+        uint64_t of_a;
+        uint64_t of_b;
+        if (!are_alike(&edges[x], &edges[y])) {
+            return false;
+        }
+        x = count_alike(edges, x, starts[a + 1], &of_a);
+        y = count_alike(edges, y, starts[b + 1], &of_b);
+        if (of_a != of_b) {
             return false;
         }
     }
-    return true;
+    return x == starts[a + 1] && y == starts[b + 1];
 }
 
 bool symmetry_is_equitable(struct arena *arena, const struct symmetry_graph *graph,
@@ -154,10 +181,11 @@ bool symmetry_is_equitable(struct arena *arena, const struct symmetry_graph *gra
     struct half_edge *edges = arena_array(arena, count, sizeof *edges);
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct symmetry_edge *edge = &graph->edges[i];
+        const struct symmetry_counts counts = counts_of(graph, i);
         edges[(size_t)2 * i] =
-            (struct half_edge){edge->from, classes->class_of[edge->to], edge->label, 0};
-        edges[(size_t)2 * i + 1] =
-            (struct half_edge){edge->to, classes->class_of[edge->from], edge->label, 1};
+            (struct half_edge){edge->from, classes->class_of[edge->to], edge->label, 0, counts.to};
+        edges[(size_t)2 * i + 1] = (struct half_edge){edge->to, classes->class_of[edge->from],
+                                                      edge->label, 1, counts.from};
     }
     qsort(edges, count, sizeof *edges, compare_half_edges);
     uint32_t *starts = arena_array(arena, graph->node_count + 1u, sizeof *starts);

@@ -35,18 +35,25 @@ struct symmetry_edge {
     uint64_t label; /* seen from both sides; direction counts */
 };
 
+/* A node may stand for several that are alike. Over an edge each one of `from` then has `to`
+ * neighbours, and each one of `to` has `from`. */
+struct symmetry_counts {
+    uint32_t to, from;
+};
+
 struct symmetry_graph {
     uint32_t node_count;
     uint32_t edge_count;
     const uint64_t *colours; /* initial, per node */
     const struct symmetry_edge *edges;
+    const struct symmetry_counts *counts; /* per edge; NULL: all one */
 };
 
 struct symmetry_classes {
     uint32_t count;
     uint32_t *class_of; /* per node */
     uint32_t *first;    /* per class: its first node */
-    uint32_t *sizes;    /* per class */
+    uint32_t *sizes;    /* per class: its nodes */
     uint32_t rounds;
 };
 

@@ -20,6 +20,8 @@ __extension__ typedef unsigned __int128 uint128;
 struct folder {
     struct arena *arena;
     const struct engine_system *full;
+    const struct fold_orbits *orbits; /* NULL: each of the system's parts is one */
+    int64_t *sizes;                   /* per class: real actors, channels or links */
     uint32_t *tight_number; /* per link: its number among the tight ones, or ENGINE_NONE */
     uint32_t *tight_links;  /* the links that can be tight */
     uint32_t tight_count;
@@ -37,30 +39,40 @@ struct folder {
 
 /* ---- which links can be tight ------------------------------------------------------- */
 
-/* What is counted while links are looked at channel by channel. */
+/* How a crossing stands for real ones. */
+static struct fold_crossing crossing_of(const struct folder *folder, uint32_t number)
+{
+    const struct engine_crossing *crossing = &folder->full->crossings[number];
+    return folder->orbits != NULL ? folder->orbits->crossings[number]
+                                  : (struct fold_crossing){crossing->usage, 1, crossing->link};
+}
+
+/* What is counted while links are looked at channel by channel: of the paths of `channel` the
+ * most across one real link. */
 struct link_demand {
-    uint128 all;     /* of all channels so far */
-    uint128 largest; /* of the paths of `channel`, in `all` already */
+    uint128 largest;
     uint32_t channel;
 };
 
 /* A channel's paths never carry at once: of those across one link the largest counts. */
-static void add_demand(const struct engine_system *full, uint32_t number,
-                       struct link_demand *demands)
+static void add_demand(const struct folder *folder, uint32_t number, struct link_demand *demands,
+                       uint128 *all)
 {
+    const struct engine_system *full = folder->full;
     const struct engine_channel *channel = &full->channels[number];
     for (uint32_t k = 0; k < channel->path_count; k++) {
         const struct engine_path *path = &full->paths[channel->path_first + k];
         for (uint32_t i = 0; i < path->crossing_count; i++) {
             const struct engine_crossing *crossing = &full->crossings[path->crossing_first + i];
-            struct link_demand *demand = &demands[crossing->link];
-            const uint128 wanted = (uint128)crossing->usage * (uint128)path->cap_bytes_per_s;
+            const struct fold_crossing real = crossing_of(folder, path->crossing_first + i);
+            struct link_demand *demand = &demands[real.via];
+            const uint128 wanted = (uint128)real.each * (uint128)path->cap_bytes_per_s;
             if (demand->channel != number + 1) {
                 demand->channel = number + 1;
                 demand->largest = 0;
             }
             if (wanted > demand->largest) {
-                demand->all += wanted - demand->largest;
+                all[crossing->link] += crossing->usage / real.each * (wanted - demand->largest);
                 demand->largest = wanted;
             }
         }
@@ -70,9 +82,11 @@ static void add_demand(const struct engine_system *full, uint32_t number,
 static void find_tight_links(struct folder *folder)
 {
     const struct engine_system *full = folder->full;
-    struct link_demand *demands = arena_array(folder->arena, full->link_count, sizeof *demands);
+    const uint32_t vias = folder->orbits != NULL ? folder->orbits->via_count : full->link_count;
+    struct link_demand *demands = arena_array(folder->arena, vias, sizeof *demands);
+    uint128 *all = arena_array(folder->arena, full->link_count, sizeof *all);
     for (uint32_t c = 0; c < full->channel_count; c++) {
-        add_demand(full, c, demands);
+        add_demand(folder, c, demands, all);
     }
     folder->tight_number =
         arena_array(folder->arena, full->link_count, sizeof *folder->tight_number);
@@ -80,7 +94,7 @@ static void find_tight_links(struct folder *folder)
     for (uint32_t l = 0; l < full->link_count; l++) {
         const uint128 capacity = (uint128)full->link_capacities[l] * FLUID_USAGE_ONE;
         folder->tight_number[l] = ENGINE_NONE;
-        if (demands[l].all > capacity) {
+        if (all[l] > capacity) {
             folder->tight_number[l] = folder->tight_count;
             folder->tight_links[folder->tight_count++] = l;
         }
@@ -119,44 +133,71 @@ static void colour_nodes(const struct folder *folder, uint64_t *colours)
     }
 }
 
-/* Edges from a channel to the tight links that one of its paths crosses; their number. */
-static uint32_t connect_path(const struct folder *folder, uint32_t channel, uint32_t path,
-                             struct symmetry_edge *edges)
+/* Edges under construction. */
+struct edge_list {
+    struct symmetry_edge *edges;
+    struct symmetry_counts *counts;
+    uint32_t count;
+};
+
+static void connect(struct edge_list *list, struct symmetry_edge edge,
+                    struct symmetry_counts counts)
+{
+    list->counts[list->count] = counts;
+    list->edges[list->count++] = edge;
+}
+
+/* From a channel to the tight links that one of its paths crosses. */
+static void connect_path(const struct folder *folder, uint32_t channel, uint32_t path,
+                         struct edge_list *list)
 {
     const struct engine_system *full = folder->full;
     const struct engine_path *is = &full->paths[full->channels[channel].path_first + path];
     const uint32_t first_link = full->actor_count + full->channel_count;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < is->crossing_count; i++) {
         const struct engine_crossing *crossing = &full->crossings[is->crossing_first + i];
+        const struct fold_crossing real = crossing_of(folder, is->crossing_first + i);
         const uint32_t tight = folder->tight_number[crossing->link];
         if (tight != ENGINE_NONE) {
-            const uint64_t label = (uint64_t)path << LABEL_PATH_SHIFT | crossing->usage;
-            sim_assert(crossing->usage < USAGE_MAX && path < (1u << 14));
-            edges[count++] = (struct symmetry_edge){full->actor_count + channel, first_link + tight,
-                                                    LABEL_CROSSING | label};
+            const uint64_t label = (uint64_t)path << LABEL_PATH_SHIFT | real.each;
+            sim_assert(real.each < USAGE_MAX && path < (1u << 14));
+            connect(list,
+                    (struct symmetry_edge){full->actor_count + channel, first_link + tight,
+                                           LABEL_CROSSING | label},
+                    (struct symmetry_counts){real.links, (uint32_t)(crossing->usage / real.each)});
         }
     }
-    return count;
 }
 
-static uint32_t connect_nodes(const struct folder *folder, struct symmetry_edge *edges)
+static void connect_nodes(const struct folder *folder, struct edge_list *list)
 {
     const struct engine_system *full = folder->full;
     const uint32_t first_channel = full->actor_count;
-    uint32_t count = 0;
     for (uint32_t c = 0; c < full->channel_count; c++) {
         const struct engine_channel *channel = &full->channels[c];
         for (uint32_t i = 0; i < channel->member_count; i++) {
             const struct engine_member *member = &full->members[channel->member_first + i];
-            edges[count++] =
-                (struct symmetry_edge){member->actor, first_channel + c, member->stream};
+            connect(list, (struct symmetry_edge){member->actor, first_channel + c, member->stream},
+                    (struct symmetry_counts){1, member->weight});
         }
         for (uint32_t k = 0; k < channel->path_count; k++) {
-            count += connect_path(folder, c, k, edges + count);
+            connect_path(folder, c, k, list);
         }
     }
-    return count;
+}
+
+/* How many real ones a node of the graph stands for. */
+static int64_t size_of(const struct folder *folder, uint32_t node)
+{
+    const struct engine_system *full = folder->full;
+    if (node < full->actor_count) {
+        return full->actors[node].multiplicity;
+    }
+    if (node - full->actor_count < full->channel_count) {
+        return full->channels[node - full->actor_count].multiplicity;
+    }
+    const uint32_t tight = node - full->actor_count - full->channel_count;
+    return folder->orbits != NULL ? folder->orbits->link_sizes[folder->tight_links[tight]] : 1;
 }
 
 static void find_classes(struct folder *folder)
@@ -164,11 +205,19 @@ static void find_classes(struct folder *folder)
     const struct engine_system *full = folder->full;
     const uint32_t nodes = full->actor_count + full->channel_count + folder->tight_count;
     uint64_t *colours = arena_array(folder->arena, nodes, sizeof *colours);
-    struct symmetry_edge *edges = arena_array(
-        folder->arena, (size_t)full->member_count + full->crossing_count, sizeof *edges);
+    const size_t edges = (size_t)full->member_count + full->crossing_count;
+    struct edge_list list = {
+        .edges = arena_array(folder->arena, edges, sizeof *list.edges),
+        .counts = arena_array(folder->arena, edges, sizeof *list.counts),
+    };
     colour_nodes(folder, colours);
-    const struct symmetry_graph graph = {nodes, connect_nodes(folder, edges), colours, edges};
+    connect_nodes(folder, &list);
+    const struct symmetry_graph graph = {nodes, list.count, colours, list.edges, list.counts};
     symmetry_refine(folder->arena, &graph, &folder->classes);
+    folder->sizes = arena_array(folder->arena, folder->classes.count, sizeof *folder->sizes);
+    for (uint32_t node = 0; node < nodes; node++) {
+        folder->sizes[folder->classes.class_of[node]] += size_of(folder, node);
+    }
     folder->number = arena_array(folder->arena, folder->classes.count, sizeof *folder->number);
     for (uint32_t k = 0; k < folder->classes.count; k++) {
         const uint32_t node = folder->classes.first[k];
@@ -243,7 +292,7 @@ static void fold_actors(const struct folder *folder, struct engine_system *out)
         }
         struct engine_actor *actor = &actors[folder->number[k]];
         *actor = full->actors[node];
-        actor->multiplicity = folder->classes.sizes[k];
+        actor->multiplicity = folder->sizes[k];
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             if (actor->channels[s] != ENGINE_NONE) {
                 actor->channels[s] = class_of_channel(folder, actor->channels[s]);
@@ -395,7 +444,7 @@ static void fold_channels(const struct folder *folder, struct engine_system *out
         const struct engine_channel *original = &full->channels[node - full->actor_count];
         const uint32_t number = folder->number[k];
         quotient.channels[number] = *original;
-        quotient.channels[number].multiplicity = folder->classes.sizes[k];
+        quotient.channels[number].multiplicity = folder->sizes[k];
         fold_channel(folder, original, number, &quotient);
     }
     out->channels = quotient.channels;
@@ -410,10 +459,17 @@ static void fold_channels(const struct folder *folder, struct engine_system *out
 
 struct folded_system *fold_system(struct arena *arena, const struct engine_system *full)
 {
+    return fold_orbits(arena, full, NULL);
+}
+
+struct folded_system *fold_orbits(struct arena *arena, const struct engine_system *full,
+                                  const struct fold_orbits *orbits)
+{
     struct folder *folder = arena_alloc(arena, sizeof *folder);
     struct folded_system *folded = arena_alloc(arena, sizeof *folded);
     folder->arena = arena;
     folder->full = full;
+    folder->orbits = orbits;
     find_tight_links(folder);
     find_classes(folder);
     index_link_crossings(folder);

@@ -220,6 +220,13 @@ static uint32_t member(const struct group_layout *layout, const struct group_row
                : mesh_holder_rank(mesh, row->line, number / shards, number % shards + i * shards);
 }
 
+uint32_t groups_first(const struct group_layout *layout, enum group_kind kind, uint32_t number)
+{
+    const struct group_row *row = &group_rows[kind];
+    return row->members == GROUP_OF_LINE ? mesh_line_rank(layout->mesh, row->line, number, 0)
+                                         : member(layout, row, number, 0);
+}
+
 void groups_members(const struct group_layout *layout, enum group_kind kind, uint32_t number,
                     uint32_t *ranks)
 {

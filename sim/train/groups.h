@@ -77,6 +77,7 @@ struct group_layout group_layout_of(const struct mesh *mesh, const struct parall
  * stages a stage after the other. */
 uint32_t groups_count(const struct group_layout *layout, enum group_kind kind);
 uint32_t groups_size(const struct group_layout *layout, enum group_kind kind);
+uint32_t groups_first(const struct group_layout *layout, enum group_kind kind, uint32_t number);
 void groups_members(const struct group_layout *layout, enum group_kind kind, uint32_t number,
                     uint32_t *ranks);
 

@@ -10,16 +10,19 @@
 
 #include <string.h>
 
+__extension__ typedef unsigned __int128 uint128;
+
 /* ---- links ------------------------------------------------------------------------------ */
 
 /* Adds the bytes that a program moves on a stream, by path of the stream's channels. */
 static void add_program_bytes(const struct engine_system *engine,
-                              const struct engine_program *program, uint32_t stream, double *bytes)
+                              const struct engine_program *program, uint32_t stream,
+                              uint64_t *bytes)
 {
     for (uint32_t i = 0; i < program->counts[stream]; i++) {
         for (uint32_t next = program->tasks[stream][i].transfer + 1; next != 0;) {
             const struct engine_transfer *phase = &engine->transfers[next - 1];
-            bytes[phase->path] += (double)phase->bytes;
+            bytes[phase->path] += (uint64_t)phase->bytes;
             next = phase->next;
         }
     }
@@ -34,33 +37,37 @@ static uint32_t paths_max(const struct engine_system *engine)
     return most;
 }
 
-/* Bytes that cross each link in all steps. */
+/* Bytes that cross each link in all steps. Summed up in whole units: links that are alike carry
+ * the same, in whichever order their channels come. */
 static double *carried_by_links(struct arena *arena, const struct engine_system *engine)
 {
     const uint32_t most = paths_max(engine);
     const size_t streams = (size_t)engine->program_count * STREAM_COUNT_;
-    double *bytes = arena_array(arena, streams * most, sizeof *bytes);
+    uint64_t *bytes = arena_array(arena, streams * most, sizeof *bytes);
     for (uint32_t p = 0; p < engine->program_count; p++) {
         for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
             add_program_bytes(engine, &engine->programs[p], s,
                               bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
         }
     }
-    double *carried = arena_array(arena, engine->link_count, sizeof *carried);
+    uint128 *units = arena_array(arena, engine->link_count, sizeof *units);
     for (uint32_t i = 0; i < engine->channel_count; i++) {
         const struct engine_channel *channel = &engine->channels[i];
         const struct engine_member *first = &engine->members[channel->member_first];
         const size_t program = engine->actors[first->actor].program;
-        const double *moved = bytes + (program * STREAM_COUNT_ + first->stream) * most;
+        const uint64_t *moved = bytes + (program * STREAM_COUNT_ + first->stream) * most;
         for (uint32_t k = 0; k < channel->path_count; k++) {
             const struct engine_path *path = &engine->paths[channel->path_first + k];
             for (uint32_t j = 0; j < path->crossing_count; j++) {
                 const struct engine_crossing *crossing =
                     &engine->crossings[path->crossing_first + j];
-                carried[crossing->link] +=
-                    moved[k] * (double)crossing->usage / (double)FLUID_USAGE_ONE;
+                units[crossing->link] += (uint128)moved[k] * crossing->usage;
             }
         }
+    }
+    double *carried = arena_array(arena, engine->link_count, sizeof *carried);
+    for (uint32_t link = 0; link < engine->link_count; link++) {
+        carried[link] = (double)units[link] / (double)FLUID_USAGE_ONE;
     }
     return carried;
 }
@@ -69,14 +76,23 @@ static double *carried_by_links(struct arena *arena, const struct engine_system 
 enum { BUSIEST_MAX = 4 };
 
 struct busiest {
-    uint32_t links[BUSIEST_MAX];
+    struct busy_link {
+        uint32_t link;   /* of the fabric */
+        uint32_t number; /* of the engine's link that stands for it */
+        double used;
+    } links[BUSIEST_MAX];
     uint32_t count;
 };
 
-static void rank_link(struct busiest *busiest, uint32_t link, const double *used)
+static bool is_busier(const struct busy_link *a, const struct busy_link *b)
+{
+    return a->used > b->used || (!(a->used < b->used) && a->link < b->link);
+}
+
+static void rank_link(struct busiest *busiest, struct busy_link link)
 {
     uint32_t at = busiest->count < BUSIEST_MAX ? busiest->count++ : BUSIEST_MAX;
-    while (at > 0 && used[busiest->links[at - 1]] < used[link]) {
+    while (at > 0 && is_busier(&link, &busiest->links[at - 1])) {
         if (at < BUSIEST_MAX) {
             busiest->links[at] = busiest->links[at - 1];
         }
@@ -84,6 +100,22 @@ static void rank_link(struct busiest *busiest, uint32_t link, const double *used
     }
     if (at < BUSIEST_MAX) {
         busiest->links[at] = link;
+    }
+}
+
+/* A utilisation is summed up in parts of 2^-60, so that the mean of many links does not depend on
+ * which of them are there one by one. */
+static const double USED_ONE = 0x1p60;
+
+/* All that an engine's link stands for; no more of them than can be among the busiest. */
+static void rank_orbit(struct busiest *busiest, const struct step_system *system, uint32_t number,
+                       double used)
+{
+    const uint32_t first = system->links[number];
+    const uint32_t size = fabric_turns_links(&system->turns, first, TURN_BOTH);
+    for (uint32_t i = 0; i < size && i < BUSIEST_MAX; i++) {
+        const uint32_t link = fabric_turns_nth(&system->turns, first, i);
+        rank_link(busiest, (struct busy_link){link, number, used});
     }
 }
 
@@ -108,30 +140,29 @@ static uint32_t causes_over(const struct engine_system *engine, uint32_t link)
 
 static void add_kind(struct arena *arena, const struct step_system *system,
                      const struct busiest *busiest, struct link_use use, const double *carried,
-                     const double *used, struct step_result *result)
+                     struct step_result *result)
 {
     const struct fabric *fabric = &system->fabric;
-    for (uint32_t i = 0; i < busiest->count && used[busiest->links[i]] > 0; i++) {
-        const uint32_t link = busiest->links[i];
+    for (uint32_t i = 0; i < busiest->count && busiest->links[i].used > 0; i++) {
+        const uint32_t link = busiest->links[i].link;
         result->link_loads[result->link_load_count++] = (struct link_load){
             .kind = use.kind,
             .name = fabric_link_name(arena, fabric, link),
             .capacity_bytes_per_s = fabric_link_capacity(fabric, link),
-            .bytes = carried[link],
-            .utilisation = used[link],
+            .bytes = carried[busiest->links[i].number],
+            .utilisation = busiest->links[i].used,
         };
     }
-    const uint32_t first = busiest->links[0];
-    use.busiest = fabric_link_name(arena, fabric, first);
-    use.capacity_bytes_per_s = fabric_link_capacity(fabric, first);
-    use.bytes = carried[first];
-    use.utilisation_max = used[first];
-    use.utilisation_mean /= (double)use.count;
+    const struct busy_link *first = &busiest->links[0];
+    use.busiest = fabric_link_name(arena, fabric, first->link);
+    use.capacity_bytes_per_s = fabric_link_capacity(fabric, first->link);
+    use.bytes = carried[first->number];
+    use.utilisation_max = first->used;
     result->link_uses[result->link_use_count++] = use;
     if (use.utilisation_max > result->busiest_link_utilisation) {
         result->busiest_link_utilisation = use.utilisation_max;
         result->busiest_link = use.kind;
-        result->busiest_link_causes = causes_over(&system->engine, first);
+        result->busiest_link_causes = causes_over(&system->engine, first->number);
     }
 }
 
@@ -140,17 +171,20 @@ void loads_of_links(struct arena *arena, const struct step_system *system, sim_t
 {
     const struct engine_system *engine = &system->engine;
     const double *carried = carried_by_links(arena, engine);
-    double *used = arena_array(arena, engine->link_count, sizeof *used);
     struct link_use uses[LINK_KIND_COUNT_];
     struct busiest busiest[LINK_KIND_COUNT_];
+    uint32_t counts[LINK_KIND_COUNT_];
+    uint128 used_parts[LINK_KIND_COUNT_] = {0};
     memset(uses, 0, sizeof uses);
     memset(busiest, 0, sizeof busiest);
+    fabric_count_links(&system->fabric, counts);
     for (uint32_t link = 0; link < engine->link_count; link++) {
-        const enum link_kind kind = fabric_link_kind(&system->fabric, link);
-        used[link] = carried[link] / (double)engine->link_capacities[link] / sim_time_to_s(end);
-        uses[kind].count++;
-        uses[kind].utilisation_mean += used[link];
-        rank_link(&busiest[kind], link, used);
+        const enum link_kind kind = fabric_link_kind(&system->fabric, system->links[link]);
+        const double used =
+            carried[link] / (double)engine->link_capacities[link] / sim_time_to_s(end);
+        const uint32_t size = fabric_turns_links(&system->turns, system->links[link], TURN_BOTH);
+        used_parts[kind] += (uint128)(used * USED_ONE) * size;
+        rank_orbit(&busiest[kind], system, link, used);
     }
     result->link_uses = arena_array(arena, LINK_KIND_COUNT_, sizeof *result->link_uses);
     result->link_loads =
@@ -161,8 +195,10 @@ void loads_of_links(struct arena *arena, const struct step_system *system, sim_t
     result->links_ns = end;
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
         uses[kind].kind = link_titles[kind];
-        if (uses[kind].utilisation_mean > 0) {
-            add_kind(arena, system, &busiest[kind], uses[kind], carried, used, result);
+        uses[kind].count = counts[kind];
+        if (used_parts[kind] > 0) {
+            uses[kind].utilisation_mean = (double)used_parts[kind] / USED_ONE / counts[kind];
+            add_kind(arena, system, &busiest[kind], uses[kind], carried, result);
         }
     }
 }

@@ -225,9 +225,11 @@ void step_add_stall(struct arena *arena, const struct step_basis *basis, enum ca
 /* ---- outcomes -------------------------------------------------------------------------- */
 
 static void note_engine_use(const struct engine_system *run, const struct engine_outcome *outcome,
-                            int64_t gpus, struct engine_use *use)
+                            struct engine_use *use)
 {
-    use->ranks = gpus;
+    for (uint32_t i = 0; i < run->actor_count; i++) {
+        use->ranks += run->actors[i].multiplicity;
+    }
     use->ranks_simulated = run->actor_count;
     use->links_simulated = run->link_count;
     use->tasks = (int64_t)outcome->tasks;
@@ -249,7 +251,8 @@ static void spread_to_ranks(struct arena *arena, const struct step_system *syste
     detail->bytes_received = outcome->bytes_received;
     detail->rank_causes = arena_array(arena, gpus, sizeof *detail->rank_causes);
     for (uint32_t rank = 0; rank < gpus; rank++) {
-        const uint32_t actor = actor_class != NULL ? actor_class[rank] : rank;
+        const uint32_t built = system_actor_of(system, &system->jobs[0], rank);
+        const uint32_t actor = actor_class != NULL ? actor_class[built] : built;
         memcpy(detail->rank_causes[rank], outcome->actor_causes[actor],
                sizeof detail->rank_causes[rank]);
         detail->rank_causes[rank][CAUSE_STRAGGLER_WAIT] += jitter_ns;
@@ -291,12 +294,15 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                      uint32_t gpus, const struct step_request *request,
                      struct simulation *simulation)
 {
-    const struct step_options options = {request->checkpoint_bytes, request->is_checkpoint_async,
-                                         request->flush_bytes, NULL};
+    const struct step_options options = {.checkpoint_bytes = request->checkpoint_bytes,
+                                         .is_checkpoint_async = request->is_checkpoint_async,
+                                         .flush_bytes = request->flush_bytes,
+                                         .folds = request->folds};
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
     const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
     simulation->system = system;
-    simulation->folded = request->folds ? fold_system(arena, &system->engine) : NULL;
+    simulation->folded =
+        request->folds ? fold_orbits(arena, &system->engine, system->orbits) : NULL;
     simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
     simulation->spread = (struct step_spread){.members = 1};
     struct ensemble_member member = {seed, 0};
@@ -444,7 +450,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     loads_of_traffic(arena, system, simulation.run, outcome, result);
     result->job_count = job_count > 1 ? job_count : 0;
     note_jobs(arena, jobs, alone_s, outcome, result);
-    note_engine_use(simulation.run, outcome, system->engine.actor_count, &result->engine);
+    note_engine_use(simulation.run, outcome, &result->engine);
     derive(arena, &basis, result);
     result->memory = memory_check(scenario);
     if (!result->memory.fits) {

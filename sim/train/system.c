@@ -13,6 +13,9 @@
 #include "train/metrics.h"
 #include "train/program/program_build.h"
 #include "train/program/program_calls.h"
+#include "train/quotient.h"
+
+#include <stdlib.h>
 
 struct system_builder {
     struct arena *arena;
@@ -24,6 +27,9 @@ struct system_builder {
     struct engine_path *paths;
     struct engine_member *members;
     struct engine_crossing *crossings;
+    struct fold_crossing *orbits; /* per crossing, where something turns */
+    uint32_t *touched;            /* there: per link of the fabric, whether it is crossed */
+    size_t orbit_capacity;
     size_t channel_count, channel_capacity;
     size_t path_count, path_capacity;
     size_t member_count, member_capacity;
@@ -37,54 +43,126 @@ uint32_t system_gpu_of(const struct system_job *job, uint32_t rank)
     return job->is.gpu_of_rank != NULL ? job->is.gpu_of_rank[rank] : rank;
 }
 
+uint32_t system_actor_of(const struct step_system *system, const struct system_job *job,
+                         uint32_t rank)
+{
+    const uint32_t first = fabric_turns_gpu(&system->turns, rank, TURN_BOTH);
+    return job->actor_first + fabric_turns_number(&system->turns, first);
+}
+
+/* ---- orbits --------------------------------------------------------------------- */
+
+static bool is_first(const struct system_builder *builder, uint32_t rank)
+{
+    return fabric_turns_gpu(&builder->system->turns, rank, TURN_BOTH) == rank;
+}
+
+/* How many each actor stands for. */
+static uint32_t orbit_size(const struct system_builder *builder)
+{
+    return fabric_turns_size(&builder->system->turns, TURN_BOTH);
+}
+
+static bool has_turns(const struct system_builder *builder)
+{
+    return orbit_size(builder) > 1;
+}
+
 /* ---- channels ------------------------------------------------------------------- */
 
+/* For `weight` members of the channel that comes next. */
 static void add_member(struct system_builder *builder, const struct system_job *job, uint32_t rank,
-                       enum stream stream)
+                       enum stream stream, uint32_t weight)
 {
-    const uint32_t actor = job->actor_first + rank;
+    const uint32_t actor = system_actor_of(builder->system, job, rank);
     builder->members = arena_grow(builder->arena, builder->members, &builder->member_capacity,
                                   builder->member_count + 1, sizeof *builder->members);
-    builder->members[builder->member_count++] = (struct engine_member){actor, stream, 1};
+    builder->members[builder->member_count++] = (struct engine_member){actor, stream, weight};
     sim_assert(builder->actors[actor].channels[stream] == ENGINE_NONE);
     builder->actors[actor].channels[stream] = (uint32_t)builder->channel_count;
 }
 
-/* Adds a path of the channel that comes next. */
-static void add_path(struct system_builder *builder, const struct fabric_route *route)
+/* A link that is the first of its orbit under the turns that bring the channel onto itself, seen
+ * from the first under all turns: there the channels of this one's orbit meet. */
+static void add_orbit_crossing(struct system_builder *builder, struct fabric_crossing crossing,
+                               uint32_t turned)
 {
-    const uint32_t count = route != NULL ? route->count : 0;
+    const struct fabric_turns *turns = &builder->system->turns;
+    const uint32_t first = fabric_turns_link(turns, crossing.link, TURN_BOTH);
+    const uint32_t links = fabric_turns_links(turns, crossing.link, turned);
+    const uint32_t channels = orbit_size(builder) / fabric_turns_size(turns, turned);
+    const uint64_t crossings = (uint64_t)links * channels;
+    const uint32_t size = fabric_turns_links(turns, first, TURN_BOTH);
+    sim_assert(crossings % size == 0);
+    builder->touched[first] = 1;
+    builder->orbits[builder->crossing_count] =
+        (struct fold_crossing){crossing.usage, links, crossing.link};
+    builder->crossings[builder->crossing_count++] =
+        (struct engine_crossing){first, crossing.usage * (crossings / size)};
+}
+
+static void make_room_for_crossings(struct system_builder *builder, uint32_t count)
+{
     builder->crossings =
         arena_grow(builder->arena, builder->crossings, &builder->crossing_capacity,
                    builder->crossing_count + count + 1, sizeof *builder->crossings);
+    if (has_turns(builder)) {
+        builder->orbits = arena_grow(builder->arena, builder->orbits, &builder->orbit_capacity,
+                                     builder->crossing_count + count + 1, sizeof *builder->orbits);
+    }
+}
+
+/* Adds a path of the channel that comes next, which some turns bring onto itself. */
+static void add_turned_path(struct system_builder *builder, const struct fabric_route *route,
+                            uint32_t turned)
+{
+    const uint32_t count = route != NULL ? route->count : 0;
+    const uint32_t first = (uint32_t)builder->crossing_count;
+    make_room_for_crossings(builder, count);
     for (uint32_t i = 0; i < count; i++) {
-        builder->crossings[builder->crossing_count + i] =
-            (struct engine_crossing){route->crossings[i].link, route->crossings[i].usage};
+        const struct fabric_crossing *crossing = &route->crossings[i];
+        if (has_turns(builder)) {
+            add_orbit_crossing(builder, *crossing, turned);
+        } else {
+            builder->crossings[builder->crossing_count++] =
+                (struct engine_crossing){crossing->link, crossing->usage};
+        }
     }
     builder->paths = arena_grow(builder->arena, builder->paths, &builder->path_capacity,
                                 builder->path_count + 1, sizeof *builder->paths);
     builder->paths[builder->path_count++] = (struct engine_path){
-        .crossing_first = (uint32_t)builder->crossing_count,
+        .crossing_first = first,
         .crossing_count = count,
         .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : UNLINKED_BYTES_PER_S};
-    builder->crossing_count += count;
 }
+
+static void add_path(struct system_builder *builder, const struct fabric_route *route)
+{
+    add_turned_path(builder, route, 0);
+}
+
+struct channel_sizes {
+    uint32_t needed;  /* members of the real channel */
+    uint32_t members; /* added for it */
+    uint32_t paths;   /* added for it */
+    uint32_t orbit;   /* real channels that it stands for */
+};
 
 /* A channel of the members and paths that were added last. */
 static void add_channel(struct system_builder *builder, enum channel_kind kind,
-                        uint32_t member_count, uint32_t path_count, sim_time latency_ns)
+                        struct channel_sizes sizes, sim_time latency_ns)
 {
     builder->channels = arena_grow(builder->arena, builder->channels, &builder->channel_capacity,
                                    builder->channel_count + 1, sizeof *builder->channels);
     builder->channels[builder->channel_count++] = (struct engine_channel){
         .kind = (uint8_t)kind,
-        .needed = member_count,
-        .member_first = (uint32_t)(builder->member_count - member_count),
-        .member_count = member_count,
-        .path_first = (uint32_t)(builder->path_count - path_count),
-        .path_count = path_count,
+        .needed = sizes.needed,
+        .member_first = (uint32_t)builder->member_count - sizes.members,
+        .member_count = sizes.members,
+        .path_first = (uint32_t)builder->path_count - sizes.paths,
+        .path_count = sizes.paths,
         .latency_ns = latency_ns,
-        .multiplicity = 1,
+        .multiplicity = sizes.orbit,
     };
 }
 
@@ -168,6 +246,10 @@ static void choose_groups(struct system_builder *builder, struct system_job *job
         struct extent_of_group widest = {0, 0};
         uint32_t chosen = 0;
         for (uint32_t i = 0; i < count; i++) {
+            if (count == 1 ||
+                !is_first(builder, groups_first(&job->layout, (enum group_kind)kind, i))) {
+                continue; /* alone, or as another */
+            }
             const struct extent_of_group extent =
                 measure_group(builder, job, (enum group_kind)kind, i);
             if (extent.domains > widest.domains ||
@@ -185,43 +267,77 @@ static void choose_groups(struct system_builder *builder, struct system_job *job
     }
 }
 
+/* All of a stage, or of the job: every turn brings it onto itself. Its messages cross no link. */
+static void add_wide_group(struct system_builder *builder, const struct system_job *job,
+                           enum group_kind kind, uint32_t number, enum stream stream)
+{
+    const struct transfer_patterns *patterns = &job->patterns[stream];
+    const uint32_t size = groups_size(&job->layout, kind);
+    uint32_t members = 0;
+    groups_members(&job->layout, kind, number, builder->ranks);
+    for (uint32_t i = 0; i < size; i++) {
+        if (is_first(builder, builder->ranks[i])) {
+            add_member(builder, job, builder->ranks[i], stream, orbit_size(builder));
+            members++;
+        }
+    }
+    for (uint32_t i = 0; i < patterns->count; i++) {
+        add_path(builder, NULL);
+    }
+    add_channel(builder, CHANNEL_COLLECTIVE,
+                (struct channel_sizes){size, members, (uint32_t)patterns->count, 1}, 0);
+}
+
 static void add_group(struct system_builder *builder, const struct system_job *job,
                       enum group_kind kind, uint32_t number, enum stream stream)
 {
     const struct step_system *system = builder->system;
-    const struct group_row *row = &group_rows[kind];
     const struct transfer_patterns *patterns = &job->patterns[stream];
-    const uint32_t size = groups_size(&job->layout, kind);
-    groups_members(&job->layout, kind, number, builder->ranks);
-    for (uint32_t i = 0; i < size; i++) {
-        add_member(builder, job, builder->ranks[i], stream);
-    }
     struct group_shape shape;
-    if (!row->is_latency_only) {
-        shape_group(builder, job, kind, number, &shape);
+    shape_group(builder, job, kind, number, &shape);
+    const uint32_t turned = fabric_turns_size(&system->turns, shape.turned);
+    const uint32_t members = shape.ranks / turned;
+    groups_members(&job->layout, kind, number, builder->ranks);
+    for (uint32_t i = 0; i < members; i++) {
+        add_member(builder, job, builder->ranks[i], stream, turned);
     }
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct transfer_pattern *pattern = &patterns->items[i];
         struct fabric_route route;
-        if (!row->is_latency_only) {
-            group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
-                        pattern->phase, &route);
-        }
-        add_path(builder, row->is_latency_only ? NULL : &route);
+        group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
+                    pattern->phase, &route);
+        add_turned_path(builder, &route, shape.turned);
     }
-    add_channel(builder, CHANNEL_COLLECTIVE, size, (uint32_t)patterns->count, 0);
+    add_channel(builder, CHANNEL_COLLECTIVE,
+                (struct channel_sizes){shape.ranks, members, (uint32_t)patterns->count,
+                                       orbit_size(builder) / turned},
+                0);
+}
+
+/* On all streams of its kind. */
+static void add_group_channels(struct system_builder *builder, const struct system_job *job,
+                               enum group_kind kind, uint32_t number)
+{
+    const struct group_row *row = &group_rows[kind];
+    for (uint32_t s = 0; s < row->stream_count; s++) {
+        if (job->patterns[row->streams[s]].count == 0) {
+            continue;
+        }
+        if (row->is_latency_only) {
+            add_wide_group(builder, job, kind, number, row->streams[s]);
+        } else {
+            add_group(builder, job, kind, number, row->streams[s]);
+        }
+    }
 }
 
 static void add_groups(struct system_builder *builder, const struct system_job *job)
 {
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
-        const struct group_row *row = &group_rows[kind];
         const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
         for (uint32_t i = 0; i < count; i++) {
-            for (uint32_t s = 0; s < row->stream_count; s++) {
-                if (job->patterns[row->streams[s]].count > 0) {
-                    add_group(builder, job, (enum group_kind)kind, i, row->streams[s]);
-                }
+            if (is_first(builder, groups_first(&job->layout, (enum group_kind)kind, i))) {
+                add_group_channels(builder, job, (enum group_kind)kind, i);
             }
         }
     }
@@ -243,11 +359,12 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
 {
     struct fabric_route route;
     trace_pair(builder, job, from, to, &route);
-    add_member(builder, job, from, send);
-    add_member(builder, job, to, receive);
+    add_member(builder, job, from, send, 1);
+    add_member(builder, job, to, receive, 1);
     add_path(builder, &route);
     const double message_s = fabric_message_s(&builder->system->fabric, &route, NULL);
-    add_channel(builder, CHANNEL_PAIR, 2, 1, sim_time_from_s(message_s));
+    add_channel(builder, CHANNEL_PAIR, (struct channel_sizes){2, 2, 1, orbit_size(builder)},
+                sim_time_from_s(message_s));
 }
 
 /* Of stages that meet: one channel for both ways, alone or together. */
@@ -257,8 +374,8 @@ static void add_calls(struct system_builder *builder, const struct system_job *j
     struct fabric *fabric = &builder->system->fabric;
     const uint32_t ends[] = {system_gpu_of(job, from), system_gpu_of(job, to)};
     struct fabric_route route;
-    add_member(builder, job, from, STREAM_SEND_FORWARD);
-    add_member(builder, job, to, STREAM_RECEIVE_FORWARD);
+    add_member(builder, job, from, STREAM_SEND_FORWARD, 1);
+    add_member(builder, job, to, STREAM_RECEIVE_FORWARD, 1);
     for (uint32_t way = 0; way < CALL_WAYS; way++) {
         fabric_trace_begin(fabric);
         if (way != CALL_BACK) {
@@ -271,7 +388,9 @@ static void add_calls(struct system_builder *builder, const struct system_job *j
         add_path(builder, &route);
     }
     const double message_s = fabric_message_s(fabric, &route, NULL);
-    add_channel(builder, CHANNEL_COLLECTIVE, 2, CALL_WAYS, sim_time_from_s(message_s));
+    add_channel(builder, CHANNEL_COLLECTIVE,
+                (struct channel_sizes){2, 2, CALL_WAYS, orbit_size(builder)},
+                sim_time_from_s(message_s));
 }
 
 /* A channel each way between each rank and its peer on the next stage. */
@@ -288,6 +407,9 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
         const uint32_t places = groups_have_boundary(parallel, stage) ? mesh_stage_size(mesh) : 0;
         for (uint32_t i = 0; i < places; i++) {
             const uint32_t from = mesh_stage_rank(mesh, stage, i);
+            if (!is_first(builder, from)) {
+                continue;
+            }
             const uint32_t to = mesh_stage_rank(mesh, (stage + 1) % mesh->pp, i);
             if (calls_are_made(parallel, &job->is.scenario->software)) {
                 add_calls(builder, job, from, to);
@@ -301,10 +423,13 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
 
 /* ---- outside the fabric between GPUs ---------------------------------------------------- */
 
-/* Whether the program of a rank has tasks on a stream. */
+/* Whether there is an actor for the rank whose program has tasks on a stream. */
 static bool uses_stream(const struct system_builder *builder, const struct system_job *job,
                         uint32_t rank, enum stream stream)
 {
+    if (!is_first(builder, rank)) {
+        return false;
+    }
     const uint32_t stage = mesh_stage_of(&job->mesh, rank);
     return builder->programs[job->program_first + stage].counts[stream] > 0;
 }
@@ -320,6 +445,13 @@ static void add_storage_path(struct system_builder *builder, const struct system
     add_path(builder, &route);
 }
 
+/* Of one rank, added last, with so many paths. */
+static void add_own_channel(struct system_builder *builder, uint32_t paths)
+{
+    add_channel(builder, CHANNEL_COLLECTIVE,
+                (struct channel_sizes){1, 1, paths, orbit_size(builder)}, 0);
+}
+
 /* Checkpoints on path 0, an earlier one's flush on path 1; reads on a stream of their own. */
 static void add_storage(struct system_builder *builder, const struct system_job *job,
                         const struct step_options *options)
@@ -327,17 +459,20 @@ static void add_storage(struct system_builder *builder, const struct system_job 
     const uint32_t ranks = mesh_size(&job->mesh);
     const bool writes = options->checkpoint_bytes > 0 || options->flush_bytes > 0;
     for (uint32_t rank = 0; writes && rank < ranks; rank++) {
-        add_member(builder, job, rank, STREAM_STORAGE);
+        if (!is_first(builder, rank)) {
+            continue;
+        }
+        add_member(builder, job, rank, STREAM_STORAGE, 1);
         add_storage_path(builder, job, rank,
                          options->is_checkpoint_async ? STORAGE_COPY : STORAGE_WRITE);
         add_storage_path(builder, job, rank, STORAGE_FLUSH);
-        add_channel(builder, CHANNEL_COLLECTIVE, 1, 2, 0);
+        add_own_channel(builder, 2);
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         if (uses_stream(builder, job, rank, STREAM_READ)) {
-            add_member(builder, job, rank, STREAM_READ);
+            add_member(builder, job, rank, STREAM_READ, 1);
             add_storage_path(builder, job, rank, STORAGE_READ);
-            add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
+            add_own_channel(builder, 1);
         }
     }
 }
@@ -354,15 +489,15 @@ static void add_host_links(struct system_builder *builder, const struct system_j
         .cap_bytes_per_s = (int64_t)job->is.scenario->software.host_update_bytes_per_s};
     for (uint32_t rank = 0; rank < mesh_size(&job->mesh); rank++) {
         if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
-            add_member(builder, job, rank, STREAM_OFFLOAD);
+            add_member(builder, job, rank, STREAM_OFFLOAD, 1);
             add_storage_path(builder, job, rank, STORAGE_COPY);
             add_path(builder, &update);
-            add_channel(builder, CHANNEL_COLLECTIVE, 1, 2, 0);
+            add_own_channel(builder, 2);
         }
         if (uses_stream(builder, job, rank, STREAM_FETCH)) {
-            add_member(builder, job, rank, STREAM_FETCH);
+            add_member(builder, job, rank, STREAM_FETCH, 1);
             add_path(builder, &by_itself);
-            add_channel(builder, CHANNEL_COLLECTIVE, 1, 1, 0);
+            add_own_channel(builder, 1);
         }
     }
 }
@@ -385,11 +520,14 @@ static void add_actors(struct system_builder *builder, const struct system_job *
 {
     const struct mesh *mesh = &job->mesh;
     for (uint32_t rank = 0; rank < mesh_size(mesh); rank++) {
-        struct engine_actor *actor = &builder->actors[job->actor_first + rank];
+        if (!is_first(builder, rank)) {
+            continue;
+        }
+        struct engine_actor *actor = &builder->actors[system_actor_of(builder->system, job, rank)];
         actor->program = job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
         actor->speed = speed_of(job->is.scenario->slow, job->is.scenario->slow_count, rank);
-        actor->multiplicity = 1;
+        actor->multiplicity = orbit_size(builder);
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             actor->channels[s] = ENGINE_NONE;
         }
@@ -472,9 +610,7 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
     uint32_t largest = 2;
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];
-        *job = (struct system_job){.is = jobs[i],
-                                   .actor_first = builder->actor_count,
-                                   .program_first = builder->program_count};
+        *job = (struct system_job){.is = jobs[i], .program_first = builder->program_count};
         job->mesh = mesh_of(&jobs[i].scenario->parallel);
         job->layout =
             group_layout_of(&job->mesh, &jobs[i].scenario->parallel, &jobs[i].scenario->model);
@@ -482,14 +618,57 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         job->router = routing_job_of(jobs[i].scenario);
         job->routing = routing_of(&job->router);
         sim_assert(jobs[i].steps >= 1);
-        builder->actor_count += mesh_size(&job->mesh);
         builder->program_count += job->mesh.pp;
         largest = mesh_size(&job->mesh) > largest ? mesh_size(&job->mesh) : largest;
     }
     builder->ranks = arena_array(builder->arena, largest, sizeof *builder->ranks);
-    builder->actors = arena_array(builder->arena, builder->actor_count, sizeof *builder->actors);
     builder->programs =
         arena_array(builder->arena, builder->program_count, sizeof *builder->programs);
+}
+
+/* A group that comes onto itself with a turn must look the same from each of its ranks, whatever
+ * it runs; else the turn is none. */
+static void drop_turns(struct system_builder *builder, const struct system_job *job)
+{
+    struct fabric_turns *turns = &builder->system->turns;
+    uint32_t dropped = 0;
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        const struct group_row *row = &group_rows[kind];
+        const struct group_shape *shape = &job->groups[kind];
+        for (uint32_t s = 0; s < row->stream_count && shape->turned != 0; s++) {
+            const struct transfer_patterns *patterns = &job->patterns[row->streams[s]];
+            for (uint32_t i = 0; i < patterns->count && !row->is_latency_only; i++) {
+                const struct transfer_pattern *pattern = &patterns->items[i];
+                dropped |= collective_turns(pattern->operation, pattern->algorithm, &shape->group)
+                               ? 0
+                               : shape->turned;
+            }
+        }
+    }
+    if ((dropped & TURN_OUTER) != 0) {
+        turns->outer_by = turns->outer_around = 1;
+    }
+    if ((dropped & TURN_INNER) != 0) {
+        turns->inner_by = turns->inner_around = 1;
+    }
+}
+
+/* Of all jobs, once it is known what turns. */
+static void make_actors(struct system_builder *builder, uint32_t job_count)
+{
+    struct step_system *system = builder->system;
+    for (uint32_t i = 0; i < job_count; i++) {
+        system->jobs[i].actor_first = builder->actor_count;
+        builder->actor_count += mesh_size(&system->jobs[i].mesh) / orbit_size(builder);
+    }
+    builder->actors = arena_array(builder->arena, builder->actor_count, sizeof *builder->actors);
+    for (uint32_t i = 0; i < job_count; i++) {
+        add_actors(builder, &system->jobs[i], i);
+    }
+    if (has_turns(builder)) {
+        builder->touched =
+            arena_array(builder->arena, system->fabric.link_count, sizeof *builder->touched);
+    }
 }
 
 /* Collectives within a scale-up domain run on more SMs than those that wait for NICs, whatever they
@@ -510,14 +689,77 @@ static void take_rates(const struct system_job *job, struct engine_system *engin
     }
 }
 
+/* The links of the engine: all of the fabric. */
+static void take_links(struct system_builder *builder)
+{
+    struct step_system *system = builder->system;
+    const uint32_t count = system->fabric.link_count;
+    int64_t *capacities = arena_array(builder->arena, count, sizeof *capacities);
+    uint32_t *links = arena_array(builder->arena, count, sizeof *links);
+    for (uint32_t i = 0; i < count; i++) {
+        capacities[i] = fabric_link_capacity(&system->fabric, i);
+        links[i] = i;
+    }
+    system->links = links;
+    system->engine.link_capacities = capacities;
+    system->engine.link_count = count;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The first links of orbits that are crossed, in rising order. */
+static uint32_t *list_touched(struct system_builder *builder, uint32_t *count)
+{
+    uint32_t *links = arena_array(builder->arena, builder->crossing_count, sizeof *links);
+    *count = 0;
+    for (size_t i = 0; i < builder->crossing_count; i++) {
+        const uint32_t link = builder->crossings[i].link;
+        if (builder->touched[link] == 1) {
+            builder->touched[link] = 2; /* is listed */
+            links[(*count)++] = link;
+        }
+    }
+    qsort(links, *count, sizeof *links, compare_numbers);
+    return links;
+}
+
+static void take_orbits(struct system_builder *builder)
+{
+    struct step_system *system = builder->system;
+    struct fold_orbits *orbits = arena_alloc(builder->arena, sizeof *orbits);
+    uint32_t count;
+    const uint32_t *links = list_touched(builder, &count);
+    int64_t *capacities = arena_array(builder->arena, count, sizeof *capacities);
+    int64_t *sizes = arena_array(builder->arena, count, sizeof *sizes);
+    uint32_t *numbers = builder->touched;
+    for (uint32_t i = 0; i < count; i++) {
+        capacities[i] = fabric_link_capacity(&system->fabric, links[i]);
+        sizes[i] = fabric_turns_links(&system->turns, links[i], TURN_BOTH);
+        numbers[links[i]] = i;
+    }
+    for (size_t i = 0; i < builder->crossing_count; i++) {
+        builder->crossings[i].link = numbers[builder->crossings[i].link];
+    }
+    *orbits = (struct fold_orbits){builder->orbits, sizes, system->fabric.link_count};
+    system->orbits = orbits;
+    system->links = links;
+    system->engine.link_capacities = capacities;
+    system->engine.link_count = count;
+}
+
 static void hand_over(struct system_builder *builder, uint32_t job_count)
 {
     struct step_system *system = builder->system;
     struct engine_system *engine = &system->engine;
-    const uint32_t links = system->fabric.link_count;
-    int64_t *capacities = arena_array(builder->arena, links, sizeof *capacities);
-    for (uint32_t i = 0; i < links; i++) {
-        capacities[i] = fabric_link_capacity(&system->fabric, i);
+    if (has_turns(builder)) {
+        take_orbits(builder);
+    } else {
+        take_links(builder);
     }
     engine->programs = builder->programs;
     engine->actors = builder->actors;
@@ -525,7 +767,6 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->paths = builder->paths;
     engine->members = builder->members;
     engine->crossings = builder->crossings;
-    engine->link_capacities = capacities;
     engine->transfers = system->transfers.items;
     engine->program_count = builder->program_count;
     engine->actor_count = builder->actor_count;
@@ -533,7 +774,6 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->path_count = (uint32_t)builder->path_count;
     engine->member_count = (uint32_t)builder->member_count;
     engine->crossing_count = (uint32_t)builder->crossing_count;
-    engine->link_count = links;
     engine->transfer_count = (uint32_t)system->transfers.count;
     engine->job_count = job_count;
     const struct scenario *first = system->jobs[0].is.scenario;
@@ -556,13 +796,21 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,
                                                 .architecture = asked->gpu.architecture,
-                                                .software = &asked->software};
+                                                .software = &asked->software,
+                                                .turns = &system->turns};
     lay_out_jobs(&builder, jobs, job_count);
+    system->turns =
+        options->folds && job_count == 1
+            ? quotient_turns(&system->fabric, asked, &system->jobs[0].layout, jobs[0].gpu_of_rank)
+            : fabric_turns_none(&system->fabric);
+    for (uint32_t i = 0; i < job_count; i++) {
+        choose_groups(&builder, &system->jobs[i]);
+        build_programs(&builder, &system->jobs[i], i);
+        drop_turns(&builder, &system->jobs[i]);
+    }
+    make_actors(&builder, job_count);
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];
-        add_actors(&builder, job, i);
-        choose_groups(&builder, job);
-        build_programs(&builder, job, i);
         add_groups(&builder, job);
         add_boundaries(&builder, job);
         add_storage(&builder, job, options_of(&builder, i));

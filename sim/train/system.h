@@ -1,5 +1,6 @@
-/* The whole machine of one step, unfolded: every GPU an actor, every group and
- * pair a channel, every port a link. Several jobs may share the fabric.
+/* The machine of one step: every GPU an actor, every group and pair a channel, every port a link;
+ * or, where it is going to be folded, the first one of each orbit (train/quotient). Several jobs
+ * may share the fabric.
  *
  * ASSUMES: of several jobs only the first one writes checkpoints, and all slow down beside their
  * collectives, and get of the links' bandwidth, as its software says.
@@ -18,6 +19,7 @@
 #include "hw/fabric.h"
 #include "plan/mesh.h"
 #include "plan/routing.h"
+#include "train/fold.h"
 #include "train/groups.h"
 #include "train/program/program.h"
 
@@ -34,7 +36,8 @@ struct system_job {
     struct group_layout layout;
     struct routing_job router; /* of its tokens, and so: */
     struct routing_load routing;
-    uint32_t actor_first; /* rank r is actor actor_first + r */
+    uint32_t
+        actor_first; /* of its first ranks of orbits, in rising order: of all, if nothing turns */
     uint32_t program_first;
     struct group_shape groups[GROUP_KIND_COUNT_]; /* the one that speaks for all; ranks 1: none */
     struct fabric_route pair;                     /* first boundary between stages, forward */
@@ -46,6 +49,9 @@ struct system_job {
 struct step_system {
     struct engine_system engine;
     struct fabric fabric;
+    struct fabric_turns turns;
+    const uint32_t *links;            /* per link of the engine: its number in the fabric */
+    const struct fold_orbits *orbits; /* NULL: nothing turns, each link of the fabric is there */
     struct transfer_setting setting;
     struct transfer_table transfers;
     struct system_job *jobs; /* [engine.job_count]; 0 is the one that was asked about */
@@ -55,6 +61,7 @@ struct step_options {
     double checkpoint_bytes;  /* written by all ranks of job 0 at the end of its step; 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in the step */
     double flush_bytes;       /* of an earlier one, written to the file system beside the step */
+    bool folds;               /* it is going to be folded: only the first of each orbit is wanted */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
 };
 
@@ -63,6 +70,10 @@ struct step_options {
 struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
                                  uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options);
+
+/* The actor that stands for a job's rank. */
+uint32_t system_actor_of(const struct step_system *system, const struct system_job *job,
+                         uint32_t rank);
 
 /* The GPU of the fabric on which a job's rank runs. */
 uint32_t system_gpu_of(const struct system_job *job, uint32_t rank);

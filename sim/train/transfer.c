@@ -74,6 +74,17 @@ static uint32_t rail_of(const struct fabric *fabric, uint32_t gpu)
     return in_domain * fabric->ports_per_node + fabric_port_of(fabric, gpu);
 }
 
+/* Of the first group of an orbit: its last GPU is the first of its own orbit unless the group goes
+ * around with the turn. */
+static uint32_t turned_of(const struct transfer_setting *setting, uint32_t last)
+{
+    uint32_t turned = 0;
+    for (uint32_t set = TURN_OUTER; set <= TURN_INNER && setting->turns != NULL; set++) {
+        turned |= fabric_turns_gpu(setting->turns, last, set) != last ? set : 0;
+    }
+    return turned;
+}
+
 void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count,
                       struct group_shape *shape)
 {
@@ -100,6 +111,7 @@ void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, ui
         .has_reduction = fabric->cluster->has_in_network_reduction,
     };
     shape->forced = COLLECTIVE_CHOICE_FREE;
+    shape->turned = turned_of(setting, gpus[count - 1]);
     shape->caps = arena_alloc(setting->arena, sizeof *shape->caps);
 }
 
@@ -107,6 +119,7 @@ void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, ui
 
 struct tracing {
     struct fabric *fabric;
+    uint32_t senders; /* the first ranks, whose sends stand for those of all */
     const uint32_t *gpus;
     uint32_t *scratch; /* GPUs of a reduction */
 };
@@ -121,12 +134,18 @@ static uint64_t usage_of(double share)
 static void trace_send(void *context, uint32_t from, uint32_t to, double share)
 {
     const struct tracing *tracing = context;
+    if (from >= tracing->senders) {
+        return;
+    }
     fabric_trace_send(tracing->fabric, tracing->gpus[from], tracing->gpus[to], usage_of(share));
 }
 
 static void trace_port(void *context, uint32_t rank, double out, double in)
 {
     const struct tracing *tracing = context;
+    if (rank >= tracing->senders) {
+        return;
+    }
     fabric_trace_scale_up(tracing->fabric, tracing->gpus[rank], usage_of(out), usage_of(in));
 }
 
@@ -150,7 +169,9 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
                  enum collective_operation operation, enum collective_algorithm algorithm,
                  uint32_t phase, struct fabric_route *route)
 {
-    struct tracing tracing = {setting->fabric, shape->gpus, NULL};
+    const bool turns = shape->turned != 0 && collective_turns(operation, algorithm, &shape->group);
+    const uint32_t turned = turns ? fabric_turns_size(setting->turns, shape->turned) : 1;
+    struct tracing tracing = {setting->fabric, shape->ranks / turned, shape->gpus, NULL};
     if (algorithm == ALGORITHM_SHARP) {
         tracing.scratch = arena_array(setting->arena, shape->ranks, sizeof *tracing.scratch);
     }
@@ -161,6 +182,9 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
         fabric_trace_direct(setting->fabric);
     }
     collective_edges(setting->arena, operation, algorithm, &shape->group, phase, &visitor);
+    if (turns) {
+        fabric_turns_gather(setting->turns, setting->fabric, shape->turned);
+    }
     fabric_trace_end(setting->fabric, route);
 }
 

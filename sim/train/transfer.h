@@ -19,7 +19,7 @@
 #define TRAIN_TRANSFER_H
 
 #include "des/engine.h"
-#include "hw/fabric.h"
+#include "hw/fabric_turn.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/tuner.h"
 #include "input/scenario.h"
@@ -38,6 +38,9 @@ struct transfer_setting {
      * (fabric_derate), and the library's own maxima are cut by them here. NULL: a benchmark. */
     const struct software *software;
     struct ledger *ledger; /* takes the sums of what is priced; NULL: none are wanted */
+    /* Groups are then the first ones of orbits (hw/fabric_turn), and a route has the first links
+     * of orbits, each with what the group puts on it. NULL: nothing is turned. */
+    const struct fabric_turns *turns;
 };
 
 /* A group of GPUs, in order of domain, and its routes' caps as far as they were asked for;
@@ -49,6 +52,7 @@ struct group_shape {
     bool is_latency_only; /* messages of a few bytes: bandwidth is not looked at */
     bool sends_tokens; /* its all-to-alls are kernels of the framework's own, not the library's */
     const uint32_t *gpus;
+    uint32_t turned; /* turns that bring the group onto itself, a set */
     struct collective_group group;
     struct collective_choice forced; /* by the scenario */
     struct group_caps *caps;

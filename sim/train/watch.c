@@ -27,10 +27,11 @@ void watch_prepare(struct arena *arena, const struct scenario *scenario, bool fo
     placement_choose(arena, scenario, &placement);
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     struct program_actions *actions = arena_array(arena, stages, sizeof *actions);
-    const struct step_options options = {.actions = actions};
+    const struct step_options options = {.folds = folds, .actions = actions};
     const struct step_system *system = system_build(arena, &job, 1, placement.gpus, &options);
     *watch = (struct watch){
-        .run = folds ? &fold_system(arena, &system->engine)->engine : &system->engine,
+        .run =
+            folds ? &fold_orbits(arena, &system->engine, system->orbits)->engine : &system->engine,
         .actions = actions,
         .stages = stages,
         .chunks = (uint32_t)scenario->parallel.virtual_stages,

@@ -19,7 +19,7 @@ static void equal_nodes_of_a_ring_are_one_class(void **state)
     for (uint32_t i = 0; i < 12; i++) {
         edges[i] = (struct symmetry_edge){i, (i + 1) % 12, 7};
     }
-    const struct symmetry_graph graph = {12, 12, colours, edges};
+    const struct symmetry_graph graph = {12, 12, colours, edges, NULL};
     struct symmetry_classes classes;
     symmetry_refine(arena, &graph, &classes);
     assert_int_equal(classes.count, 1);
@@ -39,7 +39,7 @@ static void one_marked_node_splits_a_ring_by_distance(void **state)
     for (uint32_t i = 0; i < 12; i++) {
         edges[i] = (struct symmetry_edge){i, (i + 1) % 12, 7};
     }
-    const struct symmetry_graph graph = {12, 12, colours, edges};
+    const struct symmetry_graph graph = {12, 12, colours, edges, NULL};
     struct symmetry_classes classes;
     symmetry_refine(arena, &graph, &classes);
     assert_int_equal(classes.count, 12);
@@ -58,7 +58,7 @@ static void a_slow_member_splits_its_own_group_only(void **state)
     for (uint32_t i = 0; i < 8; i++) {
         edges[i] = (struct symmetry_edge){i, 8 + i / 4, 0};
     }
-    const struct symmetry_graph graph = {10, 8, colours, edges};
+    const struct symmetry_graph graph = {10, 8, colours, edges, NULL};
     struct symmetry_classes classes;
     symmetry_refine(arena, &graph, &classes);
     assert_int_equal(classes.count, 5);
@@ -76,7 +76,7 @@ static void labels_and_directions_count(void **state)
     struct arena *arena = arena_new();
     uint64_t colours[4] = {0};
     const struct symmetry_edge labelled[] = {{0, 1, 1}, {2, 3, 2}};
-    const struct symmetry_graph graph = {4, 2, colours, labelled};
+    const struct symmetry_graph graph = {4, 2, colours, labelled, NULL};
     struct symmetry_classes classes;
     symmetry_refine(arena, &graph, &classes);
     assert_int_equal(classes.count, 4);
@@ -100,7 +100,7 @@ static void random_graphs_refine_to_equitable_partitions(void **state)
             key.operation++;
             edges[i].label = rng_below(&key, 2);
         }
-        const struct symmetry_graph graph = {nodes, (uint32_t)(seed % 60), colours, edges};
+        const struct symmetry_graph graph = {nodes, (uint32_t)(seed % 60), colours, edges, NULL};
         struct symmetry_classes classes;
         symmetry_refine(arena, &graph, &classes);
         assert_true(symmetry_is_equitable(arena, &graph, &classes));

@@ -42,47 +42,48 @@ const char *const collective_protocol_names[PROTOCOL_COUNT_] = {
 /* ---- the table --------------------------------------------------------- */
 
 static const struct collective_row rows[] = {
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow},
+    {COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow, TURNS},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING, ring_phases, multi_rail_ring_edges,
-     &multi_rail_ring_slow},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow},
+     &multi_rail_ring_slow, TURNS},
+    {COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow, TURNS_IN_NODE},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_HALVING_DOUBLING, halving_doubling_phases,
-     halving_doubling_edges, &halving_doubling_slow},
+     halving_doubling_edges, &halving_doubling_slow, TURNS_NOT},
     {COLLECTIVE_ALL_REDUCE, ALGORITHM_HIERARCHICAL, hierarchical_phases, hierarchical_edges,
-     &hierarchical_slow},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_NVLS_TREE, nvls_tree_phases, nvls_tree_edges, NULL},
-    {COLLECTIVE_ALL_REDUCE, ALGORITHM_SHARP, sharp_phases, sharp_edges, NULL},
-    {COLLECTIVE_ALL_GATHER, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow},
+     &hierarchical_slow, TURNS},
+    {COLLECTIVE_ALL_REDUCE, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL, TURNS},
+    {COLLECTIVE_ALL_REDUCE, ALGORITHM_NVLS_TREE, nvls_tree_phases, nvls_tree_edges, NULL,
+     TURNS_NOT},
+    {COLLECTIVE_ALL_REDUCE, ALGORITHM_SHARP, sharp_phases, sharp_edges, NULL, TURNS_NOT},
+    {COLLECTIVE_ALL_GATHER, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow, TURNS},
     {COLLECTIVE_ALL_GATHER, ALGORITHM_MULTI_RAIL_RING, ring_phases, multi_rail_ring_edges,
-     &multi_rail_ring_slow},
+     &multi_rail_ring_slow, TURNS},
     {COLLECTIVE_ALL_GATHER, ALGORITHM_HALVING_DOUBLING, halving_doubling_phases,
-     halving_doubling_edges, &halving_doubling_slow},
+     halving_doubling_edges, &halving_doubling_slow, TURNS_NOT},
     {COLLECTIVE_ALL_GATHER, ALGORITHM_HIERARCHICAL, hierarchical_phases, hierarchical_edges,
-     &hierarchical_slow},
-    {COLLECTIVE_ALL_GATHER, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL},
-    {COLLECTIVE_ALL_GATHER, ALGORITHM_PAT, pat_phases, pat_edges, &pat_slow},
-    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow},
+     &hierarchical_slow, TURNS},
+    {COLLECTIVE_ALL_GATHER, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL, TURNS},
+    {COLLECTIVE_ALL_GATHER, ALGORITHM_PAT, pat_phases, pat_edges, &pat_slow, TURNS},
+    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_RING, ring_phases, ring_edges, &ring_slow, TURNS},
     {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_MULTI_RAIL_RING, ring_phases, multi_rail_ring_edges,
-     &multi_rail_ring_slow},
+     &multi_rail_ring_slow, TURNS},
     {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_HALVING_DOUBLING, halving_doubling_phases,
-     halving_doubling_edges, &halving_doubling_slow},
+     halving_doubling_edges, &halving_doubling_slow, TURNS_NOT},
     {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_HIERARCHICAL, hierarchical_phases, hierarchical_edges,
-     &hierarchical_slow},
-    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL},
-    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_PAT, pat_phases, pat_edges, &pat_slow},
-    {COLLECTIVE_BROADCAST, ALGORITHM_RING, ring_phases, ring_edges, &chain_slow},
+     &hierarchical_slow, TURNS},
+    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_NVLS, nvls_phases, nvls_edges, NULL, TURNS},
+    {COLLECTIVE_REDUCE_SCATTER, ALGORITHM_PAT, pat_phases, pat_edges, &pat_slow, TURNS},
+    {COLLECTIVE_BROADCAST, ALGORITHM_RING, ring_phases, ring_edges, &chain_slow, TURNS_NOT},
     {COLLECTIVE_BROADCAST, ALGORITHM_MULTI_RAIL_RING, ring_phases, multi_rail_ring_edges,
-     &rail_chains_slow},
-    {COLLECTIVE_BROADCAST, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow},
-    {COLLECTIVE_REDUCE, ALGORITHM_RING, ring_phases, ring_edges, &chain_slow},
+     &rail_chains_slow, TURNS_NOT},
+    {COLLECTIVE_BROADCAST, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow, TURNS_NOT},
+    {COLLECTIVE_REDUCE, ALGORITHM_RING, ring_phases, ring_edges, &chain_slow, TURNS_NOT},
     {COLLECTIVE_REDUCE, ALGORITHM_MULTI_RAIL_RING, ring_phases, multi_rail_ring_edges,
-     &rail_chains_slow},
-    {COLLECTIVE_REDUCE, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow},
-    {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, all_to_all_phases, all_to_all_edges,
-     &all_to_all_slow},
-    {COLLECTIVE_SEND, ALGORITHM_DIRECT, send_phases, send_edges, &send_slow},
-    {COLLECTIVE_SHIFT, ALGORITHM_DIRECT, shift_phases, shift_edges, &shift_slow},
+     &rail_chains_slow, TURNS_NOT},
+    {COLLECTIVE_REDUCE, ALGORITHM_TREE, tree_phases, tree_edges, &trees_slow, TURNS_NOT},
+    {COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, all_to_all_phases, all_to_all_edges, &all_to_all_slow,
+     TURNS_NOT},
+    {COLLECTIVE_SEND, ALGORITHM_DIRECT, send_phases, send_edges, &send_slow, TURNS_NOT},
+    {COLLECTIVE_SHIFT, ALGORITHM_DIRECT, shift_phases, shift_edges, &shift_slow, TURNS},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -162,6 +163,14 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
         .is_reversed = row->operation == COLLECTIVE_REDUCE,
     };
     row->edges(&walk, number);
+}
+
+bool collective_turns(enum collective_operation operation, enum collective_algorithm algorithm,
+                      const struct collective_group *group)
+{
+    const struct collective_row *row = row_find(operation, algorithm);
+    sim_assert(row != NULL);
+    return row->turns == TURNS || (row->turns == TURNS_IN_NODE && group->nodes == 1);
 }
 
 /* ---- what follows from them ----------------------------------------------- */

@@ -152,6 +152,12 @@ void collective_edges(struct arena *arena, enum collective_operation operation,
                       enum collective_algorithm algorithm, const struct collective_group *group,
                       uint32_t number, const struct collective_visitor *visitor);
 
+/* Whether the edges of all phases are the same seen from each member: where rank i sends to rank k,
+ * rank i + 1 sends as much to rank k + 1 (modulo ranks), and so for ports; of several nodes, for
+ * ranks a whole number of equal nodes on. */
+bool collective_turns(enum collective_operation operation, enum collective_algorithm algorithm,
+                      const struct collective_group *group);
+
 /* busbw / algbw, as measurements count it. */
 double collective_busbw_factor(enum collective_operation operation, int64_t ranks);
 

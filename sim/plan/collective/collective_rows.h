@@ -37,12 +37,16 @@ typedef uint32_t collective_phases_function(enum collective_operation operation,
                                             struct collective_phase *phases, struct ledger *ledger);
 typedef void collective_edges_function(const struct collective_walk *walk, uint32_t phase);
 
+/* Whether the edges look the same from each rank (collective_turns). */
+enum collective_turning { TURNS_NOT, TURNS_IN_NODE, TURNS };
+
 struct collective_row {
     enum collective_operation operation;
     enum collective_algorithm algorithm;
     collective_phases_function *list;
     collective_edges_function *edges;
     const struct collective_slow *slow; /* NULL: has none */
+    enum collective_turning turns;
 };
 
 /* ---- the shape of a group ---------------------------------------------------------- */

@@ -1,0 +1,298 @@
+/* A link is found by its kind and a GPU that hangs on it, so it goes where that GPU goes. The
+ * lowest GPU of a link goes to the lowest GPU of another, since all that hangs on a link moves
+ * together or changes places on it.
+ */
+#include "hw/fabric_turn.h"
+
+#include "base/check.h"
+
+/* ---- units -------------------------------------------------------------------------- */
+
+static uint32_t per_node(const struct fabric *fabric)
+{
+    return (uint32_t)fabric->cluster->gpus_per_node;
+}
+
+/* GPUs of a domain, of a leaf group, of a pod; each at most all of the fabric, in whole units. */
+static uint32_t domain_gpus(const struct fabric *fabric)
+{
+    return per_node(fabric) * (uint32_t)fabric->cluster->domain_nodes;
+}
+
+static uint64_t leaf_gpus(const struct fabric *fabric)
+{
+    return (uint64_t)per_node(fabric) * (uint64_t)fabric->cluster->nodes_per_leaf;
+}
+
+/* 0: there is one pod. */
+static uint64_t pod_gpus(const struct fabric *fabric)
+{
+    return leaf_gpus(fabric) * (uint64_t)fabric->cluster->leaves_per_pod;
+}
+
+static bool is_rail(const struct fabric *fabric)
+{
+    return fabric->cluster->fabric_kind == FABRIC_RAIL ||
+           fabric->cluster->fabric_kind == FABRIC_RAIL_ONLY;
+}
+
+static bool has_levels(const struct fabric *fabric)
+{
+    return (is_rail(fabric) || fabric->cluster->fabric_kind == FABRIC_TREE) &&
+           fabric->cluster->routing == ROUTING_ADAPTIVE && fabric->lanes_in == 1 &&
+           fabric->cluster->nodes_per_leaf > 0 && fabric->gpus % per_node(fabric) == 0;
+}
+
+static uint32_t sharing(const struct fabric *fabric)
+{
+    return per_node(fabric) / fabric->ports_per_node;
+}
+
+/* ---- which turns there are ------------------------------------------------------------ */
+
+struct fabric_turns fabric_turns_none(const struct fabric *fabric)
+{
+    return (struct fabric_turns){fabric, 1, 1, 1, 1};
+}
+
+static uint64_t common_multiple(uint64_t a, uint64_t b)
+{
+    uint64_t multiple = a;
+    while (multiple % b != 0) { /* at most b rounds */
+        multiple += a;
+    }
+    return multiple;
+}
+
+/* Units of which each block is whole, and which change places under the same switches. */
+static uint64_t outer_unit(const struct fabric *fabric, uint32_t around)
+{
+    const uint64_t leaf = leaf_gpus(fabric);
+    const uint64_t pod = pod_gpus(fabric);
+    const uint32_t domain = domain_gpus(fabric);
+    if (leaf % around == 0 || fabric->gpus <= leaf) {
+        return domain;
+    }
+    if (pod == 0 || pod % around == 0 || fabric->gpus <= pod) {
+        return common_multiple(leaf, domain);
+    }
+    return common_multiple(pod, domain);
+}
+
+uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32_t step)
+{
+    sim_assert(fabric->gpus % around == 0 && around % step == 0);
+    if (!has_levels(fabric)) {
+        return around;
+    }
+    const uint64_t unit = outer_unit(fabric, around);
+    if (around % unit != 0) {
+        return around;
+    }
+    const uint64_t by = common_multiple(unit, step);
+    return around % by == 0 ? (uint32_t)by : around;
+}
+
+uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around)
+{
+    sim_assert(per_node(fabric) % around == 0);
+    const uint32_t by = sharing(fabric);
+    const bool is_whole = per_node(fabric) % fabric->ports_per_node == 0;
+    return has_levels(fabric) && is_whole && around % by == 0 ? by : around;
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------ */
+
+uint32_t fabric_turns_size(const struct fabric_turns *turns, uint32_t set)
+{
+    return ((set & TURN_OUTER) != 0 ? turns->outer_around / turns->outer_by : 1) *
+           ((set & TURN_INNER) != 0 ? turns->inner_around / turns->inner_by : 1);
+}
+
+uint32_t fabric_turns_gpu(const struct fabric_turns *turns, uint32_t gpu, uint32_t set)
+{
+    if ((set & TURN_OUTER) != 0) {
+        const uint32_t place = gpu % turns->outer_around;
+        gpu = gpu - place + place % turns->outer_by;
+    }
+    if ((set & TURN_INNER) != 0) {
+        const uint32_t place = gpu % turns->inner_around;
+        gpu = gpu - place + place % turns->inner_by;
+    }
+    return gpu;
+}
+
+uint32_t fabric_turns_number(const struct fabric_turns *turns, uint32_t gpu)
+{
+    const uint32_t place = gpu % turns->outer_around;
+    debug_assert(place < turns->outer_by && place % turns->inner_around < turns->inner_by);
+    const uint32_t firsts = gpu / turns->outer_around * turns->outer_by + place;
+    return firsts / turns->inner_around * turns->inner_by + firsts % turns->inner_around;
+}
+
+/* ---- links ----------------------------------------------------------------------------- */
+
+static uint32_t port_of(const struct fabric *fabric, uint32_t gpu)
+{
+    return fabric_node_of(fabric, gpu) * fabric->ports_per_node + fabric_port_of(fabric, gpu);
+}
+
+/* Its only way up. */
+static uint32_t up_from(const struct topology *topology, uint32_t at)
+{
+    const uint32_t link = topology->out_links[topology->out_first[at + 1] - 1];
+    sim_assert(topology->switches[topology->links[link].to].level > topology->switches[at].level);
+    return link;
+}
+
+/* Between switches: above the GPU's leaf, or above that leaf's spine. */
+static uint32_t switch_link_of(const struct fabric *fabric, enum link_kind kind, uint32_t gpu)
+{
+    const struct topology *topology = &fabric->topology;
+    uint32_t link = up_from(topology, topology->port_switch[port_of(fabric, gpu)]);
+    if (kind == LINK_POD_UP || kind == LINK_POD_DOWN) {
+        link = up_from(topology, topology->links[link].to);
+    }
+    const bool is_down = kind == LINK_LEAF_DOWN || kind == LINK_POD_DOWN;
+    return fabric->first[LINK_SWITCH_FIRST_] + (is_down ? link ^ 1u : link);
+}
+
+static uint32_t link_of(const struct fabric *fabric, enum link_kind kind, uint32_t gpu)
+{
+    switch (kind) {
+    case LINK_SCALE_UP_OUT:
+    case LINK_SCALE_UP_IN:
+    case LINK_HOST:
+        return fabric->first[kind] + gpu;
+    case LINK_NIC_OUT:
+    case LINK_NIC_IN:
+        return fabric->first[kind] + port_of(fabric, gpu);
+    case LINK_STORAGE_NODE:
+        return fabric->first[kind] + fabric_node_of(fabric, gpu);
+    case LINK_STORAGE:
+    case LINK_STORAGE_READ:
+        return fabric->first[kind];
+    default:
+        return switch_link_of(fabric, kind, gpu);
+    }
+}
+
+/* The lowest GPU below a leaf or spine. Leaves are made group by group (hw/topology_tree). */
+static uint32_t gpu_below(const struct fabric *fabric, uint32_t number)
+{
+    const struct topology_switch *at = &fabric->topology.switches[number];
+    if (at->level == 2) {
+        return (uint32_t)(at->pod * pod_gpus(fabric));
+    }
+    const uint32_t leaves = is_rail(fabric) ? fabric->ports_per_node : 1;
+    sim_assert(at->level == 1);
+    return (uint32_t)(at->number / leaves * leaf_gpus(fabric)) +
+           at->number % leaves * sharing(fabric);
+}
+
+/* The lowest GPU that hangs on a link. */
+static uint32_t gpu_on(const struct fabric *fabric, enum link_kind kind, uint32_t link)
+{
+    const uint32_t number =
+        link - fabric->first[kind < LINK_SWITCH_FIRST_ ? kind : LINK_SWITCH_FIRST_];
+    switch (kind) {
+    case LINK_SCALE_UP_OUT:
+    case LINK_SCALE_UP_IN:
+    case LINK_HOST:
+        return number;
+    case LINK_NIC_OUT:
+    case LINK_NIC_IN:
+        return number / fabric->ports_per_node * per_node(fabric) +
+               number % fabric->ports_per_node * sharing(fabric);
+    case LINK_STORAGE_NODE:
+        return number * per_node(fabric);
+    case LINK_STORAGE:
+    case LINK_STORAGE_READ:
+        return 0;
+    case LINK_LEAF_UP:
+    case LINK_POD_UP:
+        return gpu_below(fabric, fabric->topology.links[number].from);
+    default:
+        return gpu_below(fabric, fabric->topology.links[number].to);
+    }
+}
+
+/* Those of the turns that move a link, and not only what hangs on it. */
+static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
+{
+    const struct fabric *fabric = turns->fabric;
+    switch (kind) {
+    case LINK_STORAGE:
+    case LINK_STORAGE_READ:
+        return 0;
+    case LINK_STORAGE_NODE:
+        return TURN_OUTER;
+    case LINK_LEAF_UP:
+    case LINK_LEAF_DOWN:
+        return (turns->outer_by % leaf_gpus(fabric) == 0 ? TURN_OUTER : 0) |
+               (is_rail(fabric) ? TURN_INNER : 0);
+    case LINK_POD_UP:
+    case LINK_POD_DOWN:
+        return turns->outer_by % pod_gpus(fabric) == 0 ? TURN_OUTER : 0;
+    default:
+        return TURN_BOTH;
+    }
+}
+
+uint32_t fabric_turns_links(const struct fabric_turns *turns, uint32_t link, uint32_t set)
+{
+    const enum link_kind kind = fabric_link_kind(turns->fabric, link);
+    return fabric_turns_size(turns, set & moving(turns, kind));
+}
+
+uint32_t fabric_turns_link(const struct fabric_turns *turns, uint32_t link, uint32_t set)
+{
+    if (fabric_turns_size(turns, set) == 1) {
+        return link;
+    }
+    const enum link_kind kind = fabric_link_kind(turns->fabric, link);
+    const uint32_t gpu = gpu_on(turns->fabric, kind, link);
+    return link_of(turns->fabric, kind, fabric_turns_gpu(turns, gpu, set & moving(turns, kind)));
+}
+
+uint32_t fabric_turns_nth(const struct fabric_turns *turns, uint32_t link, uint32_t i)
+{
+    if (i == 0) {
+        return link;
+    }
+    const enum link_kind kind = fabric_link_kind(turns->fabric, link);
+    const uint32_t inner = fabric_turns_size(turns, TURN_INNER & moving(turns, kind));
+    const uint32_t gpu = gpu_on(turns->fabric, kind, link);
+    return link_of(turns->fabric, kind,
+                   gpu + i / inner * turns->outer_by + i % inner * turns->inner_by);
+}
+
+void fabric_turns_gather(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
+{
+    const uint32_t sends = fabric_turns_size(turns, set);
+    if (sends == 1) {
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < fabric->scratch_count; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        const uint32_t first = fabric_turns_link(turns, link, set);
+        const uint64_t usage = fabric->scratch_usage[link];
+        const bool is_new = first == link || fabric->scratch_usage[first] == 0;
+        if (first != link) {
+            fabric->scratch_usage[link] = 0;
+            fabric->scratch_usage[first] += usage;
+        }
+        if (is_new) {
+            fabric->scratch_links[kept++] = first;
+        }
+    }
+    for (uint32_t i = 0; i < kept; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        const uint64_t all = fabric->scratch_usage[link] * sends;
+        const uint32_t links = fabric_turns_links(turns, link, set);
+        sim_assert(all % links == 0);
+        fabric->scratch_usage[link] = all / links;
+    }
+    fabric->scratch_count = kept;
+}

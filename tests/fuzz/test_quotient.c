@@ -1,0 +1,180 @@
+/* A system built of the first ones of orbits (train/quotient) folds into what the system of every
+ * GPU folds into: the same classes in the same order, as many of each, the same usages, part by
+ * part; so what is simulated is the same system.
+ *
+ * Usage: test_quotient [SEED [FIRST [COUNT]]]; without arguments seed 1, 400 scenarios. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "support/fixture.h"
+#include "support/random_scenario.h"
+#include "train/fold.h"
+#include "train/step.h"
+#include "train/system.h"
+
+struct family {
+    uint64_t seed, first, count;
+};
+
+/* Scenarios in which blocks of replicas turned, or tensor ranks, or nothing. */
+struct tally {
+    uint64_t outer, inner, none;
+};
+
+static void assert_same_actors(const struct engine_system *a, const struct engine_system *b)
+{
+    assert_int_equal(a->actor_count, b->actor_count);
+    for (uint32_t i = 0; i < a->actor_count; i++) {
+        assert_int_equal(a->actors[i].program, b->actors[i].program);
+        assert_int_equal(a->actors[i].speed, b->actors[i].speed);
+        assert_int_equal(a->actors[i].multiplicity, b->actors[i].multiplicity);
+        assert_memory_equal(a->actors[i].channels, b->actors[i].channels,
+                            sizeof a->actors[i].channels);
+    }
+}
+
+static void assert_same_paths(const struct engine_system *a, const struct engine_system *b)
+{
+    assert_int_equal(a->path_count, b->path_count);
+    assert_int_equal(a->crossing_count, b->crossing_count);
+    for (uint32_t i = 0; i < a->path_count; i++) {
+        assert_int_equal(a->paths[i].crossing_first, b->paths[i].crossing_first);
+        assert_int_equal(a->paths[i].crossing_count, b->paths[i].crossing_count);
+        assert_int_equal(a->paths[i].cap_bytes_per_s, b->paths[i].cap_bytes_per_s);
+    }
+    for (uint32_t i = 0; i < a->crossing_count; i++) {
+        assert_int_equal(a->crossings[i].link, b->crossings[i].link);
+        assert_int_equal(a->crossings[i].usage, b->crossings[i].usage);
+    }
+}
+
+static void assert_same_channels(const struct engine_system *a, const struct engine_system *b)
+{
+    assert_int_equal(a->channel_count, b->channel_count);
+    assert_int_equal(a->member_count, b->member_count);
+    for (uint32_t i = 0; i < a->channel_count; i++) {
+        const struct engine_channel *x = &a->channels[i];
+        const struct engine_channel *y = &b->channels[i];
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->needed, y->needed);
+        assert_int_equal(x->member_first, y->member_first);
+        assert_int_equal(x->member_count, y->member_count);
+        assert_int_equal(x->path_first, y->path_first);
+        assert_int_equal(x->path_count, y->path_count);
+        assert_int_equal(x->latency_ns, y->latency_ns);
+        assert_int_equal(x->multiplicity, y->multiplicity);
+    }
+    for (uint32_t i = 0; i < a->member_count; i++) {
+        assert_int_equal(a->members[i].actor, b->members[i].actor);
+        assert_int_equal(a->members[i].stream, b->members[i].stream);
+        assert_int_equal(a->members[i].weight, b->members[i].weight);
+    }
+}
+
+static void assert_same(const struct engine_system *a, const struct engine_system *b)
+{
+    assert_same_actors(a, b);
+    assert_same_channels(a, b);
+    assert_same_paths(a, b);
+    assert_int_equal(a->link_count, b->link_count);
+    assert_memory_equal(a->link_capacities, b->link_capacities,
+                        a->link_count * sizeof *a->link_capacities);
+    assert_int_equal(a->transfer_count, b->transfer_count);
+    for (uint32_t i = 0; i < a->transfer_count; i++) {
+        assert_int_equal(a->transfers[i].latency_ns, b->transfers[i].latency_ns);
+        assert_int_equal(a->transfers[i].bytes, b->transfers[i].bytes);
+        assert_int_equal(a->transfers[i].path, b->transfers[i].path);
+        assert_int_equal(a->transfers[i].share, b->transfers[i].share);
+    }
+}
+
+static void compare(struct arena *arena, const struct scenario *scenario, bool writes,
+                    struct tally *tally)
+{
+    const struct step_job job = {scenario, NULL, 1};
+    const uint32_t gpus = (uint32_t)scenario->gpus;
+    struct step_options options = {.checkpoint_bytes = writes ? 1e12 : 0, .flush_bytes = 1e11};
+    const struct step_system *full = system_build(arena, &job, 1, gpus, &options);
+    options.folds = true;
+    const struct step_system *part = system_build(arena, &job, 1, gpus, &options);
+    const struct folded_system *of_full = fold_system(arena, &full->engine);
+    const struct folded_system *of_part = fold_orbits(arena, &part->engine, part->orbits);
+    assert_same(&of_full->engine, &of_part->engine);
+    for (uint32_t rank = 0; rank < gpus; rank++) {
+        assert_int_equal(of_full->actor_class[rank],
+                         of_part->actor_class[system_actor_of(part, &part->jobs[0], rank)]);
+    }
+    const uint32_t outer = fabric_turns_size(&part->turns, TURN_OUTER);
+    const uint32_t inner = fabric_turns_size(&part->turns, TURN_INNER);
+    assert_int_equal(part->engine.actor_count * outer * inner, full->engine.actor_count);
+    tally->outer += outer > 1;
+    tally->inner += inner > 1;
+    tally->none += outer * inner == 1;
+}
+
+/* Four times as many replicas, without slow GPUs; some on two levels of leaves in pods. */
+static const struct scenario *larger(struct arena *arena, uint64_t seed, uint64_t number)
+{
+    char *text = arena_strdup(arena, random_scenario_text(arena, seed, number));
+    char *slow = strstr(text, "slow: [");
+    if (slow != NULL) {
+        memcpy(slow, "slow: [] # ", strlen("slow: [] # "));
+    }
+    const struct scenario *one = random_scenario(arena, seed, number);
+    const bool fills_nodes = 4 * one->gpus % one->cluster.gpus_per_node == 0;
+    const long long many = fills_nodes && one->parallel.dp * one->gpus <= 2048 ? 4 : 1;
+    const char *sets[5] = {
+        arena_printf(arena, "gpus=%lld", many * (long long)one->gpus),
+        arena_printf(arena, "parallel.dp=%lld", many * (long long)one->parallel.dp),
+        arena_printf(arena, "batch.global=%lld", many * (long long)one->batch.global),
+    };
+    uint32_t count = 3;
+    if (number % 3 == 0) {
+        sets[count++] = "cluster.fabric.leaves_per_pod=2";
+    }
+    if (strstr(text, "zero_group:") != NULL &&
+        (number % 2 == 0 || strstr(text, "zero_q") != NULL)) {
+        sets[count++] = arena_printf(arena, "parallel.zero_group=%lld",
+                                     many * (long long)one->parallel.zero_group);
+    }
+    return fixture_scenario(
+        arena, &(struct fixture_source){.text = text, .sets = sets, .set_count = count});
+}
+
+static void the_first_of_orbits_fold_as_all_do(void **state)
+{
+    const struct family *family = *state;
+    struct tally tally = {0, 0, 0};
+    for (uint64_t i = family->first; i < family->first + family->count; i++) {
+        struct arena *arena = arena_new();
+        compare(arena, larger(arena, family->seed, i), i % 2 == 0, &tally);
+        arena_free(arena);
+    }
+    print_message("seed %llu: %llu scenarios, replicas turned in %llu, tensor ranks in %llu, "
+                  "nothing in %llu\n",
+                  (unsigned long long)family->seed, (unsigned long long)family->count,
+                  (unsigned long long)tally.outer, (unsigned long long)tally.inner,
+                  (unsigned long long)tally.none);
+    assert_true(family->count < 100 || tally.outer > family->count / 4);
+    assert_true(family->count < 100 || tally.inner > family->count / 40);
+}
+
+int main(int count, char **arguments)
+{
+    struct family family = {1, 0, 400};
+    family.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : family.seed;
+    family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
+    family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(the_first_of_orbits_fold_as_all_do, &family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
