@@ -21,12 +21,6 @@ static const char *does_of(struct arena *arena, const struct published_rule *rul
     return text;
 }
 
-static bool is_meaning_of_column(const struct published_rule *rule)
-{
-    static const char readme[] = "tests/published/README.md";
-    return strncmp(rule->source, readme, sizeof readme - 1) == 0;
-}
-
 static const struct published_rule *entry_of(const struct published_rules *rules, uint32_t number)
 {
     return number < rules->blank_count ? &rules->blanks[number]
@@ -70,15 +64,6 @@ struct worth_work {
     uint32_t number;
 };
 
-static bool is_same(const struct published_scenario *a, const struct published_scenario *b)
-{
-    bool is_same = a->set_count == b->set_count;
-    for (uint32_t i = 0; is_same && i < a->set_count; i++) {
-        is_same = strcmp(a->sets[i], b->sets[i]) == 0;
-    }
-    return is_same;
-}
-
 /* Whether the row is another without the entry; *is_lost: cannot even be made. */
 static bool is_changed(const struct worth_work *work, const struct published_table *table,
                        uint32_t row, bool *is_lost)
@@ -89,7 +74,7 @@ static bool is_changed(const struct worth_work *work, const struct published_tab
     const struct published_scenario after =
         published_scenario(work->arena, table, work->rows[row].row, catalogue);
     *is_lost = after.skipped != NULL;
-    return !*is_lost && !is_same(&before, &after);
+    return !*is_lost && !published_is_same(&before, &after);
 }
 
 /* The rows of the table to which row `first` belongs. */
@@ -214,7 +199,7 @@ struct rule_worth *rules_worth(struct arena *arena, const struct validated_row *
             .is_lost = arena_array(scratch, row_count, sizeof(bool)),
             .number = k,
         };
-        if (worth->rows > 0 && !is_meaning_of_column(rule)) {
+        if (worth->rows > 0 && !published_rule_is_meaning(rule)) {
             weigh(&work, worth);
         }
         arena_free(scratch);

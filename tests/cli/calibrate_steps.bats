@@ -102,6 +102,43 @@ YAML
     [[ $stderr == *"no row takes 'gpu.memory_bandwith=1 TB/s' of ablation 'memory'"* ]]
 }
 
+# Without a group of rules rows are what the file without them makes of them, with the same constants.
+@test "rules left out by what they set: as by a file that lacks them" {
+    mkdir -p "$work/catalogue/tests/published"
+    cp -r models topologies "$work/catalogue"
+    cat >> "$work/constants.yaml" <<'YAML'
+ablations:
+- {name: beside shapes, rules: [model.positions, model.biases], source: a test}
+- {name: of MoE, rules: [software.experts], source: a test}
+YAML
+    fit --json --write --catalogue "$work/catalogue" > "$work/fit.json"
+    sed -E 's/, model\.(positions|biases)=[a-z]*//g' tests/published/rules.yaml \
+        > "$work/catalogue/tests/published/rules.yaml"
+    "$STOKER" validate "$work/runs.csv" --json --catalogue "$work/catalogue" > "$work/without.json"
+    python3 - "$work" <<'PY'
+import json, sys
+fit, without = (json.load(open("%s/%s.json" % (sys.argv[1], name))) for name in ("fit", "without"))
+shapes, moe = fit["parts_removed"]
+assert shapes["rules_that_set"] == ["model.positions", "model.biases"] and not shapes["set"]
+assert shapes["rows_moved"] == 10 and shapes["rows_refusing"] == 0
+assert abs(shapes["not_refitted"]["mean"] - without["summary"]["mean_ape"]) < 1e-6
+assert abs(shapes["not_refitted"]["mean"] - fit["fitted"]["mean"]) > 1e-5
+assert moe["rows_moved"] == 0 and moe["fitted"]["mean"] == fit["fitted"]["mean"]
+PY
+    fit | grep -q '^Candidates to go, .*: .*of MoE'
+}
+
+@test "an ablation of rules that are not there, or of rules and keys, ends with status 3" {
+    { cat "$work/constants.yaml"; printf '%s\n' ablations: \
+        '- {name: none, rules: [software.expert], source: a test}'; } > "$work/none.yaml"
+    run -3 --separate-stderr fit --constants "$work/none.yaml"
+    [[ $stderr == *"none.yaml:7:3: error: no rule sets what ablation 'none' leaves out"* ]]
+    { cat "$work/constants.yaml"; printf '%s\n' ablations: \
+        '- {name: both, rules: [recipe], set: [recompute=none], source: a test}'; } > "$work/both.yaml"
+    run -3 --separate-stderr fit --constants "$work/both.yaml"
+    [[ $stderr == *"both.yaml:7:3: error: an ablation has 'set' or 'rules', one of both"* ]]
+}
+
 @test "--errors writes each vote by the fit without its source, as stoker validate does" {
     fit --errors "$work/errors.csv" > /dev/null
     "$STOKER" validate "$work/runs.csv" --errors "$work/fitted.csv" > /dev/null

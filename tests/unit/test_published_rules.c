@@ -180,6 +180,35 @@ static void a_blank_is_filled_once_and_a_stated_field_never(void **state)
     world_free(&world);
 }
 
+/* Of three assignments of two rules that set what is at or below 'recompute', one is what a column
+ * means: that stays unless it is asked for, and what else such an entry sets stays always. */
+static void rules_are_left_out_by_what_they_set(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        rules_of(&world, "  - {set: [recompute=none], source: tests/published/README.md}\n"
+                         "  - {set: [recompute.layers=2, seed=1], source: a/b}\n"
+                         "  - {set: [recompute=full, recomputed=1], source: a/b}\n");
+    assert_null(rules); /* 'recomputed' is no key */
+    rules = rules_of(&world, "  - {set: [recompute=none], source: tests/published/README.md}\n"
+                             "  - {set: [recompute.layers=2, seed=1], source: a/b}\n"
+                             "  - {set: [recompute=full, gpus=8], source: a/b}\n");
+    assert_string_equal(sets_of(&world, rules, "id", "x"), "seed=1 recompute=full gpus=8");
+    static const char *const names[] = {"recompute"};
+    struct published_keys keys = {names, 1, false};
+    uint32_t dropped;
+    const struct published_rules *fewer =
+        published_rules_without(world.arena, rules, &keys, &dropped);
+    assert_int_equal(dropped, 2);
+    assert_string_equal(sets_of(&world, fewer, "id", "x"), "recompute=none seed=1 gpus=8");
+    keys.has_columns = true;
+    fewer = published_rules_without(world.arena, rules, &keys, &dropped);
+    assert_int_equal(dropped, 3);
+    assert_string_equal(sets_of(&world, fewer, "id", "x"), "seed=1 gpus=8");
+    world_free(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +219,7 @@ int main(void)
             assignments_take_captures_and_columns_and_are_left_out_where_these_are_blank),
         cmocka_unit_test(what_a_row_sets_itself_goes_before_all_rules),
         cmocka_unit_test(a_blank_is_filled_once_and_a_stated_field_never),
+        cmocka_unit_test(rules_are_left_out_by_what_they_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -369,7 +369,8 @@ static void add_ablation(struct sheet *sheet, const struct steps_fit *steps)
     sheet_say(sheet, "\n");
 }
 
-static void add_parts_table(struct sheet *sheet, const struct steps_fit *steps)
+/* Of groups of rules, or of assignments; false: there is none. */
+static bool add_parts_table(struct sheet *sheet, const struct steps_fit *steps, bool are_rules)
 {
     static const struct field fields[] = {
         {NULL, WITHOUT(name), FIELD_LEFT("without")},
@@ -378,6 +379,7 @@ static void add_parts_table(struct sheet *sheet, const struct steps_fit *steps)
         {NULL, PERCENT(struct fit_without, before.mean, "not refitted %")},
         FITTED_AGAIN,
     };
+    const struct fit_plan *plan = steps->problem.plan;
     const struct score full =
         fit_score(arena_of(steps), &steps->problem.votes, steps->fit->residual);
     const struct fit_without whole = {.name = "nothing: the whole model",
@@ -387,9 +389,42 @@ static void add_parts_table(struct sheet *sheet, const struct steps_fit *steps)
                                       .worth = steps->folds.fits > 0 ? 0 : ABSENT};
     struct sheet *table = sheet_table(sheet, NULL, fields, LENGTH(fields));
     sheet_row(table, &whole);
-    sheet_rows(table, steps->parts, steps->problem.plan->removal_count, sizeof *steps->parts);
-    sheet_say(sheet, "Parts of the model removed, constants fitted again (linear model); rows that "
-                     "refuse all that is set stay as they are.\n\n");
+    for (uint32_t i = 0; i < plan->removal_count; i++) {
+        if ((plan->removals[i].rule_count > 0) == are_rules) {
+            sheet_row(table, &steps->parts[i]);
+        }
+    }
+    return sheet_row_count(table) > 1;
+}
+
+/* A rule that says what was run is not there to fit better; but one that fits no better, and is a
+ * guess or of few rows, can go. */
+static void say_needless_rules(struct sheet *sheet, const struct steps_fit *steps)
+{
+    const struct fit_plan *plan = steps->problem.plan;
+    const char *names[FIT_CONSTANTS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->removal_count; i++) {
+        if (plan->removals[i].rule_count > 0 && steps->parts[i].worth <= 0) {
+            names[count++] = steps->parts[i].name;
+        }
+    }
+    sheet_say(sheet, "Candidates to go, for without them other halves are predicted no worse: %s\n",
+              count > 0 ? sheet_joined(arena_of(steps), names, count) : "none");
+}
+
+static void add_parts_tables(struct sheet *sheet, const struct steps_fit *steps)
+{
+    if (add_parts_table(sheet, steps, false)) {
+        sheet_say(sheet, "Parts of the model removed, constants fitted again (linear model); rows "
+                         "that refuse all that is set stay as they are.\n\n");
+    }
+    if (add_parts_table(sheet, steps, true)) {
+        sheet_say(sheet, "Rules left out by what they set, constants fitted again (linear model); "
+                         "rows of which the others make none stay as they are.\n");
+        say_needless_rules(sheet, steps);
+        sheet_say(sheet, "\n");
+    }
 }
 
 static void add_parts(struct sheet *sheet, const struct steps_fit *steps)
@@ -402,6 +437,7 @@ static void add_parts(struct sheet *sheet, const struct steps_fit *steps)
         struct sheet *object = sheet_object(array, NULL);
         sheet_text(object, "part", part->name);
         sheet_texts(object, "set", removal->sets, removal->set_count);
+        sheet_texts(object, "rules_that_set", removal->rules, removal->rule_count);
         sheet_integer(object, "rows_moved", part->moved);
         sheet_integer(object, "rows_refusing", part->refused);
         add_score(object, "not_refitted", &part->before);
@@ -409,7 +445,7 @@ static void add_parts(struct sheet *sheet, const struct steps_fit *steps)
         add_folds(object, &part->folds);
     }
     if (plan->removal_count > 0) {
-        add_parts_table(sheet, steps);
+        add_parts_tables(sheet, steps);
     }
 }
 

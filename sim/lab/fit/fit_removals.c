@@ -104,6 +104,25 @@ static bool check_sets(const struct removal_reading *reading, const struct fit_r
     return true;
 }
 
+/* Assignments or rules, one of both. */
+static bool read_what(const struct removal_reading *reading, struct doc_map *map,
+                      struct fit_removal *removal)
+{
+    struct arena *arena = reading->arena;
+    const bool has_rules = doc_find(map->node, "rules") != NULL;
+    if (has_rules == (doc_find(map->node, "set") != NULL)) {
+        map->is_bad = true;
+        diag_add(reading->diag, DIAG_INPUT, &map->node->place,
+                 "an ablation has 'set' or 'rules', one of both");
+        diag_help(reading->diag, "write set: ['software.jitter.spread=0 %%'], or rules: [recipe]");
+        return false;
+    }
+    return has_rules ? fit_texts_read(arena, map, "rules", &removal->rules, &removal->rule_count) &&
+                           (doc_find(map->node, "columns") == NULL ||
+                            doc_get_bool(map, "columns", &removal->has_columns))
+                     : fit_texts_read(arena, map, "set", &removal->sets, &removal->set_count);
+}
+
 static bool read_removal(const struct removal_reading *reading, const struct doc_node *node,
                          struct fit_removal *removal)
 {
@@ -113,9 +132,7 @@ static bool read_removal(const struct removal_reading *reading, const struct doc
     }
     removal->place = node->place;
     bool is_good = doc_require(&map, "name") && doc_get_text(&map, "name", &removal->name);
-    is_good = doc_require(&map, "set") && is_good;
-    is_good =
-        fit_texts_read(reading->arena, &map, "set", &removal->sets, &removal->set_count) && is_good;
+    is_good = read_what(reading, &map, removal) && is_good;
     is_good =
         fit_texts_read(reading->arena, &map, "files", &removal->files, &removal->file_count) &&
         is_good;

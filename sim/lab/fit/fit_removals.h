@@ -9,6 +9,15 @@
  *
  * An assignment that a row's scenario refuses is left out there. Constants of a key that is set,
  * and those of `idle` effects, are not fitted again.
+ *
+ * In place of `set` there may be a group of rules that are left out, by the keys that they set or
+ * the columns that they fill (tests/published/rules.yaml): a row is then what the others make of
+ * it, and one of which they make nothing stays as it is.
+ *
+ *       - name: recipes
+ *         rules: [recipe]             # and keys below; the rest that such an entry sets stays
+ *         columns: true               # optional: also where it only says what a column means
+ *         source: what is known of a run beside its framework and release
  */
 #ifndef LAB_FIT_FIT_REMOVALS_H
 #define LAB_FIT_FIT_REMOVALS_H
@@ -28,6 +37,9 @@ struct fit_removal {
     const char *name, *source;
     const char *const *sets;
     uint32_t set_count; /* at most PUBLISHED_FOR_ALL_MAX */
+    const char *const *rules;
+    uint32_t rule_count; /* 0: assignments are set; else there are none */
+    bool has_columns;    /* of rules: also those that say what a column means */
     const char *const *files;
     uint32_t file_count; /* 0: all rows */
     const bool *is_idle; /* [constants] */

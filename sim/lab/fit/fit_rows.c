@@ -10,6 +10,7 @@
 #include "input/doc/doc.h"
 #include "input/doc/name_table.h"
 #include "lab/fit/fit_priors.h"
+#include "lab/published/published_rules.h"
 #include "lab/score.h"
 
 #include <math.h>
@@ -423,12 +424,95 @@ static bool check_taken(const struct fit_rows *rows, const struct fit_removal *r
     return true;
 }
 
+/* ---- rules left out --------------------------------------------------------------------- */
+
+/* Tables that are read by the rules without the removal's. False after a diagnosis: none of them
+ * says such a thing. */
+static bool tables_without(const struct fit_rows *rows, struct arena *arena,
+                           const struct fit_removal *removal,
+                           const struct published_table ***tables)
+{
+    const struct published_keys keys = {removal->rules, removal->rule_count, removal->has_columns};
+    *tables = arena_array(arena, rows->table_count, sizeof **tables);
+    for (uint32_t t = 0; t < rows->table_count; t++) {
+        struct published_table *table = arena_alloc(arena, sizeof *table);
+        uint32_t dropped;
+        *table = *rows->tables[t];
+        table->rules = published_rules_without(arena, table->rules, &keys, &dropped);
+        (*tables)[t] = table;
+        if (dropped == 0) {
+            diag_add(rows->diag, DIAG_INPUT, &removal->place,
+                     "no rule sets what ablation '%s' leaves out", removal->name);
+            diag_help(rows->diag, "stoker validate FILE.csv --rules lists what rules set");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Rows that are others by these rules. *lost: those of which they make none. */
+static uint32_t changed_rows(const struct fit_rows *rows, struct arena *arena,
+                             const struct published_table *const *tables, uint32_t *indices,
+                             uint32_t *lost)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint32_t t = rows->table_of[i];
+        const uint32_t row = rows->rows[i].row;
+        const struct published_scenario before =
+            published_scenario(arena, rows->tables[t], row, rows->catalogue);
+        const struct published_scenario after =
+            published_scenario(arena, tables[t], row, rows->catalogue);
+        *lost += after.skipped != NULL ? 1 : 0;
+        if (after.skipped == NULL && !published_is_same(&before, &after)) {
+            indices[count++] = i;
+        }
+    }
+    return count;
+}
+
+/* Rows that cannot be predicted by the others stay as they are, and count as refusing. Each is
+ * simulated: what were twins by all rules need not be so by fewer. */
+static bool remove_rules(const struct fit_rows *rows, const struct fit_removal *removal,
+                         const double *values, double *predicted_s, uint32_t *refused)
+{
+    struct arena *arena = arena_new();
+    struct published_override *overrides;
+    const struct published_table **tables;
+    const uint32_t override_count = overrides_of(rows, arena, values, NULL, &overrides);
+    uint32_t *indices = arena_array(arena, rows->count + (size_t)1, sizeof *indices);
+    uint32_t *alone = arena_array(arena, rows->count + (size_t)1, sizeof *alone);
+    struct fit_rows others = *rows;
+    *refused = 0;
+    const bool is_good = tables_without(rows, arena, removal, &tables);
+    if (is_good) {
+        const uint32_t count = changed_rows(rows, arena, tables, indices, refused);
+        for (uint32_t i = 0; i < rows->count; i++) {
+            alone[i] = i;
+        }
+        others.tables = tables;
+        others.twin = alone;
+        const struct validated_row *found =
+            predict_with(&others, arena, overrides, override_count, indices, count);
+        for (uint32_t i = 0; i < count; i++) {
+            const bool is_predicted = found[i].status == ROW_OK;
+            *refused += is_predicted ? 0 : 1;
+            predicted_s[indices[i]] = is_predicted ? found[i].predicted_s : predicted_s[indices[i]];
+        }
+    }
+    arena_free(arena);
+    return is_good;
+}
+
 /* Rows that it is not for stay as they are. */
 static bool remove_part(void *context, uint32_t number, const double *values, double *predicted_s,
                         uint32_t *refused)
 {
     const struct fit_rows *rows = context;
     const struct fit_removal *removal = &rows->plan->removals[number];
+    if (removal->rule_count > 0) {
+        return remove_rules(rows, removal, values, predicted_s, refused);
+    }
     struct arena *arena = arena_new();
     struct published_override *overrides;
     const uint32_t plain = overrides_of(rows, arena, values, removal, &overrides);

@@ -186,6 +186,15 @@ struct published_scenario published_scenario(struct arena *arena,
     return made;
 }
 
+bool published_is_same(const struct published_scenario *a, const struct published_scenario *b)
+{
+    bool is_same = a->set_count == b->set_count;
+    for (uint32_t i = 0; is_same && i < a->set_count; i++) {
+        is_same = strcmp(a->sets[i], b->sets[i]) == 0;
+    }
+    return is_same;
+}
+
 /* ---- measured memory -------------------------------------------------------------------- */
 
 enum published_memory published_memory(struct arena *arena, const struct published_table *table,

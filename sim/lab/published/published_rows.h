@@ -45,6 +45,9 @@ struct published_scenario published_scenario(struct arena *arena,
                                              const struct published_table *table, uint32_t row,
                                              const struct catalogue *catalogue);
 
+/* They set the same; neither is skipped. */
+bool published_is_same(const struct published_scenario *a, const struct published_scenario *b);
+
 /* A constant of the catalogue taken to be something else: "software.gemm.derate=0.93" in all rows
  * predicted with the profile (or GPU) of that name. One of all rows is made last, whatever else
  * there is, and left out where a row's scenario refuses it; at most PUBLISHED_FOR_ALL_MAX. */

@@ -487,3 +487,61 @@ const struct published_rules *published_rules_load(struct arena *arena,
     rules->rules = read_entries(&reader, &map, "rules", &rules->rule_count);
     return doc_finish(&map) && reader.is_good ? rules : NULL;
 }
+
+/* ---- some of them ----------------------------------------------------------------------- */
+
+bool published_rule_is_meaning(const struct published_rule *rule)
+{
+    static const char readme[] = "tests/published/README.md";
+    return strncmp(rule->source, readme, sizeof readme - 1) == 0;
+}
+
+static bool is_of_keys(const char *key, const char *const *keys, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = strlen(keys[i]);
+        if (strncmp(key, keys[i], length) == 0 && (key[length] == '\0' || key[length] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct published_rule *without_keys(struct arena *arena,
+                                                 const struct published_rule *rules, uint32_t count,
+                                                 const struct published_keys *keys,
+                                                 uint32_t *dropped)
+{
+    struct published_rule *kept = arena_array(arena, count + (size_t)1, sizeof *kept);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct published_rule *rule = &rules[i];
+        struct published_assignment *assignments =
+            arena_array(arena, rule->assignment_count + (size_t)1, sizeof *assignments);
+        kept[i] = *rule;
+        if (published_rule_is_meaning(rule) && !keys->has_columns) {
+            continue;
+        }
+        kept[i].assignments = assignments;
+        kept[i].assignment_count = 0;
+        for (uint32_t k = 0; k < rule->assignment_count; k++) {
+            if (!is_of_keys(rule->assignments[k].key, keys->keys, keys->count)) {
+                assignments[kept[i].assignment_count++] = rule->assignments[k];
+            }
+        }
+        *dropped += rule->assignment_count - kept[i].assignment_count;
+    }
+    return kept;
+}
+
+const struct published_rules *published_rules_without(struct arena *arena,
+                                                      const struct published_rules *rules,
+                                                      const struct published_keys *keys,
+                                                      uint32_t *dropped)
+{
+    struct published_rules *others = arena_alloc(arena, sizeof *others);
+    *others = *rules;
+    *dropped = 0;
+    others->blanks = without_keys(arena, rules->blanks, rules->blank_count, keys, dropped);
+    others->rules = without_keys(arena, rules->rules, rules->rule_count, keys, dropped);
+    return others;
+}

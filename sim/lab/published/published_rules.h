@@ -81,6 +81,22 @@ struct published_rules {
     uint32_t blank_count, rule_count;
 };
 
+/* It says what a column means, and nothing of runs. */
+bool published_rule_is_meaning(const struct published_rule *rule);
+
+/* Keys that rules set and all below them, and columns that they fill. */
+struct published_keys {
+    const char *const *keys;
+    uint32_t count;
+    bool has_columns; /* also where this only says what a column means */
+};
+
+/* Rules without what they say of these keys. *dropped: assignments left out. */
+const struct published_rules *published_rules_without(struct arena *arena,
+                                                      const struct published_rules *rules,
+                                                      const struct published_keys *keys,
+                                                      uint32_t *dropped);
+
 /* False: it is no version. */
 bool published_version_read(struct text_span text, struct published_version *version);
 
