@@ -74,14 +74,20 @@ static struct gemm_figures told_figures(const struct gpu *gpu, enum precision pr
 {
     sim_assert(precision < PRECISION_COUNT_);
     const struct gemm_figures *own = &gpu->gemm_of[precision];
-    struct gemm_figures figures = own->efficiency > 0.0 ? *own : common_figures(gpu, precision);
-    if (precision == PRECISION_MXFP8 && figures.flop_per_joule <= 0.0) {
-        figures.flop_per_joule = gpu->gemm_of[PRECISION_FP8].flop_per_joule; /* the same units */
-    }
-    return figures;
+    return own->efficiency > 0.0 ? *own : common_figures(gpu, precision);
 }
 
-double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
+/* fp8's units multiply mxfp8, too, taking the scales of blocks with the operands: where its section
+ * tells no limit of its own, it is fp8's, less what the scales cost. */
+static bool is_limited_as_fp8(const struct gpu *gpu, enum precision precision)
+{
+    const struct gemm_figures figures = told_figures(gpu, precision);
+    return precision == PRECISION_MXFP8 && gpu->gemm_of[PRECISION_FP8].efficiency > 0.0 &&
+           figures.sustained <= 0.0 && figures.flop_per_joule <= 0.0;
+}
+
+/* The law of clocks alone; 0: a limit is stated, or nothing tells one. */
+static double limit_by_power(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
 {
     const struct gemm_figures figures = told_figures(gpu, precision);
     const double peak = gpu->peak_flop_per_s[precision];
@@ -99,12 +105,30 @@ double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct l
                       LEDGER_TERM(share, ""), LEDGER_TERM(gpu->power_exponent, ""));
 }
 
+/* By power, or as stated, or no lower than tiles are. */
+static double limit_of(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
+{
+    const struct gemm_figures figures = told_figures(gpu, precision);
+    const double limit = limit_by_power(gpu, precision, ledger);
+    const double told = figures.sustained > 0.0 ? figures.sustained : figures.efficiency;
+    return limit > 0.0 ? limit : told;
+}
+
+double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
+{
+    if (!is_limited_as_fp8(gpu, precision)) {
+        return limit_by_power(gpu, precision, ledger);
+    }
+    const double limit = limit_of(gpu, PRECISION_FP8, ledger);
+    return LEDGER_SUM(ledger, "sustained in mxfp8", "", limit * gpu->mxfp8_of_fp8,
+                      LEDGER_TERM(limit, "in fp8"), LEDGER_TERM(gpu->mxfp8_of_fp8, "of it"));
+}
+
 struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision)
 {
     struct gemm_figures figures = told_figures(gpu, precision);
-    const double limit = gpu_power_limit(gpu, precision, NULL);
-    figures.sustained = limit > 0.0 ? limit : figures.sustained;
-    figures.sustained = figures.sustained > 0.0 ? figures.sustained : figures.efficiency;
+    figures.sustained = is_limited_as_fp8(gpu, precision) ? gpu_power_limit(gpu, precision, NULL)
+                                                          : limit_of(gpu, precision, NULL);
     return figures;
 }
 
@@ -217,7 +241,7 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
                  FLOP_PER_JOULE_MAX,                                                              \
                  "Products' FLOPs that a joule pays at the clock of the peak: with tdp and "      \
                  "power they say `sustained` where it is not told."),                             \
-            .is_optional = true, .note = "not told; of mxfp8 then that of fp8"                    \
+            .is_optional = true, .note = "not told"                                               \
     }
 
 /* Products of fewer than 16 bits lose more of their peak, so theirs has to be told. */
@@ -353,6 +377,10 @@ static const struct schema_row rows[] = {
      .standard = "0"},
     LOW_GEMM("fp8", PRECISION_FP8, has_fp8),
     LOW_GEMM("mxfp8", PRECISION_MXFP8, has_mxfp8),
+    {QUANTITY("gemm_mxfp8.of_fp8", mxfp8_of_fp8, DIM_FRACTION, 0.1, 1.0,
+              "What products sustain of what they do in fp8, where neither sustained nor "
+              "flop_per_joule is told."),
+     .standard = "1"},
     LOW_GEMM("nvfp4", PRECISION_NVFP4, has_nvfp4),
 
     {SECTION("attention",

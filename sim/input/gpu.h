@@ -111,9 +111,8 @@ struct gpu_platform {
 struct gemm_figures {
     double efficiency;
     double k_half;
-    double sustained; /* 0: by flop_per_joule, or as efficiency */
-    /* At the peak's clock; 0: not told, the power limit is `sustained`, or of mxfp8 that of fp8. */
-    double flop_per_joule;
+    double sustained;      /* 0: by flop_per_joule, of mxfp8 by fp8's, or as efficiency */
+    double flop_per_joule; /* at the peak's clock; 0: not told */
 };
 
 /* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
@@ -144,8 +143,9 @@ struct gpu {
     double gemm_balance;   /* 0..1, of what the last wave leaves idle */
     bool transposes_fp8;   /* products read fp8 operands either way round: one copy is enough */
     struct gpu_platform platform;
-    double gemm_wgrad_loss;                            /* 0..1, of weight gradients' rate */
-    struct gemm_figures gemm_of[PRECISION_COUNT_];     /* efficiency 0: as above */
+    double gemm_wgrad_loss;                        /* 0..1, of weight gradients' rate */
+    struct gemm_figures gemm_of[PRECISION_COUNT_]; /* efficiency 0: as above */
+    double mxfp8_of_fp8; /* 0..1, of fp8's limit where mxfp8 has none of its own */
     struct attention_rate attention[ATTENTION_COUNT_]; /* [ATTENTION_UNFUSED] unused */
     struct place place;
 };
@@ -165,7 +165,8 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
  *     s = (tdp * (1 - idle) * flop_per_joule / peak) ^ x, at most 1
  *
  * x, power.exponent, would be 1/3 if voltage rose with the clock and 1 if it did not: power goes as
- * clock * voltage^2.
+ * clock * voltage^2. Products in mxfp8 whose section tells neither sustain gemm_mxfp8.of_fp8 of
+ * what those in fp8 do.
  * ASSUMES: memory, links and leakage take idle_fraction of tdp whatever is computed, products of
  * all shapes switch as much for a FLOP, and those of more than 16 bits keep the share of their peak
  * that 16 bits keep: they are as dear as they are slow. */

@@ -211,9 +211,9 @@ static void power_sets_the_rate_where_no_rate_is_stated(void **state)
     assert_close(gpu_power_limit(&gpu, PRECISION_BF16, NULL), 0.0, 0.0);
 }
 
-/* Units that multiply fp8 multiply blocks with scales: unless mxfp8 says otherwise, a joule pays
- * for as much. */
-static void mxfp8_takes_the_energy_of_fp8(void **state)
+/* A quarter of the peak's energy at exponent 0.5 leaves fp8 half of its peak, and mxfp8 a given
+ * share of that half, by whatever fp8's limit is told, unless it tells its own. */
+static void mxfp8_sustains_a_share_of_what_fp8_does(void **state)
 {
     (void)state;
     struct gpu gpu = ideal_h100();
@@ -222,9 +222,19 @@ static void mxfp8_takes_the_energy_of_fp8(void **state)
     gpu.power_exponent = 0.5;
     gpu.gemm_of[PRECISION_FP8] = (struct gemm_figures){.efficiency = 0.8, .flop_per_joule = 1e12};
     gpu.gemm_of[PRECISION_MXFP8] = (struct gemm_figures){.efficiency = 0.8};
+    gpu.mxfp8_of_fp8 = 1.0;
     assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.5, 1e-15);
+    gpu.mxfp8_of_fp8 = 0.9;
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.45, 1e-15);
+    gpu.gemm_of[PRECISION_FP8].sustained = 0.6;
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.54, 1e-15);
+    gpu.gemm_of[PRECISION_FP8] = (struct gemm_figures){.efficiency = 0.8}; /* without a limit */
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.72, 1e-15);
+    gpu.gemm_of[PRECISION_FP8].flop_per_joule = 1e12;
     gpu.gemm_of[PRECISION_MXFP8].flop_per_joule = 4e12;
     assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 1.0, 1e-15);
+    gpu.gemm_of[PRECISION_MXFP8].sustained = 0.7;
+    assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.7, 1e-15);
     assert_close(gpu_gemm(&gpu, PRECISION_FP8).sustained, 0.5, 1e-15);
 }
 
@@ -347,7 +357,7 @@ int main(void)
         cmocka_unit_test(balance_wins_back_idle_parts_of_the_last_wave),
         cmocka_unit_test(the_power_limit_slows_only_what_is_faster),
         cmocka_unit_test(power_sets_the_rate_where_no_rate_is_stated),
-        cmocka_unit_test(mxfp8_takes_the_energy_of_fp8),
+        cmocka_unit_test(mxfp8_sustains_a_share_of_what_fp8_does),
         cmocka_unit_test(weight_gradients_lose_their_share),
         cmocka_unit_test(better_hardware_never_slows),
         cmocka_unit_test(the_derate_slows_products_only),
