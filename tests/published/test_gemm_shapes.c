@@ -47,7 +47,9 @@ static const struct gpu *gpu_of(const struct gemm_rows *rows, const char *name)
 static void gpu_files_reproduce_the_measured_products(void **state)
 {
     (void)state;
-    /* One B200 is slower and one B300 faster than power gives both; neither is fitted to. */
+    /* One B200 is slower and one B300 faster than power gives both; neither is fitted to. Nor is
+     * the GB200's table in 4 bits, whose long products sustain 0.76 of the peak where its own in 8
+     * bits do 0.58 and three tables of the B200 0.58 to 0.61. */
     static const struct {
         const char *gpu;
         enum precision section;
@@ -62,8 +64,8 @@ static void gpu_files_reproduce_the_measured_products(void **state)
         {"h200-sxm-141gb", PRECISION_FP8, 10, 0.075, 0.18},
         {"h800-sxm5-80gb", PRECISION_FP8, 28, 0.035, 0.2},
         {"gb200-nvl72", PRECISION_FP8, 10, 0.08, 0.185},
-        {"gb200-nvl72", PRECISION_NVFP4, 6, 0.145, 0.315},
-        {"b300-sxm", PRECISION_BF16, 3, 0.275, 0.36},
+        {"gb200-nvl72", PRECISION_NVFP4, 6, 0.27, 0.36},
+        {"b300-sxm", PRECISION_BF16, 3, 0.25, 0.31},
         {"h100-96gb-hbm2e", PRECISION_BF16, 3, 0.03, 0.065},
         {"h100-96gb-hbm2e", PRECISION_FP8, 3, 0.045, 0.07},
     };
