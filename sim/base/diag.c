@@ -174,6 +174,11 @@ void diag_help_nearest(struct diag *diag, const char *nearest, const char *other
     }
 }
 
+bool diag_is_empty(const struct diag *diag)
+{
+    return diag->first == NULL;
+}
+
 bool diag_has_error(const struct diag *diag)
 {
     return diag->error_count > 0;
@@ -202,6 +207,12 @@ const char *diag_first_error(const struct diag *diag)
 {
     const struct message *message = first_error(diag);
     return message != NULL ? message->text : NULL;
+}
+
+const struct place *diag_first_error_place(const struct diag *diag)
+{
+    const struct message *message = first_error(diag);
+    return message != NULL && message->has_place ? &message->place : NULL;
 }
 
 const char *diag_first_help(struct arena *arena, const struct diag *diag)

@@ -53,6 +53,9 @@ void diag_help(struct diag *diag, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The same: "did you mean 'nearest'?"; `otherwise` where nothing is near, unless that is NULL. */
 void diag_help_nearest(struct diag *diag, const char *nearest, const char *otherwise);
 
+/* There is no message at all. */
+bool diag_is_empty(const struct diag *diag);
+
 /* At least one message is an error (FAILURE, USAGE, INFEASIBLE or INPUT). */
 bool diag_has_error(const struct diag *diag);
 uint32_t diag_error_count(const struct diag *diag);
@@ -79,6 +82,9 @@ void diag_print(const struct diag *diag, FILE *out);
 /* Text of the first error message without its place, or NULL: for a sweep
  * that records why a point was infeasible. Borrowed. */
 const char *diag_first_error(const struct diag *diag);
+
+/* Where that message is of, or NULL. Borrowed. */
+const struct place *diag_first_error_place(const struct diag *diag);
 
 /* What that message would do about it, or NULL. */
 const char *diag_first_help(struct arena *arena, const struct diag *diag);

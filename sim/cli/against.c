@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-/* What all points of a session share. */
-struct court {
+/* What all points of a session are held against, and by which measured runs. */
+struct baseline {
     const struct session *session;
     struct arena *arena; /* the session's */
     const struct store_row *base;
@@ -45,14 +45,14 @@ static struct band_traits traits_of(const struct scenario *scenario, const struc
 }
 
 /* ln f of two predictions that have nothing in common; 0: there is no band. */
-static double independent(const struct court *court, struct arena *arena,
+static double independent(const struct baseline *baseline, struct arena *arena,
                           const struct scenario *scenario, const struct store_row *row)
 {
     static const struct band_burdens none = {.slowest = 1};
     const struct band_traits mine = traits_of(scenario, row);
-    const struct band_traits other = traits_of(court->base_scenario, court->base);
-    const struct band a = band_of(arena, &court->votes, &mine, &none);
-    const struct band b = band_of(arena, &court->votes, &other, &none);
+    const struct band_traits other = traits_of(baseline->base_scenario, baseline->base);
+    const struct band a = band_of(arena, &baseline->votes, &mine, &none);
+    const struct band b = band_of(arena, &baseline->votes, &other, &none);
     return a.votes > 0 && b.votes > 0 ? hypot(log(a.high), log(b.high)) : 0;
 }
 
@@ -65,16 +65,16 @@ static const char *const *copied(struct arena *arena, const char *const *texts, 
     return own;
 }
 
-static void note_kinds(const struct court *court, const struct differences *found,
+static void note_kinds(const struct baseline *baseline, const struct differences *found,
                        struct against *against)
 {
     const char *names[AXIS_COLUMNS_MAX];
     for (uint32_t i = 0; i < found->axis_count; i++) {
         names[i] = axis_get(found->axes[i]).name;
     }
-    against->kinds = copied(court->arena, names, found->axis_count);
+    against->kinds = copied(baseline->arena, names, found->axis_count);
     against->kind_count = found->axis_count;
-    against->unmeasured = copied(court->arena, found->unmeasured, found->unmeasured_count);
+    against->unmeasured = copied(baseline->arena, found->unmeasured, found->unmeasured_count);
     against->unmeasured_count = found->unmeasured_count;
 }
 
@@ -88,45 +88,48 @@ static void put_verdicts(const struct ratio_band *band, struct against *against)
 /* Half of a normal distribution lies within 0.6745 of its deviations, four fifths within 1.2816. */
 static const double HALF_OF_BAND = 0.6745 / 1.2816;
 
-static void judge(const struct court *court, struct arena *arena, const struct store_row *row,
-                  struct against *against)
+static void put_band(const struct baseline *baseline, struct arena *arena,
+                     const struct store_row *row, struct against *against)
 {
-    const struct scenario *scenario = resolve(court->session, arena, row);
-    if (court->no_pairs != NULL || scenario == NULL || court->base_scenario == NULL) {
-        against->reason = court->no_pairs != NULL ? court->no_pairs : "it was not resolved again";
+    const struct scenario *scenario = resolve(baseline->session, arena, row);
+    if (baseline->no_pairs != NULL || scenario == NULL || baseline->base_scenario == NULL) {
+        against->reason =
+            baseline->no_pairs != NULL ? baseline->no_pairs : "it was not resolved again";
         return;
     }
-    const struct differences found = differences_of(arena, court->base_scenario, scenario);
-    note_kinds(court, &found, against);
+    const struct differences found = differences_of(arena, baseline->base_scenario, scenario);
+    note_kinds(baseline, &found, against);
     if (found.axis_count == 0 && found.unmeasured_count == 0) {
         against->reason = "they differ in nothing that moves a step";
         return;
     }
-    struct ratio_band band = ratio_band_of(arena, &court->pairs, found.axes, found.axis_count,
+    struct ratio_band band = ratio_band_of(arena, &baseline->pairs, found.axes, found.axis_count,
                                            log(against->per_gpu), NULL);
     if (found.unmeasured_count > 0 || band.votes == 0) {
-        const double spread = independent(court, arena, scenario, row);
+        const double spread = independent(baseline, arena, scenario, row);
         band = (struct ratio_band){0, spread, spread * HALF_OF_BAND};
     }
     against->votes = band.votes;
     if (band.spread > 0) {
         put_verdicts(&band, against);
     } else {
-        against->reason = court->no_votes != NULL ? court->no_votes : "no measured runs are alike";
+        against->reason =
+            baseline->no_votes != NULL ? baseline->no_votes : "no measured runs are alike";
     }
 }
 
-static void open_court(struct court *court)
+static void baseline_open(struct baseline *baseline)
 {
-    struct diag *diag = court->session->options.cli->diag;
-    const struct catalogue *catalogue = &court->session->catalogue;
+    struct diag *diag = baseline->session->options.cli->diag;
+    const struct catalogue *catalogue = &baseline->session->catalogue;
     const char *reason = NULL;
-    court->no_pairs =
-        ratio_pairs_load(court->arena, catalogue, &court->pairs, &reason, diag) ? NULL : reason;
-    court->no_votes =
-        band_load(court->arena, catalogue, &court->votes, &reason, diag) ? NULL : reason;
-    if (points_is_good(court->base)) {
-        court->base_scenario = resolve(court->session, court->arena, court->base);
+    baseline->no_pairs =
+        ratio_pairs_load(baseline->arena, catalogue, &baseline->pairs, &reason, diag) ? NULL
+                                                                                      : reason;
+    baseline->no_votes =
+        band_load(baseline->arena, catalogue, &baseline->votes, &reason, diag) ? NULL : reason;
+    if (points_is_good(baseline->base)) {
+        baseline->base_scenario = resolve(baseline->session, baseline->arena, baseline->base);
     }
 }
 
@@ -137,11 +140,12 @@ static double ratio(double value, double first)
 
 const struct against *against_of(const struct session *session, const struct store_row *base)
 {
-    struct court court = {.session = session, .arena = session->options.cli->arena, .base = base};
+    struct baseline baseline = {
+        .session = session, .arena = session->options.cli->arena, .base = base};
     struct against *against =
-        arena_array(court.arena, session->row_count + (size_t)1, sizeof *against);
+        arena_array(baseline.arena, session->row_count + (size_t)1, sizeof *against);
     struct arena *arena = arena_new();
-    open_court(&court);
+    baseline_open(&baseline);
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         against[i] =
@@ -151,7 +155,7 @@ const struct against *against_of(const struct session *session, const struct sto
             against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
         }
         if (row != base && !is_absent(against[i].per_gpu)) {
-            judge(&court, arena, row, &against[i]);
+            put_band(&baseline, arena, row, &against[i]);
             arena_reset(arena);
         }
     }

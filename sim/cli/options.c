@@ -412,7 +412,7 @@ static void note_directory(const struct options *options, struct catalogue *cata
 
 struct catalogue options_catalogue(const struct options *options)
 {
-    struct catalogue catalogue = {.count = 0};
+    struct catalogue catalogue = {.files = doc_files_new(options->cli->arena)};
     note_directory(options, &catalogue, options->catalogue_directory);
     note_directory(options, &catalogue, getenv("STOKER_PATH"));
     note_directory(options, &catalogue, ".");

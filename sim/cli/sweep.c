@@ -119,13 +119,13 @@ static const struct store_row *base_row(const struct session *session)
     return &session->rows[i];
 }
 
-static void add_against(struct sheet *point, const char *member, const struct against *against)
+static void add_against(struct sheet *point, const struct against *against)
 {
     if (is_absent(against->speed_up)) {
-        sheet_null_as(point, member, NULL);
+        sheet_null_as(point, "against_first", NULL);
         return;
     }
-    struct sheet *object = sheet_object(point, member);
+    struct sheet *object = sheet_object(point, "against_first");
     sheet_number(object, "speed_up", against->speed_up);
     sheet_number(object, "speed_up_per_gpu", against->per_gpu);
     against_add(object, against);
@@ -135,14 +135,13 @@ static void add(struct session *session, struct sheet *sheet)
 {
     const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
     const struct store_row *base = base_row(session);
-    const char *member = base == session->rows ? "against_first" : "against_named";
     const struct against *against = against_of(session, base);
     const bool has_ratios = !is_asked && against_are_known(session, against);
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(session, has_ratios, sheet);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_against(points_add(points, &session->rows[i]), member, &against[i]);
+        add_against(points_add(points, &session->rows[i]), &against[i]);
         add_row(session, &session->rows[i], &against[i], table);
     }
     say_best(session, is_asked, sheet);

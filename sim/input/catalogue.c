@@ -291,6 +291,7 @@ struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *cat
     }
     const struct reference reference = {arena, catalogue, kind, node, diag};
     const char *path = find_file(&reference);
-    struct doc_node *root = path != NULL ? doc_load(arena, path, diag) : NULL;
+    struct doc_node *root =
+        path != NULL ? doc_files_load(catalogue->files, arena, path, diag) : NULL;
     return root != NULL && check_own_name(&reference, root, path) ? root : NULL;
 }

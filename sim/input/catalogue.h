@@ -11,7 +11,7 @@
 #ifndef INPUT_CATALOGUE_H
 #define INPUT_CATALOGUE_H
 
-#include "input/doc/doc.h"
+#include "input/doc/doc_files.h"
 
 enum { CATALOGUE_DIRECTORIES_MAX = 6 };
 
@@ -19,6 +19,7 @@ enum { CATALOGUE_DIRECTORIES_MAX = 6 };
 struct catalogue {
     const char *directories[CATALOGUE_DIRECTORIES_MAX];
     uint32_t count;
+    struct doc_files *files; /* what was read of them; NULL: each is read each time */
 };
 
 /* What can be referred to: "model" lies in "models/llms", and so on. */
@@ -53,7 +54,8 @@ const char **catalogue_list(struct arena *arena, const struct catalogue *catalog
 const char *catalogue_sought(struct arena *arena, const struct catalogue *catalogue,
                              const char *kind);
 
-/* The mapping that `reference` stands for: a mapping is itself; a text is a
+/* The mapping that `reference` stands for, whose children may be shared (doc_own_children): a
+ * mapping is itself; a text is a
  * name or a path, and its file is read. A path is looked for beside the file
  * that holds the reference, then in the current directory. The file's own
  * name must be the one that its first key gives. NULL on error. */

@@ -400,3 +400,10 @@ bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *
     *gpu = (struct gpu){.name = "inline", .place = node->place, .gpu_hour_usd = ABSENT};
     return schema_read_document(&gpu_schema, node, gpu, assumptions, diag);
 }
+
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return gpu_read(node, object, assumptions, diag);
+}
+const struct doc_reader gpu_reader = {sizeof(struct gpu), read_object};

@@ -30,6 +30,7 @@
 #ifndef INPUT_GPU_H
 #define INPUT_GPU_H
 
+#include "input/doc/doc_files.h"
 #include "input/schema/schema.h"
 
 struct ledger;
@@ -183,5 +184,8 @@ extern const struct schema gpu_schema;
 
 MUST_USE bool gpu_read(const struct doc_node *node, struct gpu *gpu,
                        struct assumptions *assumptions, struct diag *diag);
+
+/* The same, for files that are kept. */
+extern const struct doc_reader gpu_reader;
 
 #endif

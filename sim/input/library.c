@@ -346,6 +346,13 @@ bool library_read(const struct doc_node *node, struct library *library,
            copy_likenesses(library, diag) && check_fills(library, diag);
 }
 
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return library_read(node, object, assumptions, diag);
+}
+const struct doc_reader library_reader = {sizeof(struct library), read_object};
+
 /* ---- a file that extends another ---- */
 
 /* Gives `target` the child `key` of `source`, if it has one, under `name`. */
@@ -394,6 +401,7 @@ struct doc_node *library_open(struct arena *arena, const struct catalogue *catal
     if (base == NULL) {
         return NULL;
     }
+    doc_own_children(arena, base);
     if (doc_find(base, "extends") != NULL) {
         diag_add(diag, DIAG_INPUT, &extends->place, "'%s' extends another library itself",
                  extends->text != NULL ? extends->text : "it");

@@ -119,4 +119,7 @@ extern const struct schema library_schema;
 MUST_USE bool library_read(const struct doc_node *node, struct library *library,
                            struct assumptions *assumptions, struct diag *diag);
 
+/* The same, for files that are kept. */
+extern const struct doc_reader library_reader;
+
 #endif

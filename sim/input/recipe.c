@@ -200,6 +200,7 @@ struct doc_node *recipe_open(struct arena *arena, const struct catalogue *catalo
     for (const struct doc_node *value = set->child; value != NULL; value = value->next) {
         is_good = check_path(value, diag) && is_good;
     }
+    doc_own_children(arena, recipe);
     take_out(recipe, "extends");
     take_out(recipe, "set");
     *doc_link(recipe, "set") = set;
@@ -240,6 +241,7 @@ static bool is_stated(const struct doc_node *own, const char *path)
 static struct doc_node *descend(struct arena *arena, struct doc_node *mapping, const char *key,
                                 const struct doc_node *value)
 {
+    doc_own_children(arena, mapping);
     struct doc_node **link = doc_link(mapping, key);
     if (*link == NULL || (*link)->kind != DOC_MAPPING) {
         struct doc_node *made = arena_alloc(arena, sizeof *made);
@@ -261,6 +263,7 @@ static void put_at(struct arena *arena, struct doc_node *root, const struct doc_
         mapping = descend(arena, mapping, arena_strndup(arena, path, length), value);
         path += length + 1;
     }
+    doc_own_children(arena, mapping);
     struct doc_node **link = doc_link(mapping, path);
     struct doc_node *copy = doc_copy(arena, value);
     copy->key = path;

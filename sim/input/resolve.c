@@ -3,7 +3,8 @@
  * with a dot changes what was read, and cluster.gpu names the GPU.
  *
  * Nodes of doc.h are relinked here (a reference is replaced by what it stands
- * for, keys are put in order), which leaves their places as they were.
+ * for, keys are put in order), which leaves their places as they were. Only nodes on the way to
+ * what changes are copied; all else is shared with the document and with kept files.
  */
 #include "input/resolve.h"
 
@@ -56,6 +57,16 @@ static bool apply_sets(const struct resolution *resolution, enum set_step step)
         }
     }
     return is_good;
+}
+
+/* The same mapping with children of its own, below which all is shared. */
+static struct doc_node *shared_copy(struct arena *arena, const struct doc_node *mapping)
+{
+    struct doc_node *copy = arena_alloc(arena, sizeof *copy);
+    *copy = *mapping;
+    copy->next = NULL;
+    doc_own_children(arena, copy);
+    return copy;
 }
 
 /* Puts `value` under `key`, in the place of what was there. */
@@ -207,8 +218,10 @@ static bool put_schedule(const struct resolution *resolution)
         return true;
     }
     const char *path = find_beside(resolution, reference, "a schedule");
-    struct doc_node *mapping =
-        path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
+    struct doc_node *mapping = path != NULL
+                                   ? doc_files_load(resolution->input->catalogue->files,
+                                                    resolution->arena, path, resolution->diag)
+                                   : NULL;
     if (mapping == NULL) {
         return false;
     }
@@ -216,6 +229,7 @@ static bool put_schedule(const struct resolution *resolution)
         return diag_add(resolution->diag, DIAG_INPUT, &mapping->place,
                         "a schedule file holds keys and values");
     }
+    doc_own_children(resolution->arena, parallel);
     put_child(parallel, "schedule", mapping);
     return true;
 }
@@ -292,7 +306,7 @@ static bool apply_inner_sets(const struct resolution *resolution)
  * later steps wait for all of these. */
 static bool put_files(const struct resolution *resolution)
 {
-    const struct doc_node *own = doc_copy(resolution->arena, resolution->root);
+    const struct doc_node *own = shared_copy(resolution->arena, resolution->root);
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
@@ -311,7 +325,7 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
         diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");
         return NULL;
     }
-    struct doc_node *root = doc_copy(arena, input->document);
+    struct doc_node *root = shared_copy(arena, input->document);
     const struct resolution resolution = {arena, input, root, diag};
     bool is_good = apply_sets(&resolution, SET_TOP);
     is_good = put_files(&resolution) && is_good;
@@ -334,7 +348,9 @@ static struct doc_node *open_job(const struct resolution *resolution,
         return NULL;
     }
     const char *path = find_beside(resolution, reference, "a job's scenario");
-    return path != NULL ? doc_load(resolution->arena, path, resolution->diag) : NULL;
+    return path != NULL ? doc_files_load(resolution->input->catalogue->files, resolution->arena,
+                                         path, resolution->diag)
+                        : NULL;
 }
 
 /* A job runs on this scenario's cluster; all else is its own. */
@@ -358,6 +374,7 @@ static bool put_job(const struct resolution *resolution, struct doc_node *entry)
         diag_help(resolution->diag, "list all jobs in the scenario that is run");
         return false;
     }
+    doc_own_children(resolution->arena, job);
     for (uint32_t i = 0; job->kind == DOC_MAPPING && i < 3; i++) {
         const struct doc_node *own = *doc_link(resolution->root, shared[i]);
         put_child(job, shared[i], doc_copy(resolution->arena, own));
@@ -369,6 +386,7 @@ static bool put_job(const struct resolution *resolution, struct doc_node *entry)
     if (resolved == NULL) {
         return false;
     }
+    doc_own_children(resolution->arena, entry);
     put_child(entry, "scenario", resolved);
     return true;
 }
@@ -380,6 +398,7 @@ static bool put_jobs(const struct resolution *resolution)
         return true; /* another kind is reported by its reader */
     }
     bool is_good = true;
+    doc_own_children(resolution->arena, jobs);
     for (struct doc_node *entry = jobs->child; entry != NULL; entry = entry->next) {
         is_good = put_job(resolution, entry) && is_good;
     }

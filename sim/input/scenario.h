@@ -190,6 +190,7 @@ struct lora {
     bool is_enabled;
     int64_t rank;     /* 0: every weight is trained */
     uint32_t targets; /* bits 1 << enum lora_target */
+    double dropout;   /* 0..1: of what an adapter reads */
 };
 
 struct checkpoint {

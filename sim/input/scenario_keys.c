@@ -34,6 +34,14 @@ static void judge(const struct schema_reader *reader, bool is_good)
     reader->map->is_bad = reader->map->is_bad || !is_good;
 }
 
+/* A file whose struct is the same in all scenarios that leave it as it is. */
+static void judge_file(const struct schema_reader *reader, const struct schema_row *row,
+                       const struct doc_reader *file, void *object)
+{
+    judge(reader, doc_files_read(file, doc_take(reader->map, schema_key(row)), object,
+                                 reader->assumptions, reader->map->diag));
+}
+
 static void read_model(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
@@ -51,15 +59,13 @@ static void read_cluster(const struct schema_reader *reader, const struct schema
 static void read_software(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, software_read(doc_take(reader->map, schema_key(row)), &scenario->software,
-                                reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &software_reader, &scenario->software);
 }
 
 static void read_gpu(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, gpu_read(doc_take(reader->map, schema_key(row)), &scenario->gpu,
-                           reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &gpu_reader, &scenario->gpu);
 }
 
 static void read_recipe(const struct schema_reader *reader, const struct schema_row *row)
@@ -73,8 +79,7 @@ static void read_recipe(const struct schema_reader *reader, const struct schema_
 static void read_library(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, library_read(doc_take(reader->map, schema_key(row)), &scenario->library,
-                               reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &library_reader, &scenario->library);
 }
 
 /* ---- run ---- */
@@ -444,6 +449,9 @@ static const struct schema_row rows[] = {
     {NAMES("lora.targets", lora.targets, lora_target_names, LORA_TARGET_COUNT_,
            "The matrices that have such a pair."),
      .standard = "[qkv, projection, fc1, fc2]"},
+    {QUANTITY("lora.dropout", lora.dropout, DIM_FRACTION, 0.0, 1.0,
+              "Of what such a pair reads; no pass for 0."),
+     .standard = "0 %"},
 
     {SECTION("run", "How long is trained, and what interrupts it.")},
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT, 1.0, 1e18,

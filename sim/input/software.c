@@ -14,6 +14,7 @@ static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microba
 
 static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
+static const char *const loss_kind_names[LOSS_COUNT_] = {"false", "true", "recomputed"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
@@ -232,6 +233,15 @@ static const struct schema_row rows[] = {
             "Updated weights are gathered in one collective (all-gather), or sent tensor by tensor "
             "by the rank that updates them (broadcast)."),
      .standard = "all-gather"},
+    {QUANTITY(
+         "zero.bucket_copies", zero_bucket_copies, DIM_BYTES, 0.0, 1000.0,
+         "Bytes moved for each parameter where replicas sum their gradients: joined in a bucket, "
+         "divided, copied back."),
+     .standard = "0 B"},
+    {QUANTITY("zero.update_copies", zero_update_copies, DIM_BYTES, 0.0, 1000.0,
+              "Bytes moved for each parameter that a rank owns before it is updated (zero 1 and "
+              "beyond): its gradient searched for overflow, joined, converted, scaled."),
+     .standard = "0 B"},
 
     {SECTION("overlap", "Which communication runs beside compute.")},
     {BOOL("overlap.tp_backward", overlaps_tp_backward,
@@ -319,6 +329,14 @@ static const struct schema_row rows[] = {
     {BOOL("fsdp.one_queue", fsdp_is_one_queue,
           "Gathers and reductions use one communicator: each waits for those before it."),
      .standard = "false"},
+    {BOOL("fsdp.queue_sums", fsdp_queues_sums,
+          "With one_queue: shards' sums over replicas (parallel.zero_group) take their turn in it, "
+          "too, as where all collectives share a stream."),
+     .standard = "false"},
+    {QUANTITY("fsdp.sum_bucket", fsdp_sum_bucket_bytes, DIM_BYTES, 0.0, 1e15,
+              "Bytes of a shard's gradients that are joined before they are summed over replicas; "
+              "0: those of each reduction by themselves."),
+     .standard = "0 B"},
     {BOOL("fsdp.reduce_buckets", fsdp_reduces_buckets,
           "Gradients of layers are reduced together up to bucket.size, and a backward pass ends "
           "when its last are; otherwise each layer's by themselves."),
@@ -359,17 +377,27 @@ static const struct schema_row rows[] = {
     {BOOL("fusion.dropout_add", fuses_dropout_add, "Bias, dropout and the residual addition."),
      .standard = "false"},
     {BOOL("fusion.norm", fuses_norm, "The parts of a norm."), .standard = "false"},
+    {BOOL("fusion.norm_casts", casts_norm,
+          "A norm's input is converted to fp32 in front of it, and its gradient back, each by a "
+          "kernel of its own. An RMSNorm in parts (fusion.norm: false) always is."),
+     .standard = "false"},
     {BOOL("fusion.softmax", fuses_softmax, "Scale, mask and softmax of unfused attention."),
      .standard = "false"},
-    {BOOL("fusion.loss", fuses_loss,
-          "Cross-entropy on 16-bit logits, in two reads and a write that leaves the gradient in "
-          "their place."),
+    {CHOICE("fusion.loss", loss, loss_kind_names, LOSS_COUNT_,
+            "Cross-entropy on 16-bit logits: in two reads and a write that leaves the gradient in "
+            "their place (true); in one read, and the gradient written in the backward pass, from "
+            "the logits (recomputed); or a kernel for each operation, in fp32 (false)."),
      .standard = "false"},
     {CHOICE("fusion.rotary", rotary, rotary_names, ROTARY_COUNT_,
             "Rotary embedding is one kernel (fused); two products, halves swapped and a sum "
             "(eager); fp32 complex numbers, which torch.compile does not fuse (complex); or fp32 "
             "pairs by a matrix each, as a product with all four values and a sum (matrix)."),
      .standard = "fused"},
+    {BOOL("fusion.adapter", fuses_adapter,
+          "LoRA: the scale of an adapter's result and its addition to the frozen product's, and "
+          "backward to the input's gradient, are part of the adapter's products; dropout keeps a "
+          "bit of each value, else a byte."),
+     .standard = "false"},
     {BOOL("fusion.experts", fuses_experts,
           "The products of all experts of a GPU; else each expert has its own."),
      .standard = "false"},
@@ -574,7 +602,7 @@ static const struct schema_row rows[] = {
           "applied before the experts' second matrix."),
      .standard = "true"},
     {CHOICE("memory.activation_input", memory.activation_input, kept_input_names, KEPT_INPUT_COUNT_,
-            "What SwiGLU or GELU reads is kept as computed, or in fp8."),
+            "What SwiGLU or GELU reads is kept as computed, or in fp8: a pass each way more."),
      .standard = "as-computed"},
     {COUNT("memory.bucket_count", memory.bucket_count, 0, 100,
            "Buffers of the bucket's size that live through the step."),
@@ -589,3 +617,10 @@ bool software_read(const struct doc_node *node, struct software *software,
     software->low.is_known = doc_find(node, "fp8") != NULL;
     return schema_read_document(&software_schema, node, software, assumptions, diag);
 }
+
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return software_read(node, object, assumptions, diag);
+}
+const struct doc_reader software_reader = {sizeof(struct software), read_object};

@@ -28,6 +28,7 @@
 #define INPUT_SOFTWARE_H
 
 #include "input/gpu.h"
+#include "input/doc/doc_files.h"
 #include "input/schema/schema.h"
 
 enum scaling_recipe {
@@ -52,6 +53,9 @@ enum exchange_format { EXCHANGE_BF16, EXCHANGE_FP8, EXCHANGE_COUNT_ };
 
 /* Key fusion.rotary: how queries and keys are turned. */
 /* Adam's update as one kernel over all tensors, or one for each operation of the formula. */
+/* Kernels of cross-entropy: one for each operation; the forward pass leaves the logits' gradient in
+ * their place; or the backward pass does. */
+enum loss_kind { LOSS_IN_PARTS, LOSS_FUSED, LOSS_RECOMPUTED, LOSS_COUNT_ };
 enum update_kind { UPDATE_FUSED, UPDATE_FOREACH, UPDATE_KIND_COUNT_ };
 
 enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_MATRIX, ROTARY_COUNT_ };
@@ -142,6 +146,8 @@ struct software {
     uint32_t gradient_addition;  /* enum gradient_addition */
     uint32_t zero_gradients;     /* enum shard_reduction: of zero 1, 2 */
     uint32_t zero_parameters;    /* enum shard_gather: of zero 1, 2 */
+    double zero_bucket_copies;   /* bytes a parameter */
+    double zero_update_copies;   /* bytes a parameter that the rank owns */
     bool overlaps_tp_backward;
     int64_t tp_pieces; /* >= 1 */
     bool overlaps_dp_gradients;
@@ -153,6 +159,8 @@ struct software {
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */
     int64_t fsdp_reuse_distance;  /* parameters used in between; 0: any */
     bool fsdp_is_one_queue;
+    bool fsdp_queues_sums;        /* over replicas: in that queue, too */
+    double fsdp_sum_bucket_bytes; /* of a shard, joined for a sum over replicas; 0: not joined */
     bool fsdp_reduces_buckets;
     int64_t fsdp_gather_passes;  /* reads and writes of a unit's gathered bytes */
     double fsdp_gradient_copies; /* bytes a parameter */
@@ -176,11 +184,13 @@ struct software {
     bool fuses_qkv_bias;
     bool fuses_dropout_add;
     bool fuses_norm;
+    bool casts_norm; /* its input to fp32, by a pass of its own */
     bool fuses_softmax;
-    bool fuses_loss;
+    enum loss_kind loss;
     int64_t metric_losses; /* cross-entropies beside the loss, forward only */
     uint32_t embedding;    /* enum embedding_kind */
     uint32_t rotary;       /* enum rotary_kind */
+    bool fuses_adapter;
     bool fuses_experts;
     bool fuses_expert_activation; /* where fuses_experts */
     uint32_t update;              /* enum update_kind */
@@ -263,5 +273,8 @@ extern const struct schema software_schema;
 
 MUST_USE bool software_read(const struct doc_node *node, struct software *software,
                             struct assumptions *assumptions, struct diag *diag);
+
+/* The same, for files that are kept. */
+extern const struct doc_reader software_reader;
 
 #endif

@@ -33,15 +33,33 @@ static bool read_number(const struct published_table *table, uint32_t row, const
                     published_text(table, row, column), least);
 }
 
+/* One of the two kinds of model; else false with a message. */
+static bool read_kind(const struct published_table *table, uint32_t row, bool *is_mixture,
+                      struct diag *diag)
+{
+    const char *kind = published_text(table, row, "kind");
+    *is_mixture = strcmp(kind, band_kind_name(true)) == 0;
+    if (*is_mixture || strcmp(kind, band_kind_name(false)) == 0) {
+        return true;
+    }
+    const struct place place = published_place(table, row, "kind");
+    diag_add(diag, DIAG_INPUT, &place, "kind '%s' is none of a model", kind);
+    diag_help(diag, "it is '%s' or '%s'; `stoker validate FILE.csv --errors` writes it",
+              band_kind_name(false), band_kind_name(true));
+    return false;
+}
+
 static bool read_vote(const struct published_table *table, uint32_t row, struct band_vote *vote,
                       struct diag *diag)
 {
     double gpus = 0, hidden = 0, length = 0, gbps = 0, oversubscription = 0, launch = ABSENT;
+    bool is_mixture;
     if (table->problems[row].what != NULL) {
         const struct place place = published_place(table, row, "");
         return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
     }
-    if (!read_number(table, row, "gpus", 1, &gpus, diag) ||
+    if (!read_kind(table, row, &is_mixture, diag) ||
+        !read_number(table, row, "gpus", 1, &gpus, diag) ||
         !read_number(table, row, "hidden", 1, &hidden, diag) ||
         !read_number(table, row, "seq_len", 1, &length, diag) ||
         !read_number(table, row, "oversubscription", 1, &oversubscription, diag) ||
@@ -63,7 +81,7 @@ static bool read_vote(const struct published_table *table, uint32_t row, struct 
         .architecture = published_text(table, row, "architecture"),
         .framework = published_text(table, row, "framework"),
         .precision = published_text(table, row, "precision"),
-        .is_mixture = strcmp(published_text(table, row, "kind"), band_kind_name(true)) == 0,
+        .is_mixture = is_mixture,
         .gpus = (int64_t)gpus,
         .hidden = (int64_t)hidden,
         .sequence_length = (int64_t)length,

@@ -281,6 +281,7 @@ struct cost_shape {
                               * cp-th of the heads */
     int64_t lora_rank;          /* 0: all weights are trained */
     uint32_t lora_targets;      /* bits 1 << enum lora_target */
+    bool lora_drops;            /* adapters' inputs pass a dropout */
     double gradient_bytes;      /* of a weight's main gradient; 0: the software's precision */
     bool transposes_fp8;        /* the GPU's products read fp8 operands either way round */
 };

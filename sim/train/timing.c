@@ -255,6 +255,7 @@ struct cost_shape timing_shape(const struct scenario *scenario, uint32_t kind)
         .is_ulysses = parallel->cp > 1 && parallel->context == CONTEXT_ULYSSES,
         .lora_rank = scenario->lora.rank,
         .lora_targets = scenario->lora.targets,
+        .lora_drops = scenario->lora.dropout > 0.0,
         .gradient_bytes = state_bytes((enum state_format)scenario->optimizer.gradients),
         .transposes_fp8 = scenario->gpu.transposes_fp8,
     };

@@ -26,6 +26,16 @@ setup() {
     [ "$(jq '[.fits[].errors.rows] | add' "$work/json")" -eq "$rows" ]
 }
 
+# fa2 of the A100 stands on both sides of another GPU's rows.
+@test "rows that are not adjacent are of one section" {
+    grep '^a100-sxm4-80gb,fa2' tests/published/attention.csv > "$work/mine"
+    { head -9 "$work/mine"; grep '^h100-sxm5-80gb,fa3' tests/published/attention.csv
+      tail -n +10 "$work/mine"; } >> "$work/rows.csv"
+    "$STOKER" calibrate attention "$work/rows.csv" --check --json > "$work/json"
+    jq -e --argjson rows "$(wc -l < "$work/mine")" '(.fits | length) == 2 and
+        .fits[0].gpu == "a100-sxm4-80gb" and .fits[0].errors.rows == $rows' "$work/json"
+}
+
 @test "what is wrong with a field is said with its place, and the status is 3" {
     echo >> "$work/rows.csv" # a blank line counts as one
     echo 'h100-sxm5-80gb,fa9,forward,no,1,16,16,0.5,128,,x' >> "$work/rows.csv"

@@ -37,6 +37,7 @@ keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.
     cluster.nics.kind cluster.nics.bonded_ports cluster.nics.round_latency cluster.fabric.routing
     software.p2p.calls software.communication.staging software.fsdp.gathers
     software.fsdp.live_parameters software.fsdp.reuse_distance software.fsdp.one_queue
+    software.fsdp.queue_sums software.fsdp.sum_bucket
     software.fsdp.reduce_buckets software.fsdp.host_per_rank software.fsdp.quantized_block
     parallel.zero_quantized_weights parallel.zero_local_weights parallel.zero_quantized_gradients
     parallel.zero_local_group)

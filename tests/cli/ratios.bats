@@ -52,6 +52,18 @@ PY
     grep -q '^Bands of ratios are from measured runs that differ in: network.$' "$work/text"
 }
 
+# 256 sequences over 32 replicas are no multiple of 3: the first point has no result.
+@test "sweep: the member that holds a ratio is named alike where the first point has no result" {
+    { cat scenarios/quickstart.yaml; echo 'sweep: {batch.micro: [3, 1, 2]}'; } > "$work/study.yaml"
+    status=0
+    "$STOKER" sweep "$work/study.yaml" --db "$work/db" -q --json > "$work/json" || status=$?
+    [ "$status" -eq 0 ]
+    jq -e '(.points | length) == 3 and .against == .points[1].label and
+        .points[0].against_first == null and .points[1].against_first.speed_up == 1 and
+        .points[2].against_first.speed_up > 0 and
+        all(.points[]; has("against_first") and (has("against_named") | not))' "$work/json"
+}
+
 @test "sweep: bands against its first point; with --metric there is no room for them" {
     make_catalogue
     "$STOKER" sweep "$fabric" --db "$work/db" -q --catalogue "$work/catalogue" > "$work/text"

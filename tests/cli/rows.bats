@@ -201,6 +201,10 @@ PY
     run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
     [ "$status" -eq 0 ]
     [[ "$output" == *"no band: ./models/validated.csv:1:1: columns are missing"* ]]
+    sed '3s/,moe,/,mo,/; 3s/,dense,/,dens,/' "$here/models/validated.csv" > models/validated.csv
+    run --separate-stderr env STOKER_PATH= "$STOKER" run "$here/scenarios/quickstart.yaml" --no-db
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"no band: ./models/validated.csv:3:"*": kind '"*"' is none of a model"* ]]
 }
 
 @test "validate writes the errors of its votes, whatever the number of processes" {

@@ -111,6 +111,24 @@ YAML
     done
 }
 
+# The rule's own value, not one that it takes from a column: 'micro' of no run may be 0.
+@test "a value that a row's scenario refuses is told at the row and at the rule" {
+    head -3 tests/published/blind.csv > "$work/some.csv"
+    rules=$work/catalogue/tests/published/rules.yaml
+    mkdir -p "$(dirname "$rules")"
+    { cat tests/published/rules.yaml
+      printf '%s\n' '  - set: [batch.micro=0]' '    source: https://example.org/a'; } > "$rules"
+    run --separate-stderr -3 "$STOKER" validate "$work/some.csv" --catalogue "$work/catalogue"
+    place=$rules:$(($(wc -l < "$rules") - 1)):11
+    [[ $stderr == *"some.csv:2:1: warning: 'micro' must be a whole number from 1"* ]]
+    [[ $stderr == *"= help: 'batch.micro=0' is set at $place"* ]]
+    awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c = $i == "micro_batch" ? i : c }
+        NR == 2 { $c = "1000001" } 1' "$work/some.csv" > "$work/own.csv"
+    run --separate-stderr "$STOKER" validate "$work/own.csv"
+    [[ $stderr == *"own.csv:2:"*" warning: 'micro' must be a whole number"* ]]
+    [[ $stderr != *"is set at"* ]]
+}
+
 # What --rules says of a rule is what validate says with a catalogue that lacks it.
 @test "--rules says what each rule moves" {
     table=tests/published/networks.csv

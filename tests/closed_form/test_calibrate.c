@@ -15,7 +15,7 @@
 #include "support/assert_close.h"
 #include "support/collective_law.h"
 
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 /* Curves of h100-3200 with a pair given, sizes 1 KiB to 4 GiB in powers of four. */
 static const struct wanted {

@@ -335,6 +335,51 @@ static void buckets_of_groups_are_summed_over_their_copies(void **state)
     arena_free(arena);
 }
 
+/* A layer's shard on one of 8 ranks is 12,596,224 x 2 / 8 = 3,149,056 bytes, the edge's 147,968. Up
+ * to three layers' bytes, or a byte more: 3, 3 and 2 layers, these with the edge; a byte less: four
+ * times two, the last with the edge. Without a bucket each reduction has its own sum. */
+static void sums_over_copies_are_joined_up_to_their_bucket(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    static const struct {
+        double bucket_bytes;
+        uint32_t sums;
+    } rows[] = {{9447168, 3}, {9447169, 3}, {9447167, 4}, {0, 9}, {1e12, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scenario scenario = *scenario_of(system_of(arena, "true", 1, ""));
+        scenario.parallel.zero_group = 8;
+        scenario.software.fsdp_sum_bucket_bytes = rows[i].bucket_bytes;
+        const struct volume summed = volume_of(built_anew(arena, &scenario), 0,
+                                               STREAM_REPLICA_REDUCE, COLLECTIVE_ALL_REDUCE);
+        assert_int_equal(summed.count, rows[i].sums);
+        assert_close(summed.bytes, 2 * (LAYERS * LAYER + EDGE) / 8, 1e-12);
+    }
+    arena_free(arena);
+}
+
+/* Joined up to three layers, the second sum is of the layers up to the third from the end: the last
+ * two gathers are emitted after it. In the queue the gather before last waits for both sums, and
+ * by itself for none; the reduction after the second sum waits for that gather either way. */
+static void sums_over_copies_take_their_turn_in_the_queue(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *fsdp = "  fsdp: {prefetch: 0, one_queue: true, sum_bucket: 9447168 B}\n";
+    struct scenario scenario = *scenario_of(system_of(arena, "true", 1, fsdp));
+    scenario.parallel.zero_group = 8;
+    const struct step_system *apart = built_anew(arena, &scenario);
+    scenario.software.fsdp_queues_sums = true;
+    const struct step_system *queued = built_anew(arena, &scenario);
+    assert_int_equal(waits_for(apart, STREAM_DATA_GATHER, 1, STREAM_REPLICA_REDUCE), 0);
+    assert_int_equal(waits_for(apart, STREAM_DATA_GATHER, 1, STREAM_DATA_REDUCE), 6);
+    assert_int_equal(waits_for(queued, STREAM_DATA_GATHER, 1, STREAM_REPLICA_REDUCE), 2);
+    assert_int_equal(waits_for(queued, STREAM_DATA_GATHER, 1, STREAM_DATA_REDUCE), 0);
+    assert_int_equal(waits_for(queued, STREAM_DATA_GATHER, 0, STREAM_DATA_REDUCE), 7);
+    assert_int_equal(waits_for(queued, STREAM_REPLICA_REDUCE, 1, STREAM_DATA_REDUCE), 6);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +395,8 @@ int main(void)
         cmocka_unit_test(a_backward_pass_ends_when_its_last_bucket_is_reduced),
         cmocka_unit_test(a_bucket_costs_what_its_matrices_cost_the_framework),
         cmocka_unit_test(buckets_of_groups_are_summed_over_their_copies),
+        cmocka_unit_test(sums_over_copies_are_joined_up_to_their_bucket),
+        cmocka_unit_test(sums_over_copies_take_their_turn_in_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

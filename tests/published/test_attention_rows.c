@@ -16,7 +16,7 @@
 
 #define ROWS "tests/published/attention.csv"
 
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 struct bench {
     struct arena *arena;

@@ -24,7 +24,7 @@ struct measured {
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Every case within `tolerance` of the measurement. */
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 static void compare(const char *name, enum precision precision, const struct measured *cases,
                     size_t count, double tolerance)

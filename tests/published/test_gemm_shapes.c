@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "support/assert_close.h"
 
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -46,7 +46,7 @@ static const char *first_message(struct arena *arena, const struct diag *diag)
 /* With the catalogue's rules; memory.csv has no measured step. */
 static const struct published_table *load(struct arena *arena, const char *path)
 {
-    const struct catalogue catalogue = {{"."}, 1};
+    const struct catalogue catalogue = {{"."}, 1, NULL};
     struct diag *diag = diag_new(arena);
     const struct published_table *table = published_load(arena, path, diag);
     assert_non_null(table);
@@ -60,7 +60,7 @@ static const struct published_table *load(struct arena *arena, const char *path)
 static struct outcome predict(struct arena *arena, const struct published_table *table,
                               uint32_t row)
 {
-    const struct catalogue catalogue = {{"."}, 1};
+    const struct catalogue catalogue = {{"."}, 1, NULL};
     const struct published_base base = {.catalogue = &catalogue};
     struct published_scenario made;
     struct diag *diag = diag_new(arena);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 static void need(bool is_good, const struct diag *diag)
 {
@@ -22,7 +22,7 @@ static void need(bool is_good, const struct diag *diag)
 struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source)
 {
     struct diag *diag = diag_new(arena);
-    const struct catalogue own = {{source->directory}, 1};
+    const struct catalogue own = {{source->directory}, 1, NULL};
     const struct doc_node *document =
         source->path != NULL
             ? scenario_load_document(arena, source->path, diag)

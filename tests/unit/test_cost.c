@@ -517,7 +517,7 @@ static void metrics_read_the_logits_again(void **state)
     (void)state;
     const struct model model = llama3_8b();
     struct software software = megatron(ATTENTION_FA2);
-    software.fuses_loss = true;
+    software.loss = LOSS_FUSED;
     const struct cost_shape shape = segments_shape(
         &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
     const double logits = 4096.0 * 128256.0 / 2.0;
@@ -527,6 +527,42 @@ static void metrics_read_the_logits_again(void **state)
     software.metric_losses = 2;
     assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 34.0 * logits, 1e-15);
     assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), back, 0.0);
+}
+
+/* The logits are read once forward, 2 bytes; backward read and written, 4, as where their gradient
+ * is only scaled. */
+static void a_recomputed_loss_reads_the_logits_once_forward(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    software.loss = LOSS_FUSED;
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
+    const double logits = 4096.0 * 128256.0;
+    const double matrix = 2.0 * (4096.0 * 4096.0 + 4096.0 * 128256.0 + logits);
+    const double back = bytes_of(&shape, SEGMENT_HEAD_BACKWARD);
+    software.loss = LOSS_RECOMPUTED;
+    assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 2.0 * logits, 1e-15);
+    assert_close(back, matrix + 4.0 * logits, 1e-15);
+    assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), back, 0.0);
+}
+
+/* A norm in bf16 moves 4 bytes a value and back 6. Converted in front of it: 2 + 4, then 4 + 2;
+ * back 2 + 4 + 4, then 4 + 2. With the residual's gradient, 6 bytes, behind it. */
+static void a_norm_that_is_converted_moves_fp32(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
+    const double values = 4096.0 * 4096.0;
+    assert_close(bytes_of(&shape, SEGMENT_MLP_PRE), 4.0 * values, 1e-15);
+    assert_close(bytes_of(&shape, SEGMENT_MLP_PRE_BACKWARD), (6.0 + 6.0) * values, 1e-15);
+    software.casts_norm = true;
+    assert_close(bytes_of(&shape, SEGMENT_MLP_PRE), 12.0 * values, 1e-15);
+    assert_close(bytes_of(&shape, SEGMENT_MLP_PRE_BACKWARD), (16.0 + 6.0) * values, 1e-15);
 }
 
 /* Looking a row up multiplies nothing. One-hot rows: 2 h V a token forward and as much for the
@@ -642,6 +678,8 @@ int main(void)
         cmocka_unit_test(the_head_has_logits_and_loss),
         cmocka_unit_test(a_fused_bias_of_qkv_is_no_pass),
         cmocka_unit_test(metrics_read_the_logits_again),
+        cmocka_unit_test(a_recomputed_loss_reads_the_logits_once_forward),
+        cmocka_unit_test(a_norm_that_is_converted_moves_fp32),
         cmocka_unit_test(one_hot_rows_multiply_the_table),
         cmocka_unit_test(without_a_head_the_norm_is_the_end),
         cmocka_unit_test(the_optimizer_streams_its_state),

@@ -537,6 +537,74 @@ static void frozen_weights_have_no_gradients(void **state)
     assert_size(&segment, "adapter down wgrad", (const int64_t[]){16, 1024, 2048});
 }
 
+static double bytes_of(const struct segment *segment, const char *name)
+{
+    return segment_find(segment, name)->bytes;
+}
+
+/* Beside QKV, 2,048 rows of 1,024 in and 1,536 out, in 2 bytes. Op by op dropout reads and writes
+ * an input and writes a byte, its backward reads that byte: 5; scaling reads and writes a result:
+ * 4; a sum reads two and writes one: 6. B's product writes and does not read. Fused, dropout has a
+ * bit of each value, and the products that add read what they add to; nothing else is left. */
+static void adapters_run_op_by_op_or_fused(void **state)
+{
+    (void)state;
+    struct model model = with_experts();
+    model_finish(&model);
+    struct cost_shape shape = shape_of(&model, 1, false);
+    struct software software = *shape.software;
+    shape.software = &software;
+    shape.lora_rank = 16;
+    shape.lora_targets = 1u << LORA_QKV;
+    shape.lora_drops = true;
+    const double in = 2048.0 * 1024.0;
+    const double out = 2048.0 * 1536.0;
+    struct segment qkv, backward;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &qkv);
+    cost_segment(&shape, SEGMENT_ATTENTION_DGRAD, &backward);
+    const uint32_t count = qkv.count;
+    const uint32_t count_backward = backward.count;
+    const double up = bytes_of(&qkv, "adapter up");
+    const double down = bytes_of(&backward, "adapter down dgrad");
+    assert_close(bytes_of(&qkv, "adapter dropout"), 5.0 * in, 0.0);
+    assert_close(bytes_of(&qkv, "adapter scale"), 4.0 * out, 0.0);
+    assert_close(bytes_of(&qkv, "adapter add"), 6.0 * out, 0.0);
+    assert_close(bytes_of(&backward, "adapter scale backward"), 4.0 * out, 0.0);
+    assert_close(bytes_of(&backward, "adapter dropout backward"), 5.0 * in, 0.0);
+    assert_close(bytes_of(&backward, "adapter gradient add"), 6.0 * in, 0.0);
+    software.fuses_adapter = true;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &qkv);
+    cost_segment(&shape, SEGMENT_ATTENTION_DGRAD, &backward);
+    assert_int_equal(qkv.count, count - 2);
+    assert_close(bytes_of(&qkv, "adapter dropout"), 4.125 * in, 0.0);
+    assert_close(bytes_of(&qkv, "adapter up"), up + 2.0 * out, 1e-15);
+    assert_close(bytes_of(&backward, "adapter down dgrad"), down + 2.0 * in, 1e-15);
+    assert_int_equal(backward.count, count_backward - 2);
+    shape.lora_drops = false;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &qkv);
+    assert_int_equal(qkv.count, count - 3);
+}
+
+/* Half of the tokens are a rank's own where tensor parallelism of 2 cuts the sequence: QKV's input
+ * and the projection's result are cut so, the others by their columns. */
+static void adapters_pass_over_a_ranks_own_values(void **state)
+{
+    (void)state;
+    struct model model = with_experts();
+    model_finish(&model);
+    struct cost_shape shape = shape_of(&model, 2, true);
+    shape.lora_rank = 16;
+    shape.lora_targets = 1u << LORA_QKV | 1u << LORA_PROJECTION;
+    shape.lora_drops = true;
+    struct segment qkv, projection;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &qkv);
+    cost_segment(&shape, SEGMENT_ATTENTION_PROJECTION, &projection);
+    assert_close(bytes_of(&qkv, "adapter dropout"), 5.0 * 1024 * 1024, 0.0);
+    assert_close(bytes_of(&qkv, "adapter add"), 6.0 * 2048 * 768, 0.0);
+    assert_close(bytes_of(&projection, "adapter dropout"), 5.0 * 2048 * 512, 0.0);
+    assert_close(bytes_of(&projection, "adapter add"), 6.0 * 1024 * 1024, 0.0);
+}
+
 /* ---- every row of the table ------------------------------------------------------ */
 
 /* The most kernels: eager, unfused, adapters everywhere, fewer than 16 bits; all fit. */
@@ -560,6 +628,7 @@ static void the_longest_segments_fit(void **state)
         shape.layer = &model.kinds[kind];
         shape.lora_rank = 8;
         shape.lora_targets = (1u << LORA_TARGET_COUNT_) - 1;
+        shape.lora_drops = true;
         shape.recompute_modules = (1u << RECOMPUTE_MODULE_COUNT_) - 1;
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
             struct segment segment;
@@ -588,6 +657,8 @@ int main(void)
         cmocka_unit_test(ulysses_has_whole_sequences_of_some_heads),
         cmocka_unit_test(experts_are_cut_by_their_own_degree),
         cmocka_unit_test(frozen_weights_have_no_gradients),
+        cmocka_unit_test(adapters_run_op_by_op_or_fused),
+        cmocka_unit_test(adapters_pass_over_a_ranks_own_values),
         cmocka_unit_test(the_longest_segments_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

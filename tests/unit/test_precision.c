@@ -1,6 +1,7 @@
 /* Products of 8 and 4 bits: how long they take, which ones they are, and what converting their
  * operands moves. */
 #include "hw/kernel.h"
+#include "input/scenario.h"
 #include "plan/kernels/kernel_list.h"
 
 #include <setjmp.h>
@@ -468,6 +469,42 @@ static void frozen_weights_want_one_copy(void **state)
     assert_close(find(&segment, "convert gradient")->bytes, 3.0 * TOKENS * 28672, 0.0);
 }
 
+/* A norm writes what it hands on converted, but not for an adapter, which reads 16 bits: 2 + 1
+ * bytes more. */
+static void what_an_adapter_reads_is_converted_apart(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    software.low.fuses_norm = true;
+    struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    shape.lora_rank = 16;
+    shape.lora_targets = 1u << LORA_FC2;
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &segment);
+    assert_null(find(&segment, "convert input"));
+    shape.lora_targets = 1u << LORA_QKV;
+    cost_segment(&shape, SEGMENT_ATTENTION_QKV, &segment);
+    assert_close(find(&segment, "convert input")->bytes, 3.0 * TOKENS * 4096, 0.0);
+}
+
+/* What the activation reads, 14,336 values a token, is converted to be kept and turned back for
+ * its gradient: 2 + 1 bytes each way. */
+static void an_input_kept_in_fp8_costs_a_pass_each_way(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_DELAYED);
+    const struct cost_shape shape = shape_of(&software, PRECISION_FP8);
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_MLP, &segment);
+    const uint32_t count = segment.count;
+    software.memory.activation_input = KEPT_IN_FP8;
+    cost_segment(&shape, SEGMENT_MLP, &segment);
+    assert_int_equal(segment.count, count + 1);
+    assert_close(find(&segment, "keep input in fp8")->bytes, 3.0 * TOKENS * 14336, 0.0);
+    cost_segment(&shape, SEGMENT_MLP_INNER_BACKWARD, &segment);
+    assert_close(find(&segment, "kept input from fp8")->bytes, 3.0 * TOKENS * 14336, 0.0);
+}
+
 /* Scales of rows: forward X and W are converted along rows (2 + 1), W along columns for dgrad: read
  * for the scale (2), then read and written at a quarter of the rate, 4 x (2 + 1). */
 static void scales_of_rows_convert_each_direction_by_itself(void **state)
@@ -796,6 +833,8 @@ int main(void)
         cmocka_unit_test(gathered_operands_are_converted_before),
         cmocka_unit_test(a_norm_does_not_convert_what_is_gathered_in_16_bits),
         cmocka_unit_test(frozen_weights_want_one_copy),
+        cmocka_unit_test(what_an_adapter_reads_is_converted_apart),
+        cmocka_unit_test(an_input_kept_in_fp8_costs_a_pass_each_way),
         cmocka_unit_test(scales_of_rows_convert_each_direction_by_itself),
         cmocka_unit_test(scales_of_rows_rescale_the_backward_products),
         cmocka_unit_test(nvfp4_without_transforms_reads_once),

@@ -28,7 +28,7 @@ struct world {
     const struct predictions *predictions;
 };
 
-static const struct catalogue catalogue = {{"."}, 1};
+static const struct catalogue catalogue = {{"."}, 1, NULL};
 
 static bool build(struct world *world, const char *lines, enum held_out held_out)
 {

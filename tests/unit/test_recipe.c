@@ -14,7 +14,7 @@
 #include "support/assert_close.h"
 #include "support/fixture.h"
 
-static const struct catalogue here = {{"."}, 1};
+static const struct catalogue here = {{"."}, 1, NULL};
 
 #define BASE                                           \
     "model: llama2-7b\ncluster: h100-3200\ngpus: 64\n" \

@@ -15,7 +15,7 @@
 
 #include "support/assert_close.h"
 
-static const struct catalogue catalogue = {{"tests/unit/data"}, 1};
+static const struct catalogue catalogue = {{"tests/unit/data"}, 1, NULL};
 
 static const char deep_text[] =
     "scenario: 126 layers on 2048 GPUs\n"

@@ -77,7 +77,7 @@ static void keys_of_training_are_read(void **state)
     const char *const sets[] = {
         "optimizer={gradients: bf16, master: none, moments: int8, clip: false}",
         "offload={optimizer: 50 %, activation_layers: 3}",
-        "lora={rank: 8, targets: [fc2, qkv]}",
+        "lora={rank: 8, targets: [fc2, qkv], dropout: 10 %}",
         "recompute={modules: [mlp, norm]}",
         "parallel={tp: 2, cp: 2, zero: 3, zero_group: 4, reshard: after-step, cp_type: ring}",
         "parallel.order=pp-dp-cp-tp-ep",
@@ -92,6 +92,7 @@ static void keys_of_training_are_read(void **state)
     assert_int_equal(scenario->offload.activation_layers, 3);
     assert_int_equal(scenario->lora.rank, 8);
     assert_int_equal(scenario->lora.targets, 1u << LORA_FC2 | 1u << LORA_QKV);
+    assert_close(scenario->lora.dropout, 0.1, 1e-12);
     assert_int_equal(scenario->recompute.kind, RECOMPUTE_SELECTIVE);
     assert_int_equal(scenario->recompute.modules, 1u << RECOMPUTE_MLP | 1u << RECOMPUTE_NORM);
     assert_int_equal(scenario->parallel.zero_group, 4);

@@ -10,6 +10,7 @@
 #include "lab/fit/fit_limit.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* One kind of kernel on one GPU. */
 struct group {
@@ -31,7 +32,7 @@ static bool has_group(const struct groups *groups, const struct measured *row)
 {
     for (uint32_t i = 0; i < groups->count; i++) {
         const struct measured *first = groups->groups[i].first;
-        if (first->gpu == row->gpu && first->section == row->section) {
+        if (strcmp(first->gpu_name, row->gpu_name) == 0 && first->section == row->section) {
             return true;
         }
     }

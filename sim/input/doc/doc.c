@@ -539,6 +539,18 @@ struct doc_node *doc_find(const struct doc_node *node, const char *path)
     return NULL;
 }
 
+void doc_own_children(struct arena *arena, struct doc_node *node)
+{
+    struct doc_node **link = &node->child;
+    for (const struct doc_node *child = node->child; child != NULL; child = child->next) {
+        struct doc_node *own = arena_alloc(arena, sizeof *own);
+        *own = *child;
+        *link = own;
+        link = &own->next;
+    }
+    node->kept = NULL;
+}
+
 struct doc_node **doc_link(struct doc_node *mapping, const char *key)
 {
     struct doc_node **link = &mapping->child;
@@ -645,6 +657,7 @@ static struct doc_node *reach(const struct setter *setter, struct doc_node *root
     size_t at = 0;
     while (node != NULL && at <= setter->path_length) {
         const struct segment segment = first_segment(setter->path + at, setter->path_length - at);
+        doc_own_children(setter->arena, node);
         node = descend(setter, node, segment);
         at += segment.length + 1;
     }
@@ -685,5 +698,6 @@ bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
     node->text = builder.root->text;
     node->child = builder.root->child;
     node->place = place;
+    node->kept = NULL;
     return true;
 }

@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 struct arena;
+struct doc_kept;
 
 enum doc_kind { DOC_NULL, DOC_SCALAR, DOC_SEQUENCE, DOC_MAPPING };
 
@@ -48,6 +49,7 @@ struct doc_node {
     struct doc_node *child; /* first child */
     struct doc_node *next;  /* next sibling */
     const char *assumed;    /* put here from a file that assumes it: its source; else NULL */
+    struct doc_kept *kept;  /* of a file's root, as long as it is as the file has it; else NULL */
 };
 
 /* Reads `path`; NULL on error, with the reason in diag. All memory is the arena's. */
@@ -57,15 +59,20 @@ MUST_USE struct doc_node *doc_load(struct arena *arena, const char *path, struct
 MUST_USE struct doc_node *doc_parse(struct arena *arena, const char *name, const char *text,
                                     size_t length, struct diag *diag);
 
-/* Applies "a.b.c=VALUE" or "a.list.0.c=VALUE" to the tree, creating mappings
- * on the way. Bad syntax is a DIAG_USAGE error. */
+/* Applies "a.b.c=VALUE" or "a.list.0.c=VALUE" to the tree, creating mappings on the way: those
+ * that it changes are owned first. Bad syntax is a DIAG_USAGE error. */
 MUST_USE bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
                       struct diag *diag);
 
 /* The node at a dotted path, or NULL. */
 struct doc_node *doc_find(const struct doc_node *node, const char *path);
 
-/* The link that holds the child under `key`, or the one at the list's end, to put one there. */
+/* Gives a node children of its own, which may be relinked and set: a copy of a node shares them
+ * with the original (*copy = *node). What is below these stays shared. */
+void doc_own_children(struct arena *arena, struct doc_node *node);
+
+/* The link that holds the child under `key`, or the one at the list's end, to put one there. Who
+ * writes to it owns the children. */
 struct doc_node **doc_link(struct doc_node *mapping, const char *key);
 
 /* The text of the scalar there, or NULL. */

@@ -6,7 +6,7 @@
  * so, and so gets what could be misread without them. Two trees have the same
  * line only if they mean the same.
  */
-#include "input/doc/doc.h"
+#include "input/doc/doc_files.h"
 
 #include "base/arena.h"
 
@@ -166,8 +166,19 @@ static void write_scalar(struct writer *writer, const char *text, bool is_quoted
     }
 }
 
-/* All of a scalar; of a mapping or a list, the beginning. */
-static void write_begin(struct writer *writer, const struct doc_node *node)
+/* All of what stands for a file: its text is known. */
+static bool write_kept(struct writer *writer, const struct doc_node *node)
+{
+    size_t length = 0;
+    const char *text = doc_files_text(node, &length);
+    if (text != NULL) {
+        write_bytes(writer, text, length);
+    }
+    return text != NULL;
+}
+
+/* All of a scalar and of a kept file; of another mapping or list, the beginning: false. */
+static bool write_begin(struct writer *writer, const struct doc_node *node)
 {
     if (node->key != NULL && writer->open_count > 0) {
         write_scalar(writer, node->key, false);
@@ -177,21 +188,24 @@ static void write_begin(struct writer *writer, const struct doc_node *node)
         write_text(writer, "null");
     } else if (node->kind == DOC_SCALAR) {
         write_scalar(writer, node->text, node->is_quoted);
-    } else {
+    } else if (!write_kept(writer, node)) {
         write_text(writer, node->kind == DOC_MAPPING ? "{" : "[");
         writer->open = arena_grow(writer->arena, writer->open, &writer->open_capacity,
                                   writer->open_count + 1, sizeof *writer->open);
         writer->open[writer->open_count++] = node;
+        return false;
     }
+    return true;
 }
 
 /* The node to write after `node`, with what stands between; NULL at the end. */
-static const struct doc_node *write_between(struct writer *writer, const struct doc_node *node)
+static const struct doc_node *write_between(struct writer *writer, const struct doc_node *node,
+                                            bool is_whole)
 {
-    if (node->child != NULL) {
+    if (!is_whole && node->child != NULL) {
         return node->child;
     }
-    bool is_inside = node->kind == DOC_MAPPING || node->kind == DOC_SEQUENCE;
+    bool is_inside = !is_whole;
     while (writer->open_count > 0) {
         if (!is_inside && node->next != NULL) {
             write_text(writer, ", ");
@@ -208,8 +222,8 @@ char *doc_to_text(struct arena *arena, const struct doc_node *node)
 {
     struct writer writer = {.arena = arena};
     while (node != NULL) {
-        write_begin(&writer, node);
-        node = write_between(&writer, node);
+        const bool is_whole = write_begin(&writer, node);
+        node = write_between(&writer, node, is_whole);
     }
     return writer.text;
 }

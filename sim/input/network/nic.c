@@ -79,6 +79,13 @@ bool nic_read(const struct doc_node *node, struct nic *nic, struct assumptions *
     return schema_read_document(&nic_schema, node, nic, assumptions, diag);
 }
 
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return nic_read(node, object, assumptions, diag);
+}
+static const struct doc_reader nic_reader = {sizeof(struct nic), read_object};
+
 /* ---- what --set and the file say ---------------------------------------------------- */
 
 /* What is worked on: a cluster whose section `nics` is a mapping. */
@@ -290,7 +297,7 @@ static bool settle_kind(const struct settling *settling, const struct doc_node *
     assumptions_init(&unused, arena);
     const struct doc_node *file =
         catalogue_open(arena, settling->catalogue, CATALOGUE_NIC, kind, diag);
-    if (file == NULL || !nic_read(file, &nic, &unused, diag)) {
+    if (file == NULL || !doc_files_read(&nic_reader, file, &nic, &unused, diag)) {
         return false;
     }
     double bytes_per_s = 0.0;
@@ -306,10 +313,22 @@ static bool settle_kind(const struct settling *settling, const struct doc_node *
     return true;
 }
 
+/* The section, if there is one: it and the cluster may then be changed. */
+static struct doc_node *own_nics(struct arena *arena, struct doc_node *cluster)
+{
+    if (cluster->kind != DOC_MAPPING || doc_find(cluster, "nics") == NULL) {
+        return NULL;
+    }
+    doc_own_children(arena, cluster);
+    struct doc_node *nics = doc_find(cluster, "nics");
+    doc_own_children(arena, nics);
+    return nics;
+}
+
 bool nic_settle(struct arena *arena, const struct catalogue *catalogue, struct doc_node *cluster,
                 struct diag *diag)
 {
-    struct doc_node *nics = cluster->kind == DOC_MAPPING ? doc_find(cluster, "nics") : NULL;
+    struct doc_node *nics = own_nics(arena, cluster);
     const struct doc_node *kind =
         nics != NULL && nics->kind == DOC_MAPPING ? doc_find(nics, "kind") : NULL;
     const struct settling settling = {arena, catalogue, cluster, nics, diag};

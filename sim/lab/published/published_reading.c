@@ -282,9 +282,8 @@ static bool is_below(const char *text, const char *key)
     return strncmp(text, key, length) == 0 && (text[length] == '=' || text[length] == '.');
 }
 
-/* `rule`: NULL where the row says it itself. */
-static void assign(struct published_reading *reading, const struct published_rule *rule,
-                   const char *key, const char *value)
+/* `set` takes the place of what there is of its key and below it. */
+static void assign(struct published_reading *reading, const char *key, struct published_set set)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < reading->set_count; i++) {
@@ -294,8 +293,7 @@ static void assign(struct published_reading *reading, const struct published_rul
     }
     reading->sets = arena_grow(reading->arena, reading->sets, &reading->set_capacity,
                                kept + (size_t)1, sizeof *reading->sets);
-    reading->sets[kept] =
-        (struct published_set){arena_printf(reading->arena, "%s=%s", key, value), rule};
+    reading->sets[kept] = set;
     reading->set_count = kept + 1;
 }
 
@@ -305,8 +303,8 @@ static void assign_own(struct published_reading *reading)
     const char *at = published_read_text(reading, "set");
     for (const char *set = published_assignment_next(reading->arena, &at); set != NULL;
          set = published_assignment_next(reading->arena, &at)) {
-        const size_t length = strcspn(set, "=");
-        assign(reading, NULL, arena_strndup(reading->arena, set, length), set + length + 1);
+        const char *key = arena_strndup(reading->arena, set, strcspn(set, "="));
+        assign(reading, key, (struct published_set){.text = set});
     }
 }
 
@@ -318,9 +316,13 @@ static void apply(struct published_reading *reading, const struct published_rule
         }
     }
     for (uint32_t i = 0; i < rule->assignment_count; i++) {
-        const char *value = expand(reading, rule->assignments[i].value);
+        const struct published_assignment *one = &rule->assignments[i];
+        const char *value = expand(reading, one->value);
         if (value != NULL) {
-            assign(reading, rule, rule->assignments[i].key, value);
+            const bool is_own = strchr(one->value, '$') == NULL;
+            assign(reading, one->key,
+                   (struct published_set){arena_printf(reading->arena, "%s=%s", one->key, value),
+                                          rule, is_own ? &one->place : NULL});
         }
     }
     if (rule->guess != NULL) {

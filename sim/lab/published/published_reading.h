@@ -17,6 +17,7 @@ enum { PUBLISHED_CAPTURES = 10 };
 struct published_set {
     const char *text;                  /* "model.layers=61", as --set takes it */
     const struct published_rule *rule; /* NULL: the row says it itself */
+    const struct place *place;         /* of a value that stands in the rule; else NULL */
 };
 
 struct published_reading {

@@ -189,6 +189,23 @@ static struct scenario *apply_to_all(struct arena *arena, struct published_scena
     return trial.scenario;
 }
 
+/* Where a message is of an assignment that a rule makes by itself, no column of the row is at fault
+ * alone: the rule's place is told, too. */
+static const char *with_rule(struct arena *arena, const struct published_scenario *made,
+                             const struct place *place, const char *help)
+{
+    for (uint32_t i = 0; place != NULL && i < made->set_count; i++) {
+        const struct place *rule = made->set_places[i];
+        if (rule != NULL &&
+            strcmp(place->file, arena_printf(arena, "--set %s", made->sets[i])) == 0) {
+            return arena_printf(arena, "%s%s'%s' is set at %s:%u:%u", help != NULL ? help : "",
+                                help != NULL ? "; " : "", made->sets[i], rule->file, rule->line,
+                                rule->column);
+        }
+    }
+    return help;
+}
+
 /* A refused scenario's message begins with a key: the column of that name says it, or another. */
 static void blame(struct published_scenario *made, struct arena *arena, const struct diag *diag)
 {
@@ -201,7 +218,8 @@ static void blame(struct published_scenario *made, struct arena *arena, const st
     };
     const char *reason = diag_first_error(diag);
     made->wrong.column = arena_strndup(arena, reason, strcspn(reason, " "));
-    made->wrong.help = diag_first_help(arena, diag);
+    made->wrong.help =
+        with_rule(arena, made, diag_first_error_place(diag), diag_first_help(arena, diag));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(made->wrong.column, others[i][0]) == 0) {
             made->wrong.column = others[i][1];

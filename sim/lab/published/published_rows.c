@@ -178,10 +178,14 @@ struct published_scenario published_scenario(struct arena *arena,
     made.filled = filled_of(&maker, made.software);
     made.text = arena_printf(arena, "scenario: %s\n", quoted(arena, made.id));
     const char **sets = arena_array(arena, reading->set_count + (size_t)1, sizeof *sets);
+    const struct place **places =
+        arena_array(arena, reading->set_count + (size_t)1, sizeof *places);
     for (uint32_t i = 0; i < reading->set_count; i++) {
         sets[i] = reading->sets[i].text;
+        places[i] = reading->sets[i].place;
     }
     made.sets = sets;
+    made.set_places = places;
     made.set_count = reading->set_count;
     return made;
 }

@@ -32,6 +32,8 @@ struct published_scenario {
     const char *software, *gpu; /* catalogue files of its profile and its GPU; "" if skipped */
     const char *text;           /* YAML, its name only; NULL: skipped */
     const char *const *sets;    /* all else, assignments for scenario_resolve */
+    const struct place *const
+        *set_places; /* of each, where a rule says so itself; NULL: a column */
     uint32_t set_count;
     const char *skipped;          /* why, if it is */
     struct published_wrong wrong; /* then, or when it is refused: what the user should change */

@@ -229,8 +229,10 @@ static void head_metrics(struct kernel_list *list)
  * cross_entropy.py): logits to fp32; maximum; minus the maximum; exponential; sum;
  * division, which leaves the softmax for the backward pass. 6 + 32 bytes a logit
  * in 16-bit training. Fused as TransformerEngine's (common/triton/cross_entropy.py): one read for
- * maximum and sum, another that writes the gradient over the logits. */
-static void head_forward(struct kernel_list *list)
+ * maximum and sum, another that writes the gradient over the logits. Fused as apex's and
+ * flash-attention's (csrc/xentropy/xentropy_kernel.cu): maximum, then the sum of a row that the L2
+ * still has; the backward pass reads the logits again and writes their gradient in their place. */
+static const struct pass *loss_passes(const struct kernel_list *list)
 {
     static const struct pass loss[] = {
         {"logits to fp32", 1, 4},
@@ -246,18 +248,25 @@ static void head_forward(struct kernel_list *list)
         {"loss, logits gradient", 2, 0},
         {NULL, 0, 0},
     };
+    static const struct pass recomputed[] = {{"loss maximum, sum", 1, 0}, {NULL, 0, 0}};
+    static const struct pass *const of[LOSS_COUNT_] = {
+        [LOSS_IN_PARTS] = loss, [LOSS_FUSED] = fused, [LOSS_RECOMPUTED] = recomputed};
+    return of[list->shape->software->loss];
+}
+
+static void head_forward(struct kernel_list *list)
+{
     if (model_of(list)->is_headless) {
         return;
     }
     kernel_list_outside(list, true);
     kernel_list_forward(list, head(list));
-    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
-                       list->shape->software->fuses_loss ? fused : loss);
+    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss_passes(list));
     head_metrics(list);
 }
 
 /* Softmax minus the target (few values) times the loss gradient, then back to e. Fused, the
- * gradient is there and only scaled. */
+ * gradient is there and only scaled, or is computed from the logits: one read, one write. */
 static void head_backward(struct kernel_list *list)
 {
     static const struct pass loss[] = {
@@ -270,7 +279,7 @@ static void head_backward(struct kernel_list *list)
         return;
     }
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
-                       list->shape->software->fuses_loss ? fused : loss);
+                       list->shape->software->loss == LOSS_IN_PARTS ? loss : fused);
     kernel_list_outside(list, true);
     kernel_list_dgrad(list, head(list));
 }

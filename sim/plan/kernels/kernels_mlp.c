@@ -110,16 +110,30 @@ static void activation_backward(struct kernel_list *list)
     }
 }
 
+/* Where what the activation reads is kept in fp8, a pass converts it when it has been read, and one
+ * turns it back before its gradient (Megatron-LM's fp8_input_store in core/fusions, and
+ * cache_quantized_input of TransformerEngine's ops, which reads once more for a scale). */
+static void convert_kept_input(struct kernel_list *list, const char *name)
+{
+    if (list->shape->software->memory.activation_input == KEPT_IN_FP8) {
+        const double f = parts_values(list->mlp.tokens, list->mlp.width);
+        kernel_list_pass(list, (is_gated(list) ? 2.0 : 1.0) * f,
+                         (struct pass){name, 1, precision_operand_bytes(PRECISION_FP8)});
+    }
+}
+
 void mlp_forward(struct kernel_list *list)
 {
     parts_forward(list, fc1(list), LORA_FC1);
     mlp_activation(list);
+    convert_kept_input(list, "keep input in fp8");
     parts_forward(list, fc2(list), LORA_FC2);
 }
 
 void mlp_inner_backward(struct kernel_list *list)
 {
     parts_dgrad(list, fc2(list), LORA_FC2);
+    convert_kept_input(list, "kept input from fp8");
     activation_backward(list);
 }
 
@@ -216,6 +230,7 @@ static void experts_inner(struct kernel_list *list)
 {
     if (!fuses_activation(list)) {
         mlp_activation(list);
+        convert_kept_input(list, "keep input in fp8");
         return;
     }
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
@@ -227,6 +242,7 @@ static void experts_inner(struct kernel_list *list)
 static void experts_inner_backward(struct kernel_list *list)
 {
     if (!fuses_activation(list)) {
+        convert_kept_input(list, "kept input from fp8");
         activation_backward(list);
         return;
     }
@@ -305,14 +321,19 @@ static void grouped_convert(struct kernel_list *list, const struct weight_matrix
 
 static void grouped_product(struct kernel_list *list, struct grouped grouped, enum gemm_pass pass)
 {
+    grouped.weight = parts_beside_adapter(list, grouped.weight, grouped.target);
     const struct weight_matrix *weight = &grouped.weight;
     if (pass != GEMM_WGRAD || !parts_is_frozen(list)) {
         grouped_convert(list, weight, pass);
         grouped_linear(list, &grouped, pass);
     }
     if (parts_has_adapter(list, grouped.target)) {
-        const struct adapter_size size = {padded_rows(list), weight->out, weight->in,
-                                          local_experts(list)};
+        const struct adapter_size size = {padded_rows(list),
+                                          weight->out,
+                                          weight->in,
+                                          local_experts(list),
+                                          parts_values(list->mlp.tokens, weight->in),
+                                          parts_values(list->mlp.tokens, weight->out)};
         parts_adapter(list, size, pass);
     }
 }

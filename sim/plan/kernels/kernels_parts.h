@@ -6,7 +6,15 @@
  * those of A and B, and no others. Of a matrix whose rows tensor parallelism cuts, B is cut and
  * A on every rank; of one whose columns are, the other way round.
  *
- * ASSUMES: the second small product adds to what the big one wrote, which it reads and writes.
+ * Adapters that PyTorch runs op by op (NeMo's ParallelLinearAdapter and LoRALinear) drop out what
+ * they read, multiply their result by alpha/r and add it to the frozen product's, each a pass; and
+ * backward the same the other way round. Fused (TransformerEngine's ops of 2.7 and later), alpha/r
+ * is a factor of B's product, which adds to what the big one wrote and reads it for that; backward
+ * one product adds to what the other wrote. What an adapter reads, too, is written in 16 bits:
+ * no kernel before writes it converted alone.
+ *
+ * ASSUMES: where tensor parallelism cuts a sequence, an adapter drops, scales and adds its own
+ * part of it (NeMo's a2a_experimental).
  */
 #ifndef PLAN_KERNELS_KERNELS_PARTS_H
 #define PLAN_KERNELS_KERNELS_PARTS_H
@@ -28,9 +36,14 @@ void parts_forward(struct kernel_list *list, struct weight_matrix weight, enum l
 void parts_dgrad(struct kernel_list *list, struct weight_matrix weight, enum lora_target target);
 void parts_wgrad(struct kernel_list *list, struct weight_matrix weight, enum lora_target target);
 
-/* Products of adapters alone; `count` of them in one launch (those of experts). */
+/* The same weight; what an adapter reads beside it comes from no kernel that converts. */
+struct weight_matrix parts_beside_adapter(const struct kernel_list *list,
+                                          struct weight_matrix weight, enum lora_target target);
+
+/* Adapters alone; `count` of them in one launch (those of experts). */
 struct adapter_size {
     int64_t rows, out, in, count;
+    double inputs, results; /* values that passes go through */
 };
 void parts_adapter(struct kernel_list *list, struct adapter_size size, enum gemm_pass pass);
 

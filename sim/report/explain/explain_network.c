@@ -213,7 +213,9 @@ static void say_gathers(const struct software *software, const struct parallel *
                   note);
     }
     if (software->fsdp_is_one_queue) {
-        sheet_say(in, "  gathers and reductions wait for each other in one queue\n");
+        sheet_say(in, "  gathers%s reductions%s wait for each other in one queue\n",
+                  software->fsdp_queues_sums ? "," : " and",
+                  software->fsdp_queues_sums ? " and sums over replicas" : "");
     }
     if (parallel->has_quantized_weights) {
         sheet_say(in, "  weights are gathered in int8\n");

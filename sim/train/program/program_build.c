@@ -92,11 +92,22 @@ static void finish_gradients(struct builder *builder)
     }
 }
 
+/* Whoever owns a part of the gradients looks for overflow in it, joins, converts and scales it. */
+static void prepare_update(struct builder *builder, double owned)
+{
+    const double bytes = owned * builder->job->software->zero_update_copies;
+    if (bytes > 0 && builder->job->parallel->zero > 0) {
+        builder_work(builder, CAUSE_OPTIMIZER,
+                     timing_memory_pass(&builder->context->timing->runner, bytes));
+    }
+}
+
 static void update_parameters(struct builder *builder)
 {
     const struct timing_runner *runner = &builder->context->timing->runner;
     const struct optimizer *optimizer = builder->job->optimizer;
     const double owned = program_owned_parameters(&builder->job->memory.split, builder->stage);
+    prepare_update(builder, owned);
     if (optimizer->clips) {
         builder_work(builder, CAUSE_OPTIMIZER, program_norm_work(runner, optimizer, owned));
         builder_collective(builder, STREAM_WORLD, &builder->context->world, COLLECTIVE_ALL_REDUCE,

@@ -39,7 +39,9 @@ struct shards {
     struct shard_size edge;   /* of embedding, head, norms and MTP alone */
     double pending_bytes;     /* gradients produced, not yet in a bucket's reduction */
     double pending_s;         /* that the framework spends before these are reduced */
-    uint32_t *layer_gathered; /* zero 1, 2 with overlap: gathers needed before each layer */
+    double pending_sum_bytes; /* of a rank's shard, reduced and not yet summed over the replicas */
+    struct task_wait queue_end; /* software.fsdp.one_queue: the collective emitted last */
+    uint32_t *layer_gathered;   /* zero 1, 2 with overlap: gathers needed before each layer */
 };
 
 /* A chunk of this stage. */

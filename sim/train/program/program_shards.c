@@ -234,12 +234,18 @@ static void copy_gradients(struct builder *builder, const struct shards *shards,
     }
 }
 
-/* On one communicator a collective waits for those of the other stream, too. */
-static struct task_wait queue_behind(const struct builder *builder, enum stream other)
+/* On one communicator a collective waits for the one before it, whatever its stream. */
+static struct task_wait queue_behind(const struct builder *builder, const struct shards *shards,
+                                     enum stream stream)
 {
-    return builder->job->software->fsdp_is_one_queue
-               ? (struct task_wait){other, builder_emitted(builder, other)}
-               : (struct task_wait){0, 0};
+    const bool waits =
+        builder->job->software->fsdp_is_one_queue && shards->queue_end.stream != stream;
+    return waits ? shards->queue_end : (struct task_wait){0, 0};
+}
+
+static void queue_up(struct builder *builder, struct shards *shards, enum stream stream)
+{
+    shards->queue_end = (struct task_wait){stream, builder_emitted(builder, stream)};
 }
 
 /* Over which ranks layers are gathered, and on which stream. */
@@ -256,7 +262,7 @@ static struct gather_way way_of(const struct builder *builder, const struct shar
                : (struct gather_way){shards->gather, shards->group};
 }
 
-static void gather_layer(struct builder *builder, const struct shards *shards, uint32_t kind,
+static void gather_layer(struct builder *builder, struct shards *shards, uint32_t kind,
                          bool is_backward)
 {
     const struct gather_way way = way_of(builder, shards, is_backward);
@@ -266,7 +272,8 @@ static void gather_layer(struct builder *builder, const struct shards *shards, u
         wish.bytes *= is_backward ? 1.0 + live_again(builder->job, kind) : 1.0;
         wish.per_call_s = call_s(builder, way.group->ranks);
         builder_collective_wish(builder, way.stream, way.group, &wish,
-                                queue_behind(builder, shards->reduce));
+                                queue_behind(builder, shards, way.stream));
+        queue_up(builder, shards, way.stream);
     }
 }
 
@@ -277,13 +284,34 @@ static void gather_bytes(struct builder *builder, const struct shards *shards, d
     }
 }
 
-/* The shards' sums over the replicas follow when these gradients are the last. */
-static void sum_replicas(struct builder *builder, const struct shards *shards, double bytes)
+/* One sum over the replicas of the shards that were reduced since the last one. */
+static void sum_pending(struct builder *builder, struct shards *shards)
 {
     const struct task_wait after = {shards->reduce, builder_emitted(builder, shards->reduce)};
     const struct transfer_wish wish = {.operation = COLLECTIVE_ALL_REDUCE,
-                                       .bytes = bytes / (double)shards->group->ranks};
+                                       .bytes = shards->pending_sum_bytes};
+    if (shards->pending_sum_bytes <= 0) {
+        return;
+    }
     builder_collective_wish(builder, shards->sum, shards->replica, &wish, after);
+    if (builder->job->software->fsdp_queues_sums) {
+        queue_up(builder, shards, shards->sum);
+    }
+    shards->pending_sum_bytes = 0;
+}
+
+/* The shards' sums over the replicas follow when these gradients are the last. */
+static void sum_replicas(struct builder *builder, struct shards *shards, double bytes)
+{
+    const double bucket = builder->job->software->fsdp_sum_bucket_bytes;
+    const double own = bytes / (double)shards->group->ranks;
+    if (shards->pending_sum_bytes + own > bucket) {
+        sum_pending(builder, shards);
+    }
+    shards->pending_sum_bytes += own;
+    if (shards->pending_sum_bytes >= bucket) {
+        sum_pending(builder, shards);
+    }
 }
 
 /* ZeRO 1 and 2 that sum all gradients on every rank and let each update its own parameters. Of a
@@ -294,7 +322,7 @@ static bool reduces_whole(const struct builder *builder, const struct shards *sh
            builder->job->parallel->zero < 3 && shards->replica->ranks == 1;
 }
 
-static void reduce_gradients(struct builder *builder, const struct shards *shards, double bytes,
+static void reduce_gradients(struct builder *builder, struct shards *shards, double bytes,
                              bool are_last)
 {
     if (bytes <= 0) {
@@ -323,7 +351,8 @@ static void reduce_bucket(struct builder *builder, struct shards *shards, bool a
                                        .per_call_s = shards->pending_s / calls,
                                        .calls = (uint32_t)calls};
     builder_collective_wish(builder, shards->reduce, shards->group, &wish,
-                            queue_behind(builder, shards->gather));
+                            queue_behind(builder, shards, shards->reduce));
+    queue_up(builder, shards, shards->reduce);
     if (are_last) {
         sum_replicas(builder, shards, shards->pending_bytes);
     }
@@ -363,7 +392,8 @@ static void reduce_layer(struct builder *builder, struct shards *shards, uint32_
     const struct transfer_wish wish =
         layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
     builder_collective_wish(builder, shards->reduce, shards->group, &wish,
-                            queue_behind(builder, shards->gather));
+                            queue_behind(builder, shards, shards->reduce));
+    queue_up(builder, shards, shards->reduce);
     if (are_last) {
         sum_replicas(builder, shards, bytes);
     }
@@ -604,8 +634,7 @@ static void fetch_layer(struct builder *builder, struct layer_walk *walk)
 {
     const uint32_t layer = kind_at(builder, walk, walk->fetched);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        const struct shards *shards = &builder->shards[kind];
-        gather_layer(builder, shards, layer, walk->is_backward);
+        gather_layer(builder, &builder->shards[kind], layer, walk->is_backward);
     }
     walk->fetched++;
 }
@@ -652,11 +681,20 @@ void shards_gather_edge(struct builder *builder)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static void add_to_bucket(struct builder *builder, struct shards *shards, double bytes,
+/* Gradients are joined in a bucket, divided, and copied back where they came from. */
+static void copy_bucket(struct builder *builder, const struct shards *shards, double parameters)
+{
+    if (shards->group->ranks > 1) {
+        move_bytes(builder, parameters * builder->job->software->zero_bucket_copies);
+    }
+}
+
+static void add_to_bucket(struct builder *builder, struct shards *shards, double parameters,
                           bool are_last)
 {
     const struct software *software = builder->job->software;
-    shards->pending_bytes += bytes;
+    copy_bucket(builder, shards, parameters);
+    shards->pending_bytes += parameters * builder_gradient_bytes(builder);
     if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
         reduce_gradients(builder, shards, shards->pending_bytes, are_last);
         shards->pending_bytes = 0;
@@ -683,7 +721,7 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
             copy_gradients(builder, shards, shards->layer[kind].trained);
             reduce_layer(builder, shards, kind, bytes, are_last);
         } else {
-            add_to_bucket(builder, shards, bytes, are_last);
+            add_to_bucket(builder, shards, shards->layer[kind].trained, are_last);
         }
     }
 }
@@ -726,9 +764,12 @@ void shards_finish(struct builder *builder)
         }
         if (is_fsdp(builder)) {
             copy_gradients(builder, shards, shards->edge.trained);
+        } else {
+            copy_bucket(builder, shards, shards->edge.trained);
         }
         const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
         reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);
+        sum_pending(builder, shards);
         shards->pending_bytes = 0;
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {

@@ -8,7 +8,9 @@
  * FSDP, which sum them in shards, reduce each microbatch's (memory_shards_gradients).
  *
  * Sharded within a part of these ranks (HSDP), gradients are reduce-scattered there and the
- * shard is then all-reduced over the replicas, for the last microbatch only.
+ * shard is then all-reduced over the replicas, for the last microbatch only. XLA joins these sums
+ * (software.fsdp.sum_bucket), so that the last one follows the backward pass, and runs one
+ * collective at a time (queue_sums): while it sums over slow links, no layer is gathered.
  *
  * With DualPipe a piece of the model lies on two stages with different orders. What they reduce
  * or gather together is emitted in the order of the model, gathers before the first action (of
