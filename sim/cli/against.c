@@ -70,7 +70,7 @@ static void note_kinds(const struct baseline *baseline, const struct differences
 {
     const char *names[AXIS_COLUMNS_MAX];
     for (uint32_t i = 0; i < found->axis_count; i++) {
-        names[i] = axis_get(found->axes[i]).name;
+        names[i] = axis_name(found->axes[i]);
     }
     against->kinds = copied(baseline->arena, names, found->axis_count);
     against->kind_count = found->axis_count;

@@ -46,7 +46,7 @@ static const struct field mean_fields[] = {
 static void add_pair(struct sheet *array, const struct pair *pair)
 {
     struct sheet *object = sheet_object(array, NULL);
-    sheet_text(object, "axis", axis_get(pair->axis).name);
+    sheet_text(object, "axis", axis_name(pair->axis));
     sheet_text(object, "first", pair->first->id);
     sheet_text(object, "second", pair->second->id);
     sheet_text(object, "values", pair->values);
@@ -77,8 +77,8 @@ static const char *axes_apart(struct arena *arena)
     const char *names[AXIS_COLUMNS_MAX];
     uint32_t count = 0;
     for (uint32_t axis = 0; axis < axis_count; axis++) {
-        if (axis_get(axis).is_apart) {
-            names[count++] = axis_get(axis).name;
+        if (axis_is_apart(axis)) {
+            names[count++] = axis_name(axis);
         }
     }
     return sheet_joined(arena, names, count);
@@ -103,7 +103,7 @@ static void add_coverage(const struct validation *validation, struct sheet *shee
     for (uint32_t axis = 0; axis <= axis_count; axis++) {
         struct coverage_line *line = arena_alloc(arena, sizeof *line);
         line->coverage = ratio_bands_measure(arena, pairs, axis);
-        line->name = axis < axis_count ? axis_get(axis).name : "all but those apart";
+        line->name = axis < axis_count ? axis_name(axis) : "all but those apart";
         if (axis == axis_count) {
             sheet_members(object, FIELD_LIST(coverage_fields), &line->coverage);
         }

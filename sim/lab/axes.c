@@ -104,6 +104,18 @@ struct axis axis_get(uint32_t number)
                          .is_apart = row->is_apart};
 }
 
+const char *axis_name(uint32_t number)
+{
+    sim_assert(number < axis_count);
+    return axis_rows[number].name;
+}
+
+bool axis_is_apart(uint32_t number)
+{
+    sim_assert(number < axis_count);
+    return axis_rows[number].is_apart;
+}
+
 /* ---- rows --------------------------------------------------------------------------------- */
 
 /* A row's texts, side by side. */

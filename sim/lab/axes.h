@@ -46,6 +46,8 @@ struct axis {
 };
 extern const uint32_t axis_count;
 struct axis axis_get(uint32_t number);
+const char *axis_name(uint32_t number);
+bool axis_is_apart(uint32_t number);
 
 struct pair {
     uint32_t axis, vote; /* votes are numbered over all axes */

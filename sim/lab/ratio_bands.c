@@ -56,7 +56,7 @@ static bool read_axis(const struct published_table *table, uint32_t row, uint32_
     const char *names[AXIS_COLUMNS_MAX];
     const char *text = published_text(table, row, "axis");
     for (*axis = 0; *axis < axis_count; *axis += 1) {
-        names[*axis] = axis_get(*axis).name;
+        names[*axis] = axis_name(*axis);
         if (strcmp(names[*axis], text) == 0) {
             return true;
         }
@@ -108,7 +108,7 @@ static void write_pair(const struct pair *pair, const struct predictions *predic
     const bool was_fitted =
         predictions != NULL &&
         predictions_find(predictions, first->table, first->row, &unused) == PREDICTION_FOUND;
-    const char *const texts[] = {axis_get(pair->axis).name,
+    const char *const texts[] = {axis_name(pair->axis),
                                  first->source,
                                  published_text(first->table, first->row, "model_name"),
                                  first->id,
@@ -241,7 +241,7 @@ static struct kind kind_of(const struct poll *poll, uint32_t axis, const char *w
     uint32_t count = 0, own = 0;
     for (uint32_t v = 0; v < poll->count; v++) {
         const bool is_own = votes[v].axis == axis;
-        if ((is_own || !axis_get(votes[v].axis).is_apart) &&
+        if ((is_own || !axis_is_apart(votes[v].axis)) &&
             (without == NULL || strcmp(votes[v].source, without) != 0)) {
             errors[count++] = (struct weighted){votes[v].error / scale_of(votes[v].predicted),
                                                 is_own ? 1.0 : 0.0};
@@ -322,7 +322,7 @@ struct ratio_coverage ratio_bands_measure(struct arena *arena, const struct rati
     struct tally tally = {0};
     for (uint32_t i = 0; i < pairs->count; i++) {
         const struct ratio_pair *pair = &pairs->items[i];
-        if (axis == axis_count ? axis_get(pair->axis).is_apart : pair->axis != axis) {
+        if (axis == axis_count ? axis_is_apart(pair->axis) : pair->axis != axis) {
             continue;
         }
         const struct ratio_band band =

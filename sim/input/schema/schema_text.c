@@ -192,6 +192,24 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
     }
 }
 
+/* Bytes of the member; 0: it is none that is compared as it lies in memory. */
+static size_t plain_bytes(const struct schema_row *row)
+{
+    static const size_t sizes[SCHEMA_KIND_COUNT_] = {
+        [SCHEMA_COUNT] = sizeof(int64_t),  [SCHEMA_QUANTITY] = sizeof(double),
+        [SCHEMA_BOOL] = sizeof(bool),      [SCHEMA_CHOICE] = sizeof(uint32_t),
+        [SCHEMA_NAMES] = sizeof(uint32_t),
+    };
+    return row->text == NULL && row->offset != SCHEMA_NOWHERE ? sizes[row->kind] : 0;
+}
+
+bool schema_is_same_value(const struct schema_row *row, const void *object, const void *other)
+{
+    const size_t size_bytes = plain_bytes(row);
+    return size_bytes > 0 && memcmp((const char *)object + row->offset,
+                                    (const char *)other + row->offset, size_bytes) == 0;
+}
+
 /* ---- whether a table is sound ---- */
 
 static bool is_sentence(const char *text)
