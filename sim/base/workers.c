@@ -252,6 +252,12 @@ static bool take(struct pool *pool, uint32_t piece, const struct piece_result *r
     return is_good;
 }
 
+static bool be_idle(const struct pool *pool)
+{
+    const struct workers_request *request = pool->request;
+    return request->idle == NULL || request->idle(request->context);
+}
+
 /* Without a worker. */
 static bool do_piece(struct pool *pool, uint32_t piece)
 {
@@ -260,7 +266,7 @@ static bool do_piece(struct pool *pool, uint32_t piece)
     const struct piece_result result = request->work(request->context, piece, arena);
     const bool is_good = take(pool, piece, &result);
     arena_free(arena);
-    return is_good;
+    return is_good && be_idle(pool); /* the next piece may last */
 }
 
 static void forget_first(struct worker *worker)
@@ -324,8 +330,10 @@ static bool hear(struct pool *pool, struct worker *worker)
     return take(pool, piece, &(struct piece_result){bytes, header.size_bytes, NULL});
 }
 
-/* Waits until a worker with work says something. False when there is none with work. */
-static bool wait_for_one(struct pool *pool, struct worker **speaker)
+enum waiting { WAITING_SPEAKER, WAITING_IDLE, WAITING_NOBODY };
+
+/* Waits until a worker with work says something, or for as long as the caller can be idle. */
+static enum waiting wait_for_one(struct pool *pool, struct worker **speaker)
 {
     struct pollfd sockets[JOBS_MAX];
     struct worker *workers[JOBS_MAX];
@@ -338,18 +346,19 @@ static bool wait_for_one(struct pool *pool, struct worker **speaker)
         }
     }
     if (count == 0) {
-        return false;
+        return WAITING_NOBODY;
     }
-    while (poll(sockets, count, -1) < 0) {
+    const int timeout_ms = pool->request->idle != NULL ? pool->request->idle_ms : -1;
+    while (poll(sockets, count, timeout_ms) < 0) {
         sim_assert(errno == EINTR || errno == EAGAIN || errno == ENOMEM);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (sockets[i].revents != 0) {
             *speaker = workers[i];
-            return true;
+            return WAITING_SPEAKER;
         }
     }
-    return false;
+    return WAITING_IDLE;
 }
 
 static bool run_all(struct pool *pool)
@@ -360,12 +369,13 @@ static bool run_all(struct pool *pool)
         }
         fill(pool, &pool->workers[i]);
     }
-    struct worker *worker;
-    while (wait_for_one(pool, &worker)) {
-        if (!hear(pool, worker)) {
+    struct worker *worker = NULL;
+    for (enum waiting waiting = wait_for_one(pool, &worker); waiting != WAITING_NOBODY;
+         waiting = wait_for_one(pool, &worker)) {
+        if (waiting == WAITING_IDLE ? !be_idle(pool) : !hear(pool, worker)) {
             return false;
         }
-        if (worker->process != 0) {
+        if (waiting == WAITING_SPEAKER && worker->process != 0) {
             fill(pool, worker);
         }
     }
@@ -374,7 +384,7 @@ static bool run_all(struct pool *pool)
             return false;
         }
     }
-    return true;
+    return be_idle(pool);
 }
 
 bool workers_run(const struct workers_request *request)

@@ -35,13 +35,17 @@ struct workers_request {
     struct piece_result (*work)(const void *context, uint32_t piece, struct arena *arena);
     /* In the caller, once for each piece; the result is gone when it returns. False: stop. */
     bool (*take)(void *context, uint32_t piece, const struct piece_result *result);
+    /* In the caller, when no result comes for `idle_ms`, and once behind the last: what `take` put
+     * off. False: stop. NULL: nothing is put off. */
+    bool (*idle)(void *context);
+    int idle_ms;
     void *context;
 };
 
 /* As many as asked for; 0: as many as the machine has cores; at most `pieces` of work. */
 uint32_t workers_count(uint32_t wanted, uint32_t pieces);
 
-/* False when `take` was; no worker is left in any case. */
+/* False when `take` or `idle` was; no worker is left in any case. */
 MUST_USE bool workers_run(const struct workers_request *request);
 
 #endif

@@ -258,8 +258,9 @@ static bool check_own_name(const struct reference *reference, const struct doc_n
 }
 
 /* A model of Hugging Face in place of a model file. */
-static struct doc_node *open_config(struct arena *arena, const struct doc_node *node,
-                                    const char *path, struct diag *diag)
+static struct doc_node *open_config(struct arena *arena, const struct catalogue *catalogue,
+                                    const struct doc_node *node, const char *path,
+                                    struct diag *diag)
 {
     if (!text_file_exists(path)) {
         diag_add(diag, DIAG_INPUT, &node->place, "there is no file '%.*s'", SOURCE_SHOWN_MAX, path);
@@ -267,7 +268,7 @@ static struct doc_node *open_config(struct arena *arena, const struct doc_node *
                         "current directory");
         return NULL;
     }
-    const struct doc_node *root = doc_load(arena, path, diag);
+    const struct doc_node *root = doc_files_load(catalogue->files, arena, path, diag);
     return root != NULL ? hf_config_read(arena, root, path, diag) : NULL;
 }
 
@@ -287,7 +288,7 @@ struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *cat
     const char *config =
         kind == CATALOGUE_MODEL ? hf_config_path(arena, &node->place, node->text) : NULL;
     if (config != NULL) {
-        return open_config(arena, node, config, diag);
+        return open_config(arena, catalogue, node, config, diag);
     }
     const struct reference reference = {arena, catalogue, kind, node, diag};
     const char *path = find_file(&reference);

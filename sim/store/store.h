@@ -19,8 +19,8 @@
  * Storing is idempotent: the same key again is compared with what is there, and
  * a difference is an error that names the columns (titles and what the engine
  * took aside). Only a point that failed may be stored again with another
- * outcome. Each run or point is one transaction with the journal on disk, so
- * what was reported as done survives kill -9. A file of another schema version,
+ * outcome. Each run is one transaction with the journal on disk, and so are some
+ * points of a study: what was reported as done survives kill -9. A file of another schema version,
  * another application or a corrupt one is refused with a message that names the
  * remedy; nothing is ever dropped.
  * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
@@ -85,8 +85,8 @@ struct store_packed {
 struct store_packed store_pack(struct arena *arena, const char *study_key,
                                const struct store_point *point);
 
-/* store_point for what another process packed. */
-MUST_USE bool store_packed(struct store *store, const struct store_packed *packed,
+/* store_point for several that were packed, in one transaction: all of them or none. */
+MUST_USE bool store_packed(struct store *store, const struct store_packed *packed, uint32_t count,
                            struct diag *diag);
 
 /* True when the point is there already (with any status but failed); then *status is set. */

@@ -1,6 +1,10 @@
 /* Points are predicted by another process, one after the other, each in the same arena, forgotten
  * before the next: the memory of a study is that of its largest point. This process stores them, so
  * there is one that writes; a point over which the other process ends is stored as failed.
+ *
+ * Waiting for the disk takes longer than most points, so several share a transaction: a point that
+ * has come back waits for others, and nobody is told of it before it is stored: while others come,
+ * for a tenth of a second, and as long for the next that does not come.
  */
 #include "study/study.h"
 
@@ -12,6 +16,18 @@
 
 #include <string.h>
 
+enum { BACKLOG_POINTS = 100, BACKLOG_MS = 100 };
+
+/* Points that have come back and are not stored yet. */
+struct backlog {
+    struct arena *arena; /* of the packed ones */
+    struct store_packed packed[BACKLOG_POINTS];
+    uint32_t numbers[BACKLOG_POINTS];
+    enum point_status statuses[BACKLOG_POINTS];
+    uint32_t count;
+    double begin_s; /* when the first came */
+};
+
 struct point_run {
     const struct study *study;
     const struct study_request *request;
@@ -21,6 +37,7 @@ struct point_run {
     const uint32_t *pending; /* numbers of the points that are not stored */
     uint32_t pending_count;
     uint32_t done;
+    struct backlog *backlog;
 };
 
 /* What a worker makes of a point: this, then the packed point. */
@@ -102,34 +119,84 @@ static void count_point(struct point_run *run, uint32_t number, enum point_statu
     }
 }
 
+/* ---- storing ----------------------------------------------------------------------------- */
+
+static void count_stored(struct point_run *run, uint32_t first, uint32_t count)
+{
+    const struct backlog *backlog = run->backlog;
+    for (uint32_t i = first; i < first + count; i++) {
+        count_point(run, backlog->numbers[i], backlog->statuses[i], false);
+    }
+}
+
+/* One by one, up to the one that cannot be stored. */
+static bool store_singly(struct point_run *run)
+{
+    const struct backlog *backlog = run->backlog;
+    uint32_t i = 0;
+    while (i < backlog->count && store_packed(run->store, &backlog->packed[i], 1, run->diag)) {
+        count_stored(run, i++, 1);
+    }
+    return i == backlog->count;
+}
+
+/* All that wait, in one transaction; where that cannot be, as many as can. */
+static bool store_backlog(void *context)
+{
+    struct point_run *run = context;
+    struct backlog *backlog = run->backlog;
+    struct diag *unheard = diag_new(backlog->arena);
+    bool is_good = true;
+    if (backlog->count > 1 && store_packed(run->store, backlog->packed, backlog->count, unheard)) {
+        count_stored(run, 0, backlog->count);
+    } else {
+        is_good = store_singly(run);
+    }
+    backlog->count = 0;
+    arena_reset(backlog->arena);
+    return is_good;
+}
+
+/* Puts a point to those that wait, and stores them where they are many or have waited for long. */
+static bool put_off(struct point_run *run, uint32_t number, enum point_status status,
+                    struct store_packed packed)
+{
+    struct backlog *backlog = run->backlog;
+    if (backlog->count == 0) {
+        backlog->begin_s = host_now_s();
+    }
+    backlog->packed[backlog->count] = packed;
+    backlog->numbers[backlog->count] = number;
+    backlog->statuses[backlog->count++] = status;
+    const bool is_due = host_now_s() - backlog->begin_s >= BACKLOG_MS * 1e-3;
+    return backlog->count < BACKLOG_POINTS && !is_due ? true : store_backlog(run);
+}
+
 /* Nothing came of a point: why not is all there is to store. */
-static bool store_failed(const struct point_run *run, uint32_t number, const char *failure)
+static bool take_failed(struct point_run *run, uint32_t number, const char *failure)
 {
     struct store_point stored = store_point_of(&run->study->points[number], number);
     stored.status = POINT_FAILED;
     stored.message = failure;
-    return store_point(run->store, run->study->key, &stored, run->diag);
+    return put_off(run, number, POINT_FAILED,
+                   store_pack(run->backlog->arena, run->study->key, &stored));
 }
 
 static bool take_point(void *context, uint32_t piece, const struct piece_result *result)
 {
     struct point_run *run = context;
     const uint32_t number = run->pending[piece];
-    struct prediction prediction = {POINT_FAILED};
-    bool is_stored;
     if (result->failure != NULL) {
-        is_stored = store_failed(run, number, result->failure);
-    } else {
-        sim_assert(result->size_bytes > sizeof prediction);
-        memcpy(&prediction, result->bytes, sizeof prediction);
-        const struct store_packed packed = {(const char *)result->bytes + sizeof prediction,
-                                            result->size_bytes - sizeof prediction};
-        is_stored = store_packed(run->store, &packed, run->diag);
+        return take_failed(run, number, result->failure);
     }
-    if (is_stored) {
-        count_point(run, number, (enum point_status)prediction.status, false);
-    }
-    return is_stored;
+    struct prediction prediction;
+    sim_assert(result->size_bytes > sizeof prediction);
+    memcpy(&prediction, result->bytes, sizeof prediction);
+    const size_t size_bytes = result->size_bytes - sizeof prediction;
+    char *bytes = arena_alloc(run->backlog->arena, size_bytes);
+    memcpy(bytes, (const char *)result->bytes + sizeof prediction, size_bytes);
+    return put_off(run, number, (enum point_status)prediction.status,
+                   (struct store_packed){bytes, size_bytes});
 }
 
 /* Counts the points that are stored, lists the others. */
@@ -160,12 +227,14 @@ bool study_run(const struct study *study, const struct study_request *request, s
     }
     struct arena *arena = arena_new();
     uint32_t *pending = arena_array(arena, study->count, sizeof *pending);
+    struct backlog *backlog = arena_alloc(arena, sizeof *backlog);
     struct point_run run = {.study = study,
                             .request = request,
                             .store = store,
                             .outcome = outcome,
                             .diag = diag,
-                            .pending = pending};
+                            .pending = pending,
+                            .backlog = backlog};
     bool is_good = sort_points(&run, pending);
     if (is_good && run.pending_count > 0) {
         const struct workers_request workers = {
@@ -173,9 +242,13 @@ bool study_run(const struct study *study, const struct study_request *request, s
             .piece_count = run.pending_count,
             .work = work_on_point,
             .take = take_point,
+            .idle = store_backlog,
+            .idle_ms = BACKLOG_MS,
             .context = &run,
         };
+        backlog->arena = arena_new();
         is_good = workers_run(&workers);
+        arena_free(backlog->arena);
     }
     arena_free(arena);
     sim_assert(!is_good || outcome->ok + outcome->infeasible + outcome->failed == study->count);

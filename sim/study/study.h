@@ -17,8 +17,9 @@
  * kept a point from being predicted (wrong input, a file that could not be read, a process
  * that ran out of memory or was killed) makes it a failed one, which the next run tries
  * again. A study that was stopped goes on where it was: points already in the store are
- * not computed again. The store is the only place results live; tables and plots read it
- * back.
+ * not computed again. They are stored together, up to 100 or those of 200 ms in one transaction:
+ * a point is done when that is, and what kills the study costs at most so many. The store is
+ * the only place results live; tables and plots read it back.
  *
  * A study's key is the hash of its resolved points, so that editing a file of
  * the catalogue makes another study and never mixes old with new points.

@@ -273,22 +273,47 @@ static void a_packed_point_is_stored_as_the_point_is(void **state)
     struct store *store = world_open(world);
     const struct store_point point = point_of(world, 3);
     const struct store_packed packed = store_pack(world->arena, "s", &point);
-    world_must(world, store_packed(store, &packed, world->diag));
+    world_must(world, store_packed(store, &packed, 1, world->diag));
     world_must(world, store_point(store, "s", &point, world->diag));
-    world_must(world, store_packed(store, &packed, world->diag));
+    world_must(world, store_packed(store, &packed, 1, world->diag));
     struct store_point other = point;
     other.number = 4;
     other.status = POINT_INFEASIBLE;
     other.result = NULL;
     other.message = "tp 3 does not divide 8 heads";
     const struct store_packed infeasible = store_pack(world->arena, "s", &other);
-    world_must(world, store_packed(store, &infeasible, world->diag));
+    world_must(world, store_packed(store, &infeasible, 1, world->diag));
     world_must(world, store_point(store, "s", &other, world->diag));
     store_close(store);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 1);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM breakdown"), CAUSE_COUNT_);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 2);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM point_axis"), 4);
+}
+
+/* The third of four says of the first's run another step time: none of the four is stored. The
+ * others by themselves are. */
+static void packed_points_are_stored_all_or_none(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world_open(world);
+    struct store_packed packed[4];
+    struct result other = *point_of(world, 0).result;
+    other.step.step_ns += 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct store_point point = point_of(world, i);
+        point.result = i == 2 ? &other : point.result;
+        packed[i] = store_pack(world->arena, "s", &point);
+    }
+    assert_false(store_packed(store, packed, 4, world->diag));
+    assert_non_null(strstr(diag_first_error(world->diag), "step_ns"));
+    packed[2] = packed[3];
+    world->diag = diag_new(world->arena);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 0);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 0);
+    world_must(world, store_packed(store, packed, 3, world->diag));
+    store_close(store);
+    assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 3);
 }
 
 static void points_come_in_order_of_number(void **state)
@@ -769,6 +794,7 @@ int main(void)
         TEST(a_value_that_is_null_here_and_a_number_there_differs),
         TEST(a_point_reads_back_as_it_was_stored),
         TEST(a_packed_point_is_stored_as_the_point_is),
+        TEST(packed_points_are_stored_all_or_none),
         TEST(points_come_in_order_of_number),
         TEST(an_infeasible_point_needs_no_run),
         TEST(a_failed_point_is_tried_again_and_replaced),

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -187,6 +188,69 @@ static void a_taker_that_has_enough_ends_it(void **state)
     }
 }
 
+/* ---- what is put off -------------------------------------------------------------------- */
+
+/* Piece 20 takes its time. */
+static struct piece_result linger(const void *context, uint32_t piece, struct arena *arena)
+{
+    if (piece == 20) {
+        (void)poll(NULL, 0, 400);
+    }
+    return repeat(context, piece, arena);
+}
+
+/* Pieces that had come when the caller was idle. */
+struct pauses {
+    struct journal journal;
+    uint32_t at[PIECES];
+    uint32_t count;
+    uint32_t stop_at; /* that idle is false at; 0: never */
+};
+
+static bool pause_here(void *context)
+{
+    struct pauses *pauses = context;
+    assert_true(pauses->count < PIECES);
+    pauses->at[pauses->count++] = pauses->journal.count;
+    return pauses->count != pauses->stop_at;
+}
+
+static bool run_with_pauses(struct pauses *pauses)
+{
+    const struct workers_request request = {.jobs = 1,
+                                            .piece_count = PIECES,
+                                            .work = linger,
+                                            .take = take, /* the journal comes first */
+                                            .idle = pause_here,
+                                            .idle_ms = 150,
+                                            .context = pauses};
+    return workers_run(&request);
+}
+
+/* 0.4 s for piece 20: twice 0.15 s without a result, after 20 of them; the last time behind the
+ * end. A slow machine may add some. */
+static void what_was_put_off_is_done_while_nothing_comes(void **state)
+{
+    (void)state;
+    struct pauses pauses = {.count = 0};
+    assert_true(run_with_pauses(&pauses));
+    assert_int_equal(pauses.journal.count, PIECES);
+    uint32_t while_lingering = 0;
+    for (uint32_t i = 0; i < pauses.count; i++) {
+        while_lingering += pauses.at[i] == 20;
+    }
+    assert_in_range(while_lingering, 1, 3);
+    assert_int_equal(pauses.at[pauses.count - 1], PIECES);
+}
+
+static void an_idle_caller_that_has_enough_ends_it(void **state)
+{
+    (void)state;
+    struct pauses pauses = {.stop_at = 1};
+    assert_false(run_with_pauses(&pauses));
+    assert_true(pauses.journal.count <= 20);
+}
+
 static void as_many_processes_as_there_is_work(void **state)
 {
     (void)state;
@@ -205,6 +269,8 @@ int main(void)
         cmocka_unit_test(last_words_are_part_of_the_reason),
         cmocka_unit_test(words_that_nobody_reads_hold_nobody_up),
         cmocka_unit_test(a_taker_that_has_enough_ends_it),
+        cmocka_unit_test(what_was_put_off_is_done_while_nothing_comes),
+        cmocka_unit_test(an_idle_caller_that_has_enough_ends_it),
         cmocka_unit_test(as_many_processes_as_there_is_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
