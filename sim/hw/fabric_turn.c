@@ -122,6 +122,15 @@ uint32_t fabric_turns_gpu(const struct fabric_turns *turns, uint32_t gpu, uint32
     return gpu;
 }
 
+uint32_t fabric_turns_next(const struct fabric_turns *turns, uint32_t gpu)
+{
+    gpu++;
+    const uint32_t inner = gpu % turns->inner_around;
+    gpu += inner < turns->inner_by ? 0 : turns->inner_around - inner;
+    const uint32_t outer = gpu % turns->outer_around;
+    return outer < turns->outer_by ? gpu : gpu - outer + turns->outer_around;
+}
+
 uint32_t fabric_turns_number(const struct fabric_turns *turns, uint32_t gpu)
 {
     const uint32_t place = gpu % turns->outer_around;

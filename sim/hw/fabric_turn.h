@@ -41,7 +41,9 @@ uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around);
 /* Members of an orbit of GPUs under some of the turns; the first of a GPU's orbit. */
 uint32_t fabric_turns_size(const struct fabric_turns *turns, uint32_t set);
 uint32_t fabric_turns_gpu(const struct fabric_turns *turns, uint32_t gpu, uint32_t set);
-/* First GPUs of orbits under both turns are numbered in rising order. */
+/* The least GPU above one that is the first of its orbit under both turns. */
+uint32_t fabric_turns_next(const struct fabric_turns *turns, uint32_t gpu);
+/* Such first GPUs are numbered in rising order. */
 uint32_t fabric_turns_number(const struct fabric_turns *turns, uint32_t gpu);
 
 /* Members of the orbit of a link; its first; its i-th in rising order, under both turns. */

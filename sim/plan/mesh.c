@@ -207,12 +207,20 @@ uint32_t mesh_line_rank(const struct mesh *mesh, enum mesh_line line, uint32_t n
     return mesh_stage_rank(mesh, number / count, line_place(mesh, line, number % count, index));
 }
 
+/* A place is a sum over digits, those of the line's number and those of the member's index. The
+ * latter are even steps unless a line has two axes with another one between them. */
 void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t number, uint32_t *ranks)
 {
     const uint32_t count = mesh_line_count(mesh, line);
+    const uint32_t size = mesh_line_size(mesh, line);
     sim_assert(number < count * mesh->pp);
-    for (uint32_t i = 0; i < mesh_line_size(mesh, line); i++) {
-        ranks[i] = mesh_stage_rank(mesh, number / count, line_place(mesh, line, number % count, i));
+    const uint32_t first = line_place(mesh, line, number % count, 0);
+    const uint32_t step = size > 1 ? line_place(mesh, line, 0, 1) : 0;
+    const bool is_even = line_place(mesh, line, 0, size - 1) == (size - 1) * step;
+    const uint32_t stride = stage_stride(mesh);
+    for (uint32_t i = 0; i < size; i++) {
+        const uint32_t place = first + (is_even ? i * step : line_place(mesh, line, 0, i));
+        ranks[i] = place % stride + stride * (number / count + mesh->pp * (place / stride));
     }
 }
 

@@ -232,7 +232,9 @@ void groups_members(const struct group_layout *layout, enum group_kind kind, uin
 {
     const struct group_row *row = &group_rows[kind];
     sim_assert(number < groups_count(layout, kind));
-    if (row->members == GROUP_OF_LINE) {
+    const bool is_whole_line = row->members == GROUP_OF_SHARDS && layout->mesh->holders == 1 &&
+                               copies_of(layout->mesh, row->line) == 1;
+    if (row->members == GROUP_OF_LINE || is_whole_line) {
         mesh_line_ranks(layout->mesh, row->line, number, ranks);
         return;
     }

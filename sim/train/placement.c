@@ -127,7 +127,9 @@ static const uint32_t *choose(struct arena *arena, const struct choice *choice)
         count = list_candidates(choice, 1, candidates);
     }
     sim_assert(count >= nodes_of(choice));
-    qsort(candidates, count, sizeof *candidates, compare_candidates);
+    if (choice->kind != PLACEMENT_PACKED) { /* else they are listed in order of their keys */
+        qsort(candidates, count, sizeof *candidates, compare_candidates);
+    }
     const uint32_t per_node = (uint32_t)choice->cluster->gpus_per_node;
     uint32_t *gpu_of_rank = arena_array(arena, gpus, sizeof *gpu_of_rank);
     for (uint32_t rank = 0; rank < gpus; rank++) {
@@ -145,9 +147,10 @@ static int64_t count_straddling(struct arena *arena, const struct mesh *mesh, en
                                 const uint32_t *gpu_of_rank, uint32_t domain)
 {
     const uint32_t size = mesh_line_size(mesh, line);
+    const uint32_t count = mesh_line_count(mesh, line) * mesh->pp;
     uint32_t *ranks = arena_array(arena, size, sizeof *ranks);
     int64_t straddling = 0;
-    for (uint32_t number = 0; number < mesh_line_count(mesh, line) * mesh->pp; number++) {
+    for (uint32_t number = 0; number < count; number++) {
         mesh_line_ranks(mesh, line, number, ranks);
         bool is_inside = true;
         for (uint32_t i = 1; i < size; i++) {
@@ -159,15 +162,27 @@ static int64_t count_straddling(struct arena *arena, const struct mesh *mesh, en
     return straddling;
 }
 
+/* Whether rank r is GPU r: then a block lies where its ranks' numbers say. */
+static bool is_in_order(const uint32_t *gpu_of_rank, uint32_t ranks)
+{
+    uint32_t rank = 0;
+    while (rank < ranks && gpu_of_rank[rank] == rank) {
+        rank++;
+    }
+    return rank == ranks;
+}
+
 /* Of the kinds whose blocks a domain could hold. */
 static void note_straddling(struct arena *arena, const struct mesh *mesh,
                             const uint32_t *gpu_of_rank, struct placement_use *use)
 {
+    const bool is_ordered = is_in_order(gpu_of_rank, mesh_size(mesh));
     for (uint32_t i = 0; i < PLACEMENT_LINE_COUNT; i++) {
         const enum mesh_line line = placement_lines[i].line;
         const int64_t size = mesh_line_size(mesh, line);
-        if (size == 1 || placement_block(mesh, line) > use->domain_gpus) {
-            continue;
+        const int64_t block = size > 1 ? placement_block(mesh, line) : INT64_MAX;
+        if (block > use->domain_gpus || (is_ordered && use->domain_gpus % block == 0)) {
+            continue; /* all of them straddle, or none */
         }
         const int64_t straddling =
             count_straddling(arena, mesh, line, gpu_of_rank, (uint32_t)use->domain_gpus);

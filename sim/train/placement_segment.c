@@ -22,12 +22,11 @@ struct ends {
 static struct ends *ends_of(struct arena *arena, const struct mesh *mesh, enum mesh_line line,
                             uint32_t count)
 {
-    const uint32_t size = mesh_line_size(mesh, line);
-    uint32_t *ranks = arena_array(arena, size, sizeof *ranks);
+    const uint32_t last = mesh_line_size(mesh, line) - 1;
     struct ends *ends = arena_array(arena, count, sizeof *ends);
     for (uint32_t i = 0; i < count; i++) {
-        mesh_line_ranks(mesh, line, i, ranks);
-        ends[i] = (struct ends){ranks[0], ranks[size - 1]};
+        ends[i] =
+            (struct ends){mesh_line_rank(mesh, line, i, 0), mesh_line_rank(mesh, line, i, last)};
     }
     return ends;
 }

@@ -36,6 +36,9 @@ struct system_builder {
     size_t crossing_count, crossing_capacity;
     uint32_t actor_count, program_count;
     uint32_t *ranks; /* scratch: one group */
+    /* Of the job whose channels are added: ranks with an actor, a stage after the other. */
+    uint32_t *firsts;
+    uint32_t *stage_first; /* per stage and one more: into firsts */
 };
 
 uint32_t system_gpu_of(const struct system_job *job, uint32_t rank)
@@ -55,6 +58,11 @@ uint32_t system_actor_of(const struct step_system *system, const struct system_j
 static bool is_first(const struct system_builder *builder, uint32_t rank)
 {
     return fabric_turns_gpu(&builder->system->turns, rank, TURN_BOTH) == rank;
+}
+
+static uint32_t next_first(const struct system_builder *builder, uint32_t rank)
+{
+    return fabric_turns_next(&builder->system->turns, rank);
 }
 
 /* How many each actor stands for. */
@@ -267,19 +275,21 @@ static void choose_groups(struct system_builder *builder, struct system_job *job
     }
 }
 
-/* All of a stage, or of the job: every turn brings it onto itself. Its messages cross no link. */
+/* All of the job, or of stage `number`: every turn brings it onto itself. Its messages cross no
+ * link. */
 static void add_wide_group(struct system_builder *builder, const struct system_job *job,
                            enum group_kind kind, uint32_t number, enum stream stream)
 {
     const struct transfer_patterns *patterns = &job->patterns[stream];
     const uint32_t size = groups_size(&job->layout, kind);
-    uint32_t members = 0;
-    groups_members(&job->layout, kind, number, builder->ranks);
-    for (uint32_t i = 0; i < size; i++) {
-        if (is_first(builder, builder->ranks[i])) {
-            add_member(builder, job, builder->ranks[i], stream, orbit_size(builder));
-            members++;
-        }
+    const uint32_t members = size / orbit_size(builder);
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < members; i++) {
+        const bool is_all = group_rows[kind].members == GROUP_OF_ALL;
+        sim_assert(is_all || group_rows[kind].members == GROUP_OF_STAGE);
+        add_member(builder, job, is_all ? rank : builder->firsts[builder->stage_first[number] + i],
+                   stream, orbit_size(builder));
+        rank = next_first(builder, rank);
     }
     for (uint32_t i = 0; i < patterns->count; i++) {
         add_path(builder, NULL);
@@ -404,13 +414,12 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
                    &job->pair);
     }
     for (uint32_t stage = 0; stage < mesh->pp; stage++) {
-        const uint32_t places = groups_have_boundary(parallel, stage) ? mesh_stage_size(mesh) : 0;
+        const uint32_t *firsts = builder->firsts + builder->stage_first[stage];
+        const uint32_t *next = builder->firsts + builder->stage_first[(stage + 1) % mesh->pp];
+        const uint32_t places = groups_have_boundary(parallel, stage) ? builder->stage_first[1] : 0;
         for (uint32_t i = 0; i < places; i++) {
-            const uint32_t from = mesh_stage_rank(mesh, stage, i);
-            if (!is_first(builder, from)) {
-                continue;
-            }
-            const uint32_t to = mesh_stage_rank(mesh, (stage + 1) % mesh->pp, i);
+            const uint32_t from = firsts[i];
+            const uint32_t to = next[i];
             if (calls_are_made(parallel, &job->is.scenario->software)) {
                 add_calls(builder, job, from, to);
                 continue;
@@ -423,13 +432,10 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
 
 /* ---- outside the fabric between GPUs ---------------------------------------------------- */
 
-/* Whether there is an actor for the rank whose program has tasks on a stream. */
+/* Whether the program of a rank has tasks on a stream. */
 static bool uses_stream(const struct system_builder *builder, const struct system_job *job,
                         uint32_t rank, enum stream stream)
 {
-    if (!is_first(builder, rank)) {
-        return false;
-    }
     const uint32_t stage = mesh_stage_of(&job->mesh, rank);
     return builder->programs[job->program_first + stage].counts[stream] > 0;
 }
@@ -458,17 +464,14 @@ static void add_storage(struct system_builder *builder, const struct system_job 
 {
     const uint32_t ranks = mesh_size(&job->mesh);
     const bool writes = options->checkpoint_bytes > 0 || options->flush_bytes > 0;
-    for (uint32_t rank = 0; writes && rank < ranks; rank++) {
-        if (!is_first(builder, rank)) {
-            continue;
-        }
+    for (uint32_t rank = 0; writes && rank < ranks; rank = next_first(builder, rank)) {
         add_member(builder, job, rank, STREAM_STORAGE, 1);
         add_storage_path(builder, job, rank,
                          options->is_checkpoint_async ? STORAGE_COPY : STORAGE_WRITE);
         add_storage_path(builder, job, rank, STORAGE_FLUSH);
         add_own_channel(builder, 2);
     }
-    for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_READ)) {
             add_member(builder, job, rank, STREAM_READ, 1);
             add_storage_path(builder, job, rank, STORAGE_READ);
@@ -487,7 +490,8 @@ static void add_host_links(struct system_builder *builder, const struct system_j
         .cap_bytes_per_s = fabric_link_capacity(fabric, fabric->first[LINK_HOST])};
     const struct fabric_route update = {
         .cap_bytes_per_s = (int64_t)job->is.scenario->software.host_update_bytes_per_s};
-    for (uint32_t rank = 0; rank < mesh_size(&job->mesh); rank++) {
+    const uint32_t ranks = mesh_size(&job->mesh);
+    for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
             add_member(builder, job, rank, STREAM_OFFLOAD, 1);
             add_storage_path(builder, job, rank, STORAGE_COPY);
@@ -519,10 +523,8 @@ static void add_actors(struct system_builder *builder, const struct system_job *
                        uint32_t job_number)
 {
     const struct mesh *mesh = &job->mesh;
-    for (uint32_t rank = 0; rank < mesh_size(mesh); rank++) {
-        if (!is_first(builder, rank)) {
-            continue;
-        }
+    const uint32_t ranks = mesh_size(mesh);
+    for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         struct engine_actor *actor = &builder->actors[system_actor_of(builder->system, job, rank)];
         actor->program = job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
@@ -650,6 +652,25 @@ static void drop_turns(struct system_builder *builder, const struct system_job *
     }
     if ((dropped & TURN_INNER) != 0) {
         turns->inner_by = turns->inner_around = 1;
+    }
+}
+
+/* Stages are alike: place i of one is the i-th first of each. */
+static void list_firsts(struct system_builder *builder, const struct system_job *job)
+{
+    const struct mesh *mesh = &job->mesh;
+    const uint32_t ranks = mesh_size(mesh);
+    const uint32_t each = ranks / orbit_size(builder) / mesh->pp;
+    uint32_t *filled = arena_array(builder->arena, mesh->pp, sizeof *filled);
+    builder->firsts = arena_array(builder->arena, (size_t)each * mesh->pp, sizeof *filled);
+    builder->stage_first = arena_array(builder->arena, mesh->pp + 1u, sizeof *filled);
+    for (uint32_t stage = 0; stage <= mesh->pp; stage++) {
+        builder->stage_first[stage] = stage * each;
+    }
+    for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
+        const uint32_t stage = mesh_stage_of(mesh, rank);
+        sim_assert(filled[stage] < each);
+        builder->firsts[builder->stage_first[stage] + filled[stage]++] = rank;
     }
 }
 
@@ -811,6 +832,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     make_actors(&builder, job_count);
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];
+        list_firsts(&builder, job);
         add_groups(&builder, job);
         add_boundaries(&builder, job);
         add_storage(&builder, job, options_of(&builder, i));

@@ -94,10 +94,13 @@ void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, ui
     uint32_t *first = arena_array(setting->arena, count + 1u, sizeof *first);
     uint32_t *rails = arena_array(setting->arena, count, sizeof *rails);
     uint32_t nodes = 0;
+    uint32_t before = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        if (i == 0 || fabric_domain_of(fabric, gpus[i]) != fabric_domain_of(fabric, gpus[i - 1])) {
+        const uint32_t domain = fabric_domain_of(fabric, gpus[i]);
+        if (domain != before) {
             first[nodes++] = i;
         }
+        before = domain;
         rails[i] = rail_of(fabric, gpus[i]);
     }
     first[nodes] = count;

@@ -192,6 +192,7 @@ static void firsts_are_numbered_in_rising_order(void **state)
         assert_int_equal(first, gpu_number % 64 / 4 * 4);
         if (first == gpu_number) {
             assert_int_equal(fabric_turns_number(&turns, first), number++);
+            assert_int_equal(fabric_turns_next(&turns, first), first < 60 ? first + 4 : GPUS);
         }
     }
     assert_int_equal(number * fabric_turns_size(&turns, TURN_BOTH), GPUS);
