@@ -405,7 +405,8 @@ static void say_needless_rules(struct sheet *sheet, const struct steps_fit *step
     const char *names[FIT_CONSTANTS_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->removal_count; i++) {
-        if (plan->removals[i].rule_count > 0 && steps->parts[i].worth <= 0) {
+        const struct fit_without *part = &steps->parts[i];
+        if (plan->removals[i].rule_count > 0 && (part->moved == 0 || part->worth <= 0)) {
             names[count++] = steps->parts[i].name;
         }
     }
