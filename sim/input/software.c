@@ -522,6 +522,10 @@ static const struct schema_row rows[] = {
     {QUANTITY("host.per_kernel", host_per_kernel_s, DIM_SECONDS, 0.0, 0.1,
               "CPU time to launch a kernel; short kernels wait when the host's lead is used up."),
      .standard = "0 s"},
+    {QUANTITY("host.per_product", host_per_product_s, DIM_SECONDS, 0.0, 0.1,
+              "What the host takes, besides host.per_kernel, to call a product that is not of "
+              "experts: a module of the framework."),
+     .standard = "0 s"},
     {BOOL("host.blocking", is_blocking,
           "The host waits for each kernel before it launches the next: CUDA_LAUNCH_BLOCKING=1."),
      .standard = "false"},

@@ -195,9 +195,10 @@ struct software {
     bool fuses_expert_activation; /* where fuses_experts */
     uint32_t update;              /* enum update_kind */
     double host_per_kernel_s;
-    bool is_blocking;   /* the host waits for each kernel */
-    uint32_t graphs;    /* bits 1 << enum graph_part: what is captured */
-    int64_t host_queue; /* launches that may be pending */
+    double host_per_product_s; /* besides, of a product that is not of experts */
+    bool is_blocking;          /* the host waits for each kernel */
+    uint32_t graphs;           /* bits 1 << enum graph_part: what is captured */
+    int64_t host_queue;        /* launches that may be pending */
     bool waits_for_p2p; /* the host, for the GPU, unless an interleaved schedule overlaps them */
     double host_per_step_s;
     double host_per_replay_s;       /* in its place where the iteration is captured */

@@ -170,18 +170,27 @@ static bool reads_the_routers_choice(const struct timing_runner *runner, enum se
 
 /* Kernels of a segment, as they are launched. */
 struct launcher {
-    int64_t per_kernel_ns, per_tensor_ns;
+    int64_t per_kernel_ns, per_tensor_ns, per_product_ns;
     struct work *work;
 };
 
+/* What the host prepares beside the launch: the tensors of each expert, or one product. */
+static int64_t preparation_ns(const struct launcher *launcher, const struct kernel *kernel)
+{
+    if (kernel->tensors > 0) {
+        return kernel->tensors * launcher->per_tensor_ns;
+    }
+    return kernel->kind == KERNEL_GEMM ? launcher->per_product_ns : 0;
+}
+
 static void launch_kernels(const struct launcher *launcher, int64_t launches, int64_t busy_ns,
-                           int64_t gaps_ns, int64_t tensors)
+                           int64_t gaps_ns, int64_t prepared_ns)
 {
     struct work *work = launcher->work;
     work->busy_ns += busy_ns;
     work->launch_ns += gaps_ns;
     launch_burst_add(&work->burst, launches, busy_ns + gaps_ns,
-                     launches * launcher->per_kernel_ns + tensors * launcher->per_tensor_ns);
+                     launches * launcher->per_kernel_ns + prepared_ns);
 }
 
 static void launch_all(const struct timing_runner *runner, enum segment_kind kind,
@@ -192,7 +201,7 @@ static void launch_all(const struct timing_runner *runner, enum segment_kind kin
         const struct kernel_time time = timing_kernel(runner, kernel);
         launch_kernels(launcher, kernel->launches > 0 ? kernel->launches : 1,
                        sim_time_from_s(time.busy_s), sim_time_from_s(time.launch_s),
-                       kernel->tensors);
+                       preparation_ns(launcher, kernel));
     }
     const int64_t beside = launches_beside(runner->software, kind);
     if (beside > 0) {
@@ -209,6 +218,7 @@ struct work timing_segment(const struct timing_runner *runner, enum segment_kind
     const struct launcher launcher = {
         .per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s),
         .per_tensor_ns = is_in_graph ? 0 : sim_time_from_s(software->expert_tensor_s),
+        .per_product_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_product_s),
         .work = &work,
     };
     if (segment->count == 0) {

@@ -648,6 +648,43 @@ static void short_kernels_wait_for_the_host_also_before_long_ones(void **state)
     assert_int_equal(work.burst.launches, 1);
 }
 
+/* Ten products in front of a pass over memory: at 2 us more for each the pass is launched 20 us
+ * later, and costs none itself. Experts' products cost what their tensors do, and no more. A graph
+ * has neither. */
+static void a_products_call_costs_the_host_more_than_a_pass(void **state)
+{
+    (void)state;
+    struct kernel product = {.name = "product", .kind = KERNEL_GEMM, .bytes = 1e6, .launches = 1};
+    product.m = product.n = product.k = product.count = 1;
+    product.precision = PRECISION_BF16;
+    product.flop = 2.0;
+    struct segment segment = {.count = 11};
+    for (int i = 0; i < 10; i++) {
+        segment.kernels[i] = product;
+    }
+    segment.kernels[10] =
+        (struct kernel){.name = "large", .kind = KERNEL_MEMORY, .bytes = 1e9, .launches = 1};
+    struct scenario scenario = slow_host(5e-6, 0.0);
+    scenario.gpu.sms = 1;
+    scenario.gpu.gemm_tile_m = scenario.gpu.gemm_tile_n = 128;
+    scenario.gpu.gemm_efficiency = 1.0;
+    scenario.gpu.peak_flop_per_s[PRECISION_BF16] = 1e15;
+    scenario.software.gemm_derate = 1.0;
+    const struct timing_runner runner = timing_runner_of(&scenario);
+    const struct work plain = timing_segment(&runner, SEGMENT_MLP, &segment);
+    scenario.software.host_per_product_s = 2e-6;
+    const struct work called = timing_segment(&runner, SEGMENT_MLP, &segment);
+    assert_int_equal(called.burst.host_ns - plain.burst.host_ns, 10 * 2000);
+    assert_int_equal(called.burst.deficit_ns - plain.burst.deficit_ns, 10 * 2000);
+    for (int i = 0; i < 10; i++) {
+        segment.kernels[i].tensors = 1;
+    }
+    const struct work experts = timing_segment(&runner, SEGMENT_EXPERTS, &segment);
+    assert_int_equal(experts.burst.host_ns, plain.burst.host_ns);
+    scenario.software.graphs = 1u << GRAPH_LAYERS;
+    assert_int_equal(timing_segment(&runner, SEGMENT_MLP, &segment).burst.host_ns, 0);
+}
+
 /* ---- a wrong profile ------------------------------------------------------------------------- */
 
 /* Each key has bounds, and is told by its name. */
@@ -667,6 +704,7 @@ static void what_is_out_of_bounds_is_refused(void **state)
                 {"host: {graphs: 3}", "graphs"},
                 {"host: {graphs: [layer]}", "layers"},
                 {"host: {per_replay: 3}", "per_replay"},
+                {"host: {per_product: 3}", "per_product"},
                 {"fsdp: {gathers: bucket}", "bucket"},
                 {"fsdp: {per_call: -1 us}", "per_call"},
                 {"overlap: {tp_pieces: 0}", "tp_pieces"},
@@ -760,6 +798,7 @@ int main(void)
         cmocka_unit_test(pieces_of_blocks_hide_tensor_parallelism),
         cmocka_unit_test(routing_tokens_takes_kernels_and_waits_for_the_host),
         cmocka_unit_test(short_kernels_wait_for_the_host_also_before_long_ones),
+        cmocka_unit_test(a_products_call_costs_the_host_more_than_a_pass),
         cmocka_unit_test(collectives_take_the_share_of_where_their_group_lies),
         cmocka_unit_test(an_exchange_takes_its_sms),
         cmocka_unit_test(what_is_out_of_bounds_is_refused),
