@@ -11,7 +11,7 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check lint assumptions asan bench validate bands fit validate-collectives \
+.PHONY: all demo check lint assumptions asan bench bench-check validate bands fit validate-collectives \
         golden-update readme-update results reference install uninstall setup clean help programs \
         benches flags build-id FORCE
 
@@ -39,8 +39,12 @@ assumptions: ## list the simplifications of the model (comments marked ASSUMES)
 asan: ## run every test with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory MODE=asan check
 
-bench: benches ## run the speed measurements of tests/bench
+bench: benches all ## run the speed measurements of tests/bench; build/bench-commands.json
 	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
+	@echo '== whole commands'; tests/bench/commands
+
+bench-check: all ## hold the instructions of whole commands against those committed (valgrind)
+	@tests/bench/commands --check
 
 validate: all ## measured runs beside predictions; results/validation.svg
 	@./stoker validate tests/published/runs.csv --plot results/validation
