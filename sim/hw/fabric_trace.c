@@ -412,8 +412,28 @@ static int compare_links(const void *left, const void *right)
 /* Sorting many links costs more than looking at all there are. */
 enum { SCAN_FACTOR = 32 };
 
+/* Of a send there are a few, nearly in order. */
+enum { FEW_LINKS = 12 };
+
+static void insert_links(struct fabric *fabric)
+{
+    for (uint32_t i = 1; i < fabric->scratch_count; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        uint32_t at = i;
+        while (at > 0 && fabric->scratch_links[at - 1] > link) {
+            fabric->scratch_links[at] = fabric->scratch_links[at - 1];
+            at--;
+        }
+        fabric->scratch_links[at] = link;
+    }
+}
+
 static void order_links(struct fabric *fabric)
 {
+    if (fabric->scratch_count <= FEW_LINKS) {
+        insert_links(fabric);
+        return;
+    }
     if ((uint64_t)fabric->scratch_count * SCAN_FACTOR < fabric->link_count) {
         qsort(fabric->scratch_links, fabric->scratch_count, sizeof *fabric->scratch_links,
               compare_links);

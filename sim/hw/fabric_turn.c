@@ -250,6 +250,9 @@ static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
 
 uint32_t fabric_turns_links(const struct fabric_turns *turns, uint32_t link, uint32_t set)
 {
+    if (fabric_turns_size(turns, set) == 1) {
+        return 1;
+    }
     const enum link_kind kind = fabric_link_kind(turns->fabric, link);
     return fabric_turns_size(turns, set & moving(turns, kind));
 }

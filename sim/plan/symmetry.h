@@ -18,7 +18,8 @@
  * for a million nodes) and symmetry_is_equitable, which compares exactly, is
  * run by the tests and, in debug builds, always.
  *
- * Cost: O(edges) per round; rounds are few (the depth of asymmetries).
+ * Cost: O(edges) once, and then, for each class that is parted, the edges of all its parts but
+ * one: what is alike stays as it was, and a node unlike the rest costs what it makes unlike.
  */
 #ifndef PLAN_SYMMETRY_H
 #define PLAN_SYMMETRY_H
@@ -54,7 +55,6 @@ struct symmetry_classes {
     uint32_t *class_of; /* per node */
     uint32_t *first;    /* per class: its first node */
     uint32_t *sizes;    /* per class: its nodes */
-    uint32_t rounds;
 };
 
 void symmetry_refine(struct arena *arena, const struct symmetry_graph *graph,
