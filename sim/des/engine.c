@@ -85,21 +85,16 @@ static sim_time moving_since(const struct engine *engine, uint32_t index, uint32
     return channel->is_moving ? channel->started : event_now(engine->queue);
 }
 
-/* The ledger of a stream as of now, the task under way included. */
-static struct ledger_snapshot ledger_now(const struct engine *engine, uint32_t index,
-                                         uint32_t stream)
+/* What a stream has waited for partners until now, in the task under way, too. */
+static int64_t waited_now(const struct engine *engine, uint32_t index, uint32_t stream)
 {
     const struct actor *actor = &engine->actors[index];
     const struct stream_ledger *ledger = &actor->ledgers[stream];
-    struct ledger_snapshot sum = {ledger->waited_ns, ledger->moved_ns};
     if (!engine_is_busy(actor, stream)) {
-        return sum;
+        return ledger->waited_ns;
     }
     const sim_time since = moving_since(engine, index, stream);
-    const sim_time started = since > ledger->arrived ? since : ledger->arrived;
-    sum.waited_ns += started - ledger->arrived;
-    sum.moved_ns += event_now(engine->queue) - started;
-    return sum;
+    return ledger->waited_ns + (since > ledger->arrived ? since - ledger->arrived : 0);
 }
 
 static void begin_wait(struct engine *engine, uint32_t index, const struct task *task)
@@ -107,7 +102,7 @@ static void begin_wait(struct engine *engine, uint32_t index, const struct task 
     struct actor *actor = &engine->actors[index];
     actor->blocked_since = event_now(engine->queue);
     for (uint32_t i = 0; i < task->wait_count; i++) {
-        actor->snapshots[i] = ledger_now(engine, index, task->wait_stream[i]);
+        actor->waited_before[i] = waited_now(engine, index, task->wait_stream[i]);
     }
 }
 
@@ -134,8 +129,7 @@ static void end_wait(struct engine *engine, uint32_t index, const struct task *t
     }
     const uint32_t owner = owner_of_wait(task, actor->pending_before);
     const uint32_t stream = task->wait_stream[owner];
-    const struct ledger_snapshot now = ledger_now(engine, index, stream);
-    const int64_t for_partners = now.waited_ns - actor->snapshots[owner].waited_ns;
+    const int64_t for_partners = waited_now(engine, index, stream) - actor->waited_before[owner];
     sim_assert(for_partners >= 0 && for_partners <= waited);
     book(engine, index, engine->system->streams[stream].wait_cause, for_partners);
     book(engine, index, engine->system->streams[stream].exposed_cause, waited - for_partners);
@@ -420,9 +414,7 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
 {
     struct actor *actor = &engine->actors[index];
     struct stream_ledger *ledger = &actor->ledgers[stream];
-    const struct ledger_snapshot sum = ledger_now(engine, index, stream);
-    ledger->waited_ns = sum.waited_ns;
-    ledger->moved_ns = sum.moved_ns;
+    ledger->waited_ns = waited_now(engine, index, stream);
     actor->busy &= ~(1u << stream);
     change_interference(engine, index, stream, false);
     task_ended(engine, index, stream, ledger->arrived);

@@ -162,7 +162,7 @@ static void put_wait(const struct actor *actor, sim_time now, struct words *out)
     put(out, (uint64_t)(now - actor->blocked_since));
     for (uint32_t i = 0; i < task->wait_count; i++) {
         const struct stream_ledger *ledger = &actor->ledgers[task->wait_stream[i]];
-        put(out, (uint64_t)(ledger->waited_ns - actor->snapshots[i].waited_ns));
+        put(out, (uint64_t)(ledger->waited_ns - actor->waited_before[i]));
     }
 }
 
@@ -387,14 +387,12 @@ static void move_actor(struct actor *actor, const struct actor *before, uint32_t
     const struct task *task = engine_task_at(actor, COMPUTE);
     for (uint32_t i = 0; (actor->blocked & 1u) != 0 && i < task->wait_count; i++) {
         const uint32_t s = task->wait_stream[i];
-        struct ledger_snapshot *snapshot = &actor->snapshots[i];
-        snapshot->waited_ns += times * (actor->ledgers[s].waited_ns - before->ledgers[s].waited_ns);
-        snapshot->moved_ns += times * (actor->ledgers[s].moved_ns - before->ledgers[s].moved_ns);
+        actor->waited_before[i] +=
+            times * (actor->ledgers[s].waited_ns - before->ledgers[s].waited_ns);
     }
     for (uint32_t s = 0; s < streams; s++) {
         struct stream_ledger *ledger = &actor->ledgers[s];
         ledger->waited_ns += times * (ledger->waited_ns - before->ledgers[s].waited_ns);
-        ledger->moved_ns += times * (ledger->moved_ns - before->ledgers[s].moved_ns);
         ledger->arrived += shift;
         actor->ended[s] += times * (actor->ended[s] - before->ended[s]);
     }

@@ -18,12 +18,6 @@ enum event_kind {
 struct stream_ledger {
     sim_time arrived;  /* when the task under way began or met its channel */
     int64_t waited_ns; /* in ended tasks: for partners */
-    int64_t moved_ns;  /* in ended tasks: latency and transfer */
-};
-
-struct ledger_snapshot {
-    int64_t waited_ns;
-    int64_t moved_ns;
 };
 
 struct actor {
@@ -41,7 +35,7 @@ struct actor {
     sim_time compute_start;
     sim_time blocked_since; /* stream 0 */
     sim_time pending_time;
-    struct ledger_snapshot snapshots[ENGINE_WAITS_MAX];
+    int64_t waited_before[ENGINE_WAITS_MAX]; /* in each wait's ledger, when the wait began */
     struct stream_ledger ledgers[ENGINE_STREAMS_MAX];
 };
 
