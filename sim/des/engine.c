@@ -11,7 +11,8 @@
  *    `pending_before` the same at the start of the current instant, so that
  *    the owner of a wait does not depend on the order of events within it.
  *
- * Cost: O(1) per task and member that is simulated; cycles that repeat are not (engine_repeat.c).
+ * Cost: O(1) per task and member that is simulated; what an actor does by itself takes one event
+ * (engine_stretch.c), cycles that repeat none (engine_repeat.c).
  * Nothing is allocated after set-up but for what looks at cycles write down.
  */
 #include "des/engine_state.h"
@@ -21,8 +22,6 @@
 
 #include <string.h>
 
-__extension__ typedef unsigned __int128 uint128;
-
 static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
 {
     debug_assert(ns >= 0);
@@ -31,27 +30,32 @@ static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t n
 
 /* ---- the rate of stream 0 ---------------------------------------------- */
 
-static uint32_t current_rate(const struct engine *engine, uint32_t index)
+/* Where the compute task under way stands now, at the rate so far. */
+static void note_progress(struct engine *engine, uint32_t index)
 {
-    const struct actor *actor = &engine->actors[index];
-    const uint64_t speed = engine->system->actors[index].speed;
-    const uint32_t taken = actor->interference < ENGINE_FULL_SPEED * 9 / 10
-                               ? actor->interference
-                               : ENGINE_FULL_SPEED * 9 / 10;
-    const uint64_t rate = speed * (ENGINE_FULL_SPEED - taken) / ENGINE_FULL_SPEED;
-    return rate > 0 ? (uint32_t)rate : 1;
+    struct actor *actor = &engine->actors[index];
+    const sim_time now = event_now(engine->queue);
+    if (actor->stretch != NULL) {
+        engine_stretch_seek(engine, index);
+        return;
+    }
+    actor->remaining -= (now - actor->updated) * (int64_t)actor->rate;
+    actor->updated = now;
 }
 
-static void post_compute_end(struct engine *engine, uint32_t index, sim_time now)
+/* It goes on at the rate of now. */
+static void post_compute_end(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
     const int64_t left = actor->remaining > 0 ? actor->remaining : 0;
-    const sim_time end = now + (left + actor->rate - 1) / actor->rate;
+    actor->rate = engine_rate(engine->system->actors[index].speed, actor->interference);
+    const sim_time end = actor->stretch != NULL ? engine_stretch_end(engine, index)
+                                                : actor->updated + engine_ns_at(left, actor->rate);
     actor->version = (actor->version + 1) & 0xffffff;
     event_post(engine->queue, end, index, EVENT_COMPUTE_END | actor->version << 8);
 }
 
-/* Another stream began or ended a task: the compute task goes on at a new rate. */
+/* Another stream begins or ended a task: the compute task goes on at a new rate. */
 static void change_interference(struct engine *engine, uint32_t index, uint32_t stream, bool begins)
 {
     const uint32_t amount = engine->system->streams[stream].interference;
@@ -59,15 +63,14 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
         return;
     }
     struct actor *actor = &engine->actors[index];
-    actor->interference += begins ? amount : 0 - amount;
-    if (!engine_is_busy(actor, COMPUTE)) {
-        return;
+    const bool computes = engine_is_busy(actor, COMPUTE);
+    if (computes) {
+        note_progress(engine, index);
     }
-    const sim_time now = event_now(engine->queue);
-    actor->remaining -= (now - actor->updated) * (int64_t)actor->rate;
-    actor->updated = now;
-    actor->rate = current_rate(engine, index);
-    post_compute_end(engine, index, now);
+    actor->interference += begins ? amount : 0 - amount;
+    if (computes) {
+        post_compute_end(engine, index);
+    }
 }
 
 /* ---- accounting of waits ------------------------------------------------ */
@@ -191,15 +194,11 @@ static void start_compute(struct engine *engine, uint32_t index, const struct ta
     actor->compute_start = now;
     actor->updated = now;
     actor->remaining = task->work_ns * ENGINE_FULL_SPEED;
-    actor->rate = current_rate(engine, index);
-    post_compute_end(engine, index, now);
-}
-
-/* As des/fluid rounds a completion: up to the next nanosecond. */
-static sim_time undisturbed_ns(int64_t bytes, int64_t bytes_per_s)
-{
-    const uint128 rate = (uint128)bytes_per_s;
-    return (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
+    actor->stretch = engine_stretch_next(engine, index);
+    actor->cursor = actor->ended[COMPUTE];
+    actor->begun = now;
+    actor->is_disturbed = false;
+    post_compute_end(engine, index);
 }
 
 static uint32_t path_of(const struct engine *engine, uint32_t number)
@@ -210,22 +209,14 @@ static uint32_t path_of(const struct engine *engine, uint32_t number)
     return engine->system->channels[number].path_first + phase->path;
 }
 
-/* What a phase may use of its path on idle links, bytes/s. */
-static int64_t phase_cap(const struct engine_transfer *phase, const struct engine_path *path)
-{
-    const uint128 cap = phase->share == 0
-                            ? (uint128)path->cap_bytes_per_s
-                            : (uint128)path->cap_bytes_per_s * phase->share / ENGINE_FULL_SPEED;
-    return cap > 0 ? (int64_t)cap : 1;
-}
-
 /* The latency of a phase is over: its bytes flow. */
 static void start_flow(struct engine *engine, uint32_t number)
 {
     const struct engine_transfer *phase =
         &engine->system->transfers[engine->channels[number].phase];
     const uint32_t path = path_of(engine, number);
-    fluid_start(engine->fluid, path, phase->bytes, phase_cap(phase, &engine->system->paths[path]));
+    fluid_start(engine->fluid, path, phase->bytes,
+                engine_phase_cap(phase, &engine->system->paths[path]));
 }
 
 /* A phase of a channel's transfer begins, after `latency_ns` more than its own. */
@@ -239,7 +230,7 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
     const sim_time latencies_ns = latency_ns + phase->latency_ns;
     const sim_time starts = event_now(engine->queue) + latencies_ns;
     const sim_time flowing_ns =
-        undisturbed_ns(phase->bytes, phase_cap(phase, &engine->system->paths[path]));
+        engine_flowing_ns(engine->system, &engine->system->channels[number], phase);
     engine->traffic[number].alone_ns += latencies_ns + flowing_ns;
     if (engine->paths[path].is_direct) {
         event_post(engine->queue, starts + flowing_ns, number, EVENT_PHASE_END);
@@ -387,26 +378,32 @@ static void advance(struct engine *engine, uint32_t index, uint32_t ready)
 
 /* ---- ending tasks ---------------------------------------------------------- */
 
+static void book_task(struct engine *engine, uint32_t index)
+{
+    const struct actor *actor = &engine->actors[index];
+    const struct task *task = engine_task_at(actor, COMPUTE);
+    const uint32_t speed = engine->system->actors[index].speed;
+    const int64_t undisturbed_ns = engine_work_ns(task, speed);
+    const int64_t launch_ns = engine_launch_ns(task, speed);
+    const int64_t took_ns = event_now(engine->queue) - actor->compute_start;
+    sim_assert(took_ns >= undisturbed_ns);
+    book(engine, index, engine->system->launch_cause, launch_ns);
+    book(engine, index, task->cause, undisturbed_ns - launch_ns);
+    book(engine, index, engine->system->interference_cause, took_ns - undisturbed_ns);
+}
+
 static void end_compute(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
-    const struct task *task = engine_task_at(actor, COMPUTE);
-    const sim_time now = event_now(engine->queue);
-    const int64_t speed = engine->system->actors[index].speed;
-    const int64_t took = now - actor->compute_start;
-    const int64_t undisturbed = speed == ENGINE_FULL_SPEED
-                                    ? task->work_ns
-                                    : (task->work_ns * ENGINE_FULL_SPEED + speed - 1) / speed;
-    sim_assert(took >= undisturbed);
-    const int64_t launch = speed == ENGINE_FULL_SPEED
-                               ? (int64_t)task->launch_ns
-                               : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
-    book(engine, index, engine->system->launch_cause, launch);
-    book(engine, index, task->cause, undisturbed - launch);
-    book(engine, index, engine->system->interference_cause, took - undisturbed);
+    uint32_t streams = 0; /* of which tasks end, too */
+    if (actor->stretch != NULL) {
+        streams = engine_stretch_finish(engine, index);
+    } else {
+        book_task(engine, index);
+    }
     actor->busy &= ~1u;
     task_ended(engine, index, COMPUTE, actor->compute_start);
-    advance(engine, index, actor->blocked | 1u);
+    advance(engine, index, actor->blocked | streams | 1u);
 }
 
 /* A task of another stream ends with its channel's transfer. */
@@ -639,7 +636,7 @@ static uint32_t flights_of(const struct engine_system *system, const struct engi
         return count;
     }
     const sim_time leaves_ns =
-        undisturbed_ns(*bytes, system->paths[channel->path_first].cap_bytes_per_s);
+        engine_undisturbed_ns(*bytes, system->paths[channel->path_first].cap_bytes_per_s);
     const sim_time most = channel->latency_ns / leaves_ns + 3;
     return most < count ? (uint32_t)most : count;
 }
@@ -693,6 +690,9 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     }
     build_flights(arena, engine);
     build_fluid(arena, engine);
+    if (engine->options.on_task == NULL && !engine->options.each_task) {
+        engine_stretches_build(arena, engine);
+    }
     engine->repeat = engine_repeat_new(arena, engine);
     return engine;
 }

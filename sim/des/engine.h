@@ -40,11 +40,15 @@
  * by the caller (train/fold). What happens at one instant commutes, so an
  * engine run with multiplicities equals the full one to the nanosecond.
  *
+ * Stretches: where an actor's tasks concern nobody else, as the compute and the collectives of
+ * tensor parallelism within a stage do, they end in one event (engine_stretch.c says when). The
+ * outcome is the same to the nanosecond but for the number of events.
+ *
  * Cycles: where the state and the tasks to come are those of a while ago (microbatch after
  * microbatch), what happened since will happen again, and is moved over in one step: times and
  * counts grow by what they grew in the cycle. The outcome is the same to the nanosecond and to the
- * event (engine_repeat.c says why). With a hook (on_task), of several jobs, and of programs with
- * step_tasks each task is simulated.
+ * event (engine_repeat.c says why), but not of several jobs, nor of programs with step_tasks, which
+ * are simulated whole. With a hook (on_task) each task is.
  *
  * Deadlock (tasks left, no event) is a broken invariant of the programs.
  */
@@ -147,6 +151,8 @@ struct engine_stream {
 struct engine_system {
     const struct engine_program *programs;
     const struct engine_actor *actors;
+    const uint32_t *classes; /* by actor: those of one do the same at the same time; NULL: each is
+                                of its own */
     const struct engine_channel *channels;
     const struct engine_path *paths; /* each of one channel */
     const struct engine_member *members;
@@ -165,8 +171,10 @@ typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, ui
                               sim_time start, sim_time end);
 
 struct engine_options {
-    engine_task_hook *on_task; /* NULL: none */
+    engine_task_hook *on_task; /* NULL: none; else each task and each cycle is simulated */
     void *context;
+    bool each_task;  /* no stretches: slow, for tests */
+    bool each_cycle; /* no cycles that come again: slow, for tests */
 };
 
 #define ENGINE_STEPS_MAX 64

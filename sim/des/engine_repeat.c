@@ -111,8 +111,8 @@ static bool can_repeat(const struct engine *engine)
     for (uint32_t i = 0; i < system->program_count; i++) {
         has_steps = has_steps || system->programs[i].step_tasks != 0;
     }
-    return engine->options.on_task == NULL && system->job_count == 1 && !has_steps &&
-           system->actor_count > 0;
+    return engine->options.on_task == NULL && !engine->options.each_cycle &&
+           system->job_count == 1 && !has_steps && system->actor_count > 0;
 }
 
 struct engine_repeat *engine_repeat_new(struct arena *arena, const struct engine *engine)
@@ -147,11 +147,26 @@ static void put(struct words *words, uint64_t value)
     words->items[words->count++] = value;
 }
 
+static void put_stretch(const struct actor *actor, sim_time now, struct words *out)
+{
+    put(out, (uint64_t)actor->stretch->tasks << 1 | actor->is_disturbed);
+    put(out, actor->cursor - actor->ended[COMPUTE]);
+    put(out, (uint64_t)(now - actor->begun));
+    put(out, (uint64_t)(now - actor->updated));
+    put(out, (uint64_t)actor->remaining);
+    put(out, actor->remaining > 0 ? 0 : (uint64_t)(now - actor->work_end));
+}
+
 static void put_compute(const struct actor *actor, sim_time now, struct words *out)
 {
+    put(out, (uint64_t)(now - actor->compute_start));
+    put(out, actor->stretch != NULL);
+    if (actor->stretch != NULL) {
+        put_stretch(actor, now, out);
+        return;
+    }
     put(out, actor->rate);
     put(out, (uint64_t)(actor->remaining - (now - actor->updated) * (int64_t)actor->rate));
-    put(out, (uint64_t)(now - actor->compute_start));
 }
 
 /* Stream 0 waits: for what, since when, and what its partners were waited for since. */
@@ -166,7 +181,7 @@ static void put_wait(const struct actor *actor, sim_time now, struct words *out)
     }
 }
 
-enum { ACTOR_WORDS = 2 + 3 + 2 + ENGINE_WAITS_MAX + ENGINE_STREAMS_MAX };
+enum { ACTOR_WORDS = 2 + 8 + 2 + ENGINE_WAITS_MAX + ENGINE_STREAMS_MAX };
 
 static void put_actor(const struct engine *engine, const struct actor *actor, struct words *out)
 {
@@ -319,15 +334,39 @@ static bool waits_moved(const struct actor *actor, const struct actor *before,
     return true;
 }
 
-/* A stream that ended tasks. The one that it looks at next, when all is over, is among those that
- * have to be the same. */
+/* Tasks of stream 0 that will have ended after so many cycles more. */
+static uint32_t ended_after(const struct actor *actor, const struct actor *before, uint32_t times)
+{
+    return actor->ended[COMPUTE] + times * (actor->ended[COMPUTE] - before->ended[COMPUTE]);
+}
+
+/* The tasks of a stream that are under way, or looked at next. */
+static uint32_t under_way(const struct actor *actor, uint32_t stream)
+{
+    if (!engine_is_busy(actor, COMPUTE) || actor->stretch == NULL) {
+        return 1;
+    }
+    if (stream == COMPUTE) {
+        return actor->stretch->tasks;
+    }
+    for (uint32_t i = 0; i < actor->stretch->stream_count; i++) {
+        if (actor->stretch->meetings[i].stream == stream) {
+            return actor->stretch->meetings[i].count;
+        }
+    }
+    return 1;
+}
+
+/* A stream that ended tasks. Those under way or looked at next, when all is over, are among those
+ * that have to be the same. */
 static uint32_t times_of_moving(const struct actor *actor, const struct actor *before,
                                 uint32_t stream, uint32_t most)
 {
+    const uint32_t last = under_way(actor, stream);
     const uint32_t cycle = actor->ended[stream] - before->ended[stream];
     const uint32_t count = actor->program->counts[stream];
     const struct task *tasks = actor->program->tasks[stream];
-    const uint64_t wanted = (uint64_t)most * cycle + 1;
+    const uint64_t wanted = (uint64_t)most * cycle + last;
     uint32_t good = 0;
     for (uint32_t i = actor->ended[stream]; i < count && good < wanted; i++) {
         const struct task *model = &tasks[i - cycle];
@@ -336,7 +375,7 @@ static uint32_t times_of_moving(const struct actor *actor, const struct actor *b
         }
         good++;
     }
-    return good == 0 ? 0 : (good - 1) / cycle;
+    return good < last ? 0 : (good - last) / cycle;
 }
 
 /* A stream that ended none: as long as one of its waits stays unmet. Of stream 0, whose books say
@@ -364,6 +403,23 @@ static uint32_t times_of_still(const struct actor *actor, const struct actor *be
     return longest < most ? longest : most;
 }
 
+/* The stretch under way after so many cycles is like that of now: not cut short by somebody who
+ * waits for a part of it. */
+static bool stretches_hold(const struct engine *engine, const struct kept *kept, uint32_t times)
+{
+    for (uint32_t i = 0; i < engine->system->actor_count; i++) {
+        const struct actor *actor = &engine->actors[i];
+        if (engine_is_busy(actor, COMPUTE) && actor->stretch != NULL) {
+            const struct stretch *then =
+                engine_stretch_at(engine, i, ended_after(actor, &kept->actors[i], times));
+            if (then == NULL || then->tasks != actor->stretch->tasks) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static uint32_t times_of(const struct engine *engine, const struct kept *kept, uint32_t most)
 {
     for (uint32_t i = 0; i < engine->system->actor_count; i++) {
@@ -375,6 +431,9 @@ static uint32_t times_of(const struct engine *engine, const struct kept *kept, u
                                        : times_of_still(actor, before, s, most);
             most = times < most ? times : most;
         }
+    }
+    while (most > 0 && !stretches_hold(engine, kept, most)) {
+        most--;
     }
     return most;
 }
@@ -397,6 +456,8 @@ static void move_actor(struct actor *actor, const struct actor *before, uint32_t
         actor->ended[s] += times * (actor->ended[s] - before->ended[s]);
     }
     actor->updated += shift;
+    actor->work_end += shift;
+    actor->begun += shift;
     actor->compute_start += shift;
     actor->blocked_since += shift;
     actor->pending_time += shift;
@@ -436,7 +497,13 @@ static void move_on(struct engine *engine, const struct kept *kept, uint32_t tim
     const struct engine_system *system = engine->system;
     const sim_time shift = (event_now(engine->queue) - kept->now) * times;
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        move_actor(&engine->actors[i], &kept->actors[i], system->stream_count, times, shift);
+        struct actor *actor = &engine->actors[i];
+        const uint32_t moved = ended_after(actor, &kept->actors[i], times) - actor->ended[COMPUTE];
+        if (engine_is_busy(actor, COMPUTE) && actor->stretch != NULL) {
+            actor->stretch = engine_stretch_at(engine, i, actor->ended[COMPUTE] + moved);
+            actor->cursor += moved;
+        }
+        move_actor(actor, &kept->actors[i], system->stream_count, times, shift);
         for (uint32_t c = 0; c < system->cause_count; c++) {
             engine->causes[i][c] += times * (engine->causes[i][c] - kept->causes[i][c]);
         }

@@ -4,6 +4,10 @@
 
 #include "des/engine.h"
 
+#include "base/check.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
 #define COMPUTE 0u /* the stream */
 
 enum event_kind {
@@ -20,8 +24,28 @@ struct stream_ledger {
     int64_t waited_ns; /* in ended tasks: for partners */
 };
 
+enum { STRETCH_STREAMS_MAX = 2 };
+
+/* The collectives of one stream in a stretch. */
+struct stretch_meetings {
+    uint32_t stream;
+    uint32_t first, count; /* tasks of that stream */
+    sim_time moving_ns;
+    int64_t bytes;
+};
+
+/* What an actor does by itself, undisturbed (engine_stretch.c). */
+struct stretch {
+    uint32_t tasks; /* of stream 0 */
+    uint32_t stream_count;
+    sim_time takes_ns;
+    struct stretch_meetings meetings[STRETCH_STREAMS_MAX];
+    int64_t books[ENGINE_CAUSES_MAX]; /* sum to takes_ns */
+};
+
 struct actor {
     const struct engine_program *program;
+    const struct stretch *stretch; /* under way on stream 0; NULL: just a task */
     uint32_t ended[ENGINE_STREAMS_MAX];
     uint32_t busy;
     uint32_t blocked;
@@ -33,6 +57,10 @@ struct actor {
     sim_time updated;  /* when `remaining` was valid */
     int64_t remaining; /* ns * ENGINE_FULL_SPEED */
     sim_time compute_start;
+    sim_time work_end;      /* stretch: of the task at the cursor, once it is known */
+    uint32_t cursor;        /* stretch: the task that is under way, or that ended last */
+    bool is_disturbed;      /* stretch: what is before the cursor has been booked */
+    sim_time begun;         /* stretch: the task at the cursor */
     sim_time blocked_since; /* stream 0 */
     sim_time pending_time;
     int64_t waited_before[ENGINE_WAITS_MAX]; /* in each wait's ledger, when the wait began */
@@ -72,6 +100,7 @@ struct engine {
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
     struct engine_job *jobs;                 /* end: of any task; stale events may lie later */
+    struct engine_stretches *stretches;      /* NULL: there are none */
     struct engine_repeat *repeat;            /* NULL: every task is simulated */
     uint64_t events;
     uint64_t tasks;
@@ -95,6 +124,87 @@ static inline sim_time *engine_flight(const struct engine *engine, const struct 
 {
     return &engine->flights[channel->flight_first + (message & channel->flight_mask)];
 }
+
+/* As des/fluid rounds a completion: up to the next nanosecond. */
+static inline sim_time engine_undisturbed_ns(int64_t bytes, int64_t bytes_per_s)
+{
+    const uint128 rate = (uint128)bytes_per_s;
+    return (sim_time)(((uint128)bytes * 1000000000u + rate - 1) / rate);
+}
+
+/* What a phase may use of its path on idle links, bytes/s. */
+static inline int64_t engine_phase_cap(const struct engine_transfer *phase,
+                                       const struct engine_path *path)
+{
+    const uint128 cap = phase->share == 0
+                            ? (uint128)path->cap_bytes_per_s
+                            : (uint128)path->cap_bytes_per_s * phase->share / ENGINE_FULL_SPEED;
+    return cap > 0 ? (int64_t)cap : 1;
+}
+
+/* What the bytes of a phase take on idle links. */
+static inline sim_time engine_flowing_ns(const struct engine_system *system,
+                                         const struct engine_channel *channel,
+                                         const struct engine_transfer *phase)
+{
+    debug_assert(phase->path < channel->path_count);
+    const struct engine_path *path = &system->paths[channel->path_first + phase->path];
+    return engine_undisturbed_ns(phase->bytes, engine_phase_cap(phase, path));
+}
+
+/* The rate of stream 0, in millionths: at least a tenth of the speed is left. */
+static inline uint32_t engine_rate(uint32_t speed, uint32_t interference)
+{
+    const uint32_t most = ENGINE_FULL_SPEED / 10 * 9;
+    const uint32_t taken = interference < most ? interference : most;
+    const uint64_t rate = (uint64_t)speed * (ENGINE_FULL_SPEED - taken) / ENGINE_FULL_SPEED;
+    return rate > 0 ? (uint32_t)rate : 1;
+}
+
+/* What work, in ns * ENGINE_FULL_SPEED, takes at a rate. */
+static inline sim_time engine_ns_at(int64_t work, uint32_t rate)
+{
+    return rate == ENGINE_FULL_SPEED && work % ENGINE_FULL_SPEED == 0
+               ? work / ENGINE_FULL_SPEED
+               : (work + rate - 1) / (int64_t)rate;
+}
+
+/* What a compute task takes at an actor's own speed, and how much of that is launch. */
+static inline int64_t engine_work_ns(const struct task *task, uint32_t speed)
+{
+    return speed == ENGINE_FULL_SPEED
+               ? task->work_ns
+               : (task->work_ns * ENGINE_FULL_SPEED + speed - 1) / (int64_t)speed;
+}
+
+static inline int64_t engine_launch_ns(const struct task *task, uint32_t speed)
+{
+    return speed == ENGINE_FULL_SPEED ? (int64_t)task->launch_ns
+                                      : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
+}
+
+/* ---- engine_stretch.c: what an actor does by itself ------------------------------------------ */
+
+/* To be called when paths know whether they are direct. Sets engine->stretches: NULL, if nobody
+ * does anything by himself. */
+void engine_stretches_build(struct arena *arena, struct engine *engine);
+
+/* The stretch that begins with a task of stream 0; NULL: it is a task like others. */
+const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t index,
+                                        uint32_t first);
+
+/* That of the next task, if its streams are ready for it. */
+const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index);
+
+/* When the stretch under way ends, from the cursor on, with the interference of now. */
+sim_time engine_stretch_end(struct engine *engine, uint32_t index);
+
+/* The interference is going to change: moves the cursor, `updated` and `remaining` to now. */
+void engine_stretch_seek(struct engine *engine, uint32_t index);
+
+/* The stretch has ended: books it, and ends all tasks of it but the last of stream 0. The streams
+ * of its collectives, as bits. */
+uint32_t engine_stretch_finish(struct engine *engine, uint32_t index);
 
 /* ---- engine_repeat.c: cycles that come again ----------------------------------------------- */
 

@@ -457,6 +457,15 @@ static void fold_channels(const struct folder *folder, struct engine_system *out
     out->crossing_count = quotient.crossing_count;
 }
 
+static const uint32_t *list_actor_classes(struct arena *arena, const struct folder *folder)
+{
+    uint32_t *actor_class = arena_array(arena, folder->full->actor_count, sizeof *actor_class);
+    for (uint32_t i = 0; i < folder->full->actor_count; i++) {
+        actor_class[i] = class_of_actor(folder, i);
+    }
+    return actor_class;
+}
+
 struct folded_system *fold_system(struct arena *arena, const struct engine_system *full)
 {
     return fold_orbits(arena, full, NULL);
@@ -474,13 +483,20 @@ struct folded_system *fold_orbits(struct arena *arena, const struct engine_syste
     find_classes(folder);
     index_link_crossings(folder);
     folded->engine = *full;
+    folded->engine.classes = NULL; /* of actors that are no more */
     fold_actors(folder, &folded->engine);
     fold_links(folder, &folded->engine);
     fold_channels(folder, &folded->engine);
-    uint32_t *actor_class = arena_array(arena, full->actor_count, sizeof *actor_class);
-    for (uint32_t i = 0; i < full->actor_count; i++) {
-        actor_class[i] = class_of_actor(folder, i);
-    }
-    folded->actor_class = actor_class;
+    folded->actor_class = list_actor_classes(arena, folder);
     return folded;
+}
+
+const uint32_t *fold_classes(struct arena *arena, const struct engine_system *full)
+{
+    struct folder folder = {.arena = arena_new(), .full = full};
+    find_tight_links(&folder);
+    find_classes(&folder);
+    const uint32_t *classes = list_actor_classes(arena, &folder);
+    arena_free(folder.arena);
+    return classes;
 }

@@ -43,4 +43,7 @@ struct folded_system *fold_orbits(struct arena *arena, const struct engine_syste
                                   const struct fold_orbits *orbits);
 struct folded_system *fold_system(struct arena *arena, const struct engine_system *full);
 
+/* The classes alone, by actor: for an engine that simulates each of them. */
+const uint32_t *fold_classes(struct arena *arena, const struct engine_system *full);
+
 #endif

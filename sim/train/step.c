@@ -303,6 +303,9 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     simulation->system = system;
     simulation->folded =
         request->folds ? fold_orbits(arena, &system->engine, system->orbits) : NULL;
+    if (!request->folds) {
+        system->engine.classes = fold_classes(arena, &system->engine);
+    }
     simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
     simulation->spread = (struct step_spread){.members = 1};
     struct ensemble_member member = {seed, 0};
@@ -315,7 +318,8 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
         member.number = simulation->spread.median;
     }
     if (request->on_task != NULL) { /* it sees one run, the one that is the result */
-        const struct engine_options hooks = {request->on_task, request->context};
+        const struct engine_options hooks = {.on_task = request->on_task,
+                                             .context = request->context};
         ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
     }
 }

@@ -68,6 +68,6 @@ void watch_run(struct arena *arena, const struct watch *watch, watch_function *o
                void *context, struct engine_outcome *outcome)
 {
     struct listener listener = {watch, on_task, context};
-    const struct engine_options options = {hear, &listener};
+    const struct engine_options options = {.on_task = hear, .context = &listener};
     engine_run(arena, watch->run, &options, outcome);
 }

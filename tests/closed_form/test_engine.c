@@ -491,7 +491,7 @@ static void a_stream_that_waits_through_cycles_begins_in_time(void **state)
     }
     const struct task comm[] = {after(meet(0), COMPUTE, FIRST)};
     set_program(&rig, 0, compute, TASKS, comm, 1);
-    rig_run(&rig);
+    engine_run(rig.arena, &rig.system, &(struct engine_options){.each_task = true}, &rig.outcome);
     assert_int_equal(rig.outcome.jobs[0].end, 1320);
     assert_int_equal(rig.outcome.tasks, TASKS + 1);
     assert_true(rig.outcome.tasks_repeated >= FIRST / 2);

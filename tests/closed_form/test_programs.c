@@ -184,7 +184,7 @@ static int64_t run(struct arena *arena, const struct layout *layout, const struc
     build_programs(arena, system, lengths, machine);
     machine->engine.programs = machine->programs;
     set_latencies(arena, system, lengths, machine);
-    const struct engine_options options = {note_end, machine};
+    const struct engine_options options = {.on_task = note_end, .context = machine};
     struct engine_outcome outcome;
     engine_run(arena, &machine->engine, &options, &outcome);
     assert_int_equal(outcome.bytes_sent, outcome.bytes_received);

@@ -1,5 +1,6 @@
-/* Cycles that come again, moved over, give what simulating each task gives: to the nanosecond,
- * cause by cause, channel by channel, event by event. A hook has each task simulated.
+/* Cycles that come again, moved over, give what simulating each task gives, and so do stretches,
+ * which take one event: to the nanosecond, cause by cause, channel by channel. Cycles also event by
+ * event. A hook has each task simulated.
  *
  * Usage: test_repeats [SEED [FIRST [COUNT]]]; without arguments seed 1, 200 scenarios. */
 #include <stdarg.h>
@@ -28,6 +29,7 @@ struct family {
 /* What was simulated, and what of it was moved over. */
 struct tally {
     uint64_t systems, repeated, tasks, tasks_repeated;
+    uint64_t shortened, events, events_each; /* by stretches; with them, and without */
 };
 
 static void see(void *context, uint32_t actor, uint32_t stream, uint32_t index, sim_time start,
@@ -52,7 +54,6 @@ static void assert_same(const struct engine_system *system, const struct engine_
     assert_int_equal(moved->bytes_sent, whole->bytes_sent);
     assert_int_equal(moved->bytes_received, whole->bytes_received);
     assert_int_equal(moved->tasks, whole->tasks);
-    assert_int_equal(moved->events, whole->events);
     assert_int_equal(moved->fluid.solves, whole->fluid.solves);
     assert_int_equal(moved->fluid.direct, whole->fluid.direct);
     assert_int_equal(moved->fluid.alone, whole->fluid.alone);
@@ -63,24 +64,36 @@ static void assert_same(const struct engine_system *system, const struct engine_
     assert_int_equal(moved->fluid.region_max, whole->fluid.region_max);
 }
 
+/* Stretches and cycles together, and each by itself, beside the system with neither. */
 static void compare(struct arena *arena, const struct engine_system *system, uint64_t number,
                     struct tally *tally)
 {
     uint64_t seen = 0;
-    const struct engine_options each = {see, &seen};
-    struct engine_outcome moved, whole;
+    const struct engine_options each = {.on_task = see, .context = &seen};
+    const struct engine_options each_task = {.each_task = true};
+    const struct engine_options each_cycle = {.each_cycle = true};
+    struct engine_outcome moved, cycles, stretches, whole;
     engine_run(arena, system, NULL, &moved);
+    engine_run(arena, system, &each_task, &cycles);
+    engine_run(arena, system, &each_cycle, &stretches);
     engine_run(arena, system, &each, &whole);
     assert_int_equal(seen, whole.tasks);
-    assert_int_equal(whole.tasks_repeated, 0);
+    assert_int_equal(whole.tasks_repeated + stretches.tasks_repeated, 0);
     if (moved.jobs[0].end != whole.jobs[0].end) {
         fprintf(stderr, "number %llu of the family\n", (unsigned long long)number);
     }
+    assert_same(system, &cycles, &whole);
+    assert_same(system, &stretches, &whole);
     assert_same(system, &moved, &whole);
+    assert_int_equal(cycles.events, whole.events);
+    assert_int_equal(moved.events, stretches.events);
     tally->systems++;
     tally->repeated += moved.tasks_repeated > 0;
+    tally->shortened += stretches.events < whole.events;
     tally->tasks += moved.tasks;
     tally->tasks_repeated += moved.tasks_repeated;
+    tally->events += stretches.events;
+    tally->events_each += whole.events;
 }
 
 /* The random scenario with 12 times as many microbatches; the last group of them is as it was. */
@@ -98,7 +111,7 @@ static const struct scenario *longer(struct arena *arena, const struct family *f
                             &(struct fixture_source){.text = text, .sets = &set, .set_count = 1});
 }
 
-static void cycles_moved_over_are_as_simulated(void **state)
+static void cycles_and_stretches_are_as_simulated(void **state)
 {
     const struct family *family = *state;
     struct tally tally = {.systems = 0};
@@ -106,10 +119,11 @@ static void cycles_moved_over_are_as_simulated(void **state)
         struct arena *arena = arena_new();
         const struct scenario *scenario = longer(arena, family, family->first + i);
         const struct step_job job = {scenario, NULL, 1};
-        const struct step_system *system =
+        struct step_system *system =
             system_build(arena, &job, 1, (uint32_t)scenario->gpus, &(struct step_options){0});
         compare(arena, &fold_system(arena, &system->engine)->engine, family->first + i, &tally);
         if (scenario->gpus <= 32) {
+            system->engine.classes = fold_classes(arena, &system->engine);
             compare(arena, &system->engine, family->first + i, &tally);
         }
         arena_free(arena);
@@ -118,7 +132,11 @@ static void cycles_moved_over_are_as_simulated(void **state)
                   (unsigned long long)family->seed, (unsigned long long)tally.systems,
                   (unsigned long long)tally.repeated,
                   100.0 * (double)tally.tasks_repeated / (double)tally.tasks);
+    print_message("stretches in %llu, which leave %.0f %% of all events\n",
+                  (unsigned long long)tally.shortened,
+                  100.0 * (double)tally.events / (double)tally.events_each);
     assert_true(family->count < 100 || tally.repeated > tally.systems / 3);
+    assert_true(family->count < 100 || tally.shortened > tally.systems / 4);
 }
 
 int main(int count, char **arguments)
@@ -128,7 +146,7 @@ int main(int count, char **arguments)
     family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
     family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(cycles_moved_over_are_as_simulated, &family),
+        cmocka_unit_test_prestate(cycles_and_stretches_are_as_simulated, &family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,324 @@
+/* What an actor does by itself takes one event, and ends as if each task were simulated. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "des/engine.h"
+
+/* One byte takes one nanosecond. */
+#define BYTES_PER_S 1000000000
+
+enum { COMPUTE, INNER, OTHER, DELAY, STREAMS };
+enum { WORK, LAUNCH, INTERFERENCE, EXPOSED_INNER, EXPOSED_OTHER, IDLE, CAUSES };
+enum { TASKS_MAX = 40, ACTORS_MAX = 3, TRANSFERS = 8 };
+
+/* Actors, each with channels of its own on INNER, OTHER and DELAY. A task beside one of INNER runs
+ * at three quarters of its rate, beside one of OTHER at half. */
+struct rig {
+    struct arena *arena;
+    struct engine_program program;
+    struct task tasks[STREAMS][TASKS_MAX];
+    struct engine_actor actors[ACTORS_MAX];
+    uint32_t classes[ACTORS_MAX];
+    struct engine_member members[ACTORS_MAX * STREAMS];
+    struct engine_channel channels[ACTORS_MAX * STREAMS];
+    struct engine_path paths[ACTORS_MAX * STREAMS];
+    struct engine_transfer transfers[TRANSFERS];
+    struct engine_system system;
+};
+
+static void rig_init(struct rig *rig, struct arena *arena)
+{
+    *rig = (struct rig){.arena = arena};
+    rig->actors[0] = (struct engine_actor){
+        .speed = ENGINE_FULL_SPEED, .multiplicity = 1, .channels = {ENGINE_NONE}};
+    for (uint32_t s = INNER; s < STREAMS; s++) {
+        const uint32_t number = s - INNER;
+        rig->actors[0].channels[s] = number;
+        rig->members[number] = (struct engine_member){0, s, 1};
+        rig->channels[number] = (struct engine_channel){.kind = CHANNEL_COLLECTIVE,
+                                                        .needed = 1,
+                                                        .member_first = number,
+                                                        .member_count = 1,
+                                                        .path_first = number,
+                                                        .path_count = 1,
+                                                        .multiplicity = 1};
+        rig->paths[number] = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S};
+    }
+    for (uint32_t s = 0; s < STREAMS; s++) {
+        rig->program.tasks[s] = rig->tasks[s];
+    }
+    rig->system = (struct engine_system){.programs = &rig->program,
+                                         .actors = rig->actors,
+                                         .channels = rig->channels,
+                                         .paths = rig->paths,
+                                         .members = rig->members,
+                                         .transfers = rig->transfers,
+                                         .program_count = 1,
+                                         .actor_count = 1,
+                                         .channel_count = STREAMS - 1,
+                                         .member_count = STREAMS - 1,
+                                         .path_count = STREAMS - 1,
+                                         .transfer_count = TRANSFERS,
+                                         .job_count = 1,
+                                         .stream_count = STREAMS,
+                                         .cause_count = CAUSES,
+                                         .launch_cause = LAUNCH,
+                                         .interference_cause = INTERFERENCE,
+                                         .end_cause = IDLE};
+    rig->system.streams[INNER] = (struct engine_stream){"inner", EXPOSED_INNER, IDLE, 250000};
+    rig->system.streams[OTHER] = (struct engine_stream){"other", EXPOSED_OTHER, IDLE, 500000};
+    rig->system.streams[DELAY] = (struct engine_stream){"delay", EXPOSED_OTHER, IDLE, 0};
+}
+
+static struct task *add(struct rig *rig, uint32_t stream, struct task task)
+{
+    struct task *added = &rig->tasks[stream][rig->program.counts[stream]++];
+    assert_true(rig->program.counts[stream] <= TASKS_MAX);
+    *added = task;
+    return added;
+}
+
+static void wait_for(struct task *task, uint8_t stream, uint32_t ended)
+{
+    task->wait_stream[task->wait_count] = stream;
+    task->wait_ended[task->wait_count++] = ended;
+}
+
+static struct task *add_work(struct rig *rig, int64_t ns)
+{
+    return add(rig, COMPUTE, (struct task){.kind = TASK_COMPUTE, .cause = WORK, .work_ns = ns});
+}
+
+static struct task *add_meeting(struct rig *rig, uint32_t stream, uint32_t transfer)
+{
+    return add(rig, stream, (struct task){.kind = TASK_COLLECTIVE, .transfer = transfer});
+}
+
+static struct engine_outcome run(struct rig *rig)
+{
+    struct engine_outcome outcome;
+    engine_run(rig->arena, &rig->system, NULL, &outcome);
+    return outcome;
+}
+
+/* Five tasks of 10, and between them transfers of 3 + 5: 5 x 10 + 4 x 8 = 82, in one event. */
+static void layers_with_collectives_between_them_are_one_event(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 3, .bytes = 5};
+    add_work(&rig, 10)->launch_ns = 4;
+    for (uint32_t i = 1; i < 5; i++) {
+        wait_for(add_meeting(&rig, INNER, 0), COMPUTE, i);
+        struct task *next = add_work(&rig, 10);
+        next->launch_ns = 1;
+        wait_for(next, INNER, i);
+    }
+    const struct engine_outcome outcome = run(&rig);
+    assert_int_equal(outcome.jobs[0].end, 82);
+    assert_int_equal(outcome.events, 1);
+    assert_int_equal(outcome.tasks, 9);
+    assert_int_equal(outcome.actor_causes[0][WORK], 50 - 8);
+    assert_int_equal(outcome.actor_causes[0][LAUNCH], 8);
+    assert_int_equal(outcome.actor_causes[0][EXPOSED_INNER], 32);
+    assert_int_equal(outcome.traffic[0].transfers, 4);
+    assert_int_equal(outcome.traffic[0].moving_ns, 32);
+    assert_int_equal(outcome.traffic[0].alone_ns, 32);
+}
+
+/* 10, then 100 with a collective beside it, then 10.
+ * Of 40: 40 at three quarters do 30, 70 are left: 110, 10 of them interference; 130 in all.
+ * Of 200: 100 / 0.75 = 134 rounded up, 34 of them interference; 66 exposed; 220 in all. */
+static void a_collective_beside_a_task_slows_it_or_is_exposed(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, *state);
+    add_work(&rig, 10);
+    add_work(&rig, 100);
+    wait_for(add_meeting(&rig, INNER, 0), COMPUTE, 1);
+    wait_for(add_work(&rig, 10), INNER, 1);
+    const struct {
+        int64_t bytes, end, interference, exposed;
+    } rows[] = {{40, 130, 10, 0}, {200, 220, 34, 66}};
+    for (uint32_t i = 0; i < 2; i++) {
+        rig.transfers[0].bytes = rows[i].bytes;
+        const struct engine_outcome outcome = run(&rig);
+        assert_int_equal(outcome.jobs[0].end, rows[i].end);
+        assert_int_equal(outcome.events, 1);
+        assert_int_equal(outcome.actor_causes[0][WORK], 120);
+        assert_int_equal(outcome.actor_causes[0][INTERFERENCE], rows[i].interference);
+        assert_int_equal(outcome.actor_causes[0][EXPOSED_INNER], rows[i].exposed);
+    }
+}
+
+/* Two tasks of 100 and a collective of 50 between them: 250. Another stream disturbs from 60 on for
+ * 20: half of that is lost, 260; or for 60, of which 40 fall into the first task, which loses as
+ * much as it then takes longer (40 are left at half the rate: 80, until 140, but from 120 on it is
+ * alone: 30 done, 10 left, until 130), 280. */
+static void a_stretch_that_is_disturbed_ends_later(void **state)
+{
+    const struct {
+        int64_t bytes, end, interference;
+    } rows[] = {{20, 260, 10}, {60, 280, 30}};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct rig rig;
+        rig_init(&rig, *state);
+        rig.transfers[0].bytes = 50;
+        rig.transfers[1].bytes = 60;
+        rig.transfers[2].bytes = rows[i].bytes;
+        add_work(&rig, 100);
+        wait_for(add_meeting(&rig, INNER, 0), COMPUTE, 1);
+        wait_for(add_work(&rig, 100), INNER, 1);
+        add_meeting(&rig, DELAY, 1);
+        wait_for(add_meeting(&rig, OTHER, 2), DELAY, 1);
+        const struct engine_outcome outcome = run(&rig);
+        assert_int_equal(outcome.jobs[0].end, rows[i].end);
+        assert_int_equal(outcome.actor_causes[0][INTERFERENCE], rows[i].interference);
+        assert_int_equal(outcome.actor_causes[0][EXPOSED_INNER], 50);
+        assert_int_equal(outcome.events, 5); /* the delay, both ends of what disturbs, the stretch:
+                                                its first two ends are stale */
+    }
+}
+
+/* ---- as simulated task by task -------------------------------------------------------------- */
+
+static uint32_t draw(struct rng_key *key, uint32_t below)
+{
+    key->operation++;
+    return (uint32_t)(rng_uniform(key) * (double)below);
+}
+
+/* Work, with a collective of INNER beside or before some tasks, at times one that somebody else
+ * waits for, too; OTHER and DELAY go their own ways. */
+static void draw_program(struct rig *rig, struct rng_key *key)
+{
+    for (uint32_t i = 0; i < TRANSFERS; i++) {
+        rig->transfers[i] = (struct engine_transfer){.latency_ns = draw(key, 20),
+                                                     .bytes = draw(key, 60),
+                                                     .next = i > 0 && draw(key, 4) == 0 ? i : 0};
+    }
+    for (uint32_t i = 0; i < 14; i++) {
+        struct task *task = add_work(rig, draw(key, 8) == 0 ? 0 : 1 + draw(key, 90));
+        task->launch_ns = (uint32_t)task->work_ns / 3;
+        const uint32_t met = rig->program.counts[INNER];
+        const uint32_t kind = draw(key, 6);
+        if (kind < 3 && i > 0) { /* before this task, or beside the one before */
+            const uint32_t since = kind == 2 ? i - 1 : i;
+            wait_for(add_meeting(rig, INNER, draw(key, TRANSFERS)), COMPUTE, since);
+            wait_for(task, INNER, met + 1);
+        } else if (kind == 3 && met > 0) {
+            wait_for(task, INNER, met);
+        }
+        if (draw(key, 9) == 0) {
+            wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), COMPUTE, i);
+        }
+        if (draw(key, 3) == 0) {
+            struct task *delay = add_meeting(rig, DELAY, draw(key, TRANSFERS));
+            if (draw(key, 12) == 0 && met > 0) {
+                wait_for(delay, INNER, met);
+            }
+            wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), DELAY,
+                     rig->program.counts[DELAY]);
+        }
+    }
+    rig->actors[0].speed = draw(key, 3) == 0 ? 700001 : ENGINE_FULL_SPEED;
+    rig->program.step_tasks = draw(key, 4) == 0 ? 7 : 0;
+}
+
+static void a_random_program_ends_as_if_each_task_were_simulated(void **state)
+{
+    (void)state;
+    uint64_t events = 0;
+    uint64_t events_each = 0;
+    for (uint32_t number = 0; number < 3000; number++) {
+        struct arena *arena = arena_new();
+        struct rng_key key = {.seed = 1, .stream = rng_stream("stretches"), .rank = number};
+        struct rig rig;
+        rig_init(&rig, arena);
+        draw_program(&rig, &key);
+        const struct engine_options slow = {.each_task = true, .each_cycle = true};
+        struct engine_outcome fast = run(&rig);
+        struct engine_outcome each;
+        engine_run(arena, &rig.system, &slow, &each);
+        assert_memory_equal(fast.jobs, each.jobs, sizeof *fast.jobs);
+        assert_memory_equal(fast.actor_causes, each.actor_causes, sizeof *fast.actor_causes);
+        assert_memory_equal(fast.traffic, each.traffic, (STREAMS - 1) * sizeof *fast.traffic);
+        assert_int_equal(fast.tasks, each.tasks);
+        events += fast.events;
+        events_each += each.events;
+        arena_free(arena);
+    }
+    print_message("%.0f %% of all events\n", 100.0 * (double)events / (double)events_each);
+    assert_true(events < events_each / 10 * 9);
+}
+
+/* Two actors that meet in INNER, of 5 tasks of 10 and 4 transfers of 8. Those of one class end in
+ * an event each; of two classes each task is simulated. */
+static void those_who_meet_must_be_of_one_class(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.transfers[0].bytes = 8;
+    add_work(&rig, 10);
+    for (uint32_t i = 1; i < 5; i++) {
+        wait_for(add_meeting(&rig, INNER, 0), COMPUTE, i);
+        wait_for(add_work(&rig, 10), INNER, i);
+    }
+    rig.actors[1] = rig.actors[0];
+    rig.actors[1].channels[OTHER] = ENGINE_NONE;
+    rig.actors[1].channels[DELAY] = ENGINE_NONE;
+    rig.members[0] = (struct engine_member){0, INNER, 1};
+    rig.members[1] = (struct engine_member){1, INNER, 1};
+    rig.channels[0].needed = 2;
+    rig.channels[0].member_count = 2;
+    rig.system.actor_count = 2;
+    rig.system.member_count = 2;
+    rig.system.channel_count = 1;
+    rig.system.path_count = 1;
+    rig.system.stream_count = OTHER;
+    const uint64_t events[] = {2, 5 * 2 + 4};
+    for (uint32_t other = 0; other < 2; other++) {
+        rig.classes[1] = other;
+        rig.system.classes = rig.classes;
+        const struct engine_outcome outcome = run(&rig);
+        assert_int_equal(outcome.jobs[0].end, 82);
+        assert_int_equal(outcome.events, events[other]);
+        assert_int_equal(outcome.tasks, 18);
+        assert_int_equal(outcome.traffic[0].transfers, 4);
+        assert_int_equal(outcome.traffic[0].moving_ns, 32);
+        assert_int_equal(outcome.actor_causes[1][EXPOSED_INNER], 32);
+    }
+}
+
+static int set_up(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_with_collectives_between_them_are_one_event),
+        cmocka_unit_test(a_collective_beside_a_task_slows_it_or_is_exposed),
+        cmocka_unit_test(a_stretch_that_is_disturbed_ends_later),
+        cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
+        cmocka_unit_test(those_who_meet_must_be_of_one_class),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
