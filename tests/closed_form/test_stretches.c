@@ -16,9 +16,9 @@
 /* One byte takes one nanosecond. */
 #define BYTES_PER_S 1000000000
 
-enum { COMPUTE, INNER, OTHER, DELAY, STREAMS };
+enum { COMPUTE, INNER, OTHER, DELAY, LATE, STREAMS };
 enum { WORK, LAUNCH, INTERFERENCE, EXPOSED_INNER, EXPOSED_OTHER, IDLE, CAUSES };
-enum { TASKS_MAX = 40, ACTORS_MAX = 3, TRANSFERS = 8 };
+enum { TASKS_MAX = 256, ACTORS_MAX = 3, TRANSFERS = 8 };
 
 /* Actors, each with channels of its own on INNER, OTHER and DELAY. A task beside one of INNER runs
  * at three quarters of its rate, beside one of OTHER at half. */
@@ -77,6 +77,7 @@ static void rig_init(struct rig *rig, struct arena *arena)
     rig->system.streams[INNER] = (struct engine_stream){"inner", EXPOSED_INNER, IDLE, 250000};
     rig->system.streams[OTHER] = (struct engine_stream){"other", EXPOSED_OTHER, IDLE, 500000};
     rig->system.streams[DELAY] = (struct engine_stream){"delay", EXPOSED_OTHER, IDLE, 0};
+    rig->system.streams[LATE] = (struct engine_stream){"late", EXPOSED_OTHER, IDLE, 100000};
 }
 
 static struct task *add(struct rig *rig, uint32_t stream, struct task task)
@@ -197,68 +198,121 @@ static uint32_t draw(struct rng_key *key, uint32_t below)
     return (uint32_t)(rng_uniform(key) * (double)below);
 }
 
-/* Work, with a collective of INNER beside or before some tasks, at times one that somebody else
- * waits for, too; OTHER and DELAY go their own ways. */
-static void draw_program(struct rig *rig, struct rng_key *key)
+static void draw_transfers(struct rig *rig, struct rng_key *key)
 {
     for (uint32_t i = 0; i < TRANSFERS; i++) {
         rig->transfers[i] = (struct engine_transfer){.latency_ns = draw(key, 20),
                                                      .bytes = draw(key, 60),
                                                      .next = i > 0 && draw(key, 4) == 0 ? i : 0};
     }
-    for (uint32_t i = 0; i < 14; i++) {
-        struct task *task = add_work(rig, draw(key, 8) == 0 ? 0 : 1 + draw(key, 90));
-        task->launch_ns = (uint32_t)task->work_ns / 3;
-        const uint32_t met = rig->program.counts[INNER];
-        const uint32_t kind = draw(key, 6);
-        if (kind < 3 && i > 0) { /* before this task, or beside the one before */
-            const uint32_t since = kind == 2 ? i - 1 : i;
-            wait_for(add_meeting(rig, INNER, draw(key, TRANSFERS)), COMPUTE, since);
-            wait_for(task, INNER, met + 1);
-        } else if (kind == 3 && met > 0) {
-            wait_for(task, INNER, met);
+}
+
+/* A task of work, with a collective of INNER before it, or beside the one before, at times one that
+ * is queued behind others, or for which somebody else waits, too. */
+static void draw_task(struct rig *rig, struct rng_key *key)
+{
+    const uint32_t number = rig->program.counts[COMPUTE];
+    const uint32_t met = rig->program.counts[INNER];
+    struct task *task = add_work(rig, draw(key, 8) == 0 ? 0 : 1 + draw(key, 90));
+    task->launch_ns = (uint32_t)task->work_ns / 3;
+    const uint32_t kind = draw(key, 6);
+    const uint32_t back = kind == 2 ? 1 : draw(key, 8) == 0 ? 3 : 0;
+    if (kind < 3) {
+        wait_for(add_meeting(rig, INNER, draw(key, TRANSFERS)), COMPUTE,
+                 number > back ? number - back : 0);
+        wait_for(task, INNER, met + 1);
+    } else if (kind == 3 && met > 0) {
+        wait_for(task, INNER, met);
+    }
+}
+
+/* What goes on beside it. */
+static void draw_others(struct rig *rig, struct rng_key *key)
+{
+    if (draw(key, 9) == 0) {
+        wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), COMPUTE,
+                 rig->program.counts[COMPUTE]);
+    }
+    if (draw(key, 3) == 0) {
+        struct task *delay = add_meeting(rig, DELAY, draw(key, TRANSFERS));
+        if (draw(key, 12) == 0) {
+            wait_for(delay, INNER, rig->program.counts[INNER]);
         }
-        if (draw(key, 9) == 0) {
-            wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), COMPUTE, i);
-        }
-        if (draw(key, 3) == 0) {
-            struct task *delay = add_meeting(rig, DELAY, draw(key, TRANSFERS));
-            if (draw(key, 12) == 0 && met > 0) {
-                wait_for(delay, INNER, met);
-            }
-            wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), DELAY,
-                     rig->program.counts[DELAY]);
+        wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), DELAY, rig->program.counts[DELAY]);
+    }
+}
+
+/* The same tasks again and again; and one that waits for one of them, somewhere. */
+static void draw_program(struct rig *rig, struct rng_key *key, uint32_t cycles)
+{
+    draw_transfers(rig, key);
+    const struct rng_key first = *key;
+    for (uint32_t cycle = 0; cycle < cycles; cycle++) {
+        *key = first;
+        for (uint32_t i = 0; i < 14; i++) {
+            draw_task(rig, key);
+            draw_others(rig, key);
         }
     }
+    wait_for(add_meeting(rig, LATE, draw(key, TRANSFERS)), COMPUTE,
+             draw(key, rig->program.counts[COMPUTE]));
     rig->actors[0].speed = draw(key, 3) == 0 ? 700001 : ENGINE_FULL_SPEED;
-    rig->program.step_tasks = draw(key, 4) == 0 ? 7 : 0;
+    rig->program.step_tasks = cycles == 1 && draw(key, 4) == 0 ? 7 : 0;
+}
+
+/* What all of them did. */
+struct tally {
+    uint64_t events, events_each, tasks, tasks_repeated;
+};
+
+static void compare(uint32_t number, uint32_t cycles, struct tally *tally)
+{
+    struct arena *arena = arena_new();
+    struct rng_key key = {.seed = cycles, .stream = rng_stream("stretches"), .rank = number};
+    struct rig *rig = arena_alloc(arena, sizeof *rig);
+    rig_init(rig, arena);
+    draw_program(rig, &key, cycles);
+    const struct engine_options slow = {.each_task = true, .each_cycle = true};
+    const struct engine_outcome fast = run(rig);
+    struct engine_outcome each;
+    engine_run(arena, &rig->system, &slow, &each);
+    if (fast.jobs[0].end != each.jobs[0].end) {
+        fprintf(stderr, "number %u of %u cycles\n", number, cycles);
+    }
+    assert_memory_equal(fast.jobs, each.jobs, sizeof *fast.jobs);
+    assert_memory_equal(fast.actor_causes, each.actor_causes, sizeof *fast.actor_causes);
+    assert_memory_equal(fast.traffic, each.traffic, (STREAMS - 1) * sizeof *fast.traffic);
+    assert_int_equal(fast.tasks, each.tasks);
+    tally->events += fast.events;
+    tally->events_each += each.events;
+    tally->tasks += fast.tasks;
+    tally->tasks_repeated += fast.tasks_repeated;
+    arena_free(arena);
 }
 
 static void a_random_program_ends_as_if_each_task_were_simulated(void **state)
 {
     (void)state;
-    uint64_t events = 0;
-    uint64_t events_each = 0;
+    struct tally tally = {0};
     for (uint32_t number = 0; number < 3000; number++) {
-        struct arena *arena = arena_new();
-        struct rng_key key = {.seed = 1, .stream = rng_stream("stretches"), .rank = number};
-        struct rig rig;
-        rig_init(&rig, arena);
-        draw_program(&rig, &key);
-        const struct engine_options slow = {.each_task = true, .each_cycle = true};
-        struct engine_outcome fast = run(&rig);
-        struct engine_outcome each;
-        engine_run(arena, &rig.system, &slow, &each);
-        assert_memory_equal(fast.jobs, each.jobs, sizeof *fast.jobs);
-        assert_memory_equal(fast.actor_causes, each.actor_causes, sizeof *fast.actor_causes);
-        assert_memory_equal(fast.traffic, each.traffic, (STREAMS - 1) * sizeof *fast.traffic);
-        assert_int_equal(fast.tasks, each.tasks);
-        events += fast.events;
-        events_each += each.events;
-        arena_free(arena);
+        compare(number, 1, &tally);
     }
-    print_message("%.0f %% of all events\n", 100.0 * (double)events / (double)events_each);
-    assert_true(events < events_each / 10 * 9);
+    print_message("%.0f %% of all events\n",
+                  100.0 * (double)tally.events / (double)tally.events_each);
+    assert_true(tally.events < tally.events_each / 10 * 9);
+}
+
+/* Cycles may end in the middle of a stretch. */
+static void a_random_cycle_comes_again_as_if_each_task_were_simulated(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    for (uint32_t number = 0; number < 3000; number++) {
+        compare(number, 16, &tally);
+    }
+    print_message("%.0f %% of all tasks moved over\n",
+                  100.0 * (double)tally.tasks_repeated / (double)tally.tasks);
+    assert_true(tally.tasks_repeated > tally.tasks / 4);
 }
 
 /* Two actors that meet in INNER, of 5 tasks of 10 and 4 transfers of 8. Those of one class end in
@@ -318,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_collective_beside_a_task_slows_it_or_is_exposed),
         cmocka_unit_test(a_stretch_that_is_disturbed_ends_later),
         cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
+        cmocka_unit_test(a_random_cycle_comes_again_as_if_each_task_were_simulated),
         cmocka_unit_test(those_who_meet_must_be_of_one_class),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
