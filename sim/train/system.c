@@ -589,8 +589,9 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .actions = options->actions,
         .host_wait_ns = job->host_wait_ns,
     };
+    struct engine_program once = {.step_tasks = 0};
     for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
-        const struct engine_program once = program_build(&context, stage);
+        once = program_build(&context, stage, stage > 0 ? &once : NULL);
         builder->programs[job->program_first + stage] =
             job->is.steps > 1 ? program_repeat(builder->arena, &once, job->is.steps) : once;
     }

@@ -176,7 +176,20 @@ static void note_actions(const struct builder *builder, const struct schedule_or
     }
 }
 
-struct engine_program program_build(const struct program_context *context, uint32_t stage)
+/* Stages have about as many tasks: room for those of another, so that few lists grow. */
+static void reserve(struct builder *builder, const struct engine_program *like)
+{
+    for (uint32_t s = 0; like != NULL && s < STREAM_COUNT_; s++) {
+        struct task_list *list = &builder->lists[s];
+        if (like->counts[s] > 0) {
+            list->capacity = like->counts[s];
+            list->tasks = arena_array(builder->context->arena, list->capacity, sizeof *list->tasks);
+        }
+    }
+}
+
+struct engine_program program_build(const struct program_context *context, uint32_t stage,
+                                    const struct engine_program *like)
 {
     const struct program_job *job = context->job;
     const struct schedule_shape shape = schedule_shape_of(job->parallel, job->batch);
@@ -199,6 +212,7 @@ struct engine_program program_build(const struct program_context *context, uint3
     builder.next.cause = CAUSE_COMPUTE;
     builder.lanes.arena = context->arena;
     launch_queue_init(&builder.launches, context->arena, software->host_queue);
+    reserve(&builder, like);
     chunks_init(&builder, &order);
     messages_init(&builder);
     offload_init(&builder);

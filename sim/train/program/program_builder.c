@@ -48,29 +48,29 @@ void builder_flush(struct builder *builder)
 
 /* ---- what is done with an operation ---------------------------------------------------- */
 
-static void add_work(struct builder *builder, uint8_t cause, struct work work)
+static void add_work(struct builder *builder, uint8_t cause, const struct work *work)
 {
-    const int64_t wait_ns = launch_queue_wait(&builder->launches, &work.burst);
+    const int64_t wait_ns = launch_queue_wait(&builder->launches, &work->burst);
+    const int64_t gaps_ns = work->launch_ns + wait_ns;
     builder->host_wait_ns += wait_ns;
-    work.launch_ns += wait_ns;
-    if (work.drains) {
+    if (work->drains) {
         launch_queue_drain(&builder->launches);
     }
-    if (work.busy_ns + work.launch_ns == 0) {
+    if (work->busy_ns + gaps_ns == 0) {
         return;
     }
     if (builder->has_work && builder->next.cause != cause) {
         builder_flush(builder);
     }
-    if ((int64_t)builder->next.launch_ns + work.launch_ns > UINT32_MAX) {
+    if ((int64_t)builder->next.launch_ns + gaps_ns > UINT32_MAX) {
         builder_flush(builder); /* over four seconds of gaps: a task of its own */
     }
     struct task *next = &builder->next;
-    const int64_t launch_ns = (int64_t)next->launch_ns + work.launch_ns;
+    const int64_t launch_ns = (int64_t)next->launch_ns + gaps_ns;
     sim_assert(launch_ns <= UINT32_MAX);
     next->cause = cause;
     next->launch_ns = (uint32_t)launch_ns;
-    next->work_ns += work.busy_ns + work.launch_ns;
+    next->work_ns += work->busy_ns + gaps_ns;
     builder->has_work = true;
 }
 
@@ -94,9 +94,10 @@ static void add_wait(struct builder *builder, uint8_t stream, uint32_t ended)
     next->wait_ended[next->wait_count++] = ended;
 }
 
-static void add_task(struct builder *builder, const struct lane_op *op)
+static void add_task(struct builder *builder, enum stream stream, enum task_kind kind,
+                     uint32_t transfer, struct task_wait after)
 {
-    struct task task = {.kind = op->task_kind, .transfer = op->transfer};
+    struct task task = {.kind = (uint8_t)kind, .transfer = transfer};
     if (task.kind != TASK_RECEIVE) {
         builder_flush(builder);
         if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
@@ -104,34 +105,26 @@ static void add_task(struct builder *builder, const struct lane_op *op)
             task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
         }
     }
-    if (op->after.ended > 0) {
-        task.wait_stream[task.wait_count] = (uint8_t)op->after.stream;
-        task.wait_ended[task.wait_count++] = op->after.ended;
+    if (after.ended > 0) {
+        task.wait_stream[task.wait_count] = (uint8_t)after.stream;
+        task.wait_ended[task.wait_count++] = after.ended;
     }
-    append(builder, (enum stream)op->stream, &task);
+    append(builder, stream, &task);
 }
 
 static void perform(struct builder *builder, const struct lane_op *op)
 {
     switch ((enum lane_op_kind)op->kind) {
     case LANE_WORK:
-        add_work(builder, op->cause, op->work);
+        add_work(builder, op->cause, &op->work);
         break;
     case LANE_NEED:
         add_wait(builder, op->stream, op->ended);
         break;
     case LANE_EMIT:
-        add_task(builder, op);
+        add_task(builder, (enum stream)op->stream, (enum task_kind)op->task_kind, op->transfer,
+                 op->after);
         break;
-    }
-}
-
-static void put(struct builder *builder, const struct lane_op *op)
-{
-    if (lanes_record(&builder->lanes)) {
-        lanes_note(&builder->lanes, op);
-    } else {
-        perform(builder, op);
     }
 }
 
@@ -161,7 +154,12 @@ void builder_end_halves(struct builder *builder)
 
 void builder_work(struct builder *builder, enum cause cause, struct work work)
 {
-    put(builder, &(struct lane_op){.kind = LANE_WORK, .cause = (uint8_t)cause, .work = work});
+    if (lanes_record(&builder->lanes)) {
+        lanes_note(&builder->lanes,
+                   &(struct lane_op){.kind = LANE_WORK, .cause = (uint8_t)cause, .work = work});
+    } else {
+        add_work(builder, (uint8_t)cause, &work);
+    }
 }
 
 void builder_segment(struct builder *builder, enum cause cause, uint32_t kind,
@@ -186,7 +184,12 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)
 {
-    put(builder, &(struct lane_op){.kind = LANE_NEED, .stream = (uint8_t)stream, .ended = ended});
+    if (lanes_record(&builder->lanes)) {
+        lanes_note(&builder->lanes,
+                   &(struct lane_op){.kind = LANE_NEED, .stream = (uint8_t)stream, .ended = ended});
+    } else {
+        add_wait(builder, (uint8_t)stream, ended);
+    }
 }
 
 void builder_need(struct builder *builder, enum stream stream)
@@ -194,23 +197,30 @@ void builder_need(struct builder *builder, enum stream stream)
     builder_need_at(builder, stream, builder_emitted(builder, stream));
 }
 
+static void emit(struct builder *builder, enum stream stream, enum task_kind kind,
+                 uint32_t transfer, struct task_wait after)
+{
+    if (lanes_record(&builder->lanes)) {
+        lanes_note(&builder->lanes, &(struct lane_op){.kind = LANE_EMIT,
+                                                      .stream = (uint8_t)stream,
+                                                      .task_kind = (uint8_t)kind,
+                                                      .transfer = transfer,
+                                                      .after = after});
+    } else {
+        add_task(builder, stream, kind, transfer, after);
+    }
+}
+
 void builder_emit(struct builder *builder, enum stream stream, enum task_kind kind,
                   uint32_t transfer)
 {
-    put(builder, &(struct lane_op){.kind = LANE_EMIT,
-                                   .stream = (uint8_t)stream,
-                                   .task_kind = (uint8_t)kind,
-                                   .transfer = transfer});
+    emit(builder, stream, kind, transfer, (struct task_wait){0, 0});
 }
 
 void builder_emit_after(struct builder *builder, enum stream stream, uint32_t transfer,
                         struct task_wait after)
 {
-    put(builder, &(struct lane_op){.kind = LANE_EMIT,
-                                   .stream = (uint8_t)stream,
-                                   .task_kind = TASK_COLLECTIVE,
-                                   .transfer = transfer,
-                                   .after = after});
+    emit(builder, stream, TASK_COLLECTIVE, transfer, after);
 }
 
 void builder_collective_wish(struct builder *builder, enum stream stream,
