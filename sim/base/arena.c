@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t BLOCK_BYTES_MIN = (size_t)64 << 10;
+static const size_t BLOCK_BYTES_MIN = (size_t)8 << 10;
 static const size_t BLOCK_BYTES_MAX = (size_t)4 << 20;
 static const size_t GROW_COUNT_MIN = 8;
 
