@@ -97,6 +97,7 @@ struct parallel {
     int64_t zero_local_group;   /* ranks of those groups: consecutive ones, which divide dp; default
                              * a node's. Without the last two: 0 */
     uint32_t reshard;           /* enum reshard_kind; zero 3 only */
+    int64_t deferred_heads;     /* microbatches whose head's weight gradient comes last */
     uint32_t context;           /* enum context_kind; cp > 1 only */
     uint8_t order[AXIS_COUNT_]; /* enum parallel_axis, the fastest first */
     uint32_t schedule;          /* enum schedule_kind */

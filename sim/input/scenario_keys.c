@@ -314,6 +314,11 @@ static const struct schema_row rows[] = {
     {COUNT("parallel.zero_group", parallel.zero_group, 1, DEGREE_MAX,
            "GPUs over which states are shared out; fewer than all is HSDP."),
      .note = "cp x dp"},
+    {COUNT("parallel.deferred_heads", parallel.deferred_heads, 0, 1e9,
+           "With a pipeline: of so many microbatches the weight gradient of the head is computed "
+           "after the last backward pass, where the last stage would wait for the others "
+           "(Megatron's defer_embedding_wgrad_compute, wgrad_deferral_limit). 0: of none."),
+     .standard = "0"},
     {BOOL("parallel.zero_quantized_weights", parallel.has_quantized_weights,
           "Zero 3: weights are gathered in int8, with a scale for each block (ZeRO++, qwZ)."),
      .standard = "false"},

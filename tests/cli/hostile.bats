@@ -40,7 +40,7 @@ keys=(gpus precision parallel.tp parallel.pp parallel.dp parallel.zero parallel.
     software.fsdp.queue_sums software.fsdp.sum_bucket
     software.fsdp.reduce_buckets software.fsdp.host_per_rank software.fsdp.quantized_block
     parallel.zero_quantized_weights parallel.zero_local_weights parallel.zero_quantized_gradients
-    parallel.zero_local_group)
+    parallel.zero_local_group parallel.deferred_heads)
 
 # Runs stoker with `count` random settings at once, and those that follow.
 try_settings() {

@@ -57,6 +57,42 @@ static struct timing *timing_of_scenario(struct arena *arena, const struct scena
     return timing;
 }
 
+/* ---- the head's weight gradient, put off ---------------------------------------------------- */
+
+static struct step_result step_deferring(struct arena *arena, const char *parallel, int64_t heads)
+{
+    const struct step_system *system = system_of(arena, 8, parallel, "");
+    struct scenario scenario = *system->jobs[0].is.scenario;
+    struct step_result result;
+    scenario.parallel.deferred_heads = heads;
+    step_simulate(arena, &scenario, &(struct step_request){.folds = true}, &result);
+    return result;
+}
+
+/* Two stages of two microbatches. The last stage has the head and sets the pace; at the end it
+ * waits for the first one's last backward pass, which is longer than both gradients of the head:
+ * each that is put off till then shortens the step by all of its time, a third is not there. All
+ * is computed: no nanosecond of compute is lost. On one stage nothing waits, and nothing is put
+ * off. */
+static void a_gradient_of_the_head_put_off_is_computed_where_the_last_stage_waits(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_system *system = system_of(arena, 8, "tp: 1, pp: 2", "");
+    const struct work gradient =
+        timing_work(timing_of_scenario(arena, system->jobs[0].is.scenario), 0, SEGMENT_HEAD_WGRAD);
+    const int64_t each_ns = gradient.busy_ns + gradient.launch_ns;
+    const struct step_result none = step_deferring(arena, "tp: 1, pp: 2", 0);
+    for (int64_t heads = 1; heads <= 3; heads++) {
+        const struct step_result result = step_deferring(arena, "tp: 1, pp: 2", heads);
+        assert_int_equal(none.step_ns - result.step_ns, (heads < 2 ? heads : 2) * each_ns);
+        assert_int_equal(result.gpu_ns[CAUSE_COMPUTE], none.gpu_ns[CAUSE_COMPUTE]);
+    }
+    assert_int_equal(step_deferring(arena, "tp: 1", 2).step_ns,
+                     step_deferring(arena, "tp: 1", 0).step_ns);
+    arena_free(arena);
+}
+
 /* ---- no head ------------------------------------------------------------------------------ */
 
 /* On one GPU the step without the head is shorter by what explain lists of it: its three segments,
@@ -802,6 +838,7 @@ int main(void)
         cmocka_unit_test(collectives_take_the_share_of_where_their_group_lies),
         cmocka_unit_test(an_exchange_takes_its_sms),
         cmocka_unit_test(what_is_out_of_bounds_is_refused),
+        cmocka_unit_test(a_gradient_of_the_head_put_off_is_computed_where_the_last_stage_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

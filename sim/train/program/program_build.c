@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "input/layout.h"
 #include "train/program/program_action.h"
+#include "train/program/program_ends.h"
 #include "train/program/program_messages.h"
 #include "train/program/program_offload.h"
 #include "train/program/program_shards.h"
@@ -220,6 +221,7 @@ struct engine_program program_build(const struct program_context *context, uint3
     begin_background(&builder);
     begin_step(&builder);
     run_schedule(&builder, &order);
+    ends_deferred_heads(&builder);
     finish_gradients(&builder);
     update_parameters(&builder);
     write_checkpoint(&builder);

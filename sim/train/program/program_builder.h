@@ -74,6 +74,7 @@ struct builder {
     double sequence_bytes;       /* of a hidden value, gathered in front of a linear layer */
     double dispatch_bytes;       /* of a value on its way to an expert, and back */
     double combine_bytes;
+    int64_t deferred_heads; /* weight gradients of the head that are still to come */
     struct lanes lanes;
     uint32_t *action_of; /* of each compute task, when these are asked for */
     size_t action_capacity;

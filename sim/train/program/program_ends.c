@@ -50,6 +50,23 @@ static void head(struct builder *builder, uint32_t kind)
     reduce_loss(builder, kind);
 }
 
+/* The first microbatches' weight gradients may wait until the last stage is idle. */
+static bool defers_weights(const struct builder *builder)
+{
+    const struct parallel *parallel = builder->job->parallel;
+    return parallel->pp > 1 && builder->job->model->mtp_layers == 0 &&
+           builder->deferred_heads < parallel->deferred_heads;
+}
+
+static void head_weights(struct builder *builder, uint32_t kind)
+{
+    if (defers_weights(builder)) {
+        builder->deferred_heads++;
+    } else {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    }
+}
+
 static void head_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
 {
     if (builder->job->model->is_headless) {
@@ -58,7 +75,7 @@ static void head_backward(struct builder *builder, uint32_t kind, bool leaves_we
     }
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_BACKWARD);
     if (!leaves_weights) {
-        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+        head_weights(builder, kind);
     }
     block_reduce(builder, kind);
     builder_need(builder, STREAM_TENSOR);
@@ -121,4 +138,12 @@ void ends_head_weights(struct builder *builder)
     if (!builder->job->model->is_headless) {
         builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
     }
+}
+
+void ends_deferred_heads(struct builder *builder)
+{
+    for (int64_t i = 0; i < builder->deferred_heads; i++) {
+        builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+    }
+    builder->deferred_heads = 0;
 }

@@ -7,6 +7,9 @@
  *
  * ASSUMES: the projection of multi-token prediction is on every tensor-parallel rank, for its own
  * tokens, and communicates nothing; nor does the look-up of the next tokens' embeddings.
+ * ASSUMES: what deferred weight gradients of the head keep meanwhile (parallel.deferred_heads:
+ * each microbatch's last hidden states and gradients of its logits) is not counted in the last
+ * stage's memory, which so comes out too small.
  */
 #ifndef TRAIN_PROGRAM_PROGRAM_ENDS_H
 #define TRAIN_PROGRAM_PROGRAM_ENDS_H
@@ -19,6 +22,8 @@ void ends_embedding_weights(struct builder *builder);
 void ends_head(struct builder *builder);
 void ends_head_backward(struct builder *builder, bool leaves_weights);
 void ends_head_weights(struct builder *builder);
+/* After the last backward pass: what parallel.deferred_heads put off. */
+void ends_deferred_heads(struct builder *builder);
 
 /* Whether layer `index` of a chunk is computed again as a whole. */
 bool ends_recomputes_all(const struct builder *builder, uint32_t index);
