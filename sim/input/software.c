@@ -480,6 +480,9 @@ static const struct schema_row rows[] = {
     {BOOL("fp8.attention_backward", low.attends_backward,
           "With fp8.attention: its backward pass does, too."),
      .standard = "true"},
+    {BOOL("fp8.head", low.projects_head,
+          "The logits' products have fewer than 16 bits, too, as those of linear layers have."),
+     .standard = "false"},
 
     {SECTION("experts", "How tokens reach experts.")},
     {COUNT("experts.launches", expert_launches, 0, 10000,

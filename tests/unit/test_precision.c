@@ -631,6 +631,33 @@ static void attention_is_in_fp8_only_where_it_is_asked_for(void **state)
     assert_false(software_attends_low(&software, PRECISION_FP8, false));
 }
 
+/* ---- logits ---- */
+
+/* The head's products stay in 16 bits, and are a linear layer's where the software says so: hidden
+ * 4096, vocabulary V; mxfp8 reads 2 bytes of a value and writes two copies of 33/32. */
+static void logits_are_low_only_where_they_are_asked_for(void **state)
+{
+    (void)state;
+    struct software software = plain(RECIPE_CURRENT);
+    const enum segment_kind kinds[] = {SEGMENT_HEAD, SEGMENT_HEAD_BACKWARD, SEGMENT_HEAD_WGRAD};
+    static const char *const products[] = {"logits", "logits dgrad", "logits wgrad"};
+    struct model model = llama_model;
+    model_finish(&model);
+    struct cost_shape shape = shape_of(&software, PRECISION_MXFP8);
+    shape.model = &model;
+    struct segment segment;
+    for (int i = 0; i < 3; i++) {
+        software.low.projects_head = false;
+        cost_segment(&shape, kinds[i], &segment);
+        assert_int_equal(find(&segment, products[i])->precision, PRECISION_BF16);
+        software.low.projects_head = true;
+        cost_segment(&shape, kinds[i], &segment);
+        assert_int_equal(find(&segment, products[i])->precision, PRECISION_MXFP8);
+    }
+    cost_segment(&shape, SEGMENT_HEAD, &segment);
+    assert_close(find(&segment, "convert input")->bytes, 4.0625 * TOKENS * 4096, 0.0);
+}
+
 /* ---- fused conversions ---- */
 
 /* A norm that writes fp8 saves the pass (delayed) or the one that looks for the scale (current);
@@ -842,6 +869,7 @@ int main(void)
         cmocka_unit_test(delayed_fp8_attention_reads_and_writes_bytes),
         cmocka_unit_test(current_fp8_attention_leaves_its_results_in_16_bits),
         cmocka_unit_test(mxfp8_attention_has_two_copies),
+        cmocka_unit_test(logits_are_low_only_where_they_are_asked_for),
         cmocka_unit_test(attention_is_in_fp8_only_where_it_is_asked_for),
         cmocka_unit_test(fused_norm_saves_a_pass),
         cmocka_unit_test(product_kept_in_16_bits_needs_no_copy),

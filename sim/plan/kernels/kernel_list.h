@@ -16,10 +16,11 @@
  *
  * Training in fp8, mxfp8 or nvfp4: the products with weights run in that precision, as far as
  * the software says (software.fp8.gemms); products of activations, the router's and, between
- * kernel_list_outside(list, true) and (list, false), the logits' stay in 16 bits. An operand is
- * converted once for all products that read it, by a pass that reads 16 bits and writes a copy
- * for each, one of them transposed: X in front of the forward product (copies for forward and
- * wgrad), dY in front of dgrad (dgrad and wgrad), W for forward and dgrad, every microbatch
+ * kernel_list_outside(list, true) and (list, false), those named then (the logits', unless
+ * software.fp8.head) stay in 16 bits. An operand is converted once for all products that read it,
+ * by a pass that reads 16 bits and writes a copy for each, one of them transposed: X in front of
+ * the forward product (copies for forward and wgrad), dY in front of dgrad (dgrad and wgrad), W
+ * for forward and dgrad, every microbatch
  * unless the software keeps or gathers W converted. For scales of blocks belong to one direction,
  * and Hopper's tensor cores multiply fp8 along rows only; of fp8 with a scale for each tensor a
  * GPU that transposes while it reads (gpu.transposes_fp8) gets one copy. A scale of the tensor's

@@ -210,6 +210,11 @@ static struct weight_matrix head(const struct kernel_list *list)
                                   .wgrad = "logits wgrad"};
 }
 
+static void head_precision(struct kernel_list *list)
+{
+    kernel_list_outside(list, !list->shape->software->low.projects_head);
+}
+
 /* torch.nn.CrossEntropyLoss under autocast, without a gradient: logits to fp32, their log-softmax
  * (which keeps a row in the L2), and of this one value a token. Composer computes one for each of
  * a language model's training metrics (composer/metrics/nlp.py, and _eval_train_metrics). */
@@ -259,7 +264,7 @@ static void head_forward(struct kernel_list *list)
     if (model_of(list)->is_headless) {
         return;
     }
-    kernel_list_outside(list, true);
+    head_precision(list);
     kernel_list_forward(list, head(list));
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss_passes(list));
     head_metrics(list);
@@ -280,14 +285,14 @@ static void head_backward(struct kernel_list *list)
     }
     kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
                        list->shape->software->loss == LOSS_IN_PARTS ? loss : fused);
-    kernel_list_outside(list, true);
+    head_precision(list);
     kernel_list_dgrad(list, head(list));
 }
 
 static void head_wgrad(struct kernel_list *list)
 {
     if (!parts_is_frozen(list) && !model_of(list)->is_headless) {
-        kernel_list_outside(list, true);
+        head_precision(list);
         kernel_list_wgrad(list, head(list));
     }
 }
