@@ -209,11 +209,29 @@ static void rules_are_left_out_by_what_they_set(void **state)
     world_free(&world);
 }
 
+/* The router and what prepares tokens for it are captured as one: keys have one word for both. */
+static void words_that_mean_the_same_are_written_once(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        load(&world, "words: {cuda_graph_scope: {attn: attention, moe_router: router, "
+                     "moe_preprocess: router}}\n"
+                     "blanks: []\n"
+                     "rules:\n"
+                     "  - {set: ['software.host.graphs=[$cuda_graph_scope]'], source: a/b}\n");
+    assert_string_equal(
+        sets_of(&world, rules, "id,cuda_graph_scope", "x,moe_router+moe_preprocess+attn"),
+        "software.host.graphs=[router, attention]");
+    world_free(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_condition_fits_what_it_says),
         cmocka_unit_test(releases_are_compared_within_their_series),
+        cmocka_unit_test(words_that_mean_the_same_are_written_once),
         cmocka_unit_test(later_rules_win_with_all_that_is_below_their_key),
         cmocka_unit_test(
             assignments_take_captures_and_columns_and_are_left_out_where_these_are_blank),

@@ -169,6 +169,34 @@ static const char *quotes_doubled(struct arena *arena, const char *from)
     return text;
 }
 
+static bool is_listed(const char *const *words, uint32_t count, const char *word)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(words[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Joined words with commas; two for which keys have one word are that word once. */
+static const char *listed(const struct published_reading *reading, const char *column,
+                          const char *text)
+{
+    const char **words = arena_alloc(reading->arena, (strlen(text) + 1) * sizeof *words);
+    uint32_t count = 0;
+    const char *list = "";
+    for (const char *said = next_word(reading->arena, &text); said[0] != '\0';
+         said = next_word(reading->arena, &text)) {
+        const char *meant = meant_by(reading->rules, column, said);
+        if (!is_listed(words, count, meant)) {
+            words[count++] = meant;
+            list = arena_printf(reading->arena, "%s%s%s", list, count == 1 ? "" : ", ", meant);
+        }
+    }
+    return list;
+}
+
 /* As a key takes it: truth in YAML's words, lists with commas, quotes in a name doubled. */
 static const char *written(const struct published_reading *reading, const char *name)
 {
@@ -182,16 +210,8 @@ static const char *written(const struct published_reading *reading, const char *
     if (known != NULL && known->kind == COLUMN_TEXT) {
         return quotes_doubled(arena, text);
     }
-    if (known == NULL || known->kind != COLUMN_WORDS) {
-        return text;
-    }
-    const char *list = "";
-    for (const char *word = next_word(arena, &text); word[0] != '\0';
-         word = next_word(arena, &text)) {
-        list = arena_printf(arena, "%s%s%s", list, list[0] == '\0' ? "" : ", ",
-                            meant_by(reading->rules, name, word));
-    }
-    return list;
+    const bool is_list = known != NULL && known->kind == COLUMN_WORDS;
+    return is_list ? listed(reading, name, text) : text;
 }
 
 /* What the name or number behind a '$' stands for; *at moves behind it. */
