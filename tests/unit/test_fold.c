@@ -174,10 +174,58 @@ static void usage_is_that_of_the_path_under_way(void **state)
     check(&rig, 1, (const int64_t[]){1600, 1600, 1600, 1600});
 }
 
+/* Two links, and channels of two kinds: first over their own link, then over the other. Every link
+ * may be asked for 4 GB/s and carries 3, so it can be tight. Channels 1 and 3 are 0 and 2 with the
+ * links exchanged: of each pair the first stands for both, and of the links the first; what a
+ * channel puts on both links in turn must count as two on that one. */
+static void two_links_of_an_orbit_are_two_demands(void **state)
+{
+    (void)state;
+    static const int64_t wide[] = {3 * (int64_t)BYTES_PER_S, 3 * (int64_t)BYTES_PER_S};
+    static const struct fold_crossing crossings[] = {{FLUID_USAGE_ONE, 1, 0},
+                                                     {FLUID_USAGE_ONE, 1, 1},
+                                                     {FLUID_USAGE_ONE, 1, 0},
+                                                     {FLUID_USAGE_ONE, 1, 1}};
+    static const int64_t sizes[] = {2};
+    const struct fold_orbits orbits = {crossings, sizes, 2};
+    struct rig full, part;
+    rig_init(&full);
+    rig_init(&part);
+    full.system.link_capacities = part.system.link_capacities = wide;
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        cross(&full, i, 0, i % 2, FLUID_USAGE_ONE);
+        cross(&full, i, 1, 1 - i % 2, FLUID_USAGE_ONE);
+    }
+    part.system.actor_count = part.system.channel_count = part.system.member_count = ACTORS / 2;
+    part.system.path_count = ACTORS;
+    part.system.link_count = 1;
+    for (uint32_t i = 0; i < ACTORS / 2; i++) {
+        part.actors[i].multiplicity = part.channels[i].multiplicity = 2;
+        cross(&part, i, 0, 0, FLUID_USAGE_ONE);
+        cross(&part, i, 1, 0, FLUID_USAGE_ONE);
+    }
+    const struct engine_system *of_full = &fold_system(full.arena, &full.system)->engine;
+    const struct engine_system *of_part = &fold_orbits(part.arena, &part.system, &orbits)->engine;
+    assert_int_equal(of_full->link_count, 1);
+    assert_int_equal(of_part->link_count, 1);
+    assert_int_equal(of_full->actor_count, 1);
+    assert_int_equal(of_part->actor_count, 1);
+    assert_int_equal(of_part->actors[0].multiplicity, ACTORS);
+    assert_int_equal(of_full->crossing_count, 2);
+    assert_int_equal(of_part->crossing_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(of_full->crossings[i].usage, 2 * (uint64_t)FLUID_USAGE_ONE);
+        assert_int_equal(of_part->crossings[i].usage, 2 * (uint64_t)FLUID_USAGE_ONE);
+    }
+    arena_free(full.arena);
+    arena_free(part.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_channels_are_one_class),
+        cmocka_unit_test(two_links_of_an_orbit_are_two_demands),
         cmocka_unit_test(another_cap_is_another_class),
         cmocka_unit_test(the_same_links_on_another_path_are_another_class),
         cmocka_unit_test(pairs_on_links_of_their_own_are_one_class),
