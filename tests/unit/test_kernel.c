@@ -233,8 +233,9 @@ static void mxfp8_sustains_a_share_of_what_fp8_does(void **state)
     gpu.gemm_of[PRECISION_FP8].flop_per_joule = 1e12;
     gpu.gemm_of[PRECISION_MXFP8].flop_per_joule = 4e12;
     assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 1.0, 1e-15);
-    gpu.gemm_of[PRECISION_MXFP8].sustained = 0.7;
+    gpu.gemm_of[PRECISION_MXFP8] = (struct gemm_figures){.efficiency = 0.8, .sustained = 0.7};
     assert_close(gpu_gemm(&gpu, PRECISION_MXFP8).sustained, 0.7, 1e-15);
+    assert_close(gpu_power_limit(&gpu, PRECISION_MXFP8, NULL), 0.0, 0.0);
     assert_close(gpu_gemm(&gpu, PRECISION_FP8).sustained, 0.5, 1e-15);
 }
 
