@@ -169,7 +169,8 @@ static void read_launches(const struct schema_reader *reader, const struct schem
 {
     const struct software *software = reader->object;
     schema_read_key(reader, row);
-    if (software->host_per_kernel_s > 0.0 && doc_take(reader->map, schema_key(row)) == NULL) {
+    const bool takes_time = software->host_per_kernel_s > 0.0 || software->host_per_product_s > 0.0;
+    if (takes_time && doc_take(reader->map, schema_key(row)) == NULL) {
         assumptions_add(reader->assumptions,
                         &(struct assumption){.name = "software.launch_queue.launches",
                                              .value = row->standard,

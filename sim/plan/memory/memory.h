@@ -22,6 +22,8 @@
  * one of ep parts and a share of etp, by tp * cp * dp / (ep * etp).
  *
  * ASSUMES: with DualPipe, where each piece is on two stages, each keeps its own states.
+ * ASSUMES: of LoRA's dropout (lora.dropout) nothing is kept but its result, in the input's place;
+ * the mask, a bit or a byte of each value, is left out.
  */
 #ifndef PLAN_MEMORY_MEMORY_H
 #define PLAN_MEMORY_MEMORY_H

@@ -61,17 +61,26 @@ static const char *graphs_text(const struct software *software)
     return software->graphs > 1u << GRAPH_NONE ? " (but in CUDA graphs of parts of layers)" : "";
 }
 
-static void say_rules(const struct scenario *scenario, struct sheet *in)
+static const char *product_text(const struct software *software, struct arena *arena)
+{
+    return software->host_per_product_s > 0.0 ? arena_printf(arena, ", %g us more for a product",
+                                                             software->host_per_product_s * 1e6)
+                                              : "";
+}
+
+static void say_rules(const struct scenario *scenario, struct arena *arena, struct sheet *in)
 {
     const struct gpu *gpu = &scenario->gpu;
     const struct software *software = &scenario->software;
     sheet_say(in,
               "  gaps      %g us before each kernel%s\n"
-              "  host      %g us a kernel%s, up to %" PRId64 " launches ahead; the GPU waits for a "
+              "  host      %g us a kernel%s%s, up to %" PRId64
+              " launches ahead; the GPU waits for a "
               "launch when\n            kernels are too short for too long\n\n",
               gpu->launch_s * 1e6,
               software->is_blocking ? ", and the host's time: it waits for each" : "",
-              software->host_per_kernel_s * 1e6, graphs_text(software), software->host_queue);
+              software->host_per_kernel_s * 1e6, product_text(software, arena),
+              graphs_text(software), software->host_queue);
     explain_paragraph(in, 2,
                       "A product takes the longest of what its tiles take, wave by wave, of its "
                       "FLOP at the rate that the power limit leaves, and of its bytes; of several "
@@ -259,6 +268,7 @@ static void put_constants(const struct scenario *scenario, struct sheet *in)
     sheet_number(constants, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
     sheet_number(constants, "launch_s", gpu->launch_s);
     sheet_number(constants, "host_per_kernel_s", scenario->software.host_per_kernel_s);
+    sheet_number(constants, "host_per_product_s", scenario->software.host_per_product_s);
     sheet_number(constants, "host_per_step_s", software_host_step_s(&scenario->software));
     sheet_integer(constants, "host_queue", scenario->software.host_queue);
 }
@@ -352,7 +362,7 @@ void explain_layer(const struct explanation *explanation, struct sheet *in)
     record_updates(explanation, ledger);
     sheet_members(in, FIELD_LIST(step_fields), &step);
     say_layer(explanation, in);
-    say_rules(scenario, in);
+    say_rules(scenario, explanation->arena, in);
     explain_ledger(in, "sums", record_examples(explanation, phases));
     say_phases(explanation, phases, in);
     explain_paragraph(in, 2,
