@@ -34,8 +34,10 @@ enum { TEXT_MAX_ = 512 };
 /* What a process found out about a row: all but the texts of the table, and those above apart. */
 struct finding {
     struct validated_row row;
-    bool is_wrong; /* the row's text is */
-    double tokens; /* of a step */
+    bool is_wrong;          /* the row's text is */
+    uint64_t step_likeness; /* of a step that was simulated; 0: none was */
+    struct known_step step; /* then */
+    double tokens;          /* of a step */
     char texts[TEXT_COUNT_][TEXT_MAX_];
 };
 
@@ -77,7 +79,7 @@ static void note_scenario(struct finding *finding, const struct scenario *scenar
 }
 
 static void note_step(struct finding *finding, const struct scenario *scenario,
-                      const struct step_result *result)
+                      const struct known_step *result)
 {
     const double all_ns = (double)result->step_ns * (double)scenario->gpus;
     uint32_t largest = CAUSE_COMPUTE + 1;
@@ -88,13 +90,31 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     row->is_simulated = true;
     row->traits.launch_share = (double)result->gpu_ns[CAUSE_LAUNCH] / all_ns;
     row->predicted_s = (double)result->step_ns * 1e-9;
-    row->fits = result->memory.fits;
+    row->fits = result->fits;
     row->largest_cause = cause_names[largest];
     row->largest_share = (double)result->gpu_ns[largest] / all_ns;
     row->compute_share = (double)result->gpu_ns[CAUSE_COMPUTE] / all_ns;
     row->model_flop_per_gpu =
         result->flop_per_token_causal * finding->tokens / (double)scenario->gpus;
     row->peak_flop_per_s = result->peak_flop_per_s;
+}
+
+/* Simulated, unless it is known. */
+static void take_step(const struct share *work, struct arena *arena,
+                      const struct scenario *scenario, struct finding *finding)
+{
+    const struct known_steps *known = work->request->known;
+    const uint64_t likeness = known != NULL ? known_steps_likeness(scenario) : 0;
+    struct known_step step;
+    if (known == NULL || !known_steps_find(known, likeness, &step)) {
+        struct step_result result;
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
+        step = known_step_of(scenario, &result);
+        finding->step_likeness = likeness;
+        finding->step = step;
+    }
+    known_step_add_jitter(scenario, &step);
+    note_step(finding, scenario, &step);
 }
 
 static void note_wrong(struct finding *finding, const struct published_scenario *made)
@@ -149,9 +169,7 @@ static void predict(const struct share *work, struct arena *arena, uint32_t row,
         return;
     }
     if (kind == PREDICTION_UNSEEN || work->request->simulates_all) {
-        struct step_result result;
-        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
-        note_step(finding, scenario, &result);
+        take_step(work, arena, scenario, finding);
     }
     if (kind == PREDICTION_FOUND) {
         finding->row.predicted_s = predicted_s;
@@ -278,6 +296,9 @@ const struct validated_row *validate_rows(struct arena *arena, const struct publ
     struct validated_row *rows = arena_array(arena, count, sizeof *rows);
     for (uint32_t i = 0; i < count; i++) {
         rows[i] = row_of(table, work.rows[i], &work.findings[i]);
+        if (request->known != NULL) {
+            known_steps_add(request->known, work.findings[i].step_likeness, &work.findings[i].step);
+        }
     }
     return rows;
 }

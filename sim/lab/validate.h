@@ -9,6 +9,7 @@
 #define LAB_VALIDATE_H
 
 #include "lab/band.h"
+#include "lab/known_steps.h"
 #include "lab/predictions.h"
 #include "lab/published/published_rows.h"
 
@@ -55,6 +56,7 @@ struct validate_request {
     uint32_t row_count;
     const struct predictions *predictions; /* to take instead of simulating; NULL: none */
     bool simulates_all;                    /* all the same, for what else a step says */
+    struct known_steps *known;             /* not simulated again; new ones are added. NULL: none */
 };
 
 /* Rows in the order asked for. Nothing that a row says ends it. */

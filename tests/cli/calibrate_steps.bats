@@ -48,6 +48,28 @@ assert all(abs(r["loso_error"]) < 0.5 and "cv_error" in r for r in fit["rows"])
 PY
 }
 
+# `make fit` twice: from the file's priors, on the catalogue as it was and on what the first wrote.
+@test "the same tables to the byte when fitted again, whatever the catalogue said and on any cores" {
+    cat >> "$work/constants.yaml" <<'YAML'
+ablations:
+- {name: memory, set: [gpu.memory_bandwidth=1000 TB/s], source: a test}
+- {name: experts, set: [software.experts.launches=50], source: a test}
+- {name: beside shapes, rules: [model.positions], source: a test}
+YAML
+    mkdir "$work/catalogue"
+    cp -r models topologies "$work/catalogue"
+    for run in 1 3; do
+        fit --priors file --write --catalogue "$work/catalogue" -j $run \
+            --predictions "$work/$run.csv" --covariance "$work/$run.cov" > "$work/$run.txt"
+        cp -r "$work/catalogue/models" "$work/models$run"
+    done
+    for table in csv cov txt; do
+        cmp "$work/1.$table" "$work/3.$table"
+    done
+    diff -r "$work/models1" "$work/models3"
+    run -1 diff -r models "$work/models1" # something was written
+}
+
 @test "--write changes the catalogue's files and says what" {
     mkdir "$work/catalogue"
     cp -r models topologies "$work/catalogue"

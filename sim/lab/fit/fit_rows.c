@@ -233,6 +233,21 @@ static void find_twins(struct fit_rows *rows)
     rows->twin = twin;
 }
 
+/* Files are kept by the process that reads them (input/doc/doc_files): read here, they are there in
+ * each that simulates. */
+static void read_files(const struct fit_rows *rows)
+{
+    const struct published_base base = {.catalogue = rows->catalogue};
+    struct arena *arena = arena_new();
+    for (uint32_t i = 0; i < rows->count; i++) {
+        struct published_scenario made;
+        (void)published_resolve(arena, rows->tables[rows->table_of[i]], rows->rows[i].row, &base,
+                                &made, diag_new(arena));
+        arena_reset(arena);
+    }
+    arena_free(arena);
+}
+
 bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
 {
     bool is_good = check_ids(rows, diag);
@@ -250,14 +265,19 @@ bool fit_rows_open(struct fit_rows *rows, struct diag *diag)
     if (!check_without(rows, is_met, diag) || !is_good) {
         return false;
     }
-    const struct validate_request request = {
-        .catalogue = rows->catalogue, .jobs = rows->jobs, .rows = asked, .row_count = count};
+    rows->known = known_steps_new(rows->arena);
+    const struct validate_request request = {.catalogue = rows->catalogue,
+                                             .jobs = rows->jobs,
+                                             .rows = asked,
+                                             .row_count = count,
+                                             .known = rows->known};
     const struct validated_row *all = validate_all(rows, rows->arena, request, table_of);
     if (!check_failed_rows(all, count, diag)) {
         return false;
     }
     keep_rows(rows, all, table_of, count);
     find_twins(rows);
+    read_files(rows);
     if (rows->count == 0) {
         return refuse_all(rows, count > 0 ? &all[0] : NULL, diag);
     }
@@ -339,6 +359,7 @@ static const struct validated_row *predict_with(const struct fit_rows *rows, str
         .override_count = override_count,
         .rows = asked,
         .row_count = asked_count,
+        .known = rows->known,
     };
     const struct validated_row *found = validate_all(rows, arena, request, table_of);
     struct validated_row *all = arena_array(arena, (size_t)count + 1, sizeof *all);

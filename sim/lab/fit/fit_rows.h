@@ -26,6 +26,7 @@ struct fit_rows {
     const uint32_t *table_of;         /* [count] the table that a row is of */
     const uint32_t *twin;             /* [count] the first row with its scenario: itself, mostly */
     uint32_t count;
+    struct known_steps *known; /* that were simulated for this fit */
     double *residual;          /* [count] as the catalogue stands */
     const char *const *unused; /* names of constants that no row uses; the plan loses them */
     uint32_t unused_count;
