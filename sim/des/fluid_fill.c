@@ -363,38 +363,41 @@ static struct level take_tight(struct fluid *fluid)
 
 /* The link is about to be tight. As long as it is not touched and has the
  * level that it had, it owes nobody anything. */
-static bool recruit(struct fluid *fluid, const struct entry *entry)
+static void recruit(struct fluid *fluid, const struct entry *entry)
 {
     const link_id id = entry->which;
     struct link *link = &fluid->links[id];
     link->is_checked = false;
     if (link->region_count == link->active_count) {
         link->is_checked = true;
-        return false;
+        return;
     }
     const struct level level = level_at(fluid, entry);
     if (!link->is_touched && level_compare(&level, &link->level) == 0) {
-        return false;
+        return;
     }
     const uint32_t count = fluid->region_flow_count;
     fluid_join_bound(fluid, id);
-    if (fluid->region_flow_count > count) {
-        return true;
+    if (fluid->region_flow_count == count) {
+        link->is_checked = true;
+        fluid_join_wealthy(fluid, id, &level);
     }
-    link->is_checked = true;
-    return fluid_join_wealthy(fluid, id, &level);
 }
 
 /* Calls in whom the tight links want. If there were any, the links go back to
  * the heap. */
-static bool recruit_tight(struct fluid *fluid)
+static bool recruit_tight(struct fluid *fluid, const struct level *lowest)
 {
     const uint32_t count = fluid->region_flow_count;
     for (uint32_t i = 0; i < fluid->tight_count; i++) {
         const struct entry *entry = &fluid->tight[i];
+        if (entry->which >= fluid->link_count) {
+            continue;
+        }
         /* A link that an earlier one's join has changed comes up again. */
-        if (entry->which < fluid->link_count && recruit(fluid, entry)) {
-            break;
+        const struct level level = level_of(fluid, entry->which);
+        if (level_compare(&level, lowest) == 0) {
+            recruit(fluid, entry);
         }
     }
     if (fluid->region_flow_count == count) {
@@ -496,7 +499,7 @@ static void fill_rounds(struct fluid *fluid)
 {
     while (fluid->unfrozen_count > 0 && !fluid->is_spoilt) {
         const struct level level = take_tight(fluid);
-        if (recruit_tight(fluid)) {
+        if (recruit_tight(fluid, &level)) {
             continue;
         }
         sim_assert(level.denominator > 0);
