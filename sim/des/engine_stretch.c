@@ -9,8 +9,9 @@
  * of them or beside one. For each k with i < k < j
  *   - task k waits for nothing, or for one collective alone: the one between k - 1 and k (which
  *     itself waits for task k - 1 alone) or the one beside k - 1,
- *   - the one beside k waits for task k - 1 alone, so it begins with k; task k + 1 waits for it
- *     alone, and is part of the stretch,
+ *   - the one beside k waits for task k - 1 alone, and is queued behind that for which task k
+ *     waits, if for any, so it begins with k; task k + 1 waits for it alone, and is part of the
+ *     stretch,
  *   - no other task waits for any of them,
  *   - the streams of its collectives begin nothing else before it ends, and
  *   - a step does not end between them (step_tasks).
@@ -368,6 +369,14 @@ static bool waits_for_nobody_else(const uint8_t *const *waiters, struct next_to 
     return waiters[meeting.stream][meeting.number + 1] == 1;
 }
 
+/* What is beside a task waits for the end of the task before, and begins then, unless it is queued
+ * behind what the task itself waits for. */
+static bool begins_with_its_task(struct next_to with, struct next_to before, struct next_to earlier)
+{
+    const uint32_t awaited = before.stream != 0 ? before.stream : earlier.stream;
+    return with.stream == 0 || awaited == 0 || with.stream == awaited;
+}
+
 /* Whether a task can follow the one before in a stretch that began earlier. */
 static bool goes_on(const struct engine *engine, const struct stretch_table *table, uint32_t number)
 {
@@ -384,7 +393,7 @@ static bool goes_on(const struct engine *engine, const struct stretch_table *tab
     const struct next_to with = beside(engine, table, number);
     const uint32_t expected = (before.stream != 0 ? 1u : 0u) + (with.stream != 0 ? 1u : 0u);
     return (task->wait_count == 0 || before.stream != 0 || earlier.stream != 0) &&
-           waiters[COMPUTE][number] == expected &&
+           begins_with_its_task(with, before, earlier) && waiters[COMPUTE][number] == expected &&
            (before.stream == 0 || waits_for_nobody_else(waiters, before)) &&
            (with.stream == 0 || waits_for_nobody_else(waiters, with));
 }
