@@ -412,6 +412,7 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
     struct actor *actor = &engine->actors[index];
     struct stream_ledger *ledger = &actor->ledgers[stream];
     ledger->waited_ns = waited_now(engine, index, stream);
+    ledger->ended = event_now(engine->queue);
     actor->busy &= ~(1u << stream);
     change_interference(engine, index, stream, false);
     task_ended(engine, index, stream, ledger->arrived);

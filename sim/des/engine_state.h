@@ -21,6 +21,7 @@ enum event_kind {
 /* What one stream of an actor did so far, for the accounting of waits. */
 struct stream_ledger {
     sim_time arrived;  /* when the task under way began or met its channel */
+    sim_time ended;    /* when the last task that took time ended */
     int64_t waited_ns; /* in ended tasks: for partners */
 };
 

@@ -510,12 +510,37 @@ const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t in
     return table->found[first] == &engine->stretches->none ? NULL : table->found[first];
 }
 
-const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index)
+static bool waits_for_stream(const struct task *task, uint32_t stream, uint32_t ended)
+{
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        if (task->wait_stream[i] == stream && task->wait_ended[i] >= ended) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the collectives of a stretch are next on their stream, and those who meet agree on it:
+ * what ended in this instant may have done so before some of them came here, and after others,
+ * unless all had to wait for it. */
+static bool is_ready(const struct engine *engine, uint32_t index,
+                     const struct stretch_meetings *meetings)
 {
     const struct actor *actor = &engine->actors[index];
-    const struct stretch *stretch = engine_stretch_at(engine, index, actor->ended[COMPUTE]);
+    const uint32_t stream = meetings->stream;
+    const uint32_t channel = engine->system->actors[index].channels[stream];
+    return actor->ended[stream] == meetings->first &&
+           (engine->system->channels[channel].member_count == 1 || meetings->first == 0 ||
+            actor->ledgers[stream].ended < event_now(engine->queue) ||
+            waits_for_stream(engine_task_at(actor, COMPUTE), stream, meetings->first));
+}
+
+const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index)
+{
+    const uint32_t first = engine->actors[index].ended[COMPUTE];
+    const struct stretch *stretch = engine_stretch_at(engine, index, first);
     for (uint32_t i = 0; stretch != NULL && i < stretch->stream_count; i++) {
-        if (actor->ended[stretch->meetings[i].stream] != stretch->meetings[i].first) {
+        if (!is_ready(engine, index, &stretch->meetings[i])) {
             return NULL;
         }
     }

@@ -381,6 +381,45 @@ static void those_who_meet_must_be_of_one_class(void **state)
     }
 }
 
+/* Both wait 10 for a transfer of their own, then work 10, 10 and, after a transfer of 8, 10: 48.
+ * Meanwhile they meet in two phases of 10, so at 20 three things end: the first's task, the
+ * meeting, and the other's task, in that order, for so they began. Only for the second of the two
+ * actors the meeting is over when its next task begins; they must do the same all the same. */
+static void those_who_meet_do_the_same_whatever_ends_first(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.system.streams[INNER].interference = 0;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 10, .next = 2};
+    rig.transfers[1].bytes = 10;
+    rig.transfers[2].bytes = 8;
+    add_meeting(&rig, DELAY, 1);
+    add_meeting(&rig, INNER, 0);
+    wait_for(add_work(&rig, 10), DELAY, 1);
+    add_work(&rig, 10);
+    wait_for(add_meeting(&rig, INNER, 2), COMPUTE, 2);
+    wait_for(add_work(&rig, 10), INNER, 2);
+    rig.actors[1] = rig.actors[0];
+    rig.actors[1].channels[DELAY] = 1;
+    rig.members[0] = (struct engine_member){0, INNER, 1};
+    rig.members[1] = (struct engine_member){1, INNER, 1};
+    rig.members[2] = (struct engine_member){0, DELAY, 1};
+    rig.members[3] = (struct engine_member){1, DELAY, 1};
+    rig.channels[0].needed = 2;
+    rig.channels[0].member_count = 2;
+    rig.channels[1].member_first = 3;
+    rig.system.classes = rig.classes;
+    rig.system.actor_count = 2;
+    const struct engine_outcome outcome = run(&rig);
+    assert_int_equal(outcome.jobs[0].end, 48);
+    assert_int_equal(outcome.traffic[0].transfers, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(outcome.actor_causes[i][WORK], 30);
+        assert_int_equal(outcome.actor_causes[i][EXPOSED_INNER], 8);
+        assert_int_equal(outcome.actor_causes[i][EXPOSED_OTHER], 10);
+    }
+}
+
 static int set_up(void **state)
 {
     *state = arena_new();
@@ -403,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
         cmocka_unit_test(a_random_cycle_comes_again_as_if_each_task_were_simulated),
         cmocka_unit_test(those_who_meet_must_be_of_one_class),
+        cmocka_unit_test(those_who_meet_do_the_same_whatever_ends_first),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
