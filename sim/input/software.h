@@ -27,8 +27,8 @@
 #ifndef INPUT_SOFTWARE_H
 #define INPUT_SOFTWARE_H
 
-#include "input/gpu.h"
 #include "input/doc/doc_files.h"
+#include "input/gpu.h"
 #include "input/schema/schema.h"
 
 enum scaling_recipe {
@@ -51,13 +51,15 @@ enum weight_conversion {
 
 enum exchange_format { EXCHANGE_BF16, EXCHANGE_FP8, EXCHANGE_COUNT_ };
 
-/* Key fusion.rotary: how queries and keys are turned. */
-/* Adam's update as one kernel over all tensors, or one for each operation of the formula. */
-/* Kernels of cross-entropy: one for each operation; the forward pass leaves the logits' gradient in
- * their place; or the backward pass does. */
+/* Key fusion.loss: kernels of cross-entropy, one for each operation; the forward pass leaves the
+ * logits' gradient in their place; or the backward pass does. */
 enum loss_kind { LOSS_IN_PARTS, LOSS_FUSED, LOSS_RECOMPUTED, LOSS_COUNT_ };
+
+/* Key fusion.update: Adam's as one kernel over all tensors, or one for each operation of the
+ * formula. */
 enum update_kind { UPDATE_FUSED, UPDATE_FOREACH, UPDATE_KIND_COUNT_ };
 
+/* Key fusion.rotary: how queries and keys are turned. */
 enum rotary_kind { ROTARY_FUSED, ROTARY_EAGER, ROTARY_COMPLEX, ROTARY_MATRIX, ROTARY_COUNT_ };
 
 /* Key embedding: rows of the table are read, or a product with one 1 in each row fetches them. */
@@ -187,7 +189,7 @@ struct software {
     bool fuses_norm;
     bool casts_norm; /* its input to fp32, by a pass of its own */
     bool fuses_softmax;
-    enum loss_kind loss;
+    uint32_t loss;         /* enum loss_kind */
     int64_t metric_losses; /* cross-entropies beside the loss, forward only */
     uint32_t embedding;    /* enum embedding_kind */
     uint32_t rotary;       /* enum rotary_kind */

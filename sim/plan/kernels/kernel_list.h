@@ -20,11 +20,11 @@
  * software.fp8.head) stay in 16 bits. An operand is converted once for all products that read it,
  * by a pass that reads 16 bits and writes a copy for each, one of them transposed: X in front of
  * the forward product (copies for forward and wgrad), dY in front of dgrad (dgrad and wgrad), W
- * for forward and dgrad, every microbatch
- * unless the software keeps or gathers W converted. For scales of blocks belong to one direction,
- * and Hopper's tensor cores multiply fp8 along rows only; of fp8 with a scale for each tensor a
- * GPU that transposes while it reads (gpu.transposes_fp8) gets one copy. A scale of the tensor's
- * own values (recipe current, nvfp4) needs a pass before that finds the largest.
+ * for forward and dgrad, every microbatch unless the software keeps or gathers W converted. For
+ * scales of blocks belong to one direction, and Hopper's tensor cores multiply fp8 along rows only;
+ * of fp8 with a scale for each tensor a GPU that transposes while it reads (gpu.transposes_fp8)
+ * gets one copy. A scale of the tensor's own values (recipe current, nvfp4) needs a pass before
+ * that finds the largest.
  *
  * Attention in fp8 (software.fp8.attention) converts Q, K and V in front of its forward kernel and
  * dO in front of the backward one: kernels_attention.c.
