@@ -230,7 +230,8 @@ static double latency_s(const struct scenario *scenario, const struct extent *ex
     const double round = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
                          c->round_latency_s + 5.0 * c->hop_latency_s;
     const double per_collective = 2.0 * (double)scenario->gpus * round;
-    const double per_kernel = scenario->gpu.launch_s + scenario->software.host_per_kernel_s +
+    const double per_kernel = fmax(scenario->gpu.launch_s, scenario->gpu.launch_in_graph_s) +
+                              scenario->software.host_per_kernel_s +
                               scenario->software.host_per_product_s;
     const double rounds = ROUNDS_PER_LAYER + ROUNDS_MORE * extent->extras;
     return extent->layer_visits * (rounds * per_collective + 100.0 * per_kernel) +

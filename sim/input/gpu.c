@@ -358,6 +358,9 @@ static const struct schema_row rows[] = {
     {SECTION("launch", "The GPU's side of launching a kernel."), .is_required = true},
     {QUANTITY("launch.time", launch_s, DIM_SECONDS, 0.0, 0.1, "The gap between dependent kernels."),
      .is_required = true},
+    {QUANTITY("launch.in_graph", launch_in_graph_s, DIM_SECONDS, 0.0, 0.1,
+              "The same where they are replayed from a CUDA graph (software.host.graphs)."),
+     AS(double, launch_s), .note = "as time"},
 
     {SECTION("gemm",
              "Matrix products, as `stoker calibrate gemm` fits them; formulas in hw/kernel."),

@@ -135,6 +135,7 @@ struct gpu {
     double gpu_hour_usd;             /* ABSENT: not priced */
     double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
     double launch_s;
+    double launch_in_graph_s; /* where a CUDA graph is replayed */
     int64_t gemm_tile_m, gemm_tile_n;
     double gemm_efficiency;
     double gemm_k_half;

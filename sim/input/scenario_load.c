@@ -180,6 +180,9 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     if (!software_captures(&scenario->software, GRAPH_ITERATION)) {
         assumptions_drop(&scenario->assumptions, "software.host.per_replay");
     }
+    if (!software_captures_any(&scenario->software)) {
+        assumptions_drop(&scenario->assumptions, "gpu.launch.in_graph");
+    }
     return is_good && extent_check(scenario, diag);
 }
 

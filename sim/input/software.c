@@ -56,6 +56,11 @@ bool software_captures(const struct software *software, enum graph_part part)
     return (software->graphs & wanted) != 0;
 }
 
+bool software_captures_any(const struct software *software)
+{
+    return software->graphs > 1u << GRAPH_NONE;
+}
+
 double software_host_step_s(const struct software *software)
 {
     return software_captures(software, GRAPH_ITERATION) ? software->host_per_replay_s

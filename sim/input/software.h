@@ -229,6 +229,8 @@ double software_host_step_s(const struct software *software);
 
 /* A part of a step is in a graph, by itself or with all around it. */
 bool software_captures(const struct software *software, enum graph_part part);
+/* Anything at all. */
+bool software_captures_any(const struct software *software);
 
 /* The scale of a tensor is found by a pass of its own before converting. */
 bool software_scales_first(const struct software *software, enum precision precision);

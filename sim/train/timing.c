@@ -85,6 +85,12 @@ static int64_t gaps_of(const struct software *software, const struct kernel *ker
     return kernel->launches > 1 ? (kernel->launches + streams - 1) / streams : 1;
 }
 
+/* In front of one kernel. */
+static double gap_s(const struct timing_runner *runner)
+{
+    return runner->is_replayed ? runner->gpu->launch_in_graph_s : runner->gpu->launch_s;
+}
+
 struct kernel_time timing_count_kernel(const struct timing_runner *runner,
                                        const struct kernel *kernel, struct ledger *ledger)
 {
@@ -94,7 +100,7 @@ struct kernel_time timing_count_kernel(const struct timing_runner *runner,
     time.busy_s =
         LEDGER_SUM(ledger, kernel->name, "us", time.busy_s / derate,
                    LEDGER_TERM(time.busy_s, "us, the longest"), LEDGER_TERM(derate, "derate"));
-    time.launch_s *= (double)gaps_of(runner->software, kernel);
+    time.launch_s = gap_s(runner) * (double)gaps_of(runner->software, kernel);
     return time;
 }
 
@@ -153,6 +159,13 @@ static enum graph_part graph_of(enum segment_kind kind)
     }
 }
 
+struct timing_runner timing_runner_in(const struct timing_runner *runner, enum segment_kind kind)
+{
+    struct timing_runner in = *runner;
+    in.is_replayed = software_captures(runner->software, graph_of(kind));
+    return in;
+}
+
 /* Kernels of a few microseconds that plan/cost does not list. */
 static int64_t launches_beside(const struct software *software, enum segment_kind kind)
 {
@@ -205,7 +218,7 @@ static void launch_all(const struct timing_runner *runner, enum segment_kind kin
     }
     const int64_t beside = launches_beside(runner->software, kind);
     if (beside > 0) {
-        launch_kernels(launcher, beside, 0, beside * sim_time_from_s(runner->gpu->launch_s), 0);
+        launch_kernels(launcher, beside, 0, beside * sim_time_from_s(gap_s(runner)), 0);
     }
 }
 
@@ -213,7 +226,8 @@ struct work timing_segment(const struct timing_runner *runner, enum segment_kind
                            const struct segment *segment)
 {
     const struct software *software = runner->software;
-    const bool is_in_graph = software_captures(software, graph_of(kind));
+    const struct timing_runner in = timing_runner_in(runner, kind);
+    const bool is_in_graph = in.is_replayed;
     struct work work = {.busy_ns = 0};
     const struct launcher launcher = {
         .per_kernel_ns = is_in_graph ? 0 : sim_time_from_s(software->host_per_kernel_s),
@@ -224,7 +238,7 @@ struct work timing_segment(const struct timing_runner *runner, enum segment_kind
     if (segment->count == 0) {
         return work;
     }
-    launch_all(runner, kind, segment, &launcher);
+    launch_all(&in, kind, segment, &launcher);
     if (is_in_graph) {
         work.burst.launches = 1;
     }

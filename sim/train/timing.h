@@ -8,7 +8,11 @@
  * falls behind, the GPU waits: how long depends on what came before (train/launch_queue), so a
  * segment says what it asks of the host, and program_builder, which knows the order, what
  * is waited for. With software.host.blocking all of the host's time is launch time; with
- * software.host.graphs the kernels of layers need no host.
+ * software.host.graphs the kernels of what is captured need no host, and the gaps before them are
+ * gpu.launch.in_graph, not gpu.launch.time.
+ *
+ * ASSUMES: the first kernel of a graph starts after the same gap as the others. Where parts of
+ * layers are captured this errs low, by the launch of one graph for each.
  *
  * Where software launches a product or a conversion for each expert (cost.h, launches), the gaps
  * of conversions count each, those of products, which run on 4 streams, one in 4; and the host
@@ -43,9 +47,13 @@ struct timing_runner {
     const struct gpu *gpu;
     const struct software *software;
     enum precision precision;
-    bool knows_rows; /* of experts before the router has chosen: they have a capacity */
+    bool knows_rows;  /* of experts before the router has chosen: they have a capacity */
+    bool is_replayed; /* what it runs is in a CUDA graph; see timing_runner_in */
 };
 struct timing_runner timing_runner_of(const struct scenario *scenario);
+/* The same as it runs kernels of that segment: replayed from a graph, if the software captures it;
+ * SEGMENT_COUNT_: the optimizer's. */
+struct timing_runner timing_runner_in(const struct timing_runner *runner, enum segment_kind kind);
 
 struct timing {
     struct timing_runner runner;

@@ -284,3 +284,14 @@ END
     [ "$(grep -Ec '^  logits +1 (x|heads)' "$BATS_TEST_TMPDIR/with")" -eq 2 ]
     run ! grep -Eq '^  logits ' "$BATS_TEST_TMPDIR/without"
 }
+
+@test "gaps in CUDA graphs are told where something is captured, and one by one they add up" {
+    explain scenarios/qwen3-235b-256.yaml --set gpu.launch.in_graph="1.25 us"
+    grep -q '^  gaps  *3 us before each kernel, 1\.25 us in CUDA graphs$' "$text"
+    [ "$(jq '[.. | objects | .launch_in_graph_s? // empty] | .[0] * 1e9 | round' "$json")" = 1250 ]
+    [ "$(jq '[.. | objects | select(has("kind")) | .launch_ns? // empty] | unique | .[0]' "$json")" = 1250 ]
+    explain scenarios/qwen3-235b-256.yaml --set 'software.host.graphs=[none]'
+    grep -q '^  gaps  *3 us before each kernel$' "$text"
+    [ "$(jq '[.. | objects | has("launch_in_graph_s")] | any' "$json")" = false ]
+    [ "$(jq '[.. | objects | select(has("kind")) | .launch_ns? // empty] | unique | .[0]' "$json")" = 3000 ]
+}

@@ -327,7 +327,7 @@ static void kernels_of_layers_in_graphs_do_not_wait_for_the_host(void **state)
     assert_int_equal(waits.busy_ns + waits.launch_ns + wait_of(arena, &waits),
                      kernels * 200000 + last_ns);
     assert_int_equal(runs.busy_ns, waits.busy_ns);
-    assert_int_equal(runs.launch_ns, kernels * sim_time_from_s(scenario->gpu.launch_s));
+    assert_int_equal(runs.launch_ns, kernels * sim_time_from_s(scenario->gpu.launch_in_graph_s));
     assert_int_equal(wait_of(arena, &runs), 0);
     const struct work head = timing_work(graph, 0, SEGMENT_HEAD_PRE);
     assert_true(wait_of(arena, &head) >= 200000);
@@ -376,6 +376,44 @@ static void what_is_captured_is_what_does_not_wait(void **state)
                          optimizer_ns);
     }
     arena_free(arena);
+}
+
+/* 2 us in front of each kernel, 1 in a graph. A pass over memory and 8 that follow each other
+ * have 9 gaps, and the router's segment 5 of kernels that are not listed: 9 and 14 times
+ * 2 us or, of what is captured, 1 us; the optimizer's 9 are never in a graph. */
+static void gaps_in_a_graph_are_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t graphs;
+        int64_t mlp_ns, router_ns, head_ns;
+    } cases[] = {{0, 18000, 28000, 18000},
+                 {1u << GRAPH_NONE, 18000, 28000, 18000},
+                 {1u << GRAPH_MLP, 9000, 28000, 18000},
+                 {1u << GRAPH_ROUTER, 18000, 14000, 18000},
+                 {1u << GRAPH_LAYERS, 9000, 14000, 18000},
+                 {1u << GRAPH_ITERATION, 9000, 14000, 9000}};
+    const struct segment segment = {
+        .kernels = {{.name = "one", .kind = KERNEL_MEMORY, .bytes = 1e6, .launches = 1},
+                    {.name = "eight", .kind = KERNEL_MEMORY, .bytes = 1e6, .launches = 8}},
+        .count = 2};
+    struct scenario scenario = {.gpu = {.memory_bandwidth_bytes_per_s = 1e12,
+                                        .memory_kernel_efficiency = 1.0,
+                                        .launch_s = 2e-6,
+                                        .launch_in_graph_s = 1e-6},
+                                .software = {.memory_derate = 1.0, .expert_launches = 5}};
+    const struct timing_runner runner = timing_runner_of(&scenario);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scenario.software.graphs = cases[i].graphs;
+        const struct work mlp = timing_segment(&runner, SEGMENT_MLP, &segment);
+        assert_int_equal(mlp.launch_ns, cases[i].mlp_ns);
+        assert_int_equal(mlp.busy_ns, 2000);
+        assert_int_equal(timing_segment(&runner, SEGMENT_ROUTER, &segment).launch_ns,
+                         cases[i].router_ns);
+        assert_int_equal(timing_segment(&runner, SEGMENT_HEAD, &segment).launch_ns,
+                         cases[i].head_ns);
+        assert_int_equal(timing_segment(&runner, SEGMENT_COUNT_, &segment).launch_ns, 18000);
+    }
 }
 
 /* 3 s a step of the host, or in a graph 1 s: what a step begins with. */
@@ -822,6 +860,7 @@ int main(void)
         cmocka_unit_test(attention_within_documents_has_their_flops),
         cmocka_unit_test(a_sequence_of_documents_is_as_many_short_sequences),
         cmocka_unit_test(kernels_of_layers_in_graphs_do_not_wait_for_the_host),
+        cmocka_unit_test(gaps_in_a_graph_are_its_own),
         cmocka_unit_test(what_is_captured_is_what_does_not_wait),
         cmocka_unit_test(a_captured_iteration_waits_for_less_of_the_host),
         cmocka_unit_test(bytes_take_as_much_longer_where_the_software_says),

@@ -421,6 +421,20 @@ static void assumptions_are_those_the_run_leaned_on(void **state)
     assert_null(find_assumption(scenario, "gpu.gemm.efficiency"));
 }
 
+/* The GPU's file tells the gap between kernels and not the one in a graph: they are one, whichever
+ * the first is, until the second is told. */
+static void a_gap_in_a_graph_is_the_gap_unless_told(void **state)
+{
+    const char *const sets[] = {"gpu.launch.time=7 us", "gpu.launch.in_graph=2 us"};
+    const struct gpu *gpu = &resolve(*state, tiny_text, NULL, 0)->gpu;
+    assert_close(gpu->launch_in_graph_s, 4e-6, 1e-12);
+    gpu = &resolve(*state, tiny_text, sets, 1)->gpu;
+    assert_close(gpu->launch_in_graph_s, 7e-6, 1e-12);
+    gpu = &resolve(*state, tiny_text, sets, 2)->gpu;
+    assert_close(gpu->launch_s, 7e-6, 1e-12);
+    assert_close(gpu->launch_in_graph_s, 2e-6, 1e-12);
+}
+
 static void a_stated_price_is_no_assumption(void **state)
 {
     const char *const sets[] = {"price={gpu_hour: 3 USD, electricity: 0.2 USD/kWh, pue: 1.1}"};
@@ -531,6 +545,7 @@ int main(void)
         TEST(a_resolved_document_resolves_to_itself),
         TEST(resolving_does_not_change_the_document),
         TEST(assumptions_are_those_the_run_leaned_on),
+        TEST(a_gap_in_a_graph_is_the_gap_unless_told),
         TEST(a_stated_price_is_no_assumption),
         TEST(an_assumed_mapping_hands_it_on),
         TEST(failures_are_warned_about),

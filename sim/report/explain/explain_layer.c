@@ -58,7 +58,15 @@ static const char *graphs_text(const struct software *software)
     if (software_captures(software, GRAPH_LAYERS)) {
         return " (but in layers: CUDA graphs)";
     }
-    return software->graphs > 1u << GRAPH_NONE ? " (but in CUDA graphs of parts of layers)" : "";
+    return software_captures_any(software) ? " (but in CUDA graphs of parts of layers)" : "";
+}
+
+static const char *gaps_text(const struct scenario *scenario, struct arena *arena)
+{
+    return software_captures_any(&scenario->software)
+               ? arena_printf(arena, ", %g us in CUDA graphs",
+                              scenario->gpu.launch_in_graph_s * 1e6)
+               : "";
 }
 
 static const char *product_text(const struct software *software, struct arena *arena)
@@ -73,11 +81,11 @@ static void say_rules(const struct scenario *scenario, struct arena *arena, stru
     const struct gpu *gpu = &scenario->gpu;
     const struct software *software = &scenario->software;
     sheet_say(in,
-              "  gaps      %g us before each kernel%s\n"
+              "  gaps      %g us before each kernel%s%s\n"
               "  host      %g us a kernel%s%s, up to %" PRId64
               " launches ahead; the GPU waits for a "
               "launch when\n            kernels are too short for too long\n\n",
-              gpu->launch_s * 1e6,
+              gpu->launch_s * 1e6, gaps_text(scenario, arena),
               software->is_blocking ? ", and the host's time: it waits for each" : "",
               software->host_per_kernel_s * 1e6, product_text(software, arena),
               graphs_text(software), software->host_queue);
@@ -267,6 +275,9 @@ static void put_constants(const struct scenario *scenario, struct sheet *in)
     sheet_number(constants, "memory_bandwidth_bytes_per_s", gpu->memory_bandwidth_bytes_per_s);
     sheet_number(constants, "memory_kernel_efficiency", gpu->memory_kernel_efficiency);
     sheet_number(constants, "launch_s", gpu->launch_s);
+    if (software_captures_any(&scenario->software)) {
+        sheet_number(constants, "launch_in_graph_s", gpu->launch_in_graph_s);
+    }
     sheet_number(constants, "host_per_kernel_s", scenario->software.host_per_kernel_s);
     sheet_number(constants, "host_per_product_s", scenario->software.host_per_product_s);
     sheet_number(constants, "host_per_step_s", software_host_step_s(&scenario->software));

@@ -167,6 +167,7 @@ static struct timed_kernel time_kernel(const struct timing_runner *runner,
 static void time_segment(const struct timing_runner *runner, const struct cost_shape *shape,
                          const struct part *part, struct timed_segment *timed)
 {
+    const struct timing_runner in = timing_runner_in(runner, part->kind);
     struct segment segment;
     cost_segment(shape, part->kind, &segment);
     timed->title = part->title;
@@ -174,7 +175,7 @@ static void time_segment(const struct timing_runner *runner, const struct cost_s
     timed->sum.work = timing_segment(runner, part->kind, &segment);
     timed->sum.flop = cost_segment_flop(&segment);
     for (uint32_t i = 0; i < segment.count; i++) {
-        timed->kernels[i] = time_kernel(runner, &segment.kernels[i]);
+        timed->kernels[i] = time_kernel(&in, &segment.kernels[i]);
         timed->sum.bytes += segment.kernels[i].bytes;
     }
 }
