@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "input/formats/hf_config.h"
-#include "input/doc/text_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,7 +55,7 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
                            const char *name)
 {
     if (is_path(name)) {
-        return text_file_exists(name) ? arena_strdup(arena, name) : NULL;
+        return doc_files_exist(catalogue->files, name) ? arena_strdup(arena, name) : NULL;
     }
     if (!is_name(name)) {
         return NULL;
@@ -64,7 +63,7 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
     for (uint32_t i = 0; i < catalogue->count; i++) {
         const char *path =
             arena_printf(arena, "%s/%s/%s%s", catalogue->directories[i], kind, name, SUFFIX);
-        if (text_file_exists(path)) {
+        if (doc_files_exist(catalogue->files, path)) {
             return path;
         }
     }
@@ -177,13 +176,14 @@ static void help_with_names(const struct reference *reference, const char *rule)
 
 /* Beside the file that holds the reference, then in the current directory.
  * A reference from the command line (line 0) has only the latter. */
-const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path)
+const char *catalogue_path_beside(struct arena *arena, const struct catalogue *catalogue,
+                                  const struct place *place, const char *path)
 {
     const char *slash = place->file != NULL && place->line > 0 ? strrchr(place->file, '/') : NULL;
     if (slash != NULL && path[0] != '/') {
         const char *beside =
             arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
-        if (text_file_exists(beside)) {
+        if (doc_files_exist(catalogue->files, beside)) {
             return beside;
         }
     }
@@ -192,9 +192,9 @@ const char *catalogue_path_beside(struct arena *arena, const struct place *place
 
 static const char *find_path(const struct reference *reference)
 {
-    const char *path =
-        catalogue_path_beside(reference->arena, &reference->node->place, reference->node->text);
-    return text_file_exists(path) ? path : NULL;
+    const char *path = catalogue_path_beside(reference->arena, reference->catalogue,
+                                             &reference->node->place, reference->node->text);
+    return doc_files_exist(reference->catalogue->files, path) ? path : NULL;
 }
 
 /* The file that a reference means; NULL and a message when there is none. */
@@ -262,7 +262,7 @@ static struct doc_node *open_config(struct arena *arena, const struct catalogue 
                                     const struct doc_node *node, const char *path,
                                     struct diag *diag)
 {
-    if (!text_file_exists(path)) {
+    if (!doc_files_exist(catalogue->files, path)) {
         diag_add(diag, DIAG_INPUT, &node->place, "there is no file '%.*s'", SOURCE_SHOWN_MAX, path);
         diag_help(diag, "a config.json is looked for beside the scenario file, then in the "
                         "current directory");
@@ -285,8 +285,9 @@ struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *cat
                  catalogue_keys[kind]);
         return NULL;
     }
-    const char *config =
-        kind == CATALOGUE_MODEL ? hf_config_path(arena, &node->place, node->text) : NULL;
+    const char *config = kind == CATALOGUE_MODEL
+                             ? hf_config_path(arena, catalogue->files, &node->place, node->text)
+                             : NULL;
     if (config != NULL) {
         return open_config(arena, catalogue, node, config, diag);
     }

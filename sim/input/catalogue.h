@@ -37,7 +37,8 @@ extern const char *const catalogue_keys[CATALOGUE_KIND_COUNT_];    /* "model", .
 extern const char *const catalogue_folders[CATALOGUE_KIND_COUNT_]; /* "models/llms", ... */
 
 /* What a path in a file stands for: beside that file if there is such a one, else as it is. */
-const char *catalogue_path_beside(struct arena *arena, const struct place *place, const char *path);
+const char *catalogue_path_beside(struct arena *arena, const struct catalogue *catalogue,
+                                  const struct place *place, const char *path);
 
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
  * "models/libraries", "models/recipes", "topologies" or "topologies/nics"; `name` is a bare name

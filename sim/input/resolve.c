@@ -13,7 +13,6 @@
 #include "input/recipe.h"
 #include "input/scenario_keys.h"
 #include "input/study_keys.h"
-#include "input/doc/text_file.h"
 
 #include "base/arena.h"
 
@@ -188,8 +187,9 @@ static bool put_library(const struct resolution *resolution)
 static const char *find_beside(const struct resolution *resolution, const struct doc_node *node,
                                const char *what)
 {
-    const char *path = catalogue_path_beside(resolution->arena, &node->place, node->text);
-    if (text_file_exists(path)) {
+    const char *path = catalogue_path_beside(resolution->arena, resolution->input->catalogue,
+                                             &node->place, node->text);
+    if (doc_files_exist(resolution->input->catalogue->files, path)) {
         return path;
     }
     diag_add(resolution->diag, DIAG_INPUT, &node->place, "there is no file '%.60s'", node->text);

@@ -76,6 +76,22 @@ static void a_file_that_is_rewritten_stays_as_it_was_read(void **state)
     assert_string_equal(doc_find_text(unkept, "price.gpu_hour"), "3 USD");
 }
 
+/* It is looked for once: a study whose file is taken away, or that gets one where it had none, goes
+ * on with what its first point found. */
+static void a_file_is_there_or_not_for_all_of_a_study(void **state)
+{
+    const struct fixture *fixture = *state;
+    const char *other = arena_printf(fixture->arena, "%s.other", fixture->path);
+    assert_true(doc_files_exist(fixture->files, fixture->path));
+    assert_false(doc_files_exist(fixture->files, other));
+    assert_int_equal(rename(fixture->path, other), 0);
+    assert_true(doc_files_exist(fixture->files, fixture->path));
+    assert_false(doc_files_exist(fixture->files, other));
+    assert_false(doc_files_exist(NULL, fixture->path));
+    assert_true(doc_files_exist(doc_files_new(fixture->arena), other));
+    assert_int_equal(rename(other, fixture->path), 0);
+}
+
 /* What is wrong is told each time, and read again once it is right. */
 static void a_file_that_is_wrong_is_not_kept(void **state)
 {
@@ -192,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_file_that_is_rewritten_stays_as_it_was_read),
+        STORY(a_file_is_there_or_not_for_all_of_a_study),
         STORY(a_file_that_is_wrong_is_not_kept),
         STORY(a_key_that_is_set_in_one_copy_is_not_set_in_another),
         STORY(a_kept_text_is_that_of_the_tree),

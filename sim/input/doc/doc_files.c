@@ -1,10 +1,11 @@
-/* A list of files by path: a study names some ten, so it is scanned. A reader's struct is kept with
- * the assumptions that it noted, which are noted again for each copy; a reader that had something
- * to say is asked each time, so that its messages come each time.
+/* Lists of files and of answers by path: a study has some ten, so they are scanned. A reader's
+ * struct is kept with the assumptions that it noted, which are noted again for each copy; a reader
+ * that had something to say is asked each time, so that its messages come each time.
  */
 #include "input/doc/doc_files.h"
 
 #include "base/arena.h"
+#include "input/doc/text_file.h"
 
 #include <string.h>
 
@@ -21,9 +22,17 @@ struct doc_kept {
     struct doc_kept *next;
 };
 
+/* Whether there was a file when it was first asked for. */
+struct answer {
+    const char *path;
+    bool exists;
+    struct answer *next;
+};
+
 struct doc_files {
     struct arena *arena;
     struct doc_kept *first;
+    struct answer *first_answer;
 };
 
 struct doc_files *doc_files_new(struct arena *arena)
@@ -73,6 +82,26 @@ struct doc_node *doc_files_load(struct doc_files *files, struct arena *arena, co
     struct doc_node *root = arena_alloc(arena, sizeof *root);
     *root = *kept->root;
     return root;
+}
+
+bool doc_files_exist(struct doc_files *files, const char *path)
+{
+    if (files == NULL) {
+        return text_file_exists(path);
+    }
+    const struct answer *known = files->first_answer;
+    while (known != NULL && strcmp(known->path, path) != 0) {
+        known = known->next;
+    }
+    if (known != NULL) {
+        return known->exists;
+    }
+    struct answer *answer = arena_alloc(files->arena, sizeof *answer);
+    *answer = (struct answer){.path = arena_strdup(files->arena, path),
+                              .exists = text_file_exists(path),
+                              .next = files->first_answer};
+    files->first_answer = answer;
+    return answer->exists;
 }
 
 /* ---- what was made of a file ------------------------------------------------------------ */

@@ -4,7 +4,8 @@
  * parsed once, and what comes out is handed to every point; so are the text of the whole file
  * (doc_to_text) and the struct that a reader made of it. A study thus sees one state of its files,
  * whatever becomes of them while it runs; the next one reads them again. What could not be read is
- * not kept.
+ * not kept. Nor is a file looked for twice: one that is taken away, or put where it would come
+ * first, must not make a name mean another file.
  *
  *     struct doc_files *files = doc_files_new(arena);      // ends with the arena
  *     struct doc_node *root = doc_files_load(files, points_arena, "models/llms/x.yaml", diag);
@@ -28,6 +29,9 @@ struct doc_files *doc_files_new(struct arena *arena);
 /* As doc_load, which it is when `files` is NULL. */
 MUST_USE struct doc_node *doc_files_load(struct doc_files *files, struct arena *arena,
                                          const char *path, struct diag *diag);
+
+/* As text_file_exists, which it is when `files` is NULL; the first answer holds. */
+bool doc_files_exist(struct doc_files *files, const char *path);
 
 /* Of a whole file: struct gpu, struct library. Plain data: who gets a copy must be able to change
  * all that it reaches, texts aside. */

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "input/formats/hf_reading.h"
-#include "input/doc/text_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +23,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* `path` beside the file of `place`, or NULL when there is no such file. */
-static const char *beside(struct arena *arena, const struct place *place, const char *path)
+static const char *beside(struct arena *arena, struct doc_files *files, const struct place *place,
+                          const char *path)
 {
     const char *slash = place->file != NULL && place->line > 0 ? strrchr(place->file, '/') : NULL;
     if (slash == NULL || path[0] == '/') {
@@ -32,13 +32,14 @@ static const char *beside(struct arena *arena, const struct place *place, const 
     }
     const char *found =
         arena_printf(arena, "%.*s/%s", (int)(slash - place->file), place->file, path);
-    return text_file_exists(found) ? found : NULL;
+    return doc_files_exist(files, found) ? found : NULL;
 }
 
-const char *hf_config_path(struct arena *arena, const struct place *place, const char *text)
+const char *hf_config_path(struct arena *arena, struct doc_files *files, const struct place *place,
+                           const char *text)
 {
     if (ends_with(text, ".json")) {
-        const char *found = beside(arena, place, text);
+        const char *found = beside(arena, files, place, text);
         return found != NULL ? found : text;
     }
     if (strchr(text, '/') == NULL) {
@@ -46,11 +47,11 @@ const char *hf_config_path(struct arena *arena, const struct place *place, const
     }
     const char *inside =
         arena_printf(arena, "%s%sconfig.json", text, ends_with(text, "/") ? "" : "/");
-    const char *found = beside(arena, place, inside);
+    const char *found = beside(arena, files, place, inside);
     if (found != NULL) {
         return found;
     }
-    return text_file_exists(inside) || ends_with(text, "/") ? inside : NULL;
+    return doc_files_exist(files, inside) || ends_with(text, "/") ? inside : NULL;
 }
 
 /* The folder that config.json lies in, or the file's own name. */

@@ -17,13 +17,14 @@
 #ifndef INPUT_FORMATS_HF_CONFIG_H
 #define INPUT_FORMATS_HF_CONFIG_H
 
-#include "input/doc/doc.h"
+#include "input/doc/doc_files.h"
 
 /* The config.json that `text` means, or NULL when it means something else: the path of a file
  * that ends in .json, or of a folder with a config.json in it, either beside the file of
  * `place` or in the current directory. What ends in .json or in '/' and is not there
  * is returned all the same. */
-const char *hf_config_path(struct arena *arena, const struct place *place, const char *text);
+const char *hf_config_path(struct arena *arena, struct doc_files *files, const struct place *place,
+                           const char *text);
 
 /* NULL on error. `root` is the parsed file at `path`. */
 MUST_USE struct doc_node *hf_config_read(struct arena *arena, const struct doc_node *root,

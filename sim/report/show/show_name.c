@@ -88,7 +88,7 @@ static uint32_t kind_of_document(const struct doc_node *document)
 static bool find_path(const struct search *search, struct show_target *target)
 {
     const struct place place = {.file = NULL};
-    if (hf_config_path(search->arena, &place, target->name) != NULL) {
+    if (hf_config_path(search->arena, search->catalogue->files, &place, target->name) != NULL) {
         target->kind = CATALOGUE_MODEL;
         return true;
     }
