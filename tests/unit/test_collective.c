@@ -2,6 +2,7 @@
  * symbolic chunks. */
 #include "plan/collective/collective.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,6 +80,57 @@ static struct collective_loads loads_of(const struct row *row, double bytes)
                              phases[i].bytes);
     }
     return loads;
+}
+
+/* ---- turning -------------------------------------------------------------------------- */
+
+static void assert_turned(const double *loads, uint32_t from, uint32_t to)
+{
+    assert_true(fabs(loads[from] - loads[to]) <= 1e-9 * MIB);
+}
+
+/* What rank i sends to rank k in a phase, rank i + step sends to rank k + step. */
+static void assert_phase_turns(const struct row *row, uint32_t phase)
+{
+    const uint32_t n = row->group->ranks;
+    const uint32_t step = row->group->nodes > 1 ? n / row->group->nodes : 1;
+    struct collective_loads loads = collective_loads_new(row->arena, row->group);
+    collective_loads_add(row->arena, &loads, row->operation, row->algorithm, phase, MIB);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t turned = (i + step) % n;
+        assert_turned(loads.out, i, turned);
+        assert_turned(loads.in, i, turned);
+        assert_turned(loads.nic_out, i, turned);
+        assert_turned(loads.nic_in, i, turned);
+        for (uint32_t k = 0; k < n; k++) {
+            assert_turned(loads.pairs, i * n + k, turned * n + (k + step) % n);
+        }
+    }
+}
+
+static void expect_turned(const struct row *row)
+{
+    struct collective_phase phases[COLLECTIVE_PHASES_MAX];
+    if (is_even(row->group) && collective_turns(row->operation, row->algorithm, row->group)) {
+        const uint32_t count =
+            collective_phases(row->operation, row->algorithm, row->group, MIB, phases);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_phase_turns(row, i);
+        }
+    }
+}
+
+static void what_is_said_to_turn_looks_the_same_from_each_rank(void **state)
+{
+    (void)state;
+    assert_true(for_each_row(expect_turned) > 0);
+    struct arena *arena = arena_new();
+    const struct collective_group two = collective_group_of(arena, 2, 8);
+    const struct collective_group one = collective_group_of(arena, 1, 8);
+    assert_true(collective_turns(COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, &two));
+    assert_true(collective_turns(COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, &one));
+    assert_false(collective_turns(COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, &two));
+    arena_free(arena);
 }
 
 /* ---- what is offered ------------------------------------------------------------------ */
@@ -778,6 +830,7 @@ int main(void)
         cmocka_unit_test(no_algorithm_sends_more_or_less_than_its_operation_needs),
         cmocka_unit_test(each_rank_sends_and_receives_what_the_operation_demands),
         cmocka_unit_test(bytes_scale_and_rounds_do_not),
+        cmocka_unit_test(what_is_said_to_turn_looks_the_same_from_each_rank),
         cmocka_unit_test(an_all_reduce_is_a_reduce_scatter_and_an_all_gather),
         cmocka_unit_test(bus_bandwidth_factors_are_those_of_nccl_tests),
         cmocka_unit_test(rounds_are_told_apart_by_where_they_go),
