@@ -520,17 +520,16 @@ static bool waits_for_stream(const struct task *task, uint32_t stream, uint32_t 
     return false;
 }
 
-/* Whether the collectives of a stretch are next on their stream, and those who meet agree on it:
- * what ended in this instant may have done so before some of them came here, and after others,
- * unless all had to wait for it. */
+/* Whether the collectives of a stretch are next on their stream, and those of a class agree on it,
+ * who may meet in this one or in another of the stretch: what ended in this instant may have done
+ * so before some of them came here, and after others, unless all had to wait for it. */
 static bool is_ready(const struct engine *engine, uint32_t index,
                      const struct stretch_meetings *meetings)
 {
     const struct actor *actor = &engine->actors[index];
     const uint32_t stream = meetings->stream;
-    const uint32_t channel = engine->system->actors[index].channels[stream];
     return actor->ended[stream] == meetings->first &&
-           (engine->system->channels[channel].member_count == 1 || meetings->first == 0 ||
+           (engine->system->classes == NULL || meetings->first == 0 ||
             actor->ledgers[stream].ended < event_now(engine->queue) ||
             waits_for_stream(engine_task_at(actor, COMPUTE), stream, meetings->first));
 }
