@@ -36,8 +36,7 @@ struct system_job {
     struct group_layout layout;
     struct routing_job router; /* of its tokens, and so: */
     struct routing_load routing;
-    uint32_t
-        actor_first; /* of its first ranks of orbits, in rising order: of all, if nothing turns */
+    uint32_t actor_first; /* of the first ranks of orbits, in rising order: system_actor_of */
     uint32_t program_first;
     struct group_shape groups[GROUP_KIND_COUNT_]; /* the one that speaks for all; ranks 1: none */
     struct fabric_route pair;                     /* first boundary between stages, forward */
