@@ -190,6 +190,7 @@ static void start_compute(struct engine *engine, uint32_t index, const struct ta
 {
     struct actor *actor = &engine->actors[index];
     const sim_time now = event_now(engine->queue);
+    sim_assert(task->work_ns <= ENGINE_WORK_NS_MAX);
     actor->busy |= 1u;
     actor->compute_start = now;
     actor->updated = now;

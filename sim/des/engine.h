@@ -68,6 +68,8 @@ struct arena;
 #define ENGINE_WAITS_MAX 3
 #define ENGINE_NONE UINT32_MAX
 #define ENGINE_FULL_SPEED 1000000 /* speeds and interference are in millionths */
+/* Of one task, 4,000 s: times ENGINE_FULL_SPEED it is an int64_t. */
+#define ENGINE_WORK_NS_MAX INT64_C(4000000000000)
 
 enum task_kind { TASK_COMPUTE, TASK_COLLECTIVE, TASK_SEND, TASK_RECEIVE };
 
@@ -84,7 +86,7 @@ struct task {
     uint32_t wait_ended[ENGINE_WAITS_MAX];
     uint32_t launch_ns; /* compute: the part of work_ns booked on launch */
     uint32_t transfer;  /* else: index into transfers */
-    int64_t work_ns;    /* compute: at full speed, launch_ns included */
+    int64_t work_ns;    /* compute: at full speed, launch_ns included; at most the above */
 };
 
 /* One phase of a transfer, and what follows it. */

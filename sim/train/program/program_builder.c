@@ -41,6 +41,14 @@ void builder_flush(struct builder *builder)
     }
     builder->next.kind = TASK_COMPUTE;
     note_action(builder);
+    while (builder->next.work_ns > ENGINE_WORK_NS_MAX) {
+        struct task part = builder->next;
+        part.work_ns = ENGINE_WORK_NS_MAX;
+        append(builder, STREAM_COMPUTE, &part);
+        builder->next = (struct task){.kind = TASK_COMPUTE,
+                                      .cause = part.cause,
+                                      .work_ns = builder->next.work_ns - ENGINE_WORK_NS_MAX};
+    }
     append(builder, STREAM_COMPUTE, &builder->next);
     builder->next = (struct task){.cause = CAUSE_COMPUTE};
     builder->has_work = false;
