@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 static const char SCENARIO[] = "scenarios/korthikanti-22b-full.yaml";
-static const double TOLERANCE = 0.07;
+static const double TOLERANCE = 0.075;
 
 struct layer_way {
     const char *name;
