@@ -3,8 +3,9 @@
  * pieces and gives results, and a pipe for its standard error. Its end shows as the end of the
  * socket, after all that it had sent.
  *
- * A lone worker has a second piece waiting, so that it need not wait while the caller stores the
- * first; of several, none waits long, and a piece behind a long one would.
+ * A worker has a second piece waiting, so that it need not wait while the caller stores the first.
+ * Behind a long piece the last ones would wait for it while other workers have nothing to do: so
+ * towards the end, where there are several workers, none has more than one.
  */
 #include "base/workers.h"
 
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 256, AHEAD_MAX = 2, LAST_WORDS_MAX = 4096 };
+enum { AHEAD_MAX = 2, LAST_WORDS_MAX = 4096, END_PIECES = 4 /* for each worker */ };
 
 struct worker {
     pid_t process; /* 0: there is none */
@@ -33,10 +34,9 @@ struct worker {
 
 struct pool {
     const struct workers_request *request;
-    struct worker workers[JOBS_MAX];
+    struct worker workers[WORKERS_MAX];
     uint32_t worker_count;
-    uint32_t next; /* piece that nobody has */
-    uint32_t ahead;
+    uint32_t next;       /* piece that nobody has */
     struct arena *arena; /* of the result that is being taken */
 };
 
@@ -49,7 +49,7 @@ uint32_t workers_count(uint32_t wanted, uint32_t pieces)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t jobs = wanted != 0 ? wanted : cores > 0 ? (uint32_t)cores : 1;
     jobs = jobs < pieces ? jobs : pieces;
-    return jobs < JOBS_MAX ? jobs : JOBS_MAX;
+    return jobs < WORKERS_MAX ? jobs : WORKERS_MAX;
 }
 
 /* ---- sockets ---------------------------------------------------------------------------- */
@@ -282,9 +282,15 @@ static void give(const struct worker *worker, uint32_t piece)
     (void)is_sent;
 }
 
+static uint32_t ahead(const struct pool *pool)
+{
+    const uint32_t left = pool->request->piece_count - pool->next;
+    return pool->worker_count == 1 || left / END_PIECES > pool->worker_count ? AHEAD_MAX : 1;
+}
+
 static void fill(struct pool *pool, struct worker *worker)
 {
-    while (worker->piece_count < pool->ahead && pool->next < pool->request->piece_count) {
+    while (worker->piece_count < ahead(pool) && pool->next < pool->request->piece_count) {
         give(worker, pool->next);
         worker->pieces[worker->piece_count++] = pool->next++;
     }
@@ -335,8 +341,8 @@ enum waiting { WAITING_SPEAKER, WAITING_IDLE, WAITING_NOBODY };
 /* Waits until a worker with work says something, or for as long as the caller can be idle. */
 static enum waiting wait_for_one(struct pool *pool, struct worker **speaker)
 {
-    struct pollfd sockets[JOBS_MAX];
-    struct worker *workers[JOBS_MAX];
+    struct pollfd sockets[WORKERS_MAX];
+    struct worker *workers[WORKERS_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         struct worker *worker = &pool->workers[i];
@@ -389,13 +395,10 @@ static bool run_all(struct pool *pool)
 
 bool workers_run(const struct workers_request *request)
 {
-    sim_assert(request->jobs <= JOBS_MAX);
+    sim_assert(request->jobs <= WORKERS_MAX);
     struct arena *arena = arena_new();
     struct pool *pool = arena_alloc(arena, sizeof *pool);
-    *pool = (struct pool){.request = request,
-                          .worker_count = request->jobs,
-                          .ahead = request->jobs == 1 ? AHEAD_MAX : 1,
-                          .arena = arena_new()};
+    *pool = (struct pool){.request = request, .worker_count = request->jobs, .arena = arena_new()};
     const bool is_good = run_all(pool);
     end_all(pool, !is_good);
     arena_free(pool->arena);

@@ -28,6 +28,8 @@ struct piece_result {
     const char *failure; /* NULL: none. "its process was killed by signal 9 (Killed)" */
 };
 
+enum { WORKERS_MAX = 256 };
+
 struct workers_request {
     uint32_t jobs; /* processes, from workers_count */
     uint32_t piece_count;

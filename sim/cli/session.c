@@ -6,6 +6,9 @@
 #include "cli/session.h"
 
 #include "base/arena.h"
+#include "base/host.h"
+#include "base/units.h"
+#include "base/workers.h"
 #include "cli/builds.h"
 #include "base/version.h"
 #include "report/points.h"
@@ -24,6 +27,9 @@ static void read_metric(const struct command_option *option, const char *argumen
 }
 
 const struct command_option session_options[] = {
+    {"jobs", 'j', "N",
+     "Processes that predict (default: as many as there are cores); what is stored is the same",
+     OPTION_COUNT(struct session, jobs, 1, WORKERS_MAX)},
     {"metric", 0, "NAME",
      "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
      "the best point of a sweep is that of the first",
@@ -68,21 +74,44 @@ static void draw_wishes(struct session *session, const struct draw_wish *wishes)
 
 /* ---- running ---------------------------------------------------------------------- */
 
+/* What is shown while points are run: not each of them, for there may be thousands a second. */
+#define PROGRESS_PERIOD_S 0.1
+enum { PROGRESS_WIDTH = 90 };
+
 struct progress {
-    uint32_t counts[3]; /* by status */
+    uint32_t infeasible, reused;
+    double begin_s, shown_s; /* of the command; when it was last shown */
 };
+
+static double points_per_s(const struct progress *progress, uint32_t done)
+{
+    const double passed_s = progress->shown_s - progress->begin_s;
+    return passed_s > 0 ? (double)(done - progress->reused) / passed_s : 0;
+}
 
 static void show_progress(void *context, uint32_t done, uint32_t count, const char *label,
                           enum point_status status, bool was_stored)
 {
     struct progress *progress = context;
     (void)label;
-    (void)was_stored;
-    progress->counts[status]++;
-    fprintf(stderr, "\r%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible ", done, count,
-            progress->counts[POINT_INFEASIBLE]);
+    progress->infeasible += status == POINT_INFEASIBLE;
+    progress->reused += was_stored;
+    const double now_s = host_now_s();
+    if (done < count && now_s - progress->shown_s < PROGRESS_PERIOD_S) {
+        return;
+    }
+    progress->shown_s = now_s;
+    const double per_s = points_per_s(progress, done);
+    char left[32] = "";
+    char pace[64] = "";
+    if (per_s > 0) {
+        units_format_duration((double)(count - done) / per_s, left, sizeof left);
+        snprintf(pace, sizeof pace, ", %.*f/s, %s left", per_s < 10 ? 1 : 0, per_s, left);
+    }
+    fprintf(stderr, "\r%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible%-40s", done, count,
+            progress->infeasible, pace);
     if (done == count) {
-        fprintf(stderr, "\r%60s\r", "");
+        fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
     }
     fflush(stderr);
 }
@@ -103,12 +132,13 @@ static void find_other_builds(struct session *session, struct store *store)
 static bool run_in_store(struct session *session, struct store *store)
 {
     struct cli *cli = session->options.cli;
-    struct progress progress = {{0}};
+    struct progress progress = {.begin_s = host_now_s()};
     const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
     const struct study_request request = {
         .catalogue = &session->catalogue,
         .build = stoker_build(),
         .folds = session->options.folds,
+        .jobs = (uint32_t)session->jobs,
         .on_point = shows ? show_progress : NULL,
         .context = &progress,
     };

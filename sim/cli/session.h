@@ -17,6 +17,7 @@ struct session {
     struct text_list plots;   /* "KIND[:METRIC]" */
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
+    int64_t jobs;             /* 0: as many as there are cores */
 
     struct catalogue catalogue;
     struct study study; /* filled by the command, with study_expand or study_of_documents */
@@ -28,7 +29,7 @@ struct session {
     struct draw_paths paths;
 };
 
-extern const struct command_option session_options[]; /* --plot -o --metric */
+extern const struct command_option session_options[]; /* -j --plot -o --metric */
 
 /* What a command adds to a session: where its points come from, and what it says of them. */
 struct session_command {

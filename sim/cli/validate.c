@@ -5,13 +5,14 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "base/workers.h"
 #include "report/plot/plot_parity.h"
 #include "lab/published/published_columns.h"
 #include "lab/ratio_bands.h"
 
 #include <string.h>
 
-enum { JOBS_MAX = 256, WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
+enum { WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
 
 /* ---- the command line ----------------------------------------------------------------- */
 
@@ -30,7 +31,7 @@ static void read_ratios(const struct command_option *option, const char *argumen
 
 static const struct command_option own_options[] = {
     {"jobs", 'j', "N", "Processes (default: as many as there are cores)",
-     OPTION_COUNT(struct validation, jobs, 1, JOBS_MAX)},
+     OPTION_COUNT(struct validation, jobs, 1, WORKERS_MAX)},
     {"plot", 0, "BASE", "Draw predicted against measured: BASE.svg, .png, .csv, .gp",
      OPTION_TEXT(struct validation, plot)},
     {"rows", 0, "TEXT", "Only rows whose id or source has TEXT in it",

@@ -360,6 +360,11 @@ struct store_packed store_pack(struct arena *arena, const char *study_key,
     return pack_rows(&rows);
 }
 
+bool store_is_locked(const struct store *store)
+{
+    return store->is_locked;
+}
+
 bool store_packed(struct store *store, const struct store_packed *packed, uint32_t count,
                   struct diag *diag)
 {

@@ -89,6 +89,10 @@ struct store_packed store_pack(struct arena *arena, const char *study_key,
 MUST_USE bool store_packed(struct store *store, const struct store_packed *packed, uint32_t count,
                            struct diag *diag);
 
+/* The last thing that failed did so because another program kept the file locked for all the 20 s
+ * for which it was waited for. */
+bool store_is_locked(const struct store *store);
+
 /* True when the point is there already (with any status but failed); then *status is set. */
 bool store_has_point(struct store *store, const char *study_key, int64_t number,
                      enum point_status *status);

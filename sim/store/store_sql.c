@@ -37,6 +37,7 @@ bool sql_fail(struct store *store, struct diag *diag, const char *doing)
 {
     const int code = sqlite3_errcode(store->database) & 0xff;
     const int reason = sqlite3_system_errno(store->database);
+    store->is_locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
     const bool has_reason = reason != 0 && (code == SQLITE_IOERR || code == SQLITE_CANTOPEN);
     diag_add(diag, DIAG_FAILURE, NULL, "%s: cannot %s: %s%s%s", store->path, doing,
              sqlite3_errmsg(store->database), has_reason ? ": " : "",
@@ -74,6 +75,7 @@ bool sql_run(struct store *store, const char *text, struct diag *diag)
 
 bool sql_begin(struct store *store, struct diag *diag)
 {
+    store->is_locked = false;
     return sql_run(store, "BEGIN IMMEDIATE", diag);
 }
 

@@ -61,6 +61,7 @@ struct store {
     const char *path;
     struct arena *arena;                    /* borrowed: it outlives the store */
     struct diag *diag;                      /* borrowed: of store_open, for errors while reading */
+    bool is_locked;                         /* by another program, when something failed last */
     sqlite3_stmt *inserts[RELATION_COUNT_]; /* owned, as are the selects; NULL until used */
     sqlite3_stmt *selects[RELATION_COUNT_];
 };

@@ -1,6 +1,6 @@
-/* Points are predicted by another process, one after the other, each in the same arena, forgotten
- * before the next: the memory of a study is that of its largest point. This process stores them, so
- * there is one that writes; a point over which the other process ends is stored as failed.
+/* Points are predicted by other processes, in each of them one after the other in the same arena,
+ * forgotten before the next: each takes the memory of its largest point. This process stores them,
+ * so there is one that writes; a point over which its process ends is stored as failed.
  *
  * Waiting for the disk takes longer than most points, so several share a transaction: a point that
  * has come back waits for others, and nobody is told of it before it is stored: while others come,
@@ -140,7 +140,8 @@ static bool store_singly(struct point_run *run)
     return i == backlog->count;
 }
 
-/* All that wait, in one transaction; where that cannot be, as many as can. */
+/* All that wait, in one transaction; where that cannot be, as many as can. Of a file that another
+ * program keeps locked nobody waits for the end twice. */
 static bool store_backlog(void *context)
 {
     struct point_run *run = context;
@@ -149,6 +150,9 @@ static bool store_backlog(void *context)
     bool is_good = true;
     if (backlog->count > 1 && store_packed(run->store, backlog->packed, backlog->count, unheard)) {
         count_stored(run, 0, backlog->count);
+    } else if (store_is_locked(run->store)) {
+        diag_add_from(run->diag, unheard, DIAG_FAILURE);
+        is_good = false;
     } else {
         is_good = store_singly(run);
     }
@@ -238,7 +242,7 @@ bool study_run(const struct study *study, const struct study_request *request, s
     bool is_good = sort_points(&run, pending);
     if (is_good && run.pending_count > 0) {
         const struct workers_request workers = {
-            .jobs = 1,
+            .jobs = workers_count(request->jobs, run.pending_count),
             .piece_count = run.pending_count,
             .work = work_on_point,
             .take = take_point,

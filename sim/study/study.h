@@ -80,6 +80,7 @@ struct study_request {
     const struct catalogue *catalogue;
     const char *build; /* of the program: 16 hex digits */
     bool folds;
+    uint32_t jobs; /* processes that predict; 0: as many as the machine has cores */
     void (*on_point)(void *context, uint32_t done, uint32_t count, const char *label,
                      enum point_status status, bool was_stored); /* NULL: nobody looks */
     void *context;
@@ -90,8 +91,9 @@ struct study_outcome {
     uint32_t reused; /* of these, found in the store */
 };
 
-/* Runs the points that are not stored yet, in another process: one that kills it has failed, and
- * the next goes on. False only when the store fails. */
+/* Runs the points that are not stored yet, in other processes: one that kills its process has
+ * failed, and the others go on. What is stored does not depend on how many processes there are, but
+ * for the order in the file. False only when the store fails. */
 MUST_USE bool study_run(const struct study *study, const struct study_request *request,
                         struct store *store, struct study_outcome *outcome, struct diag *diag);
 

@@ -5,6 +5,8 @@
  * read, as a disk with a bad block does.
  *
  * FORK_FAIL_AT: this fork and all later ones fail for want of processes.
+ *
+ * BUSY_MS: how long a locked results file is waited for.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,4 +60,14 @@ pid_t fork(void)
     pid_t (*real)(void);
     *(void **)&real = dlsym(RTLD_NEXT, "fork");
     return real();
+}
+
+int sqlite3_busy_timeout(void *database, int timeout_ms);
+
+int sqlite3_busy_timeout(void *database, int timeout_ms)
+{
+    const char *wanted_ms = getenv("BUSY_MS");
+    int (*real)(void *, int);
+    *(void **)&real = dlsym(RTLD_NEXT, "sqlite3_busy_timeout");
+    return real(database, wanted_ms != NULL ? (int)strtol(wanted_ms, NULL, 10) : timeout_ms);
 }
