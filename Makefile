@@ -11,9 +11,9 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check lint assumptions asan bench bench-check validate bands fit validate-collectives \
-        golden-update readme-update results reference install uninstall setup clean help programs \
-        benches flags build-id FORCE
+.PHONY: all demo check check-identity lint assumptions asan bench bench-check validate bands fit \
+        validate-collectives golden-update readme-update results reference install uninstall setup \
+        clean help programs benches flags build-id FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -29,6 +29,9 @@ check: ## install what is missing, build, run every test; the last line counts t
 	@$(MAKE) --no-print-directory programs $(if $(filter release,$(MODE)),stoker) || \
 	    { echo '0 passed, 1 failed'; exit 1; } # it did not build
 	@STOKER='$(CURDIR)/$(BUILD)/stoker' tests/run-checks $(TESTS)
+
+check-identity: $(BUILD)/tests/fuzz/test_identity ## 1,000 random steps in every way
+	@$< $(or $(SEED),1) 0 1000
 
 lint: ## check layout, layers, lengths, banned calls, warnings, clang-tidy, cppcheck, sources
 	@LINT_FLAGS='$(PROJECT_FLAGS) $(LIBRARY_FLAGS)' tests/lint/run

@@ -54,6 +54,9 @@ struct layout {
     double nvlink, network, spread, derate;
     bool has_graphs;
     int64_t pieces, launches;
+    /* grow */
+    const char *fabric; /* more of its keys */
+    bool has_no_slow;
 };
 
 static struct layout choose_layout(struct dice *dice)
@@ -236,6 +239,28 @@ static void choose_software(struct dice *dice, struct layout *l)
     l->launches = is_ideal ? 0 : 10 * (int64_t)roll(dice, 3);
 }
 
+/* More of the same, with dice of its own. */
+static void grow(struct dice *dice, struct layout *l)
+{
+    static const char *const fabrics[] = {"", ", leaves_per_pod: 2", ", routing: ecmp"};
+    static const int64_t times[] = {1, 3, 12};
+    const bool grows_group = l->zeropp > 0 || chance(dice, 2);
+    const uint64_t doublings = roll(dice, 5);
+    for (uint64_t i = 0; i < doublings; i++) {
+        const int64_t gpus = 2 * l->tp * l->cp * l->pp * l->dp;
+        if (gpus > 512 || (gpus > l->gpus_per_node && gpus % l->gpus_per_node != 0)) {
+            break;
+        }
+        l->dp *= 2;
+        l->zero_group *= grows_group ? 2 : 1;
+    }
+    /* What stands last may be a smaller group of microbatches. */
+    const int64_t group = l->microbatch_group > 0 ? l->microbatch_group : l->microbatches;
+    l->microbatches += (times[roll(dice, 3)] - 1) * group;
+    l->fabric = fabrics[roll(dice, 3)];
+    l->has_no_slow = chance(dice, 2);
+}
+
 static void print_experts(FILE *out, const struct layout *l)
 {
     if (l->experts > 0) {
@@ -268,12 +293,12 @@ static void print_cluster(FILE *out, struct dice *dice, const struct layout *l)
         "  gpus_per_node: %lld\n"
         "  scale_up: {kind: nvswitch, bandwidth: 400 GB/s, efficiency: 1, latency: 1 us}\n"
         "  nics: {count: %lld, bandwidth: %lld Gbps, efficiency: 1, latency: %lld us}\n"
-        "  fabric: {kind: %s, nodes_per_leaf: %lld, oversubscription: %lld, hop_latency: 0 us}\n"
+        "  fabric: {kind: %s, nodes_per_leaf: %lld, oversubscription: %lld, hop_latency: 0 us%s}\n"
         "  host: {cores: 64, memory: 1 TB, power: 1 kW}\n"
         "  storage: {write: %lld GB/s, read: 10 GB/s, per_node: %lld GB/s}\n",
         (long long)l->gpus_per_node, (long long)nic_count, (long long)nic_gbps,
         (long long)latency_us, kind, (long long)nodes_per_leaf, (long long)oversubscription,
-        (long long)storage, (long long)node_storage);
+        l->fabric, (long long)storage, (long long)node_storage);
 }
 
 static void print_gpu(FILE *out)
@@ -395,7 +420,7 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
     const char *kind = recompute[roll(dice, 3)];
     print_training(out, l, kind);
     const int64_t slow = chance(dice, 2) ? 1 + (int64_t)roll(dice, 2) : 0;
-    if (slow > 0) {
+    if (slow > 0 && !l->has_no_slow) {
         const int64_t rank = (int64_t)roll(dice, (uint64_t)gpus);
         fprintf(out, "slow: [{rank: %lld, speed: 0.9}", (long long)rank);
         if (slow > 1 && gpus > 1) {
@@ -405,7 +430,7 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
     }
 }
 
-char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
+static char *text_of(struct arena *arena, uint64_t seed, uint64_t number, bool grows)
 {
     struct dice dice = {{seed, rng_stream("random scenario"), number, 0, 0}};
     struct layout l = choose_layout(&dice);
@@ -421,6 +446,11 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
     }
     struct dice software = {{seed, rng_stream("random software"), number, 0, 0}};
     choose_software(&software, &l);
+    l.fabric = "";
+    if (grows) {
+        struct dice larger = {{seed, rng_stream("larger scenario"), number, 0, 0}};
+        grow(&larger, &l);
+    }
     char *buffer = arena_alloc(arena, 8192);
     FILE *out = fmemopen(buffer, 8191, "w");
     sim_assert(out != NULL);
@@ -443,6 +473,16 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
     print_layout(out, &dice, &l);
     fclose(out);
     return buffer;
+}
+
+char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
+{
+    return text_of(arena, seed, number, false);
+}
+
+char *random_scenario_larger_text(struct arena *arena, uint64_t seed, uint64_t number)
+{
+    return text_of(arena, seed, number, true);
 }
 
 struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t number)

@@ -18,4 +18,8 @@ struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t nu
 /* Its YAML text, to show when a test fails. */
 char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number);
 
+/* The same with more replicas, up to 512 GPUs, with up to 12 times as many microbatches, and on
+ * leaves in pods or with ECMP's hash; without slow GPUs in one of two. */
+char *random_scenario_larger_text(struct arena *arena, uint64_t seed, uint64_t number);
+
 #endif
