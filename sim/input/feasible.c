@@ -167,18 +167,18 @@ static bool check_batch(const struct layout *layout)
 
 /* What is worked out from a size that does not fit would be wrong advice, so
  * dp waits for the sizes it is worked out from, and the batch for dp. */
-bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag *diag)
+static bool check_all(const struct layout *layout)
 {
-    const struct layout layout = {arena, scenario, diag, false};
-    bool is_good = feasible_tp(&layout);
-    is_good = check_nodes(&layout) && is_good;
-    is_good = feasible_schedule(&layout) && is_good;
-    const bool has_replicas = is_good && check_dp(&layout);
-    is_good = (!has_replicas || feasible_experts(&layout)) && is_good;
-    is_good = (!has_replicas || feasible_sharding(&layout)) && is_good;
-    is_good = (!has_replicas || check_batch(&layout)) && is_good;
-    is_good = feasible_sequence(&layout) && is_good;
-    is_good = is_good && layout_place_layers(arena, scenario, diag);
+    struct scenario *scenario = layout->scenario;
+    bool is_good = feasible_tp(layout);
+    is_good = check_nodes(layout) && is_good;
+    is_good = feasible_schedule(layout) && is_good;
+    const bool has_replicas = is_good && check_dp(layout);
+    is_good = (!has_replicas || feasible_experts(layout)) && is_good;
+    is_good = (!has_replicas || feasible_sharding(layout)) && is_good;
+    is_good = (!has_replicas || check_batch(layout)) && is_good;
+    is_good = feasible_sequence(layout) && is_good;
+    is_good = is_good && layout_place_layers(layout->arena, scenario, layout->diag);
     if (!is_good || !has_replicas) {
         return false;
     }
@@ -190,6 +190,16 @@ bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag 
     sim_assert(scenario->batch.microbatches * scenario->batch.micro * parallel->dp ==
                scenario->batch.global);
     return true;
+}
+
+bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    return check_all(&(struct layout){arena, scenario, diag, false});
+}
+
+bool feasible_check_quietly(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    return check_all(&(struct layout){arena, scenario, diag, true});
 }
 
 bool feasible_holds(const struct scenario *changed)

@@ -21,6 +21,10 @@ struct scenario;
  * scenario->document is set. */
 MUST_USE bool feasible_check(struct arena *arena, struct scenario *scenario, struct diag *diag);
 
+/* The same for who tries many sizes: messages do not say which near ones would do. */
+MUST_USE bool feasible_check_quietly(struct arena *arena, struct scenario *scenario,
+                                     struct diag *diag);
+
 /* Whether a scenario whose degrees, micro or recomputation were changed after it was checked
  * still goes together: dp and all other degrees stand for themselves. Layers are not looked at. */
 MUST_USE bool feasible_holds(const struct scenario *changed);

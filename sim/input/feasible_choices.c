@@ -32,6 +32,9 @@ const char *feasible_nearest(const struct layout *layout, int64_t wanted, feasib
 {
     int64_t found[2 * CHOICES_EACH_WAY];
     int64_t count = 0;
+    if (layout->is_quiet) {
+        return NULL;
+    }
     const int64_t lowest = wanted > SEARCH_STEPS_MAX ? wanted - SEARCH_STEPS_MAX : 1;
     for (int64_t i = wanted; i >= lowest && count < CHOICES_EACH_WAY; i--) {
         if (fits(layout->scenario, i)) {
@@ -61,7 +64,7 @@ const char *feasible_nearest(const struct layout *layout, int64_t wanted, feasib
 void feasible_help(const struct layout *layout, const char *key, int64_t wanted,
                    feasible_fits *fits)
 {
-    const char *text = layout->is_quiet ? NULL : feasible_nearest(layout, wanted, fits);
+    const char *text = feasible_nearest(layout, wanted, fits);
     if (text != NULL) {
         diag_help(layout->diag, "%s may be %s", key, text);
     }

@@ -100,7 +100,7 @@ struct run_basis {
     struct ensemble_member member;  /* the run that the step is: others are held against it */
     const struct step_result *step; /* with the data stall */
     int64_t simulated_ns;           /* without it */
-    bool folds;
+    const struct run_request *request;
 };
 
 /* How much longer a step is that ends with a checkpoint. */
@@ -108,8 +108,9 @@ static double checkpoint_blocking_s(struct arena *arena, const struct run_basis 
                                     double bytes)
 {
     const struct step_request request = {
-        .folds = basis->folds,
+        .folds = basis->request->folds,
         .member = &basis->member,
+        .memo = basis->request->memo,
         .checkpoint_bytes = bytes,
         .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
     };
@@ -129,8 +130,9 @@ static double flush_s(struct arena *arena, const struct run_basis *basis, double
     }
     const double steps =
         ceil(run_persist_s(scenario, bytes, NULL) / sim_time_to_s(basis->simulated_ns));
-    const struct step_request request = {.folds = basis->folds,
+    const struct step_request request = {.folds = basis->request->folds,
                                          .member = &basis->member,
+                                         .memo = basis->request->memo,
                                          .is_checkpoint_async = true,
                                          .flush_bytes = bytes / steps};
     struct step_result beside;
@@ -299,22 +301,21 @@ static void add_run(struct arena *arena, const struct run_basis *basis, struct r
     run_add_up(scenario, step, NULL, run);
 }
 
-void run_predict(struct arena *arena, const struct scenario *scenario,
-                 const struct run_request *request, struct result *result)
+void run_simulate(struct arena *arena, const struct scenario *scenario,
+                  const struct run_request *request, struct result *result)
 {
     memset(result, 0, sizeof *result);
     result->scenario = scenario;
     result->build = request->build;
-    run_key(scenario, request->build, result->key);
-    run_key(scenario, "", result->scenario_key);
     struct step_result *step = &result->step;
-    step_simulate(arena, scenario, &(struct step_request){.folds = request->folds}, step);
+    step_simulate(arena, scenario,
+                  &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
     const struct run_basis basis = {
         .scenario = scenario,
         .member = {(uint64_t)scenario->seed, step->spread.median},
         .step = step,
         .simulated_ns = step->step_ns,
-        .folds = request->folds,
+        .request = request,
     };
     const int64_t stall_ns =
         data_stall_ns(arena, scenario, step->step_ns, &result->run.first_batch_s);
@@ -326,4 +327,12 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
     if (scenario->run_tokens > 0) {
         add_run(arena, &basis, &result->run);
     }
+}
+
+void run_predict(struct arena *arena, const struct scenario *scenario,
+                 const struct run_request *request, struct result *result)
+{
+    run_simulate(arena, scenario, request, result);
+    run_key(scenario, request->build, result->key);
+    run_key(scenario, "", result->scenario_key);
 }

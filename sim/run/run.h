@@ -31,12 +31,17 @@
 
 struct run_request {
     bool folds;
-    const char *build; /* which sources predict: part of the run key */
+    const char *build;      /* which sources predict: part of the run key */
+    struct step_memo *memo; /* of a study: what its steps have in common; NULL: none */
 };
 
 /* Predicts step and run. All memory is the arena's; result->scenario borrows. */
 void run_predict(struct arena *arena, const struct scenario *scenario,
                  const struct run_request *request, struct result *result);
+
+/* The same without the keys, which a scenario without its text (input/relayout.h) has not. */
+void run_simulate(struct arena *arena, const struct scenario *scenario,
+                  const struct run_request *request, struct result *result);
 
 /* The key under which this scenario's result is stored: 16 hex digits and a NUL. The build "" gives
  * the scenario's own key, the same for whatever predicts it. */

@@ -12,6 +12,7 @@
 #include "base/host.h"
 #include "base/workers.h"
 #include "run/run.h"
+#include "train/step_memo.h"
 #include "input/scenario_load.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ struct point_run {
     uint32_t pending_count;
     uint32_t done;
     struct backlog *backlog;
+    struct step_memo *memo; /* of all points; each process that predicts has its own copy */
 };
 
 /* What a worker makes of a point: this, then the packed point. */
@@ -61,7 +63,7 @@ static void predict(const struct point_run *run, struct arena *arena,
                     const struct scenario *scenario, struct result *result,
                     struct store_point *stored)
 {
-    const struct run_request request = {run->request->folds, run->request->build};
+    const struct run_request request = {run->request->folds, run->request->build, run->memo};
     const double start_s = host_now_s();
     run_predict(arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
@@ -238,7 +240,8 @@ bool study_run(const struct study *study, const struct study_request *request, s
                             .outcome = outcome,
                             .diag = diag,
                             .pending = pending,
-                            .backlog = backlog};
+                            .backlog = backlog,
+                            .memo = step_memo_new()};
     bool is_good = sort_points(&run, pending);
     if (is_good && run.pending_count > 0) {
         const struct workers_request workers = {
@@ -254,6 +257,7 @@ bool study_run(const struct study *study, const struct study_request *request, s
         is_good = workers_run(&workers);
         arena_free(backlog->arena);
     }
+    step_memo_free(run.memo);
     arena_free(arena);
     sim_assert(!is_good || outcome->ok + outcome->infeasible + outcome->failed == study->count);
     return is_good;

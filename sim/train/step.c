@@ -297,7 +297,8 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     const struct step_options options = {.checkpoint_bytes = request->checkpoint_bytes,
                                          .is_checkpoint_async = request->is_checkpoint_async,
                                          .flush_bytes = request->flush_bytes,
-                                         .folds = request->folds};
+                                         .folds = request->folds,
+                                         .memo = request->memo};
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
     const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
     simulation->system = system;
@@ -331,12 +332,15 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
 static const double NEIGHBOUR_OVERRUN = 1.25;
 enum { NEIGHBOUR_STEPS_MAX = 32 };
 
-static double step_alone_s(const struct step_job *job, uint32_t gpus, bool folds)
+static double step_alone_s(const struct step_job *job, uint32_t gpus,
+                           const struct step_request *request)
 {
     struct arena *arena = arena_new();
     struct simulation simulation;
     const struct ensemble_member unperturbed = {0, 0};
-    simulate(arena, job, 1, gpus, &(struct step_request){.folds = folds, .member = &unperturbed},
+    simulate(arena, job, 1, gpus,
+             &(struct step_request){
+                 .folds = request->folds, .member = &unperturbed, .memo = request->memo},
              &simulation);
     const double alone_s = sim_time_to_s(simulation.outcome.jobs[0].end);
     arena_free(arena);
@@ -382,7 +386,8 @@ static void note_jobs(struct arena *arena, const struct step_job *jobs, const do
 
 /* The scenario and its neighbours, with how often each repeats its step. */
 static struct step_job *gather_jobs(struct arena *arena, const struct scenario *scenario,
-                                    bool folds, double **alone_s, struct placement *placement)
+                                    const struct step_request *request, double **alone_s,
+                                    struct placement *placement)
 {
     const uint32_t count = scenario->neighbour_count + 1;
     struct step_job *jobs = arena_array(arena, count, sizeof *jobs);
@@ -392,7 +397,7 @@ static struct step_job *gather_jobs(struct arena *arena, const struct scenario *
         const struct scenario *job = i == 0 ? scenario : scenario->neighbours[i - 1];
         jobs[i] = (struct step_job){job, placement->gpu_of_rank[i], 1};
         if (count > 1) {
-            (*alone_s)[i] = step_alone_s(&jobs[i], placement->gpus, folds);
+            (*alone_s)[i] = step_alone_s(&jobs[i], placement->gpus, request);
             jobs[i].steps = i == 0 ? 1 : neighbour_steps((*alone_s)[0], (*alone_s)[i]);
         }
     }
@@ -434,8 +439,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     const struct step_basis basis = step_basis_of(scenario);
     double *alone_s = NULL;
     struct placement placement;
-    const struct step_job *jobs =
-        gather_jobs(arena, scenario, request->folds, &alone_s, &placement);
+    const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone_s, &placement);
     struct simulation simulation;
     simulate(arena, jobs, job_count, placement.gpus, request, &simulation);
     const struct step_system *system = simulation.system;

@@ -558,7 +558,7 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
     const struct timing_runner runner = timing_runner_of(scenario);
     const struct cost_shape shape = timing_shape(scenario, 0);
     struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
-    timing_init(&runner, &shape, timing);
+    step_memo_timing(builder->options->memo, &runner, &shape, timing);
     job->host_wait_ns = arena_array(builder->arena, job->mesh.pp, sizeof *job->host_wait_ns);
     const struct program_context context = {
         .arena = builder->arena,

@@ -22,6 +22,7 @@
 #include "train/fold.h"
 #include "train/groups.h"
 #include "train/program/program.h"
+#include "train/step_memo.h"
 
 /* One job on the fabric: a scenario, the GPUs it was given, and how often its step is run. */
 struct step_job {
@@ -62,6 +63,7 @@ struct step_options {
     double flush_bytes;       /* of an earlier one, written to the file system beside the step */
     bool folds;               /* it is going to be folded: only the first of each orbit is wanted */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
+    struct step_memo *memo;          /* of the study; NULL: none */
 };
 
 /* All memory is the arena's. The scenarios outlive the system. The fabric has the cluster of

@@ -46,7 +46,7 @@ static struct scenario *quickstart(struct arena *arena, const char *const sets[S
 static const struct result *predict(struct arena *arena, const struct scenario *scenario)
 {
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_predict(arena, scenario, &(struct run_request){true, "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return result;
 }
 

@@ -1,0 +1,96 @@
+/* The base is copied, its layout set, and what was worked out from the old one is worked out again
+ * by the functions that did it when the file was read (input/feasible, input/training).
+ */
+#include "input/relayout.h"
+
+#include "input/extent.h"
+#include "input/feasible.h"
+#include "input/training.h"
+
+#include <string.h>
+
+/* The value, where the file or --set gives it. */
+static int64_t if_written(const struct scenario *scenario, const char *key, int64_t value)
+{
+    return doc_find(scenario->document, key) != NULL ? value : 0;
+}
+
+/* The file says how many replicas there are, not that they take what is left. */
+static bool has_dp(const struct scenario *scenario)
+{
+    const struct doc_node *dp = doc_find(scenario->document, "parallel.dp");
+    return dp != NULL && dp->kind == DOC_SCALAR && strcmp(dp->text, "auto") != 0;
+}
+
+void relayout_frame_init(const struct scenario *base, struct relayout_frame *frame)
+{
+    const struct parallel *parallel = &base->parallel;
+    *frame = (struct relayout_frame){
+        .base = base,
+        .dp = has_dp(base) ? parallel->dp : 0,
+        .etp = if_written(base, "parallel.etp", parallel->etp),
+        .zero_group = if_written(base, "parallel.zero_group", parallel->zero_group),
+        .zero_local_group =
+            if_written(base, "parallel.zero_local_group", parallel->zero_local_group),
+        .microbatch_group =
+            if_written(base, "parallel.microbatch_group", parallel->microbatch_group),
+    };
+}
+
+struct relayout relayout_of(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    return (struct relayout){
+        .tp = parallel->tp,
+        .cp = parallel->cp,
+        .pp = parallel->pp,
+        .ep = parallel->ep,
+        .virtual_stages = parallel->virtual_stages,
+        .schedule = parallel->schedule,
+        .zero = parallel->zero,
+        .micro = scenario->batch.micro,
+        .is_sequence_parallel = parallel->is_sequence_parallel,
+        .recompute = scenario->recompute,
+        .offload = scenario->offload,
+    };
+}
+
+/* As the rows of `parallel` and their readers (input/layout) leave it. */
+static void put_layout(const struct relayout_frame *frame, const struct relayout *layout,
+                       struct scenario *changed)
+{
+    struct parallel *parallel = &changed->parallel;
+    parallel->tp = layout->tp;
+    parallel->cp = layout->cp;
+    parallel->pp = layout->pp;
+    parallel->dp = frame->dp;
+    parallel->ep = layout->ep;
+    parallel->etp = frame->etp > 0 ? frame->etp : layout->tp;
+    parallel->zero = layout->zero;
+    parallel->zero_group = frame->zero_group;
+    parallel->zero_local_group = frame->zero_local_group;
+    parallel->microbatch_group = frame->microbatch_group;
+    parallel->virtual_stages = layout->virtual_stages;
+    parallel->schedule = layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages == 1
+                             ? SCHEDULE_1F1B
+                             : layout->schedule;
+    parallel->is_sequence_parallel = layout->is_sequence_parallel && layout->tp > 1;
+    if (layout->schedule != SCHEDULE_FILE) {
+        parallel->schedule_file = NULL;
+    }
+    changed->batch.micro = layout->micro;
+    changed->recompute = layout->recompute;
+    changed->offload = layout->offload;
+}
+
+bool scenario_relayout(struct arena *arena, const struct relayout_frame *frame,
+                       const struct relayout *layout, struct scenario *changed, struct diag *diag)
+{
+    sim_assert(layout->schedule != SCHEDULE_FILE || frame->base->parallel.schedule_file != NULL);
+    *changed = *frame->base;
+    changed->resolved_text = NULL;
+    put_layout(frame, layout, changed);
+    training_settle(changed);
+    return feasible_check_quietly(arena, changed, diag) && training_check(changed, diag) &&
+           extent_check(changed, diag);
+}

@@ -1,0 +1,53 @@
+/* The same scenario, laid out otherwise: for who tries many layouts of one model on one cluster.
+ *
+ *     struct relayout_frame frame;
+ *     relayout_frame_init(scenario, &frame);               // once: what the file says of a layout
+ *     struct relayout layout = relayout_of(scenario);
+ *     layout.tp = 4;
+ *     struct scenario changed;
+ *     if (scenario_relayout(arena, &frame, &layout, &changed, diag)) ...
+ *
+ * It is what scenario_resolve gives when these keys are set (parallel.tp, batch.micro, ...), at a
+ * hundredth of the cost: no text is read or made. What the file leaves to others still follows from
+ * them: expert parallel ranks share matrices as tp says, states are sharded over all replicas, dp
+ * takes the GPUs that are left. What it says stays said (layers_per_stage, zero_group), and may be
+ * why a layout cannot be.
+ *
+ * The changed scenario borrows all of the base that it does not change: the base outlives it. It
+ * has the base's document, for places in messages, and no text (resolved_text NULL), hence no key:
+ * it can be simulated, not stored. Its assumptions are the base's.
+ */
+#ifndef INPUT_RELAYOUT_H
+#define INPUT_RELAYOUT_H
+
+#include "input/scenario.h"
+
+/* What stays of a scenario, whatever its layout. */
+struct relayout_frame {
+    const struct scenario *base;
+    int64_t dp, etp, zero_group, zero_local_group, microbatch_group; /* 0: not written */
+};
+
+void relayout_frame_init(const struct scenario *base, struct relayout_frame *frame);
+
+/* A layout. Each member is as the key of its name, and bound to what that may be. */
+struct relayout {
+    int64_t tp, cp, pp, ep;
+    int64_t virtual_stages; /* 1 with interleaved: 1f1b */
+    uint32_t schedule;      /* enum schedule_kind; SCHEDULE_FILE: the base's */
+    int64_t zero;
+    int64_t micro;
+    bool is_sequence_parallel;  /* no matter with tp 1 */
+    struct recompute recompute; /* of SELECTIVE without modules: the usual ones */
+    struct offload offload;
+};
+
+/* The layout that a scenario has. */
+struct relayout relayout_of(const struct scenario *scenario);
+
+/* False when the sizes do not go together; the reason is in `diag`, without the nearest that do. */
+MUST_USE bool scenario_relayout(struct arena *arena, const struct relayout_frame *frame,
+                                const struct relayout *layout, struct scenario *changed,
+                                struct diag *diag);
+
+#endif
