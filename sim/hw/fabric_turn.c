@@ -4,6 +4,7 @@
  */
 #include "hw/fabric_turn.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 
 /* ---- units -------------------------------------------------------------------------- */
@@ -52,7 +53,11 @@ static uint32_t sharing(const struct fabric *fabric)
 
 struct fabric_turns fabric_turns_none(const struct fabric *fabric)
 {
-    return (struct fabric_turns){fabric, 1, 1, 1, 1};
+    struct fabric_turns turns = {.fabric = fabric};
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        turns.at[level] = (struct fabric_turn){1, 1, NULL};
+    }
+    return turns;
 }
 
 static uint64_t common_multiple(uint64_t a, uint64_t b)
@@ -101,42 +106,160 @@ uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around)
     return has_levels(fabric) && is_whole && around % by == 0 ? by : around;
 }
 
-/* ---- GPUs ------------------------------------------------------------------------------ */
+/* ---- units of a level ------------------------------------------------------------------- */
+
+const struct fabric_kinds *fabric_kinds_of(struct arena *arena, const uint32_t *first,
+                                           uint32_t units)
+{
+    struct fabric_kinds *kinds = arena_alloc(arena, sizeof *kinds);
+    uint32_t *firsts = arena_array(arena, units, sizeof *firsts);
+    uint32_t *kind = arena_array(arena, units, sizeof *kind);
+    uint32_t *sizes = arena_array(arena, units, sizeof *sizes);
+    for (uint32_t unit = 0; unit < units; unit++) {
+        sim_assert(first[unit] <= unit && first[first[unit]] == first[unit]);
+        if (first[unit] == unit) {
+            kind[unit] = kinds->count;
+            firsts[kinds->count++] = unit;
+        }
+        kind[unit] = kind[first[unit]];
+        sizes[kind[unit]]++;
+    }
+    kinds->firsts = firsts;
+    kinds->kind = kind;
+    kinds->sizes = sizes;
+    return kinds;
+}
+
+static bool is_turned(const struct fabric_turn *turn)
+{
+    return turn->by < turn->around;
+}
+
+static uint32_t unit_of(const struct fabric_turn *turn, uint32_t gpu)
+{
+    return gpu % turn->around / turn->by;
+}
+
+static uint32_t kind_count(const struct fabric_turn *turn)
+{
+    return turn->kinds != NULL ? turn->kinds->count : 1;
+}
+
+static uint32_t kind_of(const struct fabric_turn *turn, uint32_t unit)
+{
+    return turn->kinds != NULL ? turn->kinds->kind[unit] : 0;
+}
+
+static uint32_t first_of(const struct fabric_turn *turn, uint32_t kind)
+{
+    return turn->kinds != NULL ? turn->kinds->firsts[kind] : 0;
+}
+
+static uint32_t size_of(const struct fabric_turn *turn, uint32_t kind)
+{
+    return turn->kinds != NULL ? turn->kinds->sizes[kind] : turn->around / turn->by;
+}
+
+/* The i-th unit of a kind: a scan, since few are asked for. */
+static uint32_t member_of(const struct fabric_turn *turn, uint32_t kind, uint32_t i)
+{
+    if (turn->kinds == NULL) {
+        return i;
+    }
+    uint32_t unit = turn->kinds->firsts[kind];
+    for (uint32_t left = i; left > 0; left--) {
+        do {
+            unit++;
+        } while (turn->kinds->kind[unit] != kind);
+    }
+    return unit;
+}
+
+static bool is_in(const struct fabric_turns *turns, uint32_t set, uint32_t level)
+{
+    return (set >> level & 1U) != 0 && is_turned(&turns->at[level]);
+}
 
 uint32_t fabric_turns_size(const struct fabric_turns *turns, uint32_t set)
 {
-    return ((set & TURN_OUTER) != 0 ? turns->outer_around / turns->outer_by : 1) *
-           ((set & TURN_INNER) != 0 ? turns->inner_around / turns->inner_by : 1);
+    uint32_t size = 1;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        size *= is_in(turns, set, level) ? turns->at[level].around / turns->at[level].by : 1;
+    }
+    return size;
+}
+
+bool fabric_turns_any(const struct fabric_turns *turns)
+{
+    return fabric_turns_size(turns, TURN_ALL) > 1;
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------ */
+
+uint32_t fabric_turns_between(const struct fabric_turns *turns, uint32_t a, uint32_t b)
+{
+    uint32_t set = 0;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        const struct fabric_turn *turn = &turns->at[level];
+        set |= is_turned(turn) && unit_of(turn, a) != unit_of(turn, b) ? 1U << level : 0;
+    }
+    return set;
+}
+
+uint32_t fabric_turns_orbit(const struct fabric_turns *turns, uint32_t gpu, uint32_t set)
+{
+    uint32_t size = 1;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        const struct fabric_turn *turn = &turns->at[level];
+        size *= is_in(turns, set, level) ? size_of(turn, kind_of(turn, unit_of(turn, gpu))) : 1;
+    }
+    return size;
 }
 
 uint32_t fabric_turns_gpu(const struct fabric_turns *turns, uint32_t gpu, uint32_t set)
 {
-    if ((set & TURN_OUTER) != 0) {
-        const uint32_t place = gpu % turns->outer_around;
-        gpu = gpu - place + place % turns->outer_by;
-    }
-    if ((set & TURN_INNER) != 0) {
-        const uint32_t place = gpu % turns->inner_around;
-        gpu = gpu - place + place % turns->inner_by;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        if (is_in(turns, set, level)) {
+            const struct fabric_turn *turn = &turns->at[level];
+            const uint32_t unit = unit_of(turn, gpu);
+            gpu -= (unit - first_of(turn, kind_of(turn, unit))) * turn->by;
+        }
     }
     return gpu;
 }
 
+/* What lies below a unit begins anew with it, and first units of each level begin with 0. */
 uint32_t fabric_turns_next(const struct fabric_turns *turns, uint32_t gpu)
 {
     gpu++;
-    const uint32_t inner = gpu % turns->inner_around;
-    gpu += inner < turns->inner_by ? 0 : turns->inner_around - inner;
-    const uint32_t outer = gpu % turns->outer_around;
-    return outer < turns->outer_by ? gpu : gpu - outer + turns->outer_around;
+    for (uint32_t level = TURN_LEVELS; level-- > 0;) {
+        const struct fabric_turn *turn = &turns->at[level];
+        const uint32_t units = turn->around / turn->by;
+        uint32_t unit = unit_of(turn, gpu);
+        const uint32_t place = gpu % turn->by;
+        const uint32_t before = unit;
+        while (unit < units && first_of(turn, kind_of(turn, unit)) != unit) {
+            unit++;
+        }
+        gpu += unit > before ? (unit - before) * turn->by - place : 0;
+    }
+    return gpu;
 }
 
 uint32_t fabric_turns_number(const struct fabric_turns *turns, uint32_t gpu)
 {
-    const uint32_t place = gpu % turns->outer_around;
-    debug_assert(place < turns->outer_by && place % turns->inner_around < turns->inner_by);
-    const uint32_t firsts = gpu / turns->outer_around * turns->outer_by + place;
-    return firsts / turns->inner_around * turns->inner_by + firsts % turns->inner_around;
+    uint32_t number = gpu;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        const struct fabric_turn *turn = &turns->at[level];
+        if (is_turned(turn)) {
+            const uint32_t unit = unit_of(turn, number);
+            const uint32_t kind = kind_of(turn, unit);
+            debug_assert(first_of(turn, kind) == unit);
+            number =
+                (number / turn->around * kind_count(turn) + kind) * turn->by + number % turn->by;
+        }
+    }
+    return number;
 }
 
 /* ---- links ----------------------------------------------------------------------------- */
@@ -226,7 +349,17 @@ static uint32_t gpu_on(const struct fabric *fabric, enum link_kind kind, uint32_
     }
 }
 
-/* Those of the turns that move a link, and not only what hangs on it. */
+/* Levels outside nodes whose units consist of whole ones of so many GPUs. */
+static uint32_t levels_of(const struct fabric_turns *turns, uint64_t gpus)
+{
+    uint32_t set = 0;
+    for (uint32_t level = 0; level < TURN_LEVEL_INNER; level++) {
+        set |= turns->at[level].by % gpus == 0 ? 1U << level : 0;
+    }
+    return set;
+}
+
+/* Those of the levels that move a link, and not only what hangs on it. */
 static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
 {
     const struct fabric *fabric = turns->fabric;
@@ -235,16 +368,15 @@ static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
     case LINK_STORAGE_READ:
         return 0;
     case LINK_STORAGE_NODE:
-        return TURN_OUTER;
+        return TURN_OUTER | TURN_MIDDLE;
     case LINK_LEAF_UP:
     case LINK_LEAF_DOWN:
-        return (turns->outer_by % leaf_gpus(fabric) == 0 ? TURN_OUTER : 0) |
-               (is_rail(fabric) ? TURN_INNER : 0);
+        return levels_of(turns, leaf_gpus(fabric)) | (is_rail(fabric) ? TURN_INNER : 0);
     case LINK_POD_UP:
     case LINK_POD_DOWN:
-        return turns->outer_by % pod_gpus(fabric) == 0 ? TURN_OUTER : 0;
+        return levels_of(turns, pod_gpus(fabric));
     default:
-        return TURN_BOTH;
+        return TURN_ALL;
     }
 }
 
@@ -254,7 +386,7 @@ uint32_t fabric_turns_links(const struct fabric_turns *turns, uint32_t link, uin
         return 1;
     }
     const enum link_kind kind = fabric_link_kind(turns->fabric, link);
-    return fabric_turns_size(turns, set & moving(turns, kind));
+    return fabric_turns_orbit(turns, gpu_on(turns->fabric, kind, link), set & moving(turns, kind));
 }
 
 uint32_t fabric_turns_link(const struct fabric_turns *turns, uint32_t link, uint32_t set)
@@ -273,18 +405,27 @@ uint32_t fabric_turns_nth(const struct fabric_turns *turns, uint32_t link, uint3
         return link;
     }
     const enum link_kind kind = fabric_link_kind(turns->fabric, link);
-    const uint32_t inner = fabric_turns_size(turns, TURN_INNER & moving(turns, kind));
-    const uint32_t gpu = gpu_on(turns->fabric, kind, link);
-    return link_of(turns->fabric, kind,
-                   gpu + i / inner * turns->outer_by + i % inner * turns->inner_by);
+    const uint32_t set = moving(turns, kind);
+    uint32_t gpu = gpu_on(turns->fabric, kind, link);
+    for (uint32_t level = TURN_LEVELS; level-- > 0;) {
+        if (is_in(turns, set, level)) {
+            const struct fabric_turn *turn = &turns->at[level];
+            const uint32_t unit = unit_of(turn, gpu);
+            const uint32_t of = kind_of(turn, unit);
+            gpu += (member_of(turn, of, i % size_of(turn, of)) - unit) * turn->by;
+            i /= size_of(turn, of);
+        }
+    }
+    return link_of(turns->fabric, kind, gpu);
 }
 
-void fabric_turns_gather(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
+/* ---- what a transfer puts on links ------------------------------------------------------- */
+
+/* Turns brought the sends that were traced onto the others, so what is on all links of an orbit
+ * together is known, and on each is the same. */
+static void gather_sends(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
 {
     const uint32_t sends = fabric_turns_size(turns, set);
-    if (sends == 1) {
-        return;
-    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < fabric->scratch_count; i++) {
         const uint32_t link = fabric->scratch_links[i];
@@ -307,4 +448,77 @@ void fabric_turns_gather(const struct fabric_turns *turns, struct fabric *fabric
         fabric->scratch_usage[link] = all / links;
     }
     fabric->scratch_count = kept;
+}
+
+/* All links of an orbit were seen, with the same on each: the first one is kept. */
+static void gather_links(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
+{
+    uint32_t kept = 0;
+    uint64_t stands_for = 0;
+    for (uint32_t i = 0; i < fabric->scratch_count; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        const uint32_t first = fabric_turns_link(turns, link, set);
+        sim_assert(fabric->scratch_usage[first] == fabric->scratch_usage[link]);
+    }
+    const uint32_t seen = fabric->scratch_count;
+    for (uint32_t i = 0; i < seen; i++) {
+        const uint32_t link = fabric->scratch_links[i];
+        if (fabric_turns_link(turns, link, set) == link) {
+            fabric->scratch_links[kept++] = link;
+            stands_for += fabric_turns_links(turns, link, set);
+        } else {
+            fabric->scratch_usage[link] = 0;
+        }
+    }
+    sim_assert(stands_for == seen);
+    fabric->scratch_count = kept;
+}
+
+static struct fabric_turns without_kinds(const struct fabric_turns *turns)
+{
+    struct fabric_turns plain = *turns;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        plain.at[level].kinds = NULL;
+    }
+    return plain;
+}
+
+void fabric_turns_gather(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
+{
+    const struct fabric_turns plain = without_kinds(turns);
+    if (fabric_turns_size(&plain, set & ~(uint32_t)TURN_MIDDLE) > 1) {
+        gather_sends(&plain, fabric, set & ~(uint32_t)TURN_MIDDLE);
+    }
+    if (fabric_turns_size(&plain, set & TURN_MIDDLE) > 1) {
+        gather_links(&plain, fabric, set & TURN_MIDDLE);
+    }
+}
+
+uint32_t fabric_turns_parts(const struct fabric_turns *turns, uint32_t link, uint32_t set)
+{
+    const uint32_t moved = set & moving(turns, fabric_link_kind(turns->fabric, link));
+    uint32_t parts = 1;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        parts *= is_in(turns, moved, level) ? kind_count(&turns->at[level]) : 1;
+    }
+    return parts;
+}
+
+uint32_t fabric_turns_part(const struct fabric_turns *turns, uint32_t link, uint32_t set,
+                           uint32_t i)
+{
+    if (i == 0) {
+        return link;
+    }
+    const enum link_kind kind = fabric_link_kind(turns->fabric, link);
+    const uint32_t moved = set & moving(turns, kind);
+    uint32_t gpu = gpu_on(turns->fabric, kind, link);
+    for (uint32_t level = TURN_LEVELS; level-- > 0;) {
+        if (is_in(turns, moved, level)) {
+            const struct fabric_turn *turn = &turns->at[level];
+            gpu += first_of(turn, i % kind_count(turn)) * turn->by;
+            i /= kind_count(turn);
+        }
+    }
+    return link_of(turns->fabric, kind, gpu);
 }

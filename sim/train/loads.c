@@ -112,7 +112,7 @@ static void rank_orbit(struct busiest *busiest, const struct step_system *system
                        double used)
 {
     const uint32_t first = system->links[number];
-    const uint32_t size = fabric_turns_links(&system->turns, first, TURN_BOTH);
+    const uint32_t size = fabric_turns_links(&system->turns, first, TURN_ALL);
     for (uint32_t i = 0; i < size && i < BUSIEST_MAX; i++) {
         const uint32_t link = fabric_turns_nth(&system->turns, first, i);
         rank_link(busiest, (struct busy_link){link, number, used});
@@ -182,7 +182,7 @@ void loads_of_links(struct arena *arena, const struct step_system *system, sim_t
         const enum link_kind kind = fabric_link_kind(&system->fabric, system->links[link]);
         const double used =
             carried[link] / (double)engine->link_capacities[link] / sim_time_to_s(end);
-        const uint32_t size = fabric_turns_links(&system->turns, system->links[link], TURN_BOTH);
+        const uint32_t size = fabric_turns_links(&system->turns, system->links[link], TURN_ALL);
         used_parts[kind] += (uint128)(used * USED_ONE) * size;
         rank_orbit(&busiest[kind], system, link, used);
     }

@@ -4,7 +4,10 @@
  */
 #include "train/quotient.h"
 
+#include "base/arena.h"
 #include "base/check.h"
+
+#include <stdlib.h>
 
 /* ---- what a turn would tear apart ------------------------------------------------------- */
 
@@ -21,9 +24,8 @@ static bool is_regular(const struct fabric *fabric, const struct scenario *scena
                        const struct group_layout *layout, const uint32_t *gpu_of_rank)
 {
     const uint32_t ranks = mesh_size(layout->mesh);
-    return scenario->slow_count == 0 && scenario->neighbour_count == 0 &&
-           layout->mesh->holders == 1 && layout->local_ranks == 0 && fabric->gpus == ranks &&
-           fills_in_order(gpu_of_rank, ranks);
+    return scenario->neighbour_count == 0 && layout->mesh->holders == 1 &&
+           layout->local_ranks == 0 && fabric->gpus == ranks && fills_in_order(gpu_of_rank, ranks);
 }
 
 /* ---- outer ------------------------------------------------------------------------------ */
@@ -67,6 +69,7 @@ static bool keeps_groups(const struct group_layout *layout, uint32_t replicas)
                                    places / block % expert_shards == 0);
 }
 
+/* What is turned on one level consists of units, which are turned on the next: a leaf of nodes. */
 static void add_outer(const struct fabric *fabric, const struct group_layout *layout,
                       struct fabric_turns *turns)
 {
@@ -74,16 +77,20 @@ static void add_outer(const struct fabric *fabric, const struct group_layout *la
     if (mesh->dp == 1 || !has_slow_replicas(mesh)) {
         return;
     }
-    uint32_t replicas = 1;
-    while (replicas < mesh->dp && (mesh->dp % replicas != 0 || !keeps_groups(layout, replicas))) {
-        replicas++;
-    }
     const uint32_t stride = replica_stride(mesh);
-    const uint32_t around = stride * mesh->dp;
-    const uint32_t by = fabric_turns_outer(fabric, around, stride * replicas);
-    if (by < around) {
-        turns->outer_by = by;
-        turns->outer_around = around;
+    uint32_t around = stride * mesh->dp;
+    for (uint32_t level = 0; level < TURN_LEVEL_INNER; level++) {
+        const uint32_t all = around / stride;
+        uint32_t replicas = 1;
+        while (replicas < all && (all % replicas != 0 || !keeps_groups(layout, replicas))) {
+            replicas++;
+        }
+        const uint32_t by = fabric_turns_outer(fabric, around, stride * replicas);
+        if (by == around) {
+            return;
+        }
+        turns->at[level] = (struct fabric_turn){by, around, NULL};
+        around = by;
     }
 }
 
@@ -101,18 +108,114 @@ static void add_inner(const struct fabric *fabric, const struct group_layout *la
     }
     const uint32_t by = fabric_turns_inner(fabric, mesh->tp);
     if (by < mesh->tp) {
-        turns->inner_by = by;
-        turns->inner_around = mesh->tp;
+        turns->at[TURN_LEVEL_INNER] = (struct fabric_turn){by, mesh->tp, NULL};
     }
 }
 
-struct fabric_turns quotient_turns(const struct fabric *fabric, const struct scenario *scenario,
+/* ---- slow GPUs ---------------------------------------------------------------------------- */
+
+/* A slow GPU as seen from a level: its unit, and where it is but for the unit. */
+struct slow_place {
+    uint32_t unit, elsewhere;
+    double speed;
+};
+
+/* The slow GPUs of a unit. */
+struct slow_unit {
+    const struct slow_place *places;
+    uint32_t count;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct slow_place *a = left;
+    const struct slow_place *b = right;
+    return a->unit != b->unit ? (a->unit > b->unit) - (a->unit < b->unit)
+                              : (a->elsewhere > b->elsewhere) - (a->elsewhere < b->elsewhere);
+}
+
+/* 0: they are alike. */
+static int compare_contents(const struct slow_unit *a, const struct slow_unit *b)
+{
+    int order = (a->count > b->count) - (a->count < b->count);
+    for (uint32_t i = 0; order == 0 && i < a->count; i++) {
+        const struct slow_place *x = &a->places[i];
+        const struct slow_place *y = &b->places[i];
+        order = (x->elsewhere > y->elsewhere) - (x->elsewhere < y->elsewhere);
+        order = order != 0 ? order : (x->speed > y->speed) - (x->speed < y->speed);
+    }
+    return order;
+}
+
+/* Alike ones beside one another, in rising order. */
+static int compare_units(const void *left, const void *right)
+{
+    const struct slow_unit *a = left;
+    const struct slow_unit *b = right;
+    const int order = compare_contents(a, b);
+    return order != 0 ? order
+                      : (a->places->unit > b->places->unit) - (a->places->unit < b->places->unit);
+}
+
+static uint32_t list_slow_units(struct arena *arena, const struct scenario *scenario,
+                                const struct fabric_turn *turn, struct slow_unit *units)
+{
+    const uint32_t count = (uint32_t)scenario->slow_count;
+    struct slow_place *places = arena_array(arena, count, sizeof *places);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t rank = (uint32_t)scenario->slow[i].rank;
+        const uint32_t unit = rank % turn->around / turn->by;
+        places[i] = (struct slow_place){unit, rank - unit * turn->by, scenario->slow[i].speed};
+    }
+    qsort(places, count, sizeof *places, compare_places);
+    uint32_t unit_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || places[i].unit != places[i - 1].unit) {
+            units[unit_count++] = (struct slow_unit){&places[i], 0};
+        }
+        units[unit_count - 1].count++;
+    }
+    qsort(units, unit_count, sizeof *units, compare_units);
+    return unit_count;
+}
+
+/* Units change places that have slow GPUs at the same places of the same speeds, or none: each slow
+ * one comes onto another. */
+static const struct fabric_kinds *kinds_of(struct arena *arena, const struct scenario *scenario,
+                                           const struct fabric_turn *turn)
+{
+    const uint32_t count = turn->around / turn->by;
+    uint32_t *first = arena_array(arena, count, sizeof *first);
+    struct slow_unit *units = arena_array(arena, (size_t)scenario->slow_count, sizeof *units);
+    const uint32_t slow = list_slow_units(arena, scenario, turn, units);
+    for (uint32_t unit = 0; unit < count; unit++) {
+        first[unit] = UINT32_MAX;
+    }
+    for (uint32_t i = 0, of = 0; i < slow; i++) {
+        of = compare_contents(&units[of], &units[i]) == 0 ? of : i;
+        first[units[i].places->unit] = units[of].places->unit;
+    }
+    uint32_t healthy = 0;
+    while (healthy < count && first[healthy] != UINT32_MAX) {
+        healthy++;
+    }
+    for (uint32_t unit = healthy; unit < count; unit++) {
+        first[unit] = first[unit] == UINT32_MAX ? healthy : first[unit];
+    }
+    return fabric_kinds_of(arena, first, count);
+}
+
+struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fabric,
+                                   const struct scenario *scenario,
                                    const struct group_layout *layout, const uint32_t *gpu_of_rank)
 {
     struct fabric_turns turns = fabric_turns_none(fabric);
     if (is_regular(fabric, scenario, layout, gpu_of_rank)) {
         add_outer(fabric, layout, &turns);
         add_inner(fabric, layout, &turns);
+        for (uint32_t i = 0; i < TURN_LEVELS && scenario->slow_count > 0; i++) {
+            turns.at[i].kinds = kinds_of(arena, scenario, &turns.at[i]);
+        }
     }
     return turns;
 }

@@ -4,19 +4,25 @@
  * tell apart. So not all of them are built, to be found alike afterwards (plan/symmetry): a system
  * is built of the first rank, group and link of each orbit under turns (hw/fabric_turn),
  *
- *     outer   replica d of each stage takes the place of d + q (modulo dp), q replicas filling
- *             whole leaf groups, or whole nodes of one leaf
- *     inner   in each node, rank t of a tensor group takes the place of t + 1 (modulo tp)
+ *     outer    replica d of each stage takes the place of d + q (modulo dp), q replicas filling
+ *              whole leaf groups, or whole nodes of one leaf
+ *     middle   the same within each of these: nodes of a leaf group
+ *     inner    in each node, rank t of a tensor group takes the place of t + 1 (modulo tp)
  *
- * and each knows how many it stands for. Under both, a step of 131,072 GPUs in groups of 8 on
- * leaves of 32 nodes has 512 first ranks, 32 of each of 16 stages, however many replicas there
- * are. Refinement (train/fold) then finds the few classes among these: orbits are alike, so they
- * are the classes of the full system, in their order and with their sizes.
+ * and each knows how many it stands for. Under all of them a step of 131,072 GPUs in groups of 8
+ * has one first rank in each of 16 stages, however many replicas there are. Refinement (train/fold)
+ * then finds the classes among these: orbits are alike, so they are the classes of the full system,
+ * in their order and with their sizes.
+ *
+ * A slow GPU makes the units in which it lies unlike others: its leaf group, its place in that, and
+ * its place in the tensor group. The others of each level still change places, as do units whose
+ * slow GPUs are in the same places: a step of 16,384 GPUs with one slow GPU has 8 first ranks a
+ * stage, 2 of each of 2 nodes of its leaf group and of 2 of another.
  *
  * A turn is taken where it brings every group onto a group of its kind, and a group that comes
  * onto itself runs only collectives that look the same from each rank (collective_turns): rings,
- * PAT and NVLS do, trees do not. Slow GPUs, several jobs, ranks that do not fill nodes in order,
- * DualPipe, ZeRO++, and fabrics without turns have the full system built, and refined.
+ * PAT and NVLS do, trees do not. Several jobs, ranks that do not fill nodes in order, DualPipe,
+ * ZeRO++, and fabrics without turns have the full system built, and refined.
  */
 #ifndef TRAIN_QUOTIENT_H
 #define TRAIN_QUOTIENT_H
@@ -25,7 +31,8 @@
 #include "train/groups.h"
 
 /* `gpu_of_rank` NULL: rank r is GPU r. */
-struct fabric_turns quotient_turns(const struct fabric *fabric, const struct scenario *scenario,
+struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fabric,
+                                   const struct scenario *scenario,
                                    const struct group_layout *layout, const uint32_t *gpu_of_rank);
 
 #endif

@@ -49,7 +49,7 @@ uint32_t system_gpu_of(const struct system_job *job, uint32_t rank)
 uint32_t system_actor_of(const struct step_system *system, const struct system_job *job,
                          uint32_t rank)
 {
-    const uint32_t first = fabric_turns_gpu(&system->turns, rank, TURN_BOTH);
+    const uint32_t first = fabric_turns_gpu(&system->turns, rank, TURN_ALL);
     return job->actor_first + fabric_turns_number(&system->turns, first);
 }
 
@@ -57,7 +57,7 @@ uint32_t system_actor_of(const struct step_system *system, const struct system_j
 
 static bool is_first(const struct system_builder *builder, uint32_t rank)
 {
-    return fabric_turns_gpu(&builder->system->turns, rank, TURN_BOTH) == rank;
+    return fabric_turns_gpu(&builder->system->turns, rank, TURN_ALL) == rank;
 }
 
 static uint32_t next_first(const struct system_builder *builder, uint32_t rank)
@@ -65,15 +65,15 @@ static uint32_t next_first(const struct system_builder *builder, uint32_t rank)
     return fabric_turns_next(&builder->system->turns, rank);
 }
 
-/* How many each actor stands for. */
-static uint32_t orbit_size(const struct system_builder *builder)
+/* How many an actor stands for (under all turns), or a channel or member under some. */
+static uint32_t orbit_of(const struct system_builder *builder, uint32_t rank, uint32_t set)
 {
-    return fabric_turns_size(&builder->system->turns, TURN_BOTH);
+    return fabric_turns_orbit(&builder->system->turns, rank, set);
 }
 
 static bool has_turns(const struct system_builder *builder)
 {
-    return orbit_size(builder) > 1;
+    return fabric_turns_any(&builder->system->turns);
 }
 
 /* ---- channels ------------------------------------------------------------------- */
@@ -90,17 +90,22 @@ static void add_member(struct system_builder *builder, const struct system_job *
     builder->actors[actor].channels[stream] = (uint32_t)builder->channel_count;
 }
 
+/* A group whose path is added: its first rank, and the turns that bring it onto itself. */
+struct turned_group {
+    uint32_t rank, turned;
+};
+
 /* A link that is the first of its orbit under the turns that bring the channel onto itself, seen
  * from the first under all turns: there the channels of this one's orbit meet. */
 static void add_orbit_crossing(struct system_builder *builder, struct fabric_crossing crossing,
-                               uint32_t turned)
+                               struct turned_group group)
 {
     const struct fabric_turns *turns = &builder->system->turns;
-    const uint32_t first = fabric_turns_link(turns, crossing.link, TURN_BOTH);
-    const uint32_t links = fabric_turns_links(turns, crossing.link, turned);
-    const uint32_t channels = orbit_size(builder) / fabric_turns_size(turns, turned);
+    const uint32_t first = fabric_turns_link(turns, crossing.link, TURN_ALL);
+    const uint32_t links = fabric_turns_links(turns, crossing.link, group.turned);
+    const uint32_t channels = orbit_of(builder, group.rank, TURN_ALL & ~group.turned);
     const uint64_t crossings = (uint64_t)links * channels;
-    const uint32_t size = fabric_turns_links(turns, first, TURN_BOTH);
+    const uint32_t size = fabric_turns_links(turns, first, TURN_ALL);
     sim_assert(crossings % size == 0);
     builder->touched[first] = 1;
     builder->orbits[builder->crossing_count] =
@@ -120,17 +125,50 @@ static void make_room_for_crossings(struct system_builder *builder, uint32_t cou
     }
 }
 
-/* Adds a path of the channel that comes next, which some turns bring onto itself. */
-static void add_turned_path(struct system_builder *builder, const struct fabric_route *route,
-                            uint32_t turned)
+static int compare_crossings(const void *left, const void *right)
 {
-    const uint32_t count = route != NULL ? route->count : 0;
+    const struct fabric_crossing *a = left;
+    const struct fabric_crossing *b = right;
+    return (a->link > b->link) - (a->link < b->link);
+}
+
+/* The first links of all orbits that a route crosses, in rising order: kinds part some. */
+static struct fabric_route part_orbits(struct system_builder *builder,
+                                       const struct fabric_route *route, uint32_t turned)
+{
+    const struct fabric_turns *turns = &builder->system->turns;
+    struct fabric_route parted = *route;
+    parted.count = 0;
+    for (uint32_t i = 0; i < route->count; i++) {
+        parted.count += fabric_turns_parts(turns, route->crossings[i].link, turned);
+    }
+    if (parted.count == route->count) {
+        return parted;
+    }
+    parted.crossings = arena_array(builder->arena, parted.count, sizeof *parted.crossings);
+    struct fabric_crossing *next = parted.crossings;
+    for (uint32_t i = 0; i < route->count; i++) {
+        const struct fabric_crossing *crossing = &route->crossings[i];
+        const uint32_t parts = fabric_turns_parts(turns, crossing->link, turned);
+        for (uint32_t k = 0; k < parts; k++) {
+            *next++ = (struct fabric_crossing){fabric_turns_part(turns, crossing->link, turned, k),
+                                               crossing->usage};
+        }
+    }
+    qsort(parted.crossings, parted.count, sizeof *parted.crossings, compare_crossings);
+    return parted;
+}
+
+/* Adds a path of the channel that comes next. */
+static void add_group_path(struct system_builder *builder, const struct fabric_route *route,
+                           struct turned_group group)
+{
     const uint32_t first = (uint32_t)builder->crossing_count;
-    make_room_for_crossings(builder, count);
-    for (uint32_t i = 0; i < count; i++) {
+    make_room_for_crossings(builder, route->count);
+    for (uint32_t i = 0; i < route->count; i++) {
         const struct fabric_crossing *crossing = &route->crossings[i];
         if (has_turns(builder)) {
-            add_orbit_crossing(builder, *crossing, turned);
+            add_orbit_crossing(builder, *crossing, group);
         } else {
             builder->crossings[builder->crossing_count++] =
                 (struct engine_crossing){crossing->link, crossing->usage};
@@ -138,15 +176,17 @@ static void add_turned_path(struct system_builder *builder, const struct fabric_
     }
     builder->paths = arena_grow(builder->arena, builder->paths, &builder->path_capacity,
                                 builder->path_count + 1, sizeof *builder->paths);
-    builder->paths[builder->path_count++] = (struct engine_path){
-        .crossing_first = first,
-        .crossing_count = count,
-        .cap_bytes_per_s = route != NULL ? route->cap_bytes_per_s : UNLINKED_BYTES_PER_S};
+    builder->paths[builder->path_count++] =
+        (struct engine_path){.crossing_first = first,
+                             .crossing_count = route->count,
+                             .cap_bytes_per_s = route->cap_bytes_per_s};
 }
 
-static void add_path(struct system_builder *builder, const struct fabric_route *route)
+/* Of a channel of that rank, which no turn brings onto itself. */
+static void add_path(struct system_builder *builder, uint32_t rank,
+                     const struct fabric_route *route)
 {
-    add_turned_path(builder, route, 0);
+    add_group_path(builder, route, (struct turned_group){rank, 0});
 }
 
 struct channel_sizes {
@@ -281,21 +321,25 @@ static void add_wide_group(struct system_builder *builder, const struct system_j
                            enum group_kind kind, uint32_t number, enum stream stream)
 {
     const struct transfer_patterns *patterns = &job->patterns[stream];
-    const uint32_t size = groups_size(&job->layout, kind);
-    const uint32_t members = size / orbit_size(builder);
+    const bool is_all = group_rows[kind].members == GROUP_OF_ALL;
+    sim_assert(is_all || group_rows[kind].members == GROUP_OF_STAGE);
+    const uint32_t ranks = mesh_size(&job->mesh);
+    const uint32_t *firsts = builder->firsts + builder->stage_first[number];
+    const uint32_t members = builder->stage_first[1] * (is_all ? job->mesh.pp : 1);
     uint32_t rank = 0;
     for (uint32_t i = 0; i < members; i++) {
-        const bool is_all = group_rows[kind].members == GROUP_OF_ALL;
-        sim_assert(is_all || group_rows[kind].members == GROUP_OF_STAGE);
-        add_member(builder, job, is_all ? rank : builder->firsts[builder->stage_first[number] + i],
-                   stream, orbit_size(builder));
-        rank = next_first(builder, rank);
+        const uint32_t member = is_all ? rank : firsts[i];
+        add_member(builder, job, member, stream, orbit_of(builder, member, TURN_ALL));
+        rank = rank < ranks ? next_first(builder, rank) : rank;
     }
+    const struct fabric_route unlinked = {.cap_bytes_per_s = UNLINKED_BYTES_PER_S};
     for (uint32_t i = 0; i < patterns->count; i++) {
-        add_path(builder, NULL);
+        add_path(builder, 0, &unlinked);
     }
     add_channel(builder, CHANNEL_COLLECTIVE,
-                (struct channel_sizes){size, members, (uint32_t)patterns->count, 1}, 0);
+                (struct channel_sizes){groups_size(&job->layout, kind), members,
+                                       (uint32_t)patterns->count, 1},
+                0);
 }
 
 static void add_group(struct system_builder *builder, const struct system_job *job,
@@ -305,22 +349,27 @@ static void add_group(struct system_builder *builder, const struct system_job *j
     const struct transfer_patterns *patterns = &job->patterns[stream];
     struct group_shape shape;
     shape_group(builder, job, kind, number, &shape);
-    const uint32_t turned = fabric_turns_size(&system->turns, shape.turned);
-    const uint32_t members = shape.ranks / turned;
+    uint32_t members = 0;
     groups_members(&job->layout, kind, number, builder->ranks);
-    for (uint32_t i = 0; i < members; i++) {
-        add_member(builder, job, builder->ranks[i], stream, turned);
+    for (uint32_t i = 0; i < shape.ranks; i++) {
+        const uint32_t rank = builder->ranks[i];
+        if (fabric_turns_gpu(&system->turns, rank, shape.turned) == rank) {
+            add_member(builder, job, rank, stream, orbit_of(builder, rank, shape.turned));
+            members++;
+        }
     }
+    const struct turned_group group = {builder->ranks[0], shape.turned};
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct transfer_pattern *pattern = &patterns->items[i];
         struct fabric_route route;
         group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
                     pattern->phase, &route);
-        add_turned_path(builder, &route, shape.turned);
+        route = part_orbits(builder, &route, shape.turned);
+        add_group_path(builder, &route, group);
     }
     add_channel(builder, CHANNEL_COLLECTIVE,
                 (struct channel_sizes){shape.ranks, members, (uint32_t)patterns->count,
-                                       orbit_size(builder) / turned},
+                                       orbit_of(builder, group.rank, TURN_ALL & ~shape.turned)},
                 0);
 }
 
@@ -371,9 +420,10 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
     trace_pair(builder, job, from, to, &route);
     add_member(builder, job, from, send, 1);
     add_member(builder, job, to, receive, 1);
-    add_path(builder, &route);
+    add_path(builder, from, &route);
     const double message_s = fabric_message_s(&builder->system->fabric, &route, NULL);
-    add_channel(builder, CHANNEL_PAIR, (struct channel_sizes){2, 2, 1, orbit_size(builder)},
+    add_channel(builder, CHANNEL_PAIR,
+                (struct channel_sizes){2, 2, 1, orbit_of(builder, from, TURN_ALL)},
                 sim_time_from_s(message_s));
 }
 
@@ -395,11 +445,11 @@ static void add_calls(struct system_builder *builder, const struct system_job *j
             fabric_trace_send(fabric, ends[1], ends[0], FLUID_USAGE_ONE);
         }
         fabric_trace_end(fabric, &route);
-        add_path(builder, &route);
+        add_path(builder, from, &route);
     }
     const double message_s = fabric_message_s(fabric, &route, NULL);
     add_channel(builder, CHANNEL_COLLECTIVE,
-                (struct channel_sizes){2, 2, CALL_WAYS, orbit_size(builder)},
+                (struct channel_sizes){2, 2, CALL_WAYS, orbit_of(builder, from, TURN_ALL)},
                 sim_time_from_s(message_s));
 }
 
@@ -448,14 +498,14 @@ static void add_storage_path(struct system_builder *builder, const struct system
     fabric_trace_begin(fabric);
     fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
     fabric_trace_end(fabric, &route);
-    add_path(builder, &route);
+    add_path(builder, rank, &route);
 }
 
 /* Of one rank, added last, with so many paths. */
-static void add_own_channel(struct system_builder *builder, uint32_t paths)
+static void add_own_channel(struct system_builder *builder, uint32_t rank, uint32_t paths)
 {
     add_channel(builder, CHANNEL_COLLECTIVE,
-                (struct channel_sizes){1, 1, paths, orbit_size(builder)}, 0);
+                (struct channel_sizes){1, 1, paths, orbit_of(builder, rank, TURN_ALL)}, 0);
 }
 
 /* Checkpoints on path 0, an earlier one's flush on path 1; reads on a stream of their own. */
@@ -469,13 +519,13 @@ static void add_storage(struct system_builder *builder, const struct system_job 
         add_storage_path(builder, job, rank,
                          options->is_checkpoint_async ? STORAGE_COPY : STORAGE_WRITE);
         add_storage_path(builder, job, rank, STORAGE_FLUSH);
-        add_own_channel(builder, 2);
+        add_own_channel(builder, rank, 2);
     }
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_READ)) {
             add_member(builder, job, rank, STREAM_READ, 1);
             add_storage_path(builder, job, rank, STORAGE_READ);
-            add_own_channel(builder, 1);
+            add_own_channel(builder, rank, 1);
         }
     }
 }
@@ -495,13 +545,13 @@ static void add_host_links(struct system_builder *builder, const struct system_j
         if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
             add_member(builder, job, rank, STREAM_OFFLOAD, 1);
             add_storage_path(builder, job, rank, STORAGE_COPY);
-            add_path(builder, &update);
-            add_own_channel(builder, 2);
+            add_path(builder, rank, &update);
+            add_own_channel(builder, rank, 2);
         }
         if (uses_stream(builder, job, rank, STREAM_FETCH)) {
             add_member(builder, job, rank, STREAM_FETCH, 1);
-            add_path(builder, &by_itself);
-            add_own_channel(builder, 1);
+            add_path(builder, rank, &by_itself);
+            add_own_channel(builder, rank, 1);
         }
     }
 }
@@ -529,7 +579,7 @@ static void add_actors(struct system_builder *builder, const struct system_job *
         actor->program = job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
         actor->speed = speed_of(job->is.scenario->slow, job->is.scenario->slow_count, rank);
-        actor->multiplicity = orbit_size(builder);
+        actor->multiplicity = orbit_of(builder, rank, TURN_ALL);
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             actor->channels[s] = ENGINE_NONE;
         }
@@ -648,11 +698,10 @@ static void drop_turns(struct system_builder *builder, const struct system_job *
             }
         }
     }
-    if ((dropped & TURN_OUTER) != 0) {
-        turns->outer_by = turns->outer_around = 1;
-    }
-    if ((dropped & TURN_INNER) != 0) {
-        turns->inner_by = turns->inner_around = 1;
+    for (uint32_t level = 0; level < TURN_LEVELS; level++) {
+        if ((dropped >> level & 1U) != 0) {
+            turns->at[level] = (struct fabric_turn){1, 1, NULL};
+        }
     }
 }
 
@@ -661,7 +710,7 @@ static void list_firsts(struct system_builder *builder, const struct system_job 
 {
     const struct mesh *mesh = &job->mesh;
     const uint32_t ranks = mesh_size(mesh);
-    const uint32_t each = ranks / orbit_size(builder) / mesh->pp;
+    const uint32_t each = fabric_turns_number(&builder->system->turns, ranks) / mesh->pp;
     uint32_t *filled = arena_array(builder->arena, mesh->pp, sizeof *filled);
     builder->firsts = arena_array(builder->arena, (size_t)each * mesh->pp, sizeof *filled);
     builder->stage_first = arena_array(builder->arena, mesh->pp + 1u, sizeof *filled);
@@ -681,7 +730,8 @@ static void make_actors(struct system_builder *builder, uint32_t job_count)
     struct step_system *system = builder->system;
     for (uint32_t i = 0; i < job_count; i++) {
         system->jobs[i].actor_first = builder->actor_count;
-        builder->actor_count += mesh_size(&system->jobs[i].mesh) / orbit_size(builder);
+        builder->actor_count +=
+            fabric_turns_number(&system->turns, mesh_size(&system->jobs[i].mesh));
     }
     builder->actors = arena_array(builder->arena, builder->actor_count, sizeof *builder->actors);
     for (uint32_t i = 0; i < job_count; i++) {
@@ -761,7 +811,7 @@ static void take_orbits(struct system_builder *builder)
     uint32_t *numbers = builder->touched;
     for (uint32_t i = 0; i < count; i++) {
         capacities[i] = fabric_link_capacity(&system->fabric, links[i]);
-        sizes[i] = fabric_turns_links(&system->turns, links[i], TURN_BOTH);
+        sizes[i] = fabric_turns_links(&system->turns, links[i], TURN_ALL);
         numbers[links[i]] = i;
     }
     for (size_t i = 0; i < builder->crossing_count; i++) {
@@ -821,10 +871,10 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
                                                 .software = &asked->software,
                                                 .turns = &system->turns};
     lay_out_jobs(&builder, jobs, job_count);
-    system->turns =
-        options->folds && job_count == 1
-            ? quotient_turns(&system->fabric, asked, &system->jobs[0].layout, jobs[0].gpu_of_rank)
-            : fabric_turns_none(&system->fabric);
+    system->turns = options->folds && job_count == 1
+                        ? quotient_turns(arena, &system->fabric, asked, &system->jobs[0].layout,
+                                         jobs[0].gpu_of_rank)
+                        : fabric_turns_none(&system->fabric);
     for (uint32_t i = 0; i < job_count; i++) {
         choose_groups(&builder, &system->jobs[i]);
         build_programs(&builder, &system->jobs[i], i);

@@ -74,17 +74,6 @@ static uint32_t rail_of(const struct fabric *fabric, uint32_t gpu)
     return in_domain * fabric->ports_per_node + fabric_port_of(fabric, gpu);
 }
 
-/* Of the first group of an orbit: its last GPU is the first of its own orbit unless the group goes
- * around with the turn. */
-static uint32_t turned_of(const struct transfer_setting *setting, uint32_t last)
-{
-    uint32_t turned = 0;
-    for (uint32_t set = TURN_OUTER; set <= TURN_INNER && setting->turns != NULL; set++) {
-        turned |= fabric_turns_gpu(setting->turns, last, set) != last ? set : 0;
-    }
-    return turned;
-}
-
 void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count,
                       struct group_shape *shape)
 {
@@ -114,7 +103,8 @@ void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, ui
         .has_reduction = fabric->cluster->has_in_network_reduction,
     };
     shape->forced = COLLECTIVE_CHOICE_FREE;
-    shape->turned = turned_of(setting, gpus[count - 1]);
+    shape->turned =
+        setting->turns != NULL ? fabric_turns_between(setting->turns, gpus[0], gpus[count - 1]) : 0;
     shape->caps = arena_alloc(setting->arena, sizeof *shape->caps);
 }
 
@@ -173,7 +163,8 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
                  uint32_t phase, struct fabric_route *route)
 {
     const bool turns = shape->turned != 0 && collective_turns(operation, algorithm, &shape->group);
-    const uint32_t turned = turns ? fabric_turns_size(setting->turns, shape->turned) : 1;
+    const uint32_t traced = shape->turned & ~(uint32_t)TURN_MIDDLE;
+    const uint32_t turned = turns ? fabric_turns_size(setting->turns, traced) : 1;
     struct tracing tracing = {setting->fabric, shape->ranks / turned, shape->gpus, NULL};
     if (algorithm == ALGORITHM_SHARP) {
         tracing.scratch = arena_array(setting->arena, shape->ranks, sizeof *tracing.scratch);

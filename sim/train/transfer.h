@@ -52,7 +52,7 @@ struct group_shape {
     bool is_latency_only; /* messages of a few bytes: bandwidth is not looked at */
     bool sends_tokens; /* its all-to-alls are kernels of the framework's own, not the library's */
     const uint32_t *gpus;
-    uint32_t turned; /* turns that bring the group onto itself, a set */
+    uint32_t turned; /* levels of turns that bring the group onto itself, a set */
     struct collective_group group;
     struct collective_choice forced; /* by the scenario */
     struct group_caps *caps;

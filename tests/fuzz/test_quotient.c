@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/rng.h"
 #include "support/fixture.h"
 #include "support/random_scenario.h"
 #include "train/fold.h"
@@ -24,9 +25,10 @@ struct family {
     uint64_t seed, first, count;
 };
 
-/* Scenarios in which blocks of replicas turned, or tensor ranks, or nothing. */
+/* Scenarios in which blocks of replicas turned, parts of these, or tensor ranks, or nothing; how
+ * often units were of several kinds of which one has several units. */
 struct tally {
-    uint64_t outer, inner, none;
+    uint64_t outer, middle, inner, none, kinds;
 };
 
 static void assert_same_actors(const struct engine_system *a, const struct engine_system *b)
@@ -112,15 +114,46 @@ static void compare(struct arena *arena, const struct scenario *scenario, bool w
         assert_int_equal(of_full->actor_class[rank],
                          of_part->actor_class[system_actor_of(part, &part->jobs[0], rank)]);
     }
-    const uint32_t outer = fabric_turns_size(&part->turns, TURN_OUTER);
-    const uint32_t inner = fabric_turns_size(&part->turns, TURN_INNER);
-    assert_int_equal(part->engine.actor_count * outer * inner, full->engine.actor_count);
-    tally->outer += outer > 1;
-    tally->inner += inner > 1;
-    tally->none += outer * inner == 1;
+    const struct fabric_turns *turns = &part->turns;
+    int64_t actors = 0;
+    for (uint32_t i = 0; i < part->engine.actor_count; i++) {
+        actors += part->engine.actors[i].multiplicity;
+    }
+    assert_int_equal(actors, full->engine.actor_count);
+    tally->outer += fabric_turns_size(turns, TURN_OUTER) > 1;
+    tally->middle += fabric_turns_size(turns, TURN_MIDDLE) > 1;
+    tally->inner += fabric_turns_size(turns, TURN_INNER) > 1;
+    tally->none += !fabric_turns_any(turns);
+    bool has_kinds = false;
+    for (uint32_t i = 0; i < TURN_LEVELS; i++) {
+        const struct fabric_turn *turn = &turns->at[i];
+        has_kinds = has_kinds || (turn->kinds != NULL && turn->kinds->count > 1 &&
+                                  turn->kinds->count < turn->around / turn->by);
+    }
+    tally->kinds += has_kinds;
 }
 
-/* Four times as many replicas, without slow GPUs; some on two levels of leaves in pods. */
+/* The setting of some slow GPUs: anywhere, a whole node, or the same ones of several nodes. */
+static const char *random_slow(struct arena *arena, uint64_t gpus, uint64_t number)
+{
+    const uint64_t draw = rng_hash_pair(number, 0x736c6f77);
+    const uint64_t count = (uint64_t[]){1, 2, 3, 8}[draw % 4];
+    const uint64_t apart = (uint64_t[]){1, 8, 16, 4711}[draw / 4 % 4];
+    const char *text = "slow=[";
+    for (uint64_t i = 0; i < count && i < gpus; i++) {
+        const uint64_t rank = (draw / 16 + i * apart) % gpus;
+        const char *entry =
+            arena_printf(arena, "{rank: %llu, speed: 0.%d}", (unsigned long long)rank,
+                         draw / 8192 % 2 == 0 ? 9 : (int)(8 + i % 2));
+        const char *key = arena_printf(arena, "{rank: %llu,", (unsigned long long)rank);
+        text = strstr(text, key) != NULL
+                   ? text
+                   : arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", entry);
+    }
+    return arena_printf(arena, "%s]", text);
+}
+
+/* Four times as many replicas; some with slow GPUs, some on two levels of leaves in pods. */
 static const struct scenario *larger(struct arena *arena, uint64_t seed, uint64_t number)
 {
     const char *text = random_scenario_text(arena, seed, number);
@@ -131,12 +164,15 @@ static const struct scenario *larger(struct arena *arena, uint64_t seed, uint64_
     const struct scenario *one = random_scenario(arena, seed, number);
     const bool fills_nodes = 4 * one->gpus % one->cluster.gpus_per_node == 0;
     const long long many = fills_nodes && one->parallel.dp * one->gpus <= 2048 ? 4 : 1;
-    const char *sets[5] = {
+    const char *sets[6] = {
         arena_printf(arena, "gpus=%lld", many * (long long)one->gpus),
         arena_printf(arena, "parallel.dp=%lld", many * (long long)one->parallel.dp),
         arena_printf(arena, "batch.global=%lld", many * (long long)one->batch.global),
     };
     uint32_t count = 3;
+    if (number % 5 > 1) {
+        sets[count++] = random_slow(arena, (uint64_t)(many * one->gpus), number);
+    }
     if (number % 3 == 0) {
         sets[count++] = "cluster.fabric.leaves_per_pod=2";
     }
@@ -152,19 +188,22 @@ static const struct scenario *larger(struct arena *arena, uint64_t seed, uint64_
 static void the_first_of_orbits_fold_as_all_do(void **state)
 {
     const struct family *family = *state;
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {.none = 0};
     for (uint64_t i = family->first; i < family->first + family->count; i++) {
         struct arena *arena = arena_new();
         compare(arena, larger(arena, family->seed, i), i % 2 == 0, &tally);
         arena_free(arena);
     }
-    print_message("seed %llu: %llu scenarios, replicas turned in %llu, tensor ranks in %llu, "
-                  "nothing in %llu\n",
+    print_message("seed %llu: %llu scenarios, replicas turned in %llu, in parts in %llu, tensor "
+                  "ranks in %llu, nothing in %llu; with slow GPUs in %llu\n",
                   (unsigned long long)family->seed, (unsigned long long)family->count,
-                  (unsigned long long)tally.outer, (unsigned long long)tally.inner,
-                  (unsigned long long)tally.none);
+                  (unsigned long long)tally.outer, (unsigned long long)tally.middle,
+                  (unsigned long long)tally.inner, (unsigned long long)tally.none,
+                  (unsigned long long)tally.kinds);
     assert_true(family->count < 100 || tally.outer > family->count / 4);
+    assert_true(family->count < 100 || tally.middle > family->count / 40);
     assert_true(family->count < 100 || tally.inner > family->count / 40);
+    assert_true(family->count < 100 || tally.kinds > family->count / 10);
 }
 
 int main(int count, char **arguments)

@@ -92,20 +92,30 @@ static void what_is_hashed_or_numbered_by_place_does_not_turn(void **state)
     arena_free(fabric.arena);
 }
 
+/* One unit is not like the others. */
+static const struct fabric_kinds *kinds_but_one(struct arena *arena, uint32_t units, uint32_t one)
+{
+    uint32_t *first = arena_array(arena, units, sizeof *first);
+    for (uint32_t unit = 0; unit < units; unit++) {
+        first[unit] = unit == one ? one : one == 0;
+    }
+    return fabric_kinds_of(arena, first, units);
+}
+
 /* Every link is the i-th of exactly one orbit, all members of which have its kind and capacity. */
 static void assert_orbits_part_the_links(const struct fabric_turns *turns)
 {
     const struct fabric *fabric = turns->fabric;
     uint32_t *seen = arena_array(fabric->arena, fabric->link_count, sizeof *seen);
     for (uint32_t link = 0; link < fabric->link_count; link++) {
-        if (fabric_turns_link(turns, link, TURN_BOTH) != link) {
+        if (fabric_turns_link(turns, link, TURN_ALL) != link) {
             continue;
         }
         uint32_t before = link;
-        for (uint32_t i = 0; i < fabric_turns_links(turns, link, TURN_BOTH); i++) {
+        for (uint32_t i = 0; i < fabric_turns_links(turns, link, TURN_ALL); i++) {
             const uint32_t other = fabric_turns_nth(turns, link, i);
             assert_true(i == 0 || other > before);
-            assert_int_equal(fabric_turns_link(turns, other, TURN_BOTH), link);
+            assert_int_equal(fabric_turns_link(turns, other, TURN_ALL), link);
             assert_int_equal(fabric_link_kind(fabric, other), fabric_link_kind(fabric, link));
             assert_int_equal(fabric_link_capacity(fabric, other),
                              fabric_link_capacity(fabric, link));
@@ -129,13 +139,14 @@ static void every_link_lies_in_one_orbit_of_its_like(void **state)
         struct fabric fabric;
         rig_init(&fabric, &cluster);
         for (uint32_t b = 0; b < 4; b++) {
-            const struct fabric_turns turns = {
-                .fabric = &fabric,
-                .outer_by = fabric_turns_outer(&fabric, blocks[b], 8),
-                .outer_around = blocks[b],
-                .inner_by = 1,
-                .inner_around = 4,
-            };
+            const uint32_t by = fabric_turns_outer(&fabric, blocks[b], 8);
+            const uint32_t below = fabric_turns_outer(&fabric, by, 8);
+            struct fabric_turns turns = {
+                &fabric, {{by, blocks[b], NULL}, {below, by, NULL}, {1, 1, NULL}, {1, 4, NULL}}};
+            assert_orbits_part_the_links(&turns);
+            turns.at[0].kinds = kinds_but_one(fabric.arena, blocks[b] / by, 1);
+            turns.at[1].kinds = kinds_but_one(fabric.arena, by / below, 0);
+            turns.at[TURN_LEVEL_INNER].kinds = kinds_but_one(fabric.arena, 4, 2);
             assert_orbits_part_the_links(&turns);
         }
         arena_free(fabric.arena);
@@ -162,7 +173,8 @@ static void sends_of_one_orbit_stand_for_all(void **state)
     (void)state;
     struct fabric fabric;
     rig_init(&fabric, &rails);
-    const struct fabric_turns turns = {&fabric, 64, 128, 1, 1};
+    const struct fabric_turns turns = {&fabric,
+                                       {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 1, NULL}}};
     struct fabric_route whole, part;
     trace_ring(NULL, 16, &fabric, &whole);
     trace_ring(&turns, 8, &fabric, &part);
@@ -179,23 +191,108 @@ static void sends_of_one_orbit_stand_for_all(void **state)
     arena_free(fabric.arena);
 }
 
-/* 128 GPUs turned by pods and one by one in fours: firsts are 0, 4, 8, ... 60, numbered so. */
+/* In each pod leaf groups of 4 nodes change places, and nodes in each: of the 8 nodes that send the
+ * first one speaks for all, of the 2 leaf groups' up-links the first. Each is used as in the whole
+ * ring: a NIC by one send, an up-link by the one that leaves its leaf group. */
+static void nodes_of_like_units_have_the_same_on_their_links(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    rig_init(&fabric, &rails);
+    const struct fabric_turns turns = {
+        &fabric, {{64, 128, NULL}, {32, 64, NULL}, {8, 32, NULL}, {1, 1, NULL}}};
+    struct fabric_route whole, part;
+    trace_ring(NULL, 16, &fabric, &whole);
+    fabric_trace_begin(&fabric);
+    for (uint32_t node = 0; node < 8; node++) {
+        fabric_trace_send(&fabric, node * 8, (node + 1) * 8, FLUID_USAGE_ONE);
+    }
+    fabric_turns_gather(&turns, &fabric, TURN_OUTER | TURN_MIDDLE);
+    fabric_trace_end(&fabric, &part);
+    uint32_t links = 0;
+    for (uint32_t i = 0, k = 0; i < part.count; i++) {
+        while (whole.crossings[k].link != part.crossings[i].link) {
+            k++;
+        }
+        assert_int_equal(part.crossings[i].usage, whole.crossings[k].usage);
+        links += fabric_turns_links(&turns, part.crossings[i].link, TURN_ALL);
+    }
+    assert_int_equal(part.count, 6); /* NIC, leaf and pod, out and in */
+    assert_int_equal(links, whole.count);
+    arena_free(fabric.arena);
+}
+
+/* The second pod is unlike the first: each has links of its own that are first, on every level of
+ * which units change places one. */
+static void kinds_part_what_a_transfer_crosses(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    rig_init(&fabric, &rails);
+    struct fabric_turns turns = {&fabric,
+                                 {{64, 128, NULL}, {32, 64, NULL}, {8, 32, NULL}, {1, 1, NULL}}};
+    turns.at[0].kinds = kinds_but_one(fabric.arena, 2, 1);
+    turns.at[2].kinds = kinds_but_one(fabric.arena, 4, 1);
+    const uint32_t nic = fabric.first[LINK_NIC_OUT];
+    /* Nodes 0 and 1 of the first leaf groups of both pods; 8 ports a node. */
+    static const uint32_t nodes[] = {0, 1, 8, 9};
+    static const uint32_t sizes[] = {2 * 3, 2, 2 * 3, 2};
+    assert_int_equal(fabric_turns_parts(&turns, nic, TURN_OUTER | TURN_MIDDLE), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t part = fabric_turns_part(&turns, nic, TURN_OUTER | TURN_MIDDLE, i);
+        assert_int_equal(part, nic + nodes[i] * 8);
+        assert_int_equal(fabric_turns_links(&turns, part, TURN_ALL), sizes[i]);
+        assert_int_equal(fabric_turns_orbit(&turns, nodes[i] * 8, TURN_ALL), sizes[i]);
+    }
+    assert_int_equal(fabric_turns_parts(&turns, nic, TURN_MIDDLE), 2);
+    assert_int_equal(fabric_turns_part(&turns, nic, TURN_MIDDLE, 1), nic + 8);
+    assert_int_equal(fabric_turns_between(&turns, 0, 8), 4);
+    assert_int_equal(fabric_turns_between(&turns, 7, 64 + 32), TURN_OUTER | 2);
+    arena_free(fabric.arena);
+}
+
+/* Goes through all GPUs; each orbit has as many members as its first says. */
+static void assert_firsts_are_numbered(const struct fabric_turns *turns)
+{
+    uint32_t members[GPUS] = {0};
+    uint32_t number = 0;
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < GPUS; i++) {
+        const uint32_t first = fabric_turns_gpu(turns, i, TURN_ALL);
+        assert_true(first <= i);
+        members[first]++;
+        if (first == i) {
+            assert_int_equal(fabric_turns_number(turns, first), number++);
+            assert_true(i == 0 || fabric_turns_next(turns, before) == i);
+            before = i;
+        }
+    }
+    assert_int_equal(fabric_turns_next(turns, before), GPUS);
+    assert_int_equal(fabric_turns_number(turns, GPUS), number);
+    for (uint32_t i = 0; i < GPUS; i++) {
+        const uint32_t first = fabric_turns_gpu(turns, i, TURN_ALL);
+        assert_int_equal(fabric_turns_orbit(turns, i, TURN_ALL), members[first]);
+    }
+}
+
+/* 128 GPUs turned by pods and one by one in fours: firsts are 0, 4, 8, ... 60. Then leaf groups
+ * change places, too, but for the second of each pod, and of each four the first does not. */
 static void firsts_are_numbered_in_rising_order(void **state)
 {
     (void)state;
     struct fabric fabric;
     rig_init(&fabric, &rails);
-    const struct fabric_turns turns = {&fabric, 64, 128, 1, 4};
-    uint32_t number = 0;
-    for (uint32_t gpu_number = 0; gpu_number < GPUS; gpu_number++) {
-        const uint32_t first = fabric_turns_gpu(&turns, gpu_number, TURN_BOTH);
-        assert_int_equal(first, gpu_number % 64 / 4 * 4);
-        if (first == gpu_number) {
-            assert_int_equal(fabric_turns_number(&turns, first), number++);
-            assert_int_equal(fabric_turns_next(&turns, first), first < 60 ? first + 4 : GPUS);
-        }
-    }
-    assert_int_equal(number * fabric_turns_size(&turns, TURN_BOTH), GPUS);
+    struct fabric_turns turns = {&fabric,
+                                 {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 4, NULL}}};
+    assert_int_equal(fabric_turns_gpu(&turns, 127, TURN_ALL), 60);
+    assert_int_equal(fabric_turns_number(&turns, 60), 15);
+    assert_int_equal(fabric_turns_next(&turns, 8), 12);
+    assert_firsts_are_numbered(&turns);
+    turns.at[1] = (struct fabric_turn){16, 64, kinds_but_one(fabric.arena, 4, 1)};
+    turns.at[TURN_LEVEL_INNER].kinds = kinds_but_one(fabric.arena, 4, 0);
+    assert_int_equal(fabric_turns_gpu(&turns, 127, TURN_ALL), 13);
+    assert_int_equal(fabric_turns_orbit(&turns, 127, TURN_ALL), 2 * 3 * 3);
+    assert_firsts_are_numbered(&turns);
     arena_free(fabric.arena);
 }
 
@@ -207,6 +304,8 @@ int main(void)
         cmocka_unit_test(what_is_hashed_or_numbered_by_place_does_not_turn),
         cmocka_unit_test(every_link_lies_in_one_orbit_of_its_like),
         cmocka_unit_test(sends_of_one_orbit_stand_for_all),
+        cmocka_unit_test(nodes_of_like_units_have_the_same_on_their_links),
+        cmocka_unit_test(kinds_part_what_a_transfer_crosses),
         cmocka_unit_test(firsts_are_numbered_in_rising_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
