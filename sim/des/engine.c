@@ -140,17 +140,12 @@ static void end_wait(struct engine *engine, uint32_t index, const struct task *t
 
 /* ---- starting tasks ------------------------------------------------------- */
 
-static bool stream_reached(const struct actor *actor, const struct task *task, uint32_t wait)
-{
-    return actor->ended[task->wait_stream[wait]] >= task->wait_ended[wait];
-}
-
-/* The waits of a task not yet met, as a bit set. */
-static uint8_t unmet_waits(const struct actor *actor, const struct task *task)
+/* The waits of a stream's next task not yet met, as a bit set. */
+static uint8_t unmet_waits(const struct actor *actor, uint32_t stream, const struct task *task)
 {
     uint8_t unmet = 0;
     for (uint32_t i = 0; i < task->wait_count; i++) {
-        if (!stream_reached(actor, task, i)) {
+        if (actor->ended[task->wait_stream[i]] < engine_wait_at(actor, stream, task, i)) {
             unmet |= (uint8_t)(1u << i);
         }
     }
@@ -162,7 +157,7 @@ static uint8_t unmet_waits(const struct actor *actor, const struct task *task)
 static bool compute_may_start(struct engine *engine, uint32_t index, const struct task *task)
 {
     struct actor *actor = &engine->actors[index];
-    const uint8_t unmet = unmet_waits(actor, task);
+    const uint8_t unmet = unmet_waits(actor, COMPUTE, task);
     const sim_time now = event_now(engine->queue);
     const bool was_blocked = ((uint32_t)actor->blocked & 1u) != 0;
     if (!was_blocked && unmet == 0) {
@@ -317,7 +312,8 @@ static void note_step(struct engine *engine, uint32_t index)
 static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, sim_time start)
 {
     struct actor *actor = &engine->actors[index];
-    const uint32_t number = actor->ended[stream]++;
+    const uint32_t number = actor->ended[stream];
+    engine_move_on(actor, stream, 1);
     engine->tasks++;
     if (stream == COMPUTE) {
         note_step(engine, index);
@@ -352,7 +348,7 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
         task_ended(engine, index, stream, event_now(engine->queue));
         return true;
     }
-    if (unmet_waits(actor, task) != 0) {
+    if (unmet_waits(actor, stream, task) != 0) {
         actor->blocked |= 1u << stream;
         return false;
     }
@@ -597,10 +593,11 @@ static int64_t smallest_message(const struct engine_system *system,
                                 const struct engine_program *program, uint32_t stream)
 {
     int64_t smallest = INT64_MAX;
-    for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        const struct task *task = &program->tasks[stream][i];
-        if (task->kind == TASK_SEND && system->transfers[task->transfer].bytes < smallest) {
-            smallest = system->transfers[task->transfer].bytes;
+    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const int64_t bytes = system->transfers[walk.task->transfer].bytes;
+        if (walk.task->kind == TASK_SEND && bytes < smallest) {
+            smallest = bytes;
         }
     }
     return smallest;
@@ -684,7 +681,11 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
     engine->weights = arena_array(arena, system->actor_count, sizeof *engine->weights);
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        engine->actors[i].program = &system->programs[system->actors[i].program];
+        struct actor *actor = &engine->actors[i];
+        actor->program = &system->programs[system->actors[i].program];
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            actor->block[s] = engine_program_block(actor->program, s, 0);
+        }
     }
     for (uint32_t i = 0; i < system->member_count; i++) {
         const struct engine_member *member = &system->members[i];

@@ -2,10 +2,10 @@
  * each of a few streams, meeting one another in channels.
  *
  * An *actor* (a GPU, for the layers above) is a cursor per stream in a
- * *program*; actors of equal roles share one program, so memory grows with
- * actors and programs, never with tasks executed. A *stream* runs its tasks in
- * order, one at a time. A task may wait for others of the same actor: (stream
- * s, n) means that n tasks of stream s have ended.
+ * *program* (engine_program.h); actors of equal roles share one program, so memory grows with
+ * actors and blocks of programs, never with tasks executed. A *stream* runs its tasks in
+ * order, one at a time. A task may wait for others of the same actor: until so many tasks of
+ * a stream have ended.
  *
  * Stream 0 computes: its tasks are amounts of work at a rate. The rate is the
  * actor's speed less what tasks under way on other streams take of it
@@ -55,6 +55,7 @@
 #ifndef DES_ENGINE_H
 #define DES_ENGINE_H
 
+#include "des/engine_program.h"
 #include "des/event.h"
 #include "des/fluid.h"
 
@@ -63,30 +64,15 @@
 
 struct arena;
 
-#define ENGINE_STREAMS_MAX 25
 #define ENGINE_CAUSES_MAX 16
-#define ENGINE_WAITS_MAX 3
 #define ENGINE_NONE UINT32_MAX
 #define ENGINE_FULL_SPEED 1000000 /* speeds and interference are in millionths */
 /* Of one task, 4,000 s: times ENGINE_FULL_SPEED it is an int64_t. */
 #define ENGINE_WORK_NS_MAX INT64_C(4000000000000)
 
-enum task_kind { TASK_COMPUTE, TASK_COLLECTIVE, TASK_SEND, TASK_RECEIVE };
-
 struct task_wait {
     uint32_t stream;
     uint32_t ended; /* tasks of that stream that must have ended */
-};
-
-struct task {
-    uint8_t kind;
-    uint8_t cause; /* compute: what its work is booked on */
-    uint8_t wait_count;
-    uint8_t wait_stream[ENGINE_WAITS_MAX];
-    uint32_t wait_ended[ENGINE_WAITS_MAX];
-    uint32_t launch_ns; /* compute: the part of work_ns booked on launch */
-    uint32_t transfer;  /* else: index into transfers */
-    int64_t work_ns;    /* compute: at full speed, launch_ns included; at most the above */
 };
 
 /* One phase of a transfer, and what follows it. */
@@ -96,12 +82,6 @@ struct engine_transfer {
     uint32_t path;  /* of the channel */
     uint32_t share; /* millionths of the path's cap that it may use; 0: all */
     uint32_t next;  /* the phase that follows: its index + 1; 0: none */
-};
-
-struct engine_program {
-    const struct task *tasks[ENGINE_STREAMS_MAX];
-    uint32_t counts[ENGINE_STREAMS_MAX];
-    uint32_t step_tasks; /* of stream 0 in one step, when steps are repeated; else 0 */
 };
 
 struct engine_actor {

@@ -75,20 +75,18 @@ static bool is_same_task(const struct task *a, const struct task *b)
 }
 
 /* The smallest p with tasks[i] the same as tasks[i - p] for all i from p on. */
-static uint32_t smallest_period(const struct task *tasks, uint32_t count)
+static uint32_t smallest_period(struct arena *scratch, const struct task *const *tasks,
+                                uint32_t count)
 {
-    struct arena *scratch = arena_new();
     uint32_t *border = arena_array(scratch, count, sizeof *border); /* of the first i + 1 */
     for (uint32_t i = 1, length = 0; i < count; i++) {
-        while (length > 0 && !is_same_task(&tasks[i], &tasks[length])) {
+        while (length > 0 && !is_same_task(tasks[i], tasks[length])) {
             length = border[length - 1];
         }
-        length += is_same_task(&tasks[i], &tasks[length]) ? 1 : 0;
+        length += is_same_task(tasks[i], tasks[length]) ? 1 : 0;
         border[i] = length;
     }
-    const uint32_t period = count - border[count - 1];
-    arena_free(scratch);
-    return period;
+    return count - border[count - 1];
 }
 
 /* 0: none. */
@@ -98,8 +96,14 @@ static uint32_t period_of(const struct engine_program *program)
     if (count < PERIODS_MIN) {
         return 0;
     }
-    const uint32_t period =
-        smallest_period(&program->tasks[COMPUTE][program->counts[COMPUTE] / 4], count);
+    struct arena *scratch = arena_new();
+    const struct task **tasks = arena_array(scratch, program->counts[COMPUTE], sizeof *tasks);
+    for (struct engine_walk walk = engine_walk_of(program, COMPUTE); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        tasks[walk.index] = walk.task;
+    }
+    const uint32_t period = smallest_period(scratch, tasks + program->counts[COMPUTE] / 4, count);
+    arena_free(scratch);
     return period <= count / PERIODS_MIN ? period : 0;
 }
 
@@ -323,11 +327,12 @@ static void keep(struct engine *engine)
 
 /* Its waits count as many more tasks as were ended of each stream. */
 static bool waits_moved(const struct actor *actor, const struct actor *before,
-                        const struct task *task, const struct task *model)
+                        const struct engine_walk *walk, const struct engine_walk *model)
 {
-    for (uint32_t i = 0; i < task->wait_count; i++) {
-        const uint32_t s = task->wait_stream[i];
-        if (task->wait_ended[i] - model->wait_ended[i] != actor->ended[s] - before->ended[s]) {
+    for (uint32_t i = 0; i < walk->task->wait_count; i++) {
+        const uint32_t s = walk->task->wait_stream[i];
+        if (engine_walk_wait(walk, i) - engine_walk_wait(model, i) !=
+            actor->ended[s] - before->ended[s]) {
             return false;
         }
     }
@@ -364,16 +369,15 @@ static uint32_t times_of_moving(const struct actor *actor, const struct actor *b
 {
     const uint32_t last = under_way(actor, stream);
     const uint32_t cycle = actor->ended[stream] - before->ended[stream];
-    const uint32_t count = actor->program->counts[stream];
-    const struct task *tasks = actor->program->tasks[stream];
     const uint64_t wanted = (uint64_t)most * cycle + last;
+    struct engine_walk walk = engine_walk_from(actor->program, stream, actor->ended[stream]);
+    struct engine_walk model = engine_walk_from(before->program, stream, before->ended[stream]);
     uint32_t good = 0;
-    for (uint32_t i = actor->ended[stream]; i < count && good < wanted; i++) {
-        const struct task *model = &tasks[i - cycle];
-        if (!is_same_task(&tasks[i], model) || !waits_moved(actor, before, &tasks[i], model)) {
-            break;
-        }
+    while (walk.task != NULL && good < wanted && is_same_task(walk.task, model.task) &&
+           waits_moved(actor, before, &walk, &model)) {
         good++;
+        engine_walk_next(&walk);
+        engine_walk_next(&model);
     }
     return good < last ? 0 : (good - last) / cycle;
 }
@@ -394,9 +398,9 @@ static uint32_t times_of_still(const struct actor *actor, const struct actor *be
         if (stream == COMPUTE && cycle != 0) {
             return 0;
         }
-        if (task->wait_ended[i] > actor->ended[s]) {
-            const uint32_t times =
-                cycle == 0 ? most : (task->wait_ended[i] - actor->ended[s] - 1) / cycle;
+        const uint32_t ended = engine_wait_at(actor, stream, task, i);
+        if (ended > actor->ended[s]) {
+            const uint32_t times = cycle == 0 ? most : (ended - actor->ended[s] - 1) / cycle;
             longest = times > longest ? times : longest;
         }
     }
@@ -453,7 +457,7 @@ static void move_actor(struct actor *actor, const struct actor *before, uint32_t
         struct stream_ledger *ledger = &actor->ledgers[s];
         ledger->waited_ns += times * (ledger->waited_ns - before->ledgers[s].waited_ns);
         ledger->arrived += shift;
-        actor->ended[s] += times * (actor->ended[s] - before->ended[s]);
+        engine_move_on(actor, s, times * (actor->ended[s] - before->ended[s]));
     }
     actor->updated += shift;
     actor->work_end += shift;

@@ -48,6 +48,7 @@ struct actor {
     const struct engine_program *program;
     const struct stretch *stretch; /* under way on stream 0; NULL: just a task */
     uint32_t ended[ENGINE_STREAMS_MAX];
+    uint32_t block[ENGINE_STREAMS_MAX]; /* of the program: that of the task at `ended` */
     uint32_t busy;
     uint32_t blocked;
     uint8_t pending;
@@ -115,8 +116,30 @@ static inline bool engine_is_busy(const struct actor *actor, uint32_t stream)
 
 static inline const struct task *engine_task_at(const struct actor *actor, uint32_t stream)
 {
+    const struct engine_program *program = actor->program;
     const uint32_t next = actor->ended[stream];
-    return next < actor->program->counts[stream] ? &actor->program->tasks[stream][next] : NULL;
+    const uint32_t block = actor->block[stream];
+    return next < program->counts[stream]
+               ? &program->blocks[block]->tasks[stream][next - program->firsts[block][stream]]
+               : NULL;
+}
+
+/* For how many tasks the next task of a stream waits, from the beginning of the program. */
+static inline uint32_t engine_wait_at(const struct actor *actor, uint32_t stream,
+                                      const struct task *task, uint32_t wait)
+{
+    return engine_task_wait(task, actor->program->firsts[actor->block[stream]], wait);
+}
+
+/* More tasks of a stream have ended: its cursor may have come to another block. */
+static inline void engine_move_on(struct actor *actor, uint32_t stream, uint32_t count)
+{
+    const struct engine_program *program = actor->program;
+    actor->ended[stream] += count;
+    if (actor->ended[stream] >= program->firsts[actor->block[stream] + 1][stream] &&
+        actor->ended[stream] < program->counts[stream]) {
+        actor->block[stream] = engine_program_block(program, stream, actor->ended[stream]);
+    }
 }
 
 /* When the message of that number, counted from 0, began to leave. */

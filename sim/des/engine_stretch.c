@@ -102,10 +102,10 @@ static const uint8_t *const *count_waiters(struct arena *arena,
         waiters[s] = arena_array(arena, (size_t)program->counts[s] + 1, sizeof **waiters);
     }
     for (uint32_t s = 0; s < stream_count; s++) {
-        for (uint32_t i = 0; i < program->counts[s]; i++) {
-            const struct task *task = &program->tasks[s][i];
-            for (uint32_t k = 0; k < task->wait_count; k++) {
-                uint8_t *count = &waiters[task->wait_stream[k]][task->wait_ended[k]];
+        for (struct engine_walk walk = engine_walk_of(program, s); walk.task != NULL;
+             engine_walk_next(&walk)) {
+            for (uint32_t k = 0; k < walk.task->wait_count; k++) {
+                uint8_t *count = &waiters[walk.task->wait_stream[k]][engine_walk_wait(&walk, k)];
                 *count = (uint8_t)(*count < WAITERS_MAX ? *count + 1 : WAITERS_MAX);
             }
         }
@@ -224,19 +224,24 @@ static struct next_to waited_for(const struct engine *engine, const struct stret
     const struct next_to none = {0, 0};
     const struct engine_actor *actor = &engine->system->actors[table->example];
     const struct engine_program *program = &engine->system->programs[actor->program];
-    const struct task *task = &program->tasks[COMPUTE][number];
-    if (number >= program->counts[COMPUTE] || task->wait_count != 1 || task->wait_ended[0] == 0) {
+    if (number >= program->counts[COMPUTE]) {
         return none;
     }
+    const struct task *task = engine_program_task(program, COMPUTE, number);
     const uint32_t stream = task->wait_stream[0];
-    if (stream == COMPUTE || !engine->stretches->is_own[actor->channels[stream]]) {
+    if (task->wait_count != 1 || stream == COMPUTE ||
+        !engine->stretches->is_own[actor->channels[stream]]) {
         return none;
     }
-    const struct task *meeting = &program->tasks[stream][task->wait_ended[0] - 1];
+    const uint32_t ended = engine_program_wait(program, COMPUTE, number, 0);
+    if (ended == 0) {
+        return none;
+    }
+    const struct task *meeting = engine_program_task(program, stream, ended - 1);
     const bool is_next = meeting->kind == TASK_COLLECTIVE && meeting->wait_count == 1 &&
                          meeting->wait_stream[0] == COMPUTE &&
-                         meeting->wait_ended[0] == tasks_before;
-    return is_next ? (struct next_to){stream, task->wait_ended[0] - 1} : none;
+                         engine_program_wait(program, stream, ended - 1, 0) == tasks_before;
+    return is_next ? (struct next_to){stream, ended - 1} : none;
 }
 
 static struct next_to between(const struct engine *engine, const struct stretch_table *table,
@@ -258,7 +263,8 @@ static const struct meeting_cost *cost_of(const struct engine *engine, struct st
     const struct engine_system *system = engine->system;
     const struct engine_actor *actor = &system->actors[table->example];
     const uint32_t transfer =
-        system->programs[actor->program].tasks[meeting.stream][meeting.number].transfer;
+        engine_program_task(&system->programs[actor->program], meeting.stream, meeting.number)
+            ->transfer;
     struct meeting_cost *cost = &table->costs[transfer];
     if (cost->stream == meeting.stream) {
         return cost;
@@ -338,7 +344,8 @@ static void book_pass(const struct engine *engine, const struct stretch_table *t
 {
     const struct engine_system *system = engine->system;
     const struct engine_actor *actor = &system->actors[table->example];
-    const struct task *task = &system->programs[actor->program].tasks[COMPUTE][number];
+    const struct task *task =
+        engine_program_task(&system->programs[actor->program], COMPUTE, number);
     const int64_t undisturbed_ns = engine_work_ns(task, actor->speed);
     const int64_t launch_ns = engine_launch_ns(task, actor->speed);
     books[system->launch_cause] += launch_ns;
@@ -387,7 +394,7 @@ static bool goes_on(const struct engine *engine, const struct stretch_table *tab
         (program->step_tasks != 0 && number % program->step_tasks == 0)) {
         return false;
     }
-    const struct task *task = &program->tasks[COMPUTE][number];
+    const struct task *task = engine_program_task(program, COMPUTE, number);
     const struct next_to before = between(engine, table, number);
     const struct next_to earlier = beside(engine, table, number - 1);
     const struct next_to with = beside(engine, table, number);
@@ -429,7 +436,8 @@ static bool add_meeting(const struct engine *engine, struct stretch_table *table
 static bool add_task(const struct engine *engine, struct stretch_table *table, uint32_t number,
                      struct stretch *stretch)
 {
-    const struct task *task = &engine->actors[table->example].program->tasks[COMPUTE][number];
+    const struct task *task =
+        engine_program_task(engine->actors[table->example].program, COMPUTE, number);
     if (stretch->tasks > 0 &&
         (!add_meeting(engine, table, between(engine, table, number), stretch) ||
          !add_meeting(engine, table, beside(engine, table, number), stretch))) {
@@ -457,9 +465,11 @@ static bool is_whole(const struct engine *engine, const struct stretch_table *ta
         const struct stretch_meetings *meetings = &stretch->meetings[i];
         const uint32_t next = meetings->first + meetings->count;
         bool waits = next == program->counts[meetings->stream];
-        const struct task *task = &program->tasks[meetings->stream][next];
+        const struct task *task =
+            waits ? NULL : engine_program_task(program, meetings->stream, next);
         for (uint32_t k = 0; !waits && k < task->wait_count; k++) {
-            waits = task->wait_stream[k] == COMPUTE && task->wait_ended[k] >= end;
+            waits = task->wait_stream[k] == COMPUTE &&
+                    engine_program_wait(program, meetings->stream, next, k) >= end;
         }
         if (!waits) {
             return false;
@@ -510,10 +520,12 @@ const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t in
     return table->found[first] == &engine->stretches->none ? NULL : table->found[first];
 }
 
-static bool waits_for_stream(const struct task *task, uint32_t stream, uint32_t ended)
+/* Whether stream 0's next task waits for so many of a stream. */
+static bool waits_for_stream(const struct actor *actor, uint32_t stream, uint32_t ended)
 {
+    const struct task *task = engine_task_at(actor, COMPUTE);
     for (uint32_t i = 0; i < task->wait_count; i++) {
-        if (task->wait_stream[i] == stream && task->wait_ended[i] >= ended) {
+        if (task->wait_stream[i] == stream && engine_wait_at(actor, COMPUTE, task, i) >= ended) {
             return true;
         }
     }
@@ -531,7 +543,7 @@ static bool is_ready(const struct engine *engine, uint32_t index,
     return actor->ended[stream] == meetings->first &&
            (engine->system->classes == NULL || meetings->first == 0 ||
             actor->ledgers[stream].ended < event_now(engine->queue) ||
-            waits_for_stream(engine_task_at(actor, COMPUTE), stream, meetings->first));
+            waits_for_stream(actor, stream, meetings->first));
 }
 
 const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index)
@@ -576,7 +588,8 @@ sim_time engine_stretch_end(struct engine *engine, uint32_t index)
     for (uint32_t i = actor->cursor + 1; i <= last_of(actor); i++) {
         time += takes_ns(engine, table, between(engine, table, i));
         pass = pass_of(engine, table, i, time, actor->interference);
-        const int64_t work = actor->program->tasks[COMPUTE][i].work_ns * ENGINE_FULL_SPEED;
+        const int64_t work =
+            engine_program_task(actor->program, COMPUTE, i)->work_ns * ENGINE_FULL_SPEED;
         time = later(work_end(&pass, time, work), pass.beside_end);
     }
     return time;
@@ -596,7 +609,8 @@ static void pass_on(struct engine *engine, uint32_t index, const struct pass *pa
     actor->begun = end + book_between(engine, table, actor->cursor, books);
     actor->work_end = actor->begun;
     actor->updated = actor->begun;
-    actor->remaining = actor->program->tasks[COMPUTE][actor->cursor].work_ns * ENGINE_FULL_SPEED;
+    actor->remaining =
+        engine_program_task(actor->program, COMPUTE, actor->cursor)->work_ns * ENGINE_FULL_SPEED;
 }
 
 void engine_stretch_seek(struct engine *engine, uint32_t index)
@@ -655,7 +669,7 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
     for (uint32_t i = 0; i < stretch->stream_count; i++) {
         const struct stretch_meetings *meetings = &stretch->meetings[i];
         const uint32_t number = system->actors[index].channels[meetings->stream];
-        actor->ended[meetings->stream] += meetings->count;
+        engine_move_on(actor, meetings->stream, meetings->count);
         streams |= 1u << meetings->stream;
         engine->tasks += meetings->count;
         if (system->members[system->channels[number].member_first].actor != index) {
@@ -667,6 +681,6 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
         engine->channels[number].bytes_total += meetings->bytes;
     }
     engine->tasks += stretch->tasks - 1;
-    actor->ended[COMPUTE] += stretch->tasks - 1;
+    engine_move_on(actor, COMPUTE, stretch->tasks - 1);
     return streams;
 }

@@ -37,7 +37,8 @@ static void add_path(const struct fabric *fabric, struct lone_channel *channel, 
 static double simulate(struct arena *arena, const struct lone_channel *lone, uint32_t phases)
 {
     const struct task task = {.kind = TASK_COLLECTIVE};
-    const struct engine_program program = {.tasks = {NULL, &task}, .counts = {0, 1}};
+    const struct engine_block block = {.tasks = {NULL, &task}, .counts = {0, 1}};
+    const struct engine_program program = engine_program_of_one(arena, &block);
     const struct engine_actor actor = {
         .speed = ENGINE_FULL_SPEED, .multiplicity = 1, .channels = {ENGINE_NONE, 0}};
     const struct engine_member member = {.actor = 0, .stream = 1, .weight = 1};

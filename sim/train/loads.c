@@ -19,8 +19,9 @@ static void add_program_bytes(const struct engine_system *engine,
                               const struct engine_program *program, uint32_t stream,
                               uint64_t *bytes)
 {
-    for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        for (uint32_t next = program->tasks[stream][i].transfer + 1; next != 0;) {
+    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        for (uint32_t next = walk.task->transfer + 1; next != 0;) {
             const struct engine_transfer *phase = &engine->transfers[next - 1];
             bytes[phase->path] += (uint64_t)phase->bytes;
             next = phase->next;
@@ -235,9 +236,9 @@ static int64_t *count_starts(struct arena *arena, const struct step_system *syst
         const struct engine_program *program = &engine->programs[job->program_first + p];
         memset(starts, 0, engine->transfer_count * sizeof *starts);
         for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
-            for (uint32_t i = 0; i < program->counts[s]; i++) {
-                const struct task *task = &program->tasks[s][i];
-                starts[task->transfer] += task->kind != TASK_RECEIVE;
+            for (struct engine_walk walk = engine_walk_of(program, s); walk.task != NULL;
+                 engine_walk_next(&walk)) {
+                starts[walk.task->transfer] += walk.task->kind != TASK_RECEIVE;
             }
         }
         for (uint32_t i = 0; i < engine->transfer_count; i++) {

@@ -54,7 +54,8 @@ static enum overlap_work work_of(const struct watch *watch, uint32_t stage, uint
         [SCHEDULE_PAIR] = OVERLAP_PAIR,
     };
     const struct program_actions *actions = &watch->actions[stage];
-    const uint8_t cause = watch_program(watch, stage)->tasks[STREAM_COMPUTE][index].cause;
+    const uint8_t cause =
+        engine_program_task(watch_program(watch, stage), STREAM_COMPUTE, index)->cause;
     const uint32_t action = actions->action_of[index];
     if (cause == CAUSE_OPTIMIZER) {
         return OVERLAP_OPTIMIZER;
@@ -69,13 +70,13 @@ static enum overlap_work work_of(const struct watch *watch, uint32_t stage, uint
 /* ---- one stage ---------------------------------------------------------------------- */
 
 /* The stream whose task lets this one begin: the last to end of those waited for. */
-static uint32_t owner_of(const struct record *record, const struct task *task)
+static uint32_t owner_of(const struct record *record, const struct engine_walk *walk)
 {
     uint32_t owner = STREAM_COUNT_;
     sim_time latest = 0;
-    for (uint32_t i = 0; i < task->wait_count; i++) {
-        const uint32_t stream = task->wait_stream[i];
-        const sim_time end = record->spans[stream][task->wait_ended[i] - 1].end;
+    for (uint32_t i = 0; i < walk->task->wait_count; i++) {
+        const uint32_t stream = walk->task->wait_stream[i];
+        const sim_time end = record->spans[stream][engine_walk_wait(walk, i) - 1].end;
         if (owner == STREAM_COUNT_ || end > latest || (end == latest && stream < owner)) {
             owner = stream;
             latest = end;
@@ -91,17 +92,18 @@ static void add_waits(const struct watch *watch, uint32_t stage, const struct re
     const struct engine_program *program = watch_program(watch, stage);
     const struct span *spans = record->spans[STREAM_COMPUTE];
     sim_time free_since = 0;
-    for (uint32_t i = 0; i < program->counts[STREAM_COMPUTE]; i++) {
-        const enum overlap_work work = work_of(watch, stage, i);
-        overlap->computing_ns[work] += spans[i].end - spans[i].start;
-        const sim_time waited = spans[i].start - free_since;
+    for (struct engine_walk walk = engine_walk_of(program, STREAM_COMPUTE); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const struct span *span = &spans[walk.index];
+        const enum overlap_work work = work_of(watch, stage, walk.index);
+        overlap->computing_ns[work] += span->end - span->start;
+        const sim_time waited = span->start - free_since;
         if (waited > 0) {
-            struct overlap_stream *stream =
-                &overlap->streams[owner_of(record, &program->tasks[STREAM_COMPUTE][i])];
+            struct overlap_stream *stream = &overlap->streams[owner_of(record, &walk)];
             stream->waited_ns[work] += waited;
             stream->waits[work]++;
         }
-        free_since = spans[i].end;
+        free_since = span->end;
     }
 }
 

@@ -38,7 +38,7 @@ static void record(struct recorder *recorder, uint32_t stage, uint32_t index, si
     const struct program_actions *actions = &recorder->watch->actions[stage];
     const struct engine_program *program = watch_program(recorder->watch, stage);
     sim_assert(index < actions->task_count && index < program->counts[STREAM_COMPUTE]);
-    const struct task *task = &program->tasks[STREAM_COMPUTE][index];
+    const struct task *task = engine_program_task(program, STREAM_COMPUTE, index);
     const uint32_t action = actions->action_of[index];
     const enum timeline_kind kind = kind_of(task, action);
     struct timeline_row *row = &recorder->timeline->rows[stage];

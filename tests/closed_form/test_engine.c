@@ -76,10 +76,9 @@ static void rig_run(struct rig *rig)
 static void set_program(struct rig *rig, uint32_t actor, const struct task *compute,
                         uint32_t compute_count, const struct task *comm, uint32_t comm_count)
 {
-    rig->programs[actor].tasks[COMPUTE] = compute;
-    rig->programs[actor].counts[COMPUTE] = compute_count;
-    rig->programs[actor].tasks[COMM] = comm;
-    rig->programs[actor].counts[COMM] = comm_count;
+    const struct engine_block block = {.tasks = {compute, comm},
+                                       .counts = {compute_count, comm_count}};
+    rig->programs[actor] = engine_program_of_one(rig->arena, &block);
 }
 
 static struct task work(int64_t ns)
@@ -90,7 +89,7 @@ static struct task work(int64_t ns)
 static struct task after(struct task task, uint8_t stream, uint32_t ended)
 {
     task.wait_stream[task.wait_count] = stream;
-    task.wait_ended[task.wait_count++] = ended;
+    task.wait_ended[task.wait_count++] = (int32_t)ended;
     return task;
 }
 

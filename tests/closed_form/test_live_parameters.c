@@ -55,10 +55,11 @@ static uint32_t waits_for(const struct step_system *system, enum stream stream, 
                           enum stream other)
 {
     const struct engine_program *program = &system->engine.programs[0];
-    const struct task *task = &program->tasks[stream][program->counts[stream] - 1 - from_end];
+    const uint32_t index = program->counts[stream] - 1 - from_end;
+    const struct task *task = engine_program_task(program, stream, index);
     for (uint32_t i = 0; i < task->wait_count; i++) {
         if (task->wait_stream[i] == other) {
-            return task->wait_ended[i];
+            return engine_program_wait(program, stream, index, i);
         }
     }
     return 0;
@@ -232,7 +233,8 @@ static void with_endless_bandwidth_latencies_and_calls_are_what_is_exposed(void 
     for (size_t s = 0; s < 2; s++) {
         const struct engine_program *program = &fast->engine.programs[0];
         for (uint32_t i = 0; i < program->counts[streams[s]]; i++) {
-            latency_s += fast->transfers.origins[program->tasks[streams[s]][i].transfer].latency_s;
+            const struct task *task = engine_program_task(program, streams[s], i);
+            latency_s += fast->transfers.origins[task->transfer].latency_s;
         }
     }
     struct step_result result;
@@ -265,7 +267,7 @@ static void layers_are_reduced_together_up_to_a_bucket(void **state)
         const struct volume volume =
             volume_of(system, 0, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
         const struct engine_program *program = &system->engine.programs[0];
-        const uint32_t first = program->tasks[STREAM_DATA_REDUCE][0].transfer;
+        const uint32_t first = engine_program_task(program, STREAM_DATA_REDUCE, 0)->transfer;
         assert_int_equal(volume.count, rows[i].reductions);
         assert_close(volume.bytes, 2 * (LAYERS * LAYER + EDGE), 1e-12);
         assert_int_equal(system->transfers.origins[first].calls, rows[i].calls);
@@ -302,7 +304,7 @@ static double reductions_latency_s(const struct step_system *system)
     const struct engine_program *program = &system->engine.programs[0];
     double sum = 0;
     for (uint32_t i = 0; i < program->counts[STREAM_DATA_REDUCE]; i++) {
-        const uint32_t transfer = program->tasks[STREAM_DATA_REDUCE][i].transfer;
+        const uint32_t transfer = engine_program_task(program, STREAM_DATA_REDUCE, i)->transfer;
         sum += system->transfers.origins[transfer].latency_s;
     }
     return sum;

@@ -437,7 +437,7 @@ static const struct transfer_origin *first_of(const struct step_system *system, 
 {
     const struct engine_program *program = &system->engine.programs[0];
     assert_true(program->counts[stream] > 0);
-    return &system->transfers.origins[program->tasks[stream][0].transfer];
+    return &system->transfers.origins[engine_program_task(program, stream, 0)->transfer];
 }
 
 static double moving_s(const struct step_system *system, enum stream stream)
@@ -549,7 +549,8 @@ static const struct transfer_origin *layer_gather(const struct step_system *syst
 {
     const struct engine_program *program = &system->engine.programs[0];
     const uint32_t last = program->counts[STREAM_DATA_GATHER] - 1;
-    return &system->transfers.origins[program->tasks[STREAM_DATA_GATHER][last].transfer];
+    return &system->transfers
+                .origins[engine_program_task(program, STREAM_DATA_GATHER, last)->transfer];
 }
 
 /* On 32 GPUs: the same bytes, in one call or in one for each matrix: what is before the bytes

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "des/engine.h"
+#include "support/blocks.h"
 
 /* One byte takes one nanosecond. */
 #define BYTES_PER_S 1000000000
@@ -24,6 +25,7 @@ enum { TASKS_MAX = 512, ACTORS_MAX = 3, TRANSFERS = 8 };
  * at three quarters of its rate, beside one of OTHER at half. */
 struct rig {
     struct arena *arena;
+    struct engine_block block; /* of which the program consists */
     struct engine_program program;
     struct task tasks[STREAMS][TASKS_MAX];
     struct engine_actor actors[ACTORS_MAX];
@@ -55,7 +57,7 @@ static void rig_init(struct rig *rig, struct arena *arena)
         rig->paths[number] = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S};
     }
     for (uint32_t s = 0; s < STREAMS; s++) {
-        rig->program.tasks[s] = rig->tasks[s];
+        rig->block.tasks[s] = rig->tasks[s];
     }
     rig->system = (struct engine_system){.programs = &rig->program,
                                          .actors = rig->actors,
@@ -83,8 +85,8 @@ static void rig_init(struct rig *rig, struct arena *arena)
 
 static struct task *add(struct rig *rig, uint32_t stream, struct task task)
 {
-    struct task *added = &rig->tasks[stream][rig->program.counts[stream]++];
-    assert_true(rig->program.counts[stream] <= TASKS_MAX);
+    struct task *added = &rig->tasks[stream][rig->block.counts[stream]++];
+    assert_true(rig->block.counts[stream] <= TASKS_MAX);
     *added = task;
     return added;
 }
@@ -92,7 +94,7 @@ static struct task *add(struct rig *rig, uint32_t stream, struct task task)
 static void wait_for(struct task *task, uint8_t stream, uint32_t ended)
 {
     task->wait_stream[task->wait_count] = stream;
-    task->wait_ended[task->wait_count++] = ended;
+    task->wait_ended[task->wait_count++] = (int32_t)ended;
 }
 
 static struct task *add_work(struct rig *rig, int64_t ns)
@@ -108,6 +110,9 @@ static struct task *add_meeting(struct rig *rig, uint32_t stream, uint32_t trans
 static struct engine_outcome run(struct rig *rig)
 {
     struct engine_outcome outcome;
+    const uint32_t step_tasks = rig->program.step_tasks;
+    rig->program = engine_program_of_one(rig->arena, &rig->block);
+    rig->program.step_tasks = step_tasks;
     engine_run(rig->arena, &rig->system, NULL, &outcome);
     return outcome;
 }
@@ -244,9 +249,9 @@ static void draw_transfers(struct rig *rig, struct rng_key *key)
  * one that is queued behind others, or for which somebody else waits, too. */
 static void draw_task(struct rig *rig, struct rng_key *key)
 {
-    const uint32_t number = rig->program.counts[COMPUTE];
+    const uint32_t number = rig->block.counts[COMPUTE];
     const uint32_t stream = draw(key, 12) == 0 ? OTHER : INNER;
-    const uint32_t met = rig->program.counts[stream];
+    const uint32_t met = rig->block.counts[stream];
     struct task *task = add_work(rig, draw(key, 8) == 0 ? 0 : rig->grain + draw_ns(rig, key, 90));
     task->launch_ns = (uint32_t)task->work_ns / 3;
     const uint32_t kind = draw(key, 6);
@@ -265,14 +270,14 @@ static void draw_others(struct rig *rig, struct rng_key *key)
 {
     if (draw(key, 9) == 0) {
         wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), COMPUTE,
-                 rig->program.counts[COMPUTE]);
+                 rig->block.counts[COMPUTE]);
     }
     if (draw(key, 3) == 0) {
         struct task *delay = add_meeting(rig, DELAY, draw(key, TRANSFERS));
         if (draw(key, 12) == 0) {
-            wait_for(delay, INNER, rig->program.counts[INNER]);
+            wait_for(delay, INNER, rig->block.counts[INNER]);
         }
-        wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), DELAY, rig->program.counts[DELAY]);
+        wait_for(add_meeting(rig, OTHER, draw(key, TRANSFERS)), DELAY, rig->block.counts[DELAY]);
     }
 }
 
@@ -290,7 +295,7 @@ static void draw_program(struct rig *rig, struct rng_key *key, uint32_t cycles)
         }
     }
     wait_for(add_meeting(rig, LATE, draw(key, TRANSFERS)), COMPUTE,
-             draw(key, rig->program.counts[COMPUTE]));
+             draw(key, rig->block.counts[COMPUTE]));
     rig->actors[0].speed = draw(key, 3) == 0 ? 700001 : ENGINE_FULL_SPEED;
     rig->program.step_tasks = cycles == 1 && draw(key, 4) == 0 ? 7 : 0;
 }
@@ -324,6 +329,36 @@ struct tally {
     uint64_t events, events_each, tasks, tasks_repeated;
 };
 
+static void assert_same(const struct rig *rig, const struct engine_outcome *fast,
+                        const struct engine_outcome *each)
+{
+    assert_memory_equal(fast->jobs, each->jobs, sizeof *fast->jobs);
+    assert_memory_equal(fast->actor_causes, each->actor_causes,
+                        rig->system.actor_count * sizeof *fast->actor_causes);
+    assert_memory_equal(fast->traffic, each->traffic,
+                        rig->system.channel_count * sizeof *fast->traffic);
+    assert_int_equal(fast->tasks, each->tasks);
+}
+
+/* The same tasks in blocks, which end anywhere. */
+static struct engine_outcome run_cut(struct rig *rig, struct rng_key *key)
+{
+    enum { CUTS = 6 };
+    uint32_t cuts[CUTS][ENGINE_STREAMS_MAX] = {{0}};
+    const uint32_t count = 1 + draw(key, CUTS);
+    for (uint32_t s = 0; s < STREAMS; s++) {
+        const uint32_t tasks = rig->program.counts[s];
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t least = i > 0 ? cuts[i - 1][s] : 0;
+            cuts[i][s] = i + 1 == count ? tasks : least + draw(key, (tasks - least) / 2 + 1);
+        }
+    }
+    rig->program = blocks_cut(rig->arena, &rig->program, cuts, count);
+    struct engine_outcome outcome;
+    engine_run(rig->arena, &rig->system, NULL, &outcome);
+    return outcome;
+}
+
 static void compare(uint32_t number, uint32_t cycles, struct tally *tally)
 {
     struct arena *arena = arena_new();
@@ -341,12 +376,9 @@ static void compare(uint32_t number, uint32_t cycles, struct tally *tally)
     if (fast.jobs[0].end != each.jobs[0].end) {
         fprintf(stderr, "number %u of %u cycles\n", number, cycles);
     }
-    assert_memory_equal(fast.jobs, each.jobs, sizeof *fast.jobs);
-    assert_memory_equal(fast.actor_causes, each.actor_causes,
-                        rig->system.actor_count * sizeof *fast.actor_causes);
-    assert_memory_equal(fast.traffic, each.traffic,
-                        rig->system.channel_count * sizeof *fast.traffic);
-    assert_int_equal(fast.tasks, each.tasks);
+    assert_same(rig, &fast, &each);
+    const struct engine_outcome cut = run_cut(rig, &key);
+    assert_same(rig, &cut, &each);
     tally->events += fast.events;
     tally->events_each += each.events;
     tally->tasks += fast.tasks;

@@ -285,7 +285,8 @@ static void half_of_an_offloaded_optimizer_crosses_the_host_link(void **state)
     const struct engine_program *program = &system->engine.programs[0];
     const struct transfer_origin *origins = system->transfers.origins;
     assert_int_equal(program->counts[STREAM_OFFLOAD], 2); /* gradients, and the CPU's work */
-    assert_close(origins[program->tasks[STREAM_OFFLOAD][0].transfer].bytes, shard / 2 * 4, 1e-9);
+    const struct task *offload = engine_program_task(program, STREAM_OFFLOAD, 0);
+    assert_close(origins[offload->transfer].bytes, shard / 2 * 4, 1e-9);
     assert_close(volume_of(system, 0, STREAM_FETCH, COLLECTIVE_SEND).bytes, shard / 2 * 2, 1e-9);
     /* Every GPU has a link of its own each way. */
     for (uint32_t rank = 0; rank < 8; rank++) {

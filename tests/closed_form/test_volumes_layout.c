@@ -325,7 +325,8 @@ static void a_pair_without_a_switch_has_a_sixth_of_what_a_node_has(void **state)
                                 "batch: {global: 8, micro: 1, sequence_length: 1024}\n"
                                 "parallel: %s",
                                 texts[i]));
-        const struct task *first = &system->engine.programs[0].tasks[STREAM_TENSOR][0];
+        const struct task *first =
+            engine_program_task(&system->engine.programs[0], STREAM_TENSOR, 0);
         const struct transfer_origin *origin = &system->transfers.origins[first->transfer];
         rates[i] = origin->rank_bytes / (origin->time_s - origin->latency_s);
         arena_free(arena);

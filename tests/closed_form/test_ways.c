@@ -158,8 +158,8 @@ static void stages_that_hold_the_same_reduce_the_same(void **state)
         assert_true(count > 0);
         assert_int_equal(count, last->counts[streams[s]]);
         for (uint32_t i = 0; i < count; i++) {
-            assert_int_equal(first->tasks[streams[s]][i].transfer,
-                             last->tasks[streams[s]][i].transfer);
+            assert_int_equal(engine_program_task(first, streams[s], i)->transfer,
+                             engine_program_task(last, streams[s], i)->transfer);
         }
     }
     double reduced = 0;

@@ -136,7 +136,8 @@ static double latency_s(struct arena *arena, const struct scenario *scenario, en
     const struct engine_program *program = &system->engine.programs[0];
     double sum = 0;
     for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        sum += system->transfers.origins[program->tasks[stream][i].transfer].latency_s;
+        const struct task *task = engine_program_task(program, stream, i);
+        sum += system->transfers.origins[task->transfer].latency_s;
     }
     return sum;
 }
@@ -167,11 +168,13 @@ static void each_call_costs_what_the_software_says(void **state)
 }
 
 /* How many tasks of `other` a task waits for; 0: none. */
-static uint32_t wait_of(const struct task *task, enum stream other)
+static uint32_t wait_of(const struct engine_program *program, enum stream stream, uint32_t index,
+                        enum stream other)
 {
+    const struct task *task = engine_program_task(program, stream, index);
     for (uint32_t i = 0; i < task->wait_count; i++) {
         if (task->wait_stream[i] == other) {
-            return task->wait_ended[i];
+            return engine_program_wait(program, stream, index, i);
         }
     }
     return 0;
@@ -187,12 +190,11 @@ static void sums_follow_their_pieces_and_the_norm_follows_the_sums(void **state)
     const struct engine_program *program = &system->engine.programs[0];
     assert_int_equal(program->counts[STREAM_ACROSS_REDUCE], 9);
     for (uint32_t i = 0; i < 9; i++) {
-        const struct task *task = &program->tasks[STREAM_ACROSS_REDUCE][i];
-        assert_int_equal(wait_of(task, STREAM_LOCAL_REDUCE), i + 1);
+        assert_int_equal(wait_of(program, STREAM_ACROSS_REDUCE, i, STREAM_LOCAL_REDUCE), i + 1);
     }
     uint32_t waits = 0;
     for (uint32_t i = 0; i < program->counts[STREAM_COMPUTE]; i++) {
-        waits += wait_of(&program->tasks[STREAM_COMPUTE][i], STREAM_ACROSS_REDUCE) == 9;
+        waits += wait_of(program, STREAM_COMPUTE, i, STREAM_ACROSS_REDUCE) == 9;
     }
     assert_int_equal(waits, 1);
     arena_free(arena);

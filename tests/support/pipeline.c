@@ -103,7 +103,7 @@ static void wait_for(const struct pipeline *pipeline, uint32_t from, struct mess
         sim_assert(at < sent->counts[down]);
     }
     task->wait_stream[task->wait_count] = down == 1 ? RECEIVE_DOWN : RECEIVE_UP;
-    task->wait_ended[task->wait_count++] = at + 1;
+    task->wait_ended[task->wait_count++] = (int32_t)at + 1;
 }
 
 static int64_t work_of(const struct pipeline_costs *costs, const struct schedule_action *action)
@@ -139,7 +139,7 @@ static void add_action(const struct pipeline *pipeline, struct program_lists *li
     for (uint32_t k = 0; k < count; k++) {
         struct task send = {.kind = TASK_SEND, .wait_count = 1};
         send.wait_stream[0] = COMPUTE;
-        send.wait_ended[0] = lists->counts[COMPUTE];
+        send.wait_ended[0] = (int32_t)lists->counts[COMPUTE];
         append(lists, is_down(line, stage, messages[k].slot) == 1 ? SEND_DOWN : SEND_UP, &send);
     }
 }
@@ -165,12 +165,12 @@ static struct engine_program build_program(const struct pipeline *pipeline, uint
     for (uint64_t i = 0; i < order->count; i++) {
         add_action(pipeline, &lists, stage, &order->actions[i]);
     }
-    struct engine_program program = {.step_tasks = 0};
+    struct engine_block block = {.counts = {0}};
     for (uint32_t s = 0; s < STREAMS; s++) {
-        program.tasks[s] = lists.tasks[s];
-        program.counts[s] = lists.counts[s];
+        block.tasks[s] = lists.tasks[s];
+        block.counts[s] = lists.counts[s];
     }
-    return program;
+    return engine_program_of_one(pipeline->arena, &block);
 }
 
 static void bind(struct engine_actor *actors, struct engine_member *members, uint32_t channel,

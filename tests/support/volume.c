@@ -21,9 +21,9 @@ struct volume volume_of(const struct step_system *system, uint32_t stage, enum s
 {
     const struct engine_program *program = &system->engine.programs[stage];
     struct volume volume = {0, 0, 0};
-    for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        const struct transfer_origin *origin =
-            &system->transfers.origins[program->tasks[stream][i].transfer];
+    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const struct transfer_origin *origin = &system->transfers.origins[walk.task->transfer];
         sim_assert(origin->is_head);
         if (origin->operation == operation) {
             volume.count++;
@@ -39,8 +39,9 @@ static void add_sent(const struct step_system *system, uint32_t stage, enum stre
                      enum call_way alone, struct volume *sum)
 {
     const struct engine_program *program = &system->engine.programs[stage];
-    for (uint32_t i = 0; i < program->counts[stream]; i++) {
-        const struct task *task = &program->tasks[stream][i];
+    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const struct task *task = walk.task;
         const struct engine_transfer *transfer = &system->engine.transfers[task->transfer];
         const bool is_call = task->kind == TASK_COLLECTIVE &&
                              (transfer->path == (uint32_t)alone || transfer->path == CALL_BOTH);

@@ -21,6 +21,9 @@ enum { WORK, LAUNCH, INTERFERENCE, EXPOSED, WAIT, IDLE, CAUSES };
 struct world {
     struct engine_transfer transfers[2];
     struct task comm[2];
+    struct engine_block blocks[2];
+    const struct engine_block *rows[2];
+    uint32_t firsts[2][2][ENGINE_STREAMS_MAX];
     struct engine_program programs[2];
     struct engine_actor actors[2];
     struct engine_member members[2];
@@ -37,8 +40,15 @@ static void world_init(struct world *world, int64_t capacity)
     for (uint32_t i = 0; i < 2; i++) {
         world->transfers[i] = (struct engine_transfer){.bytes = GIGABYTE};
         world->comm[i] = (struct task){.kind = TASK_COLLECTIVE, .transfer = i};
-        world->programs[i].tasks[COMM] = &world->comm[i];
-        world->programs[i].counts[COMM] = 1;
+        world->blocks[i] =
+            (struct engine_block){.tasks = {NULL, &world->comm[i]}, .counts = {0, 1}};
+        world->rows[i] = &world->blocks[i];
+        world->firsts[i][1][COMM] = 1;
+        world->programs[i] = (struct engine_program){
+            .blocks = &world->rows[i],
+            .firsts = (const uint32_t(*)[ENGINE_STREAMS_MAX])world->firsts[i],
+            .block_count = 1,
+            .counts = {0, 1}};
         world->actors[i] = (struct engine_actor){.program = i,
                                                  .speed = ENGINE_FULL_SPEED,
                                                  .multiplicity = 1,

@@ -38,7 +38,11 @@ static const struct task compute[] = {{.kind = TASK_COMPUTE,
                                        .wait_count = 1,
                                        .wait_stream = {COMM},
                                        .wait_ended = {1}}};
-static const struct engine_program program = {.tasks = {compute, comm}, .counts = {1, 1}};
+static const struct engine_block block = {.tasks = {compute, comm}, .counts = {1, 1}};
+static const struct engine_block *const blocks[] = {&block};
+static const uint32_t firsts[][ENGINE_STREAMS_MAX] = {{0}, {1, 1}};
+static const struct engine_program program = {
+    .blocks = blocks, .firsts = firsts, .block_count = 1, .counts = {1, 1}};
 static const int64_t capacities[] = {BYTES_PER_S, BYTES_PER_S};
 
 static void rig_init(struct rig *rig)

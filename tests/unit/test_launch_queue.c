@@ -268,11 +268,12 @@ static void microbatches_repeat_exactly(void **state)
         const struct engine_program *program = &system->engine.programs[0];
         const uint32_t count = program->counts[STREAM_COMPUTE];
         const uint32_t period = count - fewer->engine.programs[0].counts[STREAM_COMPUTE];
-        const struct task *tasks = program->tasks[STREAM_COMPUTE];
         assert_true(period > 100 && count > 23 * period);
         for (uint32_t i = 4 * period; i < 22 * period; i++) {
-            assert_int_equal(tasks[i].work_ns, tasks[i + period].work_ns);
-            assert_int_equal(tasks[i].launch_ns, tasks[i + period].launch_ns);
+            const struct task *task = engine_program_task(program, STREAM_COMPUTE, i);
+            const struct task *next = engine_program_task(program, STREAM_COMPUTE, i + period);
+            assert_int_equal(task->work_ns, next->work_ns);
+            assert_int_equal(task->launch_ns, next->launch_ns);
         }
     }
     arena_free(arena);

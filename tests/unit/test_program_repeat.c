@@ -33,23 +33,25 @@ static const struct task gather[] = {
 };
 static const struct task receive[] = {{.kind = TASK_RECEIVE, .transfer = 5}};
 
-static struct engine_program program_once(void)
+static struct engine_program program_once(struct arena *arena)
 {
-    struct engine_program once = {.step_tasks = 0};
+    struct engine_block once = {.counts = {0}};
     once.tasks[STREAM_COMPUTE] = compute;
     once.counts[STREAM_COMPUTE] = 2;
     once.tasks[STREAM_DATA_GATHER] = gather;
     once.counts[STREAM_DATA_GATHER] = 2;
     once.tasks[STREAM_RECEIVE_FORWARD] = receive;
     once.counts[STREAM_RECEIVE_FORWARD] = 1;
-    return once;
+    return engine_program_of_one(arena, &once);
 }
 
-static void assert_wait(const struct task *task, uint32_t stream, uint32_t ended)
+static void assert_wait(const struct engine_program *program, uint32_t of, uint32_t index,
+                        uint32_t stream, uint32_t ended)
 {
+    const struct task *task = engine_program_task(program, of, index);
     assert_int_equal(task->wait_count, 1);
     assert_int_equal(task->wait_stream[0], stream);
-    assert_int_equal(task->wait_ended[0], ended);
+    assert_int_equal(engine_program_wait(program, of, index, 0), ended);
 }
 
 /* Three steps: C1 of step k waits for 2 + 2k gathers, G1 for 1 + 2k computes. */
@@ -57,20 +59,19 @@ static void waits_are_moved_on_by_whole_steps(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct engine_program once = program_once();
+    const struct engine_program once = program_once(arena);
     const struct engine_program thrice = program_repeat(arena, &once, 3);
     assert_int_equal(thrice.step_tasks, 2);
     assert_int_equal(thrice.counts[STREAM_COMPUTE], 6);
     assert_int_equal(thrice.counts[STREAM_DATA_GATHER], 6);
     assert_int_equal(thrice.counts[STREAM_TENSOR], 0);
     for (uint32_t k = 0; k < 3; k++) {
-        const struct task *computes = &thrice.tasks[STREAM_COMPUTE][2 * k];
-        const struct task *gathers = &thrice.tasks[STREAM_DATA_GATHER][2 * k];
-        assert_int_equal(computes[0].wait_count, 0);
-        assert_int_equal(computes[1].work_ns, 7);
-        assert_wait(&computes[1], STREAM_DATA_GATHER, 2 + 2 * k);
-        assert_int_equal(gathers[1].transfer, 4);
-        assert_wait(&gathers[1], STREAM_COMPUTE, 1 + 2 * k);
+        const uint32_t second = 2 * k + 1;
+        assert_int_equal(engine_program_task(&thrice, STREAM_COMPUTE, 2 * k)->wait_count, 0);
+        assert_int_equal(engine_program_task(&thrice, STREAM_COMPUTE, second)->work_ns, 7);
+        assert_wait(&thrice, STREAM_COMPUTE, second, STREAM_DATA_GATHER, 2 + 2 * k);
+        assert_int_equal(engine_program_task(&thrice, STREAM_DATA_GATHER, second)->transfer, 4);
+        assert_wait(&thrice, STREAM_DATA_GATHER, second, STREAM_COMPUTE, 1 + 2 * k);
     }
     arena_free(arena);
 }
@@ -81,13 +82,13 @@ static void what_waits_for_nothing_waits_for_the_step_before(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct engine_program once = program_once();
+    const struct engine_program once = program_once(arena);
     const struct engine_program thrice = program_repeat(arena, &once, 3);
-    assert_int_equal(thrice.tasks[STREAM_DATA_GATHER][0].wait_count, 0);
-    assert_wait(&thrice.tasks[STREAM_DATA_GATHER][2], STREAM_COMPUTE, 2);
-    assert_wait(&thrice.tasks[STREAM_DATA_GATHER][4], STREAM_COMPUTE, 4);
+    assert_int_equal(engine_program_task(&thrice, STREAM_DATA_GATHER, 0)->wait_count, 0);
+    assert_wait(&thrice, STREAM_DATA_GATHER, 2, STREAM_COMPUTE, 2);
+    assert_wait(&thrice, STREAM_DATA_GATHER, 4, STREAM_COMPUTE, 4);
     for (uint32_t k = 0; k < 3; k++) {
-        assert_int_equal(thrice.tasks[STREAM_RECEIVE_FORWARD][k].wait_count, 0);
+        assert_int_equal(engine_program_task(&thrice, STREAM_RECEIVE_FORWARD, k)->wait_count, 0);
     }
     arena_free(arena);
 }

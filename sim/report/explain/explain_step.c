@@ -156,8 +156,9 @@ static double busiest_program_s(const struct engine_system *engine)
     int64_t longest_ns = 0;
     for (uint32_t p = 0; p < engine->program_count; p++) {
         int64_t work_ns = 0;
-        for (uint32_t i = 0; i < engine->programs[p].counts[STREAM_COMPUTE]; i++) {
-            work_ns += engine->programs[p].tasks[STREAM_COMPUTE][i].work_ns;
+        for (struct engine_walk walk = engine_walk_of(&engine->programs[p], STREAM_COMPUTE);
+             walk.task != NULL; engine_walk_next(&walk)) {
+            work_ns += walk.task->work_ns;
         }
         longest_ns = work_ns > longest_ns ? work_ns : longest_ns;
     }

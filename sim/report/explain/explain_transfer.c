@@ -138,8 +138,9 @@ static void add_transfers(const struct explanation *explanation,
     const uint32_t kinds = system->engine.transfer_count;
     uint32_t *entry = arena_array(explanation->arena, kinds, sizeof *entry); /* plus 1 */
     use->transfers = arena_array(explanation->arena, kinds + 1, sizeof *use->transfers);
-    for (uint32_t i = 0; i < program->counts[use->stream]; i++) {
-        const uint32_t number = program->tasks[use->stream][i].transfer;
+    for (struct engine_walk walk = engine_walk_of(program, use->stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const uint32_t number = walk.task->transfer;
         if (entry[number] == 0) {
             use->transfers[use->transfer_count++] = describe(explanation, channel, number);
             entry[number] = use->transfer_count;

@@ -1,13 +1,14 @@
-/* What a stage's GPUs update, and a step repeated: each stream's tasks again, their waits moved on
- * by what one step has on the stream that is waited for. What a step starts without waiting for
- * anything (the first gathers) has to wait for the compute of the step before; receives do not,
- * they are posted early, and compute is in order anyway.
+/* What a stage's GPUs update, and a step repeated: its blocks again. What a step starts without
+ * waiting for anything (the first gathers) has to wait for the compute of the step before; receives
+ * do not, they are posted early, and compute is in order anyway.
  */
 #include "train/program/program.h"
 
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/memory/memory.h"
+
+#include <string.h>
 
 struct program_job program_job_of(const struct scenario *scenario)
 {
@@ -53,34 +54,58 @@ double program_updated_parameters(const struct memory_job *job, uint32_t stage)
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
-static struct task moved_on(const struct engine_program *once, struct task task, uint32_t stream,
-                            uint32_t step)
+static bool waits_for_nothing(const struct task *task, uint32_t stream)
 {
-    for (uint32_t i = 0; i < task.wait_count; i++) {
-        task.wait_ended[i] += step * once->counts[task.wait_stream[i]];
+    return task->wait_count == 0 && stream != STREAM_COMPUTE && task->kind != TASK_RECEIVE;
+}
+
+/* A block of a later step, before which so many tasks of the step's compute lie: what waits for
+ * nothing in it waits for the step before. The block itself, if there is none. */
+static const struct engine_block *in_later_step(struct arena *arena,
+                                                const struct engine_block *block,
+                                                uint32_t compute_before)
+{
+    struct engine_block *later = NULL;
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        struct task *tasks = NULL;
+        for (uint32_t i = 0; i < block->counts[s]; i++) {
+            if (!waits_for_nothing(&block->tasks[s][i], s)) {
+                continue;
+            }
+            if (tasks == NULL) {
+                tasks = arena_array(arena, block->counts[s], sizeof *tasks);
+                memcpy(tasks, block->tasks[s], block->counts[s] * sizeof *tasks);
+            }
+            tasks[i].wait_count = 1;
+            tasks[i].wait_stream[0] = STREAM_COMPUTE;
+            tasks[i].wait_ended[0] = -(int32_t)compute_before;
+        }
+        if (tasks != NULL && later == NULL) {
+            later = arena_alloc(arena, sizeof *later);
+            *later = *block;
+        }
+        if (tasks != NULL) {
+            later->tasks[s] = tasks;
+        }
     }
-    if (step > 0 && task.wait_count == 0 && stream != STREAM_COMPUTE && task.kind != TASK_RECEIVE) {
-        task.wait_count = 1;
-        task.wait_stream[0] = STREAM_COMPUTE;
-        task.wait_ended[0] = step * once->counts[STREAM_COMPUTE];
-    }
-    return task;
+    return later != NULL ? later : block;
 }
 
 struct engine_program program_repeat(struct arena *arena, const struct engine_program *once,
                                      uint32_t steps)
 {
     sim_assert(steps >= 1);
-    struct engine_program program = *once;
-    program.step_tasks = once->counts[STREAM_COMPUTE];
-    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        const uint32_t count = once->counts[s];
-        struct task *tasks = arena_array(arena, (size_t)count * steps + 1, sizeof *tasks);
-        for (uint32_t i = 0; i < count * steps; i++) {
-            tasks[i] = moved_on(once, once->tasks[s][i % count], s, i / count);
+    const uint32_t count = once->block_count;
+    const struct engine_block **row = arena_array(arena, (size_t)count * steps, sizeof *row);
+    for (uint32_t b = 0; b < count; b++) {
+        const struct engine_block *later =
+            steps == 1 ? NULL
+                       : in_later_step(arena, once->blocks[b], once->firsts[b][STREAM_COMPUTE]);
+        for (uint32_t step = 0; step < steps; step++) {
+            row[step * count + b] = step == 0 ? once->blocks[b] : later;
         }
-        program.tasks[s] = tasks;
-        program.counts[s] = count * steps;
     }
+    struct engine_program program = engine_program_of(arena, row, count * steps);
+    program.step_tasks = once->counts[STREAM_COMPUTE];
     return program;
 }

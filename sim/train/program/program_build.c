@@ -231,10 +231,10 @@ struct engine_program program_build(const struct program_context *context, uint3
     if (context->host_wait_ns != NULL) {
         context->host_wait_ns[stage] = builder.host_wait_ns;
     }
-    struct engine_program program = {.step_tasks = 0};
+    struct engine_block block = {.counts = {0}};
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        program.tasks[s] = builder.lists[s].tasks;
-        program.counts[s] = (uint32_t)builder.lists[s].count;
+        block.tasks[s] = builder.lists[s].tasks;
+        block.counts[s] = (uint32_t)builder.lists[s].count;
     }
-    return program;
+    return engine_program_of_one(context->arena, &block);
 }

@@ -94,12 +94,12 @@ static void add_wait(struct builder *builder, uint8_t stream, uint32_t ended)
     struct task *next = &builder->next;
     for (uint32_t i = 0; i < next->wait_count; i++) {
         if (next->wait_stream[i] == stream) {
-            next->wait_ended[i] = ended;
+            next->wait_ended[i] = (int32_t)ended;
             return;
         }
     }
     next->wait_stream[next->wait_count] = stream;
-    next->wait_ended[next->wait_count++] = ended;
+    next->wait_ended[next->wait_count++] = (int32_t)ended;
 }
 
 static void add_task(struct builder *builder, enum stream stream, enum task_kind kind,
@@ -110,12 +110,12 @@ static void add_task(struct builder *builder, enum stream stream, enum task_kind
         builder_flush(builder);
         if (builder_emitted(builder, STREAM_COMPUTE) > 0) {
             task.wait_stream[task.wait_count] = STREAM_COMPUTE;
-            task.wait_ended[task.wait_count++] = builder_emitted(builder, STREAM_COMPUTE);
+            task.wait_ended[task.wait_count++] = (int32_t)builder_emitted(builder, STREAM_COMPUTE);
         }
     }
     if (after.ended > 0) {
         task.wait_stream[task.wait_count] = (uint8_t)after.stream;
-        task.wait_ended[task.wait_count++] = after.ended;
+        task.wait_ended[task.wait_count++] = (int32_t)after.ended;
     }
     append(builder, stream, &task);
 }

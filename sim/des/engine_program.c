@@ -1,0 +1,95 @@
+/* Rows of blocks: `firsts` are sums of the blocks' counts, so a task is found by bisection. */
+#include "des/engine_program.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+struct engine_program engine_program_of(struct arena *arena,
+                                        const struct engine_block *const *blocks,
+                                        uint32_t block_count)
+{
+    const struct engine_block **row = arena_array(arena, block_count + 1u, sizeof *row);
+    uint32_t(*firsts)[ENGINE_STREAMS_MAX] = arena_array(arena, block_count + 1u, sizeof *firsts);
+    for (uint32_t b = 0; b < block_count; b++) {
+        row[b] = blocks[b];
+        for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
+            firsts[b + 1][s] = firsts[b][s] + blocks[b]->counts[s];
+        }
+    }
+    struct engine_program program = {
+        .blocks = row, .firsts = (const uint32_t(*)[ENGINE_STREAMS_MAX])firsts, block_count};
+    memcpy(program.counts, firsts[block_count], sizeof program.counts);
+    return program;
+}
+
+struct engine_program engine_program_of_one(struct arena *arena, const struct engine_block *block)
+{
+    struct engine_block *own = arena_alloc(arena, sizeof *own);
+    *own = *block;
+    const struct engine_block *const row[] = {own};
+    return engine_program_of(arena, row, 1);
+}
+
+uint32_t engine_program_block(const struct engine_program *program, uint32_t stream, uint32_t index)
+{
+    uint32_t low = 0;
+    uint32_t high = program->block_count; /* firsts[low] <= index < firsts[high], or the end */
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (program->firsts[middle][stream] <= index) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct task *engine_program_task(const struct engine_program *program, uint32_t stream,
+                                       uint32_t index)
+{
+    sim_assert(index < program->counts[stream]);
+    const uint32_t block = engine_program_block(program, stream, index);
+    return &program->blocks[block]->tasks[stream][index - program->firsts[block][stream]];
+}
+
+uint32_t engine_program_wait(const struct engine_program *program, uint32_t stream, uint32_t index,
+                             uint32_t wait)
+{
+    const uint32_t block = engine_program_block(program, stream, index);
+    const struct task *task = engine_program_task(program, stream, index);
+    sim_assert(wait < task->wait_count);
+    return engine_task_wait(task, program->firsts[block], wait);
+}
+
+void engine_walk_settle(struct engine_walk *walk)
+{
+    const struct engine_program *program = walk->program;
+    const uint32_t s = walk->stream;
+    walk->task = NULL;
+    if (walk->index < program->counts[s]) {
+        while (walk->index >= program->firsts[walk->block + 1][s]) {
+            walk->block++;
+        }
+        const struct engine_block *block = program->blocks[walk->block];
+        walk->task = &block->tasks[s][walk->index - program->firsts[walk->block][s]];
+        walk->last = &block->tasks[s][block->counts[s] - 1];
+    }
+}
+
+struct engine_walk engine_walk_from(const struct engine_program *program, uint32_t stream,
+                                    uint32_t index)
+{
+    struct engine_walk walk = {.program = program,
+                               .stream = stream,
+                               .index = index,
+                               .block = engine_program_block(program, stream, index)};
+    engine_walk_settle(&walk);
+    return walk;
+}
+
+struct engine_walk engine_walk_of(const struct engine_program *program, uint32_t stream)
+{
+    return engine_walk_from(program, stream, 0);
+}
