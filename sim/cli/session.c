@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/builds.h"
+#include "cli/many/shards.h"
 #include "base/version.h"
 #include "report/points.h"
 
@@ -139,6 +140,7 @@ static bool run_in_store(struct session *session, struct store *store)
         .build = stoker_build(),
         .folds = session->options.folds,
         .jobs = (uint32_t)session->jobs,
+        .shard = session->shard,
         .on_point = shows ? show_progress : NULL,
         .context = &progress,
     };
@@ -213,6 +215,9 @@ static struct sheet *begin_sheet(const struct session *session, const char *sche
     sheet_text(sheet, "build", stoker_build());
     sheet_members(sheet, FIELD_LIST(study), &session->study);
     sheet_members(sheet, FIELD_LIST(outcome), &session->outcome);
+    const bool is_shard = session->shard.count > 0;
+    sheet_text(sheet, "shard",
+               is_shard ? shards_text(session->options.cli->arena, session->shard) : NULL);
     sheet_rows(sheet_table(sheet, "other_builds", FIELD_LIST(builds)), session->others,
                session->other_count, sizeof *session->others);
     sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
@@ -223,7 +228,9 @@ static struct sheet *begin_sheet(const struct session *session, const char *sche
 static void print(struct session *session, const struct session_command *command)
 {
     struct sheet *sheet = begin_sheet(session, command->schema);
-    command->add(session, sheet);
+    if (session->row_count > 0) { /* a shard may have no point */
+        command->add(session, sheet);
+    }
     for (size_t i = 0; i < session->paths.count; i++) {
         sheet_say(sheet, "%s%s\n", i == 0 ? "\n" : "", session->paths.items[i]);
     }
@@ -234,18 +241,22 @@ static void print(struct session *session, const struct session_command *command
 static int finish(const struct session *session)
 {
     const struct study_outcome *outcome = &session->outcome;
+    const bool is_shard = session->shard.count > 0;
     if (!session->options.cli->is_quiet) {
         fflush(stdout); /* the summary below the table, also where both go to one file */
         fprintf(stderr,
-                "%" PRIu32 " points: %" PRIu32 " ok, %" PRIu32 " infeasible, %" PRIu32
+                "%" PRIu32 "%s points: %" PRIu32 " ok, %" PRIu32 " infeasible, %" PRIu32
                 " failed (%" PRIu32 " reused)\n",
-                session->study.count, outcome->ok, outcome->infeasible, outcome->failed,
-                outcome->reused);
+                outcome->wanted,
+                is_shard ? arena_printf(session->options.cli->arena, " of %" PRIu32,
+                                        session->study.count)
+                         : "",
+                outcome->ok, outcome->infeasible, outcome->failed, outcome->reused);
     }
     if (outcome->failed > 0) {
         return EXIT_FAILED_POINTS;
     }
-    return outcome->ok == 0 ? EXIT_INFEASIBLE : 0;
+    return outcome->ok == 0 && !is_shard ? EXIT_INFEASIBLE : 0; /* in other shards some may fit */
 }
 
 static bool check_options(const struct session *session)

@@ -18,6 +18,7 @@ struct session {
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
     int64_t jobs;             /* 0: as many as there are cores */
+    struct shard shard;       /* count 0: all points */
 
     struct catalogue catalogue;
     struct study study; /* filled by the command, with study_expand or study_of_documents */

@@ -3,11 +3,13 @@
  */
 #include "report/points.h"
 #include "cli/against.h"
+#include "cli/many/shards.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/scenario_load.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
@@ -170,21 +172,50 @@ static bool expand(struct session *session)
     return study_expand(cli->arena, document, &base, &session->study, cli->diag);
 }
 
+/* "results/stoker-2-of-4.db": beside the usual file, and never it. */
+static const char *shard_path(struct arena *arena, struct shard shard)
+{
+    static const char suffix[] = ".db";
+    const int stem = (int)(sizeof OPTIONS_DB_DEFAULT - sizeof suffix);
+    return arena_printf(arena, "%.*s-%" PRIu32 "-of-%" PRIu32 "%s", stem, OPTIONS_DB_DEFAULT,
+                        shard.number, shard.count, suffix);
+}
+
 static int run(struct options *options)
 {
     static const struct session_command command = {SWEEP_SCHEMA, expand, add};
-    return session_main((struct session *)options, &command);
+    struct session *session = (struct session *)options;
+    if (session->shard.count > 0) {
+        if (!options_refuse(options, "plot output", "a shard, which lacks the other points",
+                            "merge the shards, then draw with `stoker plot`")) {
+            return EXIT_USAGE;
+        }
+        if (!options_given(options, "db")) {
+            options->db_path = shard_path(options->cli->arena, session->shard);
+        }
+    }
+    return session_main(session, &command);
 }
+
+static const struct command_option many_options[] = {
+    {"shard", 0, "K/N",
+     "Only part K of N, counted from 1, for several machines: its points go to a results file of "
+     "their own (default results/stoker-K-of-N.db), which `stoker merge` joins",
+     OPTION_OWN(shards_read, struct session, shard)},
+    {0},
+};
 
 const struct command command_sweep = {
     .name = "sweep",
     .summary = "every combination of a scenario's sweep, stored as it goes",
     .arguments = "FILE",
-    .about = "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
-             "are stored as they are done: a sweep that was stopped goes on where it was."
-             "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
-             "Exit status 4: no point fits; 5: some points failed.",
-    .options = {options_prediction, options_store, session_options, options_general},
+    .about =
+        "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
+        "are stored as they are done: a sweep that was stopped goes on where it was."
+        "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
+        "Exit status 4: no point fits (of a shard: never, others may have one that does); 5: some "
+        "points failed.",
+    .options = {options_prediction, options_store, session_options, many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:",

@@ -12,7 +12,8 @@
  *   traffic      (run_key, stream, number): each kind of transfer, how it was done
  *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
  *   assumption   (run_key, name, value, reason); of every run
- *   study        one sweep or comparison: (key, title, kind, build)
+ *   study        one sweep or comparison: (key, title, kind, build, point_count), of which only
+ *                a shard may be in the file
  *   point        (study_key, number, label, axes as JSON, run_key, status, message)
  *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
  *
@@ -69,7 +70,8 @@ struct store_point {
 /* A sweep or comparison, before its points. */
 struct store_study {
     const char *key, *title, *kind;
-    const char *build; /* that predicts its points */
+    const char *build;   /* that predicts its points */
+    int64_t point_count; /* of all shards */
 };
 
 MUST_USE bool store_study(struct store *store, const struct store_study *study, struct diag *diag);
@@ -140,9 +142,15 @@ struct store_study_row {
     char title[160];
     char kind[32];
     char build[17];
-    int64_t points;
+    int64_t points;      /* that are here */
+    int64_t failed;      /* of these */
+    int64_t point_count; /* that the study has */
 };
 struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count);
+
+/* The numbers of a study's points that have a verdict, rising. */
+int64_t *store_point_numbers(struct store *store, struct arena *arena, const char *study_key,
+                             uint32_t *count);
 
 /* Runs of one build. */
 struct store_build {

@@ -226,16 +226,34 @@ static void read_study(sqlite3_stmt *statement, void *to)
     copy_text(row->title, sizeof row->title, statement, 1);
     copy_text(row->kind, sizeof row->kind, statement, 2);
     copy_text(row->build, sizeof row->build, statement, 3);
-    row->points = sqlite3_column_int64(statement, 4);
+    row->point_count = sqlite3_column_int64(statement, 4);
+    row->points = sqlite3_column_int64(statement, 5);
+    row->failed = sqlite3_column_int64(statement, 6);
 }
 
 struct store_study_row *store_studies(struct store *store, struct arena *arena, uint32_t *count)
 {
-    static const char query[] = "SELECT key, title, kind, build, "
-                                "(SELECT count(*) FROM point WHERE point.study_key = study.key) "
-                                "FROM study ORDER BY study.rowid";
+    static const char query[] =
+        "SELECT key, title, kind, build, point_count, "
+        "(SELECT count(*) FROM point WHERE point.study_key = study.key), "
+        "(SELECT count(*) FROM point WHERE point.study_key = study.key AND status = 'failed') "
+        "FROM study ORDER BY study.rowid";
     return read_rows(store, arena, sql_prepare(store, query, store->diag),
                      sizeof(struct store_study_row), read_study, count);
+}
+
+static void read_point_number(sqlite3_stmt *statement, void *to)
+{
+    *(int64_t *)to = sqlite3_column_int64(statement, 0);
+}
+
+int64_t *store_point_numbers(struct store *store, struct arena *arena, const char *study_key,
+                             uint32_t *count)
+{
+    static const char query[] = "SELECT number FROM point WHERE study_key = ?1 AND "
+                                "status <> 'failed' ORDER BY number";
+    return read_rows(store, arena, query_by_text(store, query, study_key), sizeof(int64_t),
+                     read_point_number, count);
 }
 
 /* (build, runs, least change, largest change) */

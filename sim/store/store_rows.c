@@ -60,7 +60,8 @@
     X(TEXT, ALWAYS, key, study->key)     \
     X(TEXT, ALWAYS, title, study->title) \
     X(TEXT, ALWAYS, kind, study->kind)   \
-    X(TEXT, ALWAYS, build, study->build)
+    X(TEXT, ALWAYS, build, study->build) \
+    X(INTEGER, ALWAYS, point_count, study->point_count)
 
 #define POINT_COLUMNS(X)                                                      \
     X(TEXT, ALWAYS, study_key, study_key)                                     \

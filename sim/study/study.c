@@ -116,7 +116,7 @@ static void count_point(struct point_run *run, uint32_t number, enum point_statu
     outcome->reused += was_stored;
     run->done++;
     if (run->request->on_point != NULL) {
-        run->request->on_point(run->request->context, run->done, run->study->count,
+        run->request->on_point(run->request->context, run->done, outcome->wanted,
                                run->study->points[number].label, status, was_stored);
     }
 }
@@ -205,10 +205,22 @@ static bool take_point(void *context, uint32_t piece, const struct piece_result 
                    (struct store_packed){bytes, size_bytes});
 }
 
-/* Counts the points that are stored, lists the others. */
+static uint32_t count_wanted(const struct study *study, struct shard shard)
+{
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < study->count; i++) {
+        wanted += shard_has(shard, i);
+    }
+    return wanted;
+}
+
+/* Of the shard's points, counts those that are stored and lists the others. */
 static bool sort_points(struct point_run *run, uint32_t *pending)
 {
     for (uint32_t i = 0; i < run->study->count; i++) {
+        if (!shard_has(run->request->shard, i)) {
+            continue;
+        }
         enum point_status status = POINT_FAILED;
         const bool was_stored = store_has_point(run->store, run->study->key, i, &status);
         if (diag_has_error(run->diag)) { /* the store could not be read */
@@ -226,8 +238,9 @@ static bool sort_points(struct point_run *run, uint32_t *pending)
 bool study_run(const struct study *study, const struct study_request *request, struct store *store,
                struct study_outcome *outcome, struct diag *diag)
 {
-    *outcome = (struct study_outcome){0};
-    const struct store_study stored = {study->key, study->title, study->kind, request->build};
+    *outcome = (struct study_outcome){.wanted = count_wanted(study, request->shard)};
+    const struct store_study stored = {study->key, study->title, study->kind, request->build,
+                                       study->count};
     if (!store_study(store, &stored, diag)) {
         return false;
     }
@@ -259,6 +272,6 @@ bool study_run(const struct study *study, const struct study_request *request, s
     }
     step_memo_free(run.memo);
     arena_free(arena);
-    sim_assert(!is_good || outcome->ok + outcome->infeasible + outcome->failed == study->count);
+    sim_assert(!is_good || outcome->ok + outcome->infeasible + outcome->failed == outcome->wanted);
     return is_good;
 }

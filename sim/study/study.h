@@ -21,12 +21,17 @@
  * a point is done when that is, and what kills the study costs at most so many. The store is
  * the only place results live; tables and plots read it back.
  *
+ * Several machines may share a study: each runs a shard of the points and stores it in a file
+ * of its own, under the key of the whole. Files are merged (store_merge); then all points are
+ * there.
+ *
  * A study's key is the hash of its resolved points, so that editing a file of
  * the catalogue makes another study and never mixes old with new points.
  */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
+#include "base/shard.h"
 #include "store/store.h"
 #include "input/scenario.h"
 
@@ -80,13 +85,15 @@ struct study_request {
     const struct catalogue *catalogue;
     const char *build; /* of the program: 16 hex digits */
     bool folds;
-    uint32_t jobs; /* processes that predict; 0: as many as the machine has cores */
+    uint32_t jobs;      /* processes that predict; 0: as many as the machine has cores */
+    struct shard shard; /* other points are not looked at */
     void (*on_point)(void *context, uint32_t done, uint32_t count, const char *label,
                      enum point_status status, bool was_stored); /* NULL: nobody looks */
     void *context;
 };
 
 struct study_outcome {
+    uint32_t wanted; /* points: of the shard, or all */
     uint32_t ok, infeasible, failed;
     uint32_t reused; /* of these, found in the store */
 };

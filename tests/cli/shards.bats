@@ -78,3 +78,143 @@ whole() {
     done
     [ ! -e "$work/none.db" ]
 }
+
+# ---- shards ---------------------------------------------------------------------------------
+
+shard() {
+    "$STOKER" sweep "$study" --shard "$1" --db "$work/${1/\//-of-}.db" "${@:2}" > /dev/null 2>&1
+}
+
+@test "shards that are merged, in any order, twice or one by one, have the rows of one run" {
+    whole
+    for count in 1 3 4; do
+        for number in $(seq $count); do
+            shard "$number/$count"
+        done
+        sum=0
+        for file in "$work"/*-of-$count.db; do
+            ((sum += $(rows "$file" | grep -c '^point ')))
+        done
+        [ "$sum" -eq 64 ] # no point is in two
+        rm -f "$work/merged.db"
+        run "$STOKER" merge $(printf '%s\n' "$work"/*-of-$count.db | tac) --db "$work/merged.db" --complete
+        [ "$status" -eq 0 ]
+        diff "$work/whole.rows" <(rows "$work/merged.db")
+        "$STOKER" merge "$work"/*-of-$count.db --db "$work/merged.db" > /dev/null
+        diff "$work/whole.rows" <(rows "$work/merged.db")
+    done
+    # All there, in order, and nothing is run again.
+    run --separate-stderr "$STOKER" sweep "$study" --db "$work/merged.db"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(cat "$work/whole")" ]
+    [[ "$stderr" == *"64 points: "*"(64 reused)"* ]]
+}
+
+# Where the last axis has as many values as there are shards, each shard has its share of all.
+@test "no shard has all points of one value" {
+    for number in 1 2; do
+        shard "$number/2"
+        for value in none full; do
+            [ "$(rows "$work/$number-of-2.db" | grep -c "^point_axis .*'recompute', '$value'")" -eq 16 ]
+        done
+    done
+}
+
+@test "a shard has its own file, goes on where it was, and may have no point or none that fits" {
+    cd "$work"
+    STOKER_PATH=$BATS_TEST_DIRNAME/../.. run --separate-stderr "$STOKER" sweep study.yaml --shard 2/4 --json
+    [ "$status" -eq 0 ]
+    [ -e results/stoker-2-of-4.db ]
+    [ ! -e results/stoker.db ]
+    jq -e '.shard == "2/4" and .counts.points == 64 and (.points | length) == 16' <<< "$output"
+    [[ "$stderr" == *"16 of 64 points: "*"(0 reused)"* ]]
+    STOKER_PATH=$BATS_TEST_DIRNAME/../.. run --separate-stderr "$STOKER" sweep study.yaml --shard 2/4
+    [[ "$stderr" == *"16 of 64 points: "*"(16 reused)"* ]]
+    cd "$BATS_TEST_DIRNAME/../.."
+    run --separate-stderr "$STOKER" sweep "$study" --shard 70/70 --db "$work/empty.db"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"0 of 64 points: 0 ok"* ]]
+    run "$STOKER" sweep "$study" --shard 1/2 --db "$work/none.db" --set batch.sequence_length=1000001
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"32 of 64 points: 0 ok, 32 infeasible"* ]]
+}
+
+@test "a shard that cannot be is wrong usage, and so is a picture of one" {
+    for wrong in 0/4 5/4 x 4 /4 1/ 1/0 -1/4 1/4x ' 1/4' 1/100001 4294967297/4294967298; do
+        run -2 "$STOKER" sweep "$study" --db "$work/none.db" --shard "$wrong"
+        [[ $output == *"--shard is K/N, shard K of N, counted from 1"*"not '$wrong'"* ]]
+    done
+    run -2 "$STOKER" sweep "$study" --db "$work/none.db" --shard 1/4 --plot lines
+    [[ $output == *"--plot has no meaning for a shard"*"stoker plot"* ]]
+    [ ! -e "$work/none.db" ]
+}
+
+@test "a shard that is missing is told with its points, and merged later" {
+    whole
+    for number in 1 2 3; do shard "$number/3"; done
+    run "$STOKER" merge "$work/1-of-3.db" "$work/3-of-3.db" --db "$work/merged.db"
+    [ "$status" -eq 0 ]
+    [[ $output == *"warning: of the 64 points of study "*" 'GPT-3 on many' 21 are missing and 0 failed: numbers 1, 3, 8, "*" and more"*"run the shards that lack, and merge again"* ]]
+    run --separate-stderr "$STOKER" merge "$work/1-of-3.db" "$work/3-of-3.db" --db "$work/merged.db" --complete --json
+    [ "$status" -eq 1 ]
+    jq -e '.incomplete | length == 1 and .[0].missing == 21 and .[0].points == 64' <<< "$output"
+    # The file of the missing one is named, and what there is stays as it is.
+    cp "$work/merged.db" "$work/before.db"
+    run "$STOKER" merge "$work/lost.db" "$work/2-of-3.db" --db "$work/merged.db"
+    [ "$status" -eq 1 ]
+    [[ $output == *"there is no results file $work/lost.db"*"nothing was merged"* ]]
+    cmp "$work/before.db" "$work/merged.db"
+    run "$STOKER" merge "$work/2-of-3.db" --db "$work/merged.db" --complete
+    [ "$status" -eq 0 ]
+    diff "$work/whole.rows" <(rows "$work/merged.db")
+}
+
+@test "points that failed in a shard are told, too" {
+    sed -i '/^variants/d; s/recompute: .*/batch.micro: [1, banana]/' "$study"
+    run shard 1/1
+    [ "$status" -eq 5 ]
+    run "$STOKER" merge "$work/1-of-1.db" --db "$work/merged.db" --complete
+    [ "$status" -eq 1 ]
+    [[ $output == *"error: of the 16 points of study "*" 0 are missing and 8 failed: numbers 2 to 3, 6 to 7, 10 to 11, 14 to 15"* ]]
+}
+
+@test "a shard of another study or of another version is told from the others" {
+    shard 1/2
+    shard 2/2 --set batch.sequence_length=4096
+    run "$STOKER" merge "$work/1-of-2.db" "$work/2-of-2.db" --db "$work/merged.db"
+    [ "$status" -eq 0 ]
+    [[ $output == *" 32 are missing "*"is of that title, too: its scenario, --set or catalogue differs"* ]]
+    # Other sources.
+    id=$("$STOKER" run scenarios/quickstart.yaml --no-db -q --json | sed -n 's/^ *"build": "\(.*\)",$/\1/p')
+    LC_ALL=C sed "s/$id/$(tr '0-9a-f' '1-9a-f0' <<< "$id")/g" "$STOKER" > "$work/other"
+    chmod +x "$work/other"
+    STOKER_PATH=$PWD "$work/other" sweep "$study" --shard 2/2 --db "$work/other.db" > /dev/null 2>&1
+    run "$STOKER" merge "$work/1-of-2.db" "$work/other.db" --db "$work/both.db" --complete
+    [ "$status" -eq 1 ]
+    [[ $output == *" 32 are missing "*"by another version of stoker (sources "*"run all shards with one"* ]]
+    # Another schema.
+    python3 -c "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA user_version = 6')" "$work/2-of-2.db"
+    run "$STOKER" merge "$work/1-of-2.db" "$work/2-of-2.db" --db "$work/third.db"
+    [ "$status" -eq 1 ]
+    [[ $output == *"2-of-2.db has schema 6, this stoker writes 7"*"nothing was merged"* ]]
+    [ ! -e "$work/third.db" ]
+}
+
+@test "what cannot be written is told with its remedy, and the shards stay" {
+    [ -w /dev/full ] || skip "no /dev/full"
+    shard 1/1
+    mkdir "$work/limited"
+    # A file may not grow beyond 200 KiB: as on a full disk.
+    run bash -c 'ulimit -f 200; trap "" XFSZ; exec "$@"' - "$STOKER" merge "$work/1-of-1.db" \
+        --db "$work/limited/out.db"
+    [ "$status" -eq 1 ]
+    [[ $output == *"limited/out.db: cannot "*"free some space, then run the same command again"* ]]
+    run bash -c 'ulimit -f 200; trap "" XFSZ; exec "$@"' - "$STOKER" sweep "$study" --shard 1/2 \
+        -j 2 --db "$work/limited/half.db"
+    [ "$status" -eq 1 ]
+    [[ $output == *"limited/half.db: cannot "*"free some space, then run the same command again"* ]]
+    run "$STOKER" sweep "$study" --shard 1/2 --db "$work/limited/half.db"
+    [ "$status" -eq 0 ]
+    run "$STOKER" merge "$work/1-of-1.db" --db "$work/limited/out.db" --complete
+    [ "$status" -eq 0 ]
+}

@@ -37,7 +37,7 @@ static struct store_point point_of(const struct world *world, int64_t number)
 static bool put_study(struct store *store, const char *key, const char *title, const char *kind,
                       const struct world *world)
 {
-    const struct store_study study = {key, title, kind, SAMPLE_BUILD};
+    const struct store_study study = {key, title, kind, SAMPLE_BUILD, 4};
     return store_study(store, &study, world->diag);
 }
 
@@ -139,7 +139,7 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
     assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
     assert_int_equal(
         world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 25);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 6);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 7);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -596,11 +596,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 7");
-    world_assert_refused(world, "stoker.db has schema 7, this stoker writes 6");
+    world_sql(world, "PRAGMA user_version = 8");
+    world_assert_refused(world, "stoker.db has schema 8, this stoker writes 7");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 6");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 7");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)
