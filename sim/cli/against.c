@@ -1,9 +1,9 @@
-/* Points are resolved again, one by one in an arena that is emptied behind each. */
+/* Points that the study has not kept are resolved again, one by one in an arena that is emptied
+ * behind each. */
 #include "cli/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "input/scenario_load.h"
 #include "input/doc/name_table.h"
 #include "lab/band.h"
 #include "lab/differences.h"
@@ -18,6 +18,8 @@ struct baseline {
     const struct store_row *base;
     const struct scenario *base_scenario;
     struct ratio_pairs pairs;
+    struct ratio_kinds *kinds; /* of these */
+    const struct difference_table *table;
     struct band_votes votes;
     const char *no_pairs, *no_votes; /* why there are none; NULL */
 };
@@ -27,8 +29,7 @@ static const struct scenario *resolve(const struct session *session, struct aren
 {
     const struct study_point *point = &session->study.points[row->number];
     struct diag *own = diag_new(arena);
-    struct scenario *scenario = scenario_resolve(arena, point->document, &session->catalogue,
-                                                 point->sets, point->set_count, own);
+    const struct scenario *scenario = study_point_resolve(point, arena, &session->catalogue, own);
     /* A disk that fails, no memory. Where points failed, too, the exit status says so already. */
     if (scenario == NULL && diag_exit_status(own) == 1 && session->outcome.failed == 0) {
         diag_add(session->options.cli->diag, DIAG_FAILURE, NULL, "no band of %s: %s", row->label,
@@ -97,14 +98,15 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
             baseline->no_pairs != NULL ? baseline->no_pairs : "it was not resolved again";
         return;
     }
-    const struct differences found = differences_of(arena, baseline->base_scenario, scenario);
+    const struct differences found =
+        differences_of(arena, baseline->base_scenario, scenario, baseline->table);
     note_kinds(baseline, &found, against);
     if (found.axis_count == 0 && found.unmeasured_count == 0) {
         against->reason = "they differ in nothing that moves a step";
         return;
     }
-    struct ratio_band band = ratio_band_of(arena, &baseline->pairs, found.axes, found.axis_count,
-                                           log(against->per_gpu), NULL);
+    struct ratio_band band =
+        ratio_kinds_band(baseline->kinds, found.axes, found.axis_count, log(against->per_gpu));
     if (found.unmeasured_count > 0 || band.votes == 0) {
         const double spread = independent(baseline, arena, scenario, row);
         band = (struct ratio_band){0, spread, spread * HALF_OF_BAND};
@@ -126,6 +128,8 @@ static void baseline_open(struct baseline *baseline)
     baseline->no_pairs =
         ratio_pairs_load(baseline->arena, catalogue, &baseline->pairs, &reason, diag) ? NULL
                                                                                       : reason;
+    baseline->kinds = ratio_kinds_new(baseline->arena, &baseline->pairs);
+    baseline->table = difference_table_new(baseline->arena);
     baseline->no_votes =
         band_load(baseline->arena, catalogue, &baseline->votes, &reason, diag) ? NULL : reason;
     if (points_is_good(baseline->base)) {

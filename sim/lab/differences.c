@@ -203,6 +203,22 @@ static bool is_same_file(const struct finder *finder, const struct scenario_part
     return a != NULL && b != NULL && a->kept != NULL && a->kept == b->kept;
 }
 
+/* Without making texts of the two: neither is written, or both with one word. */
+static bool is_written_alike(const struct doc_node *a, const struct doc_node *b)
+{
+    return a == b || (a != NULL && b != NULL && a->kind == DOC_SCALAR && b->kind == DOC_SCALAR &&
+                      a->is_quoted == b->is_quoted && strcmp(a->text, b->text) == 0);
+}
+
+/* Most keys are alike, and that is soon seen. */
+static bool is_alike(const struct finder *finder, const struct scenario_part *part,
+                     const struct schema_row *row, const char *key)
+{
+    const struct doc_node *a = doc_find(finder->a->document, key);
+    const struct doc_node *b = doc_find(finder->b->document, key);
+    return is_written_alike(a, b) && (a == NULL || is_same_value(finder, part, row));
+}
+
 static bool differs(const struct finder *finder, const struct scenario_part *part,
                     const struct schema_row *row, const char *key)
 {
@@ -261,6 +277,18 @@ static bool is_repeated(const struct schema *schema, const struct schema_row *ro
     return is_each;
 }
 
+enum { KEY_BYTES_MAX = 256 };
+
+static void put_key(char *key, const char *prefix, const char *path)
+{
+    const size_t length = strlen(prefix);
+    const size_t path_length = strlen(path);
+    sim_assert(length + path_length < KEY_BYTES_MAX);
+    memcpy(key, prefix, length);
+    memcpy(key + length, path, path_length);
+    key[length + path_length] = '\0';
+}
+
 /* Keys that repeat are only the library's: a library that differs anywhere is one difference. */
 static void find_keys(struct finder *finder)
 {
@@ -271,10 +299,14 @@ static void find_keys(struct finder *finder)
             if (is_read_alike && is_same_value(finder, part, row)) {
                 continue; /* its texts need not be made */
             }
-            const char *key = arena_printf(finder->arena, "%s%s", part->schema->prefix, row->path);
+            char key[KEY_BYTES_MAX];
+            put_key(key, part->schema->prefix, row->path);
+            if (is_alike(finder, part, row, key)) {
+                continue;
+            }
             if (!is_repeated(part->schema, row) && !is_whole(part->schema, row, key) &&
                 differs(finder, part, row, key)) {
-                add_key(finder, key);
+                add_key(finder, arena_strdup(finder->arena, key));
             }
         }
     }
@@ -295,20 +327,44 @@ static uint32_t bits_of(uint64_t mask)
     return count;
 }
 
+struct difference_table {
+    struct axis *axes;
+    uint64_t kind, size, batch, width; /* sets of one column: gpu, gpus, global batch, dp */
+};
+
+static uint64_t column_named(const char *name)
+{
+    return UINT64_C(1) << axis_column_find(name);
+}
+
+const struct difference_table *difference_table_new(struct arena *arena)
+{
+    struct difference_table *table = arena_alloc(arena, sizeof *table);
+    *table = (struct difference_table){
+        .axes = arena_array(arena, axis_count, sizeof *table->axes),
+        .kind = column_named("gpu"),
+        .size = column_named("gpus"),
+        .batch = column_named("global_batch_sequences"),
+        .width = column_named("dp"), /* what the others leave */
+    };
+    for (uint32_t i = 0; i < axis_count; i++) {
+        table->axes[i] = axis_get(i);
+    }
+    return table;
+}
+
 /* The columns that an axis explains between these two. */
-static uint64_t explained(const struct axis *axis, const struct scenario *a,
-                          const struct scenario *b)
+static uint64_t explained(const struct difference_table *table, const struct axis *axis,
+                          const struct scenario *a, const struct scenario *b)
 {
     const double sizes = (double)a->gpus / (double)b->gpus;
     const double batches = (double)a->batch.global / (double)b->batch.global;
-    const uint64_t kind = UINT64_C(1) << axis_column_find("gpu");
-    const uint64_t machine = (axis->defining & kind) != 0 ? UINT64_C(1) << MACHINE_COLUMN : 0;
+    const uint64_t machine =
+        (axis->defining & table->kind) != 0 ? UINT64_C(1) << MACHINE_COLUMN : 0;
     const uint64_t all = axis->defining | axis->follows | machine;
-    const uint64_t size = UINT64_C(1) << axis_column_find("gpus");
-    const uint64_t batch = UINT64_C(1) << axis_column_find("global_batch_sequences");
     switch (axis->condition) {
     case AXIS_LIKE_SIZES:
-        return sizes > 1 / 4.01 && sizes < 4.01 ? all : all & ~(size | batch);
+        return sizes > 1 / 4.01 && sizes < 4.01 ? all : all & ~(table->size | table->batch);
     case AXIS_LIKE_BATCHES:
         return fabs(sizes / batches - 1) < 1e-9 ? all : 0;
     default:
@@ -317,13 +373,14 @@ static uint64_t explained(const struct axis *axis, const struct scenario *a,
 }
 
 /* The axis that explains most of what is left; axis_count: none does. */
-static uint32_t choose(uint64_t left, const struct scenario *a, const struct scenario *b)
+static uint32_t choose(const struct difference_table *table, uint64_t left,
+                       const struct scenario *a, const struct scenario *b)
 {
     uint32_t best = axis_count, most = 0;
     for (uint32_t i = 0; i < axis_count; i++) {
-        const struct axis axis = axis_get(i);
-        const uint64_t mask = explained(&axis, a, b);
-        const uint32_t count = (left & axis.defining & mask) != 0 ? bits_of(left & mask) : 0;
+        const struct axis *axis = &table->axes[i];
+        const uint64_t mask = explained(table, axis, a, b);
+        const uint32_t count = (left & axis->defining & mask) != 0 ? bits_of(left & mask) : 0;
         if (count > most) {
             best = i;
             most = count;
@@ -333,17 +390,16 @@ static uint32_t choose(uint64_t left, const struct scenario *a, const struct sce
 }
 
 struct differences differences_of(struct arena *arena, const struct scenario *a,
-                                  const struct scenario *b)
+                                  const struct scenario *b, const struct difference_table *table)
 {
     struct differences found = {0};
     struct finder finder = {.arena = arena, .a = a, .b = b, .found = &found};
-    const uint64_t width = UINT64_C(1) << axis_column_find("dp"); /* what the others leave */
+    const struct difference_table *by = table != NULL ? table : difference_table_new(arena);
     find_keys(&finder);
-    uint64_t left = found.columns & ~width;
-    for (uint32_t axis = choose(left, a, b); axis < axis_count; axis = choose(left, a, b)) {
-        const struct axis chosen = axis_get(axis);
+    uint64_t left = found.columns & ~by->width;
+    for (uint32_t axis = choose(by, left, a, b); axis < axis_count; axis = choose(by, left, a, b)) {
         found.axes[found.axis_count++] = axis;
-        left &= ~explained(&chosen, a, b);
+        left &= ~explained(by, &by->axes[axis], a, b);
     }
     for (uint32_t i = 0; i < finder.key_count; i++) {
         if ((left >> finder.columns[i] & 1) != 0) {

@@ -25,9 +25,13 @@ struct differences {
     uint32_t unmeasured_count;
 };
 
-/* `b` against `a`. */
+/* What is the same for any two scenarios; for who compares many. */
+struct difference_table;
+const struct difference_table *difference_table_new(struct arena *arena);
+
+/* `b` against `a`; without a table (NULL) one is made. */
 struct differences differences_of(struct arena *arena, const struct scenario *a,
-                                  const struct scenario *b);
+                                  const struct scenario *b, const struct difference_table *table);
 
 enum difference_effect {
     DIFFERENCE_NONE,       /* on a step */

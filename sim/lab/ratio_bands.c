@@ -255,19 +255,19 @@ static struct kind kind_of(const struct poll *poll, uint32_t axis, const char *w
                          own > 0 ? quantile_weighted(errors, count, HALF) : 0};
 }
 
-static struct ratio_band band_of_kinds(const struct poll *poll, const uint32_t *axes,
-                                       uint32_t count, double predicted, const char *without)
+/* Of the kinds in which two predictions differ. */
+static struct ratio_band band_of_kinds(const struct kind *kinds, uint32_t count, double predicted)
 {
     struct ratio_band band = {0};
     double spreads = 0, halves = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct kind kind = kind_of(poll, axes[i], without);
-        if (kind.votes == 0) {
+        const struct kind *kind = &kinds[i];
+        if (kind->votes == 0) {
             return (struct ratio_band){0};
         }
-        band.votes += kind.votes;
-        spreads += kind.spread * kind.spread;
-        halves += kind.half * kind.half;
+        band.votes += kind->votes;
+        spreads += kind->spread * kind->spread;
+        halves += kind->half * kind->half;
     }
     band.spread = sqrt(spreads) * scale_of(predicted);
     band.spread_of_half = sqrt(halves) * scale_of(predicted);
@@ -279,7 +279,44 @@ struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *p
                                 const char *without)
 {
     const struct poll poll = poll_of(arena, pairs);
-    return band_of_kinds(&poll, axes, count, predicted, without);
+    struct kind kinds[AXIS_COLUMNS_MAX];
+    sim_assert(count <= AXIS_COLUMNS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        kinds[i] = kind_of(&poll, axes[i], without);
+    }
+    return band_of_kinds(kinds, count, predicted);
+}
+
+struct ratio_kinds {
+    struct poll poll;
+    struct kind *items; /* by axis */
+    bool *is_known;
+};
+
+struct ratio_kinds *ratio_kinds_new(struct arena *arena, const struct ratio_pairs *pairs)
+{
+    struct ratio_kinds *kinds = arena_alloc(arena, sizeof *kinds);
+    kinds->poll = poll_of(arena, pairs);
+    kinds->items = arena_array(arena, axis_count, sizeof *kinds->items);
+    kinds->is_known = arena_array(arena, axis_count, sizeof *kinds->is_known);
+    return kinds;
+}
+
+struct ratio_band ratio_kinds_band(struct ratio_kinds *kinds, const uint32_t *axes, uint32_t count,
+                                   double predicted)
+{
+    struct kind found[AXIS_COLUMNS_MAX];
+    sim_assert(count <= AXIS_COLUMNS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t axis = axes[i];
+        sim_assert(axis < axis_count);
+        if (!kinds->is_known[axis]) {
+            kinds->items[axis] = kind_of(&kinds->poll, axis, NULL);
+            kinds->is_known[axis] = true;
+        }
+        found[i] = kinds->items[axis];
+    }
+    return band_of_kinds(found, count, predicted);
 }
 
 enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted)
@@ -325,8 +362,8 @@ struct ratio_coverage ratio_bands_measure(struct arena *arena, const struct rati
         if (axis == axis_count ? axis_is_apart(pair->axis) : pair->axis != axis) {
             continue;
         }
-        const struct ratio_band band =
-            band_of_kinds(&poll, &pair->axis, 1, pair->predicted, pair->source);
+        const struct kind kind = kind_of(&poll, pair->axis, pair->source);
+        const struct ratio_band band = band_of_kinds(&kind, 1, pair->predicted);
         if (band.votes > 0) {
             count_pair(&tally, pair, &band, 1.0 / poll.votes[pair->vote].pairs);
         }

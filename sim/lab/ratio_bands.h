@@ -74,6 +74,13 @@ struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *p
                                 const uint32_t *axes, uint32_t count, double predicted,
                                 const char *without);
 
+/* The same of all sources, for who asks often: what a kind of difference is off by is worked out
+ * the first time that it is asked for. The pairs outlive it. */
+struct ratio_kinds;
+struct ratio_kinds *ratio_kinds_new(struct arena *arena, const struct ratio_pairs *pairs);
+struct ratio_band ratio_kinds_band(struct ratio_kinds *kinds, const uint32_t *axes, uint32_t count,
+                                   double predicted);
+
 enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted);
 
 /* How good the bands are: each pair is held against those of other sources. Of an axis; or of all

@@ -177,7 +177,10 @@ void store_close(struct store *store)
     for (uint32_t i = 0; i < RELATION_COUNT_; i++) {
         sqlite3_finalize(store->inserts[i]);
         sqlite3_finalize(store->selects[i]);
+        sqlite3_finalize(store->counts[i]);
     }
+    sqlite3_finalize(store->forget_axes);
+    sqlite3_finalize(store->forget_point);
     const int code = sqlite3_close(store->database);
     sim_assert(code == SQLITE_OK); /* otherwise a statement was left open */
     store->database = NULL;
@@ -206,20 +209,24 @@ static bool put_part(struct store *store, enum relation_id id, const struct valu
 static bool count_parts(struct store *store, enum relation_id id, const char *run_key,
                         int64_t *count, struct diag *diag)
 {
+    sqlite3_stmt **kept = &store->counts[id];
     const char *name = store_relations[id].name;
-    sqlite3_stmt *statement = sql_prepare(
-        store, arena_printf(store->arena, "SELECT count(*) FROM %s WHERE run_key = ?1", name),
-        diag);
+    sqlite3_stmt *statement =
+        *kept != NULL ? *kept
+                      : sql_kept(store, kept,
+                                 arena_printf(store->arena,
+                                              "SELECT count(*) FROM %s WHERE run_key = ?1", name),
+                                 diag);
     if (statement == NULL) {
         return false;
     }
-    sqlite3_bind_text(statement, 1, run_key, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(statement, 1, run_key, -1, SQLITE_STATIC);
     const bool is_good =
         sqlite3_step(statement) == SQLITE_ROW || sql_fail(store, diag, "read what a run leaned on");
     if (is_good) {
         *count = sqlite3_column_int64(statement, 0);
     }
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     return is_good;
 }
 
@@ -285,33 +292,33 @@ bool store_study(struct store *store, const struct store_study *study, struct di
 }
 
 /* Runs a statement whose parameters are a study's key, a point's number and a status. */
-static bool run_on_point(struct store *store, const char *text, const char *study_key,
+static bool run_on_point(struct store *store, sqlite3_stmt *statement, const char *study_key,
                          int64_t number, struct diag *diag)
 {
-    sqlite3_stmt *statement = sql_prepare(store, text, diag);
     if (statement == NULL) {
         return false;
     }
-    sqlite3_bind_text(statement, 1, study_key, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(statement, 1, study_key, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, number);
     sqlite3_bind_text(statement, 3, point_status_names[POINT_FAILED], -1, SQLITE_STATIC);
     const bool is_good =
         sqlite3_step(statement) == SQLITE_DONE || sql_fail(store, diag, "replace a failed point");
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     return is_good;
 }
 
 static bool forget_failed_point(struct store *store, const char *study_key, int64_t number,
                                 struct diag *diag)
 {
-    return run_on_point(store,
-                        "DELETE FROM point_axis WHERE study_key = ?1 AND number = ?2 AND EXISTS "
-                        "(SELECT 1 FROM point WHERE study_key = ?1 AND number = ?2 "
-                        "AND status = ?3)",
-                        study_key, number, diag) &&
-           run_on_point(store,
-                        "DELETE FROM point WHERE study_key = ?1 AND number = ?2 AND status = ?3",
-                        study_key, number, diag);
+    static const char forget_axes[] =
+        "DELETE FROM point_axis WHERE study_key = ?1 AND number = ?2 AND EXISTS "
+        "(SELECT 1 FROM point WHERE study_key = ?1 AND number = ?2 AND status = ?3)";
+    static const char forget_point[] =
+        "DELETE FROM point WHERE study_key = ?1 AND number = ?2 AND status = ?3";
+    return run_on_point(store, sql_kept(store, &store->forget_axes, forget_axes, diag), study_key,
+                        number, diag) &&
+           run_on_point(store, sql_kept(store, &store->forget_point, forget_point, diag), study_key,
+                        number, diag);
 }
 
 static const struct row *first_row(const struct row_list *rows, enum relation_id id)

@@ -58,6 +58,15 @@ sqlite3_stmt *sql_prepare(struct store *store, const char *text, struct diag *di
     return statement;
 }
 
+sqlite3_stmt *sql_kept(struct store *store, sqlite3_stmt **kept, const char *text,
+                       struct diag *diag)
+{
+    if (*kept == NULL) {
+        *kept = sql_prepare(store, text, diag);
+    }
+    return *kept;
+}
+
 bool sql_run(struct store *store, const char *text, struct diag *diag)
 {
     sqlite3_stmt *statement = sql_prepare(store, text, diag);
@@ -187,7 +196,7 @@ static void bind_values(const struct relation *relation, sqlite3_stmt *statement
         switch (relation->columns[i].kind) {
         case COLUMN_TEXT:
             sim_assert(values[i].text != NULL);
-            code = sqlite3_bind_text(statement, place, values[i].text, -1, SQLITE_TRANSIENT);
+            code = sqlite3_bind_text(statement, place, values[i].text, -1, SQLITE_STATIC);
             break;
         case COLUMN_INTEGER:
             code = sqlite3_bind_int64(statement, place, values[i].integer);
@@ -267,6 +276,8 @@ static enum put compare(struct store *store, const struct relation *relation,
     return PUT_DIFFERENT;
 }
 
+/* Where the key is taken, nothing is inserted (PUT_SAME: it remains to be seen). Texts are borrowed
+ * until the statement has been run, and bound anew before it is run again. */
 static enum put insert(struct store *store, enum relation_id id, const struct value *values,
                        struct diag *diag)
 {
@@ -276,14 +287,19 @@ static enum put insert(struct store *store, enum relation_id id, const struct va
     }
     const struct relation *relation = &store_relations[id];
     bind_values(relation, statement, relation->column_count, values);
-    const bool is_good =
-        sqlite3_step(statement) == SQLITE_DONE || sql_fail(store, diag, "store a result");
+    const int code = sqlite3_step(statement);
+    const bool is_taken = sqlite3_extended_errcode(store->database) == SQLITE_CONSTRAINT_PRIMARYKEY;
+    enum put put = code == SQLITE_DONE ? PUT_NEW : PUT_SAME;
+    if (code != SQLITE_DONE && !is_taken) {
+        sql_fail(store, diag, "store a result");
+        put = PUT_FAILED;
+    }
     sqlite3_reset(statement);
-    return is_good ? PUT_NEW : PUT_FAILED;
+    return put;
 }
 
-enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
-                      struct diag *diag)
+static enum put compare_stored(struct store *store, enum relation_id id, const struct value *values,
+                               struct diag *diag)
 {
     const struct relation *relation = &store_relations[id];
     sqlite3_stmt *statement = select_statement(store, id, diag);
@@ -291,15 +307,21 @@ enum put relation_put(struct store *store, enum relation_id id, const struct val
         return PUT_FAILED;
     }
     bind_values(relation, statement, relation->key_count, values);
-    const int code = sqlite3_step(statement);
     enum put put = PUT_FAILED;
-    if (code == SQLITE_ROW) {
+    if (sqlite3_step(statement) == SQLITE_ROW) {
         struct value stored[STORE_COLUMNS_MAX];
         relation_read(relation, statement, stored);
         put = compare(store, relation, stored, values, diag);
-    } else if (code != SQLITE_DONE) {
+    } else {
         sql_fail(store, diag, "read what is stored");
     }
     sqlite3_reset(statement);
-    return code == SQLITE_DONE ? insert(store, id, values, diag) : put;
+    return put;
+}
+
+enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
+                      struct diag *diag)
+{
+    const enum put put = insert(store, id, values, diag);
+    return put == PUT_SAME ? compare_stored(store, id, values, diag) : put;
 }

@@ -62,8 +62,10 @@ struct store {
     struct arena *arena;                    /* borrowed: it outlives the store */
     struct diag *diag;                      /* borrowed: of store_open, for errors while reading */
     bool is_locked;                         /* by another program, when something failed last */
-    sqlite3_stmt *inserts[RELATION_COUNT_]; /* owned, as are the selects; NULL until used */
+    sqlite3_stmt *inserts[RELATION_COUNT_]; /* owned, as are all statements; NULL until used */
     sqlite3_stmt *selects[RELATION_COUNT_];
+    sqlite3_stmt *counts[RELATION_COUNT_]; /* of what hangs on a run */
+    sqlite3_stmt *forget_axes, *forget_point;
 };
 
 /* Adds "PATH: cannot DOING: SQLite's words" with a remedy. Always false. */
@@ -71,6 +73,10 @@ bool sql_fail(struct store *store, struct diag *diag, const char *doing);
 
 /* NULL, with the reason in diag, when SQLite refuses the text. */
 sqlite3_stmt *sql_prepare(struct store *store, const char *text, struct diag *diag);
+
+/* The same, prepared once: *kept is it from then on, and who uses it resets it. */
+sqlite3_stmt *sql_kept(struct store *store, sqlite3_stmt **kept, const char *text,
+                       struct diag *diag);
 
 /* Runs a statement without parameters and ignores its rows. */
 MUST_USE bool sql_run(struct store *store, const char *text, struct diag *diag);

@@ -386,6 +386,16 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return rng_hash_bytes(text, strlen(text) + 1, hash);
 }
 
+/* For resolved scenarios of points: some 60 kB each. */
+enum { KEPT_BYTES_MAX = 64 << 20 };
+
+/* Where points are resolved: for good, as long as there is room, else for once. */
+struct point_arenas {
+    struct arena *kept;
+    size_t kept_bytes_max;
+    struct arena *once; /* emptied behind each point */
+};
+
 enum reading { READING_GOOD, READING_MALFORMED, READING_FAILED };
 
 /* What became of resolving a point. Impossible sizes are good reading. */
@@ -397,15 +407,26 @@ static enum reading reading_of(const struct scenario *scenario, const struct dia
     return diag_has(diag, DIAG_FAILURE) ? READING_FAILED : READING_MALFORMED;
 }
 
-/* Adds a point to the hash. */
-static enum reading hash_point(struct arena *arena, const struct study_point *point,
+const struct scenario *study_point_resolve(const struct study_point *point, struct arena *arena,
+                                           const struct catalogue *catalogue, struct diag *diag)
+{
+    return point->scenario != NULL ? point->scenario
+                                   : scenario_resolve(arena, point->document, catalogue,
+                                                      point->sets, point->set_count, diag);
+}
+
+/* Adds a point to the hash, and keeps its scenario where there is room for it. */
+static enum reading hash_point(const struct point_arenas *arenas, struct study_point *point,
                                const struct catalogue *catalogue, uint64_t *hash, struct diag *diag)
 {
-    struct diag *own = diag_new(arena);
+    const bool is_kept = arena_used_bytes(arenas->kept) < arenas->kept_bytes_max;
+    struct arena *arena = is_kept ? arenas->kept : arenas->once;
+    struct diag *own = diag_new(arenas->once);
     const struct scenario *scenario =
         scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, own);
     const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(own);
     *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
+    point->scenario = is_kept ? scenario : NULL;
     const enum reading reading = reading_of(scenario, own);
     if (reading == READING_FAILED) {
         diag_add_from(diag, own, DIAG_FAILURE);
@@ -414,18 +435,20 @@ static enum reading hash_point(struct arena *arena, const struct study_point *po
 }
 
 /* Names the study by its points. Malformed when not one of them can be read. */
-static enum reading seal(struct study *study, const struct study_base *base, struct diag *diag)
+static enum reading seal(struct arena *arena, struct study *study, const struct study_base *base,
+                         struct diag *diag)
 {
     uint64_t hash = hash_text(hash_text(0, base->build), study->kind);
-    struct arena *arena = arena_new();
+    const struct point_arenas arenas = {arena, arena_used_bytes(arena) + KEPT_BYTES_MAX,
+                                        arena_new()};
     enum reading study_reading = READING_MALFORMED;
     for (uint32_t i = 0; i < study->count && study_reading != READING_FAILED; i++) {
         const enum reading reading =
-            hash_point(arena, &study->points[i], base->catalogue, &hash, diag);
+            hash_point(&arenas, &study->points[i], base->catalogue, &hash, diag);
         study_reading = reading != READING_MALFORMED ? reading : study_reading;
-        arena_reset(arena);
+        arena_reset(arenas.once);
     }
-    arena_free(arena);
+    arena_free(arenas.once);
     snprintf(study->key, sizeof study->key, "%016" PRIx64, hash);
     return study_reading;
 }
@@ -490,7 +513,7 @@ bool study_expand(struct arena *arena, const struct doc_node *document,
     }
     study->title = title_set(document, base);
     study->kind = doc_find(document, "variants") != NULL ? "variants" : "sweep";
-    const enum reading reading = seal(study, base, diag);
+    const enum reading reading = seal(arena, study, base, diag);
     return reading == READING_GOOD ||
            (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }
@@ -564,7 +587,7 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
         memcpy(&study->points[filled], parts[i].points, parts[i].count * sizeof *study->points);
         filled += parts[i].count;
     }
-    const enum reading reading = is_good ? seal(study, base, diag) : READING_FAILED;
+    const enum reading reading = is_good ? seal(arena, study, base, diag) : READING_FAILED;
     return reading == READING_GOOD ||
            (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }

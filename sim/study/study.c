@@ -13,7 +13,6 @@
 #include "base/workers.h"
 #include "run/run.h"
 #include "train/step_memo.h"
-#include "input/scenario_load.h"
 
 #include <string.h>
 
@@ -92,8 +91,8 @@ static struct piece_result work_on_point(const void *context, uint32_t piece, st
     struct store_point stored = store_point_of(point, number);
     struct diag *diag = diag_new(arena);
     struct result result;
-    const struct scenario *scenario = scenario_resolve(
-        arena, point->document, run->request->catalogue, point->sets, point->set_count, diag);
+    const struct scenario *scenario =
+        study_point_resolve(point, arena, run->request->catalogue, diag);
     if (scenario != NULL) {
         predict(run, arena, scenario, &result, &stored);
     } else {

@@ -46,7 +46,8 @@ struct study_point {
     uint32_t axis_count;
     const char *axes[STORE_AXES_MAX];
     const char *value_texts[STORE_AXES_MAX];
-    double values[STORE_AXES_MAX]; /* SI if the text is a quantity or a number, else ABSENT */
+    double values[STORE_AXES_MAX];   /* SI if the text is a quantity or a number, else ABSENT */
+    const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
 };
 
 struct study {
@@ -64,6 +65,14 @@ struct study_base {
     uint32_t set_count;
     const char *build; /* part of the keys of runs and study */
 };
+
+/* The point's scenario. Those of the first points are kept from when the study was expanded, as
+ * many as fit into a bounded memory, for whoever asks: the processes that predict, and who
+ * compares. Of the others it is made in `arena`; NULL, with messages, when it cannot be. */
+MUST_USE const struct scenario *study_point_resolve(const struct study_point *point,
+                                                    struct arena *arena,
+                                                    const struct catalogue *catalogue,
+                                                    struct diag *diag);
 
 /* True when the document has sweep: or variants:. */
 bool study_is_asked(const struct doc_node *document);

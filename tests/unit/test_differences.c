@@ -25,7 +25,7 @@ static const char *told(struct arena *arena, const char *path, const char *setti
     const struct scenario *a = fixture_scenario(arena, &(struct fixture_source){.path = path});
     const struct scenario *b = fixture_scenario(
         arena, &(struct fixture_source){.path = path, .sets = sets, .set_count = count});
-    const struct differences found = differences_of(arena, a, b);
+    const struct differences found = differences_of(arena, a, b, NULL);
     const char *text = "";
     for (uint32_t i = 0; i < found.axis_count; i++) {
         text = arena_printf(arena, "%s%s%s", text, i > 0 ? "; " : "", axis_get(found.axes[i]).name);

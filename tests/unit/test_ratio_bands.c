@@ -50,9 +50,19 @@ static void add(struct world *world, uint32_t axis, const char *source, double p
                                                              .predicted = predicted};
 }
 
+/* Asked once, and asked again of what was worked out. */
 static struct ratio_band band(struct world *world, uint32_t axis, double predicted)
 {
-    return ratio_band_of(world->arena, &world->pairs, &axis, 1, predicted, NULL);
+    const struct ratio_band once =
+        ratio_band_of(world->arena, &world->pairs, &axis, 1, predicted, NULL);
+    struct ratio_kinds *kinds = ratio_kinds_new(world->arena, &world->pairs);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct ratio_band again = ratio_kinds_band(kinds, &axis, 1, predicted);
+        assert_int_equal(again.votes, once.votes);
+        assert_memory_equal(&again.spread, &once.spread, sizeof once.spread);
+        assert_memory_equal(&again.spread_of_half, &once.spread_of_half, sizeof once.spread);
+    }
+    return once;
 }
 
 /* Ten pairs that foretold no difference, off by 0, 1, ... 9 %: four fifths lie below 7.5 %, half

@@ -674,7 +674,7 @@ static void a_table_that_lost_a_column_is_reported(void **state)
     world_sql(world, "ALTER TABLE run DROP COLUMN mfu");
     struct store *store = world_open(world);
     assert_false(store_run(store, &world->sample.result, world->diag));
-    world_assert_error(world, "no such column: mfu");
+    world_assert_error(world, "no column named mfu");
     store_close(store);
 }
 
