@@ -46,7 +46,7 @@ bench: benches all ## run the speed measurements of tests/bench; build/bench-com
 	@for program in $(BENCHES); do echo "== $$program"; $$program || exit 1; done
 	@echo '== whole commands'; tests/bench/commands
 
-bench-check: all ## hold the instructions of whole commands against those committed (valgrind)
+bench-check: all benches ## hold the instructions of whole commands against those committed (valgrind)
 	@tests/bench/commands --check
 
 validate: all ## measured runs beside predictions; results/validation.svg

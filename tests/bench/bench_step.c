@@ -5,6 +5,7 @@
  * GPU simulated, 16,384 GPUs of Llama-3 405B, and folded evaluations a second.
  */
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,8 +105,25 @@ static void in_own_process(void (*run)(const char *), const char *path)
     waitpid(child, &status, 0);
 }
 
-int main(void)
+/* Without the other members of an ensemble (train/ensemble). */
+static int simulate_once(const char *path, char *const *sets, int count)
 {
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){
+                   .path = path, .sets = (const char *const *)sets, .set_count = (uint32_t)count});
+    const struct ensemble_member unperturbed = {(uint64_t)scenario->seed, 0};
+    struct step_result result;
+    step_simulate(arena, scenario, &(struct step_request){.member = &unperturbed}, &result);
+    arena_free(arena);
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 2 && strcmp(arguments[1], "--once") == 0) {
+        return simulate_once(arguments[2], arguments + 3, count - 3);
+    }
     in_own_process(run_unfolded, "scenarios/gpt3-175b-4096.yaml");
     in_own_process(run_unfolded, "scenarios/llama3-405b-16k.yaml");
     in_own_process(run_folded, "scenarios/gpt3-175b-1024.yaml");
