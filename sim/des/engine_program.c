@@ -63,6 +63,68 @@ uint32_t engine_program_wait(const struct engine_program *program, uint32_t stre
     return engine_task_wait(task, program->firsts[block], wait);
 }
 
+/* ---- the different blocks ------------------------------------------------------------------- */
+
+/* By open addressing: where a block's number + 1 stands, or may be put. */
+struct numbering {
+    uint32_t *slots;
+    uint32_t mask;
+};
+
+static uint32_t *slot_of(const struct numbering *numbering, const struct engine_blocks *blocks,
+                         const struct engine_block *block)
+{
+    const uint64_t hash = (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)(hash >> 32) & numbering->mask;
+    while (numbering->slots[at] != 0 && blocks->items[numbering->slots[at] - 1] != block) {
+        at = (at + 1) & numbering->mask;
+    }
+    return &numbering->slots[at];
+}
+
+static void widen(struct arena *arena, struct numbering *numbering,
+                  const struct engine_blocks *blocks)
+{
+    const uint32_t size = numbering->slots != NULL ? 2 * (numbering->mask + 1) : 64;
+    numbering->slots = arena_array(arena, size, sizeof *numbering->slots);
+    numbering->mask = size - 1;
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        *slot_of(numbering, blocks, blocks->items[i]) = i + 1;
+    }
+}
+
+struct engine_blocks engine_blocks_of(struct arena *arena, const struct engine_program *programs,
+                                      uint32_t program_count)
+{
+    struct engine_blocks blocks = {.count = 0};
+    struct numbering numbering = {NULL, 0};
+    size_t capacity = 0;
+    const uint32_t **numbers = arena_array(arena, program_count, sizeof *numbers);
+    widen(arena, &numbering, &blocks);
+    for (uint32_t p = 0; p < program_count; p++) {
+        const struct engine_program *program = &programs[p];
+        uint32_t *of = arena_array(arena, program->block_count, sizeof *of);
+        for (uint32_t b = 0; b < program->block_count; b++) {
+            uint32_t *slot = slot_of(&numbering, &blocks, program->blocks[b]);
+            if (*slot == 0) {
+                blocks.items = arena_grow(arena, blocks.items, &capacity, blocks.count + 1u,
+                                          sizeof *blocks.items);
+                blocks.items[blocks.count++] = program->blocks[b];
+                *slot = blocks.count;
+            }
+            of[b] = *slot - 1;
+            if (2 * blocks.count > numbering.mask) {
+                widen(arena, &numbering, &blocks);
+            }
+        }
+        numbers[p] = of;
+    }
+    blocks.numbers = numbers;
+    return blocks;
+}
+
+/* ---- walks ---------------------------------------------------------------------------------- */
+
 void engine_walk_settle(struct engine_walk *walk)
 {
     const struct engine_program *program = walk->program;

@@ -89,6 +89,17 @@ static inline uint32_t engine_task_wait(const struct task *task,
     return firsts[task->wait_stream[wait]] + (uint32_t)task->wait_ended[wait];
 }
 
+/* ---- the different blocks of some programs --------------------------------------------------- */
+
+struct engine_blocks {
+    const struct engine_block **items; /* [count], in the order in which one meets them */
+    uint32_t count;
+    const uint32_t *const *numbers; /* [program][block of its row]: which item that is */
+};
+
+struct engine_blocks engine_blocks_of(struct arena *arena, const struct engine_program *programs,
+                                      uint32_t program_count);
+
 /* ---- all tasks of a stream, in their order --------------------------------------------------- */
 
 struct engine_walk {

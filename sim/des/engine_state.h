@@ -207,6 +207,27 @@ static inline int64_t engine_launch_ns(const struct task *task, uint32_t speed)
                                       : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
 }
 
+/* ---- engine_waiters.c: who waits for what of a block ----------------------------------------- */
+
+/* Two may wait for a task of a stretch: what lies before the next one, and what lies beside it. */
+enum { WAITERS_MAX = 3 };
+
+/* What holds of a block wherever it stands. Sets of streams are bits. */
+struct engine_block_facts {
+    /* By stream and number of its tasks ended: how many tasks wait for just that, up to
+     * WAITERS_MAX. NULL: of a stream that was not asked for. */
+    const uint8_t *waiters[ENGINE_STREAMS_MAX];
+    uint32_t has;          /* tasks of these streams */
+    uint32_t begins_late;  /* the first of these wait for stream 0 up to where the block begins */
+    uint32_t follows_late; /* so does what follows the last of these, if anything does */
+};
+
+/* Of each of the programs' blocks, for stream 0 and these streams. */
+const struct engine_block_facts *engine_waiters_count(struct arena *arena,
+                                                      const struct engine_system *system,
+                                                      const struct engine_blocks *blocks,
+                                                      uint32_t streams);
+
 /* ---- engine_stretch.c: what an actor does by itself ------------------------------------------ */
 
 /* To be called when paths know whether they are direct. Sets engine->stretches: NULL, if nobody

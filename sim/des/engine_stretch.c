@@ -5,16 +5,17 @@
  * time, none waits for another; if all links are slack (des/fluid.h), a collective takes as long
  * whatever else is under way. Then the end of it all is known when it begins.
  *
- * A stretch is tasks i to j - 1 of stream 0, and collectives of which each lies either between two
- * of them or beside one. For each k with i < k < j
+ * A stretch is tasks i to j - 1 of stream 0, all of one block (engine_program.h), and collectives
+ * of that block, of which each lies either between two of them or beside one. For each k with
+ * i < k < j
  *   - task k waits for nothing, or for one collective alone: the one between k - 1 and k (which
  *     itself waits for task k - 1 alone) or the one beside k - 1,
  *   - the one beside k waits for task k - 1 alone, and is queued behind that for which task k
  *     waits, if for any, so it begins with k; task k + 1 waits for it alone, and is part of the
  *     stretch,
- *   - no other task waits for any of them,
- *   - the streams of its collectives begin nothing else before it ends, and
- *   - a step does not end between them (step_tasks).
+ *   - no other task waits for any of them, and
+ *   - the streams of its collectives begin nothing else before it ends.
+ * Of what lies in other blocks the worst is taken, wherever the block stands (engine_waiters.c).
  *
  * While one is under way the actor's `ended` stay those of its beginning, and so do its channels:
  * nobody looks at them. Only the rate can change from outside, when a task of another stream begins
@@ -22,8 +23,9 @@
  * passes is booked, and the rest is summed anew at the new rate. Every task is rounded to the
  * nanosecond by itself, as where each is simulated.
  *
- * Stretches are found when an actor comes to one, and kept in a table for all actors of its
- * program, speed and kind of channels.
+ * Stretches are found when an actor comes to one, and kept, by the block and the place in it, in a
+ * table for all actors of its speed and kind of channels. Tasks are counted from the beginning of
+ * their block in this file, unless they are said to be the program's.
  *
  * Cost: O(1) for a stretch that was met before, O(its tasks) for a new one and for a new rate.
  */
@@ -32,9 +34,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 
-/* Two may wait for a task of a stretch: what lies before the next one, and what lies beside it. */
-enum { WAITERS_MAX = 3 };
-
 /* What a collective takes on the channel of an actor. */
 struct meeting_cost {
     uint32_t stream; /* for which the rest was found; 0: none yet */
@@ -42,21 +41,28 @@ struct meeting_cost {
     int64_t bytes;
 };
 
-/* Of actors to whom the same stretches take the same. */
-struct stretch_table {
-    uint32_t example; /* one of them */
+/* The stretches of a block, for the actors of a table. */
+struct stretch_block {
+    const struct engine_block *block;
+    const struct engine_block_facts *facts;
+    struct stretch_table *table;
     /* By the task of stream 0 that begins it; NULL: nobody came there yet. */
     struct stretch **found;
-    struct meeting_cost *costs; /* by transfer */
+};
+
+/* Of actors to whom the same stretches take the same. */
+struct stretch_table {
+    uint32_t example;             /* one of them */
+    struct stretch_block *blocks; /* by number; not begun: its block is NULL */
+    struct meeting_cost *costs;   /* by transfer */
 };
 
 struct engine_stretches {
     struct arena *arena;
     bool *is_own; /* by channel: its transfers can be parts of stretches */
-    /* By program, stream and number of tasks ended: how many tasks wait for just that, up to
-     * WAITERS_MAX. */
-    const uint8_t *const **waiters;
-    struct stretch_table *tables;
+    struct engine_blocks blocks;
+    const struct engine_block_facts *facts; /* by number of block */
+    struct stretch_table **tables;
     size_t table_count, table_capacity;
     uint32_t *table_of; /* by actor; ENGINE_NONE: it has no stretches */
     struct stretch none;
@@ -93,24 +99,15 @@ static bool is_own(const struct engine *engine, uint32_t number)
     return true;
 }
 
-static const uint8_t *const *count_waiters(struct arena *arena,
-                                           const struct engine_program *program,
-                                           uint32_t stream_count)
+/* A step begins with a block: else a stretch might go on into the next step. */
+static bool has_whole_steps(const struct engine_program *program)
 {
-    uint8_t **waiters = arena_array(arena, stream_count, sizeof *waiters);
-    for (uint32_t s = 0; s < stream_count; s++) {
-        waiters[s] = arena_array(arena, (size_t)program->counts[s] + 1, sizeof **waiters);
+    uint32_t steps = 0;
+    for (uint32_t b = 0; program->step_tasks != 0 && b < program->block_count; b++) {
+        steps += program->firsts[b][COMPUTE] % program->step_tasks == 0 &&
+                 program->blocks[b]->counts[COMPUTE] > 0;
     }
-    for (uint32_t s = 0; s < stream_count; s++) {
-        for (struct engine_walk walk = engine_walk_of(program, s); walk.task != NULL;
-             engine_walk_next(&walk)) {
-            for (uint32_t k = 0; k < walk.task->wait_count; k++) {
-                uint8_t *count = &waiters[walk.task->wait_stream[k]][engine_walk_wait(&walk, k)];
-                *count = (uint8_t)(*count < WAITERS_MAX ? *count + 1 : WAITERS_MAX);
-            }
-        }
-    }
-    return (const uint8_t *const *)waiters;
+    return program->step_tasks == 0 || steps == program->counts[COMPUTE] / program->step_tasks;
 }
 
 static bool is_like_channel(const struct engine *engine, uint32_t a, uint32_t b)
@@ -138,7 +135,7 @@ static bool is_like_actor(const struct engine *engine, uint32_t a, uint32_t b)
 {
     const struct engine_actor *left = &engine->system->actors[a];
     const struct engine_actor *right = &engine->system->actors[b];
-    if (left->program != right->program || left->speed != right->speed) {
+    if (left->speed != right->speed) {
         return false;
     }
     for (uint32_t s = 1; s < engine->system->stream_count; s++) {
@@ -166,17 +163,16 @@ static uint32_t find_table(const struct engine *engine, uint32_t index)
 {
     struct engine_stretches *stretches = engine->stretches;
     for (size_t i = stretches->table_count; i > 0; i--) {
-        if (is_like_actor(engine, index, stretches->tables[i - 1].example)) {
+        if (is_like_actor(engine, index, stretches->tables[i - 1]->example)) {
             return (uint32_t)(i - 1);
         }
     }
-    const struct engine_program *program = engine->actors[index].program;
     stretches->tables = arena_grow(stretches->arena, stretches->tables, &stretches->table_capacity,
                                    stretches->table_count + 1, sizeof *stretches->tables);
-    struct stretch_table *table = &stretches->tables[stretches->table_count];
+    struct stretch_table *table = arena_alloc(stretches->arena, sizeof *table);
+    stretches->tables[stretches->table_count] = table;
     table->example = index;
-    table->found =
-        arena_array(stretches->arena, (size_t)program->counts[COMPUTE] + 1, sizeof *table->found);
+    table->blocks = arena_array(stretches->arena, stretches->blocks.count, sizeof *table->blocks);
     table->costs = arena_array(stretches->arena, (size_t)engine->system->transfer_count + 1,
                                sizeof *table->costs);
     return (uint32_t)stretches->table_count++;
@@ -189,22 +185,27 @@ void engine_stretches_build(struct arena *arena, struct engine *engine)
     engine->stretches = stretches;
     stretches->arena = arena;
     stretches->is_own = arena_array(arena, system->channel_count + 1u, sizeof *stretches->is_own);
-    bool has_any = false;
+    uint32_t streams = 0; /* of such channels */
     for (uint32_t i = 0; i < system->channel_count; i++) {
         stretches->is_own[i] = is_own(engine, i);
-        has_any = has_any || stretches->is_own[i];
+        streams |= stretches->is_own[i]
+                       ? 1u << system->members[system->channels[i].member_first].stream
+                       : 0;
     }
-    if (!has_any) {
+    if (streams == 0) {
         engine->stretches = NULL;
         return;
     }
-    stretches->waiters = arena_array(arena, system->program_count, sizeof *stretches->waiters);
+    stretches->blocks = engine_blocks_of(arena, system->programs, system->program_count);
+    stretches->facts = engine_waiters_count(arena, system, &stretches->blocks, streams);
+    bool *can_have = arena_array(arena, system->program_count, sizeof *can_have);
     for (uint32_t p = 0; p < system->program_count; p++) {
-        stretches->waiters[p] = count_waiters(arena, &system->programs[p], system->stream_count);
+        can_have[p] = has_whole_steps(&system->programs[p]);
     }
     stretches->table_of = arena_array(arena, system->actor_count, sizeof *stretches->table_of);
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        stretches->table_of[i] = has_own(engine, i) ? find_table(engine, i) : ENGINE_NONE;
+        const bool has_any = can_have[system->actors[i].program] && has_own(engine, i);
+        stretches->table_of[i] = has_any ? find_table(engine, i) : ENGINE_NONE;
     }
 }
 
@@ -218,54 +219,49 @@ struct next_to {
 
 /* That for which a task of stream 0 waits alone, when it is the actor's own and waits for just
  * so many tasks of stream 0. */
-static struct next_to waited_for(const struct engine *engine, const struct stretch_table *table,
+static struct next_to waited_for(const struct engine *engine, const struct stretch_block *in,
                                  uint32_t number, uint32_t tasks_before)
 {
     const struct next_to none = {0, 0};
-    const struct engine_actor *actor = &engine->system->actors[table->example];
-    const struct engine_program *program = &engine->system->programs[actor->program];
-    if (number >= program->counts[COMPUTE]) {
+    const struct engine_block *block = in->block;
+    const struct task *task = &block->tasks[COMPUTE][number];
+    if (number >= block->counts[COMPUTE] || task->wait_count != 1) {
         return none;
     }
-    const struct task *task = engine_program_task(program, COMPUTE, number);
     const uint32_t stream = task->wait_stream[0];
-    if (task->wait_count != 1 || stream == COMPUTE ||
-        !engine->stretches->is_own[actor->channels[stream]]) {
+    const int32_t ended = task->wait_ended[0];
+    const uint32_t *channels = engine->system->actors[in->table->example].channels;
+    if (stream == COMPUTE || ended <= 0 || (uint32_t)ended > block->counts[stream] ||
+        channels[stream] == ENGINE_NONE || !engine->stretches->is_own[channels[stream]]) {
         return none;
     }
-    const uint32_t ended = engine_program_wait(program, COMPUTE, number, 0);
-    if (ended == 0) {
-        return none;
-    }
-    const struct task *meeting = engine_program_task(program, stream, ended - 1);
+    const struct task *meeting = &block->tasks[stream][ended - 1];
     const bool is_next = meeting->kind == TASK_COLLECTIVE && meeting->wait_count == 1 &&
                          meeting->wait_stream[0] == COMPUTE &&
-                         engine_program_wait(program, stream, ended - 1, 0) == tasks_before;
-    return is_next ? (struct next_to){stream, ended - 1} : none;
+                         meeting->wait_ended[0] == (int32_t)tasks_before;
+    return is_next ? (struct next_to){stream, (uint32_t)ended - 1} : none;
 }
 
-static struct next_to between(const struct engine *engine, const struct stretch_table *table,
+static struct next_to between(const struct engine *engine, const struct stretch_block *in,
                               uint32_t number)
 {
-    return waited_for(engine, table, number, number);
+    return waited_for(engine, in, number, number);
 }
 
-static struct next_to beside(const struct engine *engine, const struct stretch_table *table,
+static struct next_to beside(const struct engine *engine, const struct stretch_block *in,
                              uint32_t number)
 {
-    return waited_for(engine, table, number + 1, number);
+    return waited_for(engine, in, number + 1, number);
 }
 
 /* What a collective takes on the channels of a table's actors. */
-static const struct meeting_cost *cost_of(const struct engine *engine, struct stretch_table *table,
-                                          struct next_to meeting)
+static const struct meeting_cost *cost_of(const struct engine *engine,
+                                          const struct stretch_block *in, struct next_to meeting)
 {
     const struct engine_system *system = engine->system;
-    const struct engine_actor *actor = &system->actors[table->example];
-    const uint32_t transfer =
-        engine_program_task(&system->programs[actor->program], meeting.stream, meeting.number)
-            ->transfer;
-    struct meeting_cost *cost = &table->costs[transfer];
+    const struct engine_actor *actor = &system->actors[in->table->example];
+    const uint32_t transfer = in->block->tasks[meeting.stream][meeting.number].transfer;
+    struct meeting_cost *cost = &in->table->costs[transfer];
     if (cost->stream == meeting.stream) {
         return cost;
     }
@@ -279,10 +275,10 @@ static const struct meeting_cost *cost_of(const struct engine *engine, struct st
     return cost;
 }
 
-static sim_time takes_ns(const struct engine *engine, struct stretch_table *table,
+static sim_time takes_ns(const struct engine *engine, const struct stretch_block *in,
                          struct next_to meeting)
 {
-    return meeting.stream == 0 ? 0 : cost_of(engine, table, meeting)->takes_ns;
+    return meeting.stream == 0 ? 0 : cost_of(engine, in, meeting)->takes_ns;
 }
 
 /* A task of stream 0 as it goes: its work is done at one rate while a collective is beside it, at
@@ -293,16 +289,16 @@ struct pass {
     uint32_t rate_beside, rate;
 };
 
-static struct pass pass_of(const struct engine *engine, struct stretch_table *table,
+static struct pass pass_of(const struct engine *engine, const struct stretch_block *in,
                            uint32_t number, sim_time begun, uint32_t interference)
 {
-    const uint32_t speed = engine->system->actors[table->example].speed;
-    const struct next_to meeting = beside(engine, table, number);
+    const uint32_t speed = engine->system->actors[in->table->example].speed;
+    const struct next_to meeting = beside(engine, in, number);
     const uint32_t more =
         meeting.stream == 0 ? 0 : engine->system->streams[meeting.stream].interference;
     return (struct pass){
         .begun = begun,
-        .beside_end = begun + takes_ns(engine, table, meeting),
+        .beside_end = begun + takes_ns(engine, in, meeting),
         .rate_beside = engine_rate(speed, interference + more),
         .rate = engine_rate(speed, interference),
     };
@@ -338,31 +334,29 @@ static sim_time later(sim_time a, sim_time b)
 }
 
 /* Books a task, and the wait for the collective beside it. */
-static void book_pass(const struct engine *engine, const struct stretch_table *table,
-                      uint32_t number, const struct pass *pass, sim_time end,
-                      int64_t books[ENGINE_CAUSES_MAX])
+static void book_pass(const struct engine *engine, const struct stretch_block *in, uint32_t number,
+                      const struct pass *pass, sim_time end, int64_t books[ENGINE_CAUSES_MAX])
 {
     const struct engine_system *system = engine->system;
-    const struct engine_actor *actor = &system->actors[table->example];
-    const struct task *task =
-        engine_program_task(&system->programs[actor->program], COMPUTE, number);
+    const struct engine_actor *actor = &system->actors[in->table->example];
+    const struct task *task = &in->block->tasks[COMPUTE][number];
     const int64_t undisturbed_ns = engine_work_ns(task, actor->speed);
     const int64_t launch_ns = engine_launch_ns(task, actor->speed);
     books[system->launch_cause] += launch_ns;
     books[task->cause] += undisturbed_ns - launch_ns;
     books[system->interference_cause] += end - pass->begun - undisturbed_ns;
     if (pass->beside_end > end) {
-        const struct next_to meeting = beside(engine, table, number);
+        const struct next_to meeting = beside(engine, in, number);
         books[system->streams[meeting.stream].exposed_cause] += pass->beside_end - end;
     }
 }
 
 /* Books the collective between a task and the one before; what it takes. */
-static sim_time book_between(const struct engine *engine, struct stretch_table *table,
+static sim_time book_between(const struct engine *engine, const struct stretch_block *in,
                              uint32_t number, int64_t books[ENGINE_CAUSES_MAX])
 {
-    const struct next_to meeting = between(engine, table, number);
-    const sim_time takes = takes_ns(engine, table, meeting);
+    const struct next_to meeting = between(engine, in, number);
+    const sim_time takes = takes_ns(engine, in, meeting);
     if (meeting.stream != 0) {
         books[engine->system->streams[meeting.stream].exposed_cause] += takes;
     }
@@ -371,9 +365,9 @@ static sim_time book_between(const struct engine *engine, struct stretch_table *
 
 /* ---- what a stretch is ---------------------------------------------------------------------- */
 
-static bool waits_for_nobody_else(const uint8_t *const *waiters, struct next_to meeting)
+static bool is_waited_for_once(const struct stretch_block *in, struct next_to meeting)
 {
-    return waiters[meeting.stream][meeting.number + 1] == 1;
+    return in->facts->waiters[meeting.stream][meeting.number + 1] == 1;
 }
 
 /* What is beside a task waits for the end of the task before, and begins then, unless it is queued
@@ -385,28 +379,25 @@ static bool begins_with_its_task(struct next_to with, struct next_to before, str
 }
 
 /* Whether a task can follow the one before in a stretch that began earlier. */
-static bool goes_on(const struct engine *engine, const struct stretch_table *table, uint32_t number)
+static bool goes_on(const struct engine *engine, const struct stretch_block *in, uint32_t number)
 {
-    const uint32_t p = engine->system->actors[table->example].program;
-    const struct engine_program *program = &engine->system->programs[p];
-    const uint8_t *const *waiters = engine->stretches->waiters[p];
-    if (number >= program->counts[COMPUTE] ||
-        (program->step_tasks != 0 && number % program->step_tasks == 0)) {
+    if (number >= in->block->counts[COMPUTE]) {
         return false;
     }
-    const struct task *task = engine_program_task(program, COMPUTE, number);
-    const struct next_to before = between(engine, table, number);
-    const struct next_to earlier = beside(engine, table, number - 1);
-    const struct next_to with = beside(engine, table, number);
+    const struct task *task = &in->block->tasks[COMPUTE][number];
+    const struct next_to before = between(engine, in, number);
+    const struct next_to earlier = beside(engine, in, number - 1);
+    const struct next_to with = beside(engine, in, number);
     const uint32_t expected = (before.stream != 0 ? 1u : 0u) + (with.stream != 0 ? 1u : 0u);
     return (task->wait_count == 0 || before.stream != 0 || earlier.stream != 0) &&
-           begins_with_its_task(with, before, earlier) && waiters[COMPUTE][number] == expected &&
-           (before.stream == 0 || waits_for_nobody_else(waiters, before)) &&
-           (with.stream == 0 || waits_for_nobody_else(waiters, with));
+           begins_with_its_task(with, before, earlier) &&
+           in->facts->waiters[COMPUTE][number] == expected &&
+           (before.stream == 0 || is_waited_for_once(in, before)) &&
+           (with.stream == 0 || is_waited_for_once(in, with));
 }
 
 /* Adds a collective; false when it is not the next of its stream, or there are too many streams. */
-static bool add_meeting(const struct engine *engine, struct stretch_table *table,
+static bool add_meeting(const struct engine *engine, const struct stretch_block *in,
                         struct next_to meeting, struct stretch *stretch)
 {
     if (meeting.stream == 0) {
@@ -424,7 +415,7 @@ static bool add_meeting(const struct engine *engine, struct stretch_table *table
         stretch->stream_count++;
         *meetings = (struct stretch_meetings){.stream = meeting.stream, .first = meeting.number};
     }
-    const struct meeting_cost *cost = cost_of(engine, table, meeting);
+    const struct meeting_cost *cost = cost_of(engine, in, meeting);
     const bool is_next = meetings->first + meetings->count == meeting.number;
     meetings->count++;
     meetings->moving_ns += cost->takes_ns;
@@ -433,64 +424,69 @@ static bool add_meeting(const struct engine *engine, struct stretch_table *table
 }
 
 /* Adds a task with the collectives next to it. */
-static bool add_task(const struct engine *engine, struct stretch_table *table, uint32_t number,
+static bool add_task(const struct engine *engine, const struct stretch_block *in, uint32_t number,
                      struct stretch *stretch)
 {
-    const struct task *task =
-        engine_program_task(engine->actors[table->example].program, COMPUTE, number);
-    if (stretch->tasks > 0 &&
-        (!add_meeting(engine, table, between(engine, table, number), stretch) ||
-         !add_meeting(engine, table, beside(engine, table, number), stretch))) {
+    const struct task *task = &in->block->tasks[COMPUTE][number];
+    if (stretch->tasks > 0 && (!add_meeting(engine, in, between(engine, in, number), stretch) ||
+                               !add_meeting(engine, in, beside(engine, in, number), stretch))) {
         return false;
     }
     if (stretch->tasks > 0) {
-        stretch->takes_ns += book_between(engine, table, number, stretch->books);
+        stretch->takes_ns += book_between(engine, in, number, stretch->books);
     }
-    const struct pass pass = pass_of(engine, table, number, stretch->takes_ns, 0);
+    const struct pass pass = pass_of(engine, in, number, stretch->takes_ns, 0);
     const sim_time end = work_end(&pass, pass.begun, task->work_ns * ENGINE_FULL_SPEED);
-    book_pass(engine, table, number, &pass, end, stretch->books);
+    book_pass(engine, in, number, &pass, end, stretch->books);
     stretch->takes_ns = later(end, pass.beside_end);
     stretch->tasks++;
     return true;
 }
 
-/* Nothing is under way when it ends, and nothing else of its streams has begun by then: what is
- * next of each waits for its last task, or for a later one. */
-static bool is_whole(const struct engine *engine, const struct stretch_table *table, uint32_t first,
+/* What follows the collectives of a stretch on their stream does not begin before it ends: it waits
+ * for the last task, or for a later one. */
+static bool is_followed_late(const struct stretch_block *in, uint32_t end,
+                             const struct stretch_meetings *meetings)
+{
+    const uint32_t next = meetings->first + meetings->count;
+    if (next == in->block->counts[meetings->stream]) {
+        return (in->facts->follows_late >> meetings->stream & 1u) != 0;
+    }
+    const struct task *task = &in->block->tasks[meetings->stream][next];
+    for (uint32_t k = 0; k < task->wait_count; k++) {
+        if (task->wait_stream[k] == COMPUTE && task->wait_ended[k] >= (int32_t)end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing is under way when it ends, and nothing else of its streams has begun by then. */
+static bool is_whole(const struct engine *engine, const struct stretch_block *in, uint32_t first,
                      const struct stretch *stretch)
 {
-    const struct engine_program *program = engine->actors[table->example].program;
     const uint32_t end = first + stretch->tasks;
     for (uint32_t i = 0; i < stretch->stream_count; i++) {
-        const struct stretch_meetings *meetings = &stretch->meetings[i];
-        const uint32_t next = meetings->first + meetings->count;
-        bool waits = next == program->counts[meetings->stream];
-        const struct task *task =
-            waits ? NULL : engine_program_task(program, meetings->stream, next);
-        for (uint32_t k = 0; !waits && k < task->wait_count; k++) {
-            waits = task->wait_stream[k] == COMPUTE &&
-                    engine_program_wait(program, meetings->stream, next, k) >= end;
-        }
-        if (!waits) {
+        if (!is_followed_late(in, end, &stretch->meetings[i])) {
             return false;
         }
     }
-    return beside(engine, table, end - 1).stream == 0;
+    return beside(engine, in, end - 1).stream == 0;
 }
 
 /* The longest that begins with that task. */
-static struct stretch *find(const struct engine *engine, struct stretch_table *table,
+static struct stretch *find(const struct engine *engine, const struct stretch_block *in,
                             uint32_t first)
 {
     struct stretch stretch = {0};
     struct stretch longest = {0};
-    if (beside(engine, table, first).stream == 0 && add_task(engine, table, first, &stretch)) {
+    if (beside(engine, in, first).stream == 0 && add_task(engine, in, first, &stretch)) {
         longest = stretch;
-        for (uint32_t i = first + 1; goes_on(engine, table, i); i++) {
-            if (!add_task(engine, table, i, &stretch)) {
+        for (uint32_t i = first + 1; goes_on(engine, in, i); i++) {
+            if (!add_task(engine, in, i, &stretch)) {
                 break;
             }
-            if (is_whole(engine, table, first, &stretch)) {
+            if (is_whole(engine, in, first, &stretch)) {
                 longest = stretch;
             }
         }
@@ -503,21 +499,45 @@ static struct stretch *find(const struct engine *engine, struct stretch_table *t
     return kept;
 }
 
-static struct stretch_table *table_of(const struct engine *engine, uint32_t index)
+/* The block at a place of an actor's program, with its stretches. */
+static struct stretch_block *block_at(const struct engine *engine, uint32_t index, uint32_t place)
 {
-    return &engine->stretches->tables[engine->stretches->table_of[index]];
+    const struct engine_stretches *stretches = engine->stretches;
+    struct stretch_table *table = stretches->tables[stretches->table_of[index]];
+    const uint32_t number = stretches->blocks.numbers[engine->system->actors[index].program][place];
+    struct stretch_block *in = &table->blocks[number];
+    if (in->block == NULL) {
+        in->block = stretches->blocks.items[number];
+        in->facts = &stretches->facts[number];
+        in->table = table;
+        in->found =
+            arena_array(stretches->arena, in->block->counts[COMPUTE] + 1u, sizeof *in->found);
+    }
+    return in;
 }
 
-const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t index, uint32_t first)
+/* The stretch that begins with the program's task of that number, which lies in the block at that
+ * place; NULL: none. */
+static const struct stretch *stretch_at(const struct engine *engine, uint32_t index, uint32_t place,
+                                        uint32_t first)
 {
     if (engine->stretches == NULL || engine->stretches->table_of[index] == ENGINE_NONE) {
         return NULL;
     }
-    struct stretch_table *table = table_of(engine, index);
-    if (table->found[first] == NULL) {
-        table->found[first] = find(engine, table, first);
+    const struct stretch_block *in = block_at(engine, index, place);
+    const uint32_t number = first - engine->actors[index].program->firsts[place][COMPUTE];
+    if (in->found[number] == NULL) {
+        in->found[number] = find(engine, in, number);
     }
-    return table->found[first] == &engine->stretches->none ? NULL : table->found[first];
+    return in->found[number] == &engine->stretches->none ? NULL : in->found[number];
+}
+
+const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t index, uint32_t first)
+{
+    const struct engine_program *program = engine->actors[index].program;
+    return first < program->counts[COMPUTE]
+               ? stretch_at(engine, index, engine_program_block(program, COMPUTE, first), first)
+               : NULL;
 }
 
 /* Whether stream 0's next task waits for so many of a stream. */
@@ -540,16 +560,18 @@ static bool is_ready(const struct engine *engine, uint32_t index,
 {
     const struct actor *actor = &engine->actors[index];
     const uint32_t stream = meetings->stream;
-    return actor->ended[stream] == meetings->first &&
-           (engine->system->classes == NULL || meetings->first == 0 ||
+    const uint32_t first = actor->program->firsts[actor->block[COMPUTE]][stream] + meetings->first;
+    return actor->ended[stream] == first &&
+           (engine->system->classes == NULL || first == 0 ||
             actor->ledgers[stream].ended < event_now(engine->queue) ||
-            waits_for_stream(actor, stream, meetings->first));
+            waits_for_stream(actor, stream, first));
 }
 
 const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index)
 {
-    const uint32_t first = engine->actors[index].ended[COMPUTE];
-    const struct stretch *stretch = engine_stretch_at(engine, index, first);
+    const struct actor *actor = &engine->actors[index];
+    const struct stretch *stretch =
+        stretch_at(engine, index, actor->block[COMPUTE], actor->ended[COMPUTE]);
     for (uint32_t i = 0; stretch != NULL && i < stretch->stream_count; i++) {
         if (!is_ready(engine, index, &stretch->meetings[i])) {
             return NULL;
@@ -560,81 +582,102 @@ const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t 
 
 /* ---- while it is under way ------------------------------------------------------------------ */
 
-static uint32_t last_of(const struct actor *actor)
+/* The stretch under way of an actor; `cursor` and `last` as tasks of its block. */
+struct under_way {
+    struct actor *actor;
+    const struct stretch_block *in;
+    uint32_t block_first; /* of the program's tasks */
+    uint32_t last;
+};
+
+static struct under_way under_way(const struct engine *engine, uint32_t index)
 {
-    return actor->ended[COMPUTE] + actor->stretch->tasks - 1;
+    struct actor *actor = &engine->actors[index];
+    const uint32_t place = actor->block[COMPUTE];
+    const uint32_t block_first = actor->program->firsts[place][COMPUTE];
+    return (struct under_way){
+        .actor = actor,
+        .in = block_at(engine, index, place),
+        .block_first = block_first,
+        .last = actor->ended[COMPUTE] + actor->stretch->tasks - 1 - block_first,
+    };
+}
+
+static uint32_t cursor_of(const struct under_way *going)
+{
+    return going->actor->cursor - going->block_first;
 }
 
 /* The task at the cursor at today's rates. */
-static struct pass pass_now(const struct engine *engine, uint32_t index)
+static struct pass pass_now(const struct engine *engine, const struct under_way *going)
 {
-    const struct actor *actor = &engine->actors[index];
-    return pass_of(engine, table_of(engine, index), actor->cursor, actor->begun,
-                   actor->interference);
+    return pass_of(engine, going->in, cursor_of(going), going->actor->begun,
+                   going->actor->interference);
 }
 
 sim_time engine_stretch_end(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
-    struct stretch_table *table = table_of(engine, index);
     if (!actor->is_disturbed && actor->interference == 0) {
         return actor->compute_start + actor->stretch->takes_ns;
     }
-    struct pass pass = pass_now(engine, index);
+    const struct under_way going = under_way(engine, index);
+    struct pass pass = pass_now(engine, &going);
     if (actor->remaining > 0) {
         actor->work_end = work_end(&pass, actor->updated, actor->remaining);
     }
     sim_time time = later(actor->work_end, pass.beside_end);
-    for (uint32_t i = actor->cursor + 1; i <= last_of(actor); i++) {
-        time += takes_ns(engine, table, between(engine, table, i));
-        pass = pass_of(engine, table, i, time, actor->interference);
-        const int64_t work =
-            engine_program_task(actor->program, COMPUTE, i)->work_ns * ENGINE_FULL_SPEED;
+    for (uint32_t i = cursor_of(&going) + 1; i <= going.last; i++) {
+        time += takes_ns(engine, going.in, between(engine, going.in, i));
+        pass = pass_of(engine, going.in, i, time, actor->interference);
+        const int64_t work = going.in->block->tasks[COMPUTE][i].work_ns * ENGINE_FULL_SPEED;
         time = later(work_end(&pass, time, work), pass.beside_end);
     }
     return time;
 }
 
 /* The task at the cursor is over: books it, and goes to the next. */
-static void pass_on(struct engine *engine, uint32_t index, const struct pass *pass)
+static void pass_on(struct engine *engine, uint32_t index, const struct under_way *going,
+                    const struct pass *pass)
 {
-    struct actor *actor = &engine->actors[index];
-    struct stretch_table *table = table_of(engine, index);
+    struct actor *actor = going->actor;
     int64_t *books = engine->causes[index];
-    book_pass(engine, table, actor->cursor, pass, actor->work_end, books);
+    book_pass(engine, going->in, cursor_of(going), pass, actor->work_end, books);
     const sim_time end = later(actor->work_end, pass->beside_end);
-    if (actor->cursor++ == last_of(actor)) {
+    actor->cursor++;
+    const uint32_t next = cursor_of(going);
+    if (next > going->last) {
         return;
     }
-    actor->begun = end + book_between(engine, table, actor->cursor, books);
+    actor->begun = end + book_between(engine, going->in, next, books);
     actor->work_end = actor->begun;
     actor->updated = actor->begun;
-    actor->remaining =
-        engine_program_task(actor->program, COMPUTE, actor->cursor)->work_ns * ENGINE_FULL_SPEED;
+    actor->remaining = going->in->block->tasks[COMPUTE][next].work_ns * ENGINE_FULL_SPEED;
 }
 
 void engine_stretch_seek(struct engine *engine, uint32_t index)
 {
-    struct actor *actor = &engine->actors[index];
-    struct stretch_table *table = table_of(engine, index);
+    const struct under_way going = under_way(engine, index);
+    struct actor *actor = going.actor;
     const sim_time now = event_now(engine->queue);
     actor->is_disturbed = true;
     for (;;) {
-        const struct pass pass = pass_now(engine, index);
+        const struct pass pass = pass_now(engine, &going);
         if (actor->remaining > 0) {
             actor->work_end = work_end(&pass, actor->updated, actor->remaining);
         }
-        const bool is_last = actor->cursor == last_of(actor);
+        const uint32_t cursor = cursor_of(&going);
+        const bool is_last = cursor == going.last;
         const sim_time over =
             later(actor->work_end, pass.beside_end) +
-            (is_last ? 0 : takes_ns(engine, table, between(engine, table, actor->cursor + 1)));
+            (is_last ? 0 : takes_ns(engine, going.in, between(engine, going.in, cursor + 1)));
         if (over > now || is_last) {
             actor->remaining =
                 actor->work_end > now ? work_left(&pass, actor->updated, now, actor->remaining) : 0;
             actor->updated = now;
             return;
         }
-        pass_on(engine, index, &pass);
+        pass_on(engine, index, &going, &pass);
     }
 }
 
@@ -642,14 +685,14 @@ void engine_stretch_seek(struct engine *engine, uint32_t index)
 
 static void book_rest(struct engine *engine, uint32_t index)
 {
-    struct actor *actor = &engine->actors[index];
-    const uint32_t last = last_of(actor);
-    while (actor->cursor <= last) {
-        const struct pass pass = pass_now(engine, index);
+    const struct under_way going = under_way(engine, index);
+    struct actor *actor = going.actor;
+    while (cursor_of(&going) <= going.last) {
+        const struct pass pass = pass_now(engine, &going);
         if (actor->remaining > 0) {
             actor->work_end = work_end(&pass, actor->updated, actor->remaining);
         }
-        pass_on(engine, index, &pass);
+        pass_on(engine, index, &going, &pass);
     }
 }
 

@@ -1,4 +1,5 @@
-/* The same program in other blocks: in one, and cut wherever one likes. */
+/* The same program in other blocks: in one, cut wherever one likes, and written once what comes
+ * again. */
 #ifndef TESTS_SUPPORT_BLOCKS_H
 #define TESTS_SUPPORT_BLOCKS_H
 
@@ -11,5 +12,11 @@ struct engine_program blocks_flattened(struct arena *arena, const struct engine_
  * on; the last cuts are the program's counts. */
 struct engine_program blocks_cut(struct arena *arena, const struct engine_program *program,
                                  uint32_t (*cuts)[ENGINE_STREAMS_MAX], uint32_t count);
+
+/* Programs whose blocks begin with each task of stream 0 that waits for one of these streams (as
+ * bits), and end with what is begun before the next; blocks that are the same are one, in all
+ * programs. */
+struct engine_program *blocks_shared(struct arena *arena, const struct engine_program *programs,
+                                     uint32_t program_count, uint32_t streams);
 
 #endif
