@@ -6,6 +6,9 @@
  * nothing until they are touched; only a block that was used before is
  * cleared by hand, piece by piece as it is handed out again.
  *
+ * A growing array that has become large has a block of its own, which goes when the array has moved
+ * on to a larger one: of all its copies only the newest stays.
+ *
  * For the address sanitizer everything in a block is poison but the pieces that were handed out;
  * before each lies a gap (base/poison.h), after the last one the rest of the block.
  */
@@ -22,6 +25,7 @@
 static const size_t BLOCK_BYTES_MIN = (size_t)8 << 10;
 static const size_t BLOCK_BYTES_MAX = (size_t)4 << 20;
 static const size_t GROW_COUNT_MIN = 8;
+static const size_t GROW_APART_BYTES = (size_t)1 << 20; /* from here on in a block of its own */
 
 enum { SHORT_TEXT_BYTES = 256 };
 
@@ -36,6 +40,7 @@ struct block {
 struct arena {
     struct block *first;
     struct block *current; /* NULL as long as there is no block */
+    struct block *apart;   /* each holds one grown array */
     size_t held_bytes;     /* sum over the blocks */
     size_t used_bytes;     /* asked for since the last reset */
 };
@@ -61,17 +66,22 @@ struct arena *arena_new(void)
     return arena;
 }
 
+static void free_blocks(struct block *first)
+{
+    while (first != NULL) {
+        struct block *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+
 void arena_free(struct arena *arena)
 {
     if (arena == NULL) {
         return;
     }
-    struct block *block = arena->first;
-    while (block != NULL) {
-        struct block *next = block->next;
-        free(block);
-        block = next;
-    }
+    free_blocks(arena->first);
+    free_blocks(arena->apart);
     free(arena);
 }
 
@@ -168,6 +178,39 @@ void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
     return take(arena, product(count, element_bytes), 0);
 }
 
+/* Zeroed, in a block of its own. */
+static void *take_apart(struct arena *arena, size_t size_bytes)
+{
+    if (size_bytes > SIZE_MAX / 2) {
+        out_of_memory(size_bytes);
+    }
+    const size_t block_bytes = POISON_GAP_BYTES + size_bytes;
+    struct block *block = calloc(1, sizeof *block + block_bytes);
+    if (block == NULL) {
+        out_of_memory(size_bytes);
+    }
+    block->size_bytes = block_bytes;
+    block->next = arena->apart;
+    arena->apart = block;
+    arena->used_bytes += size_bytes;
+    poison(block->memory, POISON_GAP_BYTES);
+    return (char *)block->memory + POISON_GAP_BYTES;
+}
+
+/* Frees the block of an array that has moved on, if it had one. */
+static void give_back(struct arena *arena, const void *array)
+{
+    for (struct block **link = &arena->apart; *link != NULL; link = &(*link)->next) {
+        struct block *block = *link;
+        if ((char *)block->memory + POISON_GAP_BYTES == (const char *)array) {
+            *link = block->next;
+            arena->used_bytes -= block->size_bytes - POISON_GAP_BYTES;
+            free(block);
+            return;
+        }
+    }
+}
+
 void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_needed,
                  size_t element_bytes)
 {
@@ -179,10 +222,15 @@ void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_
     count = count < GROW_COUNT_MIN ? GROW_COUNT_MIN : count;
     count = count < count_needed ? count_needed : count;
     const size_t old_bytes = *capacity * element_bytes;
-    void *grown = take(arena, product(count, element_bytes), old_bytes);
+    const size_t bytes = product(count, element_bytes);
+    void *grown =
+        bytes >= GROW_APART_BYTES ? take_apart(arena, bytes) : take(arena, bytes, old_bytes);
     if (*capacity > 0) {
         memcpy(grown, old, old_bytes);
         poison(old, old_bytes); /* a stale copy from now on */
+    }
+    if (old_bytes >= GROW_APART_BYTES) {
+        give_back(arena, old);
     }
     *capacity = count;
     return grown;
@@ -237,6 +285,8 @@ void arena_reset(struct arena *arena)
         block->used_bytes = 0;
         poison(block->memory, block->size_bytes);
     }
+    free_blocks(arena->apart);
+    arena->apart = NULL;
     arena->current = arena->first;
     arena->used_bytes = 0;
 }

@@ -35,8 +35,8 @@ void *arena_alloc(struct arena *arena, size_t size_bytes);
 void *arena_array(struct arena *arena, size_t count, size_t element_bytes);
 
 /* A growing array: returns room for at least `count_needed` elements, moving
- * the old contents if they do not fit. `*capacity` is updated. The old block
- * stays allocated until the arena ends, so growth doubles. */
+ * the old contents if they do not fit. `*capacity` is updated. Of a small array the old copies stay
+ * allocated until the arena ends, so growth doubles; of a large one only the newest. */
 void *arena_grow(struct arena *arena, void *old, size_t *capacity, size_t count_needed,
                  size_t element_bytes);
 
@@ -49,10 +49,10 @@ char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
 
 /* Forgets everything allocated so far but keeps the memory for reuse: for an
- * arena that serves the same work again and again (the points of a sweep). */
+ * arena that serves the same work again and again (the points of a sweep). Large grown arrays go. */
 void arena_reset(struct arena *arena);
 
-/* Bytes handed out so far, for the `engine` part of a result. */
+/* Bytes handed out so far and not given back, for the `engine` part of a result. */
 size_t arena_used_bytes(const struct arena *arena);
 
 #endif

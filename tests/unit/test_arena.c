@@ -98,6 +98,28 @@ static void an_array_grows_and_keeps_its_contents(void **state)
     assert_true(arena_used_bytes(*state) < 4 * 10000 * sizeof *items);
 }
 
+/* 2^21 bytes of 4 each: copies of 2^20 bytes and more go, those below sum to less than 2^20. */
+static void of_a_large_array_only_the_newest_copy_stays(void **state)
+{
+    enum { COUNT = 1 << 19 };
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        items = arena_grow(*state, items, &capacity, (size_t)i + 1, sizeof *items);
+        assert_int_equal(items[i], 0);
+        items[i] = i;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(items[i], i);
+    }
+    assert_int_equal(capacity, COUNT);
+    assert_true(arena_used_bytes(*state) < ((size_t)1 << 21) + ((size_t)1 << 20));
+    arena_reset(*state);
+    assert_int_equal(arena_used_bytes(*state), 0);
+    const unsigned char *again = arena_array(*state, COUNT, sizeof *items);
+    assert_zeroed(again, COUNT * sizeof *items);
+}
+
 static void growing_within_the_capacity_does_not_move(void **state)
 {
     size_t capacity = 0;
@@ -235,6 +257,8 @@ int main(void)
                                         end_arena),
         cmocka_unit_test_setup_teardown(used_bytes_are_those_asked_for, make_arena, end_arena),
         cmocka_unit_test_setup_teardown(an_array_grows_and_keeps_its_contents, make_arena,
+                                        end_arena),
+        cmocka_unit_test_setup_teardown(of_a_large_array_only_the_newest_copy_stays, make_arena,
                                         end_arena),
         cmocka_unit_test_setup_teardown(growing_within_the_capacity_does_not_move, make_arena,
                                         end_arena),
