@@ -49,7 +49,8 @@ char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
 
 /* Forgets everything allocated so far but keeps the memory for reuse: for an
- * arena that serves the same work again and again (the points of a sweep). Large grown arrays go. */
+ * arena that serves the same work again and again (the points of a sweep). Large grown arrays go:
+ * they are rare there. */
 void arena_reset(struct arena *arena);
 
 /* Bytes handed out so far and not given back, for the `engine` part of a result. */

@@ -211,7 +211,7 @@ static void start_flow(struct engine *engine, uint32_t number)
     const struct engine_transfer *phase =
         &engine->system->transfers[engine->channels[number].phase];
     const uint32_t path = path_of(engine, number);
-    fluid_start(engine->fluid, path, phase->bytes,
+    fluid_start(engine->fluid, engine->paths[path].flow, phase->bytes,
                 engine_phase_cap(phase, &engine->system->paths[path]));
 }
 
@@ -503,7 +503,7 @@ static void handle(struct engine *engine, const struct event *event)
         break;
     case EVENT_FLUID:
         while (fluid_complete(engine->fluid, event, &flow)) {
-            end_phase(engine, engine->paths[flow].channel);
+            end_phase(engine, engine->channel_of_flow[flow]);
         }
         break;
     default:
@@ -528,65 +528,6 @@ static void run_to_the_end(struct engine *engine)
 }
 
 /* ---- set-up and outcome ------------------------------------------------------ */
-
-/* A channel runs one transfer at a time, so its paths are alternatives. */
-static void add_flow(struct engine *engine, uint32_t number, struct fluid_crossing *route)
-{
-    const struct engine_path *path = &engine->system->paths[number];
-    for (uint32_t k = 0; k < path->crossing_count; k++) {
-        const struct engine_crossing *crossing =
-            &engine->system->crossings[path->crossing_first + k];
-        route[k] = (struct fluid_crossing){crossing->link, crossing->usage};
-    }
-    const struct fluid_flow_options options = {
-        .route = route,
-        .route_count = path->crossing_count,
-        .weight = 1,
-        .cap_bytes_per_s_max = path->cap_bytes_per_s,
-        .alternative = engine->paths[number].channel + 1,
-    };
-    fluid_add_flow(engine->fluid, &options);
-}
-
-static bool is_direct(const struct engine *engine, const struct engine_path *path)
-{
-    for (uint32_t k = 0; k < path->crossing_count; k++) {
-        const uint32_t link = engine->system->crossings[path->crossing_first + k].link;
-        if (!fluid_link_is_slack(engine->fluid, link)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Links and flows of the fluid; flow i is path i. */
-static void build_fluid(struct arena *arena, struct engine *engine)
-{
-    const struct engine_system *system = engine->system;
-    engine->fluid = fluid_new(arena, engine->queue, EVENT_FLUID);
-    for (uint32_t i = 0; i < system->link_count; i++) {
-        fluid_add_link(engine->fluid, system->link_capacities[i]);
-    }
-    uint32_t longest = 1;
-    for (uint32_t i = 0; i < system->path_count; i++) {
-        const uint32_t count = system->paths[i].crossing_count;
-        longest = count > longest ? count : longest;
-    }
-    struct fluid_crossing *route = arena_array(arena, longest, sizeof *route);
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        const struct engine_channel *channel = &system->channels[i];
-        for (uint32_t k = 0; k < channel->path_count; k++) {
-            engine->paths[channel->path_first + k].channel = i;
-        }
-    }
-    for (uint32_t i = 0; i < system->path_count; i++) {
-        add_flow(engine, i, route);
-    }
-    fluid_seal(engine->fluid);
-    for (uint32_t i = 0; i < system->path_count; i++) {
-        engine->paths[i].is_direct = is_direct(engine, &system->paths[i]);
-    }
-}
 
 /* The smallest message that a stream of a program sends. */
 static int64_t smallest_message(const struct engine_system *system,
@@ -692,7 +633,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
         engine->weights[member->actor][member->stream] = member->weight;
     }
     build_flights(arena, engine);
-    build_fluid(arena, engine);
+    engine_flows_build(arena, engine);
     if (engine->options.on_task == NULL && !engine->options.each_task) {
         engine_stretches_build(arena, engine);
     }

@@ -105,7 +105,7 @@ struct engine_crossing {
     uint64_t usage; /* FLUID_USAGE_ONE = once; multiplied by multiplicity on that link */
 };
 
-/* One way of a channel through the links. */
+/* One way of a channel through the links. Paths may share their crossings. */
 struct engine_path {
     uint32_t crossing_first;
     uint32_t crossing_count;

@@ -85,7 +85,7 @@ struct channel {
 };
 
 struct path {
-    uint32_t channel;
+    uint32_t flow;  /* of the fluid; ENGINE_NONE: */
     bool is_direct; /* all links slack: no solver */
 };
 
@@ -97,6 +97,7 @@ struct engine {
     struct actor *actors;
     struct channel *channels;
     struct path *paths;
+    uint32_t *channel_of_flow;
     sim_time *flights;              /* of pairs: when messages on the way began to leave */
     struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
@@ -227,6 +228,11 @@ const struct engine_block_facts *engine_waiters_count(struct arena *arena,
                                                       const struct engine_system *system,
                                                       const struct engine_blocks *blocks,
                                                       uint32_t streams);
+
+/* ---- engine_flows.c: what the solver is given ------------------------------------------------ */
+
+/* Sets engine->fluid, and of all paths what they are in it. */
+void engine_flows_build(struct arena *arena, struct engine *engine);
 
 /* ---- engine_stretch.c: what an actor does by itself ------------------------------------------ */
 

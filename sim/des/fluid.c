@@ -23,6 +23,17 @@ struct fluid *fluid_new(struct arena *arena, struct event_queue *queue, uint32_t
     return fluid;
 }
 
+void fluid_reserve(struct fluid *fluid, const struct fluid_sizes *sizes)
+{
+    sim_assert(fluid->link_count == 0 && fluid->flow_count == 0);
+    fluid->capacities = arena_array(fluid->arena, sizes->links, sizeof *fluid->capacities);
+    fluid->records = arena_array(fluid->arena, sizes->flows, sizeof *fluid->records);
+    fluid->crossings = arena_array(fluid->arena, sizes->crossings, sizeof *fluid->crossings);
+    fluid->link_capacity = sizes->links;
+    fluid->record_capacity = sizes->flows;
+    fluid->crossing_capacity = sizes->crossings;
+}
+
 link_id fluid_add_link(struct fluid *fluid, int64_t capacity_bytes_per_s)
 {
     sim_assert(!fluid->is_sealed);

@@ -64,6 +64,13 @@ struct fluid_flow_options {
 
 struct fluid *fluid_new(struct arena *arena, struct event_queue *queue, uint32_t stamp_kind);
 
+/* Makes room for so many links, flows and, over all flows, crossings. May be left out: then arrays
+ * grow, to twice of what they need. */
+struct fluid_sizes {
+    size_t links, flows, crossings;
+};
+void fluid_reserve(struct fluid *fluid, const struct fluid_sizes *sizes);
+
 /* capacity_bytes_per_s >= 1 */
 link_id fluid_add_link(struct fluid *fluid, int64_t capacity_bytes_per_s);
 flow_id fluid_add_flow(struct fluid *fluid, const struct fluid_flow_options *options);

@@ -169,6 +169,16 @@ static void connect_path(const struct folder *folder, uint32_t channel, uint32_t
     }
 }
 
+/* Over all paths: those that share their crossings each have them. */
+static size_t count_crossings(const struct engine_system *full)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < full->path_count; i++) {
+        count += full->paths[i].crossing_count;
+    }
+    return count;
+}
+
 static void connect_nodes(const struct folder *folder, struct edge_list *list)
 {
     const struct engine_system *full = folder->full;
@@ -205,7 +215,7 @@ static void find_classes(struct folder *folder)
     const struct engine_system *full = folder->full;
     const uint32_t nodes = full->actor_count + full->channel_count + folder->tight_count;
     uint64_t *colours = arena_array(folder->arena, nodes, sizeof *colours);
-    const size_t edges = (size_t)full->member_count + full->crossing_count;
+    const size_t edges = (size_t)full->member_count + count_crossings(full);
     struct edge_list list = {
         .edges = arena_array(folder->arena, edges, sizeof *list.edges),
         .counts = arena_array(folder->arena, edges, sizeof *list.counts),
@@ -254,12 +264,16 @@ static void index_link_crossings(struct folder *folder)
     folder->link_first =
         arena_array(folder->arena, folder->tight_count + 2u, sizeof *folder->link_first);
     folder->link_crossings =
-        arena_array(folder->arena, full->crossing_count, sizeof *folder->link_crossings);
+        arena_array(folder->arena, count_crossings(full), sizeof *folder->link_crossings);
     uint32_t *cursor = folder->link_first + 1;
-    for (uint32_t i = 0; i < full->crossing_count; i++) {
-        const uint32_t tight = folder->tight_number[full->crossings[i].link];
-        if (tight != ENGINE_NONE) {
-            cursor[tight + 1]++;
+    for (uint32_t k = 0; k < full->path_count; k++) {
+        const struct engine_path *path = &full->paths[k];
+        for (uint32_t i = 0; i < path->crossing_count; i++) {
+            const uint32_t link = full->crossings[path->crossing_first + i].link;
+            const uint32_t tight = folder->tight_number[link];
+            if (tight != ENGINE_NONE) {
+                cursor[tight + 1]++;
+            }
         }
     }
     for (uint32_t l = 0; l < folder->tight_count; l++) {

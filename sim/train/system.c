@@ -14,11 +14,13 @@
 #include "train/program/program_build.h"
 #include "train/program/program_calls.h"
 #include "train/quotient.h"
+#include "train/system_routes.h"
 
 #include <stdlib.h>
 
 struct system_builder {
     struct arena *arena;
+    struct arena *scratch; /* the routes of one channel */
     const struct step_options *options;
     struct step_system *system;
     struct engine_actor *actors;
@@ -32,6 +34,7 @@ struct system_builder {
     size_t orbit_capacity;
     size_t channel_count, channel_capacity;
     size_t path_count, path_capacity;
+    size_t group_path_first; /* of the group, or pair, whose paths are added */
     size_t member_count, member_capacity;
     size_t crossing_count, crossing_capacity;
     uint32_t actor_count, program_count;
@@ -125,38 +128,17 @@ static void make_room_for_crossings(struct system_builder *builder, uint32_t cou
     }
 }
 
-static int compare_crossings(const void *left, const void *right)
+/* Those from `first` on, or an earlier path's of the group if it has the same. */
+static uint32_t share_crossings(struct system_builder *builder, uint32_t first)
 {
-    const struct fabric_crossing *a = left;
-    const struct fabric_crossing *b = right;
-    return (a->link > b->link) - (a->link < b->link);
-}
-
-/* The first links of all orbits that a route crosses, in rising order: kinds part some. */
-static struct fabric_route part_orbits(struct system_builder *builder,
-                                       const struct fabric_route *route, uint32_t turned)
-{
-    const struct fabric_turns *turns = &builder->system->turns;
-    struct fabric_route parted = *route;
-    parted.count = 0;
-    for (uint32_t i = 0; i < route->count; i++) {
-        parted.count += fabric_turns_parts(turns, route->crossings[i].link, turned);
+    const struct added_paths added = {builder->paths, builder->group_path_first,
+                                      builder->path_count, builder->crossings,
+                                      has_turns(builder) ? builder->orbits : NULL};
+    const uint32_t found = routes_find(&added, first, (uint32_t)builder->crossing_count - first);
+    if (found != first) {
+        builder->crossing_count = first;
     }
-    if (parted.count == route->count) {
-        return parted;
-    }
-    parted.crossings = arena_array(builder->arena, parted.count, sizeof *parted.crossings);
-    struct fabric_crossing *next = parted.crossings;
-    for (uint32_t i = 0; i < route->count; i++) {
-        const struct fabric_crossing *crossing = &route->crossings[i];
-        const uint32_t parts = fabric_turns_parts(turns, crossing->link, turned);
-        for (uint32_t k = 0; k < parts; k++) {
-            *next++ = (struct fabric_crossing){fabric_turns_part(turns, crossing->link, turned, k),
-                                               crossing->usage};
-        }
-    }
-    qsort(parted.crossings, parted.count, sizeof *parted.crossings, compare_crossings);
-    return parted;
+    return found;
 }
 
 /* Adds a path of the channel that comes next. */
@@ -176,10 +158,9 @@ static void add_group_path(struct system_builder *builder, const struct fabric_r
     }
     builder->paths = arena_grow(builder->arena, builder->paths, &builder->path_capacity,
                                 builder->path_count + 1, sizeof *builder->paths);
-    builder->paths[builder->path_count++] =
-        (struct engine_path){.crossing_first = first,
-                             .crossing_count = route->count,
-                             .cap_bytes_per_s = route->cap_bytes_per_s};
+    const struct engine_path path = {share_crossings(builder, first), route->count,
+                                     route->cap_bytes_per_s};
+    builder->paths[builder->path_count++] = path;
 }
 
 /* Of a channel of that rank, which no turn brings onto itself. */
@@ -212,6 +193,14 @@ static void add_channel(struct system_builder *builder, enum channel_kind kind,
         .latency_ns = latency_ns,
         .multiplicity = sizes.orbit,
     };
+    arena_reset(builder->scratch);
+}
+
+/* Where routes, and what they are found with, are kept. */
+static void route_in(struct system_builder *builder, struct arena *arena)
+{
+    builder->system->fabric.arena = arena;
+    builder->system->setting.arena = arena;
 }
 
 /* ---- groups ------------------------------------------------------------------------ */
@@ -221,7 +210,7 @@ static uint32_t *gpus_of(struct system_builder *builder, const struct system_job
                          enum group_kind kind, uint32_t number)
 {
     const uint32_t size = groups_size(&job->layout, kind);
-    uint32_t *gpus = arena_array(builder->arena, size, sizeof *gpus);
+    uint32_t *gpus = arena_array(builder->system->setting.arena, size, sizeof *gpus);
     groups_members(&job->layout, kind, number, gpus);
     for (uint32_t i = 0; i < size; i++) {
         gpus[i] = system_gpu_of(job, gpus[i]);
@@ -364,7 +353,7 @@ static void add_group(struct system_builder *builder, const struct system_job *j
         struct fabric_route route;
         group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
                     pattern->phase, &route);
-        route = part_orbits(builder, &route, shape.turned);
+        route = routes_part(builder->scratch, &builder->system->turns, &route, shape.turned);
         add_group_path(builder, &route, group);
     }
     add_channel(builder, CHANNEL_COLLECTIVE,
@@ -378,6 +367,7 @@ static void add_group_channels(struct system_builder *builder, const struct syst
                                enum group_kind kind, uint32_t number)
 {
     const struct group_row *row = &group_rows[kind];
+    builder->group_path_first = builder->path_count;
     for (uint32_t s = 0; s < row->stream_count; s++) {
         if (job->patterns[row->streams[s]].count == 0) {
             continue;
@@ -417,6 +407,7 @@ static void add_pair(struct system_builder *builder, const struct system_job *jo
                      uint32_t to, enum stream send, enum stream receive)
 {
     struct fabric_route route;
+    builder->group_path_first = builder->path_count;
     trace_pair(builder, job, from, to, &route);
     add_member(builder, job, from, send, 1);
     add_member(builder, job, to, receive, 1);
@@ -434,6 +425,7 @@ static void add_calls(struct system_builder *builder, const struct system_job *j
     struct fabric *fabric = &builder->system->fabric;
     const uint32_t ends[] = {system_gpu_of(job, from), system_gpu_of(job, to)};
     struct fabric_route route;
+    builder->group_path_first = builder->path_count;
     add_member(builder, job, from, STREAM_SEND_FORWARD, 1);
     add_member(builder, job, to, STREAM_RECEIVE_FORWARD, 1);
     for (uint32_t way = 0; way < CALL_WAYS; way++) {
@@ -460,8 +452,10 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
     const struct parallel *parallel = &job->is.scenario->parallel;
     job->has_pair = mesh->pp > 1;
     if (job->has_pair) {
+        route_in(builder, builder->arena);
         trace_pair(builder, job, mesh_stage_rank(mesh, 0, 0), mesh_stage_rank(mesh, 1, 0),
                    &job->pair);
+        route_in(builder, builder->scratch);
     }
     for (uint32_t stage = 0; stage < mesh->pp; stage++) {
         const uint32_t *firsts = builder->firsts + builder->stage_first[stage];
@@ -495,6 +489,7 @@ static void add_storage_path(struct system_builder *builder, const struct system
 {
     struct fabric *fabric = &builder->system->fabric;
     struct fabric_route route;
+    builder->group_path_first = builder->path_count;
     fabric_trace_begin(fabric);
     fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
     fabric_trace_end(fabric, &route);
@@ -881,6 +876,8 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
         drop_turns(&builder, &system->jobs[i]);
     }
     make_actors(&builder, job_count);
+    builder.scratch = arena_new();
+    route_in(&builder, builder.scratch);
     for (uint32_t i = 0; i < job_count; i++) {
         struct system_job *job = &system->jobs[i];
         list_firsts(&builder, job);
@@ -889,6 +886,8 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
         add_storage(&builder, job, options_of(&builder, i));
         add_host_links(&builder, job);
     }
+    route_in(&builder, arena);
+    arena_free(builder.scratch);
     hand_over(&builder, job_count);
     return system;
 }

@@ -343,6 +343,54 @@ static void channels_contend_only_while_on_the_same_link(void **state)
     arena_free(rig.arena);
 }
 
+/* The same with both paths over link 0: channel 0 sends 100 of its 500 bytes alone, 400 at half the
+ * rate, and is through at 900; channel 1, which has sent 400 then, at 1,000. Whether paths share
+ * their crossings, as those of one flow do, or have a copy each makes no difference. */
+static void paths_may_share_their_crossings(void **state)
+{
+    (void)state;
+    for (uint32_t is_shared = 0; is_shared < 2; is_shared++) {
+        struct rig rig;
+        rig_init_links(&rig);
+        rig.crossings[1].link = rig.crossings[3].link = 0;
+        rig.paths[1].crossing_first = 1 - is_shared;
+        rig.paths[3].crossing_first = 3 - is_shared;
+        rig.transfers[0] = (struct engine_transfer){.bytes = 200, .next = 2};
+        rig.transfers[1] = (struct engine_transfer){.bytes = 300, .path = 1};
+        const struct task later[] = {work(100), after(work(0), COMM, 1)};
+        const struct task comm[] = {after(meet(0), COMPUTE, 1)};
+        set_program(&rig, 0, until_done, 1, at_once, 1);
+        set_program(&rig, 1, later, 2, comm, 1);
+        rig_run(&rig);
+        assert_int_equal(rig.outcome.traffic[0].moving_ns, 900);
+        assert_int_equal(rig.outcome.traffic[1].moving_ns, 900);
+        assert_int_equal(rig.outcome.jobs[0].end, 1000);
+        assert_int_equal(rig.outcome.fluid.direct, 0);
+        arena_free(rig.arena);
+    }
+}
+
+/* A link that has room for both is none to the solver: nothing is solved, and each sends as if it
+ * were alone. */
+static void a_link_with_room_for_all_holds_nobody_up(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.capacities[0] = 2 * BYTES_PER_S;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200};
+    set_program(&rig, 0, until_done, 1, at_once, 1);
+    set_program(&rig, 1, until_done, 1, at_once, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 200);
+    assert_int_equal(rig.outcome.fluid.solves, 0);
+    rig.capacities[0] = 2 * BYTES_PER_S - 1;
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 201); /* rounded up */
+    assert_true(rig.outcome.fluid.solves > 0);
+    arena_free(rig.arena);
+}
+
 /* Both at 0 on link 0. Channel 0 may use a quarter: 200 bytes take 800, no more than alone.
  * Channel 1 gets the rest, 600 bytes by 800, and the last 300 of its 900 alone: 1,100. */
 static void a_share_leaves_the_rest_of_a_link_to_others(void **state)
@@ -509,6 +557,8 @@ int main(void)
         cmocka_unit_test(phases_add_up_each_over_its_own_path),
         cmocka_unit_test(a_share_slows_a_phase_on_idle_links),
         cmocka_unit_test(channels_contend_only_while_on_the_same_link),
+        cmocka_unit_test(paths_may_share_their_crossings),
+        cmocka_unit_test(a_link_with_room_for_all_holds_nobody_up),
         cmocka_unit_test(a_share_leaves_the_rest_of_a_link_to_others),
         cmocka_unit_test(each_job_ends_with_its_own_last_task),
         cmocka_unit_test(jobs_share_links_and_nothing_else),
