@@ -11,7 +11,7 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check check-identity lint assumptions asan bench bench-check validate bands fit \
+.PHONY: all demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
         validate-collectives golden-update readme-update results reference install uninstall setup \
         clean help programs benches flags build-id FORCE
 
@@ -32,6 +32,10 @@ check: ## install what is missing, build, run every test; the last line counts t
 
 check-identity: $(BUILD)/tests/fuzz/test_identity ## 1,000 random steps in every way
 	@$< $(or $(SEED),1) 0 1000
+
+check-jobs: all ## run what --slurm and --parallel print, by a Slurm and an sshd of its own (root)
+	@sh tests/setup jobs
+	@STOKER='$(CURDIR)/stoker' bats tests/many/jobs.bats
 
 lint: ## check layout, layers, lengths, banned calls, warnings, clang-tidy, cppcheck, sources
 	@LINT_FLAGS='$(PROJECT_FLAGS) $(LIBRARY_FLAGS)' tests/lint/run

@@ -224,6 +224,13 @@ static void list_rows(const struct command *command, struct reading *reading)
     }
 }
 
+static void add_use(struct options *options, const struct command_option *row, const char *argument)
+{
+    options->uses = arena_grow(options->cli->arena, options->uses, &options->use_capacity,
+                               (size_t)options->use_count + 1, sizeof *options->uses);
+    options->uses[options->use_count++] = (struct option_use){row, argument};
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct reading *reading = state->input;
@@ -232,6 +239,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         const struct command_option *row = reading->rows[i];
         if (row->name != NULL && key == (row->letter != 0 ? row->letter : KEY_FIRST + (int)i)) {
             options->given |= (uint64_t)1 << i;
+            add_use(options, row, argument);
             row->read(row, argument, options, state);
             return 0;
         }

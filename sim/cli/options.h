@@ -30,10 +30,19 @@ struct text_list {
     size_t capacity;
 };
 
+/* An option as it was written. */
+struct option_use {
+    const struct command_option *option;
+    const char *argument; /* NULL: without */
+};
+
 struct options {
     struct cli *cli;
     const struct command *command;
-    uint64_t given;             /* bits, by the options' numbers in the command's tables */
+    uint64_t given;          /* bits, by the options' numbers in the command's tables */
+    struct option_use *uses; /* in order */
+    uint32_t use_count;
+    size_t use_capacity;
     struct text_list arguments; /* positional */
     struct text_list sets;      /* --set and --seed: "path=value" */
     const char *db_path;

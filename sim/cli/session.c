@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/builds.h"
-#include "cli/many/shards.h"
 #include "base/version.h"
 #include "report/points.h"
 
@@ -140,7 +139,7 @@ static bool run_in_store(struct session *session, struct store *store)
         .build = stoker_build(),
         .folds = session->options.folds,
         .jobs = (uint32_t)session->jobs,
-        .shard = session->shard,
+        .shard = session->many.shard,
         .on_point = shows ? show_progress : NULL,
         .context = &progress,
     };
@@ -215,9 +214,9 @@ static struct sheet *begin_sheet(const struct session *session, const char *sche
     sheet_text(sheet, "build", stoker_build());
     sheet_members(sheet, FIELD_LIST(study), &session->study);
     sheet_members(sheet, FIELD_LIST(outcome), &session->outcome);
-    const bool is_shard = session->shard.count > 0;
+    const bool is_shard = session->many.shard.count > 0;
     sheet_text(sheet, "shard",
-               is_shard ? shards_text(session->options.cli->arena, session->shard) : NULL);
+               is_shard ? shards_text(session->options.cli->arena, session->many.shard) : NULL);
     sheet_rows(sheet_table(sheet, "other_builds", FIELD_LIST(builds)), session->others,
                session->other_count, sizeof *session->others);
     sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
@@ -241,7 +240,7 @@ static void print(struct session *session, const struct session_command *command
 static int finish(const struct session *session)
 {
     const struct study_outcome *outcome = &session->outcome;
-    const bool is_shard = session->shard.count > 0;
+    const bool is_shard = session->many.shard.count > 0;
     if (!session->options.cli->is_quiet) {
         fflush(stdout); /* the summary below the table, also where both go to one file */
         fprintf(stderr,

@@ -8,6 +8,7 @@
 #define CLI_SESSION_H
 
 #include "cli/draw.h"
+#include "cli/many/launch.h"
 #include "cli/options.h"
 #include "report/sheet.h"
 
@@ -18,7 +19,7 @@ struct session {
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
     int64_t jobs;             /* 0: as many as there are cores */
-    struct shard shard;       /* count 0: all points */
+    struct many many;         /* its shard's count 0: all points */
 
     struct catalogue catalogue;
     struct study study; /* filled by the command, with study_expand or study_of_documents */

@@ -3,7 +3,6 @@
  */
 #include "report/points.h"
 #include "cli/against.h"
-#include "cli/many/shards.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -181,27 +180,60 @@ static const char *shard_path(struct arena *arena, struct shard shard)
                         shard.number, shard.count, suffix);
 }
 
+/* Checks the study, too: what is wrong with it is better known before a cluster runs it. */
+static int print_script(struct session *session)
+{
+    struct options *options = &session->options;
+    if (!options_refuse(options, "shard json plot output metric",
+                        "a script, whose shards only store their points",
+                        "leave it out; ask for it when the shards are merged")) {
+        return EXIT_USAGE;
+    }
+    if (!expand(session)) {
+        return EXIT_INPUT;
+    }
+    struct arena *arena = options->cli->arena;
+    const char *db = launch_quote(arena, arena_printf(arena, "--db=%s", options->db_path));
+    const struct launch launch = {
+        .piece_count = session->study.count,
+        .pieces = "points",
+        .folder = arena_printf(arena, "%s.shards-%.8s", options->db_path, session->study.key),
+        .suffix = ".db",
+        .write = "--db=",
+        .read = "",
+        .join = "merge",
+        .join_words = arena_printf(arena, " %s --complete", db),
+        .leave = " db ",
+    };
+    return launch_print(options, &session->many, &launch);
+}
+
 static int run(struct options *options)
 {
     static const struct session_command command = {SWEEP_SCHEMA, expand, add};
     struct session *session = (struct session *)options;
-    if (session->shard.count > 0) {
+    const struct shard shard = session->many.shard;
+    if (launch_is_wanted(options)) {
+        return print_script(session);
+    }
+    if (shard.count > 0) {
         if (!options_refuse(options, "plot output", "a shard, which lacks the other points",
                             "merge the shards, then draw with `stoker plot`")) {
             return EXIT_USAGE;
         }
         if (!options_given(options, "db")) {
-            options->db_path = shard_path(options->cli->arena, session->shard);
+            options->db_path = shard_path(options->cli->arena, shard);
         }
     }
     return session_main(session, &command);
 }
 
 static const struct command_option many_options[] = {
-    {"shard", 0, "K/N",
-     "Only part K of N, counted from 1, for several machines: its points go to a results file of "
-     "their own (default results/stoker-K-of-N.db), which `stoker merge` joins",
-     OPTION_OWN(shards_read, struct session, shard)},
+    MANY_OPTIONS(struct session, many,
+                 "Only part K of N, counted from 1, for several machines: its points go to a "
+                 "results file of their own (default results/stoker-K-of-N.db), which `stoker "
+                 "merge` joins",
+                 "points"),
     {0},
 };
 
@@ -212,7 +244,11 @@ const struct command command_sweep = {
     .about =
         "Predicts every combination that the scenario's sweep: and variants: ask for. Points "
         "are stored as they are done: a sweep that was stopped goes on where it was."
-        "\vExample: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
+        "\vExamples: stoker sweep scenarios/study-batch.yaml --plot heatmap:mfu\n"
+        "stoker sweep scenarios/study-batch.yaml --slurm=4 > study.sbatch && sbatch "
+        "study.sbatch\n"
+        "stoker sweep scenarios/study-batch.yaml --parallel=4 > study.sh && sh study.sh -S "
+        "one,two\n"
         "Exit status 4: no point fits (of a shard: never, others may have one that does); 5: some "
         "points failed.",
     .options = {options_prediction, options_store, session_options, many_options, options_general},

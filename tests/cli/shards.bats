@@ -218,3 +218,51 @@ shard() {
     run "$STOKER" merge "$work/1-of-1.db" --db "$work/limited/out.db" --complete
     [ "$status" -eq 0 ]
 }
+
+# ---- scripts (tests/many runs them) -----------------------------------------------------------
+
+@test "scripts repeat the command with its own options, quoted, and without those of its output" {
+    odd="$work/it's \"a\" \$HOME {} folder"
+    mkdir "$odd"
+    cp "$study" "$odd/my study.yaml"
+    root=$PWD
+    cd "$odd"
+    export STOKER_PATH=$root
+    for kind in slurm parallel; do
+        "$STOKER" sweep "my study.yaml" --set 'scenario=a `b` $c' -j 3 --fold off --db "o'ut.db" --$kind=5 -v > script 2> /dev/null
+        bash -n script
+        grep -qF -- "--fold=off '--set=scenario=a \`b\` \$c'" script ||
+            grep -qF -- "'--set=scenario=a \`b\` \$c' --fold=off -- 'my study.yaml'" script
+        grep -qF -- "merge \"\$@\" '--db=o'\\''ut.db' --complete" script
+        run ! grep -q -- '--verbose' script
+        grep -qF "cd '${odd//\'/\'\\\'\'}'" script
+        grep -qF "STOKER_PATH=$root" script
+    done
+    [ "$(grep -c -- '--shard=./5 .* --jobs=3 ' script)" -eq 5 ]
+    [ ! -e results ] && [ ! -e "o'ut.db" ]
+}
+
+@test "a script has 8 shards, a thousand points in each, or as many as there are points" {
+    "$STOKER" sweep "$study" --slurm | grep -qx '#SBATCH --array=1-8'
+    "$STOKER" sweep "$study" --slurm --set batch.micro=1 -j 7 | grep -qx '#SBATCH --cpus-per-task=7'
+    sed '/^variants/d; /^  recompute/d; /^  parallel.zero/d' "$study" > "$work/four.yaml"
+    [ "$("$STOKER" sweep "$work/four.yaml" --parallel | grep -c ' --shard=')" -eq 4 ]
+}
+
+@test "what a script cannot be, or be asked for with, is wrong usage; a wrong study is told before it runs" {
+    for wrong in 0 1001 x -3; do
+        run -2 "$STOKER" sweep "$study" --slurm=$wrong
+        [[ $output == *"--slurm=N: N is a count of shards from 1 to 1000, not '$wrong'"* ]]
+    done
+    run -2 "$STOKER" sweep "$study" --slurm --parallel
+    [[ $output == *"--slurm and --parallel are two scripts"* ]]
+    run -2 "$STOKER" sweep "$study" --slurm --json
+    [[ $output == *"--json has no meaning for a script"* ]]
+    run -2 "$STOKER" sweep "$study" --parallel --shard 1/2
+    run -2 "$STOKER" sweep "$study" --slurm --set "scenario=two
+lines"
+    [[ $output == *"line break"* ]]
+    echo 'sweep: {batch.mcro: [1]}' | cat scenarios/quickstart.yaml - > "$work/bad.yaml"
+    run -3 "$STOKER" sweep "$work/bad.yaml" --slurm
+    [[ $output == *"did you mean 'micro'?"* ]]
+}
