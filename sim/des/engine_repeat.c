@@ -13,10 +13,16 @@
  * cycles, and counts, bytes and books grow by so many times what they grew in one. What happens
  * at one instant commutes (engine.h), hence pending events are compared as a set.
  *
+ * Whether tasks are those of before is seen by the blocks in which they lie (engine_program.h): the
+ * same block at both places, before which as many more tasks of each stream lie as were ended,
+ * holds the same tasks with waits that count as many more. Where rows of blocks do not say it, each
+ * task is looked at.
+ *
  * Looks are taken when actor 0 has ended another period of stream 0: the smallest in the middle
- * half of its program, found as Knuth, Morris and Pratt do ("Fast pattern matching in strings",
- * SIAM J. Comput. 6 (1977), section 2). It only says when to look; what repeats is checked. Some
- * earlier states are kept, for a cycle may last several periods.
+ * half of its program, of blocks or else of tasks, found as Knuth, Morris and Pratt do ("Fast
+ * pattern matching in strings", SIAM J. Comput. 6 (1977), section 2). It only says when to look;
+ * what repeats is checked. Some earlier states are kept, for a cycle may last several periods.
+ * After looks in vain, there are fewer.
  *
  * Cost: a look is linear in what is simulated (actors, channels, flows under way, pending events),
  * about as much as a few events of each.
@@ -30,8 +36,9 @@
 #include <string.h>
 
 enum {
-    KEPT = 4,        /* periods that a cycle may last */
-    PERIODS_MIN = 2, /* in the middle half */
+    KEPT = 4,           /* periods that a cycle may last */
+    PERIODS_MIN = 2,    /* in the middle half */
+    LOOKS_IN_VAIN = 16, /* after which every second period is enough; then every fourth, ... */
     TIMES_MAX = 1 << 20
 };
 
@@ -54,7 +61,8 @@ struct kept {
 
 struct engine_repeat {
     struct arena *arena;
-    uint32_t period; /* tasks of stream 0 of actor 0 */
+    uint32_t period; /* of stream 0 of actor 0: blocks, or tasks */
+    bool has_blocks; /* it is blocks */
     uint32_t seen;   /* periods ended at the last look */
     struct words state;
     struct event *pending; /* scratch */
@@ -74,37 +82,69 @@ static bool is_same_task(const struct task *a, const struct task *b)
            memcmp(a->wait_stream, b->wait_stream, a->wait_count) == 0;
 }
 
-/* The smallest p with tasks[i] the same as tasks[i - p] for all i from p on. */
-static uint32_t smallest_period(struct arena *scratch, const struct task *const *tasks,
-                                uint32_t count)
+/* Blocks are the same if they are one, tasks if they look it, too. */
+static bool is_same(const void *a, const void *b, bool are_tasks)
+{
+    return a == b || (are_tasks && is_same_task(a, b));
+}
+
+/* The smallest p with items[i] the same as items[i - p] for all i from p on. */
+static uint32_t smallest_period(struct arena *scratch, const void *const *items, uint32_t count,
+                                bool are_tasks)
 {
     uint32_t *border = arena_array(scratch, count, sizeof *border); /* of the first i + 1 */
     for (uint32_t i = 1, length = 0; i < count; i++) {
-        while (length > 0 && !is_same_task(tasks[i], tasks[length])) {
+        while (length > 0 && !is_same(items[i], items[length], are_tasks)) {
             length = border[length - 1];
         }
-        length += is_same_task(tasks[i], tasks[length]) ? 1 : 0;
+        length += is_same(items[i], items[length], are_tasks) ? 1 : 0;
         border[i] = length;
     }
     return count - border[count - 1];
 }
 
-/* 0: none. */
-static uint32_t period_of(const struct engine_program *program)
+/* In the middle half; 0: none. */
+static uint32_t middle_period(struct arena *scratch, const void *const *items, uint32_t count,
+                              bool are_tasks)
 {
-    const uint32_t count = program->counts[COMPUTE] / 2;
-    if (count < PERIODS_MIN) {
+    const uint32_t half = count / 2;
+    if (half < PERIODS_MIN) {
         return 0;
     }
-    struct arena *scratch = arena_new();
-    const struct task **tasks = arena_array(scratch, program->counts[COMPUTE], sizeof *tasks);
+    const uint32_t period = smallest_period(scratch, items + count / 4, half, are_tasks);
+    return period <= half / PERIODS_MIN ? period : 0;
+}
+
+static const void *const *list_tasks(struct arena *scratch, const struct engine_program *program)
+{
+    const void **tasks = arena_array(scratch, program->counts[COMPUTE], sizeof *tasks);
     for (struct engine_walk walk = engine_walk_of(program, COMPUTE); walk.task != NULL;
          engine_walk_next(&walk)) {
         tasks[walk.index] = walk.task;
     }
-    const uint32_t period = smallest_period(scratch, tasks + program->counts[COMPUTE] / 4, count);
+    return tasks;
+}
+
+static const void *const *list_blocks(struct arena *scratch, const struct engine_program *program)
+{
+    const void **blocks = arena_array(scratch, program->block_count, sizeof *blocks);
+    for (uint32_t b = 0; b < program->block_count; b++) {
+        blocks[b] = program->blocks[b];
+    }
+    return blocks;
+}
+
+static void find_period(const struct engine_program *program, struct engine_repeat *repeat)
+{
+    struct arena *scratch = arena_new();
+    repeat->period =
+        middle_period(scratch, list_blocks(scratch, program), program->block_count, false);
+    repeat->has_blocks = repeat->period > 0;
+    if (repeat->period == 0) {
+        repeat->period =
+            middle_period(scratch, list_tasks(scratch, program), program->counts[COMPUTE], true);
+    }
     arena_free(scratch);
-    return period <= count / PERIODS_MIN ? period : 0;
 }
 
 /* Jobs that share links, or steps that are told apart, are simulated whole. */
@@ -121,8 +161,12 @@ static bool can_repeat(const struct engine *engine)
 
 struct engine_repeat *engine_repeat_new(struct arena *arena, const struct engine *engine)
 {
-    const uint32_t period = can_repeat(engine) ? period_of(engine->actors[0].program) : 0;
-    if (period == 0) {
+    if (!can_repeat(engine)) {
+        return NULL;
+    }
+    struct engine_repeat *repeat = arena_alloc(arena, sizeof *repeat);
+    find_period(engine->actors[0].program, repeat);
+    if (repeat->period == 0) {
         return NULL;
     }
     uint32_t room = 1;
@@ -130,9 +174,7 @@ struct engine_repeat *engine_repeat_new(struct arena *arena, const struct engine
         const uint32_t flights = engine->channels[i].flight_mask + 1;
         room = flights > room ? flights : room;
     }
-    struct engine_repeat *repeat = arena_alloc(arena, sizeof *repeat);
     repeat->arena = arena;
-    repeat->period = period;
     repeat->flights = arena_array(arena, room, sizeof *repeat->flights);
     return repeat;
 }
@@ -362,24 +404,71 @@ static uint32_t under_way(const struct actor *actor, uint32_t stream)
     return 1;
 }
 
-/* A stream that ended tasks. Those under way or looked at next, when all is over, are among those
- * that have to be the same. */
-static uint32_t times_of_moving(const struct actor *actor, const struct actor *before,
-                                uint32_t stream, uint32_t most)
+/* The first block that is not that of as many blocks before as stream 0 came on. In all before it,
+ * from the first on in which a moving stream has tasks left, tasks are those of the cycle before,
+ * and their waits have moved; 0: that cannot be seen by blocks. */
+static uint32_t alike_until(const struct actor *actor, const struct actor *before, uint32_t streams)
 {
-    const uint32_t last = under_way(actor, stream);
-    const uint32_t cycle = actor->ended[stream] - before->ended[stream];
-    const uint64_t wanted = (uint64_t)most * cycle + last;
-    struct engine_walk walk = engine_walk_from(actor->program, stream, actor->ended[stream]);
-    struct engine_walk model = engine_walk_from(before->program, stream, before->ended[stream]);
-    uint32_t good = 0;
+    const struct engine_program *program = actor->program;
+    const uint32_t cycle = actor->block[COMPUTE] - before->block[COMPUTE];
+    uint32_t block = actor->block[COMPUTE];
+    for (uint32_t s = 0; s < streams; s++) {
+        if (actor->ended[s] != before->ended[s] && actor->block[s] < block) {
+            block = actor->block[s];
+        }
+    }
+    if (cycle == 0 || block < cycle) {
+        return 0;
+    }
+    for (uint32_t s = 0; s < streams; s++) {
+        if (program->firsts[block][s] - program->firsts[block - cycle][s] !=
+            actor->ended[s] - before->ended[s]) {
+            return 0;
+        }
+    }
+    while (block < program->block_count &&
+           program->blocks[block] == program->blocks[block - cycle]) {
+        block++;
+    }
+    return block;
+}
+
+/* How many of a stream's tasks are those of a cycle before, up to `wanted`; `alike` as above. */
+static uint64_t count_alike(const struct actor *actor, const struct actor *before, uint32_t stream,
+                            uint32_t alike, uint64_t wanted)
+{
+    const struct engine_program *program = actor->program;
+    const uint32_t ended = actor->ended[stream];
+    uint64_t good = 0;
+    if (alike > 0 && program->firsts[alike][stream] > ended) {
+        good = program->firsts[alike][stream] - ended;
+    }
+    if (good >= wanted) {
+        return wanted;
+    }
+    const uint32_t next = ended + (uint32_t)good;
+    const uint32_t cycle = ended - before->ended[stream];
+    struct engine_walk walk = engine_walk_from(program, stream, next);
+    struct engine_walk model = engine_walk_from(program, stream, next - cycle);
     while (walk.task != NULL && good < wanted && is_same_task(walk.task, model.task) &&
            waits_moved(actor, before, &walk, &model)) {
         good++;
         engine_walk_next(&walk);
         engine_walk_next(&model);
     }
-    return good < last ? 0 : (good - last) / cycle;
+    return good;
+}
+
+/* A stream that ended tasks. Those under way or looked at next, when all is over, are among those
+ * that have to be the same. */
+static uint32_t times_of_moving(const struct actor *actor, const struct actor *before,
+                                uint32_t stream, uint32_t alike, uint32_t most)
+{
+    const uint32_t last = under_way(actor, stream);
+    const uint32_t cycle = actor->ended[stream] - before->ended[stream];
+    const uint64_t wanted = (uint64_t)most * cycle + last;
+    const uint64_t good = count_alike(actor, before, stream, alike, wanted);
+    return good < last ? 0 : (uint32_t)((good - last) / cycle);
 }
 
 /* A stream that ended none: as long as one of its waits stays unmet. Of stream 0, whose books say
@@ -429,9 +518,10 @@ static uint32_t times_of(const struct engine *engine, const struct kept *kept, u
     for (uint32_t i = 0; i < engine->system->actor_count; i++) {
         const struct actor *actor = &engine->actors[i];
         const struct actor *before = &kept->actors[i];
+        const uint32_t alike = alike_until(actor, before, engine->system->stream_count);
         for (uint32_t s = 0; s < engine->system->stream_count && most > 0; s++) {
             const uint32_t times = actor->ended[s] != before->ended[s]
-                                       ? times_of_moving(actor, before, s, most)
+                                       ? times_of_moving(actor, before, s, alike, most)
                                        : times_of_still(actor, before, s, most);
             most = times < most ? times : most;
         }
@@ -528,7 +618,17 @@ static void move_on(struct engine *engine, const struct kept *kept, uint32_t tim
 
 static uint32_t periods_ended(const struct engine *engine)
 {
-    return engine->actors[0].ended[COMPUTE] / engine->repeat->period;
+    const struct actor *first = &engine->actors[0];
+    const struct engine_repeat *repeat = engine->repeat;
+    return (repeat->has_blocks ? first->block[COMPUTE] : first->ended[COMPUTE]) / repeat->period;
+}
+
+/* Whether a look is due after so many periods: of systems whose state does not come again, ever
+ * fewer are. */
+static bool is_due(const struct engine_repeat *repeat, uint32_t periods)
+{
+    const uint32_t rare = repeat->kept_count / LOOKS_IN_VAIN;
+    return periods != repeat->seen && (periods & ((1u << (rare < 16 ? rare : 16)) - 1)) == 0;
 }
 
 /* The last state that is this one and comes again, with how often; NULL: none. */
@@ -548,12 +648,15 @@ static const struct kept *find(const struct engine *engine, uint32_t *times)
 void engine_repeat_look(struct engine *engine)
 {
     struct engine_repeat *repeat = engine->repeat;
-    const sim_time next = event_next_time(engine->queue);
-    if (periods_ended(engine) == repeat->seen || next == event_now(engine->queue) ||
-        next == SIM_TIME_MAX) {
+    const uint32_t periods = periods_ended(engine);
+    if (!is_due(repeat, periods)) {
         return;
     }
-    repeat->seen = periods_ended(engine);
+    const sim_time next = event_next_time(engine->queue);
+    if (next == event_now(engine->queue) || next == SIM_TIME_MAX) {
+        return;
+    }
+    repeat->seen = periods;
     put_state(engine, &repeat->state);
     uint32_t times;
     const struct kept *kept = find(engine, &times);

@@ -41,6 +41,17 @@ struct meeting_cost {
     int64_t bytes;
 };
 
+/* A collective next to a task of stream 0: between it and the one before, or beside that. */
+struct next_to {
+    uint16_t stream; /* 0: there is none */
+    bool is_beside;
+    uint32_t number; /* of its stream's tasks */
+    sim_time takes_ns;
+    int64_t bytes;
+};
+
+static const struct next_to none = {0};
+
 /* The stretches of a block, for the actors of a table. */
 struct stretch_block {
     const struct engine_block *block;
@@ -48,6 +59,7 @@ struct stretch_block {
     struct stretch_table *table;
     /* By the task of stream 0 that begins it; NULL: nobody came there yet. */
     struct stretch **found;
+    struct next_to *next_to; /* what each task of stream 0 waits for; one more, for none */
 };
 
 /* Of actors to whom the same stretches take the same. */
@@ -65,7 +77,7 @@ struct engine_stretches {
     struct stretch_table **tables;
     size_t table_count, table_capacity;
     uint32_t *table_of; /* by actor; ENGINE_NONE: it has no stretches */
-    struct stretch none;
+    struct stretch no_stretch;
 };
 
 /* ---- set-up --------------------------------------------------------------------------------- */
@@ -211,74 +223,16 @@ void engine_stretches_build(struct arena *arena, struct engine *engine)
 
 /* ---- a task of a stretch, and the collectives next to it ------------------------------------ */
 
-/* A collective next to a task of stream 0: beside it, or between it and the one before. */
-struct next_to {
-    uint32_t stream; /* 0: there is none */
-    uint32_t number; /* of its stream's tasks */
-};
-
-/* That for which a task of stream 0 waits alone, when it is the actor's own and waits for just
- * so many tasks of stream 0. */
-static struct next_to waited_for(const struct engine *engine, const struct stretch_block *in,
-                                 uint32_t number, uint32_t tasks_before)
+static const struct next_to *between(const struct stretch_block *in, uint32_t number)
 {
-    const struct next_to none = {0, 0};
-    const struct engine_block *block = in->block;
-    const struct task *task = &block->tasks[COMPUTE][number];
-    if (number >= block->counts[COMPUTE] || task->wait_count != 1) {
-        return none;
-    }
-    const uint32_t stream = task->wait_stream[0];
-    const int32_t ended = task->wait_ended[0];
-    const uint32_t *channels = engine->system->actors[in->table->example].channels;
-    if (stream == COMPUTE || ended <= 0 || (uint32_t)ended > block->counts[stream] ||
-        channels[stream] == ENGINE_NONE || !engine->stretches->is_own[channels[stream]]) {
-        return none;
-    }
-    const struct task *meeting = &block->tasks[stream][ended - 1];
-    const bool is_next = meeting->kind == TASK_COLLECTIVE && meeting->wait_count == 1 &&
-                         meeting->wait_stream[0] == COMPUTE &&
-                         meeting->wait_ended[0] == (int32_t)tasks_before;
-    return is_next ? (struct next_to){stream, (uint32_t)ended - 1} : none;
+    const struct next_to *meeting = &in->next_to[number];
+    return meeting->is_beside ? &none : meeting;
 }
 
-static struct next_to between(const struct engine *engine, const struct stretch_block *in,
-                              uint32_t number)
+static const struct next_to *beside(const struct stretch_block *in, uint32_t number)
 {
-    return waited_for(engine, in, number, number);
-}
-
-static struct next_to beside(const struct engine *engine, const struct stretch_block *in,
-                             uint32_t number)
-{
-    return waited_for(engine, in, number + 1, number);
-}
-
-/* What a collective takes on the channels of a table's actors. */
-static const struct meeting_cost *cost_of(const struct engine *engine,
-                                          const struct stretch_block *in, struct next_to meeting)
-{
-    const struct engine_system *system = engine->system;
-    const struct engine_actor *actor = &system->actors[in->table->example];
-    const uint32_t transfer = in->block->tasks[meeting.stream][meeting.number].transfer;
-    struct meeting_cost *cost = &in->table->costs[transfer];
-    if (cost->stream == meeting.stream) {
-        return cost;
-    }
-    const struct engine_channel *channel = &system->channels[actor->channels[meeting.stream]];
-    *cost = (struct meeting_cost){.stream = meeting.stream, .takes_ns = channel->latency_ns};
-    for (uint32_t phase = transfer + 1; phase != 0; phase = system->transfers[phase - 1].next) {
-        const struct engine_transfer *step = &system->transfers[phase - 1];
-        cost->takes_ns += step->latency_ns + engine_flowing_ns(system, channel, step);
-        cost->bytes += step->bytes;
-    }
-    return cost;
-}
-
-static sim_time takes_ns(const struct engine *engine, const struct stretch_block *in,
-                         struct next_to meeting)
-{
-    return meeting.stream == 0 ? 0 : cost_of(engine, in, meeting)->takes_ns;
+    const struct next_to *meeting = &in->next_to[number + 1];
+    return meeting->is_beside ? meeting : &none;
 }
 
 /* A task of stream 0 as it goes: its work is done at one rate while a collective is beside it, at
@@ -293,12 +247,12 @@ static struct pass pass_of(const struct engine *engine, const struct stretch_blo
                            uint32_t number, sim_time begun, uint32_t interference)
 {
     const uint32_t speed = engine->system->actors[in->table->example].speed;
-    const struct next_to meeting = beside(engine, in, number);
+    const struct next_to *meeting = beside(in, number);
     const uint32_t more =
-        meeting.stream == 0 ? 0 : engine->system->streams[meeting.stream].interference;
+        meeting->stream == 0 ? 0 : engine->system->streams[meeting->stream].interference;
     return (struct pass){
         .begun = begun,
-        .beside_end = begun + takes_ns(engine, in, meeting),
+        .beside_end = begun + meeting->takes_ns,
         .rate_beside = engine_rate(speed, interference + more),
         .rate = engine_rate(speed, interference),
     };
@@ -346,8 +300,8 @@ static void book_pass(const struct engine *engine, const struct stretch_block *i
     books[task->cause] += undisturbed_ns - launch_ns;
     books[system->interference_cause] += end - pass->begun - undisturbed_ns;
     if (pass->beside_end > end) {
-        const struct next_to meeting = beside(engine, in, number);
-        books[system->streams[meeting.stream].exposed_cause] += pass->beside_end - end;
+        const struct next_to *meeting = beside(in, number);
+        books[system->streams[meeting->stream].exposed_cause] += pass->beside_end - end;
     }
 }
 
@@ -355,56 +309,56 @@ static void book_pass(const struct engine *engine, const struct stretch_block *i
 static sim_time book_between(const struct engine *engine, const struct stretch_block *in,
                              uint32_t number, int64_t books[ENGINE_CAUSES_MAX])
 {
-    const struct next_to meeting = between(engine, in, number);
-    const sim_time takes = takes_ns(engine, in, meeting);
-    if (meeting.stream != 0) {
-        books[engine->system->streams[meeting.stream].exposed_cause] += takes;
+    const struct next_to *meeting = between(in, number);
+    const sim_time takes = meeting->takes_ns;
+    if (meeting->stream != 0) {
+        books[engine->system->streams[meeting->stream].exposed_cause] += takes;
     }
     return takes;
 }
 
 /* ---- what a stretch is ---------------------------------------------------------------------- */
 
-static bool is_waited_for_once(const struct stretch_block *in, struct next_to meeting)
+static bool is_waited_for_once(const struct stretch_block *in, const struct next_to *meeting)
 {
-    return in->facts->waiters[meeting.stream][meeting.number + 1] == 1;
+    return in->facts->waiters[meeting->stream][meeting->number + 1] == 1;
 }
 
 /* What is beside a task waits for the end of the task before, and begins then, unless it is queued
  * behind what the task itself waits for. */
-static bool begins_with_its_task(struct next_to with, struct next_to before, struct next_to earlier)
+static bool begins_with_its_task(const struct next_to *with, const struct next_to *before,
+                                 const struct next_to *earlier)
 {
-    const uint32_t awaited = before.stream != 0 ? before.stream : earlier.stream;
-    return with.stream == 0 || awaited == 0 || with.stream == awaited;
+    const uint32_t awaited = before->stream != 0 ? before->stream : earlier->stream;
+    return with->stream == 0 || awaited == 0 || with->stream == awaited;
 }
 
 /* Whether a task can follow the one before in a stretch that began earlier. */
-static bool goes_on(const struct engine *engine, const struct stretch_block *in, uint32_t number)
+static bool goes_on(const struct stretch_block *in, uint32_t number)
 {
     if (number >= in->block->counts[COMPUTE]) {
         return false;
     }
     const struct task *task = &in->block->tasks[COMPUTE][number];
-    const struct next_to before = between(engine, in, number);
-    const struct next_to earlier = beside(engine, in, number - 1);
-    const struct next_to with = beside(engine, in, number);
-    const uint32_t expected = (before.stream != 0 ? 1u : 0u) + (with.stream != 0 ? 1u : 0u);
-    return (task->wait_count == 0 || before.stream != 0 || earlier.stream != 0) &&
+    const struct next_to *before = between(in, number);
+    const struct next_to *earlier = beside(in, number - 1);
+    const struct next_to *with = beside(in, number);
+    const uint32_t expected = (before->stream != 0 ? 1u : 0u) + (with->stream != 0 ? 1u : 0u);
+    return (task->wait_count == 0 || before->stream != 0 || earlier->stream != 0) &&
            begins_with_its_task(with, before, earlier) &&
            in->facts->waiters[COMPUTE][number] == expected &&
-           (before.stream == 0 || is_waited_for_once(in, before)) &&
-           (with.stream == 0 || is_waited_for_once(in, with));
+           (before->stream == 0 || is_waited_for_once(in, before)) &&
+           (with->stream == 0 || is_waited_for_once(in, with));
 }
 
 /* Adds a collective; false when it is not the next of its stream, or there are too many streams. */
-static bool add_meeting(const struct engine *engine, const struct stretch_block *in,
-                        struct next_to meeting, struct stretch *stretch)
+static bool add_meeting(const struct next_to *meeting, struct stretch *stretch)
 {
-    if (meeting.stream == 0) {
+    if (meeting->stream == 0) {
         return true;
     }
     uint32_t i = 0;
-    while (i < stretch->stream_count && stretch->meetings[i].stream != meeting.stream) {
+    while (i < stretch->stream_count && stretch->meetings[i].stream != meeting->stream) {
         i++;
     }
     if (i == STRETCH_STREAMS_MAX) {
@@ -413,13 +367,12 @@ static bool add_meeting(const struct engine *engine, const struct stretch_block 
     struct stretch_meetings *meetings = &stretch->meetings[i];
     if (i == stretch->stream_count) {
         stretch->stream_count++;
-        *meetings = (struct stretch_meetings){.stream = meeting.stream, .first = meeting.number};
+        *meetings = (struct stretch_meetings){.stream = meeting->stream, .first = meeting->number};
     }
-    const struct meeting_cost *cost = cost_of(engine, in, meeting);
-    const bool is_next = meetings->first + meetings->count == meeting.number;
+    const bool is_next = meetings->first + meetings->count == meeting->number;
     meetings->count++;
-    meetings->moving_ns += cost->takes_ns;
-    meetings->bytes += cost->bytes;
+    meetings->moving_ns += meeting->takes_ns;
+    meetings->bytes += meeting->bytes;
     return is_next;
 }
 
@@ -428,8 +381,8 @@ static bool add_task(const struct engine *engine, const struct stretch_block *in
                      struct stretch *stretch)
 {
     const struct task *task = &in->block->tasks[COMPUTE][number];
-    if (stretch->tasks > 0 && (!add_meeting(engine, in, between(engine, in, number), stretch) ||
-                               !add_meeting(engine, in, beside(engine, in, number), stretch))) {
+    if (stretch->tasks > 0 &&
+        (!add_meeting(between(in, number), stretch) || !add_meeting(beside(in, number), stretch))) {
         return false;
     }
     if (stretch->tasks > 0) {
@@ -462,8 +415,7 @@ static bool is_followed_late(const struct stretch_block *in, uint32_t end,
 }
 
 /* Nothing is under way when it ends, and nothing else of its streams has begun by then. */
-static bool is_whole(const struct engine *engine, const struct stretch_block *in, uint32_t first,
-                     const struct stretch *stretch)
+static bool is_whole(const struct stretch_block *in, uint32_t first, const struct stretch *stretch)
 {
     const uint32_t end = first + stretch->tasks;
     for (uint32_t i = 0; i < stretch->stream_count; i++) {
@@ -471,7 +423,7 @@ static bool is_whole(const struct engine *engine, const struct stretch_block *in
             return false;
         }
     }
-    return beside(engine, in, end - 1).stream == 0;
+    return beside(in, end - 1)->stream == 0;
 }
 
 /* The longest that begins with that task. */
@@ -480,23 +432,87 @@ static struct stretch *find(const struct engine *engine, const struct stretch_bl
 {
     struct stretch stretch = {0};
     struct stretch longest = {0};
-    if (beside(engine, in, first).stream == 0 && add_task(engine, in, first, &stretch)) {
+    if (beside(in, first)->stream == 0 && add_task(engine, in, first, &stretch)) {
         longest = stretch;
-        for (uint32_t i = first + 1; goes_on(engine, in, i); i++) {
+        for (uint32_t i = first + 1; goes_on(in, i); i++) {
             if (!add_task(engine, in, i, &stretch)) {
                 break;
             }
-            if (is_whole(engine, in, first, &stretch)) {
+            if (is_whole(in, first, &stretch)) {
                 longest = stretch;
             }
         }
     }
     if (longest.tasks <= 1) {
-        return &engine->stretches->none;
+        return &engine->stretches->no_stretch;
     }
     struct stretch *kept = arena_alloc(engine->stretches->arena, sizeof *kept);
     *kept = longest;
     return kept;
+}
+
+/* What a collective takes on a channel of a table's actors. */
+static const struct meeting_cost *cost_of(const struct engine *engine, struct stretch_table *table,
+                                          uint32_t stream, uint32_t transfer)
+{
+    const struct engine_system *system = engine->system;
+    struct meeting_cost *cost = &table->costs[transfer];
+    if (cost->stream == stream) {
+        return cost;
+    }
+    const uint32_t number = system->actors[table->example].channels[stream];
+    const struct engine_channel *channel = &system->channels[number];
+    *cost = (struct meeting_cost){.stream = stream, .takes_ns = channel->latency_ns};
+    for (uint32_t phase = transfer + 1; phase != 0; phase = system->transfers[phase - 1].next) {
+        const struct engine_transfer *step = &system->transfers[phase - 1];
+        cost->takes_ns += step->latency_ns + engine_flowing_ns(system, channel, step);
+        cost->bytes += step->bytes;
+    }
+    return cost;
+}
+
+/* That for which a task of stream 0 waits alone, when it is the actor's own and waits for just the
+ * tasks before that one, or for all of these but the last. */
+static struct next_to awaited(const struct engine *engine, const struct stretch_block *in,
+                              uint32_t number)
+{
+    const struct engine_block *block = in->block;
+    const struct task *task = &block->tasks[COMPUTE][number];
+    const uint32_t stream = task->wait_stream[0];
+    const int32_t ended = task->wait_ended[0];
+    const uint32_t channel = engine->system->actors[in->table->example].channels[stream];
+    if (task->wait_count != 1 || stream == COMPUTE || ended <= 0 ||
+        (uint32_t)ended > block->counts[stream] || channel == ENGINE_NONE ||
+        !engine->stretches->is_own[channel]) {
+        return none;
+    }
+    const struct task *meeting = &block->tasks[stream][ended - 1];
+    const uint32_t missing = number - (uint32_t)meeting->wait_ended[0];
+    if (meeting->kind != TASK_COLLECTIVE || meeting->wait_count != 1 ||
+        meeting->wait_stream[0] != COMPUTE || missing > 1) {
+        return none;
+    }
+    const struct meeting_cost *cost = cost_of(engine, in->table, stream, meeting->transfer);
+    return (struct next_to){.stream = (uint16_t)stream,
+                            .is_beside = missing == 1,
+                            .number = (uint32_t)ended - 1,
+                            .takes_ns = cost->takes_ns,
+                            .bytes = cost->bytes};
+}
+
+static void begin_block(const struct engine *engine, struct stretch_table *table, uint32_t number)
+{
+    const struct engine_stretches *stretches = engine->stretches;
+    struct stretch_block *in = &table->blocks[number];
+    in->block = stretches->blocks.items[number];
+    in->facts = &stretches->facts[number];
+    in->table = table;
+    const uint32_t count = in->block->counts[COMPUTE];
+    in->found = arena_array(stretches->arena, count + 1u, sizeof *in->found);
+    in->next_to = arena_array(stretches->arena, count + 1u, sizeof *in->next_to);
+    for (uint32_t i = 0; i < count; i++) {
+        in->next_to[i] = awaited(engine, in, i);
+    }
 }
 
 /* The block at a place of an actor's program, with its stretches. */
@@ -505,15 +521,10 @@ static struct stretch_block *block_at(const struct engine *engine, uint32_t inde
     const struct engine_stretches *stretches = engine->stretches;
     struct stretch_table *table = stretches->tables[stretches->table_of[index]];
     const uint32_t number = stretches->blocks.numbers[engine->system->actors[index].program][place];
-    struct stretch_block *in = &table->blocks[number];
-    if (in->block == NULL) {
-        in->block = stretches->blocks.items[number];
-        in->facts = &stretches->facts[number];
-        in->table = table;
-        in->found =
-            arena_array(stretches->arena, in->block->counts[COMPUTE] + 1u, sizeof *in->found);
+    if (table->blocks[number].block == NULL) {
+        begin_block(engine, table, number);
     }
-    return in;
+    return &table->blocks[number];
 }
 
 /* The stretch that begins with the program's task of that number, which lies in the block at that
@@ -529,7 +540,7 @@ static const struct stretch *stretch_at(const struct engine *engine, uint32_t in
     if (in->found[number] == NULL) {
         in->found[number] = find(engine, in, number);
     }
-    return in->found[number] == &engine->stretches->none ? NULL : in->found[number];
+    return in->found[number] == &engine->stretches->no_stretch ? NULL : in->found[number];
 }
 
 const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t index, uint32_t first)
@@ -628,7 +639,7 @@ sim_time engine_stretch_end(struct engine *engine, uint32_t index)
     }
     sim_time time = later(actor->work_end, pass.beside_end);
     for (uint32_t i = cursor_of(&going) + 1; i <= going.last; i++) {
-        time += takes_ns(engine, going.in, between(engine, going.in, i));
+        time += between(going.in, i)->takes_ns;
         pass = pass_of(engine, going.in, i, time, actor->interference);
         const int64_t work = going.in->block->tasks[COMPUTE][i].work_ns * ENGINE_FULL_SPEED;
         time = later(work_end(&pass, time, work), pass.beside_end);
@@ -668,9 +679,8 @@ void engine_stretch_seek(struct engine *engine, uint32_t index)
         }
         const uint32_t cursor = cursor_of(&going);
         const bool is_last = cursor == going.last;
-        const sim_time over =
-            later(actor->work_end, pass.beside_end) +
-            (is_last ? 0 : takes_ns(engine, going.in, between(engine, going.in, cursor + 1)));
+        const sim_time over = later(actor->work_end, pass.beside_end) +
+                              (is_last ? 0 : between(going.in, cursor + 1)->takes_ns);
         if (over > now || is_last) {
             actor->remaining =
                 actor->work_end > now ? work_left(&pass, actor->updated, now, actor->remaining) : 0;
