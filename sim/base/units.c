@@ -263,7 +263,9 @@ static void find_unit(struct reading *reading, unsigned accepts)
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         const struct unit_row *row = &UNITS[i];
         const size_t name_length = strlen(row->name);
-        if (name_length > length || strcmp(reading->unit + length - name_length, row->name) != 0) {
+        if (name_length > length ||
+            (name_length > 0 && row->name[name_length - 1] != reading->unit[length - 1]) ||
+            strcmp(reading->unit + length - name_length, row->name) != 0) {
             continue;
         }
         const struct prefix_row *prefix =
@@ -294,7 +296,10 @@ static bool scan_quantity(const char *text, unsigned accepts, struct reading *re
         length--;
     }
     if (length + strlen(dollar) < sizeof reading->unit) {
-        snprintf(reading->unit, sizeof reading->unit, "%s%.*s", dollar, (int)length, text);
+        const size_t dollars = strlen(dollar);
+        memcpy(reading->unit, dollar, dollars);
+        memcpy(reading->unit + dollars, text, length);
+        reading->unit[dollars + length] = '\0';
         find_unit(reading, accepts);
     }
     return true;
@@ -306,8 +311,12 @@ static double reading_value(const struct reading *reading)
     char number[MANTISSA_BYTES + 16];
     const int exponent10 =
         reading->exponent10 + reading->row->exponent10 + reading->prefix->exponent10;
-    snprintf(number, sizeof number, "%se%d", reading->mantissa, exponent10);
-    return strtod(number, NULL) * reading->prefix->factor * reading->row->factor;
+    const char *text = reading->mantissa;
+    if (exponent10 != 0) {
+        snprintf(number, sizeof number, "%se%d", reading->mantissa, exponent10);
+        text = number;
+    }
+    return strtod(text, NULL) * reading->prefix->factor * reading->row->factor;
 }
 
 /* ---- parsing ----------------------------------------------------------- */

@@ -581,3 +581,10 @@ bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                                 .place = node->place};
     return schema_read_document(&cluster_schema, node, cluster, assumptions, diag);
 }
+
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return cluster_read(node, object, assumptions, diag);
+}
+const struct doc_reader cluster_reader = {sizeof(struct cluster), read_object};

@@ -38,6 +38,7 @@
 #ifndef INPUT_CLUSTER_H
 #define INPUT_CLUSTER_H
 
+#include "input/doc/doc_files.h"
 #include "input/gpu.h"
 
 /* A switch, PCIe, or links between pairs of GPUs without a switch. */
@@ -150,5 +151,8 @@ extern const struct schema cluster_schema;
 /* `node` after nic_settle (input/network/nic.h): kinds of NIC are put into it. */
 MUST_USE bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                            struct assumptions *assumptions, struct diag *diag);
+
+/* The same, for files that are kept. */
+extern const struct doc_reader cluster_reader;
 
 #endif

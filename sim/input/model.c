@@ -471,3 +471,10 @@ bool model_read(const struct doc_node *node, struct model *model, struct assumpt
     model_finish(model);
     return check_size(&map, model);
 }
+
+static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,
+                        struct diag *diag)
+{
+    return model_read(node, object, assumptions, diag);
+}
+const struct doc_reader model_reader = {sizeof(struct model), read_object};

@@ -26,6 +26,7 @@
 #ifndef INPUT_MODEL_H
 #define INPUT_MODEL_H
 
+#include "input/doc/doc_files.h"
 #include "input/schema/schema.h"
 
 enum mlp_kind { MLP_GELU, MLP_SWIGLU };
@@ -129,5 +130,8 @@ extern const struct schema model_schema;
 
 MUST_USE bool model_read(const struct doc_node *node, struct model *model,
                          struct assumptions *assumptions, struct diag *diag);
+
+/* The same, for files that are kept. */
+extern const struct doc_reader model_reader;
 
 #endif

@@ -45,15 +45,13 @@ static void judge_file(const struct schema_reader *reader, const struct schema_r
 static void read_model(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, model_read(doc_take(reader->map, schema_key(row)), &scenario->model,
-                             reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &model_reader, &scenario->model);
 }
 
 static void read_cluster(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    judge(reader, cluster_read(doc_take(reader->map, schema_key(row)), &scenario->cluster,
-                               reader->assumptions, reader->map->diag));
+    judge_file(reader, row, &cluster_reader, &scenario->cluster);
 }
 
 static void read_software(const struct schema_reader *reader, const struct schema_row *row)

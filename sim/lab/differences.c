@@ -203,20 +203,48 @@ static bool is_same_file(const struct finder *finder, const struct scenario_part
     return a != NULL && b != NULL && a->kept != NULL && a->kept == b->kept;
 }
 
-/* Without making texts of the two: neither is written, or both with one word. */
-static bool is_written_alike(const struct doc_node *a, const struct doc_node *b)
+static const struct doc_node *child_of(const struct doc_node *node, const char *key, size_t length)
 {
-    return a == b || (a != NULL && b != NULL && a->kind == DOC_SCALAR && b->kind == DOC_SCALAR &&
-                      a->is_quoted == b->is_quoted && strcmp(a->text, b->text) == 0);
+    const struct doc_node *child = node != NULL && node->kind == DOC_MAPPING ? node->child : NULL;
+    while (child != NULL && (child->key[0] != key[0] || strncmp(child->key, key, length) != 0 ||
+                             child->key[length] != '\0')) {
+        child = child->next;
+    }
+    return child;
 }
 
-/* Most keys are alike, and that is soon seen. */
+/* The same node, or a copy of it with the same children. */
+static bool is_shared(const struct doc_node *a, const struct doc_node *b)
+{
+    return a != NULL && b != NULL && a->kind == b->kind && a->child == b->child &&
+           a->text == b->text && a->is_quoted == b->is_quoted;
+}
+
+/* Most keys are alike, and that is soon seen, without making texts: nobody writes them, or both
+ * documents have the same node on the way to them, or the same word there. */
 static bool is_alike(const struct finder *finder, const struct scenario_part *part,
                      const struct schema_row *row, const char *key)
 {
-    const struct doc_node *a = doc_find(finder->a->document, key);
-    const struct doc_node *b = doc_find(finder->b->document, key);
-    return is_written_alike(a, b) && (a == NULL || is_same_value(finder, part, row));
+    const struct doc_node *a = finder->a->document;
+    const struct doc_node *b = finder->b->document;
+    bool is_one = false;
+    const char *at = key;
+    while (!is_one && (a != NULL || b != NULL)) {
+        const size_t length = strcspn(at, ".");
+        a = child_of(a, at, length);
+        b = child_of(b, at, length);
+        is_one = is_shared(a, b);
+        if (at[length] == '\0') {
+            break;
+        }
+        at += length + 1;
+    }
+    if (a == NULL && b == NULL) {
+        return true;
+    }
+    const bool is_word = a != NULL && b != NULL && a->kind == DOC_SCALAR && b->kind == DOC_SCALAR;
+    return (is_one || (is_word && a->is_quoted == b->is_quoted && strcmp(a->text, b->text) == 0)) &&
+           is_same_value(finder, part, row);
 }
 
 static bool differs(const struct finder *finder, const struct scenario_part *part,

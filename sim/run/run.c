@@ -24,12 +24,22 @@
 /* Batches of a whole loader's round after which it is steady: many times what its buffer holds. */
 #define LOADER_ROUNDS 64
 
-void run_key(const struct scenario *scenario, const char *build, char key[17])
+static uint64_t hash_text(const struct scenario *scenario)
 {
-    uint64_t hash = rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+    return rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+}
+
+/* After the hash of the text. */
+static void put_key(uint64_t hash, const struct scenario *scenario, const char *build, char key[17])
+{
     hash = rng_hash_bytes(build, strlen(build), hash);
     hash = rng_hash_bytes(&scenario->seed, sizeof scenario->seed, hash);
     snprintf(key, 17, "%016llx", (unsigned long long)hash);
+}
+
+void run_key(const struct scenario *scenario, const char *build, char key[17])
+{
+    put_key(hash_text(scenario), scenario, build, key);
 }
 
 int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger)
@@ -333,6 +343,7 @@ void run_predict(struct arena *arena, const struct scenario *scenario,
                  const struct run_request *request, struct result *result)
 {
     run_simulate(arena, scenario, request, result);
-    run_key(scenario, request->build, result->key);
-    run_key(scenario, "", result->scenario_key);
+    const uint64_t hash = hash_text(scenario);
+    put_key(hash, scenario, request->build, result->key);
+    put_key(hash, scenario, "", result->scenario_key);
 }

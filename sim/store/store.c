@@ -136,7 +136,8 @@ static struct store *open_with(struct arena *arena, const char *path, int flags,
     store->path = arena_strdup(arena, path);
     store->arena = arena;
     store->diag = diag;
-    const int code = sqlite3_open_v2(path, &store->database, flags, NULL);
+    /* A store is one thread's. */
+    const int code = sqlite3_open_v2(path, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
         sql_fail(store, diag, "open it");
     } else if (prepare(store, diag)) {
@@ -175,7 +176,9 @@ void store_close(struct store *store)
         return;
     }
     for (uint32_t i = 0; i < RELATION_COUNT_; i++) {
-        sqlite3_finalize(store->inserts[i]);
+        for (uint32_t rows = 0; rows < STORE_ROWS_AT_ONCE; rows++) {
+            sqlite3_finalize(store->inserts[i][rows]);
+        }
         sqlite3_finalize(store->selects[i]);
         sqlite3_finalize(store->counts[i]);
     }
@@ -245,18 +248,43 @@ static bool check_count(struct store *store, enum relation_id id, const char *ru
                     store->path, run_key, (long long)stored, store_relations[id].name, count);
 }
 
+/* Some rows of one table: those of a new run by one statement; where that cannot be, one by one. */
+static bool put_some(struct store *store, enum relation_id id, const struct value *const *rows,
+                     uint32_t count, bool was_there, struct diag *diag)
+{
+    enum put put = PUT_SAME;
+    if (!was_there && count > 0) {
+        put = relation_insert(store, id, rows, count, diag);
+    }
+    bool is_good = put != PUT_FAILED;
+    for (uint32_t i = 0; is_good && put != PUT_NEW && i < count; i++) {
+        is_good = put_part(store, id, rows[i], was_there, diag);
+    }
+    return is_good;
+}
+
 /* The rows of one table that hang on a run. */
 static bool put_parts(struct store *store, enum relation_id id, const struct row_list *rows,
                       bool was_there, struct diag *diag)
 {
+    const struct value *some[STORE_ROWS_AT_ONCE];
     uint32_t count = 0;
+    uint32_t waiting = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
-        if (rows->items[i].id == id) {
-            if (!put_part(store, id, rows->items[i].values, was_there, diag)) {
+        if (rows->items[i].id != id) {
+            continue;
+        }
+        some[waiting++] = rows->items[i].values;
+        count++;
+        if (waiting == STORE_ROWS_AT_ONCE) {
+            if (!put_some(store, id, some, waiting, was_there, diag)) {
                 return false;
             }
-            count++;
+            waiting = 0;
         }
+    }
+    if (!put_some(store, id, some, waiting, was_there, diag)) {
+        return false;
     }
     return check_count(store, id, rows->items[0].values[0].text, count, diag);
 }

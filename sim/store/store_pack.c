@@ -16,8 +16,10 @@ struct writer {
 
 static void put(struct writer *writer, const void *memory, size_t size_bytes)
 {
-    writer->bytes = arena_grow(writer->arena, writer->bytes, &writer->capacity,
-                               writer->size_bytes + size_bytes, 1);
+    if (writer->size_bytes + size_bytes > writer->capacity) {
+        writer->bytes = arena_grow(writer->arena, writer->bytes, &writer->capacity,
+                                   writer->size_bytes + size_bytes, 1);
+    }
     memcpy(writer->bytes + writer->size_bytes, memory, size_bytes);
     writer->size_bytes += size_bytes;
 }

@@ -137,22 +137,34 @@ bool relation_create(struct store *store, const struct relation *relation, struc
                    diag);
 }
 
-static sqlite3_stmt *insert_statement(struct store *store, enum relation_id id, struct diag *diag)
+/* "(?, ?), (?, ?)": as many marks as there are columns, for each row. */
+static const char *marks_of(struct arena *arena, uint32_t columns, uint32_t rows)
+{
+    const char *row = "(?";
+    for (uint32_t i = 1; i < columns; i++) {
+        row = arena_printf(arena, "%s, ?", row);
+    }
+    const char *marks = arena_printf(arena, "%s)", row);
+    for (uint32_t i = 1; i < rows; i++) {
+        marks = arena_printf(arena, "%s, %s)", marks, row);
+    }
+    return marks;
+}
+
+static sqlite3_stmt *insert_statement(struct store *store, enum relation_id id, uint32_t rows,
+                                      struct diag *diag)
 {
     const struct relation *relation = &store_relations[id];
-    if (store->inserts[id] == NULL) {
-        const char *marks = "?";
-        for (uint32_t i = 1; i < relation->column_count; i++) {
-            marks = arena_printf(store->arena, "%s, ?", marks);
-        }
-        const char *names = name_list(store->arena, relation, relation->column_count, false);
-        store->inserts[id] =
-            sql_prepare(store,
-                        arena_printf(store->arena, "INSERT INTO %s (%s) VALUES (%s)",
-                                     relation->name, names, marks),
-                        diag);
+    sqlite3_stmt **kept = &store->inserts[id][rows - 1];
+    if (*kept == NULL) {
+        struct arena *arena = store->arena;
+        const char *names = name_list(arena, relation, relation->column_count, false);
+        *kept = sql_prepare(store,
+                            arena_printf(arena, "INSERT INTO %s (%s) VALUES %s", relation->name,
+                                         names, marks_of(arena, relation->column_count, rows)),
+                            diag);
     }
-    return store->inserts[id];
+    return *kept;
 }
 
 static sqlite3_stmt *select_statement(struct store *store, enum relation_id id, struct diag *diag)
@@ -182,11 +194,12 @@ sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, stru
 
 /* ---- values -------------------------------------------------------------- */
 
-static void bind_values(const struct relation *relation, sqlite3_stmt *statement, uint32_t count,
-                        const struct value *values)
+/* The first `count` columns, to the parameters behind so many others. */
+static void bind_values(const struct relation *relation, sqlite3_stmt *statement, uint32_t before,
+                        uint32_t count, const struct value *values)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const int place = (int)i + 1;
+        const int place = (int)(before + i) + 1;
         int code = SQLITE_OK;
         if (values[i].is_null) {
             sim_assert(relation->columns[i].is_nullable);
@@ -276,17 +289,20 @@ static enum put compare(struct store *store, const struct relation *relation,
     return PUT_DIFFERENT;
 }
 
-/* Where the key is taken, nothing is inserted (PUT_SAME: it remains to be seen). Texts are borrowed
- * until the statement has been run, and bound anew before it is run again. */
-static enum put insert(struct store *store, enum relation_id id, const struct value *values,
-                       struct diag *diag)
+/* Texts are borrowed until the statement has been run, and bound anew before it is run again. */
+enum put relation_insert(struct store *store, enum relation_id id, const struct value *const *rows,
+                         uint32_t count, struct diag *diag)
 {
-    sqlite3_stmt *statement = insert_statement(store, id, diag);
+    sim_assert(count >= 1 && count <= STORE_ROWS_AT_ONCE);
+    sqlite3_stmt *statement = insert_statement(store, id, count, diag);
     if (statement == NULL) {
         return PUT_FAILED;
     }
     const struct relation *relation = &store_relations[id];
-    bind_values(relation, statement, relation->column_count, values);
+    const uint32_t columns = relation->column_count;
+    for (uint32_t i = 0; i < count; i++) {
+        bind_values(relation, statement, i * columns, columns, rows[i]);
+    }
     const int code = sqlite3_step(statement);
     const bool is_taken = sqlite3_extended_errcode(store->database) == SQLITE_CONSTRAINT_PRIMARYKEY;
     enum put put = code == SQLITE_DONE ? PUT_NEW : PUT_SAME;
@@ -306,7 +322,7 @@ static enum put compare_stored(struct store *store, enum relation_id id, const s
     if (statement == NULL) {
         return PUT_FAILED;
     }
-    bind_values(relation, statement, relation->key_count, values);
+    bind_values(relation, statement, 0, relation->key_count, values);
     enum put put = PUT_FAILED;
     if (sqlite3_step(statement) == SQLITE_ROW) {
         struct value stored[STORE_COLUMNS_MAX];
@@ -322,6 +338,6 @@ static enum put compare_stored(struct store *store, enum relation_id id, const s
 enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
                       struct diag *diag)
 {
-    const enum put put = insert(store, id, values, diag);
+    const enum put put = relation_insert(store, id, &values, 1, diag);
     return put == PUT_SAME ? compare_stored(store, id, values, diag) : put;
 }

@@ -46,6 +46,7 @@ enum relation_id {
 };
 
 #define STORE_COLUMNS_MAX 80
+#define STORE_ROWS_AT_ONCE 16
 
 struct relation {
     const char *name;
@@ -59,10 +60,11 @@ extern const struct relation store_relations[RELATION_COUNT_];
 struct store {
     sqlite3 *database; /* owned */
     const char *path;
-    struct arena *arena;                    /* borrowed: it outlives the store */
-    struct diag *diag;                      /* borrowed: of store_open, for errors while reading */
-    bool is_locked;                         /* by another program, when something failed last */
-    sqlite3_stmt *inserts[RELATION_COUNT_]; /* owned, as are all statements; NULL until used */
+    struct arena *arena; /* borrowed: it outlives the store */
+    struct diag *diag;   /* borrowed: of store_open, for errors while reading */
+    bool is_locked;      /* by another program, when something failed last */
+    /* Of so many rows less one; owned, as are all statements; NULL until used. */
+    sqlite3_stmt *inserts[RELATION_COUNT_][STORE_ROWS_AT_ONCE];
     sqlite3_stmt *selects[RELATION_COUNT_];
     sqlite3_stmt *counts[RELATION_COUNT_]; /* of what hangs on a run */
     sqlite3_stmt *forget_axes, *forget_point;
@@ -101,5 +103,11 @@ enum put { PUT_NEW, PUT_SAME, PUT_DIFFERENT, PUT_FAILED };
  * failure are reported in diag. */
 MUST_USE enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
                                struct diag *diag);
+
+/* Inserts up to STORE_ROWS_AT_ONCE rows by one statement. Where the key of one is taken none is
+ * inserted (PUT_SAME: it remains to be seen); a failure is reported. */
+MUST_USE enum put relation_insert(struct store *store, enum relation_id id,
+                                  const struct value *const *rows, uint32_t count,
+                                  struct diag *diag);
 
 #endif

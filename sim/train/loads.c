@@ -14,17 +14,50 @@ __extension__ typedef unsigned __int128 uint128;
 
 /* ---- links ------------------------------------------------------------------------------ */
 
-/* Adds the bytes that a program moves on a stream, by path of the stream's channels. */
-static void add_program_bytes(const struct engine_system *engine,
-                              const struct engine_program *program, uint32_t stream,
-                              uint64_t *bytes)
+/* A block of a program, and how often it stands there. */
+struct block_use {
+    const struct engine_block *block;
+    uint64_t times;
+};
+
+struct block_uses {
+    struct block_use *items;
+    uint32_t count;
+};
+
+/* Each block of the program once. They are few, and the next is mostly one of the last. */
+static struct block_uses uses_of(struct arena *arena, const struct engine_program *program)
 {
-    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
-         engine_walk_next(&walk)) {
-        for (uint32_t next = walk.task->transfer + 1; next != 0;) {
-            const struct engine_transfer *phase = &engine->transfers[next - 1];
-            bytes[phase->path] += (uint64_t)phase->bytes;
-            next = phase->next;
+    struct block_uses uses = {
+        arena_array(arena, program->block_count + (size_t)1, sizeof *uses.items), 0};
+    for (uint32_t i = 0; i < program->block_count; i++) {
+        uint32_t at = uses.count;
+        while (at > 0 && uses.items[at - 1].block != program->blocks[i]) {
+            at--;
+        }
+        if (at == 0) {
+            at = ++uses.count;
+            uses.items[at - 1] = (struct block_use){.block = program->blocks[i]};
+        }
+        uses.items[at - 1].times++;
+    }
+    return uses;
+}
+
+/* Adds the bytes that a program moves on a stream, by path of the stream's channels. */
+static void add_program_bytes(const struct engine_system *engine, const struct block_uses *uses,
+                              uint32_t stream, uint64_t *bytes)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct block_use use = uses->items[i];
+        const struct task *tasks = use.block->tasks[stream];
+        const uint32_t count = use.block->counts[stream];
+        for (uint32_t k = 0; k < count; k++) {
+            for (uint32_t next = tasks[k].transfer + 1; next != 0;) {
+                const struct engine_transfer *phase = &engine->transfers[next - 1];
+                bytes[phase->path] += use.times * (uint64_t)phase->bytes;
+                next = phase->next;
+            }
         }
     }
 }
@@ -46,9 +79,9 @@ static double *carried_by_links(struct arena *arena, const struct engine_system 
     const size_t streams = (size_t)engine->program_count * STREAM_COUNT_;
     uint64_t *bytes = arena_array(arena, streams * most, sizeof *bytes);
     for (uint32_t p = 0; p < engine->program_count; p++) {
+        const struct block_uses uses = uses_of(arena, &engine->programs[p]);
         for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
-            add_program_bytes(engine, &engine->programs[p], s,
-                              bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
+            add_program_bytes(engine, &uses, s, bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
         }
     }
     uint128 *units = arena_array(arena, engine->link_count, sizeof *units);
@@ -225,6 +258,19 @@ static void time_streams(const struct engine_system *run, const struct engine_ou
     }
 }
 
+/* Adds how often a program starts each transfer on a stream; receives are their sends'. */
+static void add_starts(const struct block_uses *uses, uint32_t stream, int64_t *starts)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct block_use use = uses->items[i];
+        const struct task *tasks = use.block->tasks[stream];
+        const uint32_t count = use.block->counts[stream];
+        for (uint32_t k = 0; k < count; k++) {
+            starts[tasks[k].transfer] += tasks[k].kind != TASK_RECEIVE ? (int64_t)use.times : 0;
+        }
+    }
+}
+
 /* How often the programs of job 0 start each transfer: the most of any stage. */
 static int64_t *count_starts(struct arena *arena, const struct step_system *system)
 {
@@ -233,13 +279,10 @@ static int64_t *count_starts(struct arena *arena, const struct step_system *syst
     int64_t *most = arena_array(arena, engine->transfer_count + 1u, sizeof *most);
     int64_t *starts = arena_array(arena, engine->transfer_count + 1u, sizeof *starts);
     for (uint32_t p = 0; p < job->mesh.pp; p++) {
-        const struct engine_program *program = &engine->programs[job->program_first + p];
+        const struct block_uses uses = uses_of(arena, &engine->programs[job->program_first + p]);
         memset(starts, 0, engine->transfer_count * sizeof *starts);
         for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
-            for (struct engine_walk walk = engine_walk_of(program, s); walk.task != NULL;
-                 engine_walk_next(&walk)) {
-                starts[walk.task->transfer] += walk.task->kind != TASK_RECEIVE;
-            }
+            add_starts(&uses, s, starts);
         }
         for (uint32_t i = 0; i < engine->transfer_count; i++) {
             most[i] = starts[i] > most[i] ? starts[i] : most[i];

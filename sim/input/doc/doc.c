@@ -511,17 +511,20 @@ static uint32_t segment_index(struct segment segment)
 
 static struct doc_node *child_at(const struct doc_node *node, struct segment segment)
 {
-    const uint32_t wanted = node->kind == DOC_SEQUENCE ? segment_index(segment) : UINT32_MAX;
-    uint32_t index = 0;
-    for (struct doc_node *child = node->child; child != NULL; child = child->next) {
-        const bool is_key = node->kind == DOC_MAPPING && strlen(child->key) == segment.length &&
-                            memcmp(child->key, segment.text, segment.length) == 0;
-        if (is_key || index == wanted) {
-            return child;
+    struct doc_node *child = node->child;
+    if (node->kind == DOC_MAPPING) {
+        while (child != NULL && (child->key[0] != segment.text[0] ||
+                                 strncmp(child->key, segment.text, segment.length) != 0 ||
+                                 child->key[segment.length] != '\0')) {
+            child = child->next;
         }
-        index++;
+        return child;
     }
-    return NULL;
+    const uint32_t wanted = node->kind == DOC_SEQUENCE ? segment_index(segment) : UINT32_MAX;
+    for (uint32_t index = 0; child != NULL && index != wanted; index++) {
+        child = child->next;
+    }
+    return child;
 }
 
 struct doc_node *doc_find(const struct doc_node *node, const char *path)

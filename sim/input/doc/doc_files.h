@@ -34,7 +34,7 @@ MUST_USE struct doc_node *doc_files_load(struct doc_files *files, struct arena *
 bool doc_files_exist(struct doc_files *files, const char *path);
 
 /* Of a whole file: struct gpu, struct library. Plain data: who gets a copy must be able to change
- * all that it reaches, texts aside. */
+ * all that it reaches, aside from texts and the lists of an explicit fabric, which nobody does. */
 struct doc_reader {
     size_t size_bytes;
     bool (*read)(const struct doc_node *node, void *object, struct assumptions *assumptions,

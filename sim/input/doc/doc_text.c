@@ -75,8 +75,10 @@ struct writer {
 
 static void write_bytes(struct writer *writer, const char *bytes, size_t length)
 {
-    writer->text =
-        arena_grow(writer->arena, writer->text, &writer->capacity, writer->length + length + 1, 1);
+    if (writer->text == NULL || writer->length + length + 1 > writer->capacity) {
+        writer->text = arena_grow(writer->arena, writer->text, &writer->capacity,
+                                  writer->length + length + 1, 1);
+    }
     memcpy(writer->text + writer->length, bytes, length);
     writer->length += length;
     writer->text[writer->length] = '\0';
@@ -87,15 +89,19 @@ static void write_text(struct writer *writer, const char *text)
     write_bytes(writer, text, strlen(text));
 }
 
+static bool is_letter_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 /* Reads back as the same text without quotes, in any context. */
 static bool is_safe_plain(const char *text)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    static const char inner[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+%$ ";
-    const size_t length = strlen(text);
-    return length > 0 && strchr(letters, text[0]) != NULL && text[strspn(text, inner)] == '\0' &&
-           text[length - 1] != ' ';
+    const char *at = text;
+    while (is_letter_or_digit(*at) || (*at != '\0' && strchr("_-./+%$ ", *at) != NULL)) {
+        at++;
+    }
+    return is_letter_or_digit(text[0]) && *at == '\0' && at[-1] != ' ';
 }
 
 /* A character that must be escaped between quotes for YAML to read it back:

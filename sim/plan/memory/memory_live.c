@@ -82,27 +82,49 @@ static bool is_full(const struct recompute *recompute, int64_t number)
            (recompute->layers == 0 || number < recompute->layers);
 }
 
-static void add_layer(const struct memory_shape *shape, const struct layer_kind *kind, bool full,
-                      bool offloaded, struct chunk *chunk)
+/* What a layer of the kind keeps that was asked for last: most of a model's are like the one
+ * before. */
+struct last_layer {
+    const struct layer_kind *kind; /* NULL: none yet */
+    bool is_full;
+    struct memory_layer_bytes of;
+};
+
+static struct memory_layer_bytes bytes_of(const struct memory_shape *shape,
+                                          const struct layer_kind *kind, bool full,
+                                          struct last_layer *last)
 {
-    const struct memory_layer_bytes of = memory_layer_of(shape, kind, full);
+    if (last->kind != kind || last->is_full != full) {
+        *last = (struct last_layer){kind, full, memory_layer_of(shape, kind, full)};
+    }
+    return last->of;
+}
+
+static void add_layer(const struct memory_layer_bytes *of, bool offloaded, struct chunk *chunk)
+{
     chunk->count++;
-    chunk->late += of.late;
+    chunk->late += of->late;
     if (offloaded) {
-        chunk->host += of.kept;
+        chunk->host += of->kept;
     } else {
-        chunk->layers += of.kept;
+        chunk->layers += of->kept;
     }
     /* What comes back from the host is there while its layer goes backward, and the next one. */
-    const double recomputed = of.recomputed + (offloaded ? 2.0 * of.kept : 0.0);
-    if (recomputed + of.working > chunk->recomputed + chunk->working) {
+    const double recomputed = of->recomputed + (offloaded ? 2.0 * of->kept : 0.0);
+    if (recomputed + of->working > chunk->recomputed + chunk->working) {
         chunk->recomputed = recomputed;
-        chunk->working = of.working;
+        chunk->working = of->working;
     }
 }
 
+/* What goes from chunk to chunk of a stage. */
+struct chunk_state {
+    int64_t offloaded; /* layers that are still to be */
+    struct last_layer last;
+};
+
 static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_t number,
-                             struct ledger *ledger, int64_t *offloaded)
+                             struct ledger *ledger, struct chunk_state *state)
 {
     const struct parallel *parallel = job->split.parallel;
     const struct model *model = job->split.model;
@@ -110,9 +132,10 @@ static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_
     const int64_t first = layout_first_layer(parallel, piece);
     struct chunk chunk = {0};
     for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-        add_layer(&job->shape, model_layer(model, first + i), is_full(job->recompute, i),
-                  *offloaded > 0, &chunk);
-        *offloaded -= *offloaded > 0 ? 1 : 0;
+        const struct memory_layer_bytes of = bytes_of(&job->shape, model_layer(model, first + i),
+                                                      is_full(job->recompute, i), &state->last);
+        add_layer(&of, state->offloaded > 0, &chunk);
+        state->offloaded -= state->offloaded > 0 ? 1 : 0;
     }
     if (piece == 0) {
         chunk.embedding = embedding_bytes(&job->shape);
@@ -120,7 +143,9 @@ static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_
     if (piece == layout_pieces(parallel) - 1) {
         for (int64_t i = 0; i < model->mtp_layers; i++) {
             const bool full = job->recompute->kind == RECOMPUTE_FULL;
-            add_layer(&job->shape, &model->kinds[model->mtp_kind], full, false, &chunk);
+            const struct memory_layer_bytes of =
+                bytes_of(&job->shape, &model->kinds[model->mtp_kind], full, &state->last);
+            add_layer(&of, false, &chunk);
         }
         find_head(&job->shape, job->software->memory.loss_bytes, ledger, &chunk);
     }
@@ -231,9 +256,9 @@ static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job
 {
     const int64_t count = job->split.parallel->virtual_stages;
     struct chunk *chunks = arena_array(arena, (size_t)count, sizeof *chunks);
-    int64_t offloaded = job->offload->activation_layers;
+    struct chunk_state state = {.offloaded = job->offload->activation_layers};
     for (int64_t i = 0; i < count; i++) {
-        chunks[i] = chunk_of(job, stage, i, ledger, &offloaded);
+        chunks[i] = chunk_of(job, stage, i, ledger, &state);
     }
     return chunks;
 }

@@ -227,6 +227,9 @@ struct layers_sum {
     double largest;
     int64_t count;
     uint32_t recorded; /* bits 1 << kind */
+    /* Of the kind that came last: most layers of a model are like the one before. */
+    const struct layer_kind *last;
+    struct memory_layer_parameters last_all, last_lora;
 };
 
 static void add_layer(const struct memory_split *split, const struct layer_kind *kind,
@@ -234,10 +237,15 @@ static void add_layer(const struct memory_split *split, const struct layer_kind 
 {
     const uint32_t bit = 1u << (kind - split->model->kinds);
     const bool is_known = (sum->recorded & bit) != 0;
-    const struct memory_layer_parameters of = count_layer(split, kind, is_known ? NULL : ledger);
+    if (sum->last != kind) {
+        sum->last_all = count_layer(split, kind, is_known ? NULL : ledger);
+        sum->last_lora = memory_layer_lora(split, kind);
+        sum->last = kind;
+    }
+    const struct memory_layer_parameters of = sum->last_all;
+    const struct memory_layer_parameters lora = sum->last_lora;
     sum->recorded |= bit;
     sum->count++;
-    const struct memory_layer_parameters lora = memory_layer_lora(split, kind);
     sum->all.dense += of.dense;
     sum->all.experts += of.experts;
     sum->lora.dense += lora.dense;
