@@ -419,6 +419,12 @@ uint32_t fabric_turns_nth(const struct fabric_turns *turns, uint32_t link, uint3
     return link_of(turns->fabric, kind, gpu);
 }
 
+uint32_t fabric_turns_beside(const struct fabric *fabric, uint32_t link, uint32_t gpus)
+{
+    const enum link_kind kind = fabric_link_kind(fabric, link);
+    return link_of(fabric, kind, gpu_on(fabric, kind, link) + gpus);
+}
+
 /* ---- what a transfer puts on links ------------------------------------------------------- */
 
 /* Turns brought the sends that were traced onto the others, so what is on all links of an orbit
@@ -450,25 +456,25 @@ static void gather_sends(const struct fabric_turns *turns, struct fabric *fabric
     fabric->scratch_count = kept;
 }
 
-/* All links of an orbit were seen, with the same on each: the first one is kept. */
+/* All links of an orbit were seen, with the same on each: the first one is kept. Usages are taken
+ * off once all were compared. */
 static void gather_links(const struct fabric_turns *turns, struct fabric *fabric, uint32_t set)
 {
+    const uint32_t seen = fabric->scratch_count;
     uint32_t kept = 0;
     uint64_t stands_for = 0;
-    for (uint32_t i = 0; i < fabric->scratch_count; i++) {
+    for (uint32_t i = 0; i < seen; i++) {
         const uint32_t link = fabric->scratch_links[i];
         const uint32_t first = fabric_turns_link(turns, link, set);
         sim_assert(fabric->scratch_usage[first] == fabric->scratch_usage[link]);
-    }
-    const uint32_t seen = fabric->scratch_count;
-    for (uint32_t i = 0; i < seen; i++) {
-        const uint32_t link = fabric->scratch_links[i];
-        if (fabric_turns_link(turns, link, set) == link) {
+        if (first == link) {
+            fabric->scratch_links[i] = fabric->scratch_links[kept];
             fabric->scratch_links[kept++] = link;
             stands_for += fabric_turns_links(turns, link, set);
-        } else {
-            fabric->scratch_usage[link] = 0;
         }
+    }
+    for (uint32_t i = kept; i < seen; i++) {
+        fabric->scratch_usage[fabric->scratch_links[i]] = 0;
     }
     sim_assert(stands_for == seen);
     fabric->scratch_count = kept;

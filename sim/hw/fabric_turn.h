@@ -82,6 +82,9 @@ uint32_t fabric_turns_links(const struct fabric_turns *turns, uint32_t link, uin
 uint32_t fabric_turns_link(const struct fabric_turns *turns, uint32_t link, uint32_t set);
 uint32_t fabric_turns_nth(const struct fabric_turns *turns, uint32_t link, uint32_t i);
 
+/* The link that is to GPUs so much further on what this one is to its own. */
+uint32_t fabric_turns_beside(const struct fabric *fabric, uint32_t link, uint32_t gpus);
+
 /* Before fabric_trace_end: of a transfer that looks the same after a turn on the levels of `set`,
  * the first sends were traced, one for each that turns outside and within nodes bring onto one
  * another. What they put on links is gathered on the first links of orbits (of units of one kind),

@@ -224,6 +224,23 @@ void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t numb
     }
 }
 
+/* The line's axes come first, and stages do not cut them. */
+bool mesh_lines_are_blocks(const struct mesh *mesh, enum mesh_line line)
+{
+    bool is_past = false;
+    for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
+        const enum parallel_axis axis = (enum parallel_axis)mesh->order[i];
+        const bool is_own = (lines[line].axes & SET(axis)) != 0;
+        if (axis_size(mesh, lines[line].folding, axis) > 1) {
+            if (is_own && is_past) {
+                return false;
+            }
+            is_past = is_past || !is_own;
+        }
+    }
+    return mesh->pp == 1 || stage_stride(mesh) % mesh_line_size(mesh, line) == 0;
+}
+
 /* Equal sizes and equal steps between members make equal lines. */
 bool mesh_experts_use_tensor_lines(const struct mesh *mesh)
 {

@@ -92,6 +92,10 @@ uint32_t mesh_line_rank(const struct mesh *mesh, enum mesh_line line, uint32_t n
 void mesh_line_ranks(const struct mesh *mesh, enum mesh_line line, uint32_t number,
                      uint32_t *ranks);
 
+/* Whether each line of that kind is a block of ranks that follow one another, from a multiple of
+ * its size on. */
+bool mesh_lines_are_blocks(const struct mesh *mesh, enum mesh_line line);
+
 /* Whether those that share an expert's matrices are the tensor-parallel groups. */
 bool mesh_experts_use_tensor_lines(const struct mesh *mesh);
 

@@ -244,6 +244,36 @@ void groups_members(const struct group_layout *layout, enum group_kind kind, uin
     }
 }
 
+/* First ranks of a stage's lines rise with their numbers: both are put together of the same digits
+ * in one order. */
+uint32_t groups_seek(const struct group_layout *layout, enum group_kind kind, uint32_t number,
+                     uint32_t rank)
+{
+    const struct group_row *row = &group_rows[kind];
+    if (row->members != GROUP_OF_LINE) {
+        return number + 1;
+    }
+    const uint32_t count = mesh_line_count(layout->mesh, row->line);
+    uint32_t below = number;
+    uint32_t end = number - number % count + count; /* at least `rank`, or the next stage's */
+    for (uint32_t step = 1; below + step < end; step *= 2) {
+        if (groups_first(layout, kind, below + step) >= rank) {
+            end = below + step;
+            break;
+        }
+        below += step;
+    }
+    while (end - below > 1) {
+        const uint32_t middle = below + (end - below) / 2;
+        if (groups_first(layout, kind, middle) >= rank) {
+            end = middle;
+        } else {
+            below = middle;
+        }
+    }
+    return end;
+}
+
 /* ---- between stages -------------------------------------------------------------------- */
 
 bool groups_is_next_stage(const struct parallel *parallel, uint32_t from, uint32_t to)

@@ -80,6 +80,11 @@ uint32_t groups_size(const struct group_layout *layout, enum group_kind kind);
 uint32_t groups_first(const struct group_layout *layout, enum group_kind kind, uint32_t number);
 void groups_members(const struct group_layout *layout, enum group_kind kind, uint32_t number,
                     uint32_t *ranks);
+/* A group after `number` such that no group in between has a first rank from `rank` on, which lies
+ * above that of `number`: of lines the first such one of the stage, or the first of the next stage;
+ * else the one after it. */
+uint32_t groups_seek(const struct group_layout *layout, enum group_kind kind, uint32_t number,
+                     uint32_t rank);
 
 /* ---- between stages -------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Blocks are found by trying the divisors of the ranks on all lines: no second rule of where ranks
  * stand has to agree with plan/mesh. All lines of a mesh have as many ranks as there are GPUs,
- * and numbers have few divisors: plain scans.
+ * and numbers have few divisors: plain scans. Only lines that are blocks themselves need none.
  */
 #include "train/placement_segment.h"
 
@@ -43,6 +43,9 @@ static bool blocks_hold(const struct ends *ends, uint32_t count, uint32_t block)
 
 uint32_t placement_block(const struct mesh *mesh, enum mesh_line line)
 {
+    if (mesh_lines_are_blocks(mesh, line)) {
+        return mesh_line_size(mesh, line);
+    }
     const uint32_t ranks = mesh_size(mesh);
     const uint32_t count = mesh_line_count(mesh, line) * mesh->pp;
     struct arena *arena = arena_new();

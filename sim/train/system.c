@@ -14,6 +14,7 @@
 #include "train/program/program_build.h"
 #include "train/program/program_calls.h"
 #include "train/quotient.h"
+#include "train/system_groups.h"
 #include "train/system_routes.h"
 
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct system_builder {
     size_t crossing_count, crossing_capacity;
     uint32_t actor_count, program_count;
     uint32_t *ranks; /* scratch: one group */
+    uint32_t period; /* GPUs; of groups so far apart one is routed */
     /* Of the job whose channels are added: ranks with an actor, a stage after the other. */
     uint32_t *firsts;
     uint32_t *stage_first; /* per stage and one more: into firsts */
@@ -58,11 +60,6 @@ uint32_t system_actor_of(const struct step_system *system, const struct system_j
 
 /* ---- orbits --------------------------------------------------------------------- */
 
-static bool is_first(const struct system_builder *builder, uint32_t rank)
-{
-    return fabric_turns_gpu(&builder->system->turns, rank, TURN_ALL) == rank;
-}
-
 static uint32_t next_first(const struct system_builder *builder, uint32_t rank)
 {
     return fabric_turns_next(&builder->system->turns, rank);
@@ -81,16 +78,22 @@ static bool has_turns(const struct system_builder *builder)
 
 /* ---- channels ------------------------------------------------------------------- */
 
-/* For `weight` members of the channel that comes next. */
+/* For members of the channel that comes next. */
+static void add_members(struct system_builder *builder, struct engine_member member)
+{
+    builder->members = arena_grow(builder->arena, builder->members, &builder->member_capacity,
+                                  builder->member_count + 1, sizeof *builder->members);
+    builder->members[builder->member_count++] = member;
+    uint32_t *channel = &builder->actors[member.actor].channels[member.stream];
+    sim_assert(*channel == ENGINE_NONE);
+    *channel = (uint32_t)builder->channel_count;
+}
+
 static void add_member(struct system_builder *builder, const struct system_job *job, uint32_t rank,
                        enum stream stream, uint32_t weight)
 {
     const uint32_t actor = system_actor_of(builder->system, job, rank);
-    builder->members = arena_grow(builder->arena, builder->members, &builder->member_capacity,
-                                  builder->member_count + 1, sizeof *builder->members);
-    builder->members[builder->member_count++] = (struct engine_member){actor, stream, weight};
-    sim_assert(builder->actors[actor].channels[stream] == ENGINE_NONE);
-    builder->actors[actor].channels[stream] = (uint32_t)builder->channel_count;
+    add_members(builder, (struct engine_member){actor, stream, weight});
 }
 
 /* A group whose path is added: its first rank, and the turns that bring it onto itself. */
@@ -205,105 +208,6 @@ static void route_in(struct system_builder *builder, struct arena *arena)
 
 /* ---- groups ------------------------------------------------------------------------ */
 
-/* The GPUs of a group, in order of domain; the list is new. */
-static uint32_t *gpus_of(struct system_builder *builder, const struct system_job *job,
-                         enum group_kind kind, uint32_t number)
-{
-    const uint32_t size = groups_size(&job->layout, kind);
-    uint32_t *gpus = arena_array(builder->system->setting.arena, size, sizeof *gpus);
-    groups_members(&job->layout, kind, number, gpus);
-    for (uint32_t i = 0; i < size; i++) {
-        gpus[i] = system_gpu_of(job, gpus[i]);
-    }
-    return gpus;
-}
-
-/* How far apart a group lies: scale-up domains, then GPUs between the first and the last. */
-struct extent_of_group {
-    uint32_t domains, span;
-};
-
-static struct extent_of_group measure_group(struct system_builder *builder,
-                                            const struct system_job *job, enum group_kind kind,
-                                            uint32_t number)
-{
-    const struct fabric *fabric = &builder->system->fabric;
-    const uint32_t size = groups_size(&job->layout, kind);
-    groups_members(&job->layout, kind, number, builder->ranks);
-    struct extent_of_group extent = {0, 0};
-    uint32_t lowest = UINT32_MAX;
-    uint32_t highest = 0;
-    uint32_t before = UINT32_MAX;
-    for (uint32_t i = 0; i < size; i++) {
-        const uint32_t gpu = system_gpu_of(job, builder->ranks[i]);
-        const uint32_t domain = fabric_domain_of(fabric, gpu);
-        extent.domains += domain != before;
-        before = domain;
-        lowest = gpu < lowest ? gpu : lowest;
-        highest = gpu > highest ? gpu : highest;
-    }
-    extent.span = highest - lowest;
-    return extent;
-}
-
-/* One group as it is priced and routed. Of those that exchange tokens one rank gets more than the
- * others, and copies of a token for several of a node's experts may go there once. */
-static void shape_group(struct system_builder *builder, const struct system_job *job,
-                        enum group_kind kind, uint32_t number, struct group_shape *shape)
-{
-    const uint32_t size = groups_size(&job->layout, kind);
-    group_shape_init(&builder->system->setting, gpus_of(builder, job, kind, number), size, shape);
-    if (kind == GROUP_EXPERT) {
-        shape->group.hottest = job->routing.exchange_hottest;
-        shape->group.node_share = routing_node_share(&job->router, shape->nodes);
-        shape->sends_tokens = job->router.exchange == EXCHANGE_TOKENS;
-    }
-}
-
-/* Switches between a group's first and last GPU. */
-static uint32_t hops_across(struct system_builder *builder, const struct group_shape *shape)
-{
-    struct fabric *fabric = &builder->system->fabric;
-    struct fabric_route route = {.hops_max = 0};
-    if (shape->ranks > 1) {
-        fabric_trace_begin(fabric);
-        fabric_trace_send(fabric, shape->gpus[0], shape->gpus[shape->ranks - 1], FLUID_USAGE_ONE);
-        fabric_trace_end(fabric, &route);
-    }
-    return route.hops_max;
-}
-
-static void choose_groups(struct system_builder *builder, struct system_job *job)
-{
-    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
-        const struct group_row *row = &group_rows[kind];
-        const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
-        struct group_shape *shape = &job->groups[kind];
-        *shape = (struct group_shape){.ranks = 1, .nodes = 1};
-        struct extent_of_group widest = {0, 0};
-        uint32_t chosen = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            if (count == 1 ||
-                !is_first(builder, groups_first(&job->layout, (enum group_kind)kind, i))) {
-                continue; /* alone, or as another */
-            }
-            const struct extent_of_group extent =
-                measure_group(builder, job, (enum group_kind)kind, i);
-            if (extent.domains > widest.domains ||
-                (extent.domains == widest.domains && extent.span > widest.span)) {
-                widest = extent;
-                chosen = i;
-            }
-        }
-        if (count > 0) {
-            shape_group(builder, job, (enum group_kind)kind, chosen, shape);
-            shape->forced = job->is.scenario->collectives[row->choice];
-            shape->is_latency_only = row->is_latency_only;
-            shape->hops_max = hops_across(builder, shape);
-        }
-    }
-}
-
 /* All of the job, or of stage `number`: every turn brings it onto itself. Its messages cross no
  * link. */
 static void add_wide_group(struct system_builder *builder, const struct system_job *job,
@@ -331,35 +235,93 @@ static void add_wide_group(struct system_builder *builder, const struct system_j
                 0);
 }
 
+/* Of a group whose ranks are listed. */
 static void add_group(struct system_builder *builder, const struct system_job *job,
-                      enum group_kind kind, uint32_t number, enum stream stream)
+                      const struct group_shape *shape, enum stream stream)
 {
     const struct step_system *system = builder->system;
     const struct transfer_patterns *patterns = &job->patterns[stream];
-    struct group_shape shape;
-    shape_group(builder, job, kind, number, &shape);
+    const struct turned_group group = {builder->ranks[0], shape->turned};
     uint32_t members = 0;
-    groups_members(&job->layout, kind, number, builder->ranks);
-    for (uint32_t i = 0; i < shape.ranks; i++) {
+    for (uint32_t i = 0; i < shape->ranks; i++) {
         const uint32_t rank = builder->ranks[i];
-        if (fabric_turns_gpu(&system->turns, rank, shape.turned) == rank) {
-            add_member(builder, job, rank, stream, orbit_of(builder, rank, shape.turned));
+        if (fabric_turns_gpu(&system->turns, rank, shape->turned) == rank) {
+            add_member(builder, job, rank, stream, orbit_of(builder, rank, shape->turned));
             members++;
         }
     }
-    const struct turned_group group = {builder->ranks[0], shape.turned};
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct transfer_pattern *pattern = &patterns->items[i];
         struct fabric_route route;
-        group_route(&system->setting, &shape, pattern->operation, pattern->algorithm,
-                    pattern->phase, &route);
-        route = routes_part(builder->scratch, &builder->system->turns, &route, shape.turned);
+        group_route(&system->setting, shape, pattern->operation, pattern->algorithm, pattern->phase,
+                    &route);
+        route = routes_part(builder->scratch, &builder->system->turns, &route, shape->turned);
         add_group_path(builder, &route, group);
     }
     add_channel(builder, CHANNEL_COLLECTIVE,
-                (struct channel_sizes){shape.ranks, members, (uint32_t)patterns->count,
-                                       orbit_of(builder, group.rank, TURN_ALL & ~shape.turned)},
+                (struct channel_sizes){shape->ranks, members, (uint32_t)patterns->count,
+                                       orbit_of(builder, group.rank, TURN_ALL & ~shape->turned)},
                 0);
+}
+
+/* ---- groups that lie as earlier ones do ------------------------------------------------- */
+
+/* GPUs so far apart that the whole fabric can be turned by them, and all that is turned, too. */
+static uint32_t period_of(const struct system_builder *builder)
+{
+    const struct fabric *fabric = &builder->system->fabric;
+    const struct fabric_turn *outermost = &builder->system->turns.at[0];
+    return outermost->by < outermost->around
+               ? fabric_turns_outer(fabric, fabric->gpus, outermost->around)
+               : fabric->gpus;
+}
+
+static void copy_path(struct system_builder *builder, struct engine_path path, uint32_t gpus)
+{
+    const struct fabric *fabric = &builder->system->fabric;
+    const uint32_t first = (uint32_t)builder->crossing_count;
+    make_room_for_crossings(builder, path.crossing_count);
+    for (uint32_t i = path.crossing_first; i < path.crossing_first + path.crossing_count; i++) {
+        struct engine_crossing crossing = builder->crossings[i];
+        struct fold_crossing orbit = builder->orbits[i];
+        crossing.link = fabric_turns_beside(fabric, crossing.link, gpus);
+        orbit.via = fabric_turns_beside(fabric, orbit.via, gpus);
+        builder->touched[crossing.link] = 1;
+        builder->orbits[builder->crossing_count] = orbit;
+        builder->crossings[builder->crossing_count++] = crossing;
+    }
+    path.crossing_first = share_crossings(builder, first);
+    builder->paths = arena_grow(builder->arena, builder->paths, &builder->path_capacity,
+                                builder->path_count + 1, sizeof *builder->paths);
+    builder->paths[builder->path_count++] = path;
+}
+
+/* A group of another stage as that of the first which lies so: its channel, moved. False if there
+ * is none. */
+static bool copy_group(struct system_builder *builder, const struct system_job *job, uint32_t rank,
+                       enum stream stream)
+{
+    const struct step_system *system = builder->system;
+    const uint32_t moved = rank - rank % builder->period;
+    const uint32_t actors = fabric_turns_number(&system->turns, moved);
+    const uint32_t like = system_actor_of(system, job, rank - moved);
+    const uint32_t number = builder->actors[like].channels[stream];
+    if (moved == 0 || number == ENGINE_NONE) {
+        return false;
+    }
+    const struct engine_channel channel = builder->channels[number];
+    for (uint32_t i = 0; i < channel.member_count; i++) {
+        struct engine_member member = builder->members[channel.member_first + i];
+        member.actor += actors;
+        add_members(builder, member);
+    }
+    for (uint32_t i = 0; i < channel.path_count; i++) {
+        copy_path(builder, builder->paths[channel.path_first + i], moved);
+    }
+    const struct channel_sizes sizes = {channel.needed, channel.member_count, channel.path_count,
+                                        (uint32_t)channel.multiplicity};
+    add_channel(builder, (enum channel_kind)channel.kind, sizes, channel.latency_ns);
+    return true;
 }
 
 /* On all streams of its kind. */
@@ -374,9 +336,15 @@ static void add_group_channels(struct system_builder *builder, const struct syst
         }
         if (row->is_latency_only) {
             add_wide_group(builder, job, kind, number, row->streams[s]);
-        } else {
-            add_group(builder, job, kind, number, row->streams[s]);
+            continue;
         }
+        if (copy_group(builder, job, groups_first(&job->layout, kind, number), row->streams[s])) {
+            continue;
+        }
+        struct group_shape shape;
+        system_shape_group(builder->system, job, kind, number, &shape);
+        groups_members(&job->layout, kind, number, builder->ranks);
+        add_group(builder, job, &shape, row->streams[s]);
     }
 }
 
@@ -384,10 +352,9 @@ static void add_groups(struct system_builder *builder, const struct system_job *
 {
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
-        for (uint32_t i = 0; i < count; i++) {
-            if (is_first(builder, groups_first(&job->layout, (enum group_kind)kind, i))) {
-                add_group_channels(builder, job, (enum group_kind)kind, i);
-            }
+        uint32_t i = 0;
+        while ((i = system_next_group(builder->system, job, (enum group_kind)kind, i)) < count) {
+            add_group_channels(builder, job, (enum group_kind)kind, i++);
         }
     }
 }
@@ -732,6 +699,7 @@ static void make_actors(struct system_builder *builder, uint32_t job_count)
     for (uint32_t i = 0; i < job_count; i++) {
         add_actors(builder, &system->jobs[i], i);
     }
+    builder->period = period_of(builder);
     if (has_turns(builder)) {
         builder->touched =
             arena_array(builder->arena, system->fabric.link_count, sizeof *builder->touched);
@@ -871,7 +839,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
                                          jobs[0].gpu_of_rank)
                         : fabric_turns_none(&system->fabric);
     for (uint32_t i = 0; i < job_count; i++) {
-        choose_groups(&builder, &system->jobs[i]);
+        system_choose_groups(system, &system->jobs[i], builder.ranks);
         build_programs(&builder, &system->jobs[i], i);
         drop_turns(&builder, &system->jobs[i]);
     }

@@ -169,7 +169,8 @@ void group_route(const struct transfer_setting *setting, const struct group_shap
     if (algorithm == ALGORITHM_SHARP) {
         tracing.scratch = arena_array(setting->arena, shape->ranks, sizeof *tracing.scratch);
     }
-    const struct collective_visitor visitor = {&tracing, trace_send, trace_port, trace_reduction};
+    const struct collective_visitor visitor = {&tracing, tracing.senders, trace_send, trace_port,
+                                               trace_reduction};
     fabric_trace_begin(setting->fabric);
     fabric_trace_group(setting->fabric, collective_most_on_node(&shape->group));
     if (has_own_kernels(shape, operation)) {

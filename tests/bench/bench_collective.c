@@ -79,7 +79,7 @@ static struct world declare(struct arena *arena, const struct fabric *fabric,
 static void trace_ring(struct arena *arena, struct fabric *fabric,
                        const struct collective_group *group, struct fabric_route *route)
 {
-    const struct collective_visitor visitor = {fabric, trace_edge, NULL, NULL};
+    const struct collective_visitor visitor = {fabric, 0, trace_edge, NULL, NULL};
     fabric_trace_begin(fabric);
     collective_edges(arena, COLLECTIVE_ALL_REDUCE, ALGORITHM_MULTI_RAIL_RING, group, 0, &visitor);
     fabric_trace_end(fabric, route);

@@ -112,7 +112,7 @@ void collective_loads_add(struct arena *arena, struct collective_loads *loads,
                           enum collective_operation operation, enum collective_algorithm algorithm,
                           uint32_t phase, double bytes)
 {
-    const struct collective_visitor visitor = {loads, add_send, add_port, add_reduction};
+    const struct collective_visitor visitor = {loads, 0, add_send, add_port, add_reduction};
     loads->scale = bytes;
     collective_edges(arena, operation, algorithm, loads->group, phase, &visitor);
 }

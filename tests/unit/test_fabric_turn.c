@@ -251,6 +251,28 @@ static void kinds_part_what_a_transfer_crosses(void **state)
     arena_free(fabric.arena);
 }
 
+/* 64 GPUs on, the other pod: every link of the first has its like there, in the same order. */
+static void links_of_one_pod_lie_beside_those_of_the_other(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    rig_init(&fabric, &rails);
+    const struct fabric_turns turns = {&fabric,
+                                       {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 1, NULL}}};
+    uint32_t moved = 0;
+    for (uint32_t link = 0; link < fabric.link_count; link++) {
+        assert_int_equal(fabric_turns_beside(&fabric, link, 0), link);
+        if (fabric_turns_links(&turns, link, TURN_ALL) == 2 &&
+            fabric_turns_link(&turns, link, TURN_ALL) == link) {
+            assert_int_equal(fabric_turns_beside(&fabric, link, 64),
+                             fabric_turns_nth(&turns, link, 1));
+            moved++;
+        }
+    }
+    assert_int_equal(2 * moved, fabric.link_count - 2); /* all but the file system's */
+    arena_free(fabric.arena);
+}
+
 /* Goes through all GPUs; each orbit has as many members as its first says. */
 static void assert_firsts_are_numbered(const struct fabric_turns *turns)
 {
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test(sends_of_one_orbit_stand_for_all),
         cmocka_unit_test(nodes_of_like_units_have_the_same_on_their_links),
         cmocka_unit_test(kinds_part_what_a_transfer_crosses),
+        cmocka_unit_test(links_of_one_pod_lie_beside_those_of_the_other),
         cmocka_unit_test(firsts_are_numbered_in_rising_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,24 @@ static bool is_covered(const struct group_layout *layout, enum group_kind kind, 
     return kind != GROUP_EMBEDDING || stage == layout->first_stage || stage == layout->last_stage;
 }
 
+/* For every rank above that of a group: what is passed over begins with one below it. */
+static void check_seek(const struct group_layout *layout, enum group_kind kind, uint32_t number,
+                       uint32_t count)
+{
+    const uint32_t first = groups_first(layout, kind, number);
+    for (uint32_t rank = first + 1; rank <= mesh_size(layout->mesh); rank++) {
+        const uint32_t next = groups_seek(layout, kind, number, rank);
+        assert_in_range(next, number + 1, count);
+        for (uint32_t i = number + 1; i < next; i++) {
+            assert_true(groups_first(layout, kind, i) < rank);
+        }
+    }
+    const bool is_line = group_rows[kind].members == GROUP_OF_LINE;
+    const uint32_t of_stage = is_line ? count / layout->mesh->pp : 1;
+    const uint32_t end = groups_seek(layout, kind, number, mesh_size(layout->mesh));
+    assert_int_equal(end, number - number % of_stage + of_stage);
+}
+
 static void check_kind(enum group_kind kind, const struct parallel *parallel)
 {
     const struct mesh mesh = mesh_of(parallel);
@@ -73,6 +91,9 @@ static void check_kind(enum group_kind kind, const struct parallel *parallel)
             /* ring order: by rank; of two stages' ranks a stage after the other */
             assert_true(i == 0 || mesh.holders == 2 || ranks[i] > ranks[i - 1]);
         }
+    }
+    for (uint32_t number = 0; number < count; number++) {
+        check_seek(&layout, kind, number, count);
     }
     for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
         const uint32_t stage = mesh_stage_of(&mesh, rank);

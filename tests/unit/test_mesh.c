@@ -171,6 +171,48 @@ static bool are_new(uint32_t *seen, const uint32_t *ranks, uint32_t count)
     return is_new;
 }
 
+static bool are_blocks(const struct mesh *m, enum mesh_line line)
+{
+    const uint32_t size = mesh_line_size(m, line);
+    bool are = true;
+    for (uint32_t i = 0; i < mesh_line_count(m, line) * m->pp; i++) {
+        const uint32_t first = mesh_line_rank(m, line, i, 0);
+        are = are && first % size == 0;
+        for (uint32_t k = 1; k < size; k++) {
+            are = are && mesh_line_rank(m, line, i, k) == first + k;
+        }
+    }
+    return are;
+}
+
+/* In every order of the axes, and with experts on some ranks of several folds. */
+static void lines_that_are_blocks_are_told(void **state)
+{
+    (void)state;
+    uint32_t blocks = 0;
+    for (uint32_t code = 0; code < 3125; code++) {
+        struct mesh m = {.tp = 2,
+                         .cp = 3,
+                         .dp = 4,
+                         .pp = 1 + code % 2,
+                         .ep = 6,
+                         .etp = 1,
+                         .shards = 12,
+                         .holders = 1};
+        uint32_t seen = 0;
+        for (uint32_t i = 0, rest = code; i < AXIS_COUNT_; i++, rest /= 5) {
+            m.order[i] = (uint8_t)(rest % 5);
+            seen |= 1u << m.order[i];
+        }
+        for (uint32_t line = 0; seen == 31 && line < MESH_LINE_COUNT_; line++) {
+            const bool are = mesh_lines_are_blocks(&m, (enum mesh_line)line);
+            assert_int_equal(are, are_blocks(&m, (enum mesh_line)line));
+            blocks += are;
+        }
+    }
+    assert_in_range(blocks, 100, 600);
+}
+
 /* For every ep x etp that divides a stage of 24 ranks: the lines of a kind hold every rank
  * exactly once, and the three kinds for experts have sizes whose product is the stage. */
 static void lines_of_a_kind_cut_the_mesh(void **state)
@@ -303,6 +345,7 @@ int main(void)
         cmocka_unit_test(lines_are_the_ranks_that_share_all_other_places),
         cmocka_unit_test(experts_fold_over_tensor_ranks_too),
         cmocka_unit_test(lines_of_a_kind_cut_the_mesh),
+        cmocka_unit_test(lines_that_are_blocks_are_told),
         cmocka_unit_test(two_stages_hold_a_piece_of_dual_pipe),
         cmocka_unit_test(experts_are_sharded_within_the_same_ranks),
         cmocka_unit_test(a_layout_becomes_a_mesh),

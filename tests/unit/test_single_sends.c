@@ -93,7 +93,7 @@ static void load_links(void *context, uint32_t from, uint32_t to, double share)
 static double busiest_ns(struct coupled *coupled, enum collective_operation operation,
                          enum collective_algorithm algorithm, uint32_t phase, double bytes)
 {
-    const struct collective_visitor visitor = {coupled, load_links, NULL, NULL};
+    const struct collective_visitor visitor = {coupled, 0, load_links, NULL, NULL};
     coupled->bytes = bytes;
     collective_edges(coupled->rig->arena, operation, algorithm, &coupled->rig->group, phase,
                      &visitor);

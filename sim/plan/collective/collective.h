@@ -140,6 +140,7 @@ uint32_t collective_record(const struct collective_call *call,
 /* Receives the edges of a phase. Shares are of the phase's bytes. */
 struct collective_visitor {
     void *context;
+    uint32_t senders; /* what ranks from this one on send may be left out; 0: nothing is */
     void (*send)(void *context, uint32_t from, uint32_t to, double share);
     /* through the scale-up switch of the rank's node: sent to it, received from it */
     void (*port)(void *context, uint32_t rank, double out, double in);

@@ -10,6 +10,14 @@ static void send(const struct collective_walk *walk, uint32_t from, uint32_t to,
                         walk->is_reversed ? from : to, share);
 }
 
+/* Whose sends are asked for: below this one. */
+static uint32_t senders_of(const struct collective_walk *walk)
+{
+    const uint32_t n = walk->group->ranks;
+    const uint32_t senders = walk->visitor->senders;
+    return senders == 0 || senders > n ? n : senders;
+}
+
 static bool is_rooted(const struct collective_walk *walk)
 {
     return walk->operation == COLLECTIVE_BROADCAST || walk->operation == COLLECTIVE_REDUCE;
@@ -22,11 +30,14 @@ void ring_edges(const struct collective_walk *walk, uint32_t phase)
 {
     sim_assert(phase == 0);
     const uint32_t n = walk->group->ranks;
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        send(walk, i, i + 1, 1);
+    if (is_rooted(walk)) {
+        for (uint32_t i = 0; i + 1 < n; i++) {
+            send(walk, i, i + 1, 1);
+        }
+        return;
     }
-    if (!is_rooted(walk)) {
-        send(walk, n - 1, 0, 1);
+    for (uint32_t i = 0; i < senders_of(walk); i++) {
+        send(walk, i, (i + 1) % n, 1);
     }
 }
 
@@ -150,13 +161,9 @@ void pat_edges(const struct collective_walk *walk, uint32_t phase)
 {
     const uint32_t n = walk->group->ranks;
     const uint32_t distance = pat_distance(walk->operation, n, phase);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t other = (uint32_t)(((uint64_t)i + distance) % n);
-        if (walk->operation == COLLECTIVE_ALL_GATHER) {
-            send(walk, i, other, 1);
-        } else {
-            send(walk, other, i, 1);
-        }
+    const uint64_t ahead = walk->operation == COLLECTIVE_ALL_GATHER ? distance : n - distance;
+    for (uint32_t i = 0; i < senders_of(walk); i++) {
+        send(walk, i, (uint32_t)((i + ahead) % n), 1);
     }
 }
 
