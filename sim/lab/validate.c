@@ -48,6 +48,7 @@ struct share {
     const uint32_t *rows;
     uint32_t count;
     struct finding *findings;
+    struct known_steps *known; /* a worker adds to its own copy: rows that are alike come again */
 };
 
 /* ---- one row ---------------------------------------------------------------------------- */
@@ -103,13 +104,13 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
 static void take_step(const struct share *work, struct arena *arena,
                       const struct scenario *scenario, struct finding *finding)
 {
-    const struct known_steps *known = work->request->known;
-    const uint64_t likeness = known != NULL ? known_steps_likeness(scenario) : 0;
+    const uint64_t likeness = known_steps_likeness(scenario);
     struct known_step step;
-    if (known == NULL || !known_steps_find(known, likeness, &step)) {
+    if (!known_steps_find(work->known, likeness, &step)) {
         struct step_result result;
         step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
         step = known_step_of(scenario, &result);
+        known_steps_add(work->known, likeness, &step);
         finding->step_likeness = likeness;
         finding->step = step;
     }
@@ -283,6 +284,7 @@ const struct validated_row *validate_rows(struct arena *arena, const struct publ
         .rows = request->rows != NULL ? request->rows : all_rows(arena, count),
         .count = count,
         .findings = arena_array(arena, count, sizeof *work.findings),
+        .known = request->known != NULL ? request->known : known_steps_new(arena),
     };
     const struct workers_request workers = {
         .jobs = workers_count(request->jobs, count),

@@ -56,7 +56,9 @@ struct validate_request {
     uint32_t row_count;
     const struct predictions *predictions; /* to take instead of simulating; NULL: none */
     bool simulates_all;                    /* all the same, for what else a step says */
-    struct known_steps *known;             /* not simulated again; new ones are added. NULL: none */
+    /* Not simulated again; new ones are added. NULL: none; rows of one call which are alike are
+     * simulated once by each process all the same. */
+    struct known_steps *known;
 };
 
 /* Rows in the order asked for. Nothing that a row says ends it. */
