@@ -88,6 +88,7 @@ static void build_links(struct fluid *fluid)
         struct link *link = &fluid->links[i];
         link->left = capacity_scaled(fluid, (link_id)i);
         link->level = level_infinite();
+        link->owner = NONE;
     }
 }
 
@@ -99,6 +100,7 @@ static void build_flows(struct fluid *fluid)
         fluid->flows[i] = (struct flow){.weight = record->weight,
                                         .first_crossing = record->first_crossing,
                                         .bound = NONE,
+                                        .owner = NONE,
                                         .state = FLOW_IDLE};
     }
 }
@@ -226,6 +228,7 @@ void fluid_seal(struct fluid *fluid)
     for (size_t i = 0; i < fluid->flow_count; i++) {
         seal_flow(fluid, (flow_id)i);
     }
+    fluid_find_owners(fluid);
     allocate_work(fluid);
     fluid->is_sealed = true;
 }
@@ -240,11 +243,15 @@ static void mark_dirty(struct fluid *fluid, link_id id)
     }
 }
 
-static void join_links(struct fluid *fluid, const struct flow *flow)
+void fluid_join_links(struct fluid *fluid, flow_id id)
 {
+    const struct flow *flow = &fluid->flows[id];
     for (uint32_t i = 0; i < flow->contended; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         struct link *link = &fluid->links[crossing->link];
+        if (link->owner != NONE && link->owner != flow->owner) {
+            fluid_come(fluid, link->owner);
+        }
         fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
         link->active_count++;
         mark_dirty(fluid, crossing->link);
@@ -262,6 +269,9 @@ static void leave_links(struct fluid *fluid, const struct flow *flow)
         fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
         link->left += (uint128)crossing->usage * charge;
         link->rough -= flow->is_rough ? crossing->usage : 0;
+        if (link->owner != NONE && link->owner != flow->owner) {
+            fluid->owners[link->owner].others--;
+        }
         mark_dirty(fluid, crossing->link);
     }
     if (flow->bound < fluid->link_count) {
@@ -296,10 +306,12 @@ void fluid_start(struct fluid *fluid, flow_id id, int64_t bytes, int64_t cap_byt
     record->transfer_bytes = bytes;
     if (bytes == 0 || flow->contended == 0) {
         start_direct(fluid, id);
-    } else {
-        join_links(fluid, flow);
-        fluid->started[fluid->started_count++] = id;
+        return;
     }
+    if (flow->owner == NONE) {
+        fluid_join_links(fluid, id);
+    }
+    fluid->started[fluid->started_count++] = id;
 }
 
 /* ---- ending ----------------------------------------------------------- */
@@ -308,9 +320,13 @@ static void end_flow(struct fluid *fluid, flow_id id)
 {
     struct flow *flow = &fluid->flows[id];
     struct flow_record *record = &fluid->records[id];
-    if (record->transfer_bytes > 0) {
+    if (flow->is_apart) {
+        fluid->owners[flow->owner].apart = NONE;
+        fluid->has_ended_apart = true;
+    } else if (record->transfer_bytes > 0) {
         leave_links(fluid, flow);
     }
+    flow->is_apart = false;
     flow->state = FLOW_ENDED;
     flow->rate = 0;
     flow->bound = NONE;

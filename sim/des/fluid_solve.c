@@ -34,7 +34,8 @@
  *
  * So all levels are those of (1), in the region and outside.
  *
- * A flow that shares no link when it starts is served without a region.
+ * A flow that shares no link when it starts is served without a region, and without its links if it
+ * owns them (fluid_apart.c).
  *
  * Cost: that of the fillings. With 4,096 random flows on a fat tree of 4,096
  * hosts (tests/bench/bench_fluid.c) an end and a start together reach 6 flows.
@@ -57,55 +58,31 @@ static bool is_alone(const struct fluid *fluid, const struct flow *flow)
     return true;
 }
 
-/* The lowest level of the cap and the links of a flow that is alone on them. */
-static struct level level_alone(const struct fluid *fluid, struct flow *flow)
+/* Those that own their links go onto them if others are there, else they run apart. The rest stays
+ * in the list. */
+static void start_owners(struct fluid *fluid)
 {
-    struct level lowest = fluid_cap_level(flow);
-    flow->bound = BOUND_BY_CAP;
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        const struct level level =
-            level_new(capacity_scaled(fluid, crossing->link), crossing->usage * flow->weight);
-        if (level_compare(&level, &lowest) < 0) {
-            lowest = level;
-            flow->bound = crossing->link;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fluid->started_count; i++) {
+        const flow_id id = fluid->started[i];
+        if (fluid->flows[id].owner != NONE) {
+            if (fluid_start_apart(fluid, id)) {
+                continue;
+            }
+            fluid_join_links(fluid, id);
         }
+        fluid->started[count++] = id;
     }
-    return lowest;
-}
-
-/* What a filling would do with a flow that shares no link: the same, shorter. */
-static void start_alone(struct fluid *fluid, flow_id id)
-{
-    struct flow *flow = &fluid->flows[id];
-    const struct level lowest = level_alone(fluid, flow);
-    const struct share share = share_at(&lowest, flow->weight);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        struct link *link = &fluid->links[crossing->link];
-        sim_assert(link->bound_count == 0);
-        link->left -= (uint128)crossing->usage * share.rate;
-        link->rough = share.is_rough ? crossing->usage : 0;
-        link->level = level_infinite();
-        link->is_dirty = false;
-    }
-    if (flow->bound != BOUND_BY_CAP) {
-        fluid->links[flow->bound].level = lowest;
-        fluid->links[flow->bound].bound_count = 1;
-    }
-    flow->is_rough = share.is_rough;
-    flow->is_starved = share.rate == 0;
-    flow->rate = share.rate > 0 ? (int64_t)share.rate : 1;
-    fluid_due_set(fluid, id);
-    fluid->statistics.alone++;
+    fluid->started_count = count;
 }
 
 static void start_region(struct fluid *fluid)
 {
+    start_owners(fluid);
     for (uint32_t i = 0; i < fluid->started_count; i++) {
         const flow_id id = fluid->started[i];
         if (is_alone(fluid, &fluid->flows[id])) {
-            start_alone(fluid, id);
+            fluid_start_alone(fluid, id);
         } else {
             fluid_join(fluid, id);
         }
@@ -240,12 +217,13 @@ static void commit(struct fluid *fluid)
     fluid->region_flow_count = 0;
     fluid->started_count = 0;
     fluid->dirty_count = 0;
+    fluid->has_ended_apart = false;
 }
 
 void fluid_solve(struct fluid *fluid)
 {
     sim_assert(fluid->is_sealed);
-    if (fluid->dirty_count > 0) {
+    if (fluid->dirty_count > 0 || fluid->started_count > 0 || fluid->has_ended_apart) {
         /* A look at the clock costs as much as a small region: every 16th solve is timed. */
         const bool is_timed = fluid->statistics.solves % TIMED_EVERY == 0;
         const double start_s = is_timed ? host_now_s() : 0;

@@ -9,7 +9,11 @@
  * A flow's crossings are contiguous, those of links that are not slack first.
  * The region is empty but while fluid_solve runs.
  *
- * Of a flow that has a rate, each of its links is charged usage * charge,
+ * A link may be owned: by flows that are alternatives of one another, and own all their links. One
+ * of these that starts while nobody else is on its links runs apart: it is in no segment and
+ * charged nowhere, until another flow comes to one of its links and calls it in.
+ *
+ * Of a flow that has a rate and does not run apart, each of its links is charged usage * charge,
  * where charge = floor(weight * level). The rate is the charge, but at least 1.
  */
 #ifndef DES_FLUID_STATE_H
@@ -48,6 +52,7 @@ struct link {
     uint32_t active_count;
     uint32_t region_count;
     uint32_t bound_count; /* flows outside the region that are bound by this link */
+    uint32_t owner;       /* NONE: nobody */
     bool is_slack;
     bool is_dirty;      /* a flow came or went since the last solve */
     bool is_gathered;   /* it is in region_links */
@@ -70,11 +75,19 @@ struct flow {
     uint32_t contended;    /* crossings of links that are not slack: the first ones */
     uint32_t bound;        /* the link that gives its level, BOUND_BY_CAP, NONE: no level yet */
     uint32_t bound_before; /* while solving: the same of the last solution */
+    uint32_t owner;        /* it is one of that owner's; NONE: it does not own its links */
     uint8_t state;         /* enum flow_state */
     bool has_cap;          /* false when a link always binds before the cap */
     bool is_rough;         /* charged less than weight * level */
     bool is_starved;       /* charged 0, runs at 1 */
     bool is_frozen;        /* while solving: has its new rate */
+    bool is_apart;         /* it runs, and its links do not know */
+};
+
+/* Alternatives that own their links. */
+struct owner {
+    uint32_t others; /* crossings of its links by active flows that are not its own */
+    flow_id apart;   /* of its own, the one that runs apart; NONE */
 };
 
 /* What the solver does not touch, and what was declared. */
@@ -87,6 +100,7 @@ struct flow_record {
     uint32_t first_crossing;
     uint32_t route_count;
     uint32_t alternative;
+    uint32_t narrowest; /* of its contended crossings the first with the least level alone */
 };
 
 /* which: a link, or link_count + flow for a flow's cap */
@@ -115,12 +129,15 @@ struct fluid {
     size_t flow_count, record_capacity;
     size_t crossing_count, crossing_capacity;
     uint32_t *segments; /* crossing numbers, by link */
+    struct owner *owners;
+    uint32_t owner_count;
 
     /* what changed since the last solve */
     link_id *dirty;
     uint32_t dirty_count;
     flow_id *started;
     uint32_t started_count;
+    bool has_ended_apart; /* a flow did */
 
     /* the region: see fluid_solve.c */
     link_id *region_links;
@@ -232,6 +249,25 @@ static inline flow_id fluid_flow_at(const struct fluid *fluid, const struct link
 {
     return fluid->crossings[fluid->segments[link->first + i]].flow;
 }
+
+/* ---- fluid.c: links and their active flows ------------------------------- */
+
+/* Puts a flow among the active ones of its links, all of which are dirty then. */
+void fluid_join_links(struct fluid *fluid, flow_id id);
+
+/* ---- fluid_apart.c: flows that nobody disturbs --------------------------- */
+
+/* To be called when it is known which links are contended. */
+void fluid_find_owners(struct fluid *fluid);
+
+/* To one of that owner's links a flow comes that is not its own: who runs apart is called in. */
+void fluid_come(struct fluid *fluid, uint32_t number);
+
+/* Gives a flow that is alone on its links, and has joined them, its rate. */
+void fluid_start_alone(struct fluid *fluid, flow_id id);
+
+/* The same of one that owns its links and has not joined them; false: others are there. */
+bool fluid_start_apart(struct fluid *fluid, flow_id id);
 
 /* ---- fluid_due.c: when flows end ------------------------------------------ */
 
