@@ -5,8 +5,10 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "base/version.h"
 #include "base/workers.h"
 #include "report/plot/plot_parity.h"
+#include "lab/known_steps_file.h"
 #include "lab/published/published_columns.h"
 #include "lab/ratio_bands.h"
 
@@ -24,6 +26,7 @@ static void read_ratios(const struct command_option *option, const char *argumen
     if (argument == NULL && state->next < state->argc &&
         strpbrk(state->argv[state->next], "-./") == NULL) {
         argument = state->argv[state->next++];
+        validation->options.uses[validation->options.use_count - 1].argument = argument;
     }
     validation->has_axes = argument == NULL;
     option_text(option, argument, input, state);
@@ -59,6 +62,15 @@ static const struct command_option own_options[] = {
      OPTION_CHOICE(struct validation, held_out, held_out_names, HELD_OUT_COUNT_)},
     {"summary", 0, NULL, "Leave out the table of rows",
      OPTION_FLAG(struct validation, only_summary)},
+    {"write-steps", 0, "FILE", "Write the steps that were simulated, for --read-steps",
+     OPTION_TEXT(struct validation, write_steps)},
+    {"read-steps", 0, "FILE",
+     "Take steps from what --write-steps wrote, and simulate the others; may be repeated",
+     OPTION_LIST(struct validation, read_steps)},
+    MANY_OPTIONS(struct validation, many,
+                 "Only part K of N of the rows, counted from 1, for several machines: with "
+                 "--write-steps; --read-steps of all parts then gives what one run gives",
+                 "rows"),
     OPTIONS_APART,
     {0},
 };
@@ -95,13 +107,15 @@ static void predict_table(struct validation *validation, const struct published_
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->row_count; i++) {
         rows[count] = i;
-        count += is_wanted(validation, table, i) ? 1 : 0;
+        count += is_wanted(validation, table, i) &&
+                 shard_has(validation->many.shard, validation->row_next++);
     }
     const struct validate_request request = {.catalogue = catalogue,
                                              .jobs = (uint32_t)validation->jobs,
                                              .rows = rows,
                                              .row_count = count,
                                              .predictions = validation->predictions,
+                                             .known = validation->steps,
                                              .simulates_all = validation->errors != NULL};
     const struct validated_row *found = validate_rows(arena, table, &request);
     for (uint32_t i = 0; i < count; i++) {
@@ -121,7 +135,8 @@ static bool predict(struct validation *validation)
     for (uint32_t i = 0; i < validation->table_count; i++) {
         predict_table(validation, validation->tables[i], &catalogue);
     }
-    return validation->row_count > 0 || refuse_nothing(validation);
+    const bool is_empty_shard = validation->row_next > 0; /* the rows are in others */
+    return validation->row_count > 0 || is_empty_shard || refuse_nothing(validation);
 }
 
 /* What a user can put right; what was wrong with a line itself is told already. */
@@ -281,9 +296,95 @@ static bool load(struct validation *validation)
            predictions_check(cli->arena, validation->predictions, tables, paths->count, cli->diag);
 }
 
+/* ---- many machines ---------------------------------------------------------------------- */
+
+static bool read_steps(struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    if (validation->write_steps != NULL || validation->read_steps.count > 0) {
+        validation->steps = known_steps_new(cli->arena);
+    }
+    for (uint32_t i = 0; i < validation->read_steps.count; i++) {
+        if (!known_steps_read(cli->arena, validation->steps, stoker_build(),
+                              validation->read_steps.items[i], cli->diag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t count_steps(const struct validation *validation)
+{
+    uint32_t count = 0;
+    if (validation->steps != NULL) {
+        (void)known_steps_list(validation->options.cli->arena, validation->steps, &count);
+    }
+    return count;
+}
+
+/* Of a shard that is missing, the rows are simulated where shards are joined. */
+static void note_simulated(const struct validation *validation, uint32_t known)
+{
+    const uint32_t simulated = count_steps(validation) - known;
+    if (validation->read_steps.count > 0 && simulated > 0) {
+        diag_add(validation->options.cli->diag, DIAG_NOTE, NULL,
+                 "%u steps are in none of the files of --read-steps; they were simulated here",
+                 simulated);
+    }
+}
+
+static bool write_steps(const struct validation *validation)
+{
+    struct cli *cli = validation->options.cli;
+    return validation->write_steps == NULL ||
+           known_steps_write(cli->arena, validation->steps, stoker_build(), validation->write_steps,
+                             cli->diag);
+}
+
+static int print_script(struct validation *validation)
+{
+    struct arena *arena = validation->options.cli->arena;
+    const struct launch launch = {
+        .piece_count = validation->row_count,
+        .pieces = "rows",
+        .folder = arena_printf(arena, "results/validate.shards-%.8s", stoker_build()),
+        .suffix = ".steps",
+        .write = "--write-steps=",
+        .read = "--read-steps=",
+        .join = "validate",
+        .join_words = launch_words(&validation->options, " slurm parallel jobs "),
+        .leave = " plot errors pairs ratios json summary ",
+    };
+    return launch_print(&validation->options, &validation->many, &launch);
+}
+
+/* A script needs the rows' number alone. */
+static void count_rows(struct validation *validation)
+{
+    for (uint32_t i = 0; i < validation->table_count; i++) {
+        for (uint32_t k = 0; k < validation->tables[i]->row_count; k++) {
+            validation->row_count += is_wanted(validation, validation->tables[i], k);
+        }
+    }
+}
+
+/* What is left is asked for where all rows are. */
+static bool check_many(const struct validation *validation)
+{
+    const struct options *options = &validation->options;
+    if (launch_is_wanted(options)) {
+        return options_refuse(options, "shard predictions rules write-steps read-steps", "a script",
+                              "its shards simulate the rows of the files, and no more");
+    }
+    return validation->many.shard.count == 0 ||
+           options_refuse(options, "plot errors pairs ratios rules predictions",
+                          "a shard, which lacks the other rows",
+                          "ask for it where the shards are joined by --read-steps");
+}
+
 static bool check_options(const struct validation *validation)
 {
-    return check_ratios(validation) &&
+    return check_many(validation) && check_ratios(validation) &&
            (validation->predictions_path == NULL ||
             options_refuse(&validation->options, "rules", "rows that are not simulated",
                            "leave out --predictions")) &&
@@ -299,8 +400,21 @@ static int run(struct options *options)
     if (!check_options(validation)) {
         return EXIT_USAGE;
     }
-    if (!load(validation) || !predict(validation)) {
+    if (!load(validation) || !read_steps(validation)) {
         return EXIT_INPUT;
+    }
+    if (launch_is_wanted(options)) {
+        count_rows(validation);
+        return validation->row_count > 0 || refuse_nothing(validation) ? print_script(validation)
+                                                                       : EXIT_INPUT;
+    }
+    const uint32_t known = count_steps(validation);
+    if (!predict(validation)) {
+        return EXIT_INPUT;
+    }
+    note_simulated(validation, known);
+    if (!write_steps(validation)) {
+        return EXIT_FAILED;
     }
     warn(validation);
     put_bands(validation);
@@ -309,7 +423,7 @@ static int run(struct options *options)
     if (!tell_failed(validation)) {
         return EXIT_FAILED;
     }
-    if (validation->skipped_count == validation->row_count) {
+    if (validation->skipped_count == validation->row_count && validation->many.shard.count == 0) {
         const struct place place = {.file = validation->tables[0]->path};
         diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
         return EXIT_INPUT;
@@ -336,6 +450,7 @@ const struct command command_validate = {
         "stoker validate tests/published/networks.csv --summary --ratios "
         "inter_node_gbps_per_node\n"
         "stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios\n"
+        "stoker validate tests/published/runs.csv --slurm=8 > rows.sbatch && sbatch rows.sbatch\n"
         "stoker validate mine.csv --predictions out.csv --errors models/validated.csv --pairs "
         "models/ratios.csv\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "

@@ -2,7 +2,9 @@
 #ifndef CLI_VALIDATE_H
 #define CLI_VALIDATE_H
 
+#include "cli/many/launch.h"
 #include "cli/options.h"
+#include "lab/known_steps.h"
 #include "lab/predictions.h"
 #include "lab/score.h"
 
@@ -10,10 +12,15 @@ struct sheet;
 
 struct validation {
     struct options options;
-    int64_t jobs;       /* 0: as many as there are cores */
-    const char *plot;   /* base of the pictures' paths; NULL: none */
-    const char *errors; /* file of votes' errors, lab/band.h; NULL: none */
-    const char *pairs;  /* file of pairs, lab/ratio_bands.h; NULL: none */
+    struct many many;            /* its shard's count 0: all rows */
+    const char *write_steps;     /* file; NULL: none */
+    struct text_list read_steps; /* files */
+    struct known_steps *steps;   /* NULL: neither is asked for */
+    uint32_t row_next;           /* number of the next row, of all tables */
+    int64_t jobs;                /* 0: as many as there are cores */
+    const char *plot;            /* base of the pictures' paths; NULL: none */
+    const char *errors;          /* file of votes' errors, lab/band.h; NULL: none */
+    const char *pairs;           /* file of pairs, lab/ratio_bands.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
     bool has_axes;      /* pairs by kinds of difference (lab/axes) */

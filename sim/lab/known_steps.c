@@ -10,20 +10,16 @@
 #include "train/jitter.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A file nests up to 64 levels (input/doc), and stands in the scenario a few below its root; keys
  * are short. */
 enum { SLOTS_MIN = 1024, PATH_BYTES_MAX = 8192, DEPTH_MAX = 256 };
 
-struct entry {
-    uint64_t likeness; /* 0: empty */
-    struct known_step step;
-};
-
 struct known_steps {
     struct arena *arena;
-    struct entry *slots;
+    struct known_entry *slots;
     size_t slot_count, count; /* slot_count is a power of two */
 };
 
@@ -147,7 +143,7 @@ uint64_t known_steps_likeness(const struct scenario *scenario)
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-static struct entry *slot_of(struct entry *slots, size_t slot_count, uint64_t likeness)
+static struct known_entry *slot_of(struct known_entry *slots, size_t slot_count, uint64_t likeness)
 {
     size_t i = likeness & (slot_count - 1);
     while (slots[i].likeness != 0 && slots[i].likeness != likeness) {
@@ -167,7 +163,7 @@ struct known_steps *known_steps_new(struct arena *arena)
 static void double_slots(struct known_steps *steps)
 {
     const size_t wanted = 2 * steps->slot_count;
-    struct entry *slots = arena_array(steps->arena, wanted, sizeof *slots);
+    struct known_entry *slots = arena_array(steps->arena, wanted, sizeof *slots);
     for (size_t i = 0; i < steps->slot_count; i++) {
         if (steps->slots[i].likeness != 0) {
             *slot_of(slots, wanted, steps->slots[i].likeness) = steps->slots[i];
@@ -179,7 +175,7 @@ static void double_slots(struct known_steps *steps)
 
 bool known_steps_find(const struct known_steps *steps, uint64_t likeness, struct known_step *step)
 {
-    const struct entry *entry = slot_of(steps->slots, steps->slot_count, likeness);
+    const struct known_entry *entry = slot_of(steps->slots, steps->slot_count, likeness);
     if (likeness == 0 || entry->likeness == 0) {
         return false;
     }
@@ -192,11 +188,32 @@ void known_steps_add(struct known_steps *steps, uint64_t likeness, const struct 
     if (2 * (steps->count + 1) > steps->slot_count) {
         double_slots(steps);
     }
-    struct entry *entry = slot_of(steps->slots, steps->slot_count, likeness);
+    struct known_entry *entry = slot_of(steps->slots, steps->slot_count, likeness);
     if (likeness != 0 && entry->likeness == 0) {
-        *entry = (struct entry){likeness, *step};
+        *entry = (struct known_entry){likeness, *step};
         steps->count++;
     }
+}
+
+static int compare_likeness(const void *a, const void *b)
+{
+    const uint64_t one = ((const struct known_entry *)a)->likeness;
+    const uint64_t other = ((const struct known_entry *)b)->likeness;
+    return one < other ? -1 : one > other;
+}
+
+const struct known_entry *known_steps_list(struct arena *arena, const struct known_steps *steps,
+                                           uint32_t *count)
+{
+    struct known_entry *list = arena_array(arena, steps->count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; i < steps->slot_count; i++) {
+        if (steps->slots[i].likeness != 0) {
+            list[(*count)++] = steps->slots[i];
+        }
+    }
+    qsort(list, *count, sizeof *list, compare_likeness);
+    return list;
 }
 
 /* ---- a step ----------------------------------------------------------------------------- */

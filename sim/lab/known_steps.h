@@ -30,6 +30,11 @@ struct known_step {
     bool fits; /* into memory */
 };
 
+struct known_entry {
+    uint64_t likeness; /* 0: none */
+    struct known_step step;
+};
+
 struct known_steps;
 struct known_steps *known_steps_new(struct arena *arena);
 
@@ -40,6 +45,10 @@ bool known_steps_find(const struct known_steps *steps, uint64_t likeness, struct
 
 /* Once for each likeness; again, or of 0, it does nothing. */
 void known_steps_add(struct known_steps *steps, uint64_t likeness, const struct known_step *step);
+
+/* All of them by rising likeness. */
+const struct known_entry *known_steps_list(struct arena *arena, const struct known_steps *steps,
+                                           uint32_t *count);
 
 struct known_step known_step_of(const struct scenario *scenario, const struct step_result *result);
 

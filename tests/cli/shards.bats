@@ -266,3 +266,82 @@ lines"
     run -3 "$STOKER" sweep "$work/bad.yaml" --slurm
     [[ $output == *"did you mean 'micro'?"* ]]
 }
+
+# ---- validate ---------------------------------------------------------------------------------
+
+some_rows() {
+    { head -1 tests/published/runs.csv; awk 'NR % 17 == 2' tests/published/runs.csv; } > "$work/some.csv"
+    head -5 tests/published/networks.csv > "$work/more.csv"
+    files=("$work/some.csv" "$work/more.csv")
+    "$STOKER" validate "${files[@]}" --json > "$work/one.json" 2> /dev/null
+    "$STOKER" validate "${files[@]}" --errors "$work/one.csv" --ratios gpus > "$work/one" 2> /dev/null
+    jq -e '.rows | length > 20' "$work/one.json"
+}
+
+@test "rows in shards give, joined, what one run gives" {
+    some_rows
+    for number in 1 2 3; do
+        "$STOKER" validate "${files[@]}" --shard $number/3 --write-steps "$work/$number.steps" --json > "$work/$number.json" 2> /dev/null
+    done
+    # Each row is in one shard.
+    jq -es '(.[1:] | map(.rows[].id) | sort) == (.[0].rows | map(.id) | sort)' "$work/one.json" "$work"/[123].json
+    read=(--read-steps "$work/2.steps" --read-steps "$work/1.steps" --read-steps "$work/3.steps")
+    run --separate-stderr "$STOKER" validate "${files[@]}" --json "${read[@]}"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(cat "$work/one.json")" ]
+    [[ $stderr != *"simulated here"* ]]
+    "$STOKER" validate "${files[@]}" "${read[@]}" --errors "$work/joined.csv" --ratios gpus 2> /dev/null | cmp - "$work/one"
+    cmp "$work/one.csv" "$work/joined.csv"
+    # The rows of one that is missing are simulated.
+    run --separate-stderr "$STOKER" validate "${files[@]}" --json "${read[@]:0:2}"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(cat "$work/one.json")" ]
+    [[ $stderr == *" steps are in none of the files of --read-steps; they were simulated here"* ]]
+    # A shard without rows.
+    run "$STOKER" validate "${files[@]}" --shard 1000/1000 --write-steps "$work/none.steps"
+    [ "$status" -eq 0 ]
+    run "$STOKER" validate "${files[@]}" --read-steps "$work/none.steps" --json -q
+    [ "$output" = "$(cat "$work/one.json")" ]
+}
+
+@test "a file of steps that is changed, cut, of another version or none at all is told" {
+    some_rows
+    "$STOKER" validate "${files[@]}" --write-steps "$work/s" > /dev/null 2>&1
+    refused() {
+        run -3 "$STOKER" validate "${files[@]}" --read-steps "$work/$1"
+        [[ $output == *"$work/$1"*$2* ]] # a pattern
+    }
+    refused missing 'no such file'
+    sed '3s/ 1 0x/ 0 0x/' "$work/s" > "$work/changed"
+    ! cmp -s "$work/s" "$work/changed"
+    refused changed 'is not whole, or was changed*run its shard again'
+    for bytes in 20 60 300 $(($(wc -c < "$work/s") - 1)); do
+        head -c "$bytes" "$work/s" > "$work/cut"
+        run -3 "$STOKER" validate "${files[@]}" --read-steps "$work/cut"
+    done
+    sed '3d' "$work/s" > "$work/short"
+    refused short 'is not whole, or was changed'
+    sed '1s/1 ......../1 01234567/' "$work/s" > "$work/other"
+    refused other 'are of another version of stoker*01234567'
+    cp tests/published/runs.csv "$work/table"
+    refused table 'is no file of steps'
+    [ -w /dev/full ] || return 0
+    run bash -c 'ulimit -f 1; trap "" XFSZ; exec "$@"' - "$STOKER" validate "${files[@]}" --summary --write-steps "$work/full"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$work/full cannot be written: "* ]]
+    [ ! -e "$work/full" ]
+}
+
+@test "options of validate that a shard or a script cannot have are wrong usage" {
+    for wrong in '--errors x' '--pairs x' '--plot x' '--ratios gpus' --rules; do
+        # shellcheck disable=SC2086 # words
+        run -2 "$STOKER" validate tests/published/blind.csv --shard 1/2 $wrong
+        [[ $output == *"has no meaning for a shard"*"--read-steps"* ]]
+    done
+    run -2 "$STOKER" validate tests/published/blind.csv --shard 3/2
+    run -2 "$STOKER" validate tests/published/blind.csv --slurm --rules
+    run -3 "$STOKER" validate tests/published/runs.csv --rows nobody --slurm
+    "$STOKER" validate tests/published/runs.csv --ratios gpus --errors 'a b' --parallel=2 > "$work/script"
+    grep -qF ' validate "$@" --ratios=gpus '\''--errors=a b'\'' -- tests/published/runs.csv' "$work/script"
+    grep -qF 'validate --shard=2/2 --write-steps=results/validate.shards-' "$work/script"
+}

@@ -186,3 +186,19 @@ END
     awk 'NR > 1 { print $2 }' 'out 5.db'.shards-*/joblog | sort -u > hosts
     [ "$(tr '\n' ' ' < hosts)" = "one two " ]
 }
+
+# ---- validate -----------------------------------------------------------------------------------
+
+@test "validate: both scripts print what one run prints" {
+    start_slurm
+    { head -1 "$root/tests/published/runs.csv"; awk 'NR % 17 == 2' "$root/tests/published/runs.csv"; } > 'r 1.csv'
+    "$STOKER" validate 'r 1.csv' --json -q > one.json
+    "$STOKER" validate 'r 1.csv' --json --parallel=3 > v.sh
+    sh v.sh > joined.json
+    cmp one.json joined.json
+    rm -r results
+    "$STOKER" validate 'r 1.csv' --json --slurm=3 > v.sbatch
+    sbatch v.sbatch
+    wait_for_jobs
+    cmp one.json stoker-*_0.out
+}
