@@ -4,8 +4,11 @@
  */
 #include "base/host.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 double host_now_s(void)
 {
@@ -31,4 +34,28 @@ int64_t host_peak_bytes(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (int64_t)usage.ru_maxrss * 1024;
+}
+
+/* Of a control group (version 2); "max" is no number. */
+static int64_t container_bytes(void)
+{
+    int64_t bytes = INT64_MAX;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    if (file != NULL) {
+        if (fscanf(file, "%" SCNd64, &bytes) != 1 || bytes <= 0) {
+            bytes = INT64_MAX;
+        }
+        fclose(file);
+    }
+    return bytes;
+}
+
+int64_t host_memory_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    const int64_t bytes =
+        pages > 0 && page_bytes > 0 ? (int64_t)pages * (int64_t)page_bytes : INT64_MAX;
+    const int64_t container = container_bytes();
+    return container < bytes ? container : bytes;
 }

@@ -4,8 +4,11 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
+#include "base/host.h"
+#include "cli/many/room.h"
 #include "report/screen.h"
 #include "lab/band.h"
+#include "train/need.h"
 
 static const struct command_option own_options[] = {
     {"no-db", 0, NULL, "Do not store the result", OPTION_BARE},
@@ -31,6 +34,16 @@ static const struct band *find_band(const struct options *options, const struct 
     return band_find(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
+static void tell_room(const struct options *options, const struct scenario *scenario)
+{
+    const struct study_start start = {.jobs = 1,
+                                      .jobs_wanted = 1,
+                                      .need_bytes = step_need_bytes(scenario, options->folds),
+                                      .label = scenario->title,
+                                      .machine_bytes = host_memory_bytes()};
+    room_tell(options->cli, &start);
+}
+
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
@@ -42,6 +55,7 @@ static int run(struct options *options)
     if (scenario == NULL) {
         return EXIT_INPUT;
     }
+    tell_room(options, scenario);
     struct result result;
     predict_result(options, scenario, &result);
     result.band = find_band(options, &result);

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/builds.h"
+#include "cli/many/room.h"
 #include "base/version.h"
 #include "report/points.h"
 
@@ -79,6 +80,7 @@ static void draw_wishes(struct session *session, const struct draw_wish *wishes)
 enum { PROGRESS_WIDTH = 90 };
 
 struct progress {
+    const struct cli *cli;
     uint32_t infeasible, reused;
     double begin_s, shown_s; /* of the command; when it was last shown */
 };
@@ -116,6 +118,11 @@ static void show_progress(void *context, uint32_t done, uint32_t count, const ch
     fflush(stderr);
 }
 
+static void tell_room(void *context, const struct study_start *start)
+{
+    room_tell(((const struct progress *)context)->cli, start);
+}
+
 /* Most files hold the runs of one build: then there is nothing to look for. */
 static void find_other_builds(struct session *session, struct store *store)
 {
@@ -132,7 +139,7 @@ static void find_other_builds(struct session *session, struct store *store)
 static bool run_in_store(struct session *session, struct store *store)
 {
     struct cli *cli = session->options.cli;
-    struct progress progress = {.begin_s = host_now_s()};
+    struct progress progress = {.cli = cli, .begin_s = host_now_s()};
     const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
     const struct study_request request = {
         .catalogue = &session->catalogue,
@@ -141,6 +148,7 @@ static bool run_in_store(struct session *session, struct store *store)
         .jobs = (uint32_t)session->jobs,
         .shard = session->many.shard,
         .on_point = shows ? show_progress : NULL,
+        .on_start = tell_room,
         .context = &progress,
     };
     if (!study_run(&session->study, &request, store, &session->outcome, cli->diag)) {

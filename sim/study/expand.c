@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "input/scenario_load.h"
 #include "input/study_keys.h"
+#include "train/need.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -427,6 +428,9 @@ static enum reading hash_point(const struct point_arenas *arenas, struct study_p
     const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(own);
     *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
     point->scenario = is_kept ? scenario : NULL;
+    for (int folds = 0; folds < 2 && scenario != NULL; folds++) {
+        point->need_bytes[folds] = step_need_bytes(scenario, folds != 0);
+    }
     const enum reading reading = reading_of(scenario, own);
     if (reading == READING_FAILED) {
         diag_add_from(diag, own, DIAG_FAILURE);

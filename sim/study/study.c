@@ -234,6 +234,32 @@ static bool sort_points(struct point_run *run, uint32_t *pending)
     return true;
 }
 
+/* Where nobody says how many processes, as many as have room. */
+static uint32_t start_jobs(const struct point_run *run)
+{
+    const struct study_request *request = run->request;
+    struct study_start start = {.need_bytes = 0, .machine_bytes = host_memory_bytes()};
+    for (uint32_t i = 0; i < run->pending_count; i++) {
+        const struct study_point *point = &run->study->points[run->pending[i]];
+        if (point->need_bytes[request->folds] >= start.need_bytes) {
+            start.need_bytes = point->need_bytes[request->folds];
+            start.label = point->label;
+        }
+    }
+    start.jobs = start.jobs_wanted = workers_count(request->jobs, run->pending_count);
+    if (start.need_bytes == 0) { /* no point of them can be read */
+        return start.jobs;
+    }
+    const int64_t fitting = start.machine_bytes / start.need_bytes;
+    if (request->jobs == 0 && start.jobs > fitting) {
+        start.jobs = fitting > 0 ? (uint32_t)fitting : 1;
+    }
+    if (request->on_start != NULL) {
+        request->on_start(request->context, &start);
+    }
+    return start.jobs;
+}
+
 bool study_run(const struct study *study, const struct study_request *request, struct store *store,
                struct study_outcome *outcome, struct diag *diag)
 {
@@ -257,7 +283,7 @@ bool study_run(const struct study *study, const struct study_request *request, s
     bool is_good = sort_points(&run, pending);
     if (is_good && run.pending_count > 0) {
         const struct workers_request workers = {
-            .jobs = workers_count(request->jobs, run.pending_count),
+            .jobs = start_jobs(&run),
             .piece_count = run.pending_count,
             .work = work_on_point,
             .take = take_point,

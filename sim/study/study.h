@@ -48,6 +48,7 @@ struct study_point {
     const char *value_texts[STORE_AXES_MAX];
     double values[STORE_AXES_MAX];   /* SI if the text is a quantity or a number, else ABSENT */
     const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
+    int64_t need_bytes[2];           /* of our memory, by whether it folds; train/need */
 };
 
 struct study {
@@ -90,6 +91,14 @@ MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *con
                                  uint32_t count, const struct study_base *base, struct study *study,
                                  struct diag *diag);
 
+/* What is known before the first point is run. */
+struct study_start {
+    uint32_t jobs, jobs_wanted; /* processes: fewer than wanted where nobody said how many */
+    int64_t need_bytes;         /* of the point that may need most memory, about */
+    const char *label;          /* its */
+    int64_t machine_bytes;
+};
+
 struct study_request {
     const struct catalogue *catalogue;
     const char *build; /* of the program: 16 hex digits */
@@ -97,7 +106,8 @@ struct study_request {
     uint32_t jobs;      /* processes that predict; 0: as many as the machine has cores */
     struct shard shard; /* other points are not looked at */
     void (*on_point)(void *context, uint32_t done, uint32_t count, const char *label,
-                     enum point_status status, bool was_stored); /* NULL: nobody looks */
+                     enum point_status status, bool was_stored);      /* NULL: nobody looks */
+    void (*on_start)(void *context, const struct study_start *start); /* NULL: the same */
     void *context;
 };
 

@@ -6,6 +6,8 @@
  *
  * FORK_FAIL_AT: this fork and all later ones fail for want of processes.
  *
+ * PHYS_PAGES: how many pages of memory the machine has.
+ *
  * BUSY_MS: how long a locked results file is waited for.
  */
 #define _GNU_SOURCE
@@ -70,4 +72,12 @@ int sqlite3_busy_timeout(void *database, int timeout_ms)
     int (*real)(void *, int);
     *(void **)&real = dlsym(RTLD_NEXT, "sqlite3_busy_timeout");
     return real(database, wanted_ms != NULL ? (int)strtol(wanted_ms, NULL, 10) : timeout_ms);
+}
+
+long sysconf(int name)
+{
+    const char *pages = getenv("PHYS_PAGES");
+    long (*real)(int);
+    *(void **)&real = dlsym(RTLD_NEXT, "sysconf");
+    return name == _SC_PHYS_PAGES && pages != NULL ? strtol(pages, NULL, 10) : real(name);
 }

@@ -1,0 +1,13 @@
+/* What a step's simulation needs: a part that all have, and one for each GPU that is built. */
+#include "train/need.h"
+
+#include "input/scenario.h"
+
+enum { STEP_BYTES = 32000000, SIMULATED_GPU_BYTES = 10000, FOLDED_GPU_BYTES = 16000 };
+
+int64_t step_need_bytes(const struct scenario *scenario, bool folds)
+{
+    const bool is_full = scenario->cluster.routing == ROUTING_ECMP || scenario->neighbour_count > 0;
+    const int64_t gpu_bytes = !folds ? SIMULATED_GPU_BYTES : is_full ? FOLDED_GPU_BYTES : 0;
+    return STEP_BYTES + gpu_bytes * scenario->gpus;
+}
