@@ -145,8 +145,14 @@ static void the_verdict_is_that_of_the_fullest_stage(void **state)
     assert_close(verdict.limit_bytes, 80 * GB, 1e-15);
     c.scenario.gpu.memory_bytes = most;
     assert_true(memory_check(&c.scenario).fits);
+    for (int64_t stage = 0; stage < 8; stage++) { /* whichever is looked at first */
+        assert_true(memory_fits(&c.scenario, stage));
+    }
     c.scenario.gpu.memory_bytes = most * 0.999;
     assert_false(memory_check(&c.scenario).fits);
+    for (int64_t stage = 0; stage < 8; stage++) {
+        assert_false(memory_fits(&c.scenario, stage));
+    }
 }
 
 static void an_explanation_names_the_largest_part_and_what_would_fit(void **state)
@@ -325,6 +331,7 @@ static void what_is_offloaded_must_fit_the_host(void **state)
     verdict = memory_check(&c.scenario);
     assert_true(verdict.fits_gpu);
     assert_false(verdict.fits);
+    assert_false(memory_fits(&c.scenario, 0));
     char text[512];
     memory_explain(&c.scenario, &verdict, text, sizeof text);
     assert_non_null(strstr(text, "offload less"));

@@ -23,6 +23,8 @@ struct reader {
     struct diag *diag;
     const struct text_file *file;
     const char *at;
+    char *copy; /* of the file's text from `at` on: fields are its parts, each with an end put in */
+    const char *copied;
     const char **fields, **begins; /* `count` of each */
     size_t field_capacity, begin_capacity, count;
     struct published_problem *problems;
@@ -32,10 +34,12 @@ struct reader {
 static void add_field(struct reader *reader, const char *text, const char *begin)
 {
     const size_t needed = reader->count + 1;
-    reader->fields = arena_grow(reader->arena, reader->fields, &reader->field_capacity, needed,
-                                sizeof *reader->fields);
-    reader->begins = arena_grow(reader->arena, reader->begins, &reader->begin_capacity, needed,
-                                sizeof *reader->begins);
+    if (needed > reader->field_capacity || needed > reader->begin_capacity) {
+        reader->fields = arena_grow(reader->arena, reader->fields, &reader->field_capacity, needed,
+                                    sizeof *reader->fields);
+        reader->begins = arena_grow(reader->arena, reader->begins, &reader->begin_capacity, needed,
+                                    sizeof *reader->begins);
+    }
     reader->fields[reader->count] = text;
     reader->begins[reader->count++] = begin;
 }
@@ -96,9 +100,11 @@ static uint32_t read_line(struct reader *reader, const char **wrong)
                 return 0;
             }
         } else {
-            const size_t length = strcspn(begin, ",\r\n");
-            text = arena_strndup(reader->arena, begin, length);
-            reader->at += length;
+            while (!is_end_of_field(*reader->at)) {
+                reader->at++;
+            }
+            text = reader->copy + (begin - reader->copied);
+            reader->copy[reader->at - reader->copied] = '\0';
         }
         add_field(reader, text, begin);
         count++;
@@ -207,6 +213,8 @@ const struct published_table *published_load(struct arena *arena, const char *pa
     const char *text = table->file.text;
     struct reader reader = {.arena = arena, .diag = diag, .file = &table->file};
     reader.at = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
+    reader.copied = text;
+    reader.copy = arena_strndup(arena, text, strlen(text));
     skip_blank_lines(&reader);
     if (!read_names(&reader, table)) {
         return NULL;

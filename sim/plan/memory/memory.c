@@ -367,3 +367,11 @@ struct memory_verdict memory_check(const struct scenario *scenario)
     verdict.fits = verdict.fits_gpu && fits_host;
     return verdict;
 }
+
+bool memory_fits(const struct scenario *scenario, int64_t stage)
+{
+    const struct memory_job job = memory_job_of(scenario);
+    const int64_t first = stage < scenario->parallel.pp ? stage : scenario->parallel.pp - 1;
+    return memory_of_stage(&job, first).total_bytes <= scenario->gpu.memory_bytes &&
+           memory_check(scenario).fits;
+}

@@ -183,6 +183,10 @@ struct memory_verdict {
  * the host, too. */
 struct memory_verdict memory_check(const struct scenario *scenario);
 
+/* Whether memory_check would find that it fits; looks at `stage` first, where it lacks most likely,
+ * and at no other if that does not fit. */
+bool memory_fits(const struct scenario *scenario, int64_t stage);
+
 /* "stage 0 needs 92.1 GB of 80 GB, the largest part activations (61.2 GB); fits with
  * micro 1 or recompute full": what is largest, and the single changes (GPUs and global batch
  * kept) that would fit; or how much a host lacks for what is offloaded and who loads data.

@@ -239,11 +239,11 @@ static const struct change_row changes[] = {
 #define CHANGE_COUNT (sizeof changes / sizeof changes[0])
 
 static bool can_fit(const struct change_row *change, const struct scenario *scenario,
-                    struct variant *variant)
+                    int64_t worst_stage, struct variant *variant)
 {
     variant->scenario = *scenario;
     while (change->advance(variant)) {
-        if (memory_check(&variant->scenario).fits) {
+        if (memory_fits(&variant->scenario, worst_stage)) {
             return true;
         }
     }
@@ -289,14 +289,15 @@ static void describe(const struct change_row *change, const struct scenario *sce
     write_text(writer, "%s %lld", change->name, (long long)value);
 }
 
-static void write_changes(struct writer *writer, const struct scenario *scenario)
+static void write_changes(struct writer *writer, const struct scenario *scenario,
+                          int64_t worst_stage)
 {
     enum { WORDS_BYTES = 40 };
     char words[CHANGE_COUNT][WORDS_BYTES];
     struct variant variant;
     size_t count = 0;
     for (size_t i = 0; i < CHANGE_COUNT; i++) {
-        if (can_fit(&changes[i], scenario, &variant)) {
+        if (can_fit(&changes[i], scenario, worst_stage, &variant)) {
             struct writer word = {.text = words[count], .size_bytes = WORDS_BYTES};
             describe(&changes[i], &variant.scenario, &word);
             count++;
@@ -378,5 +379,5 @@ void memory_explain(const struct scenario *scenario, const struct memory_verdict
     units_format(largest.bytes, DIM_BYTES, 3, most, sizeof most);
     write_text(&writer, "stage %lld needs %s of %s, the largest part %s (%s)",
                (long long)verdict->worst_stage, needed, limit, largest.name, most);
-    write_changes(&writer, scenario);
+    write_changes(&writer, scenario, verdict->worst_stage);
 }
