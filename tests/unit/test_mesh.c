@@ -194,7 +194,7 @@ static void lines_that_are_blocks_are_told(void **state)
         struct mesh m = {.tp = 2,
                          .cp = 3,
                          .dp = 4,
-                         .pp = 1 + code % 2,
+                         .pp = 1 + code / 5 % 2,
                          .ep = 6,
                          .etp = 1,
                          .shards = 12,
