@@ -197,7 +197,7 @@ struct kernel {
 #define SEGMENT_KERNELS_MAX 80
 
 struct segment {
-    struct kernel kernels[SEGMENT_KERNELS_MAX];
+    struct kernel kernels[SEGMENT_KERNELS_MAX]; /* the first `count`; the others are not set */
     uint32_t count;
 };
 

@@ -191,6 +191,9 @@ static uint32_t line_place(const struct mesh *mesh, enum mesh_line line, uint32_
     for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
         const enum parallel_axis axis = (enum parallel_axis)mesh->order[i];
         const uint32_t size = axis_size(mesh, row->folding, axis);
+        if (size == 1) {
+            continue;
+        }
         uint32_t *digits = (row->axes & SET(axis)) != 0 ? &index : &number;
         place += *digits % size * stride;
         *digits /= size;

@@ -13,6 +13,7 @@
 #include "plan/loading.h"
 #include "plan/memory/memory.h"
 #include "train/step.h"
+#include "train/step_memo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -311,8 +312,8 @@ static void add_run(struct arena *arena, const struct run_basis *basis, struct r
     run_add_up(scenario, step, NULL, run);
 }
 
-void run_simulate(struct arena *arena, const struct scenario *scenario,
-                  const struct run_request *request, struct result *result)
+static void simulate_run(struct arena *arena, const struct scenario *scenario,
+                         const struct run_request *request, struct result *result)
 {
     memset(result, 0, sizeof *result);
     result->scenario = scenario;
@@ -337,6 +338,18 @@ void run_simulate(struct arena *arena, const struct scenario *scenario,
     if (scenario->run_tokens > 0) {
         add_run(arena, &basis, &result->run);
     }
+}
+
+/* The steps of a run have kernel times in common, also where no study remembers them. */
+void run_simulate(struct arena *arena, const struct scenario *scenario,
+                  const struct run_request *request, struct result *result)
+{
+    const bool has_steps = scenario->run_tokens > 0 && scenario->checkpoint.is_enabled;
+    struct step_memo *own = request->memo == NULL && has_steps ? step_memo_new() : NULL;
+    struct run_request with = *request;
+    with.memo = own != NULL ? own : request->memo;
+    simulate_run(arena, scenario, &with, result);
+    step_memo_free(own);
 }
 
 void run_predict(struct arena *arena, const struct scenario *scenario,

@@ -18,7 +18,7 @@ struct ends {
     uint32_t first, last;
 };
 
-/* The first and the last rank of each line. */
+/* The first and the last rank of each of the first `count` lines. */
 static struct ends *ends_of(struct arena *arena, const struct mesh *mesh, enum mesh_line line,
                             uint32_t count)
 {
@@ -31,14 +31,41 @@ static struct ends *ends_of(struct arena *arena, const struct mesh *mesh, enum m
     return ends;
 }
 
-static bool blocks_hold(const struct ends *ends, uint32_t count, uint32_t block)
+/* Of lines that lie so many ranks further on. */
+static bool blocks_hold(const struct ends *ends, uint32_t count, uint32_t further, uint32_t block)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (ends[i].first / block != ends[i].last / block) {
+        if ((ends[i].first + further) / block != (ends[i].last + further) / block) {
             return false;
         }
     }
     return true;
+}
+
+/* Lines of the stages: of all, or where a stage follows the other, of the first. */
+struct stages {
+    const struct ends *ends;
+    uint32_t line_count, stage_count, stage_ranks;
+};
+
+static struct stages stages_of(struct arena *arena, const struct mesh *mesh, enum mesh_line line)
+{
+    const uint32_t ranks = mesh_stage_size(mesh);
+    const bool is_row = mesh->pp == 1 || mesh_stage_rank(mesh, 1, 0) == ranks;
+    const uint32_t count = mesh_line_count(mesh, line) * (is_row ? 1 : mesh->pp);
+    return (struct stages){ends_of(arena, mesh, line, count), count, is_row ? mesh->pp : 1, ranks};
+}
+
+/* In stages that are whole blocks all lie as in the first. */
+static bool stages_hold(const struct stages *stages, uint32_t block)
+{
+    const uint32_t count = stages->stage_ranks % block == 0 ? 1 : stages->stage_count;
+    uint32_t stage = 0;
+    while (stage < count &&
+           blocks_hold(stages->ends, stages->line_count, stage * stages->stage_ranks, block)) {
+        stage++;
+    }
+    return stage == count;
 }
 
 uint32_t placement_block(const struct mesh *mesh, enum mesh_line line)
@@ -47,11 +74,10 @@ uint32_t placement_block(const struct mesh *mesh, enum mesh_line line)
         return mesh_line_size(mesh, line);
     }
     const uint32_t ranks = mesh_size(mesh);
-    const uint32_t count = mesh_line_count(mesh, line) * mesh->pp;
     struct arena *arena = arena_new();
-    const struct ends *ends = ends_of(arena, mesh, line, count);
+    const struct stages stages = stages_of(arena, mesh, line);
     uint32_t block = mesh_line_size(mesh, line);
-    while (ranks % block != 0 || !blocks_hold(ends, count, block)) {
+    while (ranks % block != 0 || !stages_hold(&stages, block)) {
         block++; /* ends at all ranks */
     }
     arena_free(arena);

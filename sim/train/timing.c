@@ -299,7 +299,7 @@ void timing_init(const struct timing_runner *runner, const struct cost_shape *sh
     for (uint32_t kind = 0; kind < shape->model->kind_count; kind++) {
         of_kind.layer = &shape->model->kinds[kind];
         for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
-            struct segment segment = {.count = 0};
+            struct segment segment;
             cost_segment(&of_kind, (enum segment_kind)i, &segment);
             timing->segments[kind][i] =
                 timing_segment(&timing->runner, (enum segment_kind)i, &segment);
@@ -310,7 +310,7 @@ void timing_init(const struct timing_runner *runner, const struct cost_shape *sh
 struct work timing_optimizer(const struct timing_runner *runner, const struct optimizer *optimizer,
                              double parameters)
 {
-    struct segment segment = {.count = 0};
+    struct segment segment;
     cost_optimizer(parameters, optimizer, runner->precision,
                    (enum update_kind)runner->software->update, &segment);
     return timing_segment(runner, SEGMENT_COUNT_, &segment);
@@ -318,7 +318,8 @@ struct work timing_optimizer(const struct timing_runner *runner, const struct op
 
 struct work timing_memory_pass(const struct timing_runner *runner, double bytes)
 {
-    struct segment segment = {.count = 1};
+    struct segment segment;
+    segment.count = 1;
     segment.kernels[0] = (struct kernel){.name = "pass", .kind = KERNEL_MEMORY, .bytes = bytes};
     return timing_segment(runner, SEGMENT_COUNT_, &segment);
 }

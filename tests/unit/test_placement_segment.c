@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -82,6 +83,48 @@ static void a_block_follows_the_order_of_the_mesh(void **state)
     mesh = mesh_of(&scenario.parallel);
     assert_int_equal(placement_block(&mesh, MESH_EXPERT), 16);
     assert_int_equal(placement_segment_nodes(&scenario.cluster, &mesh), 4);
+}
+
+static bool holds_all(const struct mesh *mesh, enum mesh_line line, uint32_t block)
+{
+    const uint32_t count = mesh_line_count(mesh, line) * mesh->pp;
+    const uint32_t last = mesh_line_size(mesh, line) - 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (mesh_line_rank(mesh, line, i, 0) / block !=
+            mesh_line_rank(mesh, line, i, last) / block) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Held against trying all of them, on all lines: also where stages are no whole blocks, or lie
+ * between the ranks of a line. */
+static void a_block_is_the_smallest_that_holds_all_lines(void **state)
+{
+    (void)state;
+    static const struct degrees degrees[] = {{2, 3, 4, 3, 6, 2}, {3, 1, 6, 4, 9, 1},
+                                             {1, 2, 6, 5, 4, 1}, {4, 1, 2, 6, 8, 1},
+                                             {3, 1, 5, 4, 1, 3}, {2, 2, 3, 1, 3, 2}};
+    static const uint8_t orders[][AXIS_COUNT_] = {{AXIS_TP, AXIS_CP, AXIS_EP, AXIS_DP, AXIS_PP},
+                                                  {AXIS_TP, AXIS_PP, AXIS_CP, AXIS_EP, AXIS_DP},
+                                                  {AXIS_PP, AXIS_DP, AXIS_EP, AXIS_CP, AXIS_TP},
+                                                  {AXIS_EP, AXIS_DP, AXIS_TP, AXIS_PP, AXIS_CP}};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+            struct scenario scenario = job_of(degrees[i]);
+            memcpy(scenario.parallel.order, orders[k], sizeof orders[k]);
+            const struct mesh mesh = mesh_of(&scenario.parallel);
+            for (uint32_t line = 0; line < MESH_LINE_COUNT_; line++) {
+                uint32_t block = mesh_line_size(&mesh, (enum mesh_line)line);
+                while (mesh_size(&mesh) % block != 0 ||
+                       !holds_all(&mesh, (enum mesh_line)line, block)) {
+                    block++;
+                }
+                assert_int_equal(placement_block(&mesh, (enum mesh_line)line), block);
+            }
+        }
+    }
 }
 
 /* 256 GPUs in segments of 32, two in each domain: ranks 64 d .. 64 d + 63 are the first 64 GPUs of
@@ -255,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_segment_holds_the_groups_that_fit),
         TEST(a_block_follows_the_order_of_the_mesh),
+        TEST(a_block_is_the_smallest_that_holds_all_lines),
         TEST(a_job_of_expert_groups_uses_64_of_72),
         TEST(only_what_cannot_be_used_is_idle),
         TEST(single_nodes_need_no_whole_domains),

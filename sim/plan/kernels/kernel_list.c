@@ -47,7 +47,7 @@ void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,
     sim_assert(shape->micro > 0 && shape->sequence_length > 0);
     sim_assert(shape->cp > 0 && shape->ep > 0);
     sim_assert(layer != NULL);
-    *segment = (struct segment){0};
+    segment->count = 0;
     *list = (struct kernel_list){.shape = shape, .segment = segment, .hidden = layer->hidden};
     list->shard = make_shard(shape);
     const uint32_t gradient_precision = shape->software->gradient_precision;

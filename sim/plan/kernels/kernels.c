@@ -450,7 +450,7 @@ void cost_optimizer(double parameters, const struct optimizer *optimizer, enum p
                     enum update_kind update, struct segment *segment)
 {
     sim_assert(parameters >= 0.0);
-    *segment = (struct segment){0};
+    segment->count = 0;
     const double weight = (double)precision_bytes(precision);
     const bool has_master = optimizer->master != STATE_NONE;
     const double updated = has_master ? state_bytes((enum state_format)optimizer->master) : weight;
