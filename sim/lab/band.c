@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -184,21 +185,45 @@ static double distance(const struct band_traits *a, const struct band_traits *b)
     return sum;
 }
 
+static int by_size(const void *left, const void *right)
+{
+    const struct band_error *a = left;
+    const struct band_error *b = right;
+    if (a->size < b->size || a->size > b->size) {
+        return a->size < b->size ? -1 : 1;
+    }
+    return a->vote < b->vote ? -1 : a->vote > b->vote;
+}
+
+const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,
+                                   uint32_t count)
+{
+    struct band_error *errors = arena_array(arena, count + (size_t)1, sizeof *errors);
+    for (uint32_t i = 0; i < count; i++) {
+        errors[i] = (struct band_error){fabs(log(items[i].ratio)), i};
+    }
+    qsort(errors, count, sizeof *errors, by_size);
+    return errors;
+}
+
 /* Both sides alike: which way runs of other sources were off says little of which way this one
  * will be. */
 static void measure(struct arena *arena, const struct poll *poll, const struct band_traits *traits,
                     struct band *band)
 {
-    struct weighted *errors = arena_array(arena, poll->votes->count, sizeof *errors);
+    const struct band_votes *votes = poll->votes;
+    const struct band_error *errors =
+        votes->errors != NULL ? votes->errors : band_sort(arena, votes->items, votes->count);
+    struct weighted *weighted = arena_array(arena, votes->count, sizeof *weighted);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < poll->votes->count; i++) {
-        const struct band_vote *vote = &poll->votes->items[i];
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_vote *vote = &votes->items[errors[i].vote];
         if (is_counted(poll, vote)) {
-            errors[count++] =
-                (struct weighted){fabs(log(vote->ratio)), exp2(-distance(traits, &vote->traits))};
+            weighted[count++] =
+                (struct weighted){errors[i].size, exp2(-distance(traits, &vote->traits))};
         }
     }
-    band->high = exp(quantile_weighted(errors, count, BAND_SHARE));
+    band->high = exp(quantile_sorted(weighted, count, BAND_SHARE));
     band->all_votes = count;
 }
 
@@ -442,22 +467,38 @@ static void widen(const struct poll *poll, const struct band_vote **chosen,
     band->low = 1.0 / band->high;
 }
 
+/* The nearest class that has enough votes; NULL: none has. `count` and `chosen` are of the last
+ * one that was looked at. */
+static const struct class_row *find_class(const struct poll *poll, const struct band_traits *traits,
+                                          const struct band_vote **chosen, uint32_t *count)
+{
+    for (uint32_t row = 0; row < CLASS_COUNT; row++) {
+        *count = choose(poll, &classes[row], traits, chosen);
+        if (*count >= BAND_VOTES_MIN) {
+            return &classes[row];
+        }
+    }
+    return NULL;
+}
+
+static const struct band_vote **room_for_all(struct arena *arena, const struct poll *poll)
+{
+    return arena_array(arena, poll->votes->count + (size_t)1, sizeof(const struct band_vote *));
+}
+
 static struct band find_band(struct arena *arena, const struct poll *poll,
                              const struct band_traits *traits)
 {
     struct band band = {.like = "", .reason = ""};
-    const uint32_t all = poll->votes->count;
-    const struct band_vote **chosen = arena_array(arena, all + (size_t)1, sizeof *chosen);
-    uint32_t row = 0, count = choose(poll, &classes[0], traits, chosen);
-    while (count < BAND_VOTES_MIN && ++row < CLASS_COUNT) {
-        count = choose(poll, &classes[row], traits, chosen);
-    }
-    if (row == CLASS_COUNT) {
+    const struct band_vote **chosen = room_for_all(arena, poll);
+    uint32_t count = 0;
+    const struct class_row *row = find_class(poll, traits, chosen, &count);
+    if (row == NULL) {
         band.reason =
             arena_printf(arena, BAND_FILE " has %u runs, and %d are needed", count, BAND_VOTES_MIN);
         return band;
     }
-    band.like = class_name(arena, &classes[row], traits);
+    band.like = class_name(arena, row, traits);
     count_sources(arena, chosen, count, &band);
     measure(arena, poll, traits, &band);
     find_nearest(poll, traits, &band);
@@ -491,6 +532,21 @@ bool band_holds(const struct band *band, double ratio)
     return band->votes > 0 && ratio >= band->low && ratio <= band->high;
 }
 
+/* Of find_band's how wide it is, and no words. */
+static struct band find_width(struct arena *arena, const struct poll *poll,
+                              const struct band_traits *traits)
+{
+    struct band band = {.like = "", .reason = ""};
+    const struct band_vote **chosen = room_for_all(arena, poll);
+    if (find_class(poll, traits, chosen, &band.votes) == NULL) {
+        band.votes = 0;
+        return band;
+    }
+    measure(arena, poll, traits, &band);
+    widen(poll, chosen, traits, &band);
+    return band;
+}
+
 struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes)
 {
     struct band_coverage coverage = {0};
@@ -498,7 +554,8 @@ struct band_coverage band_measure(struct arena *arena, const struct band_votes *
     double widths = 0;
     for (uint32_t i = 0; i < votes->count; i++) {
         const struct band_vote *vote = &votes->items[i];
-        const struct band band = band_without(arena, votes, &vote->traits, vote->source);
+        const struct band band =
+            find_width(arena, &(struct poll){votes, vote->source}, &vote->traits);
         if (band.votes > 0) {
             coverage.votes++;
             inside += band_holds(&band, vote->ratio) ? 1 : 0;

@@ -66,10 +66,22 @@ struct band_vote {
     double ratio; /* measured / predicted */
 };
 
+/* How far off a vote is, whichever way. */
+struct band_error {
+    double size; /* |log(ratio)| */
+    uint32_t vote;
+};
+
 struct band_votes {
     const struct band_vote *items;
     uint32_t count;
+    /* By rising size (band_sort): a band is a quantile of them, and bands are many. NULL: sorted
+     * for each band. */
+    const struct band_error *errors;
 };
+
+const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,
+                                   uint32_t count);
 
 /* "moe" or "dense", in files and classes. */
 const char *band_kind_name(bool is_mixture);

@@ -106,7 +106,8 @@ bool band_read(struct arena *arena, const char *path, struct band_votes *votes, 
             return false;
         }
     }
-    *votes = (struct band_votes){items, table->row_count};
+    *votes =
+        (struct band_votes){items, table->row_count, band_sort(arena, items, table->row_count)};
     return true;
 }
 

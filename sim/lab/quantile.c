@@ -25,8 +25,13 @@ static int compare_values(const void *a, const void *b)
 
 double quantile_weighted(struct weighted *items, uint32_t count, double share)
 {
-    double all = 0, below = 0, last = 0;
     qsort(items, count, sizeof *items, compare_values);
+    return quantile_sorted(items, count, share);
+}
+
+double quantile_sorted(const struct weighted *items, uint32_t count, double share)
+{
+    double all = 0, below = 0, last = 0;
     for (uint32_t i = 0; i < count; i++) {
         all += items[i].weight;
     }

@@ -18,4 +18,7 @@ struct weighted {
  * weigh the same). 0 when there are none. */
 double quantile_weighted(struct weighted *items, uint32_t count, double share);
 
+/* The same of items by rising value. */
+double quantile_sorted(const struct weighted *items, uint32_t count, double share);
+
 #endif

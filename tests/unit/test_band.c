@@ -176,7 +176,7 @@ static void coverage_leaves_the_source_out(void **state)
     assert_int_equal(found.votes, 20);
     assert_close(found.inside, 0.5, 1e-12);
     assert_close(found.width, 0.375 + 0.875, 1e-9); /* the mean of 2 x 0.375 and 2 x 0.875 */
-    const struct band_votes one = {world->items, 1};
+    const struct band_votes one = {world->items, 1, NULL};
     assert_true(is_absent(band_measure(world->arena, &one).inside));
 }
 
