@@ -114,8 +114,8 @@ shard() {
 @test "no shard has all points of one value" {
     for number in 1 2; do
         shard "$number/2"
-        for value in none full; do
-            [ "$(rows "$work/$number-of-2.db" | grep -c "^point_axis .*'recompute', '$value'")" -eq 16 ]
+        for value in "recompute', 'none'" "recompute', 'full'" "parallel.zero', '0'" "parallel.zero', '1'"; do
+            [ "$(rows "$work/$number-of-2.db" | grep -c "^point_axis .*'$value")" -eq 16 ]
         done
     done
 }
