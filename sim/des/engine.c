@@ -6,6 +6,9 @@
  *    index is the one under way, blocked, or next.
  *  - An actor's stream is in exactly one of: finished, blocked (bit in
  *    `blocked`), busy (bit in `busy`).
+ *  - A blocked stream other than 0 is looked at again when a task ends of the stream that the first
+ *    of its unmet waits is for; those that wait for stream 0 (`awaits_compute`), when it has ended
+ *    as many as the first of them wants.
  *  - Work under way is kept in ns * millionths, so re-timing loses nothing.
  *  - `pending` is the set of waits of the next compute task not yet met;
  *    `pending_before` the same at the start of the current instant, so that
@@ -181,6 +184,30 @@ static bool compute_may_start(struct engine *engine, uint32_t index, const struc
     return true;
 }
 
+/* True when the waits of another stream's next task are met. */
+static bool meeting_may_start(struct actor *actor, uint32_t stream, const struct task *task)
+{
+    const uint32_t bit = 1u << stream;
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        const uint32_t wanted = engine_wait_at(actor, stream, task, i);
+        if (actor->ended[task->wait_stream[i]] >= wanted) {
+            continue;
+        }
+        actor->blocked |= bit;
+        if (task->wait_stream[i] != COMPUTE) {
+            actor->awaits_compute &= ~bit;
+        } else {
+            const bool is_first = actor->awaits_compute == 0 || wanted < actor->compute_wanted;
+            actor->compute_wanted = is_first ? wanted : actor->compute_wanted;
+            actor->awaits_compute |= bit;
+        }
+        return false;
+    }
+    actor->blocked &= ~bit;
+    actor->awaits_compute &= ~bit;
+    return true;
+}
+
 static void start_compute(struct engine *engine, uint32_t index, const struct task *task)
 {
     struct actor *actor = &engine->actors[index];
@@ -348,11 +375,9 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
         task_ended(engine, index, stream, event_now(engine->queue));
         return true;
     }
-    if (unmet_waits(actor, stream, task) != 0) {
-        actor->blocked |= 1u << stream;
+    if (!meeting_may_start(actor, stream, task)) {
         return false;
     }
-    actor->blocked &= ~(1u << stream);
     if (!start_meeting(engine, index, stream, task)) {
         return false;
     }
@@ -360,17 +385,34 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
     return true;
 }
 
+/* The streams that may go on when tasks of these have ended. */
+static uint32_t woken(struct actor *actor, uint32_t ended)
+{
+    uint32_t ready = ended | (actor->blocked & ~actor->awaits_compute);
+    if ((ended & 1u) != 0 && actor->ended[COMPUTE] >= actor->compute_wanted) {
+        ready |= actor->awaits_compute;
+        actor->awaits_compute = 0;
+    }
+    return ready;
+}
+
 /* Streams in `ready` may have something to do; whenever a task ends at once,
- * its own stream and all blocked ones are looked at again. */
+ * its own stream and those that waited for it are looked at again. */
 static void advance(struct engine *engine, uint32_t index, uint32_t ready)
 {
     while (ready != 0) {
         const uint32_t stream = (uint32_t)__builtin_ctz(ready);
         ready &= ready - 1;
         if (try_stream(engine, index, stream)) {
-            ready |= (uint32_t)engine->actors[index].blocked | 1u << stream;
+            ready |= woken(&engine->actors[index], 1u << stream);
         }
     }
+}
+
+/* Tasks of these streams have ended. */
+static void go_on(struct engine *engine, uint32_t index, uint32_t ended)
+{
+    advance(engine, index, woken(&engine->actors[index], ended));
 }
 
 /* ---- ending tasks ---------------------------------------------------------- */
@@ -400,7 +442,7 @@ static void end_compute(struct engine *engine, uint32_t index)
     }
     actor->busy &= ~1u;
     task_ended(engine, index, COMPUTE, actor->compute_start);
-    advance(engine, index, actor->blocked | streams | 1u);
+    go_on(engine, index, streams | 1u);
 }
 
 /* A task of another stream ends with its channel's transfer. */
@@ -433,8 +475,7 @@ static void arrive(struct engine *engine, uint32_t number)
                  engine_task_at(&engine->actors[receiver->actor], receiver->stream));
     end_meeting(engine, receiver->actor, receiver->stream);
     channel->delivered++;
-    advance(engine, receiver->actor,
-            engine->actors[receiver->actor].blocked | 1u << receiver->stream);
+    go_on(engine, receiver->actor, 1u << receiver->stream);
 }
 
 /* The bytes of a message have left. */
@@ -445,7 +486,7 @@ static void end_send(struct engine *engine, uint32_t number)
     end_meeting(engine, sender->actor, sender->stream);
     engine->channels[number].is_moving = false;
     event_post(engine->queue, event_now(engine->queue) + plan->latency_ns, number, EVENT_ARRIVAL);
-    advance(engine, sender->actor, engine->actors[sender->actor].blocked | 1u << sender->stream);
+    go_on(engine, sender->actor, 1u << sender->stream);
 }
 
 static void end_transfer(struct engine *engine, uint32_t number)
@@ -464,8 +505,7 @@ static void end_transfer(struct engine *engine, uint32_t number)
     }
     channel->is_moving = false;
     for (uint32_t i = 0; i < plan->member_count; i++) {
-        advance(engine, members[i].actor,
-                engine->actors[members[i].actor].blocked | 1u << members[i].stream);
+        go_on(engine, members[i].actor, 1u << members[i].stream);
     }
 }
 

@@ -51,6 +51,8 @@ struct actor {
     uint32_t block[ENGINE_STREAMS_MAX]; /* of the program: that of the task at `ended` */
     uint32_t busy;
     uint32_t blocked;
+    uint32_t awaits_compute; /* of these, those that wait for stream 0 first of all, */
+    uint32_t compute_wanted; /* the soonest until so many tasks of it have ended */
     uint8_t pending;
     uint8_t pending_before;
     uint32_t interference;
@@ -136,11 +138,15 @@ static inline uint32_t engine_wait_at(const struct actor *actor, uint32_t stream
 static inline void engine_move_on(struct actor *actor, uint32_t stream, uint32_t count)
 {
     const struct engine_program *program = actor->program;
-    actor->ended[stream] += count;
-    if (actor->ended[stream] >= program->firsts[actor->block[stream] + 1][stream] &&
-        actor->ended[stream] < program->counts[stream]) {
-        actor->block[stream] = engine_program_block(program, stream, actor->ended[stream]);
+    const uint32_t ended = actor->ended[stream] + count;
+    const uint32_t block = actor->block[stream];
+    actor->ended[stream] = ended;
+    if (ended < program->firsts[block + 1][stream] || ended >= program->counts[stream]) {
+        return;
     }
+    actor->block[stream] = ended < program->firsts[block + 2][stream]
+                               ? block + 1
+                               : engine_program_block(program, stream, ended);
 }
 
 /* When the message of that number, counted from 0, began to leave. */
@@ -181,6 +187,9 @@ static inline sim_time engine_flowing_ns(const struct engine_system *system,
 static inline uint32_t engine_rate(uint32_t speed, uint32_t interference)
 {
     const uint32_t most = ENGINE_FULL_SPEED / 10 * 9;
+    if (interference == 0) {
+        return speed;
+    }
     const uint32_t taken = interference < most ? interference : most;
     const uint64_t rate = (uint64_t)speed * (ENGINE_FULL_SPEED - taken) / ENGINE_FULL_SPEED;
     return rate > 0 ? (uint32_t)rate : 1;

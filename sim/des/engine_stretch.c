@@ -250,11 +250,12 @@ static struct pass pass_of(const struct engine *engine, const struct stretch_blo
     const struct next_to *meeting = beside(in, number);
     const uint32_t more =
         meeting->stream == 0 ? 0 : engine->system->streams[meeting->stream].interference;
+    const uint32_t rate = engine_rate(speed, interference);
     return (struct pass){
         .begun = begun,
         .beside_end = begun + meeting->takes_ns,
-        .rate_beside = engine_rate(speed, interference + more),
-        .rate = engine_rate(speed, interference),
+        .rate_beside = more == 0 ? rate : engine_rate(speed, interference + more),
+        .rate = rate,
     };
 }
 
@@ -431,23 +432,26 @@ static struct stretch *find(const struct engine *engine, const struct stretch_bl
                             uint32_t first)
 {
     struct stretch stretch = {0};
-    struct stretch longest = {0};
+    uint32_t longest = 0;
+    bool is_sound = true; /* what could not be added may have been in part */
     if (beside(in, first)->stream == 0 && add_task(engine, in, first, &stretch)) {
-        longest = stretch;
-        for (uint32_t i = first + 1; goes_on(in, i); i++) {
-            if (!add_task(engine, in, i, &stretch)) {
-                break;
-            }
-            if (is_whole(in, first, &stretch)) {
-                longest = stretch;
-            }
+        for (uint32_t i = first + 1; is_sound && goes_on(in, i); i++) {
+            is_sound = add_task(engine, in, i, &stretch);
+            longest = is_sound && is_whole(in, first, &stretch) ? stretch.tasks : longest;
         }
     }
-    if (longest.tasks <= 1) {
+    if (longest <= 1) {
         return &engine->stretches->no_stretch;
     }
     struct stretch *kept = arena_alloc(engine->stretches->arena, sizeof *kept);
-    *kept = longest;
+    if (is_sound && stretch.tasks == longest) {
+        *kept = stretch;
+        return kept;
+    }
+    for (uint32_t i = first; i < first + longest; i++) {
+        const bool is_added = add_task(engine, in, i, kept);
+        sim_assert(is_added);
+    }
     return kept;
 }
 

@@ -545,6 +545,71 @@ static void a_stream_that_waits_through_cycles_begins_in_time(void **state)
     arena_free(rig.arena);
 }
 
+/* ---- blocks that come again --------------------------------------------------------------- */
+
+/* Blocks of a task of 10 and a transfer of 10, of which neither waits for anything; but the first
+ * transfer takes 155, and so do those of blocks 8 and 9. When the tasks have long been in blocks
+ * that are all alike, the transfers are not: a cycle must not be moved over blocks 8 and 9.
+ * Transfers: 155 + 7 x 10 + 2 x 155 + 34 x 10 = 875. */
+static void a_stream_that_lags_behind_is_in_blocks_of_its_own(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 44 };
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 10};
+    rig.transfers[1] = (struct engine_transfer){.bytes = 155};
+    const struct task task = work(10);
+    const struct task quick = meet(0);
+    const struct task slow = meet(1);
+    const struct engine_block blocks[] = {{.tasks = {&task, &quick}, .counts = {1, 1}},
+                                          {.tasks = {&task, &slow}, .counts = {1, 1}}};
+    const struct engine_block *row[BLOCKS];
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        row[b] = &blocks[b == 0 || b == 8 || b == 9];
+    }
+    rig.programs[0] = engine_program_of(rig.arena, row, BLOCKS);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 875);
+    assert_int_equal(rig.outcome.traffic[0].transfers, BLOCKS);
+    assert_int_equal(cause(&rig, 0, WORK), 10 * BLOCKS);
+    assert_true(rig.outcome.tasks_repeated > 0);
+    arena_free(rig.arena);
+}
+
+/* Tasks of 10 and transfers of 20, 100 of each; from the 20th on task b waits for b - 19 transfers.
+ * Two tasks and one transfer are a cycle, as long as that is no wait: until task 39, which waits
+ * from 390 to 400. From then on tasks begin when transfers end, the last at 80 x 20: it has waited
+ * for all that it did not work, 1610 - 1000, and ends before the transfers do. */
+static void blocks_alike_are_no_cycle_when_waits_come_closer(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 100 };
+    struct rig rig;
+    rig_init(&rig, 1);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 20};
+    const struct task early = work(10);
+    struct task late = work(10);
+    late.wait_count = 1;
+    late.wait_stream[0] = COMM;
+    late.wait_ended[0] = -19;
+    const struct task transfer = meet(0);
+    const struct engine_block blocks[] = {{.tasks = {&early, &transfer}, .counts = {1, 1}},
+                                          {.tasks = {&late, &transfer}, .counts = {1, 1}}};
+    const struct engine_block *row[BLOCKS];
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        row[b] = &blocks[b >= 20];
+    }
+    rig.programs[0] = engine_program_of(rig.arena, row, BLOCKS);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 2000);
+    assert_int_equal(cause(&rig, 0, WORK), 1000);
+    assert_int_equal(cause(&rig, 0, EXPOSED), 610);
+    assert_int_equal(cause(&rig, 0, IDLE), 390);
+    assert_true(rig.outcome.tasks_repeated > 0);
+    arena_free(rig.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,6 +629,8 @@ int main(void)
         cmocka_unit_test(jobs_share_links_and_nothing_else),
         cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),
         cmocka_unit_test(a_cycle_ends_where_tasks_wait_for_more),
+        cmocka_unit_test(a_stream_that_lags_behind_is_in_blocks_of_its_own),
+        cmocka_unit_test(blocks_alike_are_no_cycle_when_waits_come_closer),
         cmocka_unit_test(a_stream_that_waits_through_cycles_begins_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ struct engine_program blocks_cut(struct arena *arena, const struct engine_progra
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
             sim_assert(first[s] <= cuts[b][s] && cuts[b][s] <= program->counts[s]);
             block->counts[s] = cuts[b][s] - first[s];
-            struct task *tasks = arena_array(arena, block->counts[s] + 1u, sizeof *tasks);
+            struct task *tasks = arena_array(arena, block->counts[s], sizeof *tasks);
             for (uint32_t i = 0; i < block->counts[s]; i++) {
                 const uint32_t number = first[s] + i;
                 tasks[i] = *engine_program_task(program, s, number);

@@ -70,6 +70,38 @@ static void waits_count_from_where_a_block_begins(void **state)
     arena_free(arena);
 }
 
+/* Two programs of two blocks, numbered as they are met. Of 200 blocks that are all different, each
+ * has its own number. */
+static void different_blocks_are_numbered(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct engine_block *const other[] = {&single, &single, &both};
+    const struct engine_program programs[] = {four(arena), engine_program_of(arena, other, 3)};
+    const struct engine_blocks blocks = engine_blocks_of(arena, programs, 2);
+    const uint32_t expected[2][4] = {{0, 1, 0, 0}, {1, 1, 0}};
+    assert_int_equal(blocks.count, 2);
+    assert_ptr_equal(blocks.items[0], &both);
+    assert_ptr_equal(blocks.items[1], &single);
+    for (uint32_t p = 0; p < 2; p++) {
+        assert_memory_equal(blocks.numbers[p], expected[p],
+                            programs[p].block_count * sizeof(uint32_t));
+    }
+    enum { MANY = 200 };
+    static const struct engine_block many[MANY];
+    const struct engine_block *row[MANY];
+    for (uint32_t i = 0; i < MANY; i++) {
+        row[i] = &many[i];
+    }
+    const struct engine_program all = engine_program_of(arena, row, MANY);
+    const struct engine_blocks different = engine_blocks_of(arena, &all, 1);
+    assert_int_equal(different.count, MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(different.numbers[0][i], i);
+    }
+    arena_free(arena);
+}
+
 /* A stream without tasks, and a program without blocks. */
 static void nothing_is_walked_at_once(void **state)
 {
@@ -117,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_has_its_blocks_tasks_in_their_order),
         cmocka_unit_test(waits_count_from_where_a_block_begins),
+        cmocka_unit_test(different_blocks_are_numbered),
         cmocka_unit_test(nothing_is_walked_at_once),
         cmocka_unit_test(the_same_tasks_in_other_blocks_are_the_same),
     };
