@@ -81,9 +81,9 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
 /* When what a task waits for began to move; now, if it has not. */
 static sim_time moving_since(const struct engine *engine, uint32_t index, uint32_t stream)
 {
-    const struct channel *channel =
-        &engine->channels[engine->system->actors[index].channels[stream]];
-    if (engine_task_at(&engine->actors[index], stream)->kind == TASK_RECEIVE) {
+    const struct actor *actor = &engine->actors[index];
+    const struct channel *channel = &engine->channels[engine_ledger(actor, stream)->channel];
+    if (engine_task_at(actor, stream)->kind == TASK_RECEIVE) {
         return channel->sent > channel->delivered
                    ? *engine_flight(engine, channel, channel->delivered)
                    : event_now(engine->queue);
@@ -95,7 +95,7 @@ static sim_time moving_since(const struct engine *engine, uint32_t index, uint32
 static int64_t waited_now(const struct engine *engine, uint32_t index, uint32_t stream)
 {
     const struct actor *actor = &engine->actors[index];
-    const struct stream_ledger *ledger = &actor->ledgers[stream];
+    const struct stream_ledger *ledger = engine_ledger(actor, stream);
     if (!engine_is_busy(actor, stream)) {
         return ledger->waited_ns;
     }
@@ -297,24 +297,24 @@ static void take_message(struct engine *engine, struct channel *channel, const s
 static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream,
                           const struct task *task)
 {
-    const uint32_t number = engine->system->actors[index].channels[stream];
+    struct actor *actor = &engine->actors[index];
+    const uint32_t number = engine_ledger(actor, stream)->channel;
     sim_assert(number != ENGINE_NONE);
     const struct engine_channel *plan = &engine->system->channels[number];
     struct channel *channel = &engine->channels[number];
-    struct actor *actor = &engine->actors[index];
     if (task->kind == TASK_RECEIVE && channel->delivered > channel->received) {
         take_message(engine, channel, task);
         return true;
     }
     actor->busy |= 1u << stream;
-    actor->ledgers[stream].arrived = event_now(engine->queue);
+    engine_ledger(actor, stream)->arrived = event_now(engine->queue);
     change_interference(engine, index, stream, true);
     if (task->kind == TASK_RECEIVE) {
         channel->has_receiver = true;
     } else if (task->kind == TASK_SEND) {
         begin_send(engine, number, task->transfer);
     } else {
-        channel->arrived += engine->weights[index][stream];
+        channel->arrived += engine_ledger(actor, stream)->weight;
         sim_assert(channel->arrived <= plan->needed);
         if (channel->arrived == plan->needed) {
             channel->arrived = 0;
@@ -449,7 +449,7 @@ static void end_compute(struct engine *engine, uint32_t index)
 static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
 {
     struct actor *actor = &engine->actors[index];
-    struct stream_ledger *ledger = &actor->ledgers[stream];
+    struct stream_ledger *ledger = engine_ledger(actor, stream);
     ledger->waited_ns = waited_now(engine, index, stream);
     ledger->ended = event_now(engine->queue);
     actor->busy &= ~(1u << stream);
@@ -642,6 +642,57 @@ static void build_flights(struct arena *arena, struct engine *engine)
     engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
 }
 
+/* Where the ledger of each stream is among those of an actor of that program, of which there are
+ * `count`; the last one is of all streams without tasks. */
+static const uint8_t *list_slots(struct arena *arena, const struct engine_program *program,
+                                 uint32_t *count)
+{
+    uint8_t *slots = arena_array(arena, ENGINE_STREAMS_MAX, sizeof *slots);
+    uint8_t used = 0;
+    for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
+        slots[s] = program->counts[s] > 0 || s == COMPUTE ? used++ : UINT8_MAX;
+    }
+    for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
+        slots[s] = slots[s] == UINT8_MAX ? used : slots[s];
+    }
+    *count = used + 1u;
+    return slots;
+}
+
+/* Each actor's, one after the other. */
+static void build_ledgers(struct arena *arena, struct engine *engine)
+{
+    const struct engine_system *system = engine->system;
+    const uint8_t **slots = arena_array(arena, system->program_count, sizeof *slots);
+    uint32_t *counts = arena_array(arena, system->program_count, sizeof *counts);
+    for (uint32_t p = 0; p < system->program_count; p++) {
+        slots[p] = list_slots(arena, &system->programs[p], &counts[p]);
+    }
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        engine->ledger_count += counts[system->actors[i].program];
+    }
+    engine->ledgers = arena_array(arena, engine->ledger_count, sizeof *engine->ledgers);
+    struct stream_ledger *next = engine->ledgers;
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        struct actor *actor = &engine->actors[i];
+        const struct engine_actor *plan = &system->actors[i];
+        actor->program = &system->programs[plan->program];
+        actor->slots = slots[plan->program];
+        actor->ledgers = next;
+        next += counts[plan->program];
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            actor->block[s] = engine_program_block(actor->program, s, 0);
+            if (actor->program->counts[s] > 0) {
+                engine_ledger(actor, s)->channel = plan->channels[s];
+            }
+        }
+    }
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        const struct engine_member *member = &system->members[i];
+        engine_ledger(&engine->actors[member->actor], member->stream)->weight = member->weight;
+    }
+}
+
 static struct engine *build(struct arena *arena, const struct engine_system *system,
                             const struct engine_options *options)
 {
@@ -660,18 +711,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->paths = arena_array(arena, system->path_count, sizeof *engine->paths);
     engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
-    engine->weights = arena_array(arena, system->actor_count, sizeof *engine->weights);
-    for (uint32_t i = 0; i < system->actor_count; i++) {
-        struct actor *actor = &engine->actors[i];
-        actor->program = &system->programs[system->actors[i].program];
-        for (uint32_t s = 0; s < system->stream_count; s++) {
-            actor->block[s] = engine_program_block(actor->program, s, 0);
-        }
-    }
-    for (uint32_t i = 0; i < system->member_count; i++) {
-        const struct engine_member *member = &system->members[i];
-        engine->weights[member->actor][member->stream] = member->weight;
-    }
+    build_ledgers(arena, engine);
     build_flights(arena, engine);
     engine_flows_build(arena, engine);
     if (engine->options.on_task == NULL && !engine->options.each_task) {

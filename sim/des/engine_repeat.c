@@ -52,6 +52,7 @@ struct kept {
     sim_time now;
     struct words state;
     struct actor *actors;
+    struct stream_ledger *ledgers; /* theirs */
     struct channel *channels;
     struct engine_traffic *traffic;
     int64_t (*causes)[ENGINE_CAUSES_MAX];
@@ -222,7 +223,7 @@ static void put_wait(const struct actor *actor, sim_time now, struct words *out)
     put(out, actor->pending);
     put(out, (uint64_t)(now - actor->blocked_since));
     for (uint32_t i = 0; i < task->wait_count; i++) {
-        const struct stream_ledger *ledger = &actor->ledgers[task->wait_stream[i]];
+        const struct stream_ledger *ledger = engine_ledger(actor, task->wait_stream[i]);
         put(out, (uint64_t)(ledger->waited_ns - actor->waited_before[i]));
     }
 }
@@ -242,7 +243,7 @@ static void put_actor(const struct engine *engine, const struct actor *actor, st
     }
     for (uint32_t s = 1; s < engine->system->stream_count; s++) {
         if (engine_is_busy(actor, s)) {
-            put(out, (uint64_t)(now - actor->ledgers[s].arrived));
+            put(out, (uint64_t)(now - engine_ledger(actor, s)->arrived));
         }
     }
 }
@@ -355,6 +356,11 @@ static void keep(struct engine *engine)
     const size_t channels = system->channel_count;
     struct arena *arena = repeat->arena;
     kept->actors = copy(arena, kept->actors, engine->actors, actors, sizeof *kept->actors);
+    kept->ledgers =
+        copy(arena, kept->ledgers, engine->ledgers, engine->ledger_count, sizeof *kept->ledgers);
+    for (size_t i = 0; i < actors; i++) {
+        kept->actors[i].ledgers = kept->ledgers + (engine->actors[i].ledgers - engine->ledgers);
+    }
     kept->channels =
         copy(arena, kept->channels, engine->channels, channels, sizeof *kept->channels);
     kept->traffic = copy(arena, kept->traffic, engine->traffic, channels, sizeof *kept->traffic);
@@ -541,11 +547,11 @@ static void move_actor(struct actor *actor, const struct actor *before, uint32_t
     for (uint32_t i = 0; (actor->blocked & 1u) != 0 && i < task->wait_count; i++) {
         const uint32_t s = task->wait_stream[i];
         actor->waited_before[i] +=
-            times * (actor->ledgers[s].waited_ns - before->ledgers[s].waited_ns);
+            times * (engine_ledger(actor, s)->waited_ns - engine_ledger(before, s)->waited_ns);
     }
     for (uint32_t s = 0; s < streams; s++) {
-        struct stream_ledger *ledger = &actor->ledgers[s];
-        ledger->waited_ns += times * (ledger->waited_ns - before->ledgers[s].waited_ns);
+        struct stream_ledger *ledger = engine_ledger(actor, s);
+        ledger->waited_ns += times * (ledger->waited_ns - engine_ledger(before, s)->waited_ns);
         ledger->arrived += shift;
         engine_move_on(actor, s, times * (actor->ended[s] - before->ended[s]));
     }

@@ -18,11 +18,13 @@ enum event_kind {
     EVENT_FLUID
 };
 
-/* What one stream of an actor did so far, for the accounting of waits. */
+/* What a stream of an actor did so far, for the accounting of waits, and where it meets others. */
 struct stream_ledger {
     sim_time arrived;  /* when the task under way began or met its channel */
     sim_time ended;    /* when the last task that took time ended */
     int64_t waited_ns; /* in ended tasks: for partners */
+    uint32_t channel;  /* ENGINE_NONE: it has none */
+    uint32_t weight;   /* of the actor in that */
 };
 
 enum { STRETCH_STREAMS_MAX = 2 };
@@ -47,6 +49,8 @@ struct stretch {
 struct actor {
     const struct engine_program *program;
     const struct stretch *stretch; /* under way on stream 0; NULL: just a task */
+    struct stream_ledger *ledgers; /* of the streams that the program uses: engine_ledger */
+    const uint8_t *slots;          /* of the program: by stream, where it is among these */
     uint32_t ended[ENGINE_STREAMS_MAX];
     uint32_t block[ENGINE_STREAMS_MAX]; /* of the program: that of the task at `ended` */
     uint32_t busy;
@@ -68,7 +72,6 @@ struct actor {
     sim_time blocked_since; /* stream 0 */
     sim_time pending_time;
     int64_t waited_before[ENGINE_WAITS_MAX]; /* in each wait's ledger, when the wait began */
-    struct stream_ledger ledgers[ENGINE_STREAMS_MAX];
 };
 
 struct channel {
@@ -97,16 +100,17 @@ struct engine {
     struct event_queue *queue;
     struct fluid *fluid;
     struct actor *actors;
+    struct stream_ledger *ledgers; /* of all actors */
+    size_t ledger_count;
     struct channel *channels;
     struct path *paths;
     uint32_t *channel_of_flow;
     sim_time *flights;              /* of pairs: when messages on the way began to leave */
     struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
-    uint32_t (*weights)[ENGINE_STREAMS_MAX]; /* of each actor in its channels */
-    struct engine_job *jobs;                 /* end: of any task; stale events may lie later */
-    struct engine_stretches *stretches;      /* NULL: there are none */
-    struct engine_repeat *repeat;            /* NULL: every task is simulated */
+    struct engine_job *jobs;            /* end: of any task; stale events may lie later */
+    struct engine_stretches *stretches; /* NULL: there are none */
+    struct engine_repeat *repeat;       /* NULL: every task is simulated */
     uint64_t events;
     uint64_t tasks;
     uint64_t tasks_repeated; /* of these, not simulated */
@@ -115,6 +119,12 @@ struct engine {
 static inline bool engine_is_busy(const struct actor *actor, uint32_t stream)
 {
     return ((uint32_t)actor->busy >> stream & 1u) != 0;
+}
+
+/* Streams that a program has no tasks on share one, of which nothing is read. */
+static inline struct stream_ledger *engine_ledger(const struct actor *actor, uint32_t stream)
+{
+    return &actor->ledgers[actor->slots[stream]];
 }
 
 static inline const struct task *engine_task_at(const struct actor *actor, uint32_t stream)

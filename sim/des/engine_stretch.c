@@ -578,7 +578,7 @@ static bool is_ready(const struct engine *engine, uint32_t index,
     const uint32_t first = actor->program->firsts[actor->block[COMPUTE]][stream] + meetings->first;
     return actor->ended[stream] == first &&
            (engine->system->classes == NULL || first == 0 ||
-            actor->ledgers[stream].ended < event_now(engine->queue) ||
+            engine_ledger(actor, stream)->ended < event_now(engine->queue) ||
             waits_for_stream(actor, stream, first));
 }
 
