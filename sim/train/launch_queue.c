@@ -69,6 +69,14 @@ void launch_queue_drain(struct launch_queue *queue)
     queue->lead_ns = 0;
 }
 
+void launch_queue_forget(struct launch_queue *queue)
+{
+    queue->first = 0;
+    queue->count = 0;
+    queue->recent_launches = 0;
+    queue->recent_ns = 0;
+}
+
 static void forget_oldest(struct launch_queue *queue)
 {
     const struct launch_burst *oldest = &queue->recent[queue->first];
@@ -78,7 +86,7 @@ static void forget_oldest(struct launch_queue *queue)
     queue->count--;
 }
 
-static void remember(struct launch_queue *queue, const struct launch_burst *burst)
+void launch_queue_remember(struct launch_queue *queue, const struct launch_burst *burst)
 {
     sim_assert(queue->count < queue->capacity);
     queue->recent[(queue->first + queue->count) % queue->capacity] = *burst;
@@ -91,7 +99,7 @@ static void remember(struct launch_queue *queue, const struct launch_burst *burs
 }
 
 /* Of the last `depth` launches, of which the oldest burst may have only some. */
-static int64_t pending_ns_max(const struct launch_queue *queue)
+int64_t launch_queue_pending_ns(const struct launch_queue *queue)
 {
     const struct launch_burst *oldest = &queue->recent[queue->first];
     const int64_t over = larger(0, queue->recent_launches - queue->depth);
@@ -107,7 +115,7 @@ int64_t launch_queue_wait(struct launch_queue *queue, const struct launch_burst 
     const int64_t wait_ns = larger(0, burst->deficit_ns - queue->lead_ns);
     const int64_t lead_ns = queue->lead_ns + wait_ns + burst->work_ns - burst->host_ns;
     sim_assert(lead_ns >= 0); /* the last kernel is launched before it ends */
-    remember(queue, burst);
-    queue->lead_ns = smaller(lead_ns, pending_ns_max(queue));
+    launch_queue_remember(queue, burst);
+    queue->lead_ns = smaller(lead_ns, launch_queue_pending_ns(queue));
     return wait_ns;
 }

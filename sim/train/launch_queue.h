@@ -66,4 +66,10 @@ void launch_queue_drain(struct launch_queue *queue);
 /* What the GPU waits for launches of a burst that comes next. */
 int64_t launch_queue_wait(struct launch_queue *queue, const struct launch_burst *burst);
 
+/* For train/launch_history: the ring alone, without the lead. A burst without launches is none;
+ * the work of the last `depth` launches, where there is one. */
+void launch_queue_forget(struct launch_queue *queue);
+void launch_queue_remember(struct launch_queue *queue, const struct launch_burst *burst);
+int64_t launch_queue_pending_ns(const struct launch_queue *queue);
+
 #endif

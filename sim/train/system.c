@@ -12,6 +12,7 @@
 #include "des/fluid.h"
 #include "train/metrics.h"
 #include "train/program/program_build.h"
+#include "train/program/program_written.h"
 #include "train/program/program_calls.h"
 #include "train/quotient.h"
 #include "train/system_groups.h"
@@ -598,12 +599,12 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
         .fabric_data = reads_over_fabric ? &scenario->data : NULL,
+        .written = options->each_action ? NULL : program_written_new(builder->arena),
         .actions = options->actions,
         .host_wait_ns = job->host_wait_ns,
     };
-    struct engine_program once = {.step_tasks = 0};
     for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
-        once = program_build(&context, stage, stage > 0 ? &once : NULL);
+        const struct engine_program once = program_build(&context, stage);
         builder->programs[job->program_first + stage] =
             job->is.steps > 1 ? program_repeat(builder->arena, &once, job->is.steps) : once;
     }

@@ -64,6 +64,7 @@ struct step_options {
     bool folds;               /* it is going to be folded: only the first of each orbit is wanted */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
     struct step_memo *memo;          /* of the study; NULL: none */
+    bool each_action;                /* programs without actions written once: slow, for tests */
 };
 
 /* All memory is the arena's. The scenarios outlive the system. The fabric has the cluster of

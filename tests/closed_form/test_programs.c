@@ -134,7 +134,7 @@ static void build_programs(struct arena *arena, struct step_system *system,
         .actions = machine->actions,
     };
     for (uint32_t stage = 0; stage < stages; stage++) {
-        machine->programs[stage] = program_build(&context, stage, NULL);
+        machine->programs[stage] = program_build(&context, stage);
     }
 }
 

@@ -79,6 +79,8 @@ struct program_job program_job_of(const struct scenario *scenario);
 
 struct program_context {
     struct arena *arena;
+    struct program_written *written; /* of the job: train/program/program_written. NULL: each action
+                                      * is emitted, to the same tasks; slow, for tests */
     const struct program_job *job;
     const struct timing *timing;
     const struct routing_load *routing;

@@ -20,7 +20,8 @@ static struct offload_place offload_place_of(const struct builder *builder, stru
                                              uint32_t layer)
 {
     return (struct offload_place){
-        .layer = builder->chunks[part.chunk].before + layer,
+        .chunk = part.chunk,
+        .layer = layer,
         .kind = builder_kind(builder, part.chunk, layer),
         .microbatch = part.microbatch,
         .is_full = ends_recomputes_all(builder, layer),
@@ -61,6 +62,7 @@ static void forward(struct builder *builder, struct part part)
     struct layer_walk walk = layer_walk_begin(builder, part.chunk, false);
     const bool waits_for_bucket = state->forwards == 0 && shards_gather_ahead(builder);
     state->forwards++;
+    offload_begin(builder, part.chunk, part.microbatch);
     if (builder_is_first(builder, part.chunk)) {
         ends_embedding(builder);
     }

@@ -7,11 +7,11 @@
 
 #include "base/arena.h"
 #include "input/layout.h"
-#include "train/program/program_action.h"
 #include "train/program/program_ends.h"
 #include "train/program/program_messages.h"
 #include "train/program/program_offload.h"
 #include "train/program/program_shards.h"
+#include "train/program/program_written.h"
 #include "train/program/program_zeropp.h"
 
 /* ---- the actions ------------------------------------------------------------------------- */
@@ -38,22 +38,6 @@ static void chunks_init(struct builder *builder, const struct schedule_order *or
             builder->chunks[action->chunk].microbatches++;
         }
     }
-}
-
-static void run_schedule(struct builder *builder, const struct schedule_order *order)
-{
-    const bool notes_actions = builder->context->actions != NULL;
-    for (uint64_t i = 0; i < order->count; i++) {
-        if (notes_actions) {
-            builder_flush(builder);
-        }
-        builder->action = (uint32_t)i;
-        action_emit(builder, &order->actions[i]);
-    }
-    if (notes_actions) {
-        builder_flush(builder);
-    }
-    builder->action = PROGRAM_NO_ACTION;
 }
 
 /* ---- the whole step ------------------------------------------------------------------- */
@@ -169,28 +153,77 @@ static void write_checkpoint(struct builder *builder)
     }
 }
 
-static void note_actions(const struct builder *builder, const struct schedule_order *order)
+static void begin_builder(struct builder *builder, const struct schedule_order *order)
 {
-    if (builder->context->actions != NULL) {
-        builder->context->actions[builder->stage] = (struct program_actions){
-            *order, builder->action_of, builder_emitted(builder, STREAM_COMPUTE)};
-    }
+    const struct program_context *context = builder->context;
+    struct launch_spans *spans = context->written != NULL
+                                     ? written_spans(context->written)
+                                     : arena_alloc(context->arena, sizeof *spans);
+    builder->next.cause = CAUSE_COMPUTE;
+    builder->lanes.arena = context->arena;
+    launch_history_init(&builder->launches, context->arena, spans,
+                        builder->job->software->host_queue);
+    chunks_init(builder, order);
+    messages_init(builder);
+    offload_init(builder);
+    shards_init(builder);
+    written_begin(builder);
 }
 
-/* Stages have about as many tasks: room for those of another, so that few lists grow. */
-static void reserve(struct builder *builder, const struct engine_program *like)
+/* ---- the blocks: what is before the actions, each of them, what is after them ---------------- */
+
+/* What was emitted since the last one. `cuts`: with all of its compute. */
+static const struct engine_block *end_block(struct builder *builder, bool cuts)
 {
-    for (uint32_t s = 0; like != NULL && s < STREAM_COUNT_; s++) {
-        struct task_list *list = &builder->lists[s];
-        if (like->counts[s] > 0) {
-            list->capacity = like->counts[s];
-            list->tasks = arena_array(builder->context->arena, list->capacity, sizeof *list->tasks);
+    if (cuts) {
+        builder_flush(builder);
+    }
+    launch_history_end_span(&builder->launches);
+    return builder_end_block(builder);
+}
+
+static struct engine_program write_blocks(struct builder *builder,
+                                          const struct schedule_order *order)
+{
+    const bool cuts = builder->context->actions != NULL;
+    struct arena *arena = builder->context->arena;
+    const struct engine_block **row = arena_array(arena, order->count + 2, sizeof *row);
+    begin_background(builder);
+    begin_step(builder);
+    row[0] = end_block(builder, cuts);
+    for (uint64_t i = 0; i < order->count; i++) {
+        row[1 + i] = written_action(builder, &order->actions[i], cuts);
+    }
+    messages_finish(builder);
+    ends_deferred_heads(builder);
+    finish_gradients(builder);
+    update_parameters(builder);
+    write_checkpoint(builder);
+    end_background(builder);
+    row[1 + order->count] = end_block(builder, true);
+    return engine_program_of(arena, row, (uint32_t)order->count + 2);
+}
+
+static void note_actions(const struct builder *builder, const struct schedule_order *order,
+                         const struct engine_program *program)
+{
+    struct program_actions *actions = builder->context->actions;
+    const uint32_t count = program->counts[STREAM_COMPUTE];
+    if (actions == NULL) {
+        return;
+    }
+    uint32_t *action_of = arena_array(builder->context->arena, count, sizeof *action_of);
+    for (uint32_t block = 0; block < program->block_count; block++) {
+        const bool is_action = block > 0 && block <= order->count;
+        for (uint32_t i = program->firsts[block][STREAM_COMPUTE];
+             i < program->firsts[block + 1][STREAM_COMPUTE]; i++) {
+            action_of[i] = is_action ? block - 1 : PROGRAM_NO_ACTION;
         }
     }
+    actions[builder->stage] = (struct program_actions){*order, action_of, count};
 }
 
-struct engine_program program_build(const struct program_context *context, uint32_t stage,
-                                    const struct engine_program *like)
+struct engine_program program_build(const struct program_context *context, uint32_t stage)
 {
     const struct program_job *job = context->job;
     const struct schedule_shape shape = schedule_shape_of(job->parallel, job->batch);
@@ -201,7 +234,6 @@ struct engine_program program_build(const struct program_context *context, uint3
         .context = context,
         .job = job,
         .stage = stage,
-        .action = PROGRAM_NO_ACTION,
         .rows_sent = context->routing->exchange_rows,
         .gather_bytes = job->parallel->has_quantized_weights
                             ? zeropp_weight_bytes(software)
@@ -210,31 +242,11 @@ struct engine_program program_build(const struct program_context *context, uint3
         .dispatch_bytes = software_dispatch_bytes(software, precision),
         .combine_bytes = software_combine_bytes(software, precision),
     };
-    builder.next.cause = CAUSE_COMPUTE;
-    builder.lanes.arena = context->arena;
-    launch_queue_init(&builder.launches, context->arena, software->host_queue);
-    reserve(&builder, like);
-    chunks_init(&builder, &order);
-    messages_init(&builder);
-    offload_init(&builder);
-    shards_init(&builder);
-    begin_background(&builder);
-    begin_step(&builder);
-    run_schedule(&builder, &order);
-    ends_deferred_heads(&builder);
-    finish_gradients(&builder);
-    update_parameters(&builder);
-    write_checkpoint(&builder);
-    end_background(&builder);
-    builder_flush(&builder);
-    note_actions(&builder, &order);
+    begin_builder(&builder, &order);
+    const struct engine_program program = write_blocks(&builder, &order);
+    note_actions(&builder, &order, &program);
     if (context->host_wait_ns != NULL) {
         context->host_wait_ns[stage] = builder.host_wait_ns;
     }
-    struct engine_block block = {.counts = {0}};
-    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        block.tasks[s] = builder.lists[s].tasks;
-        block.counts[s] = (uint32_t)builder.lists[s].count;
-    }
-    return engine_program_of_one(context->arena, &block);
+    return program;
 }

@@ -6,8 +6,6 @@
 
 #include "train/program/program.h"
 
-/* `like` is another stage's program, about as long, or NULL. */
-struct engine_program program_build(const struct program_context *context, uint32_t stage,
-                                    const struct engine_program *like);
+struct engine_program program_build(const struct program_context *context, uint32_t stage);
 
 #endif

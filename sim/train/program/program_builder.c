@@ -9,28 +9,19 @@
 
 uint32_t builder_emitted(const struct builder *builder, enum stream stream)
 {
-    return lanes_record(&builder->lanes) ? lanes_emitted(&builder->lanes, stream)
-                                         : (uint32_t)builder->lists[stream].count;
+    return lanes_record(&builder->lanes)
+               ? lanes_emitted(&builder->lanes, stream)
+               : builder->firsts[stream] + (uint32_t)builder->lists[stream].count;
 }
 
 static void append(struct builder *builder, enum stream stream, const struct task *task)
 {
     struct task_list *list = &builder->lists[stream];
-    list->tasks = arena_grow(builder->context->arena, list->tasks, &list->capacity, list->count + 1,
-                             sizeof *list->tasks);
-    list->tasks[list->count++] = *task;
-}
-
-/* The compute task that comes next belongs to the action being emitted. */
-static void note_action(struct builder *builder)
-{
-    if (builder->context->actions != NULL) {
-        const size_t index = builder->lists[STREAM_COMPUTE].count;
-        builder->action_of =
-            arena_grow(builder->context->arena, builder->action_of, &builder->action_capacity,
-                       index + 1, sizeof *builder->action_of);
-        builder->action_of[index] = builder->action;
+    if (list->count == list->capacity) {
+        list->tasks = arena_grow(builder->context->arena, list->tasks, &list->capacity,
+                                 list->count + 1, sizeof *list->tasks);
     }
+    list->tasks[list->count++] = *task;
 }
 
 void builder_flush(struct builder *builder)
@@ -40,7 +31,6 @@ void builder_flush(struct builder *builder)
         return;
     }
     builder->next.kind = TASK_COMPUTE;
-    note_action(builder);
     while (builder->next.work_ns > ENGINE_WORK_NS_MAX) {
         struct task part = builder->next;
         part.work_ns = ENGINE_WORK_NS_MAX;
@@ -58,11 +48,11 @@ void builder_flush(struct builder *builder)
 
 static void add_work(struct builder *builder, uint8_t cause, const struct work *work)
 {
-    const int64_t wait_ns = launch_queue_wait(&builder->launches, &work->burst);
+    const int64_t wait_ns = launch_history_wait(&builder->launches, &work->burst);
     const int64_t gaps_ns = work->launch_ns + wait_ns;
     builder->host_wait_ns += wait_ns;
     if (work->drains) {
-        launch_queue_drain(&builder->launches);
+        launch_history_drain(&builder->launches);
     }
     if (work->busy_ns + gaps_ns == 0) {
         return;
@@ -140,7 +130,7 @@ void builder_begin_half(struct builder *builder, uint32_t number)
 {
     uint32_t emitted[STREAM_COUNT_];
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        emitted[s] = (uint32_t)builder->lists[s].count;
+        emitted[s] = builder->firsts[s] + (uint32_t)builder->lists[s].count;
     }
     lanes_begin(&builder->lanes, number, emitted, builder->needed);
 }
@@ -153,8 +143,49 @@ void builder_end_halves(struct builder *builder)
         perform(builder, &op);
         if (op.kind == LANE_EMIT) {
             lanes_place(&builder->lanes, (enum stream)op.stream,
-                        (uint32_t)builder->lists[op.stream].count);
+                        builder_emitted(builder, (enum stream)op.stream));
         }
+    }
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static struct task counted_from(const uint32_t firsts[STREAM_COUNT_], struct task task)
+{
+    for (uint32_t i = 0; i < task.wait_count; i++) {
+        task.wait_ended[i] -= (int32_t)firsts[task.wait_stream[i]];
+    }
+    return task;
+}
+
+const struct engine_block *builder_end_block(struct builder *builder)
+{
+    struct engine_block *block = arena_alloc(builder->context->arena, sizeof *block);
+    size_t count = 0;
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        count += builder->lists[s].count;
+    }
+    struct task *tasks = arena_array(builder->context->arena, count, sizeof *tasks);
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        struct task_list *list = &builder->lists[s];
+        block->tasks[s] = tasks;
+        block->counts[s] = (uint32_t)list->count;
+        for (size_t i = 0; i < list->count; i++) {
+            *tasks++ = counted_from(builder->firsts, list->tasks[i]);
+        }
+        list->count = 0;
+    }
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        builder->firsts[s] += block->counts[s];
+    }
+    return block;
+}
+
+/* What is asked of tasks before the block is what an action written once depends on. */
+static void ask(struct builder *builder, uint32_t stream, uint32_t ended)
+{
+    if (ended <= builder->firsts[stream]) {
+        builder->asked |= 1U << stream;
     }
 }
 
@@ -192,6 +223,7 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)
 {
+    ask(builder, stream, ended);
     if (lanes_record(&builder->lanes)) {
         lanes_note(&builder->lanes,
                    &(struct lane_op){.kind = LANE_NEED, .stream = (uint8_t)stream, .ended = ended});
@@ -208,6 +240,7 @@ void builder_need(struct builder *builder, enum stream stream)
 static void emit(struct builder *builder, enum stream stream, enum task_kind kind,
                  uint32_t transfer, struct task_wait after)
 {
+    ask(builder, after.stream, after.ended);
     if (lanes_record(&builder->lanes)) {
         lanes_note(&builder->lanes, &(struct lane_op){.kind = LANE_EMIT,
                                                       .stream = (uint8_t)stream,

@@ -1,7 +1,9 @@
-/* A program while it is being written: its task lists, and the compute work not yet
- * written as a task. For train/program/program and its parts only.
+/* A program while it is being written: the tasks of the block being written, and the compute work
+ * not yet written as a task, which may lie in a later block. For train/program/program and its
+ * parts only.
  *
- * What is emitted goes straight to the lists, or, between builder_begin_half and
+ * Until its end a block's waits are counted from the beginning of the program. What is emitted goes
+ * straight to the lists, or, between builder_begin_half and
  * builder_end_halves, into a list of one of two halves that are woven together afterwards.
  * Counts of tasks (builder_emitted, builder_need_at) mean the same in both: inside a lane they go
  * on from what the stream had before, as if the lane alone were emitted.
@@ -9,6 +11,7 @@
 #ifndef TRAIN_PROGRAM_PROGRAM_BUILDER_H
 #define TRAIN_PROGRAM_PROGRAM_BUILDER_H
 
+#include "train/launch_history.h"
 #include "train/metrics.h"
 #include "train/program/program.h"
 #include "train/program/program_lanes.h"
@@ -53,16 +56,19 @@ struct chunk_state {
     uint32_t input_grads;  /* backwards emitted so far */
     uint32_t weight_grads; /* of those, weight gradients too */
     uint32_t microbatches; /* that go through it */
+    uint32_t look;         /* as what actions see of it: train/program/program_written */
 };
 
 struct builder {
     const struct program_context *context;
     const struct program_job *job;
     uint32_t stage;
-    struct task_list lists[STREAM_COUNT_];
+    uint32_t firsts[STREAM_COUNT_];        /* tasks of each stream before the block */
+    struct task_list lists[STREAM_COUNT_]; /* of the block */
+    uint32_t asked;   /* streams of whose tasks before the block something depended, a set */
     struct task next; /* the compute task being filled: cause, work, waits */
     bool has_work;
-    struct launch_queue launches;   /* the host's, as of the last work emitted */
+    struct launch_history launches; /* the host's, as of the last work emitted */
     int64_t host_wait_ns;           /* of all launches until then */
     uint32_t needed[STREAM_COUNT_]; /* what compute has waited for already */
     struct shards shards[SHARD_COUNT_];
@@ -76,13 +82,13 @@ struct builder {
     double combine_bytes;
     int64_t deferred_heads; /* weight gradients of the head that are still to come */
     struct lanes lanes;
-    uint32_t *action_of; /* of each compute task, when these are asked for */
-    size_t action_capacity;
-    uint32_t action; /* being emitted */
 };
 
 /* How many tasks a stream has so far. */
 uint32_t builder_emitted(const struct builder *builder, enum stream stream);
+
+/* Ends the block, and begins the next one. */
+const struct engine_block *builder_end_block(struct builder *builder);
 
 /* Writes the compute task being filled, if there is anything in it. */
 void builder_flush(struct builder *builder);

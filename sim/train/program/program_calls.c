@@ -41,14 +41,31 @@ static void call(struct builder *builder, bool is_next, enum call_way way, doubl
     builder_need(builder, stream);
 }
 
+/* A forward's activations came with the gradients of the backward before it, of another
+ * microbatch; a backward's gradients with the activations of the forward before it. */
+static bool comes_with_another(const struct builder *builder, uint32_t microbatch, bool is_forward)
+{
+    const int64_t warm = warm_up(builder, builder->stage);
+    return has_microbatch(builder,
+                          is_forward ? (int64_t)microbatch - warm - 1 : (int64_t)microbatch + warm);
+}
+
+static bool goes_with_another(const struct builder *builder, uint32_t microbatch, bool is_forward)
+{
+    const int64_t warm = warm_up(builder, builder->stage);
+    return has_microbatch(builder,
+                          is_forward ? (int64_t)microbatch - warm : (int64_t)microbatch + warm + 1);
+}
+
+uint32_t calls_key(const struct builder *builder, uint32_t microbatch, bool is_forward)
+{
+    return (uint32_t)comes_with_another(builder, microbatch, is_forward) |
+           (uint32_t)goes_with_another(builder, microbatch, is_forward) << 1;
+}
+
 bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
 {
-    /* a forward's activations came with the gradients of the backward before it, of `other`; a
-     * backward's gradients with the activations of the forward before it */
-    const uint32_t stage = builder->stage;
-    const int64_t other = is_forward ? (int64_t)microbatch - warm_up(builder, stage) - 1
-                                     : (int64_t)microbatch + warm_up(builder, stage);
-    if (has_microbatch(builder, other)) {
+    if (comes_with_another(builder, microbatch, is_forward)) {
         return false;
     }
     call(builder, !is_forward, is_forward ? CALL_AHEAD : CALL_BACK, bytes);
@@ -57,9 +74,7 @@ bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward,
 
 void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
 {
-    const uint32_t stage = builder->stage;
-    const int64_t other = is_forward ? (int64_t)microbatch - warm_up(builder, stage)
-                                     : (int64_t)microbatch + warm_up(builder, stage) + 1;
+    const bool goes = goes_with_another(builder, microbatch, is_forward);
     const enum call_way alone = is_forward ? CALL_AHEAD : CALL_BACK;
-    call(builder, is_forward, has_microbatch(builder, other) ? CALL_BOTH : alone, bytes);
+    call(builder, is_forward, goes ? CALL_BOTH : alone, bytes);
 }

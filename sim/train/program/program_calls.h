@@ -35,6 +35,9 @@ enum call_way { CALL_AHEAD, CALL_BACK, CALL_BOTH, CALL_WAYS };
  * one collective of two members. */
 bool calls_are_made(const struct parallel *parallel, const struct software *software);
 
+/* What of the number of a microbatch its calls depend on: two that agree make the same. */
+uint32_t calls_key(const struct builder *builder, uint32_t microbatch, bool is_forward);
+
 /* What a stage does before it computes a forward or backward of a microbatch: false if a call
  * after the action before did it, or nothing is received. */
 bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes);

@@ -1,6 +1,6 @@
 /* The order in which a stage receives is found by walking through the orders
  * of both neighbours at set-up. From then on a receive is a number in a list,
- * and an action asks for the one that it needs.
+ * and an action asks for the one that it needs: those before it are posted with it.
  */
 #include "train/program/program_messages.h"
 
@@ -15,9 +15,17 @@ struct message {
     uint32_t number; /* tasks of the stream that must have ended */
 };
 
+/* What comes on a stream. */
+struct inbox {
+    uint32_t *transfers; /* in order */
+    size_t count, capacity;
+    size_t posted;
+};
+
 struct messages {
     struct schedule_shape shape;
-    struct message *activations; /* [chunk * microbatches + microbatch] */
+    struct inbox forward, backward; /* STREAM_RECEIVE_FORWARD and _BACKWARD */
+    struct message *activations;    /* [chunk * microbatches + microbatch] */
     struct message *gradients;
     bool meet; /* stages do: train/program/program_calls */
 };
@@ -74,12 +82,34 @@ static struct message *message_of(const struct messages *messages, uint32_t chun
     return is_forward ? &messages->activations[index] : &messages->gradients[index];
 }
 
+static struct inbox *inbox_of(struct messages *messages, uint32_t stream)
+{
+    return stream == STREAM_RECEIVE_FORWARD ? &messages->forward : &messages->backward;
+}
+
+/* What comes of a neighbour's chunks, by chunk and direction: transfers, plus 1. */
+struct neighbour {
+    uint32_t stage;
+    uint32_t *transfers;
+};
+
+static uint32_t transfer_from(struct builder *builder, const struct neighbour *neighbour,
+                              uint32_t chunk, bool is_forward)
+{
+    uint32_t *known = &neighbour->transfers[2 * chunk + is_forward];
+    if (*known == 0) {
+        *known = boundary_transfer(builder, neighbour->stage, chunk, is_forward) + 1;
+    }
+    return *known - 1;
+}
+
 /* A neighbour's action ended with this message: to this stage, or not. */
-static void take_message(struct builder *builder, struct schedule_place from, uint32_t microbatch,
-                         bool is_forward)
+static void take_message(struct builder *builder, const struct neighbour *neighbour, uint32_t chunk,
+                         uint32_t microbatch, bool is_forward)
 {
     struct messages *messages = builder->messages;
     const struct parallel *parallel = builder->job->parallel;
+    const struct schedule_place from = {neighbour->stage, chunk};
     struct schedule_place to = {0, 0};
     if (!destination(&messages->shape, from, is_forward, &to) || to.stage != builder->stage) {
         return;
@@ -87,31 +117,35 @@ static void take_message(struct builder *builder, struct schedule_place from, ui
     const enum stream stream = goes_to_next(parallel, from.stage, to.stage, is_forward)
                                    ? STREAM_RECEIVE_FORWARD
                                    : STREAM_RECEIVE_BACKWARD;
-    builder_emit(builder, stream, TASK_RECEIVE,
-                 boundary_transfer(builder, from.stage, from.chunk, is_forward));
+    struct inbox *inbox = inbox_of(messages, stream);
+    inbox->transfers = arena_grow(builder->context->arena, inbox->transfers, &inbox->capacity,
+                                  inbox->count + 1, sizeof *inbox->transfers);
+    inbox->transfers[inbox->count++] = transfer_from(builder, neighbour, chunk, is_forward);
     *message_of(messages, to.chunk, microbatch, is_forward) =
-        (struct message){(uint8_t)stream, builder_emitted(builder, stream)};
+        (struct message){(uint8_t)stream, (uint32_t)inbox->count};
 }
 
-static void take_messages_of(struct builder *builder, uint32_t neighbour)
+static void take_messages_of(struct builder *builder, uint32_t stage)
 {
-    const struct schedule_order order =
-        schedule_order(builder->context->arena, &builder->messages->shape, neighbour);
+    struct arena *arena = builder->context->arena;
+    const struct schedule_shape *shape = &builder->messages->shape;
+    const struct schedule_order order = schedule_order(arena, shape, stage);
+    struct neighbour neighbour = {.stage = stage};
+    neighbour.transfers = arena_array(arena, (size_t)shape->chunks * 2, sizeof(uint32_t));
     for (uint64_t i = 0; i < order.count; i++) {
         const struct schedule_action *action = &order.actions[i];
-        const struct schedule_place place = {neighbour, action->chunk};
-        const struct schedule_place other = {neighbour, action->backward_chunk};
         switch (action->operation) {
         case SCHEDULE_FORWARD:
-            take_message(builder, place, action->microbatch, true);
+            take_message(builder, &neighbour, action->chunk, action->microbatch, true);
             break;
         case SCHEDULE_BACKWARD:
         case SCHEDULE_BACKWARD_INPUT:
-            take_message(builder, place, action->microbatch, false);
+            take_message(builder, &neighbour, action->chunk, action->microbatch, false);
             break;
         case SCHEDULE_PAIR:
-            take_message(builder, place, action->microbatch, true);
-            take_message(builder, other, action->backward_microbatch, false);
+            take_message(builder, &neighbour, action->chunk, action->microbatch, true);
+            take_message(builder, &neighbour, action->backward_chunk, action->backward_microbatch,
+                         false);
             break;
         default:
             break;
@@ -156,8 +190,22 @@ static void synchronise(struct builder *builder)
     const bool overlaps = builder->job->software->overlaps_p2p &&
                           builder->job->parallel->schedule == SCHEDULE_INTERLEAVED;
     if (builder->job->software->waits_for_p2p && !overlaps) {
-        launch_queue_drain(&builder->launches);
+        launch_history_drain(&builder->launches);
     }
+}
+
+static void post(struct builder *builder, uint32_t stream, size_t number)
+{
+    struct inbox *inbox = inbox_of(builder->messages, stream);
+    while (inbox->posted < number) {
+        builder_emit(builder, (enum stream)stream, TASK_RECEIVE, inbox->transfers[inbox->posted++]);
+    }
+}
+
+void messages_finish(struct builder *builder)
+{
+    post(builder, STREAM_RECEIVE_FORWARD, builder->messages->forward.count);
+    post(builder, STREAM_RECEIVE_BACKWARD, builder->messages->backward.count);
 }
 
 /* Tensor-parallel ranks each receive a share; without sequence parallelism they
@@ -175,6 +223,7 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
     } else if (message->number == 0) {
         return; /* the chunk before is on this stage */
     } else {
+        post(builder, message->stream, message->number);
         builder_need_at(builder, (enum stream)message->stream, message->number);
         synchronise(builder);
     }
@@ -186,12 +235,25 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
     }
 }
 
-void messages_send(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
+/* The stream on which a chunk's messages go to another stage; 0: they go nowhere, or stay here. */
+static uint32_t sending_stream(const struct builder *builder, uint32_t chunk, bool is_forward)
 {
     const struct schedule_place place = {builder->stage, chunk};
     struct schedule_place to = {0, 0};
     if (!destination(&builder->messages->shape, place, is_forward, &to) ||
         to.stage == builder->stage) {
+        return 0;
+    }
+    return goes_to_next(builder->job->parallel, builder->stage, to.stage, is_forward)
+               ? STREAM_SEND_FORWARD
+               : STREAM_SEND_BACKWARD;
+}
+
+void messages_send(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
+{
+    const struct schedule_place place = {builder->stage, chunk};
+    const enum stream stream = (enum stream)sending_stream(builder, chunk, is_forward);
+    if (stream == 0) {
         return;
     }
     if (builder->messages->meet) {
@@ -199,14 +261,61 @@ void messages_send(struct builder *builder, uint32_t chunk, uint32_t microbatch,
         synchronise(builder);
         return;
     }
-    const enum stream stream =
-        goes_to_next(builder->job->parallel, builder->stage, to.stage, is_forward)
-            ? STREAM_SEND_FORWARD
-            : STREAM_SEND_BACKWARD;
     builder_emit(builder, stream, TASK_SEND,
                  boundary_transfer(builder, builder->stage, chunk, is_forward));
     if (!builder->job->software->overlaps_p2p) {
         builder_need(builder, stream);
     }
     synchronise(builder);
+}
+
+/* ---- what they depend on ------------------------------------------------------------------ */
+
+struct messages_ends messages_ends(const struct builder *builder, uint32_t chunk, bool is_forward)
+{
+    const struct schedule_place here = {builder->stage, chunk};
+    struct schedule_place sender = {0, 0};
+    struct messages_ends ends = {.stream = sending_stream(builder, chunk, is_forward)};
+    ends.comes = destination(&builder->messages->shape, here, !is_forward, &sender);
+    if (ends.comes) {
+        ends.bytes_in = boundary_bytes(builder, sender.stage, sender.chunk, is_forward);
+    }
+    if (ends.stream != 0) {
+        ends.bytes_out = boundary_bytes(builder, here.stage, here.chunk, is_forward);
+    }
+    return ends;
+}
+
+bool messages_key(const struct builder *builder, uint32_t chunk, uint32_t microbatch,
+                  bool is_forward, const struct messages_key *with, struct messages_key *key)
+{
+    struct messages *messages = builder->messages;
+    if (messages->meet) {
+        key->calls = calls_key(builder, microbatch, is_forward);
+        return true;
+    }
+    const struct message *message = message_of(messages, chunk, microbatch, is_forward);
+    if (message->number == 0) {
+        return true;
+    }
+    const struct inbox *inbox = inbox_of(messages, message->stream);
+    const bool is_second = with != NULL && with->stream == message->stream;
+    const size_t posted = inbox->posted + (is_second ? with->posted : 0);
+    const int64_t first = (int64_t)inbox->posted;
+    const int64_t needed = (int64_t)builder->needed[message->stream] - first;
+    key->stream = message->stream;
+    key->number = (int32_t)((int64_t)message->number - first);
+    key->has_arrived = key->number <= needed || (is_second && key->number <= with->number);
+    key->posted = message->number > posted ? message->number - (uint32_t)posted : 0;
+    for (uint32_t i = 0; i < key->posted && i < MESSAGES_POSTED_MAX; i++) {
+        key->transfers[i] = inbox->transfers[posted + i];
+    }
+    return key->posted <= MESSAGES_POSTED_MAX;
+}
+
+void messages_pass(struct builder *builder, const struct messages_key *key)
+{
+    if (key->stream != 0) {
+        inbox_of(builder->messages, key->stream)->posted += key->posted;
+    }
 }

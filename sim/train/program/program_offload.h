@@ -24,11 +24,20 @@ void offload_init(struct builder *builder);
 
 /* A layer and microbatch whose activations may lie on the host. */
 struct offload_place {
-    uint32_t layer; /* of the stage */
+    uint32_t chunk;
+    uint32_t layer; /* of the chunk */
     uint32_t kind;
     uint32_t microbatch;
     bool is_full; /* it is computed again: only its input is kept */
 };
+
+/* How many layers of a chunk have their activations on the host: the first ones. */
+uint32_t offload_layers(const struct builder *builder, uint32_t chunk);
+
+/* The forward of a microbatch through a chunk begins: its activations go out after what has been
+ * emitted. And how many tasks of STREAM_OFFLOAD that was. */
+void offload_begin(struct builder *builder, uint32_t chunk, uint32_t microbatch);
+uint32_t offload_begun(const struct builder *builder, uint32_t chunk, uint32_t microbatch);
 
 /* Each does nothing for a layer whose activations stay on the GPU. */
 void offload_activations(struct builder *builder, const struct offload_place *place);

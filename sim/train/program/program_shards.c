@@ -485,6 +485,19 @@ void shards_need_layer(struct builder *builder, uint32_t index)
     }
 }
 
+void shards_need_key(const struct builder *builder, uint32_t first, uint32_t layers,
+                     uint32_t *numbers)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        const struct shards *shards = &builder->shards[kind];
+        const uint32_t now = builder_emitted(builder, shards->gather);
+        *numbers++ = now - builder->needed[shards->gather];
+        for (uint32_t i = 0; i < layers; i++) {
+            *numbers++ = now - shards->layer_gathered[first + i];
+        }
+    }
+}
+
 /* Of the layers of the stage; norms and biases, too. */
 static uint32_t tensors_of_stage(const struct builder *builder, const struct shards *shards)
 {
@@ -628,6 +641,15 @@ struct layer_walk layer_walk_begin(const struct builder *builder, uint32_t chunk
         walk.fetched = walk.kept;
     }
     return walk;
+}
+
+uint32_t layer_walk_key(const struct builder *builder, uint32_t chunk, bool is_backward)
+{
+    const struct chunk_state *state = &builder->chunks[chunk];
+    const bool is_just_ahead = state->forwards == state->input_grads + 1;
+    return is_fsdp(builder)
+               ? (uint32_t)is_resharded(builder, chunk, is_backward) | (uint32_t)is_just_ahead << 1
+               : 0;
 }
 
 static void fetch_layer(struct builder *builder, struct layer_walk *walk)

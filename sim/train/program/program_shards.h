@@ -51,6 +51,11 @@ bool shards_gather_ahead(const struct builder *builder);
 void shards_begin(struct builder *builder);
 /* Layer `index` of this stage waits for its bucket. */
 void shards_need_layer(struct builder *builder, uint32_t index);
+/* What `layers` layers from `first` on, waiting for their buckets, depend on, into so many numbers:
+ * counts of tasks back from now. */
+#define SHARDS_NEED_NUMBERS(layers) (((layers) + 1) * SHARD_COUNT_)
+void shards_need_key(const struct builder *builder, uint32_t first, uint32_t layers,
+                     uint32_t *numbers);
 
 /* The layers of a chunk, in the order in which they are used. */
 struct layer_walk {
@@ -71,6 +76,9 @@ uint32_t layer_walk_index(const struct layer_walk *walk, uint32_t position);
 /* FSDP: gathers what is due `prefetch` layers ahead, then waits for the layer at `position`.
  * To be called for each position in turn. */
 void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_t position);
+
+/* What of the chunk's state a walk depends on. */
+uint32_t layer_walk_key(const struct builder *builder, uint32_t chunk, bool is_backward);
 
 /* Gradients of a layer of that kind are there: reduced if they are the chunk's last, or if each
  * microbatch's are. */
