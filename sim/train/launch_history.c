@@ -114,7 +114,10 @@ static int64_t step(struct launch_history *history, const struct launch_burst *b
     if (held) {
         queue->lead_ns = smaller(queue->lead_ns, launch_queue_pending_ns(queue));
         history->passage.is_tail_free = history->passage.is_tail_free && !reaches_before;
+        history->is_part_cut = true;
     }
+    history->part.excess_ns = larger(
+        history->part.excess_ns, queue->lead_ns - (history->recent_ns - history->part_recent_ns));
     history->held_ns = smaller(history->held_ns,
                                reaches_before ? history->host_ns
                                               : launch_queue_pending_ns(queue) - history->gain_ns);
@@ -128,6 +131,7 @@ static void drain(struct launch_history *history)
     history->has_ring = false;
     history->recent_launches = 0;
     history->recent_ns = 0;
+    history->is_part_cut = true;
     note(history, &(struct launch_burst){.launches = 0});
 }
 
@@ -155,6 +159,7 @@ static void make_exact(struct launch_history *history)
     history->queue.lead_ns = history->known_lead_ns;
     history->is_exact = true;
     history->has_ring = false;
+    history->is_part_cut = true;
     for (history->passed_count = history->known_count; history->passed_count < passed_count;) {
         const struct launch_span *span = history->passed[history->passed_count];
         begin_span(history);
@@ -212,16 +217,17 @@ static void find_needs(struct launch_span *span, int64_t depth)
     span->lead_ns = larger(0, need_ns);
 }
 
-static const struct launch_span *new_span(struct launch_history *history)
+/* Of the open span's bursts from `first` on. */
+static const struct launch_span *new_span(struct launch_history *history, size_t first)
 {
     struct launch_span *span = arena_alloc(history->arena, sizeof *span);
-    struct launch_burst *bursts = arena_array(history->arena, history->open_count, sizeof *bursts);
-    *span = (struct launch_span){.bursts = bursts,
-                                 .count = (uint32_t)history->open_count,
-                                 .gain_ns = history->gain_ns,
-                                 .held_ns = history->held_ns};
+    const size_t count = history->open_count - first;
+    struct launch_burst *bursts = arena_array(history->arena, count, sizeof *bursts);
+    *span = (struct launch_span){
+        .bursts = bursts, .count = (uint32_t)count, .held_ns = history->held_ns};
     for (uint32_t i = 0; i < span->count; i++) {
-        bursts[i] = history->open[i];
+        bursts[i] = history->open[first + i];
+        span->gain_ns += bursts[i].work_ns - bursts[i].host_ns;
         span->launches += bursts[i].launches;
         span->drains = span->drains || bursts[i].launches == 0;
     }
@@ -243,7 +249,7 @@ static const struct launch_span *find_span(struct launch_history *history)
     }
     spans->items = arena_grow(history->arena, spans->items, &spans->capacity, spans->count + 1,
                               sizeof *spans->items);
-    spans->items[spans->count] = new_span(history);
+    spans->items[spans->count] = new_span(history, 0);
     return spans->items[spans->count++];
 }
 
@@ -286,6 +292,66 @@ struct launch_passage launch_history_end_span(struct launch_history *history)
     }
     begin_span(history);
     return passage;
+}
+
+/* ---- a part of the open span ---------------------------------------------------------------- */
+
+void launch_history_begin_part(struct launch_history *history)
+{
+    history->part = (struct launch_part){.is_exact = history->is_exact,
+                                         .first_lead_ns = history->queue.lead_ns,
+                                         .excess_ns = INT64_MIN};
+    history->part_first = history->open_count;
+    history->part_recent_ns = history->recent_ns;
+    history->part_wait_ns = history->passage.wait_ns;
+    history->is_part_cut = false;
+}
+
+bool launch_history_end_part(struct launch_history *history, struct launch_part *part)
+{
+    if (history->is_part_cut) {
+        return false;
+    }
+    *part = history->part;
+    part->span = new_span(history, history->part_first);
+    part->last_lead_ns = history->queue.lead_ns;
+    part->wait_ns = history->passage.wait_ns - history->part_wait_ns;
+    return part->is_exact || part->wait_ns == 0;
+}
+
+/* Whether the depth does not cut the lead. Without waits the lead after burst i is the one before
+ * the part and D(i), so it is at most all the work so far if it was before; else it is what it
+ * was. */
+static bool goes_uncut(const struct launch_history *history, const struct launch_part *part,
+                       bool is_as_it_was)
+{
+    const int64_t excess_ns = is_as_it_was ? part->excess_ns : history->queue.lead_ns;
+    return excess_ns <= history->recent_ns &&
+           history->recent_launches + part->span->launches < history->queue.depth;
+}
+
+bool launch_history_skip(struct launch_history *history, const struct launch_part *part)
+{
+    const struct launch_span *span = part->span;
+    const int64_t lead_ns = history->queue.lead_ns;
+    const bool is_as_it_was = part->is_exact && history->is_exact && lead_ns == part->first_lead_ns;
+    const bool is_waitless = part->wait_ns == 0 && lead_ns >= span->lead_ns;
+    if (!(is_as_it_was || is_waitless) || !goes_uncut(history, part, is_as_it_was)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < span->count; i++) {
+        const struct launch_burst *burst = &span->bursts[i];
+        history->host_ns += burst->host_ns;
+        history->recent_ns += burst->work_ns;
+        history->held_ns = smaller(history->held_ns, history->host_ns);
+        note(history, burst);
+    }
+    history->has_ring = history->has_ring && span->count == 0;
+    history->gain_ns += span->gain_ns;
+    history->recent_launches += span->launches;
+    history->passage.wait_ns += part->wait_ns;
+    history->queue.lead_ns = is_as_it_was ? part->last_lead_ns : lead_ns + span->gain_ns;
+    return true;
 }
 
 /* ---- a span at once ----------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #ifndef TRAIN_LAUNCH_HISTORY_H
 #define TRAIN_LAUNCH_HISTORY_H
 
+#include "base/check.h"
 #include "train/launch_queue.h"
 
 #include <stdbool.h>
@@ -65,6 +66,15 @@ struct launch_passage {
     bool before_is_all;
 };
 
+/* How a part of a span went. */
+struct launch_part {
+    const struct launch_span *span;
+    bool is_exact; /* the leads are; and of its beginning and end */
+    int64_t first_lead_ns, last_lead_ns;
+    int64_t wait_ns;
+    int64_t excess_ns; /* how much more than the part's work so far the lead was, at most */
+};
+
 struct launch_history {
     struct arena *arena;
     struct launch_spans *spans;
@@ -81,6 +91,11 @@ struct launch_history {
     struct launch_passage passage;
     int64_t host_ns, gain_ns, held_ns;
     int64_t recent_launches, recent_ns; /* since its beginning, or the last drain in it */
+    /* the part being gone through: where it began, and how */
+    struct launch_part part;
+    size_t part_first;
+    int64_t part_recent_ns, part_wait_ns;
+    bool is_part_cut;
 };
 
 /* `depth` as in launch_queue_init. */
@@ -92,6 +107,13 @@ void launch_history_init(struct launch_history *history, struct arena *arena,
 int64_t launch_history_wait(struct launch_history *history, const struct launch_burst *burst);
 void launch_history_drain(struct launch_history *history);
 struct launch_passage launch_history_end_span(struct launch_history *history);
+
+/* A part of the open span, as it went between these two; false of a part in which a drain was, or
+ * in which the depth cut the lead. */
+void launch_history_begin_part(struct launch_history *history);
+MUST_USE bool launch_history_end_part(struct launch_history *history, struct launch_part *part);
+/* Such a part again, at once: false if it is not sure to go like that, and then nothing is done. */
+bool launch_history_skip(struct launch_history *history, const struct launch_part *part);
 
 /* A span at once, between two others: false if it is not sure to go as in that passage, and then
  * nothing is done. */

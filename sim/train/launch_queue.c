@@ -82,14 +82,15 @@ static void forget_oldest(struct launch_queue *queue)
     const struct launch_burst *oldest = &queue->recent[queue->first];
     queue->recent_launches -= oldest->launches;
     queue->recent_ns -= oldest->work_ns;
-    queue->first = (queue->first + 1) % queue->capacity;
+    queue->first = queue->first + 1 < queue->capacity ? queue->first + 1 : 0;
     queue->count--;
 }
 
 void launch_queue_remember(struct launch_queue *queue, const struct launch_burst *burst)
 {
     sim_assert(queue->count < queue->capacity);
-    queue->recent[(queue->first + queue->count) % queue->capacity] = *burst;
+    const uint32_t place = queue->first + queue->count;
+    queue->recent[place < queue->capacity ? place : place - queue->capacity] = *burst;
     queue->count++;
     queue->recent_launches += burst->launches;
     queue->recent_ns += burst->work_ns;

@@ -161,6 +161,7 @@ static void begin_builder(struct builder *builder, const struct schedule_order *
                                      : arena_alloc(context->arena, sizeof *spans);
     builder->next.cause = CAUSE_COMPUTE;
     builder->lanes.arena = context->arena;
+    builder->layers = context->written != NULL ? written_layers(context->written) : NULL;
     launch_history_init(&builder->launches, context->arena, spans,
                         builder->job->software->host_queue);
     chunks_init(builder, order);

@@ -14,14 +14,20 @@ uint32_t builder_emitted(const struct builder *builder, enum stream stream)
                : builder->firsts[stream] + (uint32_t)builder->lists[stream].count;
 }
 
-static void append(struct builder *builder, enum stream stream, const struct task *task)
+struct task *builder_append_room(struct builder *builder, enum stream stream, uint32_t count)
 {
     struct task_list *list = &builder->lists[stream];
-    if (list->count == list->capacity) {
+    if (list->count + count > list->capacity) {
         list->tasks = arena_grow(builder->context->arena, list->tasks, &list->capacity,
-                                 list->count + 1, sizeof *list->tasks);
+                                 list->count + count, sizeof *list->tasks);
     }
-    list->tasks[list->count++] = *task;
+    list->count += count;
+    return list->tasks + (list->count - count);
+}
+
+static void append(struct builder *builder, enum stream stream, const struct task *task)
+{
+    *builder_append_room(builder, stream, 1) = *task;
 }
 
 void builder_flush(struct builder *builder)
@@ -150,14 +156,6 @@ void builder_end_halves(struct builder *builder)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static struct task counted_from(const uint32_t firsts[STREAM_COUNT_], struct task task)
-{
-    for (uint32_t i = 0; i < task.wait_count; i++) {
-        task.wait_ended[i] -= (int32_t)firsts[task.wait_stream[i]];
-    }
-    return task;
-}
-
 const struct engine_block *builder_end_block(struct builder *builder)
 {
     struct engine_block *block = arena_alloc(builder->context->arena, sizeof *block);
@@ -171,7 +169,7 @@ const struct engine_block *builder_end_block(struct builder *builder)
         block->tasks[s] = tasks;
         block->counts[s] = (uint32_t)list->count;
         for (size_t i = 0; i < list->count; i++) {
-            *tasks++ = counted_from(builder->firsts, list->tasks[i]);
+            *tasks++ = builder_count_from(builder->firsts, list->tasks[i]);
         }
         list->count = 0;
     }
@@ -181,11 +179,58 @@ const struct engine_block *builder_end_block(struct builder *builder)
     return block;
 }
 
-/* What is asked of tasks before the block is what an action written once depends on. */
+struct builder_next builder_note_next(const struct builder *builder)
+{
+    const struct task *next = &builder->next;
+    struct builder_next noted = {.work_ns = next->work_ns,
+                                 .launch_ns = next->launch_ns,
+                                 .cause = next->cause,
+                                 .has_work = builder->has_work,
+                                 .wait_count = next->wait_count};
+    for (uint32_t i = 0; i < next->wait_count; i++) {
+        const enum stream stream = (enum stream)next->wait_stream[i];
+        noted.wait_stream[i] = stream;
+        noted.wait_ended[i] = next->wait_ended[i] - (int32_t)builder_emitted(builder, stream);
+    }
+    return noted;
+}
+
+void builder_restore_next(struct builder *builder, const struct builder_next *next)
+{
+    builder->has_work = next->has_work != 0;
+    builder->next = (struct task){.cause = (uint8_t)next->cause,
+                                  .wait_count = (uint8_t)next->wait_count,
+                                  .launch_ns = next->launch_ns,
+                                  .work_ns = next->work_ns};
+    for (uint32_t i = 0; i < next->wait_count; i++) {
+        const enum stream stream = (enum stream)next->wait_stream[i];
+        builder->next.wait_stream[i] = (uint8_t)stream;
+        builder->next.wait_ended[i] =
+            (int32_t)builder_emitted(builder, stream) + next->wait_ended[i];
+    }
+}
+
+enum builder_before builder_before_of(uint32_t emitted, uint32_t needed)
+{
+    if (emitted == 0) {
+        return BEFORE_NONE;
+    }
+    return emitted == needed ? BEFORE_NEEDED : BEFORE_LEFT;
+}
+
+enum builder_before builder_before(const struct builder *builder, enum stream stream)
+{
+    return builder_before_of(builder_emitted(builder, stream), builder->needed[stream]);
+}
+
+/* What is asked of tasks before the block, or the layer, is what these depend on. */
 static void ask(struct builder *builder, uint32_t stream, uint32_t ended)
 {
     if (ended <= builder->firsts[stream]) {
         builder->asked |= 1U << stream;
+    }
+    if (builder->layer_firsts != NULL && ended <= builder->layer_firsts[stream]) {
+        builder->layer_asked |= 1U << stream;
     }
 }
 

@@ -65,8 +65,13 @@ struct builder {
     uint32_t stage;
     uint32_t firsts[STREAM_COUNT_];        /* tasks of each stream before the block */
     struct task_list lists[STREAM_COUNT_]; /* of the block */
-    uint32_t asked;   /* streams of whose tasks before the block something depended, a set */
-    struct task next; /* the compute task being filled: cause, work, waits */
+    uint32_t asked; /* streams of whose tasks before the block something depended, a set */
+    /* Of a layer being written (train/program/program_layers), the same: */
+    const uint32_t *layer_firsts; /* NULL: none is */
+    uint32_t layer_asked;
+    struct layer_writing *writing;
+    struct layer_table *layers; /* of the job; NULL: each is emitted */
+    struct task next;           /* the compute task being filled: cause, work, waits */
     bool has_work;
     struct launch_history launches; /* the host's, as of the last work emitted */
     int64_t host_wait_ns;           /* of all launches until then */
@@ -86,6 +91,42 @@ struct builder {
 
 /* How many tasks a stream has so far. */
 uint32_t builder_emitted(const struct builder *builder, enum stream stream);
+
+/* The compute task being filled; counts of tasks are back from now. Without gaps, to be compared as
+ * memory. */
+struct builder_next {
+    int64_t work_ns;
+    uint32_t launch_ns, cause, has_work;
+    uint32_t wait_count, wait_stream[ENGINE_WAITS_MAX];
+    int32_t wait_ended[ENGINE_WAITS_MAX];
+};
+struct builder_next builder_note_next(const struct builder *builder);
+void builder_restore_next(struct builder *builder, const struct builder_next *next);
+
+/* Of the tasks that a stream has so far. */
+enum builder_before { BEFORE_NONE, BEFORE_NEEDED, BEFORE_LEFT };
+enum builder_before builder_before_of(uint32_t emitted, uint32_t needed);
+enum builder_before builder_before(const struct builder *builder, enum stream stream);
+
+/* A task with its waits counted from `firsts` on, and back. */
+static inline struct task builder_count_from(const uint32_t firsts[STREAM_COUNT_], struct task task)
+{
+    for (uint32_t i = 0; i < task.wait_count; i++) {
+        task.wait_ended[i] -= (int32_t)firsts[task.wait_stream[i]];
+    }
+    return task;
+}
+static inline struct task builder_count_forward(const uint32_t firsts[STREAM_COUNT_],
+                                                struct task task)
+{
+    for (uint32_t i = 0; i < task.wait_count; i++) {
+        task.wait_ended[i] += (int32_t)firsts[task.wait_stream[i]];
+    }
+    return task;
+}
+
+/* Room for so many tasks more of a stream, which are then there. */
+struct task *builder_append_room(struct builder *builder, enum stream stream, uint32_t count);
 
 /* Ends the block, and begins the next one. */
 const struct engine_block *builder_end_block(struct builder *builder);

@@ -8,6 +8,7 @@
 
 #include "train/program/program_attention.h"
 #include "train/program/program_block.h"
+#include "train/program/program_layers.h"
 
 /* ---- experts ------------------------------------------------------------------------------ */
 
@@ -148,17 +149,27 @@ static void backward_mlp(struct builder *builder, uint32_t kind, bool leaves_wei
 
 /* ---- a layer ------------------------------------------------------------------------------ */
 
-void layer_forward(struct builder *builder, enum cause cause, uint32_t kind)
+enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_WEIGHTS };
+
+static void forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
     attention_forward(builder, cause, kind);
     forward_mlp(builder, cause, kind);
 }
 
-void layer_backward(struct builder *builder, uint32_t kind,
-                    const struct layer_backward_options *options)
+void layer_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    if (!layers_begin(builder, layers_key(PASS_FORWARD, cause, kind, 0))) {
+        forward(builder, cause, kind);
+        layers_end(builder);
+    }
+}
+
+static void backward(struct builder *builder, uint32_t kind,
+                     const struct layer_backward_options *options)
 {
     if (options->recomputes_all) {
-        layer_forward(builder, CAUSE_RECOMPUTE, kind);
+        forward(builder, CAUSE_RECOMPUTE, kind);
     } else {
         recompute_mlp(builder, kind);
     }
@@ -166,7 +177,18 @@ void layer_backward(struct builder *builder, uint32_t kind,
     attention_backward(builder, kind, options->leaves_weights);
 }
 
-void layer_weights(struct builder *builder, uint32_t kind)
+void layer_backward(struct builder *builder, uint32_t kind,
+                    const struct layer_backward_options *options)
+{
+    const uint32_t number = (uint32_t)options->recomputes_all | (uint32_t)options->leaves_weights
+                                                                    << 1;
+    if (!layers_begin(builder, layers_key(PASS_BACKWARD, CAUSE_COMPUTE, kind, number))) {
+        backward(builder, kind, options);
+        layers_end(builder);
+    }
+}
+
+static void weights(struct builder *builder, uint32_t kind)
 {
     if (has_experts(builder, kind)) {
         if (has_shared(builder)) {
@@ -177,4 +199,12 @@ void layer_weights(struct builder *builder, uint32_t kind)
         block_weights(builder, kind, &mlp_block);
     }
     attention_weights(builder, kind);
+}
+
+void layer_weights(struct builder *builder, uint32_t kind)
+{
+    if (!layers_begin(builder, layers_key(PASS_WEIGHTS, CAUSE_COMPUTE, kind, 0))) {
+        weights(builder, kind);
+        layers_end(builder);
+    }
 }

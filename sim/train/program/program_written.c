@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "train/program/program_action.h"
+#include "train/program/program_layers.h"
 #include "train/program/program_messages.h"
 #include "train/program/program_offload.h"
 #include "train/program/program_shards.h"
@@ -42,19 +43,13 @@ struct action_key {
 
 /* What else it finds in the builder, or leaves there: counts of tasks back from now. */
 struct builder_state {
-    int64_t work_ns;                   /* the compute task being filled */
+    struct builder_next next;
     uint64_t pending[SHARD_COUNT_][3]; /* doubles, to the bit */
-    uint32_t launch_ns, cause, has_work;
-    uint32_t wait_count, wait_stream[ENGINE_WAITS_MAX];
-    int32_t wait_ended[ENGINE_WAITS_MAX];
     uint32_t queue_stream[SHARD_COUNT_];
     uint32_t queue_ended[SHARD_COUNT_];
     uint32_t has_computed;
     uint32_t defers_heads;
 };
-
-/* Of a stream, all tasks before an action. */
-enum { BEFORE_NONE, BEFORE_NEEDED, BEFORE_LEFT };
 
 struct written {
     struct action_key key;
@@ -81,6 +76,7 @@ struct program_written {
     } * gathers;
     size_t gathers_count, gathers_capacity;
     struct written *places[PLACES];
+    struct layer_table layers;
 };
 
 struct program_written *program_written_new(struct arena *arena)
@@ -91,6 +87,11 @@ struct program_written *program_written_new(struct arena *arena)
 struct launch_spans *written_spans(struct program_written *written)
 {
     return &written->spans;
+}
+
+struct layer_table *written_layers(struct program_written *written)
+{
+    return &written->layers;
 }
 
 /* ---- looks ---------------------------------------------------------------------------------- */
@@ -275,18 +276,8 @@ static double number_of(uint64_t bits)
 
 static void note_state(const struct builder *builder, struct builder_state *state)
 {
-    const struct task *next = &builder->next;
     memset(state, 0, sizeof *state);
-    state->work_ns = next->work_ns;
-    state->launch_ns = next->launch_ns;
-    state->cause = next->cause;
-    state->has_work = builder->has_work;
-    state->wait_count = next->wait_count;
-    for (uint32_t i = 0; i < next->wait_count; i++) {
-        state->wait_stream[i] = next->wait_stream[i];
-        state->wait_ended[i] = next->wait_ended[i] -
-                               (int32_t)builder_emitted(builder, (enum stream)next->wait_stream[i]);
-    }
+    state->next = builder_note_next(builder);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
         state->pending[kind][0] = bits_of(shards->pending_bytes);
@@ -304,16 +295,7 @@ static void note_state(const struct builder *builder, struct builder_state *stat
 
 static void restore_state(struct builder *builder, const struct builder_state *state)
 {
-    builder->has_work = state->has_work != 0;
-    builder->next = (struct task){.cause = (uint8_t)state->cause,
-                                  .wait_count = (uint8_t)state->wait_count,
-                                  .launch_ns = state->launch_ns,
-                                  .work_ns = state->work_ns};
-    for (uint32_t i = 0; i < state->wait_count; i++) {
-        const uint32_t stream = state->wait_stream[i];
-        builder->next.wait_stream[i] = (uint8_t)stream;
-        builder->next.wait_ended[i] = (int32_t)builder->firsts[stream] + state->wait_ended[i];
-    }
+    builder_restore_next(builder, &state->next);
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         struct shards *shards = &builder->shards[kind];
         const uint32_t stream = state->queue_stream[kind];
@@ -327,18 +309,11 @@ static void restore_state(struct builder *builder, const struct builder_state *s
     }
 }
 
-static uint8_t before_of(const struct builder *builder, uint32_t stream)
-{
-    const uint32_t emitted = builder->firsts[stream];
-    return emitted == 0                         ? BEFORE_NONE
-           : emitted == builder->needed[stream] ? BEFORE_NEEDED
-                                                : BEFORE_LEFT;
-}
-
 static bool finds_the_same(const struct builder *builder, const struct written *written)
 {
     for (uint32_t s = 0; written->asked >> s != 0; s++) {
-        if ((written->asked >> s & 1) != 0 && written->before[s] != before_of(builder, s)) {
+        if ((written->asked >> s & 1) != 0 &&
+            written->before[s] != (uint8_t)builder_before(builder, (enum stream)s)) {
             return false;
         }
     }
@@ -360,10 +335,12 @@ static void refer(struct builder *builder, const struct written *written,
         count_part(builder, &parts[i], action->operation);
         messages_pass(builder, &written->key.parts[i].messages);
     }
-    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+    for (uint32_t s = 0; written->needs >> s != 0; s++) {
         if ((written->needs >> s & 1) != 0) {
             builder->needed[s] = builder->firsts[s] + written->needed[s];
         }
+    }
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         builder->firsts[s] += written->block->counts[s];
     }
     builder->deferred_heads += written->deferred_heads;
@@ -380,7 +357,7 @@ static void emit(struct builder *builder, const struct schedule_action *action, 
     memcpy(firsts, builder->firsts, sizeof firsts);
     memcpy(needed, builder->needed, sizeof needed);
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        written->before[s] = before_of(builder, s);
+        written->before[s] = (uint8_t)builder_before(builder, (enum stream)s);
     }
     builder->asked = 0;
     action_emit(builder, action);

@@ -36,6 +36,7 @@
 struct program_written;
 struct program_written *program_written_new(struct arena *arena);
 struct launch_spans *written_spans(struct program_written *written);
+struct layer_table *written_layers(struct program_written *written);
 
 /* To be called once for a stage, when all of the builder is there. */
 void written_begin(struct builder *builder);
