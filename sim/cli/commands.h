@@ -88,6 +88,7 @@ int command_start(const struct command *command, struct cli *cli, int argc, char
 extern const struct command command_run;
 extern const struct command command_compare;
 extern const struct command command_sweep;
+extern const struct command command_search;
 extern const struct command command_merge;
 extern const struct command command_collective;
 extern const struct command command_plot;

@@ -28,7 +28,7 @@ struct plot_input {
 };
 
 static const struct command_option own_options[] = {
-    {"kind", 0, "KIND", "lines (the default), causes, dollars or heatmap",
+    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap or pareto",
      OPTION_TEXT(struct plot_input, kind)},
     {"metric", 0, "NAME", "What lines and heatmap show (default mfu)",
      OPTION_TEXT(struct plot_input, metric)},

@@ -36,7 +36,7 @@ const struct command_option session_options[] = {
      "the best point of a sweep is that of the first",
      OPTION_OWN(read_metric, struct session, metrics)},
     {"plot", 0, "KIND[:METRIC]",
-     "Draw lines, causes, dollars or heatmap, of a metric (default mfu); may be repeated",
+     "Draw lines, causes, dollars, heatmap or pareto, of a metric (default mfu); may be repeated",
      OPTION_LIST(struct session, plots)},
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",

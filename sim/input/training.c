@@ -164,6 +164,11 @@ static const char *missing_for(const struct model *model, enum recompute_module 
     }
 }
 
+bool training_has_module(const struct model *model, uint32_t module)
+{
+    return missing_for(model, (enum recompute_module)module) == NULL;
+}
+
 static bool check_recompute(const struct check *check)
 {
     const struct scenario *scenario = check->scenario;

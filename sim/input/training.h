@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct diag;
+struct model;
 struct scenario;
 
 /* What rows of these keys cannot say (input/scenario_keys): the defaults that follow from the
@@ -28,5 +29,8 @@ void training_settle(struct scenario *scenario);
 
 /* Whether it goes with the model and the layout. Before: the layers are placed. */
 MUST_USE bool training_check(const struct scenario *scenario, struct diag *diag);
+
+/* Whether a model has what a module (enum recompute_module) computes. */
+bool training_has_module(const struct model *model, uint32_t module);
 
 #endif

@@ -33,6 +33,7 @@ static const struct key_row {
     {"set", NO_STEP},
     {"sweep", NO_STEP},
     {"variants", NO_STEP},
+    {"search", NO_STEP},
     {"gpus", "gpus"},
     {"precision", "precision"},
     {"parallel.tp", "tp"},

@@ -595,3 +595,10 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
     return reading == READING_GOOD ||
            (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
 }
+
+bool study_of_points(struct arena *arena, const struct doc_node *document,
+                     const struct study_base *base, struct study *study, struct diag *diag)
+{
+    study->title = title_set(document, base);
+    return seal(arena, study, base, diag) == READING_GOOD;
+}

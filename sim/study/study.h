@@ -54,7 +54,7 @@ struct study_point {
 struct study {
     char key[17]; /* 16 hex digits */
     const char *title;
-    const char *kind; /* "sweep", "variants", "compare" */
+    const char *kind; /* "sweep", "variants", "compare", "search" */
     struct study_point *points;
     uint32_t count;
 };
@@ -84,6 +84,12 @@ bool study_is_asked(const struct doc_node *document);
  * to its end: the study's key would be another one's. */
 MUST_USE bool study_expand(struct arena *arena, const struct doc_node *document,
                            const struct study_base *base, struct study *study, struct diag *diag);
+
+/* Points and a kind that are filled already, of a document: gives them a title and a key. False: a
+ * file could not be read, or none of them can be. */
+MUST_USE bool study_of_points(struct arena *arena, const struct doc_node *document,
+                              const struct study_base *base, struct study *study,
+                              struct diag *diag);
 
 /* One point per document, labelled by its title; of one with sweep: or variants:, each of its
  * points, labelled "title: point". An input error in any document ends it. */

@@ -266,7 +266,7 @@ END
     sweep "$fabric" > /dev/null
     run "$STOKER" plot last --db "$db" --kind pie
     [ "$status" -eq 2 ]
-    [[ "$output" == *"lines, causes, dollars, heatmap"* ]]
+    [[ "$output" == *"lines, causes, dollars, heatmap, pareto"* ]]
     run "$STOKER" plot last --db "$db" --metric mfuu
     [ "$status" -eq 2 ]
     [[ "$output" == *"did you mean 'mfu'?"* ]]

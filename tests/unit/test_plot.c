@@ -163,7 +163,7 @@ static void every_kind_is_drawn_as_svg_and_png(void **state)
     struct world *world = *state;
     uint32_t count = 0;
     const char *const *kinds = plot_kinds(&count);
-    assert_int_equal(count, 4);
+    assert_int_equal(count, 5);
     for (uint32_t i = 0; i < count; i++) {
         world->request.kind = kinds[i];
         world->request.path_base = arena_printf(world->arena, "%s/%s", world->directory, kinds[i]);
@@ -301,6 +301,37 @@ static void dollars_mark_what_nothing_beats(void **state)
     }
 }
 
+/* Memory of gbps / 10 and micro GB: each faster network takes more, and of one network micro 1
+ * takes least. Of 100 Gbps only micro 4 was predicted. So the front are 100 Gbps with micro 4 (14
+ * GB), and 200, 400 and 800 with micro 1 (21, 41, 81 GB), whose steps are 2, 1.5, 1.25 and 1.125
+ * s. */
+static void a_front_has_what_none_beats_in_memory_and_metric(void **state)
+{
+    struct world *world = *state;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        world->rows[i].memory_peak_bytes = 1e9 * (10 * (1u << (i / 3)) + (1u << (i % 3)));
+    }
+    world->request.kind = "pareto";
+    world->request.metric = "step_s";
+    const bool is_drawn = draw(world);
+    const char *csv = text_of(world, ".csv");
+    assert_int_equal(lines_in(csv), ROWS - 2 + 1);
+    assert_holds(csv, "memory_peak_gb,step_s,is_front,label,plot_title,y_title");
+    assert_holds(csv, "14,2,1,\"100 Gbps, micro 4\"");
+    assert_holds(csv, "21,1.5,1,\"200 Gbps, micro 1\"");
+    assert_holds(csv, "41,1.25,1,");
+    assert_holds(csv, "81,1.125,1,");
+    assert_holds(csv, "22,1.5,0,");
+    uint32_t front = 0;
+    for (const char *place = csv; (place = strstr(place, ",1,\"")) != NULL; place++) {
+        front++;
+    }
+    assert_int_equal(front, 4);
+    if (is_drawn) {
+        assert_holds(text_of(world, ".svg"), ">peak memory of a GPU, GB<");
+    }
+}
+
 static void dollars_need_a_run(void **state)
 {
     struct world *world = *state;
@@ -382,7 +413,7 @@ static void a_heatmap_where_nothing_fits_is_still_drawn(void **state)
 static void one_point_can_be_drawn_by_every_kind_but_the_heatmap(void **state)
 {
     struct world *world = *state;
-    static const char *const kinds[] = {"lines", "causes", "dollars"};
+    static const char *const kinds[] = {"lines", "causes", "dollars", "pareto"};
     world->series.rows = &world->rows[5];
     world->series.count = 1;
     for (uint32_t i = 0; i < 3; i++) {
@@ -614,6 +645,7 @@ int main(void)
         TEST(the_same_cause_has_one_colour_and_no_two_share_it),
         TEST(dollars_mark_what_nothing_beats),
         TEST(dollars_need_a_run),
+        TEST(a_front_has_what_none_beats_in_memory_and_metric),
         TEST(a_value_that_does_not_exist_is_blank_and_not_the_best),
         TEST(a_heatmap_has_a_cell_per_pair_and_marks_what_cannot_be),
         TEST(a_cell_shows_the_best_of_its_points),

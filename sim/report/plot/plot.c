@@ -21,7 +21,8 @@
     X(lines, "a metric against one axis, a line for each series") \
     X(causes, "the step by cause, a bar for each point")          \
     X(dollars, "days against dollars")                            \
-    X(heatmap, "a metric over two axes, with what does not fit")
+    X(heatmap, "a metric over two axes, with what does not fit")  \
+    X(pareto, "a metric against memory, with the front")
 #define KIND_ROW(name, title) {#name, title, plot_write_##name},
 #define KIND_NAME(name, title) #name,
 
@@ -239,7 +240,7 @@ static const struct plot_kind *find_kind(const char *name, struct diag *diag)
         }
     }
     diag_add(diag, DIAG_USAGE, NULL, "there is no plot '%s'", name);
-    diag_help(diag, "the plots are lines, causes, dollars and heatmap");
+    diag_help(diag, "the plots are lines, causes, dollars, heatmap and pareto");
     return NULL;
 }
 

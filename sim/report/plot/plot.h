@@ -19,6 +19,7 @@
  *   causes      stacked bars: the step by cause, one bar per point
  *   dollars     days against dollars, one labelled point each
  *   heatmap     a metric over two axes; infeasible cells grey, marked "OOM" or "no"
+ *   pareto      a metric against the fullest GPU's memory, and what nothing beats in both
  */
 #ifndef REPORT_PLOT_PLOT_H
 #define REPORT_PLOT_PLOT_H

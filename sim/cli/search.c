@@ -1,0 +1,409 @@
+/* The command `stoker search`: the best layout of a space, with a certificate. It searches
+ * (study/search/search), then lets the best be predicted and stored as a sweep's points, and prints
+ * these.
+ *
+ * Ctrl-C is held back while it searches and asked for between batches: what was found is kept and
+ * printed.
+ */
+#include "cli/against.h"
+#include "report/points.h"
+#include "study/search/search_study.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/host.h"
+#include "base/workers.h"
+#include "input/scenario_load.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEARCH_SCHEMA "stoker.search/1"
+
+enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_WIDTH = 100 };
+#define PROGRESS_PERIOD_S 0.1
+
+struct searcher {
+    struct session session;
+    uint32_t by; /* enum search_by */
+    double gap;
+    int64_t top;
+    struct search_space space;
+    struct search_result result;
+    const struct search_found *chosen; /* of the result: the study's points */
+    uint32_t chosen_count;
+    double shown_s, begin_s, host_s;
+};
+
+static const struct searcher defaults = {.top = TOP_DEFAULT, .session.options.folds = true};
+
+static const struct command_option own_options[] = {
+    {"by", 0, "step|days|cost|energy", "What is to be least (default: step)",
+     OPTION_CHOICE(struct searcher, by, search_by_names, SEARCH_BY_COUNT_)},
+    {"gap", 0, "PERCENT",
+     "End when no layout can be better by more than that, as 1% (default: 0, exact)",
+     OPTION_QUANTITY(struct searcher, gap, DIM_FRACTION, 0.0, 1.0)},
+    {"top", 0, "N",
+     "How many of the best are shown (default: 10); stored with those that nothing beats in "
+     "both memory and value",
+     OPTION_COUNT(struct searcher, top, 1, TOP_MAX)},
+    {0},
+};
+
+/* ---- while it runs ----------------------------------------------------------------------------
+ * */
+
+/* The share of what has to be looked at. */
+static double share_done(const struct search_counts *counts)
+{
+    return counts->layouts > 0 ? 1.0 - (double)counts->by_bound / (double)counts->layouts : 0;
+}
+
+static void show_progress(struct searcher *searcher, const struct search_state *state)
+{
+    const double now_s = host_now_s();
+    char text[PROGRESS_WIDTH + 1];
+    if (now_s - searcher->shown_s < PROGRESS_PERIOD_S) {
+        return;
+    }
+    searcher->shown_s = now_s;
+    if (state->is_growing) {
+        snprintf(text, sizeof text, "%" PRIu64 " layouts", state->counts.layouts);
+    } else if (is_absent(state->best)) {
+        snprintf(text, sizeof text, "%" PRIu64 " layouts, %.1f %% done, none fits so far",
+                 state->counts.layouts, 100 * share_done(&state->counts));
+    } else {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " layouts, %.1f %% done, %" PRIu64
+                 " simulated; best %.4g %s, gap %.2f %%",
+                 state->counts.layouts, 100 * share_done(&state->counts), state->counts.simulated,
+                 state->best, search_by_units[searcher->by], 100 * state->gap);
+    }
+    fprintf(stderr, "\r%-*s", PROGRESS_WIDTH, text);
+    fflush(stderr);
+}
+
+static bool is_interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1;
+}
+
+static bool goes_on(void *context, const struct search_state *state)
+{
+    struct searcher *searcher = context;
+    if (!searcher->session.options.cli->is_quiet && isatty(STDERR_FILENO) == 1) {
+        show_progress(searcher, state);
+    }
+    return !is_interrupted();
+}
+
+/* With Ctrl-C held back; one that came is taken. */
+static void search(struct searcher *searcher)
+{
+    const struct search_request request = {
+        .space = &searcher->space,
+        .by = (enum search_by)searcher->by,
+        .gap = searcher->gap,
+        .jobs = (uint32_t)searcher->session.jobs,
+        .folds = searcher->session.options.folds,
+        .goes_on = goes_on,
+        .context = searcher,
+    };
+    sigset_t interrupt;
+    sigset_t before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    searcher->begin_s = host_now_s();
+    search_run(searcher->session.options.cli->arena, &request, &searcher->result);
+    searcher->host_s = host_now_s() - searcher->begin_s;
+    if (is_interrupted()) {
+        int taken = 0;
+        sigwait(&interrupt, &taken);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (searcher->shown_s > 0) {
+        fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
+        fflush(stderr);
+    }
+}
+
+/* ---- what can be wrong
+ * -------------------------------------------------------------------------- */
+
+static bool check_judgement(const struct searcher *searcher)
+{
+    const struct scenario *base = searcher->space.base;
+    struct diag *diag = searcher->session.options.cli->diag;
+    if (searcher->by != SEARCH_BY_STEP && base->run_tokens <= 0) {
+        diag_add(diag, DIAG_INPUT, NULL, "--by %s needs a run: nothing says for how many tokens",
+                 search_by_names[searcher->by]);
+        diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
+        return false;
+    }
+    if (searcher->by == SEARCH_BY_COST && is_absent(base->price.gpu_hour_usd)) {
+        diag_add(diag, DIAG_INPUT, NULL,
+                 "--by cost needs a price: neither scenario nor GPU has one");
+        diag_help(diag, "write price: {gpu_hour: 2.00 USD}");
+        return false;
+    }
+    return true;
+}
+
+/* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */
+static bool report_nothing(const struct searcher *searcher)
+{
+    const struct search_result *result = &searcher->result;
+    struct cli *cli = searcher->session.options.cli;
+    struct diag *diag = cli->diag;
+    if (result->is_ended) {
+        return diag_add(diag, DIAG_FAILURE, NULL,
+                        "interrupted before a layout that fits was found");
+    }
+    if (result->failure != NULL) {
+        return diag_add(diag, DIAG_FAILURE, NULL, "no layout was simulated: %s", result->failure);
+    }
+    if (result->counts.layouts == 0) {
+        diag_add(diag, DIAG_INFEASIBLE, NULL,
+                 "no layout of the space has sizes that go together on %lld GPUs",
+                 (long long)searcher->space.base->gpus);
+        diag_help(diag,
+                  "widen the axes of search:; degrees must divide the GPUs, and "
+                  "data-parallel replicas times batch.micro the batch of %lld",
+                  (long long)searcher->space.base->batch.global);
+        return false;
+    }
+    diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory",
+             result->counts.layouts);
+    diag_help(diag, "the nearest is %s: %s",
+              search_layout_label(cli->arena, &searcher->space, &result->nearest),
+              search_lack(cli->arena, &searcher->space, &result->nearest));
+    return false;
+}
+
+static bool expand(struct session *session)
+{
+    struct searcher *searcher = (struct searcher *)session;
+    const struct options *options = &session->options;
+    struct cli *cli = options->cli;
+    session->catalogue = options_catalogue(options);
+    const struct study_base base = options_study_base(options, &session->catalogue);
+    const struct doc_node *read =
+        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    const struct doc_node *document = NULL;
+    if (read == NULL || !search_document(cli->arena, read, &base, &document, cli->diag)) {
+        return false;
+    }
+    const struct scenario *scenario = search_base(cli->arena, document, &base, cli->diag);
+    if (scenario == NULL ||
+        !search_space_read(cli->arena, document, scenario, &searcher->space, cli->diag) ||
+        !check_judgement(searcher)) {
+        return false;
+    }
+    search(searcher);
+    const struct search_result *result = &searcher->result;
+    if (result->found_count == 0) {
+        return report_nothing(searcher);
+    }
+    searcher->chosen =
+        search_choose(cli->arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
+    return search_study(cli->arena, document, &base, &searcher->space, searcher->chosen,
+                        searcher->chosen_count, &session->study, cli->diag);
+}
+
+/* ---- what is said
+ * --------------------------------------------------------------------------------- */
+
+static void add_document(const struct searcher *searcher, struct sheet *sheet)
+{
+    static const struct field counts[] = {
+        {"counts.layouts", FIELD_AT(struct search_result, counts.layouts)},
+        {"counts.memory_of_line", FIELD_AT(struct search_result, counts.by_line)},
+        {"counts.memory", FIELD_AT(struct search_result, counts.by_memory)},
+        {"counts.memory_counted", FIELD_AT(struct search_result, counts.by_count)},
+        {"counts.bound", FIELD_AT(struct search_result, counts.by_bound)},
+        {"counts.simulated", FIELD_AT(struct search_result, counts.simulated)},
+        {"counts.failed", FIELD_AT(struct search_result, counts.failed)},
+        {"families", FIELD_AT(struct search_result, families)},
+    };
+    const struct search_result *result = &searcher->result;
+    struct sheet *object = sheet_object(sheet, "search");
+    sheet_text(object, "by", search_by_names[searcher->by]);
+    sheet_text(object, "unit", search_by_units[searcher->by]);
+    sheet_number(object, "gap_asked", searcher->gap);
+    sheet_members(object, FIELD_LIST(counts), result);
+    sheet_number(object, "best", result->best);
+    sheet_number(object, "least_left", result->least);
+    sheet_number(object, "gap", result->gap);
+    sheet_bool(object, "is_certified", result->is_certified);
+    sheet_bool(object, "is_interrupted", result->is_ended);
+    sheet_number(object, "host_s", searcher->host_s);
+}
+
+static const char *last_word(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
+/* What all the layouts shown have in common, of what was searched. */
+static void say_common(const struct searcher *searcher, struct sheet *sheet)
+{
+    const struct study_point *first = &searcher->session.study.points[0];
+    struct arena *arena = searcher->session.options.cli->arena;
+    const char *text = NULL;
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        bool is_column = search_axis_is_fixed(&searcher->space, (enum search_axis)i);
+        for (uint32_t k = 0; k < first->axis_count; k++) {
+            is_column = is_column || strcmp(first->axes[k], search_axis_paths[i]) == 0;
+        }
+        if (!is_column) {
+            const char *value =
+                search_layout_value(arena, &searcher->result.found[0].layout, (enum search_axis)i);
+            text = arena_printf(arena, "%s%s%s %s", text != NULL ? text : "",
+                                text != NULL ? ", " : "", last_word(search_axis_paths[i]), value);
+        }
+    }
+    if (text != NULL) {
+        sheet_say(sheet, "all: %s\n", text);
+    }
+}
+
+static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
+{
+    const struct study_point *first = &session->study.points[0];
+    const uint32_t count = first->axis_count + session->metrics.count + 3;
+    struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
+    struct field *field = fields;
+    *field++ = (struct field){FIELD_COUNT("rank")};
+    for (uint32_t i = 0; i < first->axis_count; i++) {
+        *field++ = (struct field){FIELD_COUNT(last_word(first->axes[i]))};
+    }
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
+    }
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
+    *field++ = (struct field){FIELD_LEFT("bound by")};
+    return sheet_table(sheet, NULL, fields, count);
+}
+
+static void add_row(const struct session *session, uint32_t number, const struct against *against,
+                    struct sheet *table)
+{
+    struct arena *arena = session->options.cli->arena;
+    const struct store_row *row = &session->rows[number];
+    const bool is_good = points_is_good(row);
+    sheet_text(table, NULL, arena_printf(arena, "%" PRIu32, number + 1));
+    for (uint32_t i = 0; i < row->axis_count; i++) {
+        sheet_text(table, NULL, row->value_texts[i]);
+    }
+    for (uint32_t i = 0; i < session->metrics.count; i++) {
+        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
+    }
+    sheet_text(table, NULL, against->verdict);
+    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+}
+
+static void say_certificate(const struct searcher *searcher, struct sheet *sheet)
+{
+    const struct search_result *result = &searcher->result;
+    const struct search_counts *counts = &result->counts;
+    sheet_say(sheet,
+              "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
+              " by their own least, %" PRIu64 " as counted), %" PRIu64
+              " left out by their bound, %" PRIu64 " simulated\n",
+              counts->layouts, counts->by_line + counts->by_memory + counts->by_count,
+              counts->by_line, counts->by_memory, counts->by_count, counts->by_bound,
+              counts->simulated);
+    const char *unit = search_by_units[searcher->by];
+    const char *by = search_by_names[searcher->by];
+    if (result->is_certified && result->gap <= 0) {
+        sheet_say(sheet, "certificate: no layout of this space has less than %.6g %s (%s)\n",
+                  result->best, unit, by);
+    } else {
+        sheet_say(sheet,
+                  "%s: no layout of this space is better than %.6g %s (%s) by more than %.3g %%\n",
+                  result->is_certified ? "certificate" : "so far", result->best, unit, by,
+                  100 * result->gap);
+    }
+    if (counts->failed > 0) {
+        sheet_say(sheet, "but for %" PRIu64 " that failed: %s\n", counts->failed, result->failure);
+    }
+}
+
+/* Each point was simulated twice, here and for the store. */
+static void check_points(const struct searcher *searcher)
+{
+    const struct session *session = &searcher->session;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        const struct search_found *found = &searcher->chosen[row->number];
+        sim_assert(!points_is_good(row) || fabs(row->step_s - found->step_s) <= 1e-9 * row->step_s);
+    }
+}
+
+static void add(struct session *session, struct sheet *sheet)
+{
+    const struct searcher *searcher = (const struct searcher *)session;
+    (void)session_choose_metrics(session, USUAL_IN_SWEEP);
+    check_points(searcher);
+    const struct against *against = against_of(session, &session->rows[0]);
+    const bool has_ratios = against_are_known(session, against);
+    add_document(searcher, sheet);
+    say_common(searcher, sheet);
+    struct sheet *points = sheet_array(sheet, "points");
+    struct sheet *table = add_table(session, has_ratios, sheet);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        struct sheet *point = points_add(points, &session->rows[i]);
+        const struct search_found *found = &searcher->chosen[session->rows[i].number];
+        const struct study_point *of = &session->study.points[session->rows[i].number];
+        sheet_number(point, "value", found->value);
+        sheet_number(point, "least_value", found->least);
+        sheet_texts(point, "set", of->sets, of->set_count);
+        sheet_bool(point, "is_of_top", i < searcher->top);
+        against_add(point, &against[i]);
+        if (i < searcher->top) {
+            add_row(session, i, &against[i], table);
+        }
+    }
+    say_certificate(searcher, sheet);
+    if (has_ratios) {
+        against_say(sheet, session, against);
+    }
+    if (searcher->result.is_ended) {
+        diag_add(session->options.cli->diag, DIAG_FAILURE, NULL,
+                 "interrupted: what was found until then is kept");
+    }
+}
+
+static int run(struct options *options)
+{
+    static const struct session_command command = {SEARCH_SCHEMA, expand, add};
+    return session_main((struct session *)options, &command);
+}
+
+const struct command command_search = {
+    .name = "search",
+    .summary = "the best layout of a space, with a certificate that none is better",
+    .arguments = "FILE",
+    .about = "Looks through all layouts of the scenario's search: (without it all that divide), "
+             "leaves out what does not fit into memory and what a lower bound shows to be worse, "
+             "simulates the rest best bound first, and ends when nothing left can be better. The "
+             "best are stored like points of a sweep. Ctrl-C ends it with what was found.\v"
+             "Example: stoker search scenarios/quickstart.yaml --gap 1% --set "
+             "'search.parallel.pp=[1, 2]'\n"
+             "Exit status 1: interrupted; 4: no layout fits.",
+    .options = {own_options, options_prediction, options_store, session_options, options_general},
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .wanted = "a scenario file",
+    .input_size = sizeof(struct searcher),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,351 @@
+/* Leaves are sorted once by their bounds; what is left of them is a suffix. */
+#include "study/search/search.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/workers.h"
+#include "plan/memory/memory.h"
+#include "study/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first batches are small: a good layout early leaves out many. */
+enum { BATCH_FIRST = 8, BATCH_MAX = 512 };
+
+enum trial_fate { TRIAL_FITS, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE };
+
+/* What a worker makes of a leaf. */
+struct trial_result {
+    uint32_t fate;
+    double value, step_s, memory_bytes;
+};
+
+struct searching {
+    struct arena *arena;
+    const struct search_request *request;
+    struct search_tree tree;
+    struct evaluator *evaluator;
+    struct search_result *result;
+    struct search_state state;
+    uint64_t next;  /* leaf */
+    uint32_t batch; /* leaves of it */
+    size_t found_capacity;
+};
+
+/* ---- one layout ---------------------------------------------------------------------------- */
+
+static double value_of(const struct result *result, enum search_by by)
+{
+    switch (by) {
+    case SEARCH_BY_DAYS:
+        return result->run.days;
+    case SEARCH_BY_COST:
+        return result->run.cost_usd;
+    case SEARCH_BY_ENERGY:
+        return result->run.energy_kwh;
+    case SEARCH_BY_STEP:
+    case SEARCH_BY_COUNT_:
+        break;
+    }
+    return sim_time_to_s(result->step.step_ns);
+}
+
+/* Without the run, unless that is what counts. */
+static void simulate(const struct searching *searching, struct arena *arena,
+                     const struct scenario *scenario, struct trial_result *trial)
+{
+    struct result *result = arena_alloc(arena, sizeof *result);
+    const enum search_by by = searching->request->by;
+    if (by == SEARCH_BY_STEP && !scenario->data.is_enabled) {
+        evaluator_simulate(searching->evaluator, arena, scenario, &result->step);
+    } else {
+        struct scenario *step = arena_alloc(arena, sizeof *step);
+        *step = *scenario;
+        step->run_tokens = by == SEARCH_BY_STEP ? 0 : scenario->run_tokens;
+        evaluator_predict(searching->evaluator, arena, step, result);
+    }
+    trial->value = value_of(result, by);
+    trial->step_s = sim_time_to_s(result->step.step_ns);
+}
+
+/* In a worker. */
+static struct piece_result work_on_leaf(const void *context, uint32_t piece, struct arena *arena)
+{
+    const struct searching *searching = context;
+    const struct search_leaf *leaf = &searching->tree.leaves[searching->next + piece];
+    const struct relayout layout = search_leaf_layout(&searching->tree, leaf);
+    struct trial_result *trial = arena_alloc(arena, sizeof *trial);
+    *trial = (struct trial_result){.fate = TRIAL_CANNOT_BE};
+    const struct scenario *scenario =
+        evaluator_lay_out(searching->evaluator, arena, &layout, diag_new(arena));
+    if (scenario != NULL) {
+        const struct memory_verdict verdict = memory_check(scenario);
+        trial->memory_bytes = verdict.worst.total_bytes;
+        trial->fate = verdict.fits ? TRIAL_FITS : TRIAL_DOES_NOT_FIT;
+        if (verdict.fits) {
+            simulate(searching, arena, scenario, trial);
+        }
+    }
+    return (struct piece_result){trial, sizeof *trial, NULL};
+}
+
+static void add_found(struct searching *searching, uint64_t number,
+                      const struct trial_result *trial)
+{
+    struct search_result *result = searching->result;
+    const struct search_leaf *leaf = &searching->tree.leaves[number];
+    result->found = arena_grow(searching->arena, result->found, &searching->found_capacity,
+                               result->found_count + (size_t)1, sizeof *result->found);
+    result->found[result->found_count++] = (struct search_found){
+        .layout = search_leaf_layout(&searching->tree, leaf),
+        .value = trial->value,
+        .least = leaf->least,
+        .step_s = trial->step_s,
+        .memory_bytes = trial->memory_bytes,
+        .order = number,
+    };
+    sim_assert(leaf->least <= trial->value);
+}
+
+static bool take_leaf(void *context, uint32_t piece, const struct piece_result *piece_result)
+{
+    struct searching *searching = context;
+    struct search_counts *counts = &searching->state.counts;
+    struct search_result *result = searching->result;
+    if (piece_result->failure != NULL) {
+        counts->failed++;
+        if (result->failure == NULL) {
+            result->failure = arena_strdup(searching->arena, piece_result->failure);
+        }
+        return true;
+    }
+    struct trial_result trial;
+    sim_assert(piece_result->size_bytes == sizeof trial);
+    memcpy(&trial, piece_result->bytes, sizeof trial);
+    switch ((enum trial_fate)trial.fate) {
+    case TRIAL_FITS:
+        counts->simulated++;
+        add_found(searching, searching->next + piece, &trial);
+        break;
+    case TRIAL_DOES_NOT_FIT:
+        counts->by_count++;
+        break;
+    case TRIAL_CANNOT_BE:
+        counts->layouts--;
+        break;
+    }
+    return true;
+}
+
+/* ---- in order of bounds ---------------------------------------------------------------------- */
+
+static int compare_leaves(const void *left, const void *right)
+{
+    const struct search_leaf *a = left;
+    const struct search_leaf *b = right;
+    if (a->least < b->least || a->least > b->least) {
+        return a->least < b->least ? -1 : 1;
+    }
+    if (a->line != b->line) {
+        return a->line < b->line ? -1 : 1;
+    }
+    if (a->choice != b->choice) {
+        return a->choice < b->choice ? -1 : 1;
+    }
+    return (a->offloaded > b->offloaded) - (a->offloaded < b->offloaded);
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void look(struct searching *searching)
+{
+    struct search_state *state = &searching->state;
+    const struct search_tree *tree = &searching->tree;
+    const bool is_left = searching->next < tree->leaf_count;
+    state->is_growing = false;
+    state->counts.by_bound = tree->leaf_count - searching->next;
+    state->best = ABSENT;
+    for (uint32_t i = 0; i < searching->result->found_count; i++) {
+        const double value = searching->result->found[i].value;
+        state->best = is_absent(state->best) ? value : smaller(value, state->best);
+    }
+    state->least = is_left ? tree->leaves[searching->next].least : ABSENT;
+    state->gap = ABSENT;
+    if (!is_absent(state->best)) {
+        const double least = is_left ? smaller(state->least, state->best) : state->best;
+        state->gap = 1.0 - least / state->best;
+    }
+}
+
+static bool is_certain(const struct searching *searching)
+{
+    const struct search_state *state = &searching->state;
+    return searching->next >= searching->tree.leaf_count ||
+           (!searching->request->is_exhaustive && !is_absent(state->gap) &&
+            state->gap <= searching->request->gap);
+}
+
+static bool asks(struct searching *searching)
+{
+    const struct search_request *request = searching->request;
+    return request->goes_on == NULL || request->goes_on(request->context, &searching->state);
+}
+
+/* Leaves whose bounds are already known to be no better are not worth a batch's place. */
+static uint32_t next_batch(const struct searching *searching, uint32_t most)
+{
+    const struct search_state *state = &searching->state;
+    const double enough = is_absent(state->best) || searching->request->is_exhaustive
+                              ? ABSENT
+                              : state->best * (1.0 - searching->request->gap);
+    uint32_t count = 0;
+    while (count < most && searching->next + count < searching->tree.leaf_count &&
+           (is_absent(enough) || searching->tree.leaves[searching->next + count].least < enough)) {
+        count++;
+    }
+    return count;
+}
+
+static void simulate_leaves(struct searching *searching)
+{
+    uint32_t most = BATCH_FIRST;
+    look(searching);
+    while (!is_certain(searching)) {
+        if (!asks(searching)) {
+            searching->result->is_ended = true;
+            return;
+        }
+        searching->batch = next_batch(searching, most);
+        sim_assert(searching->batch > 0);
+        const struct workers_request workers = {
+            .jobs = workers_count(searching->request->jobs, searching->batch),
+            .piece_count = searching->batch,
+            .work = work_on_leaf,
+            .take = take_leaf,
+            .context = searching,
+        };
+        const uint32_t before = searching->result->found_count;
+        if (!workers_run(&workers)) {
+            searching->result->is_ended = true;
+            return;
+        }
+        sim_assert(searching->result->found_count >= before);
+        searching->next += searching->batch;
+        most = most < BATCH_MAX ? 2 * most : most;
+        look(searching);
+    }
+    searching->result->is_certified = searching->state.counts.failed == 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int compare_found(const void *left, const void *right)
+{
+    const struct search_found *a = left;
+    const struct search_found *b = right;
+    if (a->value < b->value || a->value > b->value) {
+        return a->value < b->value ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static bool watch_growth(void *context, uint64_t layouts)
+{
+    struct searching *searching = context;
+    searching->state.is_growing = true;
+    searching->state.counts.layouts = layouts;
+    return asks(searching);
+}
+
+static void hand_over(struct searching *searching)
+{
+    struct search_result *result = searching->result;
+    const struct search_state *state = &searching->state;
+    result->counts = state->counts;
+    result->best = state->best;
+    result->least = state->least;
+    result->gap = state->gap;
+    result->families = searching->tree.families;
+    result->nearest = searching->tree.nearest;
+    result->nearest_bytes = searching->tree.nearest_bytes;
+    if (result->found_count > 0) {
+        qsort(result->found, result->found_count, sizeof *result->found, compare_found);
+    }
+}
+
+void search_run(struct arena *arena, const struct search_request *request,
+                struct search_result *result)
+{
+    *result = (struct search_result){.best = ABSENT, .least = ABSENT, .gap = ABSENT};
+    struct searching searching = {
+        .arena = arena,
+        .request = request,
+        .result = result,
+        .state = {.is_growing = true, .best = ABSENT, .least = ABSENT, .gap = ABSENT},
+    };
+    struct arena *own = arena_new();
+    const struct search_watch watch = {watch_growth, &searching};
+    if (!search_tree_grow(own, request->space, request->by, &watch, &searching.tree)) {
+        result->is_ended = true;
+        arena_free(own);
+        return;
+    }
+    struct search_tree *tree = &searching.tree;
+    searching.state.counts = (struct search_counts){
+        .layouts = tree->layouts,
+        .by_line = tree->line_layouts,
+        .by_memory = tree->memory_layouts,
+        .by_bound = tree->leaf_count,
+    };
+    sim_assert(tree->layouts == tree->line_layouts + tree->memory_layouts + tree->leaf_count);
+    if (tree->leaf_count > 0) {
+        qsort(tree->leaves, tree->leaf_count, sizeof *tree->leaves, compare_leaves);
+    }
+    searching.evaluator = evaluator_new(own, request->space->base, request->folds);
+    simulate_leaves(&searching);
+    evaluator_free(searching.evaluator);
+    hand_over(&searching);
+    arena_free(own);
+}
+
+/* Of those behind, which are no better in value, what takes less memory than all before. */
+const struct search_found *search_choose(struct arena *arena, const struct search_result *result,
+                                         uint32_t top, uint32_t *count)
+{
+    const uint32_t first = result->found_count < top ? result->found_count : top;
+    struct search_found *chosen =
+        arena_array(arena, (size_t)first + SEARCH_FRONT_MAX, sizeof *chosen);
+    double least_bytes = ABSENT;
+    *count = 0;
+    for (uint32_t i = 0; i < result->found_count && *count < first + SEARCH_FRONT_MAX; i++) {
+        const struct search_found *found = &result->found[i];
+        const bool is_front = is_absent(least_bytes) || found->memory_bytes < least_bytes;
+        least_bytes = is_front ? found->memory_bytes : least_bytes;
+        if (i < first || is_front) {
+            chosen[(*count)++] = *found;
+        }
+    }
+    return chosen;
+}
+
+const char *search_lack(struct arena *arena, const struct search_space *space,
+                        const struct relayout *layout)
+{
+    enum { TEXT_BYTES = 512 };
+    struct relayout_frame frame;
+    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
+    relayout_frame_init(space->base, &frame);
+    if (!scenario_relayout(arena, &frame, layout, scenario, diag_new(arena))) {
+        return "";
+    }
+    const struct memory_verdict verdict = memory_check(scenario);
+    char *text = arena_alloc(arena, TEXT_BYTES);
+    memory_explain(scenario, &verdict, text, TEXT_BYTES);
+    return text;
+}

@@ -1,0 +1,90 @@
+/* The best layout of a space, and the certificate that none is better: branch and bound.
+ *
+ * Every layout of the space (study/search/search_space) has a least memory and, if that may fit, a
+ * least value (a step's time, or days, money, energy of the run) that no simulation falls below
+ * (study/search/search_tree). Layouts are simulated in rising order of that bound; those that do
+ * not fit by plan/memory's own count are left out there. When the least bound left is not below
+ * the best value simulated by more than the gap, nothing that is left can be better by more than
+ * the gap: that is the certificate. Each layout has one fate:
+ *
+ *     memory      it cannot fit: by the least memory of its line or its own, or as counted
+ *     bound       never simulated: its bound is not below the best value less the gap
+ *     simulated   and failed, where its process ended over it: then the certificate is without it
+ *
+ * Layouts go to several processes in batches of a size that does not depend on how many there are,
+ * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
+ * the layout that is enumerated first is better.
+ */
+#ifndef STUDY_SEARCH_SEARCH_H
+#define STUDY_SEARCH_SEARCH_H
+
+#include "study/search/search_tree.h"
+
+/* A layout that was simulated and fits. */
+struct search_found {
+    struct relayout layout;
+    double value; /* of what it is judged by */
+    double least; /* its bound */
+    double step_s;
+    double memory_bytes; /* of the fullest GPU */
+    uint64_t order;      /* of equal values the first is better */
+};
+
+struct search_counts {
+    uint64_t layouts;   /* the sum of what follows */
+    uint64_t by_line;   /* cannot fit: left out with a whole line */
+    uint64_t by_memory; /* by their own least memory */
+    uint64_t by_count;  /* as plan/memory counts */
+    uint64_t by_bound;
+    uint64_t simulated;
+    uint64_t failed;
+};
+
+struct search_state {
+    struct search_counts counts; /* by_bound: those that are left */
+    bool is_growing;             /* layouts are still being counted */
+    double best;                 /* ABSENT: none so far */
+    double least;                /* of what is left; ABSENT: not yet known, or nothing is */
+    double gap;                  /* 1 - least / best; ABSENT: not yet known */
+};
+
+struct search_request {
+    const struct search_space *space;
+    enum search_by by;
+    double gap;    /* a fraction of the best value; 0: exact */
+    uint32_t jobs; /* processes; 0: as many as there are cores */
+    bool folds;
+    bool is_exhaustive; /* everything that fits is simulated: for tests */
+    /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
+    bool (*goes_on)(void *context, const struct search_state *state);
+    void *context;
+};
+
+struct search_result {
+    struct search_counts counts;
+    struct search_found *found; /* the best first */
+    uint32_t found_count;
+    double best, least, gap; /* as above, at the end */
+    bool is_certified;       /* the gap is at most the one asked for */
+    bool is_ended;           /* by `goes_on` */
+    const char *failure;     /* of the first layout that failed; NULL */
+    uint64_t families;
+    struct relayout nearest; /* to fitting, where nothing fits */
+    double nearest_bytes;
+};
+
+/* Memory of the result is the arena's. */
+void search_run(struct arena *arena, const struct search_request *request,
+                struct search_result *result);
+
+/* The best `top` of what was found, then those that nothing found beats both in value and in
+ * memory; at most SEARCH_FRONT_MAX of them. */
+enum { SEARCH_FRONT_MAX = 50 };
+const struct search_found *search_choose(struct arena *arena, const struct search_result *result,
+                                         uint32_t top, uint32_t *count);
+
+/* Why the layout does not fit, as `stoker run` says it; "" when it does or cannot be. */
+const char *search_lack(struct arena *arena, const struct search_space *space,
+                        const struct relayout *layout);
+
+#endif

@@ -1,0 +1,519 @@
+/* A row for each axis says what a value of it is. Mappings below `search` are walked two deep: no
+ * key of a layout has more dots.
+ */
+#include "study/search/search_space.h"
+
+#include "base/arena.h"
+#include "input/doc/doc.h"
+#include "input/training.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VALUES_MAX = 100 * 1000, /* of an axis */
+    DEGREE_MAX = 1000 * 1000,
+    LAYERS_MAX = 10 * 1000
+};
+
+enum value_kind { VALUE_COUNT, VALUE_WORD, VALUE_BOOL, VALUE_SHARE, VALUE_RECOMPUTE };
+
+static const char *const booleans[] = {"false", "true"};
+
+struct axis_row {
+    const char *path;
+    enum value_kind kind;
+    int64_t least, most;
+    const char *const *words;
+};
+
+static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
+    [SEARCH_TP] = {"parallel.tp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_CP] = {"parallel.cp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_EP] = {"parallel.ep", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_PP] = {"parallel.pp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_VIRTUAL_STAGES] = {"parallel.virtual_stages", VALUE_COUNT, 1, LAYERS_MAX, NULL},
+    [SEARCH_SCHEDULE] = {"parallel.schedule", VALUE_WORD, 0, SCHEDULE_FILE - 1, schedule_names},
+    [SEARCH_ZERO] = {"parallel.zero", VALUE_COUNT, 0, 3, NULL},
+    [SEARCH_SEQUENCE_PARALLEL] = {"parallel.sequence_parallel", VALUE_BOOL, 0, 1, booleans},
+    [SEARCH_MICRO] = {"batch.micro", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_RECOMPUTE] = {"recompute", VALUE_RECOMPUTE, 0, 0, NULL},
+    [SEARCH_OFFLOAD_OPTIMIZER] = {"offload.optimizer", VALUE_SHARE, 0, 1, NULL},
+    [SEARCH_OFFLOAD_LAYERS] = {"offload.activation_layers", VALUE_COUNT, 0, LAYERS_MAX, NULL},
+};
+
+const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
+    "parallel.tp",
+    "parallel.cp",
+    "parallel.ep",
+    "parallel.pp",
+    "parallel.virtual_stages",
+    "parallel.schedule",
+    "parallel.zero",
+    "parallel.sequence_parallel",
+    "batch.micro",
+    "recompute",
+    "offload.optimizer",
+    "offload.activation_layers",
+};
+
+/* What is being read. */
+struct reading {
+    struct arena *arena;
+    struct search_space *space;
+    struct diag *diag;
+    size_t capacities[SEARCH_AXIS_COUNT_];
+    size_t recompute_capacity;
+};
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+static bool add_value(struct reading *reading, enum search_axis axis, double value)
+{
+    struct search_values *values = &reading->space->axes[axis];
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i] >= value && values->items[i] <= value) {
+            return true;
+        }
+    }
+    values->items = arena_grow(reading->arena, values->items, &reading->capacities[axis],
+                               values->count + 1u, sizeof *values->items);
+    values->items[values->count++] = value;
+    return true;
+}
+
+/* "1..8": the numbers of both ends, in `least` to `most`. False: it is no range; *is_good: or a
+ * good one. */
+static bool read_range(struct reading *reading, const struct doc_node *node,
+                       const struct axis_row *row, int64_t ends[2], bool *is_good)
+{
+    const char *dots = node->kind == DOC_SCALAR ? strstr(node->text, "..") : NULL;
+    *is_good = false;
+    if (dots == NULL) {
+        return false;
+    }
+    struct doc_node from = *node;
+    struct doc_node to = *node;
+    from.text = arena_strndup(reading->arena, node->text, (size_t)(dots - node->text));
+    to.text = dots + 2;
+    if (!doc_node_count(&from, row->least, row->most, &ends[0], reading->diag) ||
+        !doc_node_count(&to, row->least, row->most, &ends[1], reading->diag)) {
+        return true;
+    }
+    if (ends[1] < ends[0] || ends[1] - ends[0] >= VALUES_MAX) {
+        diag_add(reading->diag, DIAG_INPUT, &node->place, "the range '%s' of '%s' %s", node->text,
+                 row->path, ends[1] < ends[0] ? "has no values" : "is too long");
+        diag_help(reading->diag, "write the smaller end first, like 1..8");
+        return true;
+    }
+    *is_good = true;
+    return true;
+}
+
+static bool add_word(struct reading *reading, enum search_axis axis, const struct doc_node *node)
+{
+    const struct axis_row *row = &rows[axis];
+    const uint32_t count = (uint32_t)row->most + 1;
+    for (uint32_t i = 0; node->kind == DOC_SCALAR && i < count; i++) {
+        if (strcmp(row->words[i], node->text) == 0) {
+            return add_value(reading, axis, i);
+        }
+    }
+    const char *text = node->kind == DOC_SCALAR ? node->text : "a list";
+    diag_add(reading->diag, DIAG_INPUT, &node->place, "'%s' cannot be %.40s", row->path, text);
+    diag_help_nearest(
+        reading->diag, diag_nearest(text, row->words, count),
+        arena_printf(reading->arena, "`stoker help search.%s` says what it may be", row->path));
+    return false;
+}
+
+static bool add_count(struct reading *reading, enum search_axis axis, const struct doc_node *node)
+{
+    const struct axis_row *row = &rows[axis];
+    int64_t ends[2] = {0, 0};
+    bool is_good;
+    if (read_range(reading, node, row, ends, &is_good)) {
+        for (int64_t i = ends[0]; is_good && i <= ends[1]; i++) {
+            add_value(reading, axis, (double)i);
+        }
+        return is_good;
+    }
+    return doc_node_count(node, row->least, row->most, &ends[0], reading->diag) &&
+           add_value(reading, axis, (double)ends[0]);
+}
+
+/* ---- recomputation ----------------------------------------------------------------------- */
+
+static bool add_recompute(struct reading *reading, struct recompute recompute)
+{
+    struct search_space *space = reading->space;
+    for (uint32_t i = 0; i < space->recompute_count; i++) {
+        const struct recompute *other = &space->recomputes[i];
+        if (other->kind == recompute.kind && other->modules == recompute.modules &&
+            other->layers == recompute.layers) {
+            return true;
+        }
+    }
+    space->recomputes = arena_grow(reading->arena, space->recomputes, &reading->recompute_capacity,
+                                   space->recompute_count + 1u, sizeof *space->recomputes);
+    space->recomputes[space->recompute_count++] = recompute;
+    return true;
+}
+
+/* Of SELECTIVE by itself: the usual modules (input/training). */
+static struct recompute selective_of(const struct scenario *base)
+{
+    const bool is_fused = base->software.attention != ATTENTION_UNFUSED;
+    return (struct recompute){
+        .kind = RECOMPUTE_SELECTIVE,
+        .modules = is_fused ? 1u << RECOMPUTE_NORM | 1u << RECOMPUTE_ACTIVATION
+                            : 1u << RECOMPUTE_CORE_ATTENTION,
+    };
+}
+
+static bool add_layer_counts(struct reading *reading, const struct doc_node *node)
+{
+    static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, LAYERS_MAX, NULL};
+    int64_t ends[2] = {0, 0};
+    bool is_good;
+    if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
+        reading->space->has_every_count = true;
+        return add_recompute(reading, (struct recompute){.kind = RECOMPUTE_FULL});
+    }
+    if (!read_range(reading, node, &row, ends, &is_good)) {
+        is_good = doc_node_count(node, row.least, row.most, &ends[0], reading->diag);
+        ends[1] = ends[0];
+    }
+    for (int64_t i = ends[0]; is_good && i <= ends[1]; i++) {
+        const struct recompute full = {.kind = RECOMPUTE_FULL, .layers = i};
+        const struct recompute none = {.kind = RECOMPUTE_NONE};
+        add_recompute(reading, i > 0 ? full : none);
+    }
+    return is_good;
+}
+
+static bool add_modules(struct reading *reading, const struct doc_node *list)
+{
+    uint32_t modules = 0;
+    for (const struct doc_node *item = list->child; item != NULL; item = item->next) {
+        uint32_t i = 0;
+        while (i < RECOMPUTE_MODULE_COUNT_ &&
+               (item->kind != DOC_SCALAR || strcmp(item->text, recompute_module_names[i]) != 0)) {
+            i++;
+        }
+        if (i == RECOMPUTE_MODULE_COUNT_) {
+            diag_add(reading->diag, DIAG_INPUT, &item->place, "there is no module '%.40s'",
+                     item->kind == DOC_SCALAR ? item->text : "");
+            diag_help_nearest(
+                reading->diag,
+                item->kind == DOC_SCALAR
+                    ? diag_nearest(item->text, recompute_module_names, RECOMPUTE_MODULE_COUNT_)
+                    : NULL,
+                "`stoker help recompute.modules` lists them");
+            return false;
+        }
+        modules |= 1u << i;
+    }
+    if (modules == 0) {
+        diag_add(reading->diag, DIAG_INPUT, &list->place, "modules needs a list of modules");
+        diag_help(reading->diag, "write it like {modules: [norm, activation]}");
+        return false;
+    }
+    return add_recompute(reading,
+                         (struct recompute){.kind = RECOMPUTE_SELECTIVE, .modules = modules});
+}
+
+static bool add_recompute_node(struct reading *reading, const struct doc_node *node)
+{
+    if (node->kind == DOC_MAPPING && node->child != NULL && node->child->next == NULL) {
+        const struct doc_node *child = node->child;
+        if (strcmp(child->key, "layers") == 0) {
+            return add_layer_counts(reading, child);
+        }
+        if (strcmp(child->key, "modules") == 0) {
+            return add_modules(reading, child);
+        }
+    }
+    for (uint32_t i = 0; node->kind == DOC_SCALAR && i < RECOMPUTE_COUNT_; i++) {
+        if (strcmp(node->text, recompute_names[i]) == 0) {
+            return add_recompute(reading, i == RECOMPUTE_SELECTIVE
+                                              ? selective_of(reading->space->base)
+                                              : (struct recompute){.kind = i});
+        }
+    }
+    diag_add(reading->diag, DIAG_INPUT, &node->place, "recompute cannot be that");
+    diag_help(reading->diag, "write none, selective, full, {layers: 1..8} or {modules: [norm]}");
+    return false;
+}
+
+/* ---- axes ---------------------------------------------------------------------------------- */
+
+static bool add_node(struct reading *reading, enum search_axis axis, const struct doc_node *node)
+{
+    double share = 0;
+    switch (rows[axis].kind) {
+    case VALUE_COUNT:
+        return add_count(reading, axis, node);
+    case VALUE_WORD:
+    case VALUE_BOOL:
+        return add_word(reading, axis, node);
+    case VALUE_SHARE:
+        return doc_node_quantity(node, DIM_FRACTION, 0, 1, &share, reading->diag) &&
+               add_value(reading, axis, share);
+    case VALUE_RECOMPUTE:
+        return add_recompute_node(reading, node);
+    }
+    return false;
+}
+
+static bool read_axis(struct reading *reading, enum search_axis axis, const struct doc_node *node)
+{
+    struct search_values *values = &reading->space->axes[axis];
+    values->count = 0;
+    values->is_all = false;
+    if (axis == SEARCH_RECOMPUTE) {
+        reading->space->recompute_count = 0;
+    }
+    if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
+        values->is_all = true;
+        return true;
+    }
+    if (node->kind == DOC_NULL || (node->kind == DOC_SEQUENCE && node->child == NULL)) {
+        diag_add(reading->diag, DIAG_INPUT, &node->place, "'%s' has no values to search",
+                 rows[axis].path);
+        diag_help(reading->diag, "write a list, a range like 1..8, or all; or leave it out");
+        return false;
+    }
+    if (node->kind != DOC_SEQUENCE) {
+        return add_node(reading, axis, node);
+    }
+    bool is_good = true;
+    for (const struct doc_node *item = node->child; item != NULL; item = item->next) {
+        is_good = add_node(reading, axis, item) && is_good;
+    }
+    return is_good;
+}
+
+static bool read_key(struct reading *reading, const char *path, const struct doc_node *node)
+{
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        if (strcmp(path, rows[i].path) == 0) {
+            return read_axis(reading, (enum search_axis)i, node);
+        }
+    }
+    diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
+    diag_help_nearest(reading->diag, diag_nearest(path, search_axis_paths, SEARCH_AXIS_COUNT_),
+                      "`stoker help search` lists them");
+    return false;
+}
+
+static bool read_keys(struct reading *reading, const struct doc_node *search)
+{
+    bool is_good = true;
+    if (search->kind != DOC_MAPPING) {
+        diag_add(reading->diag, DIAG_INPUT, &search->place, "search needs keys with values");
+        diag_help(reading->diag, "write it like search: {batch.micro: [1, 2, 4]}");
+        return false;
+    }
+    for (const struct doc_node *node = search->child; node != NULL; node = node->next) {
+        const bool is_section = node->kind == DOC_MAPPING && strcmp(node->key, "recompute") != 0;
+        if (!is_section) {
+            is_good = read_key(reading, node->key, node) && is_good;
+            continue;
+        }
+        for (const struct doc_node *inner = node->child; inner != NULL; inner = inner->next) {
+            const char *path = arena_printf(reading->arena, "%s.%s", node->key, inner->key);
+            is_good = read_key(reading, path, inner) && is_good;
+        }
+    }
+    return is_good;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static void add_divisors(struct reading *reading, enum search_axis axis, int64_t whole)
+{
+    for (int64_t i = 1; i <= whole; i++) {
+        if (whole % i == 0) {
+            add_value(reading, axis, (double)i);
+        }
+    }
+}
+
+static void add_numbers(struct reading *reading, enum search_axis axis, int64_t least, int64_t most)
+{
+    for (int64_t i = least; i <= most; i++) {
+        add_value(reading, axis, (double)i);
+    }
+}
+
+/* None, each set of modules that the model has, and full of every count of layers. */
+static void add_every_recompute(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    uint32_t has = 0;
+    for (uint32_t i = 0; i < RECOMPUTE_MODULE_COUNT_; i++) {
+        has |= training_has_module(&base->model, i) ? 1u << i : 0;
+    }
+    add_recompute(reading, (struct recompute){.kind = RECOMPUTE_NONE});
+    for (uint32_t modules = 1; modules < 1u << RECOMPUTE_MODULE_COUNT_; modules++) {
+        if ((modules & ~has) == 0) {
+            add_recompute(reading,
+                          (struct recompute){.kind = RECOMPUTE_SELECTIVE, .modules = modules});
+        }
+    }
+    add_recompute(reading, (struct recompute){.kind = RECOMPUTE_FULL});
+    reading->space->has_every_count = true;
+}
+
+static void add_all(struct reading *reading, enum search_axis axis)
+{
+    const struct scenario *base = reading->space->base;
+    const struct model *model = &base->model;
+    switch (axis) {
+    case SEARCH_TP:
+    case SEARCH_CP:
+    case SEARCH_PP:
+        add_divisors(reading, axis, base->gpus);
+        return;
+    case SEARCH_EP:
+        add_divisors(reading, axis,
+                     model->experts > 0 ? model->experts + base->routing.redundant_experts : 1);
+        return;
+    case SEARCH_VIRTUAL_STAGES:
+        add_numbers(reading, axis, 2, model->layers / 2 + 1);
+        return;
+    case SEARCH_SCHEDULE:
+        add_numbers(reading, axis, 0, SCHEDULE_FILE - 1);
+        return;
+    case SEARCH_ZERO:
+        add_numbers(reading, axis, 0, 3);
+        return;
+    case SEARCH_SEQUENCE_PARALLEL:
+        add_numbers(reading, axis, 0, 1);
+        return;
+    case SEARCH_MICRO:
+        add_divisors(reading, axis, base->batch.global);
+        return;
+    case SEARCH_RECOMPUTE:
+        add_every_recompute(reading);
+        return;
+    case SEARCH_OFFLOAD_OPTIMIZER:
+        add_numbers(reading, axis, 0, 1);
+        return;
+    case SEARCH_OFFLOAD_LAYERS:
+        add_numbers(reading, axis, 0, model->layers);
+        return;
+    case SEARCH_AXIS_COUNT_:
+        return;
+    }
+}
+
+bool search_space_read(struct arena *arena, const struct doc_node *document,
+                       const struct scenario *base, struct search_space *space, struct diag *diag)
+{
+    struct reading reading = {.arena = arena, .space = space, .diag = diag};
+    *space = (struct search_space){.base = base};
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        space->axes[i].is_all = true;
+    }
+    for (uint32_t i = SEARCH_OFFLOAD_OPTIMIZER; i <= SEARCH_OFFLOAD_LAYERS; i++) {
+        space->axes[i].is_all = false;
+    }
+    add_value(&reading, SEARCH_OFFLOAD_OPTIMIZER, base->offload.optimizer);
+    add_value(&reading, SEARCH_OFFLOAD_LAYERS, (double)base->offload.activation_layers);
+    const struct doc_node *search = doc_find(document, "search");
+    if (search != NULL && search->kind != DOC_NULL && !read_keys(&reading, search)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        if (space->axes[i].is_all) {
+            add_all(&reading, (enum search_axis)i);
+        }
+    }
+    space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
+    return true;
+}
+
+bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)
+{
+    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
+    if (axis != SEARCH_VIRTUAL_STAGES || space->axes[axis].count != 1) {
+        return space->axes[axis].count <= 1;
+    }
+    return schedules->count == 1;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *recompute_text(struct arena *arena, const struct recompute *recompute)
+{
+    if (recompute->layers > 0) {
+        return arena_printf(arena, "{layers: %" PRId64 "}", recompute->layers);
+    }
+    const char *text = NULL;
+    for (uint32_t i = 0; i < RECOMPUTE_MODULE_COUNT_; i++) {
+        if (recompute->kind == RECOMPUTE_SELECTIVE && (recompute->modules >> i & 1u) != 0) {
+            text = text == NULL ? recompute_module_names[i]
+                                : arena_printf(arena, "%s, %s", text, recompute_module_names[i]);
+        }
+    }
+    return text != NULL ? arena_printf(arena, "{modules: [%s]}", text)
+                        : recompute_names[recompute->kind];
+}
+
+static double number_of(const struct relayout *layout, enum search_axis axis)
+{
+    const double numbers[SEARCH_AXIS_COUNT_] = {
+        [SEARCH_TP] = (double)layout->tp,
+        [SEARCH_CP] = (double)layout->cp,
+        [SEARCH_EP] = (double)layout->ep,
+        [SEARCH_PP] = (double)layout->pp,
+        [SEARCH_VIRTUAL_STAGES] = (double)layout->virtual_stages,
+        [SEARCH_SCHEDULE] = (double)layout->schedule,
+        [SEARCH_ZERO] = (double)layout->zero,
+        [SEARCH_SEQUENCE_PARALLEL] = layout->is_sequence_parallel ? 1 : 0,
+        [SEARCH_MICRO] = (double)layout->micro,
+        [SEARCH_OFFLOAD_OPTIMIZER] = layout->offload.optimizer,
+        [SEARCH_OFFLOAD_LAYERS] = (double)layout->offload.activation_layers,
+    };
+    return numbers[axis];
+}
+
+const char *search_layout_value(struct arena *arena, const struct relayout *layout,
+                                enum search_axis axis)
+{
+    const struct axis_row *row = &rows[axis];
+    if (row->kind == VALUE_RECOMPUTE) {
+        return recompute_text(arena, &layout->recompute);
+    }
+    const double number = number_of(layout, axis);
+    return row->words != NULL ? row->words[(uint32_t)number] : arena_printf(arena, "%.17g", number);
+}
+
+void search_layout_sets(struct arena *arena, const struct relayout *layout,
+                        const char *sets[SEARCH_AXIS_COUNT_])
+{
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        sets[i] = arena_printf(arena, "%s=%s", rows[i].path,
+                               search_layout_value(arena, layout, (enum search_axis)i));
+    }
+}
+
+const char *search_layout_label(struct arena *arena, const struct search_space *space,
+                                const struct relayout *layout)
+{
+    const char *label = "";
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        const char *dot = strrchr(rows[i].path, '.');
+        const bool is_idle = i == SEARCH_VIRTUAL_STAGES && layout->virtual_stages == 1;
+        if (search_axis_is_fixed(space, (enum search_axis)i) || is_idle) {
+            continue;
+        }
+        label = arena_printf(arena, "%s%s%s %s", label, label[0] != '\0' ? ", " : "",
+                             dot != NULL ? dot + 1 : rows[i].path,
+                             search_layout_value(arena, layout, (enum search_axis)i));
+    }
+    return label[0] != '\0' ? label : "the only one";
+}

@@ -1,0 +1,86 @@
+/* The layouts that a search looks through: an axis for each key of the scenario's `search:`.
+ *
+ *     search: {parallel.tp: [1, 2, 4, 8], parallel.pp: 1..16, batch.micro: all,
+ *              recompute: [none, full, {layers: 1..8}, {modules: [norm, activation]}]}
+ *
+ * Paths may be dotted or nested, as in sweep:, and --set search.batch.micro=1..4 says it from the
+ * command line. A value is what the key takes; a..b stands for the whole numbers from a to b; `all`
+ * for every value with which sizes may go together. An axis that is not named has all, but for
+ * offload, which stays as the scenario says.
+ *
+ * A layout is a point of the product of the axes whose sizes go together (input/relayout). Those
+ * whose result is another's by construction are counted once:
+ *   - interleaved with one chunk a stage is 1f1b; other schedules have chunks of their own, so that
+ *     virtual stages are an axis of interleaved alone;
+ *   - with tp 1 there is nothing to cut along the sequence;
+ *   - in a pipeline gradients stay whole whatever the stage (plan/memory): zero 2 is zero 1;
+ *   - as many layers as the largest chunk has are all of them: recompute full.
+ *
+ * A *line* has all in common but what is computed again and how many layers' activations go to the
+ * host: these are counted off, tried and left out together (study/search).
+ */
+#ifndef STUDY_SEARCH_SEARCH_SPACE_H
+#define STUDY_SEARCH_SEARCH_SPACE_H
+
+#include "input/relayout.h"
+
+struct arena;
+struct diag;
+struct doc_node;
+
+enum search_axis {
+    SEARCH_TP,
+    SEARCH_CP,
+    SEARCH_EP,
+    SEARCH_PP,
+    SEARCH_VIRTUAL_STAGES,
+    SEARCH_SCHEDULE,
+    SEARCH_ZERO,
+    SEARCH_SEQUENCE_PARALLEL,
+    SEARCH_MICRO,
+    SEARCH_RECOMPUTE,
+    SEARCH_OFFLOAD_OPTIMIZER,
+    SEARCH_OFFLOAD_LAYERS,
+    SEARCH_AXIS_COUNT_
+};
+extern const char *const search_axis_paths[SEARCH_AXIS_COUNT_]; /* "parallel.tp" */
+
+/* In the order in which they are written, each once; of `all` those that may divide, rising. */
+struct search_values {
+    double *items;
+    uint32_t count;
+    bool is_all;
+};
+
+struct search_space {
+    const struct scenario *base;
+    struct search_values axes[SEARCH_AXIS_COUNT_]; /* RECOMPUTE: number of recomputes */
+    /* What may be computed again: of each kind once. Full by itself is of all layers. */
+    struct recompute *recomputes;
+    uint32_t recompute_count;
+    bool has_every_count; /* of layers, from 1 */
+};
+
+/* Reads `search:` of the document, which may have none: then every axis has all. The base is the
+ * scenario so resolved. An input error: an axis that there is not or that has no values, a value
+ * that the key does not take. */
+MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *document,
+                                const struct scenario *base, struct search_space *space,
+                                struct diag *diag);
+
+/* Whether an axis has at most one value, so that layouts need not name it. */
+bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis);
+
+/* What `stoker run --set` takes for a layout: "parallel.tp=8". One for each axis. */
+void search_layout_sets(struct arena *arena, const struct relayout *layout,
+                        const char *sets[SEARCH_AXIS_COUNT_]);
+
+/* The value of an axis in words: "8", "interleaved", "{layers: 4}". */
+const char *search_layout_value(struct arena *arena, const struct relayout *layout,
+                                enum search_axis axis);
+
+/* The layout in words: the axes that are not fixed, "tp 8, pp 16, micro 2, recompute full". */
+const char *search_layout_label(struct arena *arena, const struct search_space *space,
+                                const struct relayout *layout);
+
+#endif

@@ -1,0 +1,29 @@
+/* A search and the store: which scenario it begins with, and its best layouts as points of a study.
+ *
+ * The best layouts become points with the keys that `stoker run --set` takes, and are predicted and
+ * stored as those of a sweep (study/study): tables, plots and bands read them back.
+ */
+#ifndef STUDY_SEARCH_SEARCH_STUDY_H
+#define STUDY_SEARCH_SEARCH_STUDY_H
+
+#include "study/search/search.h"
+#include "study/study.h"
+
+/* The scenario with its own layout or, where that cannot be, the first of the plainest (tp, cp, pp
+ * of one to all GPUs, 1f1b) that can: what a search needs besides layouts. NULL, with the messages
+ * of its own, when none can or the input is wrong. */
+const struct scenario *search_base(struct arena *arena, const struct doc_node *document,
+                                   const struct study_base *base, struct diag *diag);
+
+/* The document with what --set says below `search.`. */
+MUST_USE bool search_document(struct arena *arena, const struct doc_node *document,
+                              const struct study_base *base, const struct doc_node **changed,
+                              struct diag *diag);
+
+/* Points of the first `count` layouts found. */
+MUST_USE bool search_study(struct arena *arena, const struct doc_node *document,
+                           const struct study_base *base, const struct search_space *space,
+                           const struct search_found *found, uint32_t count, struct study *study,
+                           struct diag *diag);
+
+#endif

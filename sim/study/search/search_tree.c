@@ -1,0 +1,476 @@
+/* The axes are nested loops, a function each; what is found in an outer one is kept in its arena
+ * until it goes on: of degrees the families, of a schedule its crowds, of ZeRO and offload the
+ * stock.
+ */
+#include "study/search/search_tree.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/diag.h"
+#include "base/units.h"
+#include "input/layout.h"
+#include "input/training.h"
+#include "run/run.h"
+#include "study/search/search_memory.h"
+#include "train/bound/bound.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const search_by_names[SEARCH_BY_COUNT_] = {"step", "days", "cost", "energy"};
+const char *const search_by_units[SEARCH_BY_COUNT_] = {"s", "days", "USD", "kWh"};
+
+#define SECONDS_PER_HOUR 3600.0
+#define SECONDS_PER_DAY 86400.0
+
+/* Of micro and sequence parallelism, within the degrees that are being tried. */
+struct family {
+    struct search_shape *shape;
+    struct scenario *scenario;
+    struct bound_family *bound;
+};
+
+struct growth {
+    struct arena *arena;   /* of the tree */
+    struct arena *degrees; /* of what is kept for the degrees being tried */
+    struct arena *scratch; /* of a line */
+    const struct search_space *space;
+    const struct search_watch *watch;
+    struct search_tree *tree;
+    struct relayout_frame frame;
+    struct diag *unheard;
+    struct relayout layout;
+    struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
+    struct search_crowd **crowds; /* [micro], of the schedule */
+    bool has_stock;
+    struct search_stock stock;
+    double limit_bytes;
+    size_t line_capacity, leaf_capacity;
+    bool is_ended;
+};
+
+/* ---- what a layout is judged by ------------------------------------------------------------ */
+
+/* A run's months from the least step, as run/run adds them up, with nothing between steps. */
+static double least_value(const struct growth *growth, const struct bound *bound)
+{
+    const struct scenario *base = growth->space->base;
+    const double step_s = (double)bound->step_ns * 1e-9;
+    if (growth->tree->by == SEARCH_BY_STEP) {
+        return step_s;
+    }
+    const int64_t tokens = base->batch.global * base->batch.sequence_length;
+    const double steps = (double)run_steps(base->run_tokens, tokens, NULL);
+    const double wall_s = steps * step_s + base->startup_s;
+    if (growth->tree->by == SEARCH_BY_DAYS) {
+        return wall_s / SECONDS_PER_DAY * (1.0 - 1e-12);
+    }
+    const struct gpu *gpu = &base->gpu;
+    const double gpus = (double)base->gpus;
+    const double idle = fmin(gpu->idle_power_fraction, gpu->busy_power_fraction);
+    const double more = gpu->busy_power_fraction - idle;
+    const double gpu_j = gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * 1e-9);
+    const double joules =
+        base->price.pue *
+        (gpus * gpu_j + (double)base->nodes * base->cluster.host_power_w * wall_s);
+    const double energy_kwh = joules / 1000.0 / SECONDS_PER_HOUR;
+    const double cost = gpus * wall_s / SECONDS_PER_HOUR * base->price.gpu_hour_usd +
+                        energy_kwh * base->price.electricity_usd_per_kwh;
+    return (growth->tree->by == SEARCH_BY_ENERGY ? energy_kwh : cost) * (1.0 - 1e-12);
+}
+
+/* ---- layouts of a line --------------------------------------------------------------------- */
+
+/* A line that is being looked through. */
+struct trial {
+    const struct scenario *scenario;
+    struct search_held held;
+    struct family *family;
+    struct bound_line *bound; /* NULL: nothing may fit so far */
+    int64_t largest_chunk, largest_stage;
+    uint32_t line; /* in the tree; UINT32_MAX: not yet there */
+};
+
+static bool has_whole(const struct search_space *space)
+{
+    for (uint32_t i = 0; i < space->recompute_count; i++) {
+        if (space->recomputes[i].kind == RECOMPUTE_FULL && space->recomputes[i].layers == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the model has the modules and a chunk so many layers, and nothing else is the same: all
+ * layers of the largest chunk are full. */
+static bool is_in_line(const struct growth *growth, const struct trial *trial,
+                       const struct recompute *recompute)
+{
+    if (recompute->kind == RECOMPUTE_SELECTIVE) {
+        for (uint32_t i = 0; i < RECOMPUTE_MODULE_COUNT_; i++) {
+            if ((recompute->modules >> i & 1u) != 0 &&
+                !training_has_module(&growth->space->base->model, i)) {
+                return false;
+            }
+        }
+    }
+    if (recompute->layers == 0) {
+        return true;
+    }
+    return recompute->layers < trial->largest_chunk
+               ? !growth->space->has_every_count
+               : recompute->layers == trial->largest_chunk && !has_whole(growth->space);
+}
+
+static struct search_choice choice_of(const struct recompute *recompute, uint32_t plain,
+                                      uint32_t none, int64_t offloaded)
+{
+    const bool is_full = recompute->kind == RECOMPUTE_FULL;
+    return (struct search_choice){
+        .plain = is_full ? none : plain,
+        .full_layers = !is_full                ? 0
+                       : recompute->layers > 0 ? recompute->layers
+                                               : INT64_MAX,
+        .offloaded_layers = offloaded,
+    };
+}
+
+static void note_nearest(struct growth *growth, double bytes, const struct recompute *recompute,
+                         int64_t offloaded)
+{
+    struct search_tree *tree = growth->tree;
+    if (tree->nearest_bytes <= 0 || bytes < tree->nearest_bytes) {
+        tree->nearest_bytes = bytes;
+        tree->nearest = growth->layout;
+        tree->nearest.recompute = *recompute;
+        tree->nearest.offload.activation_layers = offloaded;
+    }
+}
+
+/* The line's bound, and its family's, when the first layout may fit. */
+static void begin_line(struct growth *growth, struct trial *trial)
+{
+    struct search_tree *tree = growth->tree;
+    struct family *family = trial->family;
+    if (family->bound == NULL) {
+        family->scenario = arena_alloc(growth->degrees, sizeof *family->scenario);
+        *family->scenario = *trial->scenario;
+        family->bound = bound_family_new(growth->degrees, family->scenario);
+        tree->families++;
+    }
+    trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);
+    tree->lines = arena_grow(growth->arena, tree->lines, &growth->line_capacity,
+                             tree->line_count + (size_t)1, sizeof *tree->lines);
+    trial->line = tree->line_count++;
+    tree->lines[trial->line] =
+        (struct search_line){.layout = growth->layout, .largest_chunk = trial->largest_chunk};
+}
+
+static void add_leaf(struct growth *growth, struct trial *trial, const struct recompute *recompute,
+                     uint32_t number, int64_t offloaded)
+{
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    static const struct recompute whole = {.kind = RECOMPUTE_FULL};
+    struct search_tree *tree = growth->tree;
+    if (trial->bound == NULL) {
+        begin_line(growth, trial);
+    }
+    const bool is_full = recompute->kind == RECOMPUTE_FULL;
+    const struct bound_choice choice = {
+        .plain = bound_option(trial->family->bound, is_full ? &none : recompute),
+        .full = is_full ? bound_option(trial->family->bound, &whole) : NULL,
+        .full_layers = !is_full                ? 0
+                       : recompute->layers > 0 ? recompute->layers
+                                               : INT64_MAX,
+        .offloaded_layers = offloaded,
+    };
+    const struct bound bound = bound_of(trial->bound, &choice);
+    tree->leaves = arena_grow(growth->arena, tree->leaves, &growth->leaf_capacity,
+                              tree->leaf_count + 1, sizeof *tree->leaves);
+    tree->leaves[tree->leaf_count++] = (struct search_leaf){
+        .least = least_value(growth, &bound),
+        .line = trial->line,
+        .choice = (uint16_t)number,
+        .offloaded = (uint16_t)offloaded,
+    };
+}
+
+/* Of one recomputation, with each count of layers that go to the host. */
+static void try_recompute(struct growth *growth, struct trial *trial,
+                          const struct recompute *recompute, uint32_t number, bool is_hopeless)
+{
+    const struct search_values *offloads = &growth->space->axes[SEARCH_OFFLOAD_LAYERS];
+    const uint32_t plain = number < growth->space->recompute_count ? number : 0;
+    for (uint32_t i = 0; i < offloads->count; i++) {
+        const int64_t offloaded = (int64_t)offloads->items[i];
+        if (offloaded > trial->largest_stage) {
+            continue;
+        }
+        growth->tree->layouts++;
+        if (is_hopeless) {
+            growth->tree->line_layouts++;
+            continue;
+        }
+        const struct search_choice choice = choice_of(recompute, plain, plain, offloaded);
+        const double bytes = search_least_bytes(&trial->held, &choice);
+        note_nearest(growth, bytes, recompute, offloaded);
+        if (bytes > growth->limit_bytes) {
+            growth->tree->memory_layouts++;
+        } else {
+            add_leaf(growth, trial, recompute, number, offloaded);
+        }
+    }
+}
+
+static void try_choices(struct growth *growth, struct trial *trial, bool is_hopeless)
+{
+    const struct search_space *space = growth->space;
+    for (uint32_t i = 0; i < space->recompute_count; i++) {
+        if (is_in_line(growth, trial, &space->recomputes[i])) {
+            try_recompute(growth, trial, &space->recomputes[i], i, is_hopeless);
+        }
+    }
+    for (int64_t layers = 1; space->has_every_count && layers < trial->largest_chunk; layers++) {
+        const struct recompute full = {.kind = RECOMPUTE_FULL, .layers = layers};
+        const uint32_t number = space->recompute_count + (uint32_t)layers - 1;
+        try_recompute(growth, trial, &full, number, is_hopeless);
+    }
+}
+
+static void measure_chunks(const struct parallel *parallel, struct trial *trial)
+{
+    for (int64_t i = 0; i < layout_pieces(parallel); i++) {
+        const int64_t layers = parallel->layers_per_chunk[i];
+        trial->largest_chunk = layers > trial->largest_chunk ? layers : trial->largest_chunk;
+    }
+    for (int64_t s = 0; s < parallel->pp; s++) {
+        int64_t layers = 0;
+        for (int64_t c = 0; c < parallel->virtual_stages; c++) {
+            layers += parallel->layers_per_chunk[layout_piece(parallel, s, c)];
+        }
+        trial->largest_stage = layers > trial->largest_stage ? layers : trial->largest_stage;
+    }
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static void try_line(struct growth *growth, uint32_t micro)
+{
+    struct scenario *scenario = arena_alloc(growth->scratch, sizeof *scenario);
+    struct relayout plain = growth->layout;
+    plain.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
+    plain.offload.activation_layers = 0;
+    if (!scenario_relayout(growth->scratch, &growth->frame, &plain, scenario, growth->unheard)) {
+        return;
+    }
+    struct family *family =
+        &growth->families[2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0)];
+    if (family->shape == NULL) {
+        family->shape = search_shape_new(growth->degrees, growth->space, scenario);
+    }
+    if (growth->crowds[micro] == NULL) {
+        growth->crowds[micro] = search_crowd_new(growth->degrees, scenario);
+    }
+    if (!growth->has_stock) {
+        growth->stock = search_stock_of(scenario);
+        growth->has_stock = true;
+    }
+    struct trial trial = {.scenario = scenario, .family = family, .line = UINT32_MAX};
+    trial.held = search_held_of(growth->scratch, scenario, family->shape, growth->crowds[micro],
+                                &growth->stock);
+    measure_chunks(&scenario->parallel, &trial);
+    const struct search_values *offloads = &growth->space->axes[SEARCH_OFFLOAD_LAYERS];
+    double most = 0;
+    for (uint32_t i = 0; i < offloads->count; i++) {
+        most = fmax(most, offloads->items[i]);
+    }
+    const double least = search_least_of_line(&trial.held, (int64_t)most);
+    const bool is_hopeless = least > growth->limit_bytes;
+    if (is_hopeless) {
+        note_nearest(growth, least, &plain.recompute, 0);
+    }
+    try_choices(growth, &trial, is_hopeless);
+}
+
+/* ---- axes -------------------------------------------------------------------------------------
+ * */
+
+static bool has_value(const struct search_values *values, double value)
+{
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i] >= value && values->items[i] <= value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void ask(struct growth *growth)
+{
+    const struct search_watch *watch = growth->watch;
+    growth->is_ended = growth->is_ended || (watch->goes_on != NULL &&
+                                            !watch->goes_on(watch->context, growth->tree->layouts));
+}
+
+/* Whether replicas that take the GPUs that are left can share the batch so cut. */
+static bool shares_batch(const struct growth *growth, int64_t micro)
+{
+    const struct relayout *layout = &growth->layout;
+    const struct scenario *base = growth->space->base;
+    const int64_t dp = base->gpus / (layout->tp * layout->cp * layout->pp);
+    return base->batch.global % (dp * micro) == 0;
+}
+
+static void try_micros(struct growth *growth)
+{
+    const struct search_space *space = growth->space;
+    const struct search_values *micros = &space->axes[SEARCH_MICRO];
+    const struct search_values *cuts = &space->axes[SEARCH_SEQUENCE_PARALLEL];
+    for (uint32_t i = 0; i < micros->count; i++) {
+        growth->layout.micro = (int64_t)micros->items[i];
+        if (!shares_batch(growth, growth->layout.micro)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < cuts->count; k++) {
+            const bool is_cut = cuts->items[k] > 0;
+            growth->layout.is_sequence_parallel = is_cut && growth->layout.tp > 1;
+            if (is_cut && growth->layout.tp == 1 && has_value(cuts, 0)) {
+                continue; /* the same without */
+            }
+            try_line(growth, i);
+            arena_reset(growth->scratch);
+            growth->unheard = diag_new(growth->scratch);
+        }
+    }
+}
+
+static void try_states(struct growth *growth)
+{
+    const struct search_values *zeros = &growth->space->axes[SEARCH_ZERO];
+    const struct search_values *shares = &growth->space->axes[SEARCH_OFFLOAD_OPTIMIZER];
+    for (uint32_t i = 0; i < zeros->count; i++) {
+        growth->layout.zero = (int64_t)zeros->items[i];
+        if (growth->layout.zero == 2 && growth->layout.pp > 1 && has_value(zeros, 1)) {
+            continue; /* zero 1 */
+        }
+        for (uint32_t k = 0; k < shares->count; k++) {
+            growth->layout.offload.optimizer = shares->items[k];
+            growth->has_stock = false;
+            try_micros(growth);
+        }
+    }
+    ask(growth);
+}
+
+static void try_chunks(struct growth *growth, uint32_t schedule, int64_t virtual_stages)
+{
+    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
+    growth->layout.schedule = schedule;
+    growth->layout.virtual_stages = virtual_stages;
+    for (uint32_t i = 0; i < micros; i++) {
+        growth->crowds[i] = NULL;
+    }
+    if (!growth->is_ended) {
+        try_states(growth);
+    }
+}
+
+static bool is_two_way(uint32_t schedule)
+{
+    return schedule == SCHEDULE_ZB_V || schedule == SCHEDULE_DUALPIPE ||
+           schedule == SCHEDULE_DUALPIPEV;
+}
+
+static void try_schedules(struct growth *growth)
+{
+    const struct search_values *schedules = &growth->space->axes[SEARCH_SCHEDULE];
+    const struct search_values *chunks = &growth->space->axes[SEARCH_VIRTUAL_STAGES];
+    const int64_t layers = growth->space->base->model.layers;
+    for (uint32_t i = 0; i < schedules->count; i++) {
+        const uint32_t schedule = (uint32_t)schedules->items[i];
+        if (schedule != SCHEDULE_INTERLEAVED) {
+            try_chunks(growth, schedule, is_two_way(schedule) ? 2 : 1);
+            continue;
+        }
+        for (uint32_t k = 0; k < chunks->count; k++) {
+            const int64_t count = (int64_t)chunks->items[k];
+            const bool is_plain = count == 1 && has_value(schedules, SCHEDULE_1F1B);
+            if (!is_plain && (growth->layout.pp > 1 || count == 1) &&
+                growth->layout.pp * count <= layers + 2) {
+                try_chunks(growth, count == 1 ? SCHEDULE_1F1B : schedule, count);
+            }
+        }
+    }
+}
+
+static void try_degrees(struct growth *growth)
+{
+    const struct relayout *layout = &growth->layout;
+    const struct scenario *base = growth->space->base;
+    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
+    if (growth->is_ended || layout->tp * layout->cp > base->gpus ||
+        base->gpus % (layout->tp * layout->cp * layout->pp) != 0) {
+        return;
+    }
+    arena_reset(growth->degrees);
+    growth->families = arena_array(growth->degrees, 2 * (size_t)micros, sizeof *growth->families);
+    memset(growth->families, 0, 2 * (size_t)micros * sizeof *growth->families);
+    growth->crowds = arena_array(growth->degrees, micros, sizeof(struct search_crowd *));
+    try_schedules(growth);
+}
+
+static void try_all(struct growth *growth)
+{
+    const struct search_values *axes = growth->space->axes;
+    for (uint32_t tp = 0; tp < axes[SEARCH_TP].count; tp++) {
+        growth->layout.tp = (int64_t)axes[SEARCH_TP].items[tp];
+        for (uint32_t cp = 0; cp < axes[SEARCH_CP].count; cp++) {
+            growth->layout.cp = (int64_t)axes[SEARCH_CP].items[cp];
+            for (uint32_t ep = 0; ep < axes[SEARCH_EP].count; ep++) {
+                growth->layout.ep = (int64_t)axes[SEARCH_EP].items[ep];
+                for (uint32_t pp = 0; pp < axes[SEARCH_PP].count; pp++) {
+                    growth->layout.pp = (int64_t)axes[SEARCH_PP].items[pp];
+                    try_degrees(growth);
+                }
+            }
+        }
+    }
+}
+
+bool search_tree_grow(struct arena *arena, const struct search_space *space, enum search_by by,
+                      const struct search_watch *watch, struct search_tree *tree)
+{
+    *tree = (struct search_tree){.space = space, .by = by};
+    struct growth growth = {
+        .arena = arena,
+        .degrees = arena_new(),
+        .scratch = arena_new(),
+        .space = space,
+        .watch = watch,
+        .tree = tree,
+        .layout = relayout_of(space->base),
+        .limit_bytes = space->base->gpu.memory_bytes,
+    };
+    growth.unheard = diag_new(growth.scratch);
+    relayout_frame_init(space->base, &growth.frame);
+    try_all(&growth);
+    arena_free(growth.degrees);
+    arena_free(growth.scratch);
+    return !growth.is_ended;
+}
+
+struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf)
+{
+    const struct search_space *space = tree->space;
+    struct relayout layout = tree->lines[leaf->line].layout;
+    if (leaf->choice < space->recompute_count) {
+        layout.recompute = space->recomputes[leaf->choice];
+    } else {
+        layout.recompute = (struct recompute){
+            .kind = RECOMPUTE_FULL,
+            .layers = (int64_t)(leaf->choice - space->recompute_count) + 1,
+        };
+    }
+    layout.offload.activation_layers = leaf->offloaded;
+    return layout;
+}

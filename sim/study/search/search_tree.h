@@ -1,0 +1,70 @@
+/* All layouts of a space, each counted, and of those that may fit a least time: the first part of a
+ * search (study/search/search).
+ *
+ * Degrees are tried in turn; what does not go together is not counted (input/relayout). A family
+ * (tp, cp, ep, pp, micro, sequence parallelism) has kernel times and collectives in common, found
+ * when its first layout may fit; lines within it differ in schedule, virtual stages, ZeRO and the
+ * optimizer's offload; layouts within a line in what is computed again and which layers'
+ * activations go to the host. A line of which nothing may fit is left out whole; of the others
+ * each layout's least memory is looked at (study/search/search_memory), and of those that may fit
+ * the least time (train/bound).
+ */
+#ifndef STUDY_SEARCH_SEARCH_TREE_H
+#define STUDY_SEARCH_SEARCH_TREE_H
+
+#include "study/search/search_space.h"
+
+/* What a layout is judged by; less is better. */
+enum search_by {
+    SEARCH_BY_STEP,
+    SEARCH_BY_DAYS,
+    SEARCH_BY_COST,
+    SEARCH_BY_ENERGY,
+    SEARCH_BY_COUNT_
+};
+extern const char *const search_by_names[SEARCH_BY_COUNT_]; /* step, days, cost, energy */
+extern const char *const search_by_units[SEARCH_BY_COUNT_]; /* s, days, USD, kWh */
+
+/* A layout that may fit. */
+struct search_leaf {
+    double least; /* of what it is judged by */
+    uint32_t line;
+    uint16_t choice;    /* number of a recomputation; then layers computed again, from 1 */
+    uint16_t offloaded; /* layers of each stage */
+};
+
+struct search_line {
+    struct relayout layout; /* but recompute and offload.activation_layers */
+    int64_t largest_chunk;  /* layers */
+};
+
+struct search_tree {
+    const struct search_space *space;
+    enum search_by by;
+    struct search_line *lines; /* that have leaves */
+    uint32_t line_count;
+    struct search_leaf *leaves;
+    uint64_t leaf_count;
+    uint64_t layouts;        /* whose sizes go together */
+    uint64_t line_layouts;   /* of these, in lines of which none may fit */
+    uint64_t memory_layouts; /* in other lines, that may not fit themselves */
+    uint64_t families;       /* whose kernels were timed */
+    struct relayout nearest; /* to fitting: of the least memory */
+    double nearest_bytes;    /* at least; 0 without layouts */
+};
+
+/* `goes_on` is asked now and then; false ends it (NULL: nobody), and then the tree is not whole. */
+struct search_watch {
+    bool (*goes_on)(void *context, uint64_t layouts);
+    void *context;
+};
+
+/* False when it was ended. Memory of leaves and lines is the arena's. */
+MUST_USE bool search_tree_grow(struct arena *arena, const struct search_space *space,
+                               enum search_by by, const struct search_watch *watch,
+                               struct search_tree *tree);
+
+/* The layout that a leaf is. */
+struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf);
+
+#endif

@@ -1,0 +1,77 @@
+/* How long parts of a step take a rank that nobody keeps waiting: what train/bound adds up.
+ *
+ * A part (a layer forward, its backward, what the ends of the model do) is written by the functions
+ * that write programs, and its tasks are timed as if the rank were alone: kernels at full speed, no
+ * waits for launches, each collective from the rank's own arrival on, over idle links. Nothing of
+ * that takes longer than in a simulated step: others only arrive later, flows only share links,
+ * what runs beside a kernel only slows it. A part that begins when the compute before it has ended
+ * finds everything as late or later than alone, and all tasks of a part wait for the compute before
+ * it; so parts that follow one another on a rank take at least the sum of their times.
+ *
+ *     serial_ns   until the compute stream may go on behind the part
+ *     apart_ns    the same, did exchanges with experts take no time: halves of a pair of actions
+ *                 hide one another's exchanges and nothing else (train/program/program_lanes)
+ *     work_ns     kernels of it alone, with the gaps between them; at most apart_ns
+ *
+ * Collectives are those of the group that speaks for all of its kind (train/system), which lies
+ * over the most nodes. Where groups of a kind may differ (some lie over fewer nodes, paths that are
+ * hashed), those of the kind count nothing, but for groups inside of nodes.
+ *
+ * Runs of an ensemble have up to 0.03 % more bandwidth (train/ensemble): times of collectives are
+ * taken so much shorter.
+ */
+#ifndef TRAIN_BOUND_ALONE_H
+#define TRAIN_BOUND_ALONE_H
+
+#include "train/system.h"
+
+struct alone_time {
+    int64_t serial_ns;
+    int64_t apart_ns;
+    int64_t work_ns;
+};
+
+struct alone_layer {
+    struct alone_time forward;
+    struct alone_time backward; /* both gradients, and what is computed again */
+    struct alone_time split;    /* the same where weight gradients may be an action of their own */
+};
+
+/* What the first stage and the last do for a microbatch besides their layers. */
+struct alone_ends {
+    struct alone_time embedding, embedding_backward;
+    struct alone_time head, head_backward, head_split; /* with layers of multi-token prediction */
+};
+
+struct alone;
+
+/* Of the groups and routes of `system`, which is of `scenario` (its first job). */
+struct alone *alone_new(struct arena *arena, struct step_system *system,
+                        const struct scenario *scenario);
+
+/* Of a kind of layer (index into model.kinds) under that recomputation. */
+struct alone_layer alone_layer_of(struct alone *alone, uint32_t kind,
+                                  const struct recompute *recompute);
+struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *recompute);
+
+/* What arrives from another stage, gathered over tensor-parallel ranks; 0 where it need not be. */
+int64_t alone_receive_ns(struct alone *alone, uint32_t kind);
+
+/* What a byte of a collective's buffer takes, without latencies, as the fastest algorithm and
+ * protocol send it; 0 for a group of one. */
+double alone_byte_ns(struct alone *alone, enum group_kind kind,
+                     enum collective_operation operation);
+
+/* Which link a collective of so many bytes has to share with others of its group, and what a byte
+ * takes of it: the slowest phase's. ENGINE_NONE: no link, or groups of the kind may differ. */
+struct alone_share {
+    uint32_t link;
+    double byte_ns;
+};
+struct alone_share alone_share_of(struct alone *alone, enum group_kind kind,
+                                  enum collective_operation operation, double bytes);
+
+/* Shorter by more than a run of an ensemble may be. */
+double alone_shorter(double time);
+
+#endif

@@ -1,0 +1,580 @@
+/* Sums over layers are differences of prefix sums, so that a layout costs O(pieces). */
+#include "train/bound/bound.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "input/layout.h"
+#include "plan/memory/memory.h"
+#include "plan/memory/memory_layer.h"
+#include "train/bound/alone.h"
+#include "train/placement.h"
+
+#include <math.h>
+
+/* Of an alone_time. */
+enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_COUNT_ };
+
+/* Sums over the first layers of the model. */
+struct sums {
+    int64_t *of[TIME_COUNT_]; /* [layers + 1] */
+};
+
+struct bound_option {
+    struct recompute recompute;
+    struct sums backward, split;
+    struct alone_ends ends;
+    double *kept_bytes; /* [layers + 1], of activations of a microbatch: sums, too */
+    struct bound_option *next;
+};
+
+struct bound_family {
+    struct arena *arena;
+    const struct scenario *scenario;
+    struct scenario reduced; /* one microbatch, one chunk a stage */
+    struct step_system *system;
+    struct alone *alone;
+    struct sums forward;
+    int64_t receive_ns;
+    double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
+    double host_byte_ns;
+    struct bound_option *options;
+};
+
+/* A chunk of a stage. */
+struct place_of_piece {
+    uint32_t piece;
+    int64_t microbatches;
+    int64_t receive_ns; /* of each microbatch, forward and backward together */
+};
+
+struct bound_line {
+    const struct bound_family *family;
+    uint32_t pieces, stages, chunks;
+    int64_t microbatches;
+    bool is_split, is_paired;
+    bool goes_back;                /* what follows a stage's last action goes back to stage 0 */
+    int64_t *layers, *first;       /* per piece */
+    struct place_of_piece *places; /* [stage * chunks + chunk] */
+    uint32_t *first_piece;         /* per stage */
+    int64_t begin_ns;
+    bool meets;                        /* all ranks do, before the update */
+    int64_t norm_ns;                   /* before that, of stage 0 */
+    int64_t update_ns;                 /* of stage 0 */
+    int64_t reduce_ns;                 /* beside the last backward */
+    int64_t late_ns;                   /* after it */
+    double *queues_ns;                 /* per stage: of gathers and reductions of a step */
+    int64_t *forward_ns, *backward_ns; /* per piece and one more: sums, scratch */
+};
+
+/* ---- families ------------------------------------------------------------------------------ */
+
+/* The same groups, kernels and routes, with the shortest programs. */
+static void reduce_scenario(struct arena *arena, const struct scenario *scenario,
+                            struct scenario *reduced)
+{
+    *reduced = *scenario;
+    struct parallel *parallel = &reduced->parallel;
+    parallel->schedule = SCHEDULE_1F1B;
+    parallel->schedule_file = NULL;
+    parallel->virtual_stages = 1;
+    parallel->microbatch_group = 0;
+    parallel->overlaps_experts = false;
+    parallel->layers_per_chunk =
+        layout_distribute(arena, scenario->model.layers, scenario->parallel.pp);
+    reduced->batch.microbatches = 1;
+    reduced->batch.global = parallel->dp * scenario->batch.micro;
+    reduced->recompute = (struct recompute){.kind = RECOMPUTE_NONE};
+    reduced->offload.activation_layers = 0;
+    reduced->neighbour_count = 0;
+}
+
+static struct sums sums_new(struct arena *arena, int64_t layers)
+{
+    struct sums sums;
+    for (uint32_t i = 0; i < TIME_COUNT_; i++) {
+        sums.of[i] = arena_array(arena, (size_t)layers + 1, sizeof(int64_t));
+    }
+    return sums;
+}
+
+static int64_t pick(const struct alone_time *time, enum time_kind kind)
+{
+    const int64_t times[TIME_COUNT_] = {time->serial_ns, time->apart_ns, time->work_ns};
+    return times[kind];
+}
+
+static void add_up(struct sums *sums, int64_t layer, const struct alone_time *time)
+{
+    for (uint32_t i = 0; i < TIME_COUNT_; i++) {
+        sums->of[i][layer + 1] = sums->of[i][layer] + pick(time, (enum time_kind)i);
+    }
+}
+
+static void find_receives(struct bound_family *family)
+{
+    family->receive_ns = INT64_MAX;
+    for (uint32_t kind = 0; kind < family->scenario->model.kind_count; kind++) {
+        const int64_t ns = alone_receive_ns(family->alone, kind);
+        family->receive_ns = ns < family->receive_ns ? ns : family->receive_ns;
+    }
+}
+
+static double slower_of_two(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+struct bound_family *bound_family_new(struct arena *arena, const struct scenario *scenario)
+{
+    struct bound_family *family = arena_alloc(arena, sizeof *family);
+    *family = (struct bound_family){.arena = arena, .scenario = scenario};
+    reduce_scenario(arena, scenario, &family->reduced);
+    struct placement placement;
+    placement_choose(arena, &family->reduced, &placement);
+    const struct step_job job = {&family->reduced, placement.gpu_of_rank[0], 1};
+    const bool folds = true;
+    family->system =
+        system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = folds});
+    family->alone = alone_new(arena, family->system, &family->reduced);
+    const struct recompute none = {.kind = RECOMPUTE_NONE};
+    struct alone_layer kinds[LAYER_KINDS_MAX];
+    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
+        kinds[kind] = alone_layer_of(family->alone, kind, &none);
+    }
+    family->forward = sums_new(arena, scenario->model.layers);
+    for (int64_t i = 0; i < scenario->model.layers; i++) {
+        add_up(&family->forward, i, &kinds[model_kind(&scenario->model, i)].forward);
+    }
+    find_receives(family);
+    family->reduce_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER);
+    family->all_reduce_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE);
+    family->gather_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER);
+    const struct fabric *fabric = &family->system->fabric;
+    const int64_t host = fabric_link_capacity(fabric, fabric->first[LINK_HOST]);
+    family->host_byte_ns = host > 0 ? alone_shorter(1e9 / (double)host) : 0;
+    return family;
+}
+
+static bool is_same(const struct recompute *a, const struct recompute *b)
+{
+    return a->kind == b->kind && (a->kind != RECOMPUTE_SELECTIVE || a->modules == b->modules);
+}
+
+static void count_kept(const struct bound_family *family, struct bound_option *option)
+{
+    struct scenario changed = family->reduced;
+    changed.recompute = option->recompute;
+    const struct memory_job job = memory_job_of(&changed);
+    const struct model *model = &family->scenario->model;
+    const bool is_full = option->recompute.kind == RECOMPUTE_FULL;
+    option->kept_bytes = arena_array(family->arena, (size_t)model->layers + 1, sizeof(double));
+    for (int64_t i = 0; i < model->layers; i++) {
+        const double kept = memory_layer_of(&job.shape, model_layer(model, i), is_full).kept;
+        option->kept_bytes[i + 1] = option->kept_bytes[i] + kept;
+    }
+}
+
+const struct bound_option *bound_option(struct bound_family *family,
+                                        const struct recompute *recompute)
+{
+    struct bound_option *option = family->options;
+    while (option != NULL && !is_same(&option->recompute, recompute)) {
+        option = option->next;
+    }
+    if (option != NULL) {
+        return option;
+    }
+    const struct model *model = &family->scenario->model;
+    option = arena_alloc(family->arena, sizeof *option);
+    *option = (struct bound_option){.recompute = *recompute, .next = family->options};
+    option->recompute.layers = 0;
+    option->backward = sums_new(family->arena, model->layers);
+    option->split = sums_new(family->arena, model->layers);
+    struct alone_layer kinds[LAYER_KINDS_MAX];
+    for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+        kinds[kind] = alone_layer_of(family->alone, kind, &option->recompute);
+    }
+    for (int64_t i = 0; i < model->layers; i++) {
+        const struct alone_layer *layer = &kinds[model_kind(model, i)];
+        add_up(&option->backward, i, &layer->backward);
+        add_up(&option->split, i, &layer->split);
+    }
+    option->ends = alone_ends_of(family->alone, &option->recompute);
+    count_kept(family, option);
+    family->options = option;
+    return option;
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static bool is_paired(const struct parallel *parallel)
+{
+    return parallel->schedule == SCHEDULE_DUALPIPE || parallel->schedule == SCHEDULE_DUALPIPEV ||
+           parallel->overlaps_experts;
+}
+
+static bool is_dual(const struct bound_line *line, const struct parallel *parallel)
+{
+    return line->pieces < line->stages * line->chunks && parallel->schedule == SCHEDULE_DUALPIPE;
+}
+
+/* Each microbatch passes each piece once; with dualpipe half of them on either stage. */
+static void place_pieces(struct bound_line *line, const struct parallel *parallel)
+{
+    const int64_t own = is_dual(line, parallel) ? line->microbatches / 2 : line->microbatches;
+    uint32_t *stage_of = arena_array(line->family->arena, line->pieces, sizeof *stage_of);
+    for (uint32_t s = 0; s < line->stages; s++) {
+        line->first_piece[s] = UINT32_MAX;
+        for (uint32_t c = 0; c < line->chunks; c++) {
+            const uint32_t piece = (uint32_t)layout_piece(parallel, s, c);
+            line->places[s * line->chunks + c] = (struct place_of_piece){piece, own, 0};
+            stage_of[piece] = s;
+            line->first_piece[s] = piece < line->first_piece[s] ? piece : line->first_piece[s];
+        }
+    }
+    for (uint32_t i = 0; i < line->stages * line->chunks; i++) {
+        struct place_of_piece *place = &line->places[i];
+        const uint32_t piece = place->piece;
+        const uint32_t stage = i / line->chunks;
+        const bool has_before = piece > 0 && stage_of[piece - 1] != stage;
+        const bool has_after = piece + 1 < line->pieces && stage_of[piece + 1] != stage;
+        place->receive_ns = line->family->receive_ns * ((int64_t)has_before + (int64_t)has_after);
+    }
+}
+
+static double gradient_bytes(const struct scenario *scenario)
+{
+    return state_bytes((enum state_format)scenario->optimizer.gradients);
+}
+
+/* What the host's share of the optimizer takes: gradients there, the update, weights back. */
+static double host_update_ns(const struct bound_family *family, const struct scenario *scenario,
+                             double owned)
+{
+    const struct optimizer *optimizer = &scenario->optimizer;
+    const double there = scenario->offload.optimizer * owned;
+    const double moved =
+        gradient_bytes(scenario) + (double)precision_bytes((enum precision)scenario->precision);
+    const double updated =
+        gradient_bytes(scenario) +
+        2 * (state_bytes((enum state_format)optimizer->master) + optimizer_moment_bytes(optimizer));
+    if (there <= 0) {
+        return 0;
+    }
+    return there * moved * family->host_byte_ns +
+           alone_shorter(there * updated / scenario->software.host_update_bytes_per_s * 1e9);
+}
+
+static int64_t total_ns(const struct work *work)
+{
+    return work->busy_ns + work->launch_ns;
+}
+
+/* U: of stage 0. */
+static void find_update(struct bound_line *line, const struct scenario *scenario)
+{
+    const struct bound_family *family = line->family;
+    const struct memory_job job = memory_job_of(scenario);
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct parallel *parallel = &scenario->parallel;
+    const double owned = program_owned_parameters(&job.split, 0);
+    const struct work norm = program_norm_work(&runner, &scenario->optimizer, owned);
+    const struct work update =
+        timing_optimizer(&runner, &scenario->optimizer, program_updated_parameters(&job, 0));
+    const double there = host_update_ns(family, scenario, owned);
+    line->update_ns = (int64_t)slower_of_two((double)total_ns(&update), there);
+    const bool gathers = (parallel->zero == 1 || parallel->zero == 2) &&
+                         scenario->software.zero_parameters == GATHER_ALL &&
+                         !scenario->software.overlaps_dp_parameters;
+    if (gathers) {
+        const double bytes =
+            software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
+        const struct memory_layer_parameters trained = memory_stage_trained(&job.split, 0);
+        const double least =
+            fmin(bytes, (double)precision_bytes((enum precision)scenario->precision));
+        line->update_ns += (int64_t)(trained.dense * least * family->gather_byte_ns);
+    }
+    line->meets = scenario->optimizer.clips || line->stages == 1;
+    line->norm_ns = total_ns(&norm);
+}
+
+/* Pieces on two stages are reduced after the last action, over both. Where stages fill nodes that
+ * is as fast for each rank as over one, or slower. */
+static void find_dual_reduction(struct bound_line *line, const struct scenario *scenario,
+                                const struct memory_job *job, double byte_ns)
+{
+    const int64_t stage = scenario->gpus / scenario->parallel.pp;
+    if (scenario->parallel.schedule != SCHEDULE_DUALPIPE || !line->meets ||
+        stage % scenario->cluster.gpus_per_node != 0) {
+        return;
+    }
+    double least = INFINITY;
+    for (uint32_t s = 0; s < line->stages; s++) {
+        least = fmin(least, memory_stage_trained(&job->split, s).dense);
+    }
+    line->late_ns = (int64_t)(least * gradient_bytes(scenario) * byte_ns);
+}
+
+/* D: of stage 0's dense parameters. */
+static void find_reduction(struct bound_line *line, const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const struct memory_job job = memory_job_of(scenario);
+    const double byte_ns =
+        parallel->zero == 0 ? line->family->all_reduce_byte_ns : line->family->reduce_byte_ns;
+    const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
+    if (is_apart) {
+        return;
+    }
+    if (!line->goes_back) {
+        find_dual_reduction(line, scenario, &job, byte_ns);
+        return;
+    }
+    const bool overlaps = scenario->software.overlaps_dp_gradients || parallel->zero == 3;
+    if (!overlaps) {
+        const struct memory_layer_parameters trained = memory_stage_trained(&job.split, 0);
+        line->late_ns = (int64_t)(trained.dense * gradient_bytes(scenario) * byte_ns);
+        return;
+    }
+    double parameters = 0;
+    for (int64_t i = 0; i < line->layers[0]; i++) {
+        parameters += memory_layer_parameters(&job.split, model_layer(&scenario->model, i)).dense;
+    }
+    line->reduce_ns = (int64_t)(parameters * gradient_bytes(scenario) * byte_ns);
+}
+
+/* How often a stage gathers each of its layers in a step. */
+static double gather_rounds(const struct bound_line *line, const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const bool is_fsdp = parallel->zero == 3 && parallel->schedule != SCHEDULE_DUALPIPE &&
+                         !parallel->has_quantized_weights;
+    if (!is_fsdp || parallel->reshard != RESHARD_FORWARD) {
+        return is_fsdp ? 1 : 0;
+    }
+    const bool again = !parallel->has_local_weights && scenario->software.fsdp_live_parameters == 0;
+    return (double)line->microbatches * (again ? 2 : 1);
+}
+
+/* Layers are gathered and reduced one by one, over the same link: then both add up there. */
+static double shared_ns(const struct bound_line *line, const struct scenario *scenario,
+                        double layer, double gathered_bytes, double reduced_bytes)
+{
+    const struct software *software = &scenario->software;
+    struct alone *alone = line->family->alone;
+    if (software->fsdp_gathers != GATHER_LAYER || software->fsdp_reduces_buckets ||
+        scenario->parallel.zero != 3 || scenario->model.kind_count > 1) {
+        return 0;
+    }
+    const double bytes =
+        software_gather_bytes(software, (enum precision)scenario->precision) * layer;
+    const struct alone_share gather =
+        alone_share_of(alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, bytes);
+    const struct alone_share reduce = alone_share_of(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER,
+                                                     layer * gradient_bytes(scenario));
+    return gather.link == reduce.link && gather.link != ENGINE_NONE
+               ? gathered_bytes * gather.byte_ns + reduced_bytes * reduce.byte_ns
+               : 0;
+}
+
+/* What stages gather (FSDP) and reduce, of which each queues on a stream. */
+static void find_queues(struct bound_line *line, const struct scenario *scenario)
+{
+    const struct bound_family *family = line->family;
+    const struct parallel *parallel = &scenario->parallel;
+    const struct memory_job job = memory_job_of(scenario);
+    const double gathers = gather_rounds(line, scenario);
+    const bool is_summed = !memory_shards_gradients(parallel);
+    const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
+    const double reductions = parallel->zero == 0 || is_apart ? 0
+                              : is_summed                     ? 1
+                                                              : (double)line->microbatches;
+    const double weight =
+        software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
+    for (uint32_t s = 0; s < line->stages; s++) {
+        double parameters = 0;
+        for (uint32_t c = 0; c < line->chunks; c++) {
+            const uint32_t piece = line->places[s * line->chunks + c].piece;
+            for (int64_t i = 0; i < line->layers[piece]; i++) {
+                const struct layer_kind *kind =
+                    model_layer(&scenario->model, line->first[piece] + i);
+                parameters += memory_layer_parameters(&job.split, kind).dense;
+            }
+        }
+        const double gathered = gathers * parameters * weight;
+        const double reduced = reductions * parameters * gradient_bytes(scenario);
+        const double layer =
+            memory_layer_parameters(&job.split, model_layer(&scenario->model, 0)).dense;
+        line->queues_ns[s] =
+            fmax(fmax(gathered * family->gather_byte_ns, reduced * family->reduce_byte_ns),
+                 gathers > 0 ? shared_ns(line, scenario, layer, gathered, reduced) : 0);
+    }
+}
+
+struct bound_line *bound_line_new(struct arena *arena, struct bound_family *family,
+                                  const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    struct bound_line *line = arena_alloc(arena, sizeof *line);
+    const uint32_t pieces = (uint32_t)layout_pieces(parallel);
+    *line = (struct bound_line){
+        .family = family,
+        .pieces = pieces,
+        .stages = (uint32_t)parallel->pp,
+        .chunks = (uint32_t)parallel->virtual_stages,
+        .microbatches = scenario->batch.microbatches,
+        .is_split = parallel->schedule == SCHEDULE_FILE ||
+                    schedule_splits_weights((enum schedule_kind)parallel->schedule),
+        .is_paired = is_paired(parallel),
+        .layers = arena_array(arena, pieces, sizeof(int64_t)),
+        .first = arena_array(arena, pieces, sizeof(int64_t)),
+        .places = arena_array(arena, (size_t)(parallel->pp * parallel->virtual_stages),
+                              sizeof(struct place_of_piece)),
+        .first_piece = arena_array(arena, (size_t)parallel->pp, sizeof(uint32_t)),
+        .begin_ns = sim_time_from_s(software_host_step_s(&scenario->software)),
+        .queues_ns = arena_array(arena, (size_t)parallel->pp, sizeof(double)),
+        .forward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
+        .backward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
+    };
+    const bool is_loop = parallel->schedule == SCHEDULE_GPIPE ||
+                         parallel->schedule == SCHEDULE_1F1B ||
+                         parallel->schedule == SCHEDULE_INTERLEAVED;
+    line->goes_back = is_loop && parallel->deferred_heads == 0;
+    for (uint32_t i = 0; i < pieces; i++) {
+        line->layers[i] = parallel->layers_per_chunk[i];
+        line->first[i] = i > 0 ? line->first[i - 1] + line->layers[i - 1] : 0;
+    }
+    place_pieces(line, parallel);
+    find_update(line, scenario);
+    find_reduction(line, scenario);
+    find_queues(line, scenario);
+    return line;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+struct piece_time {
+    int64_t forward_ns, backward_ns;
+};
+
+/* Of a microbatch through a piece. */
+static struct piece_time piece_of(const struct bound_line *line, const struct bound_choice *choice,
+                                  uint32_t piece, enum time_kind kind)
+{
+    const int64_t first = line->first[piece];
+    const int64_t end = first + line->layers[piece];
+    const int64_t full =
+        choice->full_layers < line->layers[piece] ? choice->full_layers : line->layers[piece];
+    const bool is_split = line->is_split;
+    const int64_t *forward = line->family->forward.of[kind];
+    const struct sums *of_plain = is_split ? &choice->plain->split : &choice->plain->backward;
+    const int64_t *plain = of_plain->of[kind];
+    struct piece_time time = {forward[end] - forward[first], plain[end] - plain[first + full]};
+    const struct alone_ends *ends = &choice->plain->ends;
+    if (choice->full_layers > 0) {
+        const struct sums *of_full = is_split ? &choice->full->split : &choice->full->backward;
+        time.backward_ns += of_full->of[kind][first + full] - of_full->of[kind][first];
+        ends = &choice->full->ends;
+    }
+    if (piece == 0) {
+        time.forward_ns += pick(&ends->embedding, kind);
+        time.backward_ns += pick(&ends->embedding_backward, kind);
+    }
+    if (piece + 1 == line->pieces) {
+        time.forward_ns += pick(&ends->head, kind);
+        time.backward_ns += pick(is_split ? &ends->head_split : &ends->head_backward, kind);
+    }
+    return time;
+}
+
+/* What the activations of stage 0's first layers take on their way to the host. */
+static int64_t offload_ns(const struct bound_line *line, const struct bound_choice *choice)
+{
+    double bytes = 0;
+    int64_t left = choice->offloaded_layers;
+    for (uint32_t c = 0; c < line->chunks && left > 0; c++) {
+        const struct place_of_piece *place = &line->places[c];
+        const int64_t first = line->first[place->piece];
+        const int64_t here = left < line->layers[place->piece] ? left : line->layers[place->piece];
+        const int64_t full = choice->full_layers < here ? choice->full_layers : here;
+        const double *plain = choice->plain->kept_bytes;
+        double kept = plain[first + here] - plain[first + full];
+        if (full > 0) {
+            kept += choice->full->kept_bytes[first + full] - choice->full->kept_bytes[first];
+        }
+        bytes += kept * (double)place->microbatches;
+        left -= here;
+    }
+    return (int64_t)(bytes * line->family->host_byte_ns);
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Until stage 0 has its gradients, by way of the actions of stage `stage`. */
+static int64_t chain_ns(const struct bound_line *line, uint32_t stage)
+{
+    const int64_t *forward = line->forward_ns;
+    const int64_t *backward = line->backward_ns;
+    const uint32_t before = line->first_piece[stage];
+    int64_t ns = forward[before];
+    for (uint32_t c = 0; c < line->chunks; c++) {
+        const struct place_of_piece *place = &line->places[stage * line->chunks + c];
+        const uint32_t piece = place->piece;
+        ns += place->microbatches * (forward[piece + 1] - forward[piece] + backward[piece + 1] -
+                                     backward[piece] + place->receive_ns);
+    }
+    if (!line->goes_back) {
+        return ns + line->late_ns + (line->meets ? line->update_ns : 0);
+    }
+    const int64_t after_ns = later(line->late_ns, line->reduce_ns - backward[1]);
+    return ns + backward[before] + later(0, after_ns) + line->norm_ns + line->update_ns;
+}
+
+struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice)
+{
+    int64_t *forward = line->forward_ns;
+    int64_t *backward = line->backward_ns;
+    double work_ns = 0;
+    for (uint32_t i = 0; i < line->pieces; i++) {
+        const struct piece_time time =
+            piece_of(line, choice, i, line->is_paired ? TIME_APART : TIME_SERIAL);
+        const struct piece_time work = piece_of(line, choice, i, TIME_WORK);
+        forward[i + 1] = forward[i] + time.forward_ns;
+        backward[i + 1] = backward[i] + time.backward_ns;
+        work_ns += (double)(work.forward_ns + work.backward_ns);
+    }
+    int64_t most_ns = 0;
+    int64_t queue_ns = offload_ns(line, choice);
+    for (uint32_t s = 0; s < line->stages; s++) {
+        most_ns = later(most_ns, chain_ns(line, s));
+        queue_ns = later(queue_ns, (int64_t)line->queues_ns[s]);
+    }
+    most_ns = later(most_ns, queue_ns + (line->meets ? line->update_ns : 0));
+    return (struct bound){
+        .step_ns = line->begin_ns + most_ns,
+        .work_ns = work_ns * (double)line->microbatches / (double)line->stages,
+    };
+}
+
+struct bound bound_step(const struct scenario *scenario)
+{
+    static const struct recompute whole = {.kind = RECOMPUTE_FULL};
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    struct arena *arena = arena_new();
+    struct bound_family *family = bound_family_new(arena, scenario);
+    const struct bound_line *line = bound_line_new(arena, family, scenario);
+    const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
+    const int64_t layers = scenario->recompute.layers;
+    const struct bound_choice choice = {
+        .plain = bound_option(family, is_full ? &none : &scenario->recompute),
+        .full = bound_option(family, &whole),
+        .full_layers = is_full ? (layers > 0 ? layers : INT64_MAX) : 0,
+        .offloaded_layers = scenario->offload.activation_layers,
+    };
+    const struct bound bound = bound_of(line, &choice);
+    arena_free(arena);
+    return bound;
+}

@@ -1,0 +1,161 @@
+# search: the best of a space, what it says of the rest, what can be wrong.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    db=$BATS_TEST_TMPDIR/results.db
+    file=$BATS_TEST_TMPDIR/s.yaml
+    cat > "$file" << 'END'
+scenario: a small search
+model: llama3-8b
+cluster: h100-3200
+gpus: 16
+batch: {global: 32, micro: 1, sequence_length: 4096}
+END
+}
+
+search() {
+    "$STOKER" search "$file" --db "$db" "$@"
+}
+
+@test "the best of a space is what the sweep of the same space has" {
+    cat >> "$file" << 'END'
+search: {parallel: {tp: [2, 4, 8], cp: [1], pp: [1, 2], schedule: [1f1b], zero: [1], sequence_parallel: [true]}, batch.micro: [1, 2], recompute: [none, full]}
+sweep: {parallel: {tp: [2, 4, 8], cp: [1], pp: [1, 2], sequence_parallel: [true]}, batch.micro: [1, 2], recompute: [none, full]}
+END
+    best=$(search --json -q | jq '.search.best')
+    swept=$("$STOKER" sweep "$file" --db "$BATS_TEST_TMPDIR/sweep.db" --json -q |
+        jq '[.points[] | select(.status == "ok") | .step_time_s] | min')
+    [ -n "$best" ]
+    [ "$best" = "$swept" ]
+}
+
+@test "the certificate counts every layout once, and the best can be run by its --set" {
+    run --separate-stderr search --json -q --set 'search.parallel.cp=[1]' --set search.recompute=none \
+        --set 'search.parallel.schedule=[1f1b, gpipe]' --gap 1%
+    [ "$status" -eq 0 ]
+    json=$output
+    [ "$(jq '.search.is_certified' <<< "$json")" = true ]
+    [ "$(jq '.search.gap <= 0.01' <<< "$json")" = true ]
+    [ "$(jq '.search.counts | .layouts == .memory_of_line + .memory + .memory_counted + .bound +
+        .simulated + .failed' <<< "$json")" = true ]
+    [ "$(jq '.search.counts.bound > 0' <<< "$json")" = true ]
+    [ "$(jq '.points | length' <<< "$json")" -gt 1 ]
+    [ "$(jq '[.points[].step_time_s] | . == sort' <<< "$json")" = true ]
+    sets=()
+    while read -r set; do
+        sets+=(--set "$set")
+    done < <(jq -r '.points[0].set[]' <<< "$json")
+    step=$("$STOKER" run "$file" --no-db -q --json "${sets[@]}" | jq .step_time_s)
+    [ "$step" = "$(jq '.search.best' <<< "$json")" ]
+}
+
+@test "the text has the layouts in order, the counts and the certificate" {
+    run search --set 'search.parallel.cp=[1]' --set 'search.recompute=[none]' --top 3 -j 1
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"rank "*"step s"* ]]
+    [[ "$output" =~ [0-9]+\ layouts:\ [0-9]+\ do\ not\ fit ]]
+    [[ "$output" == *"certificate: no layout of this space has less than "*" s (step)"* ]]
+    [ "$(grep -cE '^ +[123] ' <<< "$output")" -eq 3 ]
+    "$STOKER" list runs --db "$db" | grep -q "a small search"
+}
+
+@test "any -j and another run give the same" {
+    for jobs in 1 3; do
+        search --json -q -j $jobs --set 'search.parallel.schedule=[1f1b]' \
+            --db "$BATS_TEST_TMPDIR/j$jobs.db" |
+            jq 'del(.search.host_s)' > "$BATS_TEST_TMPDIR/j$jobs"
+    done
+    [ -s "$BATS_TEST_TMPDIR/j1" ]
+    cmp "$BATS_TEST_TMPDIR/j1" "$BATS_TEST_TMPDIR/j3"
+}
+
+@test "days, cost and energy are searched where there is a run" {
+    run search --by days
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"--by days needs a run"*"--set run.tokens=1T"* ]]
+    for by in days cost energy; do
+        run --separate-stderr search --by $by --json -q --set run.tokens=100B \
+            --set price.gpu_hour="2 USD" --set 'search.parallel.cp=[1]' \
+            --set 'search.recompute=[none, full]' --gap 2%
+        [ "$status" -eq 0 ]
+        [ "$(jq '.search.is_certified' <<< "$output")" = true ]
+        [ "$(jq '[.points[] | .value >= .least_value] | all' <<< "$output")" = true ]
+    done
+}
+
+@test "each axis takes lists, ranges and all; each is said by one key" {
+    while IFS='|' read -r axis value bad; do
+        run search --json -q --set "search.parallel.tp=[4]" --set "search.parallel.cp=[1]" \
+            --set 'search.recompute=[none]' --set "search.$axis=$value" --gap 50%
+        [ "$status" -eq 0 ]
+        run search --set "search.$axis=$bad"
+        [ "$status" -eq 3 ]
+        [[ "$output" == *"error:"* ]]
+        "$STOKER" help "search.$axis" > /dev/null
+    done << 'END'
+parallel.tp|4..8|[0]
+parallel.cp|all|[x]
+parallel.ep|[1]|[]
+parallel.pp|1..2|2..1
+parallel.virtual_stages|2..4|-1
+parallel.schedule|[gpipe,1f1b]|[gpip]
+parallel.zero|0..3|4
+parallel.sequence_parallel|all|maybe
+batch.micro|[1,2,4]|1.5
+recompute|[none, {layers: 1..3}, {modules: [norm]}]|[{modules: [nor]}]
+offload.optimizer|[0,0.5]|2
+offload.activation_layers|0..2|1..x
+END
+}
+
+@test "a space that is wrong says where and what would be right" {
+    echo 'search: {parallel.tq: [1]}' >> "$file"
+    run search
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"s.yaml:6:"*"'parallel.tq' is no axis of a search"*"parallel.tp"* ]]
+    sed -i '$d' "$file"
+    echo 'search: {parallel.tp: []}' >> "$file"
+    run search
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"'parallel.tp' has no values to search"*"or leave it out"* ]]
+    run search -j 0
+    [ "$status" -eq 2 ]
+    run search --gap 200%
+    [ "$status" -eq 2 ]
+    run search --top 0
+    [ "$status" -eq 2 ]
+}
+
+@test "a prime number of GPUs, sizes that never go together, and nothing that fits" {
+    run search --set gpus=13
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"does not fill nodes"* ]]
+    run search --set gpus=7 --set batch.global=7
+    [ "$status" -eq 0 ] # dp 7, or pp 7
+    run search --set 'search.batch.micro=[64]'
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"no layout of the space has sizes that go together on 16 GPUs"* ]]
+    run search --set model=llama3-405b
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"none of "*" layouts fits into memory"*"the nearest is "*" GB of "* ]]
+}
+
+@test "Ctrl-C keeps what was found and is status 1" {
+    sed -i 's/gpus: 16/gpus: 1024/; s/global: 32/global: 1024/; s/llama3-8b/gpt3-175b/; s/4096/2048/' \
+        "$file"
+    # In the background a shell without job control has SIGINT ignored; timeout sends it to a child
+    # that has not.
+    run timeout --preserve-status -s INT 5 "$STOKER" search "$file" --db "$db" -q
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"interrupted"* ]]
+}
+
+@test "--set of a key that is searched is warned about" {
+    run search --set parallel.tp=4 --set 'search.recompute=[none]' --gap 50%
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"warning: --set parallel.tp=4 changes nothing"* ]]
+    [[ "$output" == *"--set search.parallel.tp=4"* ]]
+}

@@ -1,0 +1,315 @@
+/* The best layout of a search is the best of all, tried one by one, on random spaces; and what the
+ * search leaves out is worse.
+ *
+ * Usage: test_search [SEED [FIRST [COUNT]]]; without arguments seed 3, 200 spaces of up to 500
+ * layouts. */
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/rng.h"
+#include "input/scenario_load.h"
+#include "plan/memory/memory.h"
+#include "study/evaluate.h"
+#include "study/search/search.h"
+#include "study/search/search_memory.h"
+#include "support/assert_close.h"
+#include "train/bound/bound.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct family {
+    uint64_t seed, first, count;
+};
+
+enum { LAYOUTS_MAX = 500 };
+
+static uint64_t roll(struct rng_key *key, uint64_t bound)
+{
+    key->operation++;
+    return rng_below(key, bound);
+}
+
+static const char *one_of(struct rng_key *key, const char *const *texts, uint64_t count)
+{
+    return texts[roll(key, count)];
+}
+#define ONE_OF(key, ...)                            \
+    one_of(key, (const char *const[]){__VA_ARGS__}, \
+           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static bool is_moe(const char *model)
+{
+    return strcmp(model, "mixtral-8x7b") == 0;
+}
+
+/* Few microbatches on few GPUs, so that hundreds take seconds, and memory that some fit. */
+static const char *text_of(struct arena *arena, struct rng_key *key)
+{
+    const char *model = ONE_OF(key, "llama3-8b", "llama2-70b", "mixtral-8x7b", "gpt3-175b");
+    const char *ep = is_moe(model) ? ONE_OF(key, "[1]", "[1, 2, 8]", "all") : "[1]";
+    return arena_printf(
+        arena,
+        "model: %s\ncluster: %s\ngpus: %s\n"
+        "batch: {global: %s, sequence_length: %s}\n"
+        "search:\n  parallel.tp: %s\n  parallel.cp: %s\n  parallel.ep: %s\n  parallel.pp: %s\n"
+        "  parallel.schedule: %s\n  parallel.virtual_stages: %s\n  parallel.zero: %s\n"
+        "  parallel.sequence_parallel: %s\n  batch.micro: %s\n  recompute: %s\n"
+        "  offload: {optimizer: %s, activation_layers: %s}\n",
+        model, ONE_OF(key, "h100-3200", "a100-80gb-800", "h100-400"), ONE_OF(key, "16", "32", "64"),
+        ONE_OF(key, "32", "48", "64"), ONE_OF(key, "1024", "2048"),
+        ONE_OF(key, "[1, 2, 4, 8]", "[4, 8]", "[2]"), ONE_OF(key, "[1]", "[1]", "[1, 2]"), ep,
+        ONE_OF(key, "[1, 2, 4]", "1..4", "[4, 8]"),
+        ONE_OF(key, "[1f1b]", "[1f1b, interleaved]", "[gpipe, zb-h1, 1f1b]",
+               "[dualpipe, dualpipev, 1f1b]", "[zb-h2, zb-v, interleaved]"),
+        ONE_OF(key, "[2]", "1..2", "[2, 4]"), ONE_OF(key, "[1]", "[0, 1, 2]", "[1, 3]", "[2, 3]"),
+        ONE_OF(key, "[true]", "all"), ONE_OF(key, "[1]", "[1, 2]", "1..4"),
+        ONE_OF(key, "[none]", "[none, selective, full]", "[full, {layers: 1..3}]",
+               "[none, {modules: [norm]}, {modules: [core-attention, mlp]}]", "[{layers: 0..40}]"),
+        ONE_OF(key, "[0]", "[0]", "[0, 0.5]"), ONE_OF(key, "[0]", "[0]", "[0, 2]", "0..2"));
+}
+
+struct world {
+    struct arena *arena;
+    struct search_space space;
+    double best; /* tried one by one; ABSENT: nothing fits */
+    uint64_t tried, fitting;
+    uint64_t loose;  /* thousandths of bound over step, of those that fit, added up */
+    uint64_t memory; /* the same of least memory, of all */
+};
+
+/* What the search leaves out by must be no more than plan/memory counts, of the layout and of all
+ * in its line; and not far less: what is far less leaves out nothing. */
+static void check_memory(struct world *world, struct arena *arena, const struct scenario *scenario,
+                         uint32_t recompute, double total_bytes)
+{
+    const struct search_shape *shape = search_shape_new(arena, &world->space, scenario);
+    const struct search_crowd *crowd = search_crowd_new(arena, scenario);
+    const struct search_stock stock = search_stock_of(scenario);
+    const struct search_held held = search_held_of(arena, scenario, shape, crowd, &stock);
+    const struct recompute *is = &scenario->recompute;
+    const int64_t offloaded = scenario->offload.activation_layers;
+    const struct search_choice choice = {
+        .plain = recompute,
+        .full_layers = is->kind != RECOMPUTE_FULL ? 0
+                       : is->layers > 0           ? is->layers
+                                                  : INT64_MAX,
+        .offloaded_layers = offloaded,
+    };
+    const double least = search_least_bytes(&held, &choice);
+    assert_true(least <= total_bytes);
+    assert_true(search_least_of_line(&held, offloaded) <= least);
+    world->memory += (uint64_t)(1000.0 * least / total_bytes);
+}
+
+/* As the search's, but layout by layout. */
+static void try_layout(struct world *world, const struct relayout_frame *frame,
+                       const struct relayout *layout, uint32_t recompute)
+{
+    struct arena *arena = arena_new();
+    struct scenario scenario;
+    if (scenario_relayout(arena, frame, layout, &scenario, diag_new(arena))) {
+        const struct memory_verdict verdict = memory_check(&scenario);
+        world->tried++;
+        check_memory(world, arena, &scenario, recompute, verdict.worst.total_bytes);
+        if (verdict.fits) {
+            struct step_result step;
+            step_simulate(arena, &scenario, &(struct step_request){.folds = true}, &step);
+            const struct bound bound = bound_step(&scenario);
+            const double value = sim_time_to_s(step.step_ns);
+            if (bound.step_ns > step.step_ns) {
+                const char *sets[SEARCH_AXIS_COUNT_];
+                search_layout_sets(arena, layout, sets);
+                for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+                    fprintf(stderr, "%s ", sets[i]);
+                }
+                fail_msg("model %s, %lld GPUs of %s, batch %lld: bound %.6f over step %.6f",
+                         scenario.model.name, (long long)scenario.gpus, scenario.cluster.name,
+                         (long long)scenario.batch.global, (double)bound.step_ns * 1e-9, value);
+            }
+            world->loose += (uint64_t)(1000.0 * (double)bound.step_ns / (double)step.step_ns);
+            world->fitting++;
+            world->best = is_absent(world->best) || value < world->best ? value : world->best;
+        }
+    }
+    arena_free(arena);
+}
+
+/* Number `number` of the product of all axes. */
+static struct relayout layout_of(const struct search_space *space, uint64_t number)
+{
+    const struct search_values *axes = space->axes;
+    double at[SEARCH_AXIS_COUNT_];
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        const uint64_t k = number % axes[i].count;
+        number /= axes[i].count;
+        at[i] = i == SEARCH_RECOMPUTE ? (double)k : axes[i].items[k];
+    }
+    const uint32_t schedule = (uint32_t)at[SEARCH_SCHEDULE];
+    const bool two = schedule == SCHEDULE_ZB_V || schedule == SCHEDULE_DUALPIPE ||
+                     schedule == SCHEDULE_DUALPIPEV;
+    return (struct relayout){
+        .tp = (int64_t)at[SEARCH_TP],
+        .cp = (int64_t)at[SEARCH_CP],
+        .ep = (int64_t)at[SEARCH_EP],
+        .pp = (int64_t)at[SEARCH_PP],
+        .virtual_stages = schedule == SCHEDULE_INTERLEAVED ? (int64_t)at[SEARCH_VIRTUAL_STAGES]
+                          : two                            ? 2
+                                                           : 1,
+        .schedule = schedule,
+        .zero = (int64_t)at[SEARCH_ZERO],
+        .micro = (int64_t)at[SEARCH_MICRO],
+        .is_sequence_parallel = at[SEARCH_SEQUENCE_PARALLEL] > 0,
+        .recompute = space->recomputes[(uint32_t)at[SEARCH_RECOMPUTE]],
+        .offload = {at[SEARCH_OFFLOAD_OPTIMIZER], (int64_t)at[SEARCH_OFFLOAD_LAYERS]},
+    };
+}
+
+static uint32_t recompute_of(const struct search_space *space, uint64_t number)
+{
+    for (uint32_t i = 0; i < SEARCH_RECOMPUTE; i++) {
+        number /= space->axes[i].count;
+    }
+    return (uint32_t)(number % space->axes[SEARCH_RECOMPUTE].count);
+}
+
+static uint64_t product_of(const struct search_space *space)
+{
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        product *= space->axes[i].count;
+    }
+    return product;
+}
+
+static bool read_world(struct arena *arena, struct rng_key *key, struct world *world)
+{
+    static const struct catalogue here = {{"."}, 1, NULL};
+    *world = (struct world){.arena = arena, .best = ABSENT};
+    const char *text = text_of(arena, key);
+    struct diag *diag = diag_new(arena);
+    const struct doc_node *document = doc_parse(arena, "space", text, strlen(text), diag);
+    assert_non_null(document);
+    const char *sets[] = {"parallel.tp=8", "batch.micro=1"};
+    const struct scenario *base = scenario_resolve(arena, document, &here, sets, 2, diag);
+    if (base == NULL || !search_space_read(arena, document, base, &world->space, diag)) {
+        diag_print(diag, stderr);
+        return false;
+    }
+    return true;
+}
+
+/* With a gap, what is found is worse than the best by no more, and says by how much at most. */
+static void check_gap(const struct world *world)
+{
+    struct arena *arena = arena_new();
+    struct search_result result;
+    const struct search_request request = {
+        .space = &world->space, .gap = 0.05, .jobs = 1, .folds = true};
+    search_run(arena, &request, &result);
+    assert_true(result.is_certified && result.gap <= request.gap);
+    assert_true(result.found[0].value * (1.0 - result.gap) <= world->best * (1.0 + 1e-12));
+    arena_free(arena);
+}
+
+static void the_best_found_is_the_best_of_all(void **state)
+{
+    const struct family *family = *state;
+    uint64_t spaces = 0, empty = 0, left_out = 0, fitting = 0, loose = 0, tried = 0, memory = 0;
+    struct rng_key key = {family->seed, rng_stream("spaces"), family->first, 0, 0};
+    while (spaces < family->count) {
+        struct arena *arena = arena_new();
+        struct world world;
+        assert_true(read_world(arena, &key, &world));
+        const uint64_t product = product_of(&world.space);
+        if (product > LAYOUTS_MAX) {
+            arena_free(arena);
+            continue;
+        }
+        spaces++;
+        struct relayout_frame frame;
+        relayout_frame_init(world.space.base, &frame);
+        for (uint64_t i = 0; i < product; i++) {
+            const struct relayout layout = layout_of(&world.space, i);
+            try_layout(&world, &frame, &layout, recompute_of(&world.space, i));
+        }
+        struct search_result result;
+        const struct search_request request = {
+            .space = &world.space, .jobs = 1 + (uint32_t)(spaces % 2), .folds = true};
+        search_run(arena, &request, &result);
+        assert_true(result.is_certified);
+        assert_true(result.counts.layouts <= world.tried);
+        assert_int_equal(is_absent(world.best), result.found_count == 0);
+        empty += result.found_count == 0;
+        if (result.found_count > 0 &&
+            (result.found[0].value < world.best || result.found[0].value > world.best)) {
+            fail_msg("space %llu: found %.9f, best %.9f", (unsigned long long)spaces,
+                     result.found[0].value, world.best);
+        }
+        if (result.found_count > 0) {
+            assert_true(result.gap <= 0);
+            check_gap(&world);
+        }
+        left_out += result.counts.by_bound;
+        fitting += world.fitting;
+        loose += world.loose;
+        tried += world.tried;
+        memory += world.memory;
+        arena_free(arena);
+    }
+    fprintf(stderr,
+            "%llu spaces, %llu empty; of %llu layouts that fit %llu left out by their bound; "
+            "bound over step on average %.3f, least memory over memory %.3f\n",
+            (unsigned long long)spaces, (unsigned long long)empty, (unsigned long long)fitting,
+            (unsigned long long)left_out, (double)loose / 1000.0 / (double)fitting,
+            (double)memory / 1000.0 / (double)tried);
+    assert_true(family->count < 50 || (left_out > fitting / 3 && empty > 0));
+    assert_true(memory > 900 * tried);
+}
+
+/* Everything simulated, or left out by bounds, by one process or three: the same. */
+static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
+{
+    const struct family *family = *state;
+    struct rng_key key = {family->seed, rng_stream("jobs"), family->first, 0, 0};
+    for (uint32_t done = 0; done < 5;) {
+        struct arena *arena = arena_new();
+        struct world world;
+        assert_true(read_world(arena, &key, &world));
+        struct search_result one, three, all;
+        struct search_request request = {.space = &world.space, .jobs = 1, .folds = true};
+        if (product_of(&world.space) <= LAYOUTS_MAX) {
+            search_run(arena, &request, &one);
+            request.jobs = 3;
+            search_run(arena, &request, &three);
+            request.is_exhaustive = true;
+            search_run(arena, &request, &all);
+            assert_memory_equal(&one.counts, &three.counts, sizeof one.counts);
+            assert_int_equal(one.found_count, three.found_count);
+            for (uint32_t i = 0; i < one.found_count; i++) {
+                assert_int_equal(one.found[i].order, three.found[i].order);
+                assert_true(one.found[i].value <= three.found[i].value &&
+                            one.found[i].value >= three.found[i].value);
+            }
+            assert_int_equal(all.counts.by_bound, 0);
+            assert_int_equal(all.counts.layouts, one.counts.layouts);
+            if (one.found_count > 0) {
+                assert_int_equal(one.found[0].order, all.found[0].order);
+                done++;
+            }
+        }
+        arena_free(arena);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 3,
+                            argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : 200};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(the_best_found_is_the_best_of_all, &family),
+        cmocka_unit_test_prestate(the_outcome_does_not_depend_on_jobs_or_bounds, &family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
