@@ -41,7 +41,7 @@ static void fill_option(struct arena *arena, const struct memory_shape *shape, b
                         struct option *option)
 {
     const struct model *model = shape->model;
-    struct memory_layer_bytes kinds[LAYER_KINDS_MAX];
+    struct memory_layer_bytes kinds[LAYER_KINDS_MAX] = {0};
     for (uint32_t kind = 0; kind < model->kind_count; kind++) {
         kinds[kind] = memory_layer_of(shape, &model->kinds[kind], is_full);
         option->needed[kind] = kinds[kind].recomputed + kinds[kind].working;
