@@ -12,6 +12,7 @@
  * whose result is another's by construction are counted once:
  *   - interleaved with one chunk a stage is 1f1b; other schedules have chunks of their own, so that
  *     virtual stages are an axis of interleaved alone;
+ *   - without a pipeline there is nothing to schedule: 1f1b, or what is named first, is for all;
  *   - with tp 1 there is nothing to cut along the sequence;
  *   - in a pipeline gradients stay whole whatever the stage (plan/memory): zero 2 is zero 1;
  *   - as many layers as the largest chunk has are all of them: recompute full.

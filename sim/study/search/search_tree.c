@@ -381,6 +381,13 @@ static bool is_two_way(uint32_t schedule)
            schedule == SCHEDULE_DUALPIPEV;
 }
 
+/* Without a pipeline there is nothing to schedule: 1f1b, or what is named first, stands for all. */
+static bool is_idle(const struct search_values *schedules, uint32_t schedule)
+{
+    return has_value(schedules, SCHEDULE_1F1B) ? schedule != SCHEDULE_1F1B
+                                               : schedule != (uint32_t)schedules->items[0];
+}
+
 static void try_schedules(struct growth *growth)
 {
     const struct search_values *schedules = &growth->space->axes[SEARCH_SCHEDULE];
@@ -388,6 +395,9 @@ static void try_schedules(struct growth *growth)
     const int64_t layers = growth->space->base->model.layers;
     for (uint32_t i = 0; i < schedules->count; i++) {
         const uint32_t schedule = (uint32_t)schedules->items[i];
+        if (growth->layout.pp == 1 && is_idle(schedules, schedule)) {
+            continue;
+        }
         if (schedule != SCHEDULE_INTERLEAVED) {
             try_chunks(growth, schedule, is_two_way(schedule) ? 2 : 1);
             continue;
