@@ -183,12 +183,21 @@ static void look(struct searching *searching)
     }
 }
 
+/* Nothing that is left is better by more than the gap: said by the same comparison that chooses a
+ * batch, so that one that is not certain has at least a leaf. */
+static double value_enough(const struct searching *searching)
+{
+    const double best = searching->state.best;
+    return is_absent(best) || searching->request->is_exhaustive
+               ? ABSENT
+               : best * (1.0 - searching->request->gap);
+}
+
 static bool is_certain(const struct searching *searching)
 {
-    const struct search_state *state = &searching->state;
+    const double enough = value_enough(searching);
     return searching->next >= searching->tree.leaf_count ||
-           (!searching->request->is_exhaustive && !is_absent(state->gap) &&
-            state->gap <= searching->request->gap);
+           (!is_absent(enough) && searching->tree.leaves[searching->next].least >= enough);
 }
 
 static bool asks(struct searching *searching)
@@ -200,10 +209,7 @@ static bool asks(struct searching *searching)
 /* Leaves whose bounds are already known to be no better are not worth a batch's place. */
 static uint32_t next_batch(const struct searching *searching, uint32_t most)
 {
-    const struct search_state *state = &searching->state;
-    const double enough = is_absent(state->best) || searching->request->is_exhaustive
-                              ? ABSENT
-                              : state->best * (1.0 - searching->request->gap);
+    const double enough = value_enough(searching);
     uint32_t count = 0;
     while (count < most && searching->next + count < searching->tree.leaf_count &&
            (is_absent(enough) || searching->tree.leaves[searching->next + count].least < enough)) {
