@@ -65,6 +65,7 @@ struct reading {
     struct diag *diag;
     size_t capacities[SEARCH_AXIS_COUNT_];
     size_t recompute_capacity;
+    bool is_named[SEARCH_AXIS_COUNT_]; /* in the file; --set may name it once more */
 };
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -298,9 +299,17 @@ static bool read_axis(struct reading *reading, enum search_axis axis, const stru
 static bool read_key(struct reading *reading, const char *path, const struct doc_node *node)
 {
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        if (strcmp(path, rows[i].path) == 0) {
-            return read_axis(reading, (enum search_axis)i, node);
+        if (strcmp(path, rows[i].path) != 0) {
+            continue;
         }
+        const bool is_of_file = node->place.line > 0;
+        if (is_of_file && reading->is_named[i]) {
+            diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is searched twice", path);
+            diag_help(reading->diag, "keep one; it may be dotted or nested");
+            return false;
+        }
+        reading->is_named[i] = is_of_file;
+        return read_axis(reading, (enum search_axis)i, node);
     }
     diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
     diag_help_nearest(reading->diag, diag_nearest(path, search_axis_paths, SEARCH_AXIS_COUNT_),
