@@ -49,7 +49,7 @@ struct growth {
     bool is_ended;
 };
 
-/* ---- what a layout is judged by ------------------------------------------------------------ */
+/* ---- what a layout is judged by -------------------------------------------------- */
 
 /* A run's months from the least step, as run/run adds them up, with nothing between steps. */
 static double least_value(const struct growth *growth, const struct bound *bound)
@@ -79,7 +79,7 @@ static double least_value(const struct growth *growth, const struct bound *bound
     return (growth->tree->by == SEARCH_BY_ENERGY ? energy_kwh : cost) * (1.0 - 1e-12);
 }
 
-/* ---- layouts of a line --------------------------------------------------------------------- */
+/* ---- layouts of a line ----------------------------------------------------------- */
 
 /* A line that is being looked through. */
 struct trial {
@@ -252,7 +252,7 @@ static void measure_chunks(const struct parallel *parallel, struct trial *trial)
     }
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------- */
 
 static void try_line(struct growth *growth, uint32_t micro)
 {
@@ -292,8 +292,7 @@ static void try_line(struct growth *growth, uint32_t micro)
     try_choices(growth, &trial, is_hopeless);
 }
 
-/* ---- axes -------------------------------------------------------------------------------------
- * */
+/* ---- axes ------------------------------------------------------------------------ */
 
 static bool has_value(const struct search_values *values, double value)
 {
@@ -429,17 +428,35 @@ static void try_degrees(struct growth *growth)
     try_schedules(growth);
 }
 
+/* The values of an axis that divide the GPUs. A range may have many that do not, and loops over
+ * three of them would not end. */
+static struct search_values dividing(const struct growth *growth, enum search_axis axis)
+{
+    const struct search_values *all = &growth->space->axes[axis];
+    struct search_values found = {.items =
+                                      arena_array(growth->arena, all->count, sizeof *found.items)};
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (growth->space->base->gpus % (int64_t)all->items[i] == 0) {
+            found.items[found.count++] = all->items[i];
+        }
+    }
+    return found;
+}
+
 static void try_all(struct growth *growth)
 {
-    const struct search_values *axes = growth->space->axes;
-    for (uint32_t tp = 0; tp < axes[SEARCH_TP].count; tp++) {
-        growth->layout.tp = (int64_t)axes[SEARCH_TP].items[tp];
-        for (uint32_t cp = 0; cp < axes[SEARCH_CP].count; cp++) {
-            growth->layout.cp = (int64_t)axes[SEARCH_CP].items[cp];
-            for (uint32_t ep = 0; ep < axes[SEARCH_EP].count; ep++) {
-                growth->layout.ep = (int64_t)axes[SEARCH_EP].items[ep];
-                for (uint32_t pp = 0; pp < axes[SEARCH_PP].count; pp++) {
-                    growth->layout.pp = (int64_t)axes[SEARCH_PP].items[pp];
+    const struct search_values tps = dividing(growth, SEARCH_TP);
+    const struct search_values cps = dividing(growth, SEARCH_CP);
+    const struct search_values pps = dividing(growth, SEARCH_PP);
+    const struct search_values *eps = &growth->space->axes[SEARCH_EP];
+    for (uint32_t tp = 0; tp < tps.count; tp++) {
+        growth->layout.tp = (int64_t)tps.items[tp];
+        for (uint32_t cp = 0; cp < cps.count; cp++) {
+            growth->layout.cp = (int64_t)cps.items[cp];
+            for (uint32_t ep = 0; ep < eps->count; ep++) {
+                growth->layout.ep = (int64_t)eps->items[ep];
+                for (uint32_t pp = 0; pp < pps.count; pp++) {
+                    growth->layout.pp = (int64_t)pps.items[pp];
                     try_degrees(growth);
                 }
             }
