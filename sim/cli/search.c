@@ -54,8 +54,7 @@ static const struct command_option own_options[] = {
     {0},
 };
 
-/* ---- while it runs ----------------------------------------------------------------------------
- * */
+/* ---- while it runs --------------------------------------------------------------- */
 
 /* The share of what has to be looked at. */
 static double share_done(const struct search_counts *counts)
@@ -133,8 +132,7 @@ static void search(struct searcher *searcher)
     }
 }
 
-/* ---- what can be wrong
- * -------------------------------------------------------------------------- */
+/* ---- what can be wrong ----------------------------------------------------------- */
 
 static bool check_judgement(const struct searcher *searcher)
 {
@@ -202,7 +200,7 @@ static bool expand(struct session *session)
     const struct scenario *scenario = search_base(cli->arena, document, &base, cli->diag);
     if (scenario == NULL ||
         !search_space_read(cli->arena, document, scenario, &searcher->space, cli->diag) ||
-        !check_judgement(searcher)) {
+        !check_judgement(searcher) || !session_begin(session)) {
         return false;
     }
     search(searcher);
@@ -216,8 +214,7 @@ static bool expand(struct session *session)
                         searcher->chosen_count, &session->study, cli->diag);
 }
 
-/* ---- what is said
- * --------------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------- */
 
 static void add_document(const struct searcher *searcher, struct sheet *sheet)
 {

@@ -64,11 +64,12 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
     return is_good;
 }
 
-static void draw_wishes(struct session *session, const struct draw_wish *wishes)
+static void draw_wishes(struct session *session)
 {
     const struct plot_series series = {session->study.title, session->rows, session->row_count};
     for (uint32_t i = 0; i < session->plots.count; i++) {
-        const bool is_drawn = draw(session->options.cli, &wishes[i], &series, 1, &session->paths);
+        const bool is_drawn =
+            draw(session->options.cli, &session->wishes[i], &series, 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */
     }
 }
@@ -136,8 +137,9 @@ static void find_other_builds(struct session *session, struct store *store)
     }
 }
 
-static bool run_in_store(struct session *session, struct store *store)
+static bool run_in_store(struct session *session)
 {
+    struct store *store = session->store;
     struct cli *cli = session->options.cli;
     struct progress progress = {.cli = cli, .begin_s = host_now_s()};
     const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
@@ -159,24 +161,28 @@ static bool run_in_store(struct session *session, struct store *store)
     return !diag_has_error(cli->diag);
 }
 
+bool session_begin(struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    if (session->store != NULL) {
+        return true;
+    }
+    session->wishes = arena_array(cli->arena, session->plots.count, sizeof *session->wishes);
+    if (!parse_wishes(session, session->wishes)) {
+        return false;
+    }
+    session->store = store_open(cli->arena, session->options.db_path, cli->diag);
+    return session->store != NULL && store_check_writable(session->store, cli->diag);
+}
+
 /* False, with the reason in the diag, when the store fails or a wish is wrong. */
 static bool run_study(struct session *session)
 {
-    struct cli *cli = session->options.cli;
-    struct draw_wish *wishes = arena_array(cli->arena, session->plots.count, sizeof *wishes);
-    if (!parse_wishes(session, wishes)) {
+    if (!session_begin(session) || !run_in_store(session)) {
         return false;
     }
-    struct store *store = store_open(cli->arena, session->options.db_path, cli->diag);
-    if (store == NULL) {
-        return false;
-    }
-    const bool is_good = run_in_store(session, store);
-    store_close(store);
-    if (is_good) {
-        draw_wishes(session, wishes);
-    }
-    return is_good;
+    draw_wishes(session);
+    return true;
 }
 
 /* ---- metrics ------------------------------------------------------------------------ */
@@ -277,11 +283,8 @@ static bool check_options(const struct session *session)
            is_good;
 }
 
-int session_main(struct session *session, const struct session_command *command)
+static int run_and_print(struct session *session, const struct session_command *command)
 {
-    if (!check_options(session)) {
-        return EXIT_USAGE;
-    }
     if (!command->expand(session)) {
         return EXIT_INPUT;
     }
@@ -290,4 +293,15 @@ int session_main(struct session *session, const struct session_command *command)
     }
     print(session, command);
     return finish(session);
+}
+
+int session_main(struct session *session, const struct session_command *command)
+{
+    if (!check_options(session)) {
+        return EXIT_USAGE;
+    }
+    const int status = run_and_print(session, command);
+    store_close(session->store);
+    session->store = NULL;
+    return status;
 }

@@ -1,8 +1,8 @@
 /* A study from the command line: its options, running it, and its plots.
  *
- * What sweep and compare share. The order of events: the study is expanded,
- * the wishes for plots are checked, the points are run with progress on
- * stderr, read back from the store, and drawn; then the command prints them.
+ * What sweep, search and compare share. The order of events: the study is expanded, the wishes for
+ * plots are checked and the results file is opened (of a search before it looks), the points are
+ * run with progress on stderr, read back from the store, and drawn; then the command prints them.
  */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
@@ -29,6 +29,8 @@ struct session {
     struct store_build *others; /* other builds that predicted points of the study */
     uint32_t other_count;
     struct draw_paths paths;
+    struct draw_wish *wishes; /* of `plots`; NULL until session_begin */
+    struct store *store;      /* owned; NULL until then */
 };
 
 extern const struct command_option session_options[]; /* -j --plot -o --metric */
@@ -43,6 +45,10 @@ struct session_command {
 /* The metrics of the table of points, by name: those asked for, or else the ones that are `usual`
  * there (run/figures.h), of months only where a point has some. True when they were asked for. */
 bool session_choose_metrics(struct session *session, unsigned usual);
+
+/* Looks at the plots that are wished for and opens the results file for writing, where that was not
+ * done yet: a command whose points take long to find does it before. */
+MUST_USE bool session_begin(struct session *session);
 
 /* The whole command: a sheet with schema, version, build, study{key, title, kind}, counts,
  * other_builds and plots, what the command adds, and the files of plots at the end of the text;

@@ -189,6 +189,12 @@ void store_close(struct store *store)
     store->database = NULL;
 }
 
+/* SQLite looks at what a file allows when a transaction begins. */
+bool store_check_writable(struct store *store, struct diag *diag)
+{
+    return sql_begin(store, diag) && sql_finish(store, true, diag);
+}
+
 /* ---- storing ------------------------------------------------------------- */
 
 static bool is_good_put(enum put put)

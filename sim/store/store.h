@@ -51,6 +51,9 @@ MUST_USE struct store *store_open_existing(struct arena *arena, const char *path
                                            struct diag *diag);
 void store_close(struct store *store); /* NULL is allowed */
 
+/* Whether it can be written to: told before work is done whose results would have no place. */
+MUST_USE bool store_check_writable(struct store *store, struct diag *diag);
+
 /* Stores a result (run, breakdown, assumptions). */
 MUST_USE bool store_run(struct store *store, const struct result *result, struct diag *diag);
 

@@ -121,6 +121,11 @@ END
     run search
     [ "$status" -eq 3 ]
     [[ "$output" == *"'parallel.tp' has no values to search"*"or leave it out"* ]]
+    sed -i '$d' "$file"
+    echo 'search: {parallel.tp: [2], parallel: {tp: [4]}}' >> "$file"
+    run search
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"s.yaml:6:"*"'parallel.tp' is searched twice"* ]]
     run search -j 0
     [ "$status" -eq 2 ]
     run search --gap 200%
@@ -158,4 +163,23 @@ END
     [ "$status" -eq 0 ]
     [[ "$output" == *"warning: --set parallel.tp=4 changes nothing"* ]]
     [[ "$output" == *"--set search.parallel.tp=4"* ]]
+}
+
+@test "ranges of sizes that do not divide take no time" {
+    run timeout 60 "$STOKER" search "$file" --db "$db" --gap 50% --set search.recompute=none \
+        --set 'search.parallel={tp: 1..3000, cp: 1..3000, ep: 1, pp: 1..3000}'
+    [ "$status" -eq 0 ]
+}
+
+@test "a file that cannot hold the results, and a plot that there is not, are told before the search" {
+    echo 'no database' > "$db"
+    # Of this space the search takes minutes.
+    sed -i 's/gpus: 16/gpus: 1024/; s/global: 32/global: 1024/; s/llama3-8b/gpt3-175b/; s/4096/2048/' \
+        "$file"
+    run timeout 30 "$STOKER" search "$file" --db "$db"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"is not a database"* ]]
+    run timeout 30 "$STOKER" search "$file" --db "$BATS_TEST_TMPDIR/new.db" --plot circles
+    [ "$status" -eq 2 ]
+    [ ! -e "$BATS_TEST_TMPDIR/new.db" ]
 }
