@@ -223,6 +223,61 @@ static void a_stretch_that_is_disturbed_ends_later(void **state)
     }
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Works 10, 10, 10, of which the first two lie in one block. The second waits for a transfer of 8
+ * that lies in the next block, and follows the first: 10 + 8 + 10 + 10 = 38. */
+static void who_waits_for_a_later_block_is_simulated(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.transfers[0].bytes = 8;
+    add_work(&rig, 10);
+    wait_for(add_work(&rig, 10), INNER, 1);
+    wait_for(add_meeting(&rig, INNER, 0), COMPUTE, 0);
+    rig.tasks[INNER][0].wait_ended[0] = -1; /* all before its block but one */
+    const struct engine_block first = {.tasks = {rig.tasks[COMPUTE]}, .counts = {2}};
+    const struct task last = {.kind = TASK_COMPUTE, .cause = WORK, .work_ns = 10};
+    const struct engine_block second = {.tasks = {&last, rig.tasks[INNER]}, .counts = {1, 1}};
+    const struct engine_block *const row[] = {&first, &second};
+    rig.program = engine_program_of(rig.arena, row, 2);
+    struct engine_outcome outcome;
+    engine_run(rig.arena, &rig.system, NULL, &outcome);
+    assert_int_equal(outcome.jobs[0].end, 38);
+    assert_int_equal(outcome.actor_causes[0][WORK], 30);
+    assert_int_equal(outcome.actor_causes[0][EXPOSED_INNER], 8);
+    assert_int_equal(outcome.traffic[0].transfers, 1);
+}
+
+/* 40 times a block of work for 10, for which nobody waits four delays of 10 and one of 30 lie: 70.
+ * So while stream 0 goes through a block, the delays come on by one, and state after state is the
+ * same though they lie in blocks long gone. Four of five come again, the fifth does not: 2,800 in
+ * all, of which stream 0 works 400. */
+static void a_stream_that_falls_behind_is_seen_task_by_task(void **state)
+{
+    enum { BLOCKS = 40 };
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.transfers[0].latency_ns = 10;
+    rig.transfers[1].latency_ns = 30;
+    add_work(&rig, 10);
+    for (uint32_t i = 0; i < 5; i++) {
+        add_meeting(&rig, DELAY, i < 4 ? 0 : 1);
+    }
+    const struct engine_block *row[BLOCKS];
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        row[b] = &rig.block;
+    }
+    rig.program = engine_program_of(rig.arena, row, BLOCKS);
+    struct engine_outcome outcome;
+    engine_run(rig.arena, &rig.system, NULL, &outcome);
+    assert_int_equal(outcome.jobs[0].end, 2800);
+    assert_int_equal(outcome.actor_causes[0][WORK], 400);
+    assert_int_equal(outcome.traffic[DELAY - 1].moving_ns, 2800);
+    assert_int_equal(outcome.tasks, 6 * BLOCKS);
+    assert_true(outcome.tasks_repeated > 0);
+}
+
 /* ---- as simulated task by task -------------------------------------------------------------- */
 
 static uint32_t draw(struct rng_key *key, uint32_t below)
@@ -568,6 +623,8 @@ int main(void)
         cmocka_unit_test(a_collective_beside_a_task_slows_it_or_is_exposed),
         cmocka_unit_test(what_begins_before_its_task_is_not_beside_it),
         cmocka_unit_test(a_stretch_that_is_disturbed_ends_later),
+        cmocka_unit_test(who_waits_for_a_later_block_is_simulated),
+        cmocka_unit_test(a_stream_that_falls_behind_is_seen_task_by_task),
         cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
         cmocka_unit_test(a_random_cycle_comes_again_as_if_each_task_were_simulated),
         cmocka_unit_test(those_who_meet_must_be_of_one_class),
