@@ -102,8 +102,8 @@ struct launch_history {
 void launch_history_init(struct launch_history *history, struct arena *arena,
                          struct launch_spans *spans, int64_t depth);
 
-/* Burst by burst, as launch_queue_wait and launch_queue_drain; in a span from the end of the last
- * one on. */
+/* Burst by burst, in a span from the end of the last one on: what the GPU waits for launches of the
+ * burst that comes next; and that the host has waited until the GPU was idle. */
 int64_t launch_history_wait(struct launch_history *history, const struct launch_burst *burst);
 void launch_history_drain(struct launch_history *history);
 struct launch_passage launch_history_end_span(struct launch_history *history);

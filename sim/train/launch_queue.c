@@ -12,11 +12,6 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- bursts ------------------------------------------------------------------------------- */
 
 void launch_burst_add(struct launch_burst *burst, int64_t launches, int64_t work_ns,
@@ -64,11 +59,6 @@ void launch_queue_init(struct launch_queue *queue, struct arena *arena, int64_t 
     queue->recent = arena_array(arena, queue->capacity, sizeof *queue->recent);
 }
 
-void launch_queue_drain(struct launch_queue *queue)
-{
-    queue->lead_ns = 0;
-}
-
 void launch_queue_forget(struct launch_queue *queue)
 {
     queue->first = 0;
@@ -106,17 +96,4 @@ int64_t launch_queue_pending_ns(const struct launch_queue *queue)
     const int64_t over = larger(0, queue->recent_launches - queue->depth);
     const double share = (double)over / (double)oldest->launches;
     return queue->recent_ns - (int64_t)(share * (double)oldest->work_ns);
-}
-
-int64_t launch_queue_wait(struct launch_queue *queue, const struct launch_burst *burst)
-{
-    if (burst->launches == 0) {
-        return 0;
-    }
-    const int64_t wait_ns = larger(0, burst->deficit_ns - queue->lead_ns);
-    const int64_t lead_ns = queue->lead_ns + wait_ns + burst->work_ns - burst->host_ns;
-    sim_assert(lead_ns >= 0); /* the last kernel is launched before it ends */
-    launch_queue_remember(queue, burst);
-    queue->lead_ns = smaller(lead_ns, launch_queue_pending_ns(queue));
-    return wait_ns;
 }

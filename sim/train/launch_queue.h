@@ -10,8 +10,8 @@
  *
  * The lead is all that has to be known of what came before: carried from segment to segment,
  * layers and microbatches alike. It is at most the work of the last `depth` launches, as the host
- * stops when so many are pending; and zero when the program makes the host wait for the GPU
- * (launch_queue_drain).
+ * stops when so many are pending; and zero when the program makes the host wait for the GPU (a
+ * *drain*). Programs go through their launches with train/launch_history.
  *
  * A burst, kernels launched without a synchronisation between them, is summed up by three times,
  * from which what it waits for any lead follows:
@@ -60,16 +60,11 @@ struct launch_queue {
 /* Empty. `depth` at least 1. */
 void launch_queue_init(struct launch_queue *queue, struct arena *arena, int64_t depth);
 
-/* The host has waited until the GPU was idle. */
-void launch_queue_drain(struct launch_queue *queue);
-
-/* What the GPU waits for launches of a burst that comes next. */
-int64_t launch_queue_wait(struct launch_queue *queue, const struct launch_burst *burst);
-
-/* For train/launch_history: the ring alone, without the lead. A burst without launches is none;
- * the work of the last `depth` launches, where there is one. */
+/* The ring alone: the lead is train/launch_history's. */
 void launch_queue_forget(struct launch_queue *queue);
+/* With a launch or more. */
 void launch_queue_remember(struct launch_queue *queue, const struct launch_burst *burst);
+/* The work of the last `depth` launches; there must be one. */
 int64_t launch_queue_pending_ns(const struct launch_queue *queue);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "support/assert_close.h"
+#include "support/each_burst.h"
 #include "support/volume.h"
 #include "train/jitter.h"
 #include "train/program/program.h"
@@ -303,7 +304,7 @@ static int64_t wait_of(struct arena *arena, const struct work *work)
 {
     struct launch_queue queue;
     launch_queue_init(&queue, arena, 1000);
-    return launch_queue_wait(&queue, &work->burst);
+    return each_burst_wait(&queue, &work->burst);
 }
 
 /* 200 us a kernel is more than a norm's take: from an empty queue the host sets their pace, and the

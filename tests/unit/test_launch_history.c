@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
+#include "support/each_burst.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,9 +141,9 @@ static int64_t go_through(struct launch_queue *queue, const struct kind *kind)
     int64_t wait_ns = 0;
     for (uint32_t i = 0; i < kind->count; i++) {
         if (kind->bursts[i].launches == 0) {
-            launch_queue_drain(queue);
+            each_burst_drain(queue);
         } else {
-            wait_ns += launch_queue_wait(queue, &kind->bursts[i]);
+            wait_ns += each_burst_wait(queue, &kind->bursts[i]);
         }
     }
     return wait_ns;

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
+#include "support/each_burst.h"
 #include "support/volume.h"
 #include "train/step.h"
 
@@ -38,12 +39,12 @@ static void short_kernels_go_at_the_hosts_pace(void **state)
     struct arena *arena = arena_new();
     struct launch_queue queue = queue_of(arena, 1000);
     const struct launch_burst ten = burst_of(10, 3, 10);
-    assert_int_equal(launch_queue_wait(&queue, &ten), 73);
+    assert_int_equal(each_burst_wait(&queue, &ten), 73);
     assert_int_equal(queue.lead_ns, 3);
-    assert_int_equal(launch_queue_wait(&queue, &ten), 70);
+    assert_int_equal(each_burst_wait(&queue, &ten), 70);
     const struct launch_burst twenty = burst_of(20, 3, 10);
     struct launch_queue other = queue_of(arena, 1000);
-    assert_int_equal(launch_queue_wait(&other, &twenty), 143);
+    assert_int_equal(each_burst_wait(&other, &twenty), 143);
     arena_free(arena);
 }
 
@@ -57,13 +58,13 @@ static void a_long_kernel_hides_short_ones_until_the_lead_is_used_up(void **stat
     struct launch_queue queue = queue_of(arena, 1000);
     const struct launch_burst large = burst_of(1, 500, 10);
     const struct launch_burst little = burst_of(1, 3, 10);
-    assert_int_equal(launch_queue_wait(&queue, &large), 10);
+    assert_int_equal(each_burst_wait(&queue, &large), 10);
     assert_int_equal(queue.lead_ns, 500);
     for (int i = 0; i < 71; i++) {
-        assert_int_equal(launch_queue_wait(&queue, &little), 0);
+        assert_int_equal(each_burst_wait(&queue, &little), 0);
     }
     assert_int_equal(queue.lead_ns, 3);
-    assert_int_equal(launch_queue_wait(&queue, &little), 7);
+    assert_int_equal(each_burst_wait(&queue, &little), 7);
     arena_free(arena);
 }
 
@@ -77,18 +78,18 @@ static void the_host_is_no_more_than_its_queue_ahead(void **state)
     struct launch_queue queue = queue_of(arena, 8);
     const struct launch_burst longer = burst_of(20, 50, 10);
     for (int i = 0; i < 100; i++) {
-        launch_queue_wait(&deep, &longer);
-        launch_queue_wait(&queue, &longer);
+        each_burst_wait(&deep, &longer);
+        each_burst_wait(&queue, &longer);
     }
     assert_int_equal(deep.lead_ns, 50 + 1999 * 40);
     assert_int_equal(queue.lead_ns, 400);
     /* The queue of 8 has also to be filled with short ones, of which 8 are 24. */
     const struct launch_burst little = burst_of(4, 3, 10);
-    assert_int_equal(launch_queue_wait(&queue, &little), 0);
+    assert_int_equal(each_burst_wait(&queue, &little), 0);
     assert_int_equal(queue.lead_ns, 4 * 50 + 4 * 3);
-    assert_int_equal(launch_queue_wait(&queue, &little), 0);
+    assert_int_equal(each_burst_wait(&queue, &little), 0);
     assert_int_equal(queue.lead_ns, 8 * 3);
-    assert_int_equal(launch_queue_wait(&queue, &little), 4 * 10 - 3 * 3 - 24);
+    assert_int_equal(each_burst_wait(&queue, &little), 4 * 10 - 3 * 3 - 24);
     arena_free(arena);
 }
 
@@ -99,10 +100,10 @@ static void a_synchronisation_takes_the_lead(void **state)
     struct arena *arena = arena_new();
     struct launch_queue queue = queue_of(arena, 1000);
     const struct launch_burst large = burst_of(1, 500, 10);
-    launch_queue_wait(&queue, &large);
-    assert_int_equal(launch_queue_wait(&queue, &large), 0);
-    launch_queue_drain(&queue);
-    assert_int_equal(launch_queue_wait(&queue, &large), 10);
+    each_burst_wait(&queue, &large);
+    assert_int_equal(each_burst_wait(&queue, &large), 0);
+    each_burst_drain(&queue);
+    assert_int_equal(each_burst_wait(&queue, &large), 10);
     arena_free(arena);
 }
 
@@ -147,11 +148,11 @@ static void bursts_wait_as_their_kernels_one_by_one(void **state)
                 clock_launch(&clock, work, host);
             }
         }
-        waited += launch_queue_wait(&queue, &burst);
+        waited += each_burst_wait(&queue, &burst);
         assert_int_equal(waited + clock.worked, clock.gpu);
         assert_int_equal(queue.lead_ns, clock.gpu - clock.host);
         if (draw(&key, 10) == 0) {
-            launch_queue_drain(&queue);
+            each_burst_drain(&queue);
             clock.host = clock.gpu;
         }
     }
@@ -173,14 +174,14 @@ static void parts_wait_as_the_whole(void **state)
             struct launch_queue one = queue_of(arena, 10000);
             struct launch_queue four = queue_of(arena, 10000);
             const struct launch_burst before = burst_of(1, lead, 0);
-            launch_queue_wait(&one, &before);
-            launch_queue_wait(&four, &before);
+            each_burst_wait(&one, &before);
+            each_burst_wait(&four, &before);
             int64_t waited = 0;
             for (int64_t part = 0; part < 4; part++) {
                 const struct launch_burst quarter = launch_burst_part(&whole, part, 4);
-                waited += launch_queue_wait(&four, &quarter);
+                waited += each_burst_wait(&four, &quarter);
             }
-            assert_int_equal(waited, launch_queue_wait(&one, &whole));
+            assert_int_equal(waited, each_burst_wait(&one, &whole));
             assert_int_equal(four.lead_ns, one.lead_ns);
         }
     }
