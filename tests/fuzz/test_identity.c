@@ -1,22 +1,20 @@
-/* However a step is simulated, it is the same: to the nanosecond, GPU by GPU
- * and cause by cause.
+/* However a step is simulated, it is the same: to the nanosecond, GPU by GPU and cause by cause.
  *
- * The plainest way is the oracle: every GPU, each task, each cycle, one after
- * another. Beside it stand what makes stoker fast, together and each by itself:
+ * The plainest way is the oracle: every GPU, each task, each cycle, one after another, all tasks in
+ * one block. Beside it stand what makes stoker fast, together and each by itself:
  *
- *     folding     the classes of every GPU's system (train/fold), and of the
- * first ones of orbits (train/quotient) stretches   tasks that concern nobody
- * else end in one event (des/engine_stretch) cycles      microbatches that come
- * again are moved over (des/engine_repeat) blocks      tasks that come again
- * are written once (des/engine_program); plainly they are not
+ *  - folding: the classes of every GPU's system (train/fold), and of the first ones of orbits
+ *    (train/quotient);
+ *  - stretches: tasks that concern nobody else end in one event (des/engine_stretch);
+ *  - cycles: microbatches that come again are moved over (des/engine_repeat);
+ *  - blocks: tasks that come again are written once (des/engine_program).
  *
- * Scenarios are random, of up to 512 GPUs and 100 microbatches.
- * tests/fuzz/test_folding holds whole steps against one another, test_repeats
- * the engine's own counts, both of smaller systems.
+ * Scenarios are random, of up to 512 GPUs and 100 microbatches. tests/fuzz/test_folding holds whole
+ * steps against one another, test_repeats the engine's own counts, both of smaller systems.
  *
- * Usage: test_identity [SEED [FIRST [COUNT]]]; without arguments seed 1, 100
- * scenarios; `make check-identity` has 1,000. test_identity --print SEED
- * NUMBER: the text of one (tests/bench/same) */
+ * Usage: test_identity [SEED [FIRST [COUNT]]]; without arguments seed 1, 80 scenarios. `make
+ * check-identity` has more. test_identity --print SEED NUMBER: the text of one
+ * (tests/bench/same). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,8 +51,7 @@ struct machine {
     const uint32_t *actor_class; /* per actor that was built; NULL: each is run */
 };
 
-/* ---- ways to simulate
- * ------------------------------------------------------------------------ */
+/* ---- ways to simulate ----------------------------------------------------------------------- */
 
 static struct engine_program *in_one_block(struct arena *arena, const struct engine_system *system)
 {
@@ -86,9 +83,7 @@ static const struct way {
 enum { WAYS = sizeof ways / sizeof *ways };
 enum { ALL_WAYS_ACTORS_MAX = 128 }; /* larger systems are run in one of the ways, in turn */
 
-/* ---- what comes out
- * ---------------------------------------------------------------------------
- */
+/* ---- what comes out ------------------------------------------------------------------------- */
 
 static void see(void *context, uint32_t actor, uint32_t stream, uint32_t index, sim_time start,
                 sim_time end)
@@ -217,13 +212,11 @@ static bool compare(struct arena *arena, const struct scenario *scenario, uint64
 static void print_tally(const struct family *family, const struct tally *tally)
 {
     print_message("seed %llu: %llu scenarios, %llu of more than 256 GPUs, %llu with ECMP, "
-                  "%llu with "
-                  "slow GPUs\n",
+                  "%llu with slow GPUs\n",
                   (unsigned long long)family->seed, (unsigned long long)tally->systems,
                   (unsigned long long)tally->many_gpus, (unsigned long long)tally->ecmp,
                   (unsigned long long)tally->slow);
-    print_message("%llu folded, %llu by turns; of up to 15 runs each, cycles "
-                  "moved over in %llu, "
+    print_message("%llu folded, %llu by turns; of up to 15 runs each, cycles moved over in %llu, "
                   "stretches in %llu systems\n",
                   (unsigned long long)tally->folded, (unsigned long long)tally->turned,
                   (unsigned long long)tally->repeated, (unsigned long long)tally->shortened);
