@@ -223,7 +223,8 @@ enum builder_before builder_before(const struct builder *builder, enum stream st
     return builder_before_of(builder_emitted(builder, stream), builder->needed[stream]);
 }
 
-/* What is asked of tasks before the block, or the layer, is what these depend on. */
+/* What is asked of tasks before the block, or the layer, is what these depend on. Who waits for
+ * nothing else waits for compute, if there was any: {0, 0} asks for that. */
 static void ask(struct builder *builder, uint32_t stream, uint32_t ended)
 {
     if (ended <= builder->firsts[stream]) {

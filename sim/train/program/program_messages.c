@@ -301,11 +301,8 @@ bool messages_key(const struct builder *builder, uint32_t chunk, uint32_t microb
     const struct inbox *inbox = inbox_of(messages, message->stream);
     const bool is_second = with != NULL && with->stream == message->stream;
     const size_t posted = inbox->posted + (is_second ? with->posted : 0);
-    const int64_t first = (int64_t)inbox->posted;
-    const int64_t needed = (int64_t)builder->needed[message->stream] - first;
     key->stream = message->stream;
-    key->number = (int32_t)((int64_t)message->number - first);
-    key->has_arrived = key->number <= needed || (is_second && key->number <= with->number);
+    key->number = (int32_t)((int64_t)message->number - (int64_t)inbox->posted);
     key->posted = message->number > posted ? message->number - (uint32_t)posted : 0;
     for (uint32_t i = 0; i < key->posted && i < MESSAGES_POSTED_MAX; i++) {
         key->transfers[i] = inbox->transfers[posted + i];

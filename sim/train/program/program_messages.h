@@ -47,8 +47,9 @@ struct messages_key {
     uint32_t stream; /* of the receive; 0: none */
     uint32_t posted; /* receives that the action posts */
     uint32_t transfers[MESSAGES_POSTED_MAX];
-    int32_t number; /* that it waits for, counted from the action's first on */
-    uint32_t has_arrived;
+    /* That it waits for, counted from the action's first on. What was posted before the action was
+     * waited for: 0 and less is there. */
+    int32_t number;
     uint32_t calls;
 };
 

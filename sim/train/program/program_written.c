@@ -47,8 +47,7 @@ struct builder_state {
     uint64_t pending[SHARD_COUNT_][3]; /* doubles, to the bit */
     uint32_t queue_stream[SHARD_COUNT_];
     uint32_t queue_ended[SHARD_COUNT_];
-    uint32_t has_computed;
-    uint32_t defers_heads;
+    uint64_t defers_heads; /* as wide as the widest: no gap behind it */
 };
 
 struct written {
@@ -289,7 +288,6 @@ static void note_state(const struct builder *builder, struct builder_state *stat
             state->queue_ended[kind] = builder_emitted(builder, stream) - shards->queue_end.ended;
         }
     }
-    state->has_computed = builder_emitted(builder, STREAM_COMPUTE) > 0;
     state->defers_heads = defers_heads(builder);
 }
 
