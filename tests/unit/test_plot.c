@@ -416,7 +416,7 @@ static void one_point_can_be_drawn_by_every_kind_but_the_heatmap(void **state)
     static const char *const kinds[] = {"lines", "causes", "dollars", "pareto"};
     world->series.rows = &world->rows[5];
     world->series.count = 1;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         world->request.kind = kinds[i];
         world->diag = diag_new(world->arena);
         draw(world);
