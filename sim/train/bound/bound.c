@@ -119,11 +119,6 @@ static void find_receives(struct bound_family *family)
     }
 }
 
-static double slower_of_two(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 struct bound_family *bound_family_new(struct arena *arena, const struct scenario *scenario)
 {
     struct bound_family *family = arena_alloc(arena, sizeof *family);
@@ -132,9 +127,8 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
     struct placement placement;
     placement_choose(arena, &family->reduced, &placement);
     const struct step_job job = {&family->reduced, placement.gpu_of_rank[0], 1};
-    const bool folds = true;
     family->system =
-        system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = folds});
+        system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = true});
     family->alone = alone_new(arena, family->system, &family->reduced);
     const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct alone_layer kinds[LAYER_KINDS_MAX];
@@ -282,7 +276,7 @@ static void find_update(struct bound_line *line, const struct scenario *scenario
     const struct work update =
         timing_optimizer(&runner, &scenario->optimizer, program_updated_parameters(&job, 0));
     const double there = host_update_ns(family, scenario, owned);
-    line->update_ns = (int64_t)slower_of_two((double)total_ns(&update), there);
+    line->update_ns = (int64_t)fmax((double)total_ns(&update), there);
     const bool gathers = (parallel->zero == 1 || parallel->zero == 2) &&
                          scenario->software.zero_parameters == GATHER_ALL &&
                          !scenario->software.overlaps_dp_parameters;

@@ -47,8 +47,8 @@ struct messages_key {
     uint32_t stream; /* of the receive; 0: none */
     uint32_t posted; /* receives that the action posts */
     uint32_t transfers[MESSAGES_POSTED_MAX];
-    /* That it waits for, counted from the action's first on. What was posted before the action was
-     * waited for: 0 and less is there. */
+    /* That it waits for, counted from the action's first on; 0 or less: there already, as all that
+     * was posted before the action has been waited for. */
     int32_t number;
     uint32_t calls;
 };
