@@ -392,7 +392,8 @@ const struct command command_search = {
     .about = "Looks through all layouts of the scenario's search: (without it all that divide), "
              "leaves out what does not fit into memory and what a lower bound shows to be worse, "
              "simulates the rest best bound first, and ends when nothing left can be better. The "
-             "best are stored like points of a sweep. Ctrl-C ends it with what was found.\v"
+             "best are stored like points of a sweep. Ctrl-C ends it with what was found. `stoker "
+             "help search.parallel` and those of batch, recompute and offload say what it takes.\v"
              "Example: stoker search scenarios/quickstart.yaml --gap 1% --set "
              "'search.parallel.pp=[1, 2]'\n"
              "Exit status 1: interrupted; 4: no layout fits.",

@@ -126,6 +126,9 @@ END
     run search
     [ "$status" -eq 3 ]
     [[ "$output" == *"s.yaml:6:"*"'parallel.tp' is searched twice"* ]]
+    run search --set search.batch=4
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"'batch' is no axis of a search"*"the axes are parallel.tp, "*" batch.micro, "* ]]
     run search -j 0
     [ "$status" -eq 2 ]
     run search --gap 200%

@@ -296,6 +296,15 @@ static bool read_axis(struct reading *reading, enum search_axis axis, const stru
     return is_good;
 }
 
+static const char *list_of_axes(struct arena *arena)
+{
+    const char *list = "the axes are";
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        list = arena_printf(arena, "%s%s %s", list, i > 0 ? "," : "", search_axis_paths[i]);
+    }
+    return list;
+}
+
 static bool read_key(struct reading *reading, const char *path, const struct doc_node *node)
 {
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
@@ -313,7 +322,7 @@ static bool read_key(struct reading *reading, const char *path, const struct doc
     }
     diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
     diag_help_nearest(reading->diag, diag_nearest(path, search_axis_paths, SEARCH_AXIS_COUNT_),
-                      "`stoker help search` lists them");
+                      list_of_axes(reading->arena));
     return false;
 }
 
