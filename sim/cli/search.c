@@ -311,13 +311,13 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
 {
     const struct search_result *result = &searcher->result;
     const struct search_counts *counts = &result->counts;
-    sheet_say(sheet,
-              "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
-              " by their own least, %" PRIu64 " as counted), %" PRIu64
-              " left out by their bound, %" PRIu64 " simulated\n",
-              counts->layouts, counts->by_line + counts->by_memory + counts->by_count,
-              counts->by_line, counts->by_memory, counts->by_count, counts->by_bound,
-              counts->simulated);
+    sheet_say(
+        sheet,
+        "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
+        " by their own least, %" PRIu64 " as counted), %" PRIu64 " %s, %" PRIu64 " simulated\n",
+        counts->layouts, counts->by_line + counts->by_memory + counts->by_count, counts->by_line,
+        counts->by_memory, counts->by_count, counts->by_bound,
+        result->is_ended ? "not yet looked at" : "left out by their bound", counts->simulated);
     const char *unit = search_by_units[searcher->by];
     const char *by = search_by_names[searcher->by];
     if (result->is_certified && result->gap <= 0) {

@@ -151,14 +151,23 @@ END
     [[ "$output" == *"none of "*" layouts fits into memory"*"the nearest is "*" GB of "* ]]
 }
 
+# In the background a shell without job control has SIGINT ignored; timeout sends it to a child that
+# has not. Every GPU is simulated, so that there is something after seconds, and all only after many
+# minutes; a slow machine gets more time.
 @test "Ctrl-C keeps what was found and is status 1" {
     sed -i 's/gpus: 16/gpus: 1024/; s/global: 32/global: 1024/; s/llama3-8b/gpt3-175b/; s/4096/2048/' \
         "$file"
-    # In the background a shell without job control has SIGINT ignored; timeout sends it to a child
-    # that has not.
-    run timeout --preserve-status -s INT 5 "$STOKER" search "$file" --db "$db" -q
-    [ "$status" -eq 1 ]
-    [[ "$output" == *"interrupted"* ]]
+    for seconds in 1 4 20 100; do
+        run timeout --preserve-status -s INT $seconds "$STOKER" search "$file" --db "$db" --fold off \
+            --top 3 --set 'search.parallel={cp: [1], schedule: [1f1b, interleaved]}' \
+            --set search.recompute=full
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"interrupted"* ]]
+        [[ "$output" != *"before a layout that fits was found"* ]] && break
+    done
+    [[ "$output" == *"interrupted: what was found until then is kept"* ]]
+    [[ "$output" == *" not yet looked at, "*"so far: no layout of this space is better than "* ]]
+    "$STOKER" list runs --db "$db" | grep -q "a small search"
 }
 
 @test "--set of a key that is searched is warned about" {

@@ -35,7 +35,7 @@ struct search_counts {
     uint64_t by_line;   /* cannot fit: left out with a whole line */
     uint64_t by_memory; /* by their own least memory */
     uint64_t by_count;  /* as plan/memory counts */
-    uint64_t by_bound;
+    uint64_t by_bound;  /* of a search that was ended also what it did not come to */
     uint64_t simulated;
     uint64_t failed;
 };
