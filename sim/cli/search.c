@@ -326,8 +326,10 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
     } else {
         sheet_say(sheet,
                   "%s: no layout of this space is better than %.6g %s (%s) by more than %.3g %%\n",
-                  result->is_certified ? "certificate" : "so far", result->best, unit, by,
-                  100 * result->gap);
+                  result->is_certified ? "certificate"
+                  : result->is_ended   ? "so far"
+                                       : "without a certificate",
+                  result->best, unit, by, 100 * result->gap);
     }
     if (counts->failed > 0) {
         sheet_say(sheet, "but for %" PRIu64 " that failed: %s\n", counts->failed, result->failure);
@@ -382,7 +384,9 @@ static void add(struct session *session, struct sheet *sheet)
 static int run(struct options *options)
 {
     static const struct session_command command = {SEARCH_SCHEMA, expand, add};
-    return session_main((struct session *)options, &command);
+    const int status = session_main((struct session *)options, &command);
+    const struct searcher *searcher = (const struct searcher *)options;
+    return status == 0 && searcher->result.counts.failed > 0 ? EXIT_FAILED_POINTS : status;
 }
 
 const struct command command_search = {
@@ -396,7 +400,8 @@ const struct command command_search = {
              "help search.parallel` and those of batch, recompute and offload say what it takes.\v"
              "Example: stoker search scenarios/quickstart.yaml --gap 1% --set "
              "'search.parallel.pp=[1, 2]'\n"
-             "Exit status 1: interrupted; 4: no layout fits.",
+             "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
+             "certain of them.",
     .options = {own_options, options_prediction, options_store, session_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,

@@ -170,6 +170,25 @@ END
     "$STOKER" list runs --db "$db" | grep -q "a small search"
 }
 
+@test "a layout over which its process ends is told, and status 5: there is no certificate" {
+    sed -i 's/gpus: 16/gpus: 1024/; s/global: 32/global: 1024/; s/llama3-8b/gpt3-175b/; s/4096/2048/' \
+        "$file"
+    run python3 - "$STOKER" search "$file" --db "$db" --fold off -j 1 --set search.recompute=full --set \
+        'search.parallel={cp: [1], schedule: [1f1b], tp: [8], pp: [8, 16], zero: 1}' <<'PY'
+import os, signal, subprocess, sys, time
+search = subprocess.Popen(sys.argv[1:])
+children = f"/proc/{search.pid}/task/{search.pid}/children"
+while not (found := open(children).read().split()):
+    time.sleep(0.01)
+time.sleep(0.05)
+os.kill(int(found[0]), signal.SIGKILL)
+sys.exit(search.wait())
+PY
+    [ "$status" -eq 5 ]
+    [[ "$output" == *"without a certificate: no layout of this space is better than "* ]]
+    [[ "$output" == *"but for 1 that failed: its process was killed by signal 9"* ]]
+}
+
 @test "--set of a key that is searched is warned about" {
     run search --set parallel.tp=4 --set 'search.recompute=[none]' --gap 50%
     [ "$status" -eq 0 ]

@@ -9,7 +9,7 @@
  *
  *     memory      it cannot fit: by the least memory of its line or its own, or as counted
  *     bound       never simulated: its bound is not below the best value less the gap
- *     simulated   and failed, where its process ended over it: then the certificate is without it
+ *     simulated   and failed, where its process ended over it: then there is no certificate
  *
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
