@@ -278,6 +278,40 @@ static void a_stream_that_falls_behind_is_seen_task_by_task(void **state)
     assert_true(outcome.tasks_repeated > 0);
 }
 
+/* 40 blocks of work for 10 and a delay of 10, but that the first delay is 50, so that delays lie
+ * four blocks back from then on; and block 8, whose work has 5 of launch in it, delays for 30. When
+ * stream 0 is past that block, what lies ahead of it is all the same; of the delays it is not:
+ * 50 + 30 + 38 x 10 = 460. */
+static void blocks_are_alike_from_the_stream_that_is_furthest_back(void **state)
+{
+    enum { BLOCKS = 40 };
+    struct rig rig;
+    rig_init(&rig, *state);
+    const uint32_t delays_ns[] = {10, 50, 30};
+    struct engine_block blocks[3];
+    const struct engine_block *row[BLOCKS];
+    for (uint32_t i = 0; i < 3; i++) {
+        rig.transfers[i].latency_ns = delays_ns[i];
+        add_work(&rig, 10)->launch_ns = i == 2 ? 5 : 0;
+        add_meeting(&rig, DELAY, i);
+        blocks[i] = (struct engine_block){.counts = {[COMPUTE] = 1, [DELAY] = 1}};
+        blocks[i].tasks[COMPUTE] = &rig.tasks[COMPUTE][i];
+        blocks[i].tasks[DELAY] = &rig.tasks[DELAY][i];
+    }
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        row[b] = &blocks[b == 0 ? 1 : b == 8 ? 2 : 0];
+    }
+    rig.program = engine_program_of(rig.arena, row, BLOCKS);
+    struct engine_outcome outcome;
+    engine_run(rig.arena, &rig.system, NULL, &outcome);
+    assert_int_equal(outcome.jobs[0].end, 460);
+    assert_int_equal(outcome.actor_causes[0][WORK], 395);
+    assert_int_equal(outcome.actor_causes[0][LAUNCH], 5);
+    assert_int_equal(outcome.traffic[DELAY - 1].moving_ns, 460);
+    assert_int_equal(outcome.tasks, 2 * BLOCKS);
+    assert_true(outcome.tasks_repeated > 0);
+}
+
 /* ---- as simulated task by task -------------------------------------------------------------- */
 
 static uint32_t draw(struct rng_key *key, uint32_t below)
@@ -625,6 +659,7 @@ int main(void)
         cmocka_unit_test(a_stretch_that_is_disturbed_ends_later),
         cmocka_unit_test(who_waits_for_a_later_block_is_simulated),
         cmocka_unit_test(a_stream_that_falls_behind_is_seen_task_by_task),
+        cmocka_unit_test(blocks_are_alike_from_the_stream_that_is_furthest_back),
         cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
         cmocka_unit_test(a_random_cycle_comes_again_as_if_each_task_were_simulated),
         cmocka_unit_test(those_who_meet_must_be_of_one_class),
