@@ -24,7 +24,7 @@
 
 #define SEARCH_SCHEMA "stoker.search/1"
 
-enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_WIDTH = 100 };
+enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_BYTES = 160 };
 #define PROGRESS_PERIOD_S 0.1
 
 struct searcher {
@@ -65,7 +65,7 @@ static double share_done(const struct search_counts *counts)
 static void show_progress(struct searcher *searcher, const struct search_state *state)
 {
     const double now_s = host_now_s();
-    char text[PROGRESS_WIDTH + 1];
+    char text[PROGRESS_BYTES];
     if (now_s - searcher->shown_s < PROGRESS_PERIOD_S) {
         return;
     }
@@ -82,8 +82,7 @@ static void show_progress(struct searcher *searcher, const struct search_state *
                  state->counts.layouts, 100 * share_done(&state->counts), state->counts.simulated,
                  state->best, search_by_units[searcher->by], 100 * state->gap);
     }
-    fprintf(stderr, "\r%-*s", PROGRESS_WIDTH, text);
-    fflush(stderr);
+    session_show_line(text);
 }
 
 static bool is_interrupted(void)
@@ -127,8 +126,7 @@ static void search(struct searcher *searcher)
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (searcher->shown_s > 0) {
-        fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
-        fflush(stderr);
+        session_show_line("");
     }
 }
 

@@ -78,7 +78,14 @@ static void draw_wishes(struct session *session)
 
 /* What is shown while points are run: not each of them, for there may be thousands a second. */
 #define PROGRESS_PERIOD_S 0.1
-enum { PROGRESS_WIDTH = 90 };
+
+/* A line that is wider than the terminal would be a new one each time. */
+void session_show_line(const char *text)
+{
+    enum { COLUMNS = 79 };
+    fprintf(stderr, "\r%-*.*s%s", COLUMNS, COLUMNS, text, text[0] == '\0' ? "\r" : "");
+    fflush(stderr);
+}
 
 struct progress {
     const struct cli *cli;
@@ -111,12 +118,13 @@ static void show_progress(void *context, uint32_t done, uint32_t count, const ch
         units_format_duration((double)(count - done) / per_s, left, sizeof left);
         snprintf(pace, sizeof pace, ", %.*f/s, %s left", per_s < 10 ? 1 : 0, per_s, left);
     }
-    fprintf(stderr, "\r%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible%-40s", done, count,
-            progress->infeasible, pace);
+    char text[160] = "";
+    snprintf(text, sizeof text, "%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible%s", done,
+             count, progress->infeasible, pace);
+    session_show_line(text);
     if (done == count) {
-        fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
+        session_show_line("");
     }
-    fflush(stderr);
 }
 
 static void tell_room(void *context, const struct study_start *start)

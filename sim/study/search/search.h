@@ -13,7 +13,7 @@
  *
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
- * the layout that is enumerated first is better.
+ * the layout of the lower bound is better, then the one that is enumerated first.
  */
 #ifndef STUDY_SEARCH_SEARCH_H
 #define STUDY_SEARCH_SEARCH_H
