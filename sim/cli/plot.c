@@ -30,7 +30,7 @@ struct plot_input {
 static const struct command_option own_options[] = {
     {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap or pareto",
      OPTION_TEXT(struct plot_input, kind)},
-    {"metric", 0, "NAME", "What lines and heatmap show (default mfu)",
+    {"metric", 0, "NAME", "What lines, heatmap and pareto show (default mfu)",
      OPTION_TEXT(struct plot_input, metric)},
     {"x", 'x', "AXIS", "The axis to the right, e.g. batch.micro (default: the first)",
      OPTION_TEXT(struct plot_input, x_axis)},
@@ -245,8 +245,11 @@ static bool check_options(const struct plot_input *input)
         options_refuse(options, "nodes", "a study", "it is for `stoker plot topology CLUSTER`") &&
         is_good;
     if (!has_axes) {
-        is_good =
-            options_refuse(options, "metric x", kind, "it is for lines and heatmap") && is_good;
+        is_good = options_refuse(options, "x", kind, "it is for lines and heatmap") && is_good;
+    }
+    if (!has_axes && strcmp(kind, "pareto") != 0) {
+        is_good = options_refuse(options, "metric", kind, "it is for lines, heatmap and pareto") &&
+                  is_good;
     }
     return (is_heatmap || options_refuse(options, "y", kind, "it is for heatmap")) && is_good;
 }

@@ -60,6 +60,11 @@ END
     [[ "$output" == *"certificate: no layout of this space has less than "*" s (step)"* ]]
     [ "$(grep -cE '^ +[123] ' <<< "$output")" -eq 3 ]
     "$STOKER" list runs --db "$db" | grep -q "a small search"
+    run "$STOKER" plot last --db "$db" --kind pareto --metric tokens_per_s_per_gpu -o "$BATS_TEST_TMPDIR/front"
+    [ "$status" -eq 0 ]
+    grep -q "^memory_peak_gb,tokens_per_s_per_gpu" "$BATS_TEST_TMPDIR/front.csv"
+    run "$STOKER" plot last --db "$db" --kind pareto -x batch.micro
+    [ "$status" -eq 2 ]
 }
 
 @test "any -j and another run give the same" {
