@@ -92,14 +92,14 @@ assert_ends() {
     return 1
 }
 
-# 1,000,000 sequences on 32 replicas of one GPU pair: 31,250 microbatches, whose programs want more
-# than 400 MB; the points beside it want a tenth of that.
+# Each of 32,768 GPUs is simulated, which wants more than 150 MB; of 64 and 128 a tenth of that.
 @test "a point that runs out of memory has failed, and the sweep goes on" {
     ! ldd "$STOKER" | grep -q libasan || skip "the sanitizer reserves more memory than there is"
-    { cat scenarios/quickstart.yaml; echo 'sweep: {batch.global: [256, 1000000, 512]}'; } > "$work/poison.yaml"
+    sed 's/global: 256/global: 16384/' scenarios/quickstart.yaml > "$work/poison.yaml"
+    echo 'sweep: {gpus: [64, 32768, 128]}' >> "$work/poison.yaml"
     for reused in 0 2; do
-        run --separate-stderr bash -c 'ulimit -v 400000; exec "$@"' - \
-            "$STOKER" sweep "$work/poison.yaml" --db "$db"
+        run --separate-stderr bash -c 'ulimit -v 120000; exec "$@"' - \
+            "$STOKER" sweep "$work/poison.yaml" --fold off --db "$db"
         [ "$status" -eq 5 ]
         [[ $output == *"failed: its process ended with status 1: out of memory ("*" bytes were asked for)"* ]]
         [[ $stderr == *"3 points: 2 ok, 0 infeasible, 1 failed ($reused reused)"* ]]

@@ -302,7 +302,7 @@ static void find_dual_reduction(struct bound_line *line, const struct scenario *
         stage % scenario->cluster.gpus_per_node != 0) {
         return;
     }
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (uint32_t s = 0; s < line->stages; s++) {
         least = fmin(least, memory_stage_trained(&job->split, s).dense);
     }
