@@ -118,14 +118,20 @@ struct engine_walk engine_walk_from(const struct engine_program *program, uint32
 /* Goes on to a later block. */
 void engine_walk_settle(struct engine_walk *walk);
 
-static inline void engine_walk_next(struct engine_walk *walk)
+/* So many tasks on, at most to the end of the block. */
+static inline void engine_walk_pass(struct engine_walk *walk, uint32_t count)
 {
-    walk->index++;
-    if (walk->task != walk->last) {
-        walk->task++;
+    walk->index += count;
+    if (walk->last - walk->task >= (ptrdiff_t)count) {
+        walk->task += count;
     } else {
         engine_walk_settle(walk);
     }
+}
+
+static inline void engine_walk_next(struct engine_walk *walk)
+{
+    engine_walk_pass(walk, 1);
 }
 
 static inline uint32_t engine_walk_wait(const struct engine_walk *walk, uint32_t wait)

@@ -439,7 +439,29 @@ static uint32_t alike_until(const struct actor *actor, const struct actor *befor
     return block;
 }
 
-/* How many of a stream's tasks are those of a cycle before, up to `wanted`; `alike` as above. */
+/* Whether what is left of a block is that of a cycle before, with waits that have moved as far: the
+ * block is the same, and as many more tasks of each stream lie before it as were ended. Of the
+ * walk's own stream that says that both are as far in it, for they are a cycle apart. */
+static bool is_rest_alike(const struct actor *actor, const struct actor *before,
+                          const struct engine_walk *walk, const struct engine_walk *model)
+{
+    const struct engine_program *program = actor->program;
+    if (program->blocks[walk->block] != program->blocks[model->block]) {
+        return false;
+    }
+    const uint32_t *first = program->firsts[walk->block];
+    const uint32_t *model_first = program->firsts[model->block];
+    for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
+        if (first[s] - model_first[s] != actor->ended[s] - before->ended[s]) {
+            return false;
+        }
+    }
+    sim_assert(walk->index - first[walk->stream] == model->index - model_first[walk->stream]);
+    return true;
+}
+
+/* How many of a stream's tasks are those of a cycle before, up to `wanted`; `alike` as above. Tasks
+ * that are alike may lie in different blocks, and those after them in the same ones again. */
 static uint64_t count_alike(const struct actor *actor, const struct actor *before, uint32_t stream,
                             uint32_t alike, uint64_t wanted)
 {
@@ -456,13 +478,19 @@ static uint64_t count_alike(const struct actor *actor, const struct actor *befor
     const uint32_t cycle = ended - before->ended[stream];
     struct engine_walk walk = engine_walk_from(program, stream, next);
     struct engine_walk model = engine_walk_from(program, stream, next - cycle);
-    while (walk.task != NULL && good < wanted && is_same_task(walk.task, model.task) &&
-           waits_moved(actor, before, &walk, &model)) {
-        good++;
-        engine_walk_next(&walk);
-        engine_walk_next(&model);
+    while (walk.task != NULL && good < wanted) {
+        uint32_t count = 1;
+        if (is_rest_alike(actor, before, &walk, &model)) {
+            count = program->firsts[walk.block + 1][stream] - walk.index;
+        } else if (!is_same_task(walk.task, model.task) ||
+                   !waits_moved(actor, before, &walk, &model)) {
+            break;
+        }
+        good += count;
+        engine_walk_pass(&walk, count);
+        engine_walk_pass(&model, count);
     }
-    return good;
+    return good < wanted ? good : wanted;
 }
 
 /* A stream that ended tasks. Those under way or looked at next, when all is over, are among those

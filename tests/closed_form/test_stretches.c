@@ -312,6 +312,35 @@ static void blocks_are_alike_from_the_stream_that_is_furthest_back(void **state)
     assert_true(outcome.tasks_repeated > 0);
 }
 
+/* 39 blocks of a delay of 10, for which nothing waits, and work for 10 that waits for it; before
+ * the last six another delay of 10. Stream 0 works from 10 to 20, to 30, and so on: whenever it is
+ * looked at, its next wait is over, but not that of the 34th block, which is for a delay more than
+ * a cycle before, in the same block. It waits 10 more: 10 + 33 x 10 + 10 + 6 x 10 = 410. */
+static void a_block_that_waits_for_more_than_before_is_not_alike(void **state)
+{
+    enum { BLOCKS = 40, ALONE = 33 };
+    struct rig rig;
+    rig_init(&rig, *state);
+    rig.transfers[0].latency_ns = 10;
+    add_meeting(&rig, DELAY, 0);
+    wait_for(add_work(&rig, 10), DELAY, 1);
+    struct engine_block alone = rig.block;
+    alone.counts[COMPUTE] = 0;
+    const struct engine_block *row[BLOCKS];
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        row[b] = b == ALONE ? &alone : &rig.block;
+    }
+    rig.program = engine_program_of(rig.arena, row, BLOCKS);
+    struct engine_outcome outcome;
+    engine_run(rig.arena, &rig.system, NULL, &outcome);
+    assert_int_equal(outcome.jobs[0].end, 410);
+    assert_int_equal(outcome.actor_causes[0][WORK], 390);
+    assert_int_equal(outcome.actor_causes[0][EXPOSED_OTHER], 20);
+    assert_int_equal(outcome.traffic[DELAY - 1].moving_ns, 400);
+    assert_int_equal(outcome.tasks, 2 * BLOCKS - 1);
+    assert_true(outcome.tasks_repeated > 0);
+}
+
 /* ---- as simulated task by task -------------------------------------------------------------- */
 
 static uint32_t draw(struct rng_key *key, uint32_t below)
@@ -660,6 +689,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_later_block_is_simulated),
         cmocka_unit_test(a_stream_that_falls_behind_is_seen_task_by_task),
         cmocka_unit_test(blocks_are_alike_from_the_stream_that_is_furthest_back),
+        cmocka_unit_test(a_block_that_waits_for_more_than_before_is_not_alike),
         cmocka_unit_test(a_random_program_ends_as_if_each_task_were_simulated),
         cmocka_unit_test(a_random_cycle_comes_again_as_if_each_task_were_simulated),
         cmocka_unit_test(those_who_meet_must_be_of_one_class),
