@@ -1,25 +1,17 @@
-/* From a step to a run: months of steps, checkpoints, data, money, energy.
+/* From a step to a run: months of steps, checkpoints, data.
  *
- * One step is simulated; a step that ends with a checkpoint is simulated too,
- * and what it takes longer is the checkpoint's blocking part. The DataLoader is
- * simulated against the step until it is steady; what the step waits for it is
- * added to every step as data stall (beside what it waits for reads over the fabric). Then
+ * One step is simulated; what a checkpoint costs beside it comes from steps in other regimes
+ * (run/checkpoint). What the step waits for its loaders (run/loading) is added to every step as
+ * data stall, beside what it waits for reads over the fabric. Then
  *
  *     steps      = tokens / (global batch * sequence length), rounded up
  *     wall-clock = steps * step + checkpoints * blocking part + the first batch + run.startup
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
- *     cost       = GPU-hours * price.gpu_hour (+ energy * price.electricity where given);
- *                  there is none where a GPU-hour has no price
- *     energy     = wall-clock * pue * (GPUs * TDP * (busy * u + idle * (1 - u))
- *                                      + nodes * host power)
  *
- * u is the share of the step in which kernels run. An asynchronous checkpoint
- * blocks for the copy to host memory; if writing that out takes longer than the
- * interval, the next one waits for it.
+ * and money and energy (run/money).
  *
  * ASSUMES: no failures, no restarts; goodput counts checkpoint and data stalls only.
- * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.
  */
@@ -55,23 +47,5 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
 
 /* Steps for a number of tokens, rounded up. */
 int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger);
-
-/* Steps from one checkpoint to the next, at least 1. */
-int64_t run_checkpoint_interval(const struct checkpoint *plan, double step_s);
-
-/* How many checkpoints a run of so many steps writes, and their bytes; 0 without. */
-void run_count_checkpoints(const struct scenario *scenario, double step_s, struct ledger *ledger,
-                           struct run_result *run);
-
-/* Seconds until a checkpoint of `bytes` is in the file system. */
-double run_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger);
-
-/* Share of the step in which kernels run, mean of all GPUs. */
-double run_working_share(const struct scenario *scenario, const struct step_result *step,
-                         struct ledger *ledger);
-
-/* Mean power of the whole facility's part, by the formula above. */
-double run_power_w(const struct scenario *scenario, const struct step_result *step,
-                   struct ledger *ledger);
 
 #endif

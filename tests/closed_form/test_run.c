@@ -1,5 +1,7 @@
 /* From a step to a run, against sums done by hand. Quickstart: 64 H100 on 8 nodes, tp 2, dp 32; a
  * step of 256 x 8,192 = 2,097,152 tokens in 8 microbatches a replica. */
+#include "run/checkpoint.h"
+#include "run/money.h"
 #include "run/run.h"
 
 #include "base/absent.h"
@@ -79,10 +81,10 @@ static void an_interval_is_whole_steps(void **state)
     (void)state;
     const struct checkpoint half_hour = {.is_enabled = true, .every_s = 1800};
     const struct checkpoint in_steps = {.is_enabled = true, .every_s = 0, .every_steps = 500};
-    assert_int_equal(run_checkpoint_interval(&half_hour, 4.0), 450);
-    assert_int_equal(run_checkpoint_interval(&half_hour, 4.1), 439);
-    assert_int_equal(run_checkpoint_interval(&half_hour, 1801), 1);
-    assert_int_equal(run_checkpoint_interval(&in_steps, 4.1), 500);
+    assert_int_equal(checkpoint_interval(&half_hour, 4.0), 450);
+    assert_int_equal(checkpoint_interval(&half_hour, 4.1), 439);
+    assert_int_equal(checkpoint_interval(&half_hour, 1801), 1);
+    assert_int_equal(checkpoint_interval(&in_steps, 4.1), 500);
 }
 
 /* The key is of the resolved text, the build and the seed. */
@@ -115,16 +117,16 @@ static void the_file_system_or_the_nodes_limit_writing(void **state)
     struct scenario scenario = {
         .nodes = 4,
         .cluster = {.storage_write_bytes_per_s = 100e9, .storage_node_bytes_per_s = 10e9}};
-    assert_close(run_persist_s(&scenario, 1e12, NULL), 25, 1e-12);
+    assert_close(checkpoint_persist_s(&scenario, 1e12, NULL), 25, 1e-12);
     scenario.nodes = 48;
-    assert_close(run_persist_s(&scenario, 1e12, NULL), 10, 1e-12);
+    assert_close(checkpoint_persist_s(&scenario, 1e12, NULL), 10, 1e-12);
 }
 
 /* BLOOM's 2.3 TB took 40 s: 57.5 GB/s, less than 48 nodes x 10 GB/s. */
 static void a_checkpoint_of_bloom_takes_40_s(void **state)
 {
     const struct scenario *scenario = resolve(*state, "scenarios/bloom-176b-384.yaml", NULL);
-    assert_close(run_persist_s(scenario, 2.3e12, NULL), 40, 1e-12);
+    assert_close(checkpoint_persist_s(scenario, 2.3e12, NULL), 40, 1e-12);
 }
 
 /* 8.03e9 parameters x (2 weights + 4 master + 8 moments) = 112.4 GB. While it is written nobody
@@ -253,15 +255,15 @@ static void power_follows_the_kernels(void **state)
     step.gpu_ns[CAUSE_OPTIMIZER] = 600;
     step.gpu_ns[CAUSE_INTERFERENCE] = 400;
     step.gpu_ns[CAUSE_BUBBLE] = 4000;
-    assert_close(run_power_w(&scenario, &step, NULL), 6000, 1e-12);
+    assert_close(money_power_w(&scenario, &step, NULL), 6000, 1e-12);
     const struct step_result busy = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 8000}};
-    assert_close(run_power_w(&scenario, &busy, NULL), 8100, 1e-12);
+    assert_close(money_power_w(&scenario, &busy, NULL), 8100, 1e-12);
     const struct step_result idle = {.step_ns = 1000, .gpu_ns = {[CAUSE_EXPOSED_DP] = 8000}};
-    assert_close(run_power_w(&scenario, &idle, NULL), 3900, 1e-12);
+    assert_close(money_power_w(&scenario, &idle, NULL), 3900, 1e-12);
     scenario.gpus = 16;
     scenario.nodes = 2;
     const struct step_result twice = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 16000}};
-    assert_close(run_power_w(&scenario, &twice, NULL), 16200, 1e-12);
+    assert_close(money_power_w(&scenario, &twice, NULL), 16200, 1e-12);
 }
 
 /* At 2 USD a GPU-hour and 0.10 USD/kWh: GPU-hours x 2 + kWh x 0.1, and kWh = kW x hours. */
@@ -273,7 +275,7 @@ static void money_is_gpus_and_electricity(void **state)
     const struct result *result = predict(*state, scenario);
     const struct run_result *run = &result->run;
     const double hours = wall_s(result) / 3600;
-    const double kw = run_power_w(scenario, &result->step, NULL) / 1000;
+    const double kw = money_power_w(scenario, &result->step, NULL) / 1000;
     assert_true(kw > 64 * 0.1 * 1.5 && kw < (64 * 0.7 + 8 * 2.8) * 1.5);
     assert_close(run->energy_kwh, kw * hours, 1e-12);
     assert_close(run->cost_usd, 64 * hours * 2 + kw * hours * 0.1, 1e-12);

@@ -4,6 +4,8 @@
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
+#include "run/checkpoint.h"
+#include "run/money.h"
 #include "run/run.h"
 
 #include <string.h>
@@ -21,12 +23,12 @@ static const struct ledger *record_run(const struct explanation *explanation)
     if (scenario->checkpoint.is_enabled) {
         const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
         const double gpus = (double)scenario->gpus;
-        run_count_checkpoints(scenario, sim_time_to_s(step->step_ns), ledger, &run);
+        checkpoint_count(scenario, sim_time_to_s(step->step_ns), ledger, &run);
         LEDGER_SUM(ledger, "to host memory", "s",
                    run.checkpoint_bytes / gpus / scenario->gpu.host_link_bytes_per_s,
                    LEDGER_TERM(run.checkpoint_bytes, "GB"), LEDGER_TERM(gpus, "GPUs"),
                    LEDGER_TERM(scenario->gpu.host_link_bytes_per_s, "B/s"));
-        run_persist_s(scenario, run.checkpoint_bytes, ledger);
+        checkpoint_persist_s(scenario, run.checkpoint_bytes, ledger);
         ledger_say(ledger, "training waits", "s", run.checkpoint_s,
                    is_async ? "simulated; for the copy to host memory"
                             : "simulated; until it is written");
@@ -58,10 +60,11 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     sheet_integer(in, "checkpoints", run->checkpoints);
     sheet_number(in, "checkpoint_bytes", run->checkpoint_bytes);
     sheet_number(in, "checkpoint_blocking_s", run->checkpoint_s);
-    sheet_number(in, "checkpoint_persist_s", run_persist_s(scenario, run->checkpoint_bytes, NULL));
+    sheet_number(in, "checkpoint_persist_s",
+                 checkpoint_persist_s(scenario, run->checkpoint_bytes, NULL));
     sheet_number(in, "working_share",
-                 run_working_share(scenario, &explanation->result->step, NULL));
-    sheet_number(in, "power_w", run_power_w(scenario, &explanation->result->step, NULL));
+                 money_working_share(scenario, &explanation->result->step, NULL));
+    sheet_number(in, "power_w", money_power_w(scenario, &explanation->result->step, NULL));
     sheet_number(in, "energy_kwh", run->energy_kwh);
     sheet_number(in, "gpu_hour_usd", scenario->price.gpu_hour_usd);
     sheet_number(in, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);

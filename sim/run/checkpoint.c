@@ -1,0 +1,86 @@
+#include "run/checkpoint.h"
+
+#include "base/check.h"
+#include "plan/memory/memory.h"
+
+#include <math.h>
+
+double checkpoint_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const double nodes = (double)scenario->nodes;
+    return LEDGER_SUM(
+        ledger, "to the file system", "s",
+        bytes / fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s),
+        LEDGER_TERM(bytes, "GB"), LEDGER_TERM(nodes, "nodes"),
+        LEDGER_TERM(cluster->storage_write_bytes_per_s, "B/s"),
+        LEDGER_TERM(cluster->storage_node_bytes_per_s, "B/s"));
+}
+
+int64_t checkpoint_interval(const struct checkpoint *plan, double step_s)
+{
+    if (plan->every_steps > 0) {
+        return plan->every_steps;
+    }
+    const int64_t every = (int64_t)(plan->every_s / step_s);
+    return every < 1 ? 1 : every;
+}
+
+void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                      struct run_result *run)
+{
+    if (!scenario->checkpoint.is_enabled) {
+        return;
+    }
+    const double every = (double)checkpoint_interval(&scenario->checkpoint, step_s);
+    run->checkpoints =
+        (int64_t)LEDGER_SUM(ledger, "checkpoints", "", floor((double)run->steps / every),
+                            LEDGER_TERM(run->steps, "steps"), LEDGER_TERM(every, "steps"));
+    const struct memory_job memory = memory_job_of(scenario);
+    run->checkpoint_bytes = memory_checkpoint_bytes(&memory, ledger);
+}
+
+/* How much longer a step is that ends with a checkpoint. */
+static double blocking_s(struct arena *arena, const struct regime_basis *basis, double bytes)
+{
+    const struct regime writing = {
+        .checkpoint_bytes = bytes,
+        .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
+    };
+    const int64_t longer_ns = regime_step_ns(arena, basis, &writing) - basis->step_ns;
+    sim_assert(longer_ns >= 0);
+    return sim_time_to_s(longer_ns);
+}
+
+/* What the flush of an asynchronous checkpoint costs the steps beside it, when it crosses the
+ * same NICs: so many steps, each with its part of the bytes. */
+static double flush_s(struct arena *arena, const struct regime_basis *basis, double bytes)
+{
+    const struct scenario *scenario = basis->scenario;
+    if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
+        return 0;
+    }
+    const double steps =
+        ceil(checkpoint_persist_s(scenario, bytes, NULL) / sim_time_to_s(basis->step_ns));
+    const struct regime flushing = {.is_checkpoint_async = true, .flush_bytes = bytes / steps};
+    const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
+    return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
+}
+
+double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,
+                         double bytes)
+{
+    const struct scenario *scenario = basis->scenario;
+    const struct checkpoint *plan = &scenario->checkpoint;
+    if (!plan->is_enabled) {
+        return 0;
+    }
+    double waits_s = blocking_s(arena, basis, bytes);
+    if (plan->mode == CHECKPOINT_ASYNC) {
+        const int64_t every = checkpoint_interval(plan, step_s);
+        const double late_s = checkpoint_persist_s(scenario, bytes, NULL) - (double)every * step_s;
+        waits_s += late_s > 0 ? late_s : 0;
+        waits_s += flush_s(arena, basis, bytes);
+    }
+    return waits_s;
+}

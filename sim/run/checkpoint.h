@@ -1,0 +1,31 @@
+/* Checkpoints of a run: how often, how large, and what training waits for one.
+ *
+ * The step that ends with a checkpoint is simulated (run/regime); what it takes longer is the
+ * blocking part. An asynchronous checkpoint blocks for the copy to host memory; if writing that
+ * out takes longer than the interval, the next one waits for it, and where it crosses the NICs of
+ * training it makes the steps beside it longer.
+ *
+ * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
+ */
+#ifndef RUN_CHECKPOINT_H
+#define RUN_CHECKPOINT_H
+
+#include "base/ledger.h"
+#include "run/regime.h"
+#include "run/result.h"
+
+/* Steps from one checkpoint to the next, at least 1. */
+int64_t checkpoint_interval(const struct checkpoint *plan, double step_s);
+
+/* How many checkpoints a run of so many steps writes, and their bytes; 0 without. */
+void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                      struct run_result *run);
+
+/* Seconds until a checkpoint of `bytes` is in the file system. */
+double checkpoint_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger);
+
+/* What training waits for one of `bytes`, of all GPUs, when a step lasts `step_s`; 0 without. */
+double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,
+                         double bytes);
+
+#endif

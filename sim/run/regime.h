@@ -1,0 +1,34 @@
+/* The step of a run in other circumstances than its usual ones: each a *regime*, simulated by the
+ * engine like the step itself, and held against it.
+ *
+ * Both are the same run of the ensemble (train/ensemble), so that what lies between them is the
+ * regime's and not chance.
+ */
+#ifndef RUN_REGIME_H
+#define RUN_REGIME_H
+
+#include "train/step.h"
+
+struct arena;
+
+/* The usual step. What it points to is borrowed. */
+struct regime_basis {
+    const struct scenario *scenario;
+    struct ensemble_member member; /* the run that the step is */
+    int64_t step_ns;               /* of it, as the engine has it: without data stalls of loaders */
+    bool folds;
+    struct step_memo *memo;
+};
+
+/* What is not as usual. */
+struct regime {
+    double checkpoint_bytes; /* written, or copied to the host, at the step's end */
+    bool is_checkpoint_async;
+    double flush_bytes; /* of an earlier checkpoint, written beside the step */
+};
+
+/* How long a step of this regime is. Scratch memory is the arena's. */
+int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
+                       const struct regime *regime);
+
+#endif
