@@ -1,3 +1,6 @@
+/* What a checkpoint costs is the difference of two simulated steps; how often one is written, and
+ * how long the file system takes for it, are divisions.
+ */
 #include "run/checkpoint.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/* A node's loaders are run against steps of one length, twice: what the longer run waits more is
+ * the steady state.
+ */
 #include "run/loading.h"
 
 #include "hw/dataloader.h"

@@ -1,3 +1,5 @@
+/* Sums of a run, each recorded for `explain` where it is worked out.
+ */
 #include "run/money.h"
 
 #include "base/absent.h"

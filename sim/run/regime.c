@@ -1,3 +1,5 @@
+/* A step in other circumstances is a step_request that says so.
+ */
 #include "run/regime.h"
 
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,

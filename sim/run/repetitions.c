@@ -1,0 +1,64 @@
+/* Percentiles are those of all values: a thousand
+ * histories are few. Each history's memory is forgotten before the next.
+ */
+#include "run/repetitions.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+
+#include <math.h>
+
+static struct repetition_spread spread_of(double *values, uint32_t count)
+{
+    gsl_sort(values, 1, count);
+    const double deviation = gsl_stats_sd(values, 1, count);
+    return (struct repetition_spread){
+        .mean = gsl_stats_mean(values, 1, count),
+        .error = deviation / sqrt((double)count),
+        .p5 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.05),
+        .p50 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.5),
+        .p95 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.95),
+    };
+}
+
+static void add_history(const struct history_plan *plan, const struct history_outcome *outcome,
+                        struct repetitions *all)
+{
+    for (uint32_t a = 0; a < ACCOUNT_COUNT_; a++) {
+        all->account_s[a] += sim_time_to_s(outcome->account_ns[a]) / (double)all->count;
+    }
+    for (uint32_t c = 0; c < plan->class_count; c++) {
+        const double share = (double)outcome->interruptions[c] / (double)all->count;
+        all->interruptions[c] += share;
+        all->interruptions_all += share;
+    }
+    all->broken_most =
+        outcome->broken_most > all->broken_most ? outcome->broken_most : all->broken_most;
+    all->unfinished += plan->steps > 0 && outcome->steps < plan->steps;
+}
+
+void repetitions_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
+                     uint32_t count, struct repetitions *all)
+{
+    sim_assert(count >= 2);
+    *all = (struct repetitions){
+        .count = count,
+        .interruptions = arena_array(arena, plan->class_count, sizeof *all->interruptions)};
+    double *wall_s = arena_array(arena, count, sizeof *wall_s);
+    double *goodput = arena_array(arena, count, sizeof *goodput);
+    struct arena *own = arena_new();
+    for (uint32_t i = 0; i < count; i++) {
+        struct history_outcome outcome;
+        arena_reset(own);
+        history_run(own, plan, seed, i, &outcome);
+        wall_s[i] = sim_time_to_s(outcome.end);
+        goodput[i] = sim_time_to_s(outcome.account_ns[ACCOUNT_USEFUL]) / wall_s[i];
+        add_history(plan, &outcome, all);
+    }
+    arena_free(own);
+    all->wall_s = spread_of(wall_s, count);
+    all->goodput = spread_of(goodput, count);
+}

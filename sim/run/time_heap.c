@@ -1,0 +1,40 @@
+/* Williams 1964, Algorithm 232: children of i are 2i + 1 and 2i + 2. */
+#include "run/time_heap.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+void time_heap_push(struct time_heap *heap, struct arena *arena, sim_time time)
+{
+    heap->times =
+        arena_grow(arena, heap->times, &heap->capacity, heap->count + 1, sizeof *heap->times);
+    size_t at = heap->count++;
+    while (at > 0 && heap->times[(at - 1) / 2] > time) {
+        heap->times[at] = heap->times[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->times[at] = time;
+}
+
+sim_time time_heap_first(const struct time_heap *heap)
+{
+    return heap->count > 0 ? heap->times[0] : INT64_MAX;
+}
+
+void time_heap_pop(struct time_heap *heap)
+{
+    sim_assert(heap->count > 0);
+    const sim_time last = heap->times[--heap->count];
+    size_t at = 0;
+    for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
+        if (child + 1 < heap->count && heap->times[child + 1] < heap->times[child]) {
+            child++;
+        }
+        if (heap->times[child] >= last) {
+            break;
+        }
+        heap->times[at] = heap->times[child];
+        at = child;
+    }
+    heap->times[at] = last;
+}

@@ -1,0 +1,528 @@
+/* Months of a run against formulas: what a run with failures gets done.
+ *
+ * The formulas and their worked numbers are exact; each was checked by a slow simulation of its
+ * own.
+ * A ratio of sums over repetitions (useful time over all) has the standard error of
+ *
+ *     sqrt(sum (x - G y)^2 / n) / mean y / sqrt(n)
+ *
+ * and lies within SIGMAS of them of the formula. Four million failures bring it below 2.5e-4, where
+ * rules that differ little in words (whether a restart may fail) are tens of errors apart.
+ */
+#include "base/arena.h"
+#include "run/history.h"
+#include "run/interval.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+
+#define SEED 42
+#define SIGMAS 4.0
+#define FAILURES 4e6
+#define ERROR_MAX 2.5e-4
+#define HORIZON_S 4e9
+#define PERIOD_STEPS 1024
+#define DAY_S 86400.0
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* All steps alike, but slower by the replicas that are missing. */
+struct pace {
+    sim_time step_ns;
+    uint32_t replicas;
+};
+
+static struct history_step step_of(void *context, const struct history_regime *regime)
+{
+    const struct pace *pace = context;
+    const sim_time all = pace->replicas > 0 ? pace->replicas : 1;
+    return (struct history_step){pace->step_ns * all / (all - regime->missing), 0};
+}
+
+/* Useful time over all time. */
+struct estimate {
+    double mean, error;
+};
+
+/* Sums over histories, of which goodput is a ratio. */
+struct sums {
+    double x, y, xx, yy, xy;
+    double failures;
+    uint64_t n;
+};
+
+static void add_history(const struct history_plan *plan, const struct history_outcome *outcome,
+                        struct sums *sums)
+{
+    const double useful = (double)outcome->account_ns[ACCOUNT_USEFUL];
+    const double all = (double)outcome->end;
+    sums->x += useful;
+    sums->y += all;
+    sums->xx += useful * useful;
+    sums->yy += all * all;
+    sums->xy += useful * all;
+    sums->n++;
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        sums->failures += (double)outcome->interruptions[i];
+    }
+}
+
+static struct estimate estimate_of(const struct sums *sums)
+{
+    const double n = (double)sums->n;
+    const double mean = sums->x / sums->y;
+    const double squares = sums->xx - 2 * mean * sums->xy + mean * mean * sums->yy;
+    return (struct estimate){mean, sqrt(squares / n) / (sums->y / n) / sqrt(n)};
+}
+
+/* At least so many failures, in at least 64 histories, and as many more as the error asks for. */
+static struct estimate estimate(const struct history_plan *plan, double failures)
+{
+    struct arena *arena = arena_new();
+    struct sums sums = {0};
+    struct estimate result = {0, INFINITY};
+    while (sums.n < 64 || sums.failures < failures || result.error > ERROR_MAX) {
+        struct history_outcome outcome;
+        arena_reset(arena);
+        history_run(arena, plan, SEED, sums.n, &outcome);
+        add_history(plan, &outcome, &sums);
+        result = estimate_of(&sums);
+    }
+    arena_free(arena);
+    return result;
+}
+
+static void assert_estimates(const char *name, const struct estimate *found, double exact)
+{
+    const double sigmas = (found->mean - exact) / found->error;
+    if (!(fabs(sigmas) <= SIGMAS)) {
+        print_error("%s: %.6f, exactly %.6f: %.1f standard errors of %.1e\n", name, found->mean,
+                    exact, sigmas, found->error);
+        fail();
+    }
+}
+
+/* ---- one kind of failure ----------------------------------------------------------------------
+ */
+
+struct constant_case {
+    const char *name;
+    double mtbf_s, detection_s, restart_s, work_s, block_s, durable_s;
+    enum law_kind restart;
+    double exact;
+};
+
+static const struct constant_case constants[] = {
+    {"a day between failures", 86400, 0, 600, 7001.404, 300, 0, LAW_FIXED, 0.9126056313787152},
+    {"an hour", 3600, 0, 300, 617.891, 60, 0, LAW_FIXED, 0.7621314095207105},
+    {"detection", 3600, 600, 300, 617.891, 60, 0, LAW_FIXED, 0.6532554938748947},
+    {"restarts that fail", 3600, 0, 1800, 618, 60, 0, LAW_FIXED, 0.5024279893571945},
+    {"both", 3600, 600, 1800, 618, 60, 0, LAW_FIXED, 0.4306525623061668},
+    {"both, exponential", 3600, 600, 1800, 618, 60, 0, LAW_EXPONENTIAL, 0.4733506931704596},
+    {"asynchronous", 3600, 600, 1800, 618, 5, 300, LAW_FIXED, 0.43460514023791524},
+    {"flush of a whole period", 3600, 0, 300, 618, 5, 623, LAW_FIXED, 0.7031238286974266},
+    {"a third of it written", 3600, 0, 300, 1500, 1200, 0, LAW_FIXED, 0.3431977025312917},
+    {"100,000 GPUs", 1824.372072, 300, 420, 300, 1, 30, LAW_FIXED, 0.6151700777298804},
+    {"16,384 GPUs", 11135.083447265624, 300, 420, 1800, 3, 30, LAW_FIXED, 0.8600919849528341},
+};
+
+static sim_time time_of(double seconds)
+{
+    return law_time(seconds);
+}
+
+static void goodput_with_failures_of_constant_rate_is_the_formula_s(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(constants); i++) {
+        const struct constant_case *c = &constants[i];
+        const struct interval_case formula = {
+            c->mtbf_s, c->detection_s, {c->restart, c->restart_s, 0}, c->block_s, c->durable_s};
+        assert_close(interval_goodput(&formula, c->work_s), c->exact, 1e-12);
+        const struct failure_class class = {
+            .name = "failure",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / c->mtbf_s},
+            .detection = {LAW_FIXED, c->detection_s, 0},
+            .restart = {c->restart, c->restart_s, 0},
+        };
+        struct pace pace = {time_of(c->work_s / PERIOD_STEPS), 0};
+        const double each_s = fmin(HORIZON_S, FAILURES / 64 * c->mtbf_s);
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(each_s),
+            .step_of = step_of,
+            .context = &pace,
+            .period = PERIOD_STEPS,
+            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0}},
+            .tier_count = 1,
+        };
+        const struct estimate found = estimate(&plan, FAILURES);
+        assert_estimates(c->name, &found, c->exact);
+    }
+}
+
+/* ---- Weibull: the job as one renewal process --------------------------------------------------
+ */
+
+struct renewal_case {
+    double scale_s, shape, block_s, durable_s, exact;
+};
+
+static void a_job_of_weibull_failures_is_a_renewal_process(void **state)
+{
+    (void)state;
+    static const struct renewal_case cases[] = {
+        {3600, 0.7, 60, 0, 0.7874300633076217},  {3600, 0.5, 60, 0, 0.8339881501495786},
+        {3600, 1.5, 60, 0, 0.735366598391943},   {3600, 3, 60, 0, 0.733259727976711},
+        {3600, 0.7, 5, 300, 0.8141666571613344},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct renewal_case *c = &cases[i];
+        const struct failure_class class = {
+            .name = "failure",
+            .clock = {.kind = CLOCK_OF_JOB,
+                      .components = 1,
+                      .scale_s = c->scale_s,
+                      .shape = c->shape},
+            .detection = {LAW_FIXED, 60, 0},
+            .restart = {LAW_FIXED, 300, 0},
+        };
+        struct pace pace = {time_of(618.0 / PERIOD_STEPS), 0};
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(FAILURES / 64 * c->scale_s),
+            .step_of = step_of,
+            .context = &pace,
+            .period = PERIOD_STEPS,
+            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0}},
+            .tier_count = 1,
+        };
+        const struct estimate found = estimate(&plan, FAILURES);
+        assert_estimates("renewal", &found, c->exact);
+    }
+}
+
+/* ---- two tiers -------------------------------------------------------------------------------
+ */
+
+struct tier_case {
+    double mtbf_s[2], restart_s[2], work_s;
+    uint32_t every;
+    double block_s[2], exact;
+};
+
+/* After a process dies its node still has the newest checkpoint; a node that is lost takes it
+ * along. Restarts do not fail. */
+static void two_tiers_are_the_recursion_over_their_segments(void **state)
+{
+    (void)state;
+    static const struct tier_case cases[] = {
+        {{7200, 36000}, {60, 600}, 300, 6, {2, 30}, 0.9090369586428922},
+        {{2000, 20000}, {120, 900}, 120, 10, {1, 60}, 0.8008944724034154},
+        {{4000, 4000}, {60, 600}, 300, 4, {5, 60}, 0.6519817179338926},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct tier_case *c = &cases[i];
+        struct failure_class classes[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            classes[k] = (struct failure_class){
+                .name = k == 0 ? "process" : "node",
+                .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / c->mtbf_s[k]},
+                .rests = true,
+                .level = k,
+                .restart = {LAW_FIXED, c->restart_s[k], 0},
+            };
+        }
+        struct pace pace = {time_of(c->work_s / PERIOD_STEPS), 0};
+        const struct history_plan plan = {
+            .classes = classes,
+            .class_count = 2,
+            .horizon = time_of(FAILURES / 64 * c->mtbf_s[0]),
+            .step_of = step_of,
+            .context = &pace,
+            .period = PERIOD_STEPS,
+            .tiers = {{1, time_of(c->block_s[0]), 0, 0}, {c->every, time_of(c->block_s[1]), 0, 1}},
+            .tier_count = 2,
+        };
+        const struct estimate found = estimate(&plan, FAILURES);
+        assert_estimates("tiers", &found, c->exact);
+    }
+}
+
+/* ---- spares -----------------------------------------------------------------------------------
+ */
+
+struct spare_case {
+    uint32_t nodes, spares;
+    double exact;
+};
+
+static struct failure_class node_failures(uint32_t nodes, enum law_kind repair)
+{
+    return (struct failure_class){
+        .name = "node",
+        .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 3.79e-3 * nodes / DAY_S},
+        .nodes = 1,
+        .repair = {repair, 5.5 * DAY_S, 1.0},
+    };
+}
+
+static void assert_spares(const struct spare_case *c, enum law_kind repair)
+{
+    struct failure_class class = node_failures(c->nodes, repair);
+    class.rests = true;
+    struct pace pace = {time_of(1.0), 0};
+    const struct history_plan plan = {
+        .classes = &class,
+        .class_count = 1,
+        .horizon = time_of(HORIZON_S / 4),
+        .step_of = step_of,
+        .context = &pace,
+        .period = 1,
+        .tiers = {{1, 0, 0, 0}},
+        .tier_count = 1,
+        .spares = c->spares,
+    };
+    const struct estimate found = estimate(&plan, FAILURES);
+    assert_estimates("spares", &found, c->exact);
+}
+
+/* Erlang's B of one place more, for any law of repairs. */
+static void a_job_that_waits_for_nodes_runs_as_erlang_says(void **state)
+{
+    (void)state;
+    static const struct spare_case cases[] = {
+        {2048, 30, 0.6828060084128231},
+        {2048, 42, 0.891541145944908},
+        {2048, 50, 0.9713065088878979},
+        {128, 2, 0.695405},
+    };
+    static const enum law_kind laws[] = {LAW_FIXED, LAW_EXPONENTIAL, LAW_LOGNORMAL};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        assert_spares(&cases[i], laws[i % LENGTH(laws)]);
+    }
+}
+
+/* Broken nodes are Poisson of mean a for any law of repairs: as many replicas run as the nodes
+ * allow. It starts with nothing broken, so the horizon is many repairs. */
+static void an_elastic_job_runs_with_the_replicas_that_have_nodes(void **state)
+{
+    (void)state;
+    static const struct spare_case cases[] = {
+        {2048, 30, 0.9902324306938518},
+        {2048, 42, 0.9960017294328629},
+        {2048, 50, 0.9990771216019869},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct failure_class class = node_failures(cases[i].nodes, LAW_LOGNORMAL);
+        /* Short, for the one under way is lost at each failure: 0.0002 % of the time. */
+        struct pace pace = {time_of(0.05), 128};
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(HORIZON_S),
+            .step_of = step_of,
+            .context = &pace,
+            .period = 1,
+            .tiers = {{1, 0, 0, 0}},
+            .tier_count = 1,
+            .spares = cases[i].spares,
+            .is_elastic = true,
+            .replicas = 128,
+            .nodes_of_replica = 16,
+        };
+        const struct estimate found = estimate(&plan, FAILURES / 4);
+        assert_estimates("elastic", &found, cases[i].exact);
+    }
+}
+
+/* ---- silent corruption -------------------------------------------------------------------------
+ */
+
+struct corruption_case {
+    double work_s, exact;
+};
+
+static void corruption_goes_back_to_the_check_before(void **state)
+{
+    (void)state;
+    static const struct corruption_case cases[] = {
+        {14400, 0.8848991116016315},
+        {43200, 0.7110083067037237},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct failure_class class = {
+            .name = "corruption",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / 129600},
+            .effect = FAILURE_CORRUPTS,
+            .restart = {LAW_FIXED, 900, 0},
+        };
+        struct pace pace = {time_of(cases[i].work_s / PERIOD_STEPS), 0};
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(HORIZON_S),
+            .step_of = step_of,
+            .context = &pace,
+            .period = PERIOD_STEPS,
+            .tiers = {{1, 0, 0, 0}},
+            .tier_count = 1,
+            .check_every = 1,
+            .check_ns = time_of(60),
+        };
+        const struct estimate found = estimate(&plan, FAILURES);
+        assert_estimates("corruption", &found, cases[i].exact);
+    }
+}
+
+/* ---- when components fail ---------------------------------------------------------------------
+ */
+
+struct window_case {
+    double shape, expected[4];
+};
+
+/* Failures of a class from day to day, in one repetition. */
+static void count_failures(struct arena *arena, const struct failure_class *class, uint64_t number,
+                           double days, double until_days[], double counts[], size_t windows)
+{
+    struct failure_times times;
+    failure_times_begin(&times, arena, class, (struct rng_key){.seed = SEED, .rank = number},
+                        time_of(days * DAY_S));
+    while (times.next != INT64_MAX && sim_time_to_s(times.next) <= days * DAY_S) {
+        const double day = sim_time_to_s(times.next) / DAY_S;
+        size_t window = 0;
+        while (window + 1 < windows && day > until_days[window]) {
+            window++;
+        }
+        counts[window]++;
+        failure_times_advance(&times, arena);
+    }
+}
+
+/* (t / scale)^shape, such that 419 fail in the first 54 days at the mean rate of the year. */
+static void components_repaired_as_old_follow_the_power_law(void **state)
+{
+    (void)state;
+    static const struct window_case cases[] = {
+        {0.5, {392.20733848932935, 419.738990749116, 594.3859660215895, 1425.7973343695946}},
+        {0.7, {177.85937034111345, 314.73903408554004, 570.2660401692837, 1769.2651850336524}},
+        {1.0, {54.31481481481482, 178.46296296296293, 465.55555555555554, 2133.796296296296}},
+        {2.0, {1.0416539827498732, 18.090766108574325, 153.0593607305936, 2659.937848807712}},
+    };
+    enum { WINDOWS = 4, REPETITIONS = 200 };
+    double until[WINDOWS] = {7, 30, 90, 365};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const double components = 16384;
+        const double year = 419.0 / 54 * 365;
+        const double scale_days = 365 * pow(components / year, 1 / cases[i].shape);
+        const struct failure_class class = {
+            .name = "component",
+            .clock = {.kind = CLOCK_REPAIRED,
+                      .components = components,
+                      .scale_s = scale_days * DAY_S,
+                      .shape = cases[i].shape},
+        };
+        double counts[WINDOWS] = {0};
+        for (uint64_t k = 0; k < REPETITIONS; k++) {
+            struct arena *arena = arena_new();
+            count_failures(arena, &class, k, 365, until, counts, WINDOWS);
+            arena_free(arena);
+        }
+        for (uint32_t k = 0; k < WINDOWS; k++) {
+            const double expected = cases[i].expected[k] * REPETITIONS;
+            assert_true(fabs(counts[k] - expected) <= SIGMAS * sqrt(expected));
+        }
+    }
+}
+
+struct population_case {
+    double shape, scale_days, renewed, repaired;
+};
+
+/* The renewal function, by its integral equation; and (365 days / scale)^shape. */
+static void what_replaces_a_component_is_new(void **state)
+{
+    (void)state;
+    static const struct population_case cases[] = {
+        {0.7, 2000, 0.31906783079835843, 0.3040072971224549},
+        {1.5, 500, 0.5561688830119211, 0.6237122734081798},
+        {1.0, 1000, 0.3650000005065339, 0.365},
+    };
+    const double components = 2e6;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct population_case *c = &cases[i];
+        const struct failure_class renewed = {
+            .name = "component",
+            .clock = {CLOCK_RENEWED, 0, components, c->scale_days * DAY_S, c->shape, 0},
+        };
+        struct failure_class repaired = renewed;
+        repaired.clock.kind = CLOCK_REPAIRED;
+        struct arena *arena = arena_new();
+        double counts[2] = {0};
+        double all = 365;
+        count_failures(arena, &renewed, 0, 365, &all, &counts[0], 1);
+        count_failures(arena, &repaired, 0, 365, &all, &counts[1], 1);
+        arena_free(arena);
+        const double expected[] = {c->renewed * components, c->repaired * components};
+        assert_true(fabs(counts[0] - expected[0]) <= SIGMAS * sqrt(expected[0]));
+        assert_true(fabs(counts[1] - expected[1]) <= SIGMAS * sqrt(expected[1]));
+    }
+}
+
+/* ---- the best interval ------------------------------------------------------------------------
+ */
+
+struct best_case {
+    double mtbf_s, detection_s, restart_s, block_s, durable_s;
+    double best_s, goodput, young_s, goodput_young;
+};
+
+static void the_best_interval_is_a_little_below_young_s(void **state)
+{
+    (void)state;
+    static const struct best_case cases[] = {
+        {86400, 0, 600, 300, 0, 7001.403911872523, 0.9126056313787152, 7200, 0.9125766802704939},
+        {3600, 0, 300, 60, 0, 617.8906166939994, 0.7621314095207344, 657.2670690061993,
+         0.7618808732808313},
+        {11135.083, 0, 600, 30, 0, 797.5003769840739, 0.8796787853014089, 817.3768898127718,
+         0.879659682143347},
+        {11135.083, 0, 180, 5, 0, 330.36773780005865, 0.9547714924069285, 333.6927179307334,
+         0.9547700718822575},
+        {11135.083, 300, 420, 3, 30, 256.4811187355409, 0.913655978444155, 258.4772678592839,
+         0.9136553459806291},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const struct best_case *c = &cases[i];
+        const struct interval_case of = {
+            c->mtbf_s, c->detection_s, {LAW_FIXED, c->restart_s, 0}, c->block_s, c->durable_s};
+        assert_close(interval_best_s(&of), c->best_s, 1e-6);
+        assert_close(interval_goodput(&of, interval_best_s(&of)), c->goodput, 1e-12);
+        assert_close(interval_young_s(&of), c->young_s, 1e-12);
+        assert_close(interval_goodput(&of, c->young_s), c->goodput_young, 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_elastic_job_runs_with_the_replicas_that_have_nodes),
+        cmocka_unit_test(corruption_goes_back_to_the_check_before),
+        cmocka_unit_test(components_repaired_as_old_follow_the_power_law),
+        cmocka_unit_test(what_replaces_a_component_is_new),
+        cmocka_unit_test(the_best_interval_is_a_little_below_young_s),
+        cmocka_unit_test(goodput_with_failures_of_constant_rate_is_the_formula_s),
+        cmocka_unit_test(a_job_of_weibull_failures_is_a_renewal_process),
+        cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
+        cmocka_unit_test(a_job_that_waits_for_nodes_runs_as_erlang_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* Months of random policies: jumping over what is alike is the same as walking, to the nanosecond.
+ */
+#include "base/arena.h"
+#include "base/rng.h"
+#include "run/history.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/seeds.h"
+#include "support/slow_history.h"
+
+#define POLICIES 2000
+
+struct dice {
+    struct rng_key key;
+};
+
+static uint64_t throw(struct dice * dice, uint64_t sides)
+{
+    dice->key.operation++;
+    return rng_below(&dice->key, sides);
+}
+
+/* A flush, a slow GPU, missing replicas: each makes steps longer. */
+struct pace {
+    sim_time step_ns, flush_ns, slow_ns, stall_ns;
+    uint32_t replicas;
+};
+
+static struct history_step step_of(void *context, const struct history_regime *regime)
+{
+    const struct pace *pace = context;
+    const sim_time slow =
+        regime->slow_class == HISTORY_NO_CLASS ? 0 : pace->slow_ns * (1 + regime->slow_class);
+    const sim_time all = pace->step_ns + slow + (regime->flushes ? pace->flush_ns : 0);
+    return (struct history_step){all * pace->replicas / (pace->replicas - regime->missing),
+                                 pace->stall_ns};
+}
+
+static struct law random_law(struct dice *dice, double mean_s)
+{
+    if (throw(dice, 5) == 0) {
+        return (struct law){LAW_FIXED, 0, 0};
+    }
+    return (struct law){(enum law_kind) throw(dice, LAW_COUNT_),
+                        mean_s * (double)(1 + throw(dice, 4)),
+                        0.5 + 0.25 * (double) throw(dice, 6)};
+}
+
+static struct failure_clock random_clock(struct dice *dice, double mean_s)
+{
+    const double components = (double)(1 + throw(dice, 50));
+    const double shape = 0.5 + 0.5 * (double) throw(dice, 4);
+    switch (throw(dice, 5)) {
+    case 0:
+        return (struct failure_clock){CLOCK_RENEWED, 0, components, mean_s * components, shape, 0};
+    case 1:
+        return (struct failure_clock){CLOCK_REPAIRED,      0,     components,
+                                      mean_s * components, shape, mean_s * (double) throw(dice, 3)};
+    case 2:
+        return (struct failure_clock){CLOCK_OF_JOB, 0, 1, mean_s, shape, 0};
+    default:
+        return (struct failure_clock){CLOCK_CONSTANT, 1 / mean_s, 0, 0, 0, 0};
+    }
+}
+
+static const char *const class_names[] = {"one", "two", "three", "four"};
+enum { CLASSES_MAX = 4 };
+
+static void random_class(struct dice *dice, uint32_t number, struct failure_class *class)
+{
+    *class = (struct failure_class){
+        .name = class_names[number],
+        .clock = random_clock(dice, 300.0 * (double)(1 + throw(dice, 20))),
+        .effect = (enum failure_effect)(throw(dice, 2) == 0 ? 0 : throw(dice, 4)),
+        .rests = throw(dice, 3) == 0,
+        .nodes = (uint32_t) throw(dice, 3),
+        .level = (uint32_t) throw(dice, 3),
+        .detection = random_law(dice, 30),
+        .restart = random_law(dice, 60),
+        .repair = random_law(dice, 600),
+    };
+}
+
+static void random_plan(struct dice *dice, struct failure_class *classes, struct pace *pace,
+                        struct history_plan *plan)
+{
+    *pace = (struct pace){.step_ns = 1000000000 + (sim_time) throw(dice, 1000000000),
+                          .flush_ns = (sim_time) throw(dice, 100000000),
+                          .slow_ns = (sim_time) throw(dice, 1000000000),
+                          .stall_ns = (sim_time) throw(dice, 2) * 12345678,
+                          .replicas = 2 + (uint32_t) throw(dice, 6)};
+    *plan = (struct history_plan){
+        .classes = classes,
+        .class_count = 1 + (uint32_t) throw(dice, CLASSES_MAX),
+        .horizon = law_time(20000.0 + (double) throw(dice, 20000)),
+        .steps = throw(dice, 2) == 0 ? 0 : 1 + (int64_t) throw(dice, 10000),
+        .step_of = step_of,
+        .context = pace,
+        .period = throw(dice, 8) == 0 ? 0 : 1 + (int64_t) throw(dice, 60),
+        .tier_count = (uint32_t) throw(dice, HISTORY_TIERS_MAX + 1),
+        .check_every = throw(dice, 3) == 0 ? 1 + (uint32_t) throw(dice, 4) : 0,
+        .check_ns = (sim_time) throw(dice, 10) * 1000000000,
+        .startup_ns = (sim_time) throw(dice, 3) * 100000000000,
+        .spares = (uint32_t) throw(dice, 4),
+        .is_elastic = throw(dice, 2) == 0,
+        .replicas = pace->replicas,
+        .nodes_of_replica = 1 + (uint32_t) throw(dice, 3),
+        .growth = random_law(dice, 20),
+    };
+    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+        plan->tiers[i] = (struct history_tier){
+            .every = i == 0 ? 1 : 1 + (uint32_t) throw(dice, 5),
+            .block_ns = (sim_time) throw(dice, 3) * 1500000000,
+            .durable_ns = (sim_time) throw(dice, 3) * 7000000000,
+            .survives = (uint32_t) throw(dice, 3),
+        };
+    }
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        random_class(dice, i, &classes[i]);
+    }
+}
+
+static void jumping_is_the_same_as_walking(void **state)
+{
+    struct seeded *seeded = *state;
+    for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES)) != 0;) {
+        struct dice dice = {{.seed = seed}};
+        struct failure_class classes[CLASSES_MAX];
+        struct pace pace;
+        struct history_plan plan;
+        random_plan(&dice, classes, &pace, &plan);
+        struct history_outcome jumped;
+        struct history_outcome walked;
+        arena_reset(seeded->arena);
+        history_run(seeded->arena, &plan, seed, 0, &jumped);
+        slow_history_run(seeded->arena, &plan, seed, 0, &walked);
+        for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+            if (jumped.account_ns[i] != walked.account_ns[i]) {
+                print_error("%s: %lld, walked %lld\n", account_names[i],
+                            (long long)jumped.account_ns[i], (long long)walked.account_ns[i]);
+                seeds_report(&seeded->seeds);
+                fail();
+            }
+        }
+        for (uint32_t i = 0; i < plan.class_count; i++) {
+            assert_int_equal(jumped.interruptions[i], walked.interruptions[i]);
+        }
+        assert_int_equal(jumped.end, walked.end);
+        assert_int_equal(jumped.steps, walked.steps);
+        assert_int_equal(jumped.broken_most, walked.broken_most);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    struct seeded seeded = {.seeds = {.only = seeds_only(count, arguments)}};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(jumping_is_the_same_as_walking, seeded_begin,
+                                                 seeded_end, &seeded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
