@@ -4,6 +4,7 @@
 #include "support/random_scenario.h"
 #include "support/seeds.h"
 #include "train/bound/bound.h"
+#include "train/bound/pipeline.h"
 #include "train/step.h"
 
 #include <stdio.h>
@@ -49,10 +50,132 @@ static void no_simulated_step_is_shorter_than_its_bound(void **state)
     assert_true(shares[SCENARIOS / 2] > 0.5);
 }
 
+/* ---- the walk through a pipeline ------------------------------------------------------- */
+
+enum { PIECES = 8, STAGES = 4 };
+
+struct walk {
+    struct arena *arena;
+    struct schedule_shape shape;
+    struct pipeline_costs costs;
+    uint32_t pieces[PIECES];
+    int64_t gathered_ns[PIECES], reduce_ns[PIECES], action_ns[PIPELINE_OPERATIONS][PIECES];
+};
+
+/* Four stages; pieces in a loop, or in a vee of two chunks. Forward 3, both gradients 7, of these
+ * 4 of the inputs. */
+static void walk_init(struct walk *walk, enum schedule_kind kind, uint32_t chunks, uint32_t count)
+{
+    static const int64_t times_ns[PIPELINE_OPERATIONS] = {3, 7, 4, 3};
+    *walk = (struct walk){.arena = arena_new(), .shape = {kind, STAGES, chunks, count, NULL, 0, 0}};
+    for (uint32_t i = 0; i < STAGES * chunks; i++) {
+        const uint32_t stage = i / chunks;
+        const bool is_back = kind == SCHEDULE_ZB_V && i % chunks == 1;
+        walk->pieces[i] = is_back ? 2 * STAGES - 1 - stage : i % chunks * STAGES + stage;
+        for (uint32_t k = 0; k < PIPELINE_OPERATIONS; k++) {
+            walk->action_ns[k][i] = times_ns[k];
+        }
+    }
+    for (uint32_t k = 0; k < PIPELINE_OPERATIONS; k++) {
+        walk->costs.action_ns[k] = walk->action_ns[k];
+    }
+    walk->costs.gathered_ns = walk->gathered_ns;
+    walk->costs.reduce_ns = walk->reduce_ns;
+}
+
+static const int64_t *walk_ends(const struct walk *walk)
+{
+    return pipeline_walk(pipeline_new(walk->arena, &walk->shape, walk->pieces), &walk->costs);
+}
+
+/* The schedules' own oracle finds the longest path by other means. */
+static void a_walk_ends_when_the_longest_path_does(void **state)
+{
+    (void)state;
+    static const struct {
+        enum schedule_kind kind;
+        uint32_t chunks;
+    } rows[] = {{SCHEDULE_GPIPE, 1}, {SCHEDULE_1F1B, 1},  {SCHEDULE_INTERLEAVED, 2},
+                {SCHEDULE_ZB_H1, 1}, {SCHEDULE_ZB_H2, 1}, {SCHEDULE_ZB_V, 2}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (uint32_t latency = 0; latency < 3; latency++) {
+            struct walk walk;
+            walk_init(&walk, rows[i].kind, rows[i].chunks, 8);
+            walk.costs.latency_ns = latency;
+            assert_true(pipeline_is_possible(&walk.shape));
+            const struct schedule_costs costs = {3, 4, 3, 0, latency};
+            const struct schedule_times times = schedule_evaluate(
+                walk.arena, &walk.shape, schedule_orders(walk.arena, &walk.shape), &costs);
+            const int64_t *ends_ns = walk_ends(&walk);
+            int64_t most_ns = 0;
+            for (uint32_t s = 0; s < STAGES; s++) {
+                most_ns = ends_ns[s] > most_ns ? ends_ns[s] : most_ns;
+                assert_int_equal(ends_ns[STAGES + s], ends_ns[s] - (rows[i].kind < 3 ? 7 : 3));
+            }
+            assert_close((double)most_ns, times.makespan, 1e-12);
+            arena_free(walk.arena);
+        }
+    }
+}
+
+/* Two microbatches, 10 each on each of four stages: (2 + 3) * 10. A message leaves for 2 and is
+ * under way for 1; three hops there and three back are 18. The first microbatch's way, with the
+ * second behind it on the last stage: where stages wait until a message has left, 2 more before the
+ * second's backward there. Each of six actions on the way that have a message takes 5 more for it,
+ * and the last stage's first forward, too.
+ */
+static void messages_are_on_the_way_and_stages_wait_for_them_or_not(void **state)
+{
+    (void)state;
+    struct walk walk;
+    walk_init(&walk, SCHEDULE_1F1B, 1, 2);
+    assert_int_equal(walk_ends(&walk)[0], 50);
+    walk.costs.leaving_ns = 2;
+    walk.costs.latency_ns = 1;
+    assert_int_equal(walk_ends(&walk)[0], 50 + 18);
+    walk.costs.blocks = true;
+    assert_int_equal(walk_ends(&walk)[0], 50 + 18 + 2);
+    walk.costs.blocks = false;
+    walk.costs.receive_ns = 5;
+    assert_int_equal(walk_ends(&walk)[0], 50 + 18 + 6 * 5 + 5);
+    arena_free(walk.arena);
+}
+
+/* GPipe with two microbatches: stage 0 forward from 0 to 6, the last backwards from 36 to 43 (the
+ * first) and 43 to 50. Its parameters there at 10 delay everything behind the first forward by 7.
+ * Its gradients leave beside its last backward: from 43 on. */
+static void parameters_come_before_the_first_forward_and_gradients_leave_with_the_last(void **state)
+{
+    (void)state;
+    struct walk walk;
+    walk_init(&walk, SCHEDULE_GPIPE, 1, 2);
+    walk.reduce_ns[0] = 100;
+    const int64_t *ends_ns = walk_ends(&walk);
+    assert_int_equal(ends_ns[0], 50);
+    assert_int_equal(ends_ns[STAGES], 43 + 100);
+    walk.gathered_ns[0] = 10;
+    assert_int_equal(walk_ends(&walk)[0], 57);
+    walk.gathered_ns[0] = 3; /* in time */
+    assert_int_equal(walk_ends(&walk)[0], 50);
+    arena_free(walk.arena);
+    /* Two chunks: the later one's gradients leave first, and the other's queue behind them. The
+     * last two backwards of chunk 1 on stage 0 end 28 before the last of chunk 0. */
+    walk_init(&walk, SCHEDULE_INTERLEAVED, 2, 4);
+    const int64_t end_ns = walk_ends(&walk)[0];
+    walk.reduce_ns[0] = 10;
+    walk.reduce_ns[STAGES] = 200;
+    assert_int_equal(walk_ends(&walk)[STAGES], end_ns - 7 - 4 * 7 + 200 + 10);
+    arena_free(walk.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_simulated_step_is_shorter_than_its_bound),
+        cmocka_unit_test(a_walk_ends_when_the_longest_path_does),
+        cmocka_unit_test(messages_are_on_the_way_and_stages_wait_for_them_or_not),
+        cmocka_unit_test(
+            parameters_come_before_the_first_forward_and_gradients_leave_with_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Leaves are sorted once by their bounds; what is left of them is a suffix. */
+/* Leaves are sorted by their bounds; what is left of them is a suffix. A front part of that has the
+ * closer bounds and is sorted by these; before each batch it takes in more, as long as the least
+ * bound behind it is less than what is next in it.
+ */
 #include "study/search/search.h"
 
 #include "base/absent.h"
@@ -15,6 +18,9 @@
 /* The first batches are small: a good layout early leaves out many. */
 enum { BATCH_FIRST = 8, BATCH_MAX = 512 };
 
+/* Bounds made closer at once, and before one batch. */
+enum { REFINED_AT_ONCE = 1024, REFINED_MAX = 8192 };
+
 enum trial_fate { TRIAL_FITS, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE };
 
 /* What a worker makes of a leaf. */
@@ -30,8 +36,9 @@ struct searching {
     struct evaluator *evaluator;
     struct search_result *result;
     struct search_state state;
-    uint64_t next;  /* leaf */
-    uint32_t batch; /* leaves of it */
+    uint64_t next;    /* leaf */
+    uint64_t refined; /* leaves up to here have the closer bounds */
+    uint32_t batch;   /* leaves of it */
     size_t found_capacity;
 };
 
@@ -105,7 +112,7 @@ static void add_found(struct searching *searching, uint64_t number,
         .least = leaf->least,
         .step_s = trial->step_s,
         .memory_bytes = trial->memory_bytes,
-        .order = number,
+        .order = (uint64_t)leaf->line << 32 | (uint64_t)leaf->choice << 16 | leaf->offloaded,
     };
     sim_assert(leaf->least <= trial->value);
 }
@@ -163,11 +170,21 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* ABSENT: nothing is. */
+static double least_left(const struct searching *searching)
+{
+    const struct search_tree *tree = &searching->tree;
+    const bool is_left = searching->next < tree->leaf_count;
+    const bool has_more =
+        searching->refined > searching->next && searching->refined < tree->leaf_count;
+    const double least = is_left ? tree->leaves[searching->next].least : ABSENT;
+    return has_more ? smaller(least, tree->leaves[searching->refined].least) : least;
+}
+
 static void look(struct searching *searching)
 {
     struct search_state *state = &searching->state;
     const struct search_tree *tree = &searching->tree;
-    const bool is_left = searching->next < tree->leaf_count;
     state->is_growing = false;
     state->counts.by_bound = tree->leaf_count - searching->next;
     state->best = ABSENT;
@@ -175,9 +192,10 @@ static void look(struct searching *searching)
         const double value = searching->result->found[i].value;
         state->best = is_absent(state->best) ? value : smaller(value, state->best);
     }
-    state->least = is_left ? tree->leaves[searching->next].least : ABSENT;
+    state->least = least_left(searching);
     state->gap = ABSENT;
     if (!is_absent(state->best)) {
+        const bool is_left = searching->next < tree->leaf_count;
         const double least = is_left ? smaller(state->least, state->best) : state->best;
         state->gap = 1.0 - least / state->best;
     }
@@ -197,7 +215,41 @@ static bool is_certain(const struct searching *searching)
 {
     const double enough = value_enough(searching);
     return searching->next >= searching->tree.leaf_count ||
-           (!is_absent(enough) && searching->tree.leaves[searching->next].least >= enough);
+           (!is_absent(enough) && least_left(searching) >= enough);
+}
+
+/* Whether a bound that is not yet the closer one is what the search depends on. */
+static bool wants_refining(const struct searching *searching)
+{
+    const struct search_tree *tree = &searching->tree;
+    const double enough = value_enough(searching);
+    if (searching->request->is_exhaustive || searching->refined == tree->leaf_count) {
+        return false;
+    }
+    const double behind = tree->leaves[searching->refined].least;
+    return searching->refined <= searching->next ||
+           (behind < tree->leaves[searching->next].least && (is_absent(enough) || behind < enough));
+}
+
+static void refine(struct searching *searching)
+{
+    struct search_tree *tree = &searching->tree;
+    const double enough = value_enough(searching);
+    uint64_t done = 0;
+    while (wants_refining(searching) && done < REFINED_MAX) {
+        const uint64_t first =
+            searching->refined > searching->next ? searching->refined : searching->next;
+        uint64_t end = first;
+        while (end < tree->leaf_count && end - first < REFINED_AT_ONCE &&
+               (is_absent(enough) || tree->leaves[end].least < enough)) {
+            end++;
+        }
+        search_leaves_refine(tree, tree->leaves + first, end - first);
+        searching->refined = end;
+        done += end - first;
+        qsort(tree->leaves + searching->next, end - searching->next, sizeof *tree->leaves,
+              compare_leaves);
+    }
 }
 
 static bool asks(struct searching *searching)
@@ -210,8 +262,10 @@ static bool asks(struct searching *searching)
 static uint32_t next_batch(const struct searching *searching, uint32_t most)
 {
     const double enough = value_enough(searching);
+    const uint64_t end =
+        searching->refined > searching->next ? searching->refined : searching->tree.leaf_count;
     uint32_t count = 0;
-    while (count < most && searching->next + count < searching->tree.leaf_count &&
+    while (count < most && searching->next + count < end &&
            (is_absent(enough) || searching->tree.leaves[searching->next + count].least < enough)) {
         count++;
     }
@@ -227,8 +281,12 @@ static void simulate_leaves(struct searching *searching)
             searching->result->is_ended = true;
             return;
         }
+        refine(searching);
         searching->batch = next_batch(searching, most);
-        sim_assert(searching->batch > 0);
+        if (searching->batch == 0) {
+            look(searching); /* no bound of these was the closer one */
+            continue;
+        }
         const struct workers_request workers = {
             .jobs = workers_count(searching->request->jobs, searching->batch),
             .piece_count = searching->batch,

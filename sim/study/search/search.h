@@ -2,8 +2,9 @@
  *
  * Every layout of the space (study/search/search_space) has a least memory and, if that may fit, a
  * least value (a step's time, or days, money, energy of the run) that no simulation falls below
- * (study/search/search_tree). Layouts are simulated in rising order of that bound; those that do
- * not fit by plan/memory's own count are left out there. When the least bound left is not below
+ * (study/search/search_tree). Where that leaves a layout in, a walk through its pipeline makes it
+ * closer; layouts are simulated in rising order of that, and those that do not fit by plan/memory's
+ * own count are left out there. When the least bound left is not below
  * the best value simulated by more than the gap, nothing that is left can be better by more than
  * the gap: that is the certificate. Each layout has one fate:
  *
@@ -13,7 +14,7 @@
  *
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
- * the layout of the lower bound is better, then the one that is enumerated first.
+ * the layout that is enumerated first is better.
  */
 #ifndef STUDY_SEARCH_SEARCH_H
 #define STUDY_SEARCH_SEARCH_H

@@ -15,6 +15,7 @@
 #include "train/bound/bound.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const search_by_names[SEARCH_BY_COUNT_] = {"step", "days", "cost", "energy"};
@@ -28,6 +29,7 @@ struct family {
     struct search_shape *shape;
     struct scenario *scenario;
     struct bound_family *bound;
+    uint32_t number;
 };
 
 struct growth {
@@ -52,17 +54,17 @@ struct growth {
 /* ---- what a layout is judged by -------------------------------------------------- */
 
 /* A run's months from the least step, as run/run adds them up, with nothing between steps. */
-static double least_value(const struct growth *growth, const struct bound *bound)
+static double least_value(const struct search_tree *tree, const struct bound *bound)
 {
-    const struct scenario *base = growth->space->base;
+    const struct scenario *base = tree->space->base;
     const double step_s = (double)bound->step_ns * 1e-9;
-    if (growth->tree->by == SEARCH_BY_STEP) {
+    if (tree->by == SEARCH_BY_STEP) {
         return step_s;
     }
     const int64_t tokens = base->batch.global * base->batch.sequence_length;
     const double steps = (double)run_steps(base->run_tokens, tokens, NULL);
     const double wall_s = steps * step_s + base->startup_s;
-    if (growth->tree->by == SEARCH_BY_DAYS) {
+    if (tree->by == SEARCH_BY_DAYS) {
         return wall_s / SECONDS_PER_DAY * (1.0 - 1e-12);
     }
     const struct gpu *gpu = &base->gpu;
@@ -76,7 +78,7 @@ static double least_value(const struct growth *growth, const struct bound *bound
     const double energy_kwh = joules / 1000.0 / SECONDS_PER_HOUR;
     const double cost = gpus * wall_s / SECONDS_PER_HOUR * base->price.gpu_hour_usd +
                         energy_kwh * base->price.electricity_usd_per_kwh;
-    return (growth->tree->by == SEARCH_BY_ENERGY ? energy_kwh : cost) * (1.0 - 1e-12);
+    return (tree->by == SEARCH_BY_ENERGY ? energy_kwh : cost) * (1.0 - 1e-12);
 }
 
 /* ---- layouts of a line ----------------------------------------------------------- */
@@ -156,39 +158,45 @@ static void begin_line(struct growth *growth, struct trial *trial)
         family->scenario = arena_alloc(growth->degrees, sizeof *family->scenario);
         *family->scenario = *trial->scenario;
         family->bound = bound_family_new(growth->degrees, family->scenario);
-        tree->families++;
+        family->number = (uint32_t)tree->families++;
     }
     trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);
     tree->lines = arena_grow(growth->arena, tree->lines, &growth->line_capacity,
                              tree->line_count + (size_t)1, sizeof *tree->lines);
     trial->line = tree->line_count++;
-    tree->lines[trial->line] =
-        (struct search_line){.layout = growth->layout, .largest_chunk = trial->largest_chunk};
+    tree->lines[trial->line] = (struct search_line){
+        .layout = growth->layout, .largest_chunk = trial->largest_chunk, .family = family->number};
 }
 
-static void add_leaf(struct growth *growth, struct trial *trial, const struct recompute *recompute,
-                     uint32_t number, int64_t offloaded)
+static struct bound_choice bound_choice_of(struct bound_family *family,
+                                           const struct recompute *recompute, int64_t offloaded)
 {
     static const struct recompute none = {.kind = RECOMPUTE_NONE};
     static const struct recompute whole = {.kind = RECOMPUTE_FULL};
-    struct search_tree *tree = growth->tree;
-    if (trial->bound == NULL) {
-        begin_line(growth, trial);
-    }
     const bool is_full = recompute->kind == RECOMPUTE_FULL;
-    const struct bound_choice choice = {
-        .plain = bound_option(trial->family->bound, is_full ? &none : recompute),
-        .full = is_full ? bound_option(trial->family->bound, &whole) : NULL,
+    return (struct bound_choice){
+        .plain = bound_option(family, is_full ? &none : recompute),
+        .full = is_full ? bound_option(family, &whole) : NULL,
         .full_layers = !is_full                ? 0
                        : recompute->layers > 0 ? recompute->layers
                                                : INT64_MAX,
         .offloaded_layers = offloaded,
     };
+}
+
+static void add_leaf(struct growth *growth, struct trial *trial, const struct recompute *recompute,
+                     uint32_t number, int64_t offloaded)
+{
+    struct search_tree *tree = growth->tree;
+    if (trial->bound == NULL) {
+        begin_line(growth, trial);
+    }
+    const struct bound_choice choice = bound_choice_of(trial->family->bound, recompute, offloaded);
     const struct bound bound = bound_of(trial->bound, &choice);
     tree->leaves = arena_grow(growth->arena, tree->leaves, &growth->leaf_capacity,
                               tree->leaf_count + 1, sizeof *tree->leaves);
     tree->leaves[tree->leaf_count++] = (struct search_leaf){
-        .least = least_value(growth, &bound),
+        .least = least_value(tree, &bound),
         .line = trial->line,
         .choice = (uint16_t)number,
         .offloaded = (uint16_t)offloaded,
@@ -500,4 +508,87 @@ struct relayout search_leaf_layout(const struct search_tree *tree, const struct 
     }
     layout.offload.activation_layers = leaf->offloaded;
     return layout;
+}
+
+/* ---- closer bounds --------------------------------------------------------------- */
+
+/* A leaf that is given, in the order of what leaves have in common. */
+struct given_leaf {
+    struct search_leaf *leaf;
+    uint32_t family, line;
+};
+
+static int compare_given(const void *left, const void *right)
+{
+    const struct given_leaf *a = left;
+    const struct given_leaf *b = right;
+    if (a->family != b->family) {
+        return a->family < b->family ? -1 : 1;
+    }
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* What is being refined: a family, and a line of it. */
+struct refining {
+    const struct search_tree *tree;
+    struct arena *arena; /* of the family */
+    struct relayout_frame frame;
+    struct diag *unheard;
+    struct bound_family *family;
+    struct bound_line *line;
+    const struct scenario *scenario; /* with the line's layout */
+};
+
+static const struct scenario *lay_out_line(struct refining *refining, uint32_t line)
+{
+    struct scenario *scenario = arena_alloc(refining->arena, sizeof *scenario);
+    struct relayout layout = refining->tree->lines[line].layout;
+    layout.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
+    layout.offload.activation_layers = 0;
+    const bool is_possible =
+        scenario_relayout(refining->arena, &refining->frame, &layout, scenario, refining->unheard);
+    sim_assert(is_possible); /* it was when the tree grew */
+    return scenario;
+}
+
+static void refine_leaf(const struct refining *refining, struct search_leaf *leaf)
+{
+    const struct relayout layout = search_leaf_layout(refining->tree, leaf);
+    const struct bound_choice choice =
+        bound_choice_of(refining->family, &layout.recompute, layout.offload.activation_layers);
+    const struct bound bound = bound_closer(refining->line, refining->scenario, &choice);
+    leaf->least = fmax(leaf->least, least_value(refining->tree, &bound));
+}
+
+void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
+                          uint64_t count)
+{
+    struct arena *own = arena_new();
+    struct refining refining = {.tree = tree, .arena = arena_new()};
+    struct given_leaf *given = arena_array(own, count, sizeof *given);
+    relayout_frame_init(tree->space->base, &refining.frame);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint32_t line = leaves[i].line;
+        given[i] = (struct given_leaf){&leaves[i], tree->lines[line].family, line};
+    }
+    if (count > 0) {
+        qsort(given, count, sizeof *given, compare_given);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const bool is_family = i == 0 || given[i].family != given[i - 1].family;
+        if (is_family) {
+            arena_reset(refining.arena);
+            refining.unheard = diag_new(refining.arena);
+        }
+        if (i == 0 || given[i].line != given[i - 1].line) {
+            const struct scenario *scenario = lay_out_line(&refining, given[i].line);
+            refining.family =
+                is_family ? bound_family_new(refining.arena, scenario) : refining.family;
+            refining.line = bound_line_new(refining.arena, refining.family, scenario);
+            refining.scenario = scenario;
+        }
+        refine_leaf(&refining, given[i].leaf);
+    }
+    arena_free(refining.arena);
+    arena_free(own);
 }

@@ -36,6 +36,7 @@ struct search_leaf {
 struct search_line {
     struct relayout layout; /* but recompute and offload.activation_layers */
     int64_t largest_chunk;  /* layers */
+    uint32_t family;        /* counted from 0, as they are come to */
 };
 
 struct search_tree {
@@ -66,5 +67,10 @@ MUST_USE bool search_tree_grow(struct arena *arena, const struct search_space *s
 
 /* The layout that a leaf is. */
 struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf);
+
+/* Puts closer bounds (train/bound's) in the place of those that the leaves have, where these are
+ * less. What a family costs is spent once for all of its leaves that are given at once. */
+void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
+                          uint64_t count);
 
 #endif

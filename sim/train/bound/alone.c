@@ -320,6 +320,12 @@ static struct alone_time shorter(struct alone_time a, struct alone_time b)
                                smaller(a.work_ns, b.work_ns)};
 }
 
+static void find_either(struct alone_time parts[ALONE_PART_COUNT_])
+{
+    parts[ALONE_EITHER] =
+        shorter(parts[ALONE_BOTH], sum(parts[ALONE_INPUTS], parts[ALONE_WEIGHTS]));
+}
+
 struct alone_layer alone_layer_of(struct alone *alone, uint32_t kind,
                                   const struct recompute *recompute)
 {
@@ -334,13 +340,14 @@ struct alone_layer alone_layer_of(struct alone *alone, uint32_t kind,
     layer.forward = end_part(alone);
     begin_part(alone);
     layer_backward(builder, kind, &both);
-    layer.backward = end_part(alone);
+    layer.backward[ALONE_BOTH] = end_part(alone);
     begin_part(alone);
     layer_backward(builder, kind, &inputs);
-    layer.split = end_part(alone);
+    layer.backward[ALONE_INPUTS] = end_part(alone);
     begin_part(alone);
     layer_weights(builder, kind);
-    layer.split = shorter(layer.backward, sum(layer.split, end_part(alone)));
+    layer.backward[ALONE_WEIGHTS] = end_part(alone);
+    find_either(layer.backward);
     return layer;
 }
 
@@ -361,13 +368,14 @@ struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *rec
     ends.head = end_part(alone);
     begin_part(alone);
     ends_head_backward(builder, false);
-    ends.head_backward = end_part(alone);
+    ends.head_backward[ALONE_BOTH] = end_part(alone);
     begin_part(alone);
     ends_head_backward(builder, true);
-    ends.head_split = end_part(alone);
+    ends.head_backward[ALONE_INPUTS] = end_part(alone);
     begin_part(alone);
     ends_head_weights(builder);
-    ends.head_split = shorter(ends.head_backward, sum(ends.head_split, end_part(alone)));
+    ends.head_backward[ALONE_WEIGHTS] = end_part(alone);
+    find_either(ends.head_backward);
     return ends;
 }
 
@@ -382,6 +390,53 @@ int64_t alone_receive_ns(struct alone *alone, uint32_t kind)
                        builder_activation_bytes(builder, kind));
     builder_need(builder, STREAM_TENSOR);
     return end_part(alone).serial_ns;
+}
+
+/* Of the two directions between two ranks. */
+static struct alone_message message_between(struct alone *alone, uint32_t a, uint32_t b,
+                                            double bytes)
+{
+    const struct system_job *job = &alone->system->jobs[0];
+    struct fabric *fabric = &alone->system->fabric;
+    const uint32_t ends[] = {system_gpu_of(job, a), system_gpu_of(job, b)};
+    struct alone_message least = {INT64_MAX, INT64_MAX};
+    for (uint32_t way = 0; way < 2; way++) {
+        struct fabric_route route;
+        fabric_trace_begin(fabric);
+        fabric_trace_send(fabric, ends[way], ends[1 - way], FLUID_USAGE_ONE);
+        fabric_trace_end(fabric, &route);
+        const double leaving_ns = bytes / (double)route.cap_bytes_per_s * 1e9;
+        const double latency_ns = fabric_message_s(fabric, &route, NULL) * 1e9;
+        least.leaving_ns = smaller(least.leaving_ns, (int64_t)alone_shorter(leaving_ns));
+        least.latency_ns = smaller(least.latency_ns, (int64_t)alone_shorter(latency_ns));
+    }
+    return least;
+}
+
+struct alone_message alone_message_of(struct alone *alone)
+{
+    const struct cluster *cluster = &alone->scenario->cluster;
+    const struct mesh *mesh = &alone->system->jobs[0].mesh;
+    struct alone_message least = {INT64_MAX, INT64_MAX};
+    if (mesh->pp == 1 || cluster->routing != ROUTING_ADAPTIVE ||
+        cluster->fabric_kind == FABRIC_EXPLICIT) {
+        return (struct alone_message){0, 0};
+    }
+    double bytes = HUGE_VAL;
+    for (uint32_t kind = 0; kind < alone->scenario->model.kind_count; kind++) {
+        bytes = fmin(bytes, builder_activation_bytes(&alone->builder, kind));
+    }
+    bytes /= (double)alone->parallel.tp;
+    for (uint32_t stage = 0; stage < mesh->pp; stage++) {
+        for (uint32_t place = 0; place < mesh_stage_size(mesh); place++) {
+            const struct alone_message message =
+                message_between(alone, mesh_stage_rank(mesh, stage, place),
+                                mesh_stage_rank(mesh, (stage + 1) % mesh->pp, place), bytes);
+            least.leaving_ns = smaller(least.leaving_ns, message.leaving_ns);
+            least.latency_ns = smaller(least.latency_ns, message.latency_ns);
+        }
+    }
+    return least;
 }
 
 double alone_byte_ns(struct alone *alone, enum group_kind kind, enum collective_operation operation)

@@ -31,16 +31,25 @@ struct alone_time {
     int64_t work_ns;
 };
 
+/* Of a backward pass. */
+enum alone_part {
+    ALONE_BOTH,    /* gradients, and what is computed again */
+    ALONE_INPUTS,  /* what is left of it where weight gradients are an action of their own */
+    ALONE_WEIGHTS, /* that action */
+    ALONE_EITHER,  /* both, where weight gradients may be an action of their own */
+    ALONE_PART_COUNT_
+};
+
 struct alone_layer {
     struct alone_time forward;
-    struct alone_time backward; /* both gradients, and what is computed again */
-    struct alone_time split;    /* the same where weight gradients may be an action of their own */
+    struct alone_time backward[ALONE_PART_COUNT_];
 };
 
 /* What the first stage and the last do for a microbatch besides their layers. */
 struct alone_ends {
     struct alone_time embedding, embedding_backward;
-    struct alone_time head, head_backward, head_split; /* with layers of multi-token prediction */
+    struct alone_time head, head_backward[ALONE_PART_COUNT_]; /* with layers of multi-token
+                                                                  prediction */
 };
 
 struct alone;
@@ -56,6 +65,14 @@ struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *rec
 
 /* What arrives from another stage, gathered over tensor-parallel ranks; 0 where it need not be. */
 int64_t alone_receive_ns(struct alone *alone, uint32_t kind);
+
+/* A message of a microbatch from a stage to the next or back, between the ranks that have least
+ * between them; nothing where routes may differ. */
+struct alone_message {
+    int64_t leaving_ns; /* until its bytes have left */
+    int64_t latency_ns; /* and then until it is there */
+};
+struct alone_message alone_message_of(struct alone *alone);
 
 /* What a byte of a collective's buffer takes, without latencies, as the fastest algorithm and
  * protocol send it; 0 for a group of one. */

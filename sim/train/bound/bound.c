@@ -7,7 +7,9 @@
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 #include "train/bound/alone.h"
+#include "train/bound/pipeline.h"
 #include "train/placement.h"
+#include "train/program/program_calls.h"
 
 #include <math.h>
 
@@ -21,7 +23,7 @@ struct sums {
 
 struct bound_option {
     struct recompute recompute;
-    struct sums backward, split;
+    struct sums backward[ALONE_PART_COUNT_];
     struct alone_ends ends;
     double *kept_bytes; /* [layers + 1], of activations of a microbatch: sums, too */
     struct bound_option *next;
@@ -37,6 +39,8 @@ struct bound_family {
     int64_t receive_ns;
     double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
     double host_byte_ns;
+    bool has_message;
+    struct alone_message message; /* if it has */
     struct bound_option *options;
 };
 
@@ -48,7 +52,7 @@ struct place_of_piece {
 };
 
 struct bound_line {
-    const struct bound_family *family;
+    struct bound_family *family;
     uint32_t pieces, stages, chunks;
     int64_t microbatches;
     bool is_split, is_paired;
@@ -64,6 +68,11 @@ struct bound_line {
     int64_t late_ns;                   /* after it */
     double *queues_ns;                 /* per stage: of gathers and reductions of a step */
     int64_t *forward_ns, *backward_ns; /* per piece and one more: sums, scratch */
+    struct schedule_shape shape;       /* of its pipeline */
+    bool blocks;                       /* stages wait until what they send has left */
+    struct pipeline *pipeline;         /* NULL: nobody walked through it yet */
+    struct pipeline_costs costs;       /* of its walks */
+    int64_t *late_ns_of;               /* per stage: reductions behind its actions */
 };
 
 /* ---- families ------------------------------------------------------------------------------ */
@@ -182,16 +191,18 @@ const struct bound_option *bound_option(struct bound_family *family,
     option = arena_alloc(family->arena, sizeof *option);
     *option = (struct bound_option){.recompute = *recompute, .next = family->options};
     option->recompute.layers = 0;
-    option->backward = sums_new(family->arena, model->layers);
-    option->split = sums_new(family->arena, model->layers);
+    for (uint32_t part = 0; part < ALONE_PART_COUNT_; part++) {
+        option->backward[part] = sums_new(family->arena, model->layers);
+    }
     struct alone_layer kinds[LAYER_KINDS_MAX];
     for (uint32_t kind = 0; kind < model->kind_count; kind++) {
         kinds[kind] = alone_layer_of(family->alone, kind, &option->recompute);
     }
     for (int64_t i = 0; i < model->layers; i++) {
         const struct alone_layer *layer = &kinds[model_kind(model, i)];
-        add_up(&option->backward, i, &layer->backward);
-        add_up(&option->split, i, &layer->split);
+        for (uint32_t part = 0; part < ALONE_PART_COUNT_; part++) {
+            add_up(&option->backward[part], i, &layer->backward[part]);
+        }
     }
     option->ends = alone_ends_of(family->alone, &option->recompute);
     count_kept(family, option);
@@ -426,6 +437,8 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
                               sizeof(struct place_of_piece)),
         .first_piece = arena_array(arena, (size_t)parallel->pp, sizeof(uint32_t)),
         .begin_ns = sim_time_from_s(software_host_step_s(&scenario->software)),
+        .shape = schedule_shape_of(parallel, &scenario->batch),
+        .blocks = calls_are_made(parallel, &scenario->software) || !scenario->software.overlaps_p2p,
         .queues_ns = arena_array(arena, (size_t)parallel->pp, sizeof(double)),
         .forward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
         .backward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
@@ -447,38 +460,38 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-struct piece_time {
-    int64_t forward_ns, backward_ns;
-};
-
 /* Of a microbatch through a piece. */
-static struct piece_time piece_of(const struct bound_line *line, const struct bound_choice *choice,
-                                  uint32_t piece, enum time_kind kind)
+static int64_t forward_of(const struct bound_line *line, const struct bound_choice *choice,
+                          uint32_t piece, enum time_kind kind)
+{
+    const int64_t first = line->first[piece];
+    const int64_t *forward = line->family->forward.of[kind];
+    const struct alone_ends *ends =
+        choice->full_layers > 0 ? &choice->full->ends : &choice->plain->ends;
+    return forward[first + line->layers[piece]] - forward[first] +
+           (piece == 0 ? pick(&ends->embedding, kind) : 0) +
+           (piece + 1 == line->pieces ? pick(&ends->head, kind) : 0);
+}
+
+static int64_t backward_of(const struct bound_line *line, const struct bound_choice *choice,
+                           uint32_t piece, enum alone_part part, enum time_kind kind)
 {
     const int64_t first = line->first[piece];
     const int64_t end = first + line->layers[piece];
     const int64_t full =
         choice->full_layers < line->layers[piece] ? choice->full_layers : line->layers[piece];
-    const bool is_split = line->is_split;
-    const int64_t *forward = line->family->forward.of[kind];
-    const struct sums *of_plain = is_split ? &choice->plain->split : &choice->plain->backward;
-    const int64_t *plain = of_plain->of[kind];
-    struct piece_time time = {forward[end] - forward[first], plain[end] - plain[first + full]};
-    const struct alone_ends *ends = &choice->plain->ends;
+    const int64_t *plain = choice->plain->backward[part].of[kind];
+    const struct alone_ends *ends =
+        choice->full_layers > 0 ? &choice->full->ends : &choice->plain->ends;
+    int64_t ns = plain[end] - plain[first + full];
     if (choice->full_layers > 0) {
-        const struct sums *of_full = is_split ? &choice->full->split : &choice->full->backward;
-        time.backward_ns += of_full->of[kind][first + full] - of_full->of[kind][first];
-        ends = &choice->full->ends;
+        const int64_t *whole = choice->full->backward[part].of[kind];
+        ns += whole[first + full] - whole[first];
     }
-    if (piece == 0) {
-        time.forward_ns += pick(&ends->embedding, kind);
-        time.backward_ns += pick(&ends->embedding_backward, kind);
+    if (piece == 0 && part != ALONE_INPUTS) {
+        ns += pick(&ends->embedding_backward, kind);
     }
-    if (piece + 1 == line->pieces) {
-        time.forward_ns += pick(&ends->head, kind);
-        time.backward_ns += pick(is_split ? &ends->head_split : &ends->head_backward, kind);
-    }
-    return time;
+    return ns + (piece + 1 == line->pieces ? pick(&ends->head_backward[part], kind) : 0);
 }
 
 /* What the activations of stage 0's first layers take on their way to the host. */
@@ -531,14 +544,14 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
 {
     int64_t *forward = line->forward_ns;
     int64_t *backward = line->backward_ns;
+    const enum alone_part part = line->is_split ? ALONE_EITHER : ALONE_BOTH;
+    const enum time_kind kind = line->is_paired ? TIME_APART : TIME_SERIAL;
     double work_ns = 0;
     for (uint32_t i = 0; i < line->pieces; i++) {
-        const struct piece_time time =
-            piece_of(line, choice, i, line->is_paired ? TIME_APART : TIME_SERIAL);
-        const struct piece_time work = piece_of(line, choice, i, TIME_WORK);
-        forward[i + 1] = forward[i] + time.forward_ns;
-        backward[i + 1] = backward[i] + time.backward_ns;
-        work_ns += (double)(work.forward_ns + work.backward_ns);
+        forward[i + 1] = forward[i] + forward_of(line, choice, i, kind);
+        backward[i + 1] = backward[i] + backward_of(line, choice, i, part, kind);
+        work_ns += (double)(forward_of(line, choice, i, TIME_WORK) +
+                            backward_of(line, choice, i, part, TIME_WORK));
     }
     int64_t most_ns = 0;
     int64_t queue_ns = offload_ns(line, choice);
@@ -553,13 +566,147 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
     };
 }
 
+/* ---- closer bounds -------------------------------------------------------------------------- */
+
+static double parameters_of(const struct bound_line *line, const struct scenario *scenario,
+                            const struct memory_job *job, uint32_t piece)
+{
+    double parameters = 0;
+    for (int64_t i = 0; i < line->layers[piece]; i++) {
+        const struct layer_kind *layer = model_layer(&scenario->model, line->first[piece] + i);
+        parameters += memory_layer_parameters(&job->split, layer).dense;
+    }
+    return parameters;
+}
+
+/* Of a parameter: what it takes to gather it at the beginning of a step, in the order of the model;
+ * 0: it is there. */
+static double gather_ns(const struct bound_line *line, const struct scenario *scenario)
+{
+    const struct software *software = &scenario->software;
+    const int64_t zero = scenario->parallel.zero;
+    const bool gathers = (zero == 1 || zero == 2) && scenario->lora.rank == 0 &&
+                         software->zero_parameters == GATHER_ALL &&
+                         software->overlaps_dp_parameters;
+    return gathers ? software_gather_bytes(software, (enum precision)scenario->precision) *
+                         line->family->gather_byte_ns
+                   : 0;
+}
+
+/* And to reduce its gradient. */
+static double reduce_ns(const struct bound_line *line, const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
+    return is_apart
+               ? 0
+               : gradient_bytes(scenario) * (parallel->zero == 0 ? line->family->all_reduce_byte_ns
+                                                                 : line->family->reduce_byte_ns);
+}
+
+/* What stages gather and reduce, whose chunks are numbered in the order of the model. */
+static void find_shards(struct bound_line *line, const struct scenario *scenario)
+{
+    struct arena *arena = line->family->arena;
+    const struct memory_job job = memory_job_of(scenario);
+    const bool overlaps = scenario->software.overlaps_dp_gradients || scenario->parallel.zero == 3;
+    const double gather = gather_ns(line, scenario);
+    const double reduce = reduce_ns(line, scenario);
+    int64_t *gathered_ns = arena_array(arena, line->pieces, sizeof *gathered_ns);
+    int64_t *reduce_ns_of = arena_array(arena, line->pieces, sizeof *reduce_ns_of);
+    line->late_ns_of = arena_array(arena, line->stages, sizeof *line->late_ns_of);
+    for (uint32_t s = 0; s < line->stages; s++) {
+        double parameters = 0;
+        for (uint32_t c = 0; c < line->chunks; c++) {
+            const uint32_t piece = line->places[s * line->chunks + c].piece;
+            const double own = parameters_of(line, scenario, &job, piece);
+            parameters += own;
+            gathered_ns[piece] = (int64_t)(parameters * gather) - line->begin_ns;
+            reduce_ns_of[piece] = overlaps ? (int64_t)(own * reduce) : 0;
+        }
+        line->late_ns_of[s] = overlaps ? 0 : (int64_t)(parameters * reduce);
+    }
+    line->costs.gathered_ns = gathered_ns;
+    line->costs.reduce_ns = reduce_ns_of;
+}
+
+static void begin_walks(struct bound_line *line, const struct scenario *scenario)
+{
+    struct bound_family *family = line->family;
+    struct arena *arena = family->arena;
+    if (!family->has_message) {
+        family->message = alone_message_of(family->alone);
+        family->has_message = true;
+    }
+    line->costs = (struct pipeline_costs){
+        .leaving_ns = family->message.leaving_ns,
+        .latency_ns = family->message.latency_ns,
+        .receive_ns = family->receive_ns,
+        .blocks = line->blocks,
+    };
+    find_shards(line, scenario);
+    uint32_t *pieces = arena_array(arena, line->pieces, sizeof *pieces);
+    for (uint32_t i = 0; i < line->pieces; i++) {
+        pieces[i] = line->places[i].piece;
+    }
+    line->pipeline = pipeline_new(arena, &line->shape, pieces);
+    for (uint32_t i = 0; i < PIPELINE_OPERATIONS; i++) {
+        line->costs.action_ns[i] = arena_array(arena, line->pieces, sizeof(int64_t));
+    }
+}
+
+static void find_actions(struct bound_line *line, const struct bound_choice *choice)
+{
+    static const enum alone_part parts[PIPELINE_OPERATIONS] = {
+        [SCHEDULE_BACKWARD] = ALONE_BOTH,
+        [SCHEDULE_BACKWARD_INPUT] = ALONE_INPUTS,
+        [SCHEDULE_WEIGHTS] = ALONE_WEIGHTS,
+    };
+    for (uint32_t piece = 0; piece < line->pieces; piece++) {
+        for (uint32_t i = 0; i < PIPELINE_OPERATIONS; i++) {
+            line->costs.action_ns[i][piece] =
+                i == SCHEDULE_FORWARD ? forward_of(line, choice, piece, TIME_SERIAL)
+                                      : backward_of(line, choice, piece, parts[i], TIME_SERIAL);
+        }
+    }
+}
+
+/* Until stage 0 has updated its parameters, by the way that takes longest. */
+static int64_t walk_ns(struct bound_line *line, const struct bound_choice *choice)
+{
+    find_actions(line, choice);
+    const int64_t *ends_ns = pipeline_walk(line->pipeline, &line->costs);
+    const int64_t *reduced_ns = ends_ns + line->stages;
+    int64_t most_ns = 0;
+    for (uint32_t s = 0; s < (line->meets ? line->stages : 1); s++) {
+        const int64_t ready_ns = later(ends_ns[s] + line->late_ns_of[s], reduced_ns[s]);
+        most_ns = later(most_ns, ready_ns + (s == 0 ? line->norm_ns : 0));
+    }
+    return most_ns + line->update_ns;
+}
+
+struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,
+                          const struct bound_choice *choice)
+{
+    struct bound bound = bound_of(line, choice);
+    if (line->stages == 1 || scenario->parallel.deferred_heads > 0 ||
+        !pipeline_is_possible(&line->shape)) {
+        return bound;
+    }
+    if (line->pipeline == NULL) {
+        begin_walks(line, scenario);
+    }
+    bound.step_ns = later(bound.step_ns, line->begin_ns + walk_ns(line, choice));
+    return bound;
+}
+
 struct bound bound_step(const struct scenario *scenario)
 {
     static const struct recompute whole = {.kind = RECOMPUTE_FULL};
     static const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct arena *arena = arena_new();
     struct bound_family *family = bound_family_new(arena, scenario);
-    const struct bound_line *line = bound_line_new(arena, family, scenario);
+    struct bound_line *line = bound_line_new(arena, family, scenario);
     const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
     const int64_t layers = scenario->recompute.layers;
     const struct bound_choice choice = {
@@ -568,7 +715,7 @@ struct bound bound_step(const struct scenario *scenario)
         .full_layers = is_full ? (layers > 0 ? layers : INT64_MAX) : 0,
         .offloaded_layers = scenario->offload.activation_layers,
     };
-    const struct bound bound = bound_of(line, &choice);
+    const struct bound bound = bound_closer(line, scenario, &choice);
     arena_free(arena);
     return bound;
 }

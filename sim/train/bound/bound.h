@@ -77,7 +77,14 @@ struct bound_choice {
 };
 struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice);
 
-/* All at once. */
+/* A closer one, for some nanoseconds an action: the line's pipeline walked through with its
+ * messages, with parameters that are gathered in front of each chunk and gradients that queue
+ * behind it (train/bound/pipeline). Of schedules with pairs the same as bound_of. The scenario is
+ * the line's. */
+struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,
+                          const struct bound_choice *choice);
+
+/* All at once, the closer one. */
 struct bound bound_step(const struct scenario *scenario);
 
 #endif

@@ -1,0 +1,47 @@
+/* When the stages of a pipeline have their gradients at the earliest: the longest path through the
+ * orders of all stages, each action taking at least so long.
+ *
+ *     struct pipeline *pipeline = pipeline_new(arena, &shape);
+ *     const int64_t *ready_ns = pipeline_walk(pipeline, &costs);
+ *
+ * An action begins when the one before it on its stage has ended, a forward also when the
+ * microbatch's forward through the piece in front has and its message has come, a backward the same
+ * from behind. A chunk's first forward does not end before its parameters are gathered. Gradients
+ * of a chunk are reduced beside its last backward, or its last weight gradients, and then, one
+ * chunk after the other. Durations and messages only ever make what follows later (a longest path),
+ * so with durations that nothing falls below no step ends sooner. Stages walk on by turns as far as
+ * what has come lets them: each action is looked at once, and each stage once more per turn.
+ *
+ * Not for schedules with pairs of a forward and a backward, nor those of files.
+ */
+#ifndef TRAIN_BOUND_PIPELINE_H
+#define TRAIN_BOUND_PIPELINE_H
+
+#include "plan/schedule/schedule.h"
+
+struct arena;
+struct pipeline;
+
+enum { PIPELINE_OPERATIONS = SCHEDULE_WEIGHTS + 1 };
+
+/* What things take at least. Pieces are numbered from the first of the model. */
+struct pipeline_costs {
+    int64_t *action_ns[PIPELINE_OPERATIONS]; /* by operation, per piece */
+    const int64_t *gathered_ns;              /* per piece: when its stage has its parameters */
+    const int64_t *reduce_ns;                /* per piece: of its gradients */
+    int64_t leaving_ns; /* of a message from one stage to another, until its bytes have left */
+    int64_t latency_ns; /* and then until it is there */
+    int64_t receive_ns; /* what the stage itself does with it, before it goes on */
+    bool blocks;        /* a stage goes on when the bytes of its message have left */
+};
+
+bool pipeline_is_possible(const struct schedule_shape *shape);
+/* `pieces`: of [stage * chunks + chunk]. */
+struct pipeline *pipeline_new(struct arena *arena, const struct schedule_shape *shape,
+                              const uint32_t *pieces);
+
+/* For each stage when its actions have ended, and behind these for each when its reductions have;
+ * until the next walk. */
+const int64_t *pipeline_walk(struct pipeline *pipeline, const struct pipeline_costs *costs);
+
+#endif
