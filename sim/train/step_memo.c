@@ -11,18 +11,21 @@
 
 enum { PARTS_BYTES_MAX = 4 << 20, TIMINGS_BYTES_MAX = 16 << 20 };
 
-struct step_memo {
-    struct arena *arena;
-    struct memo *parts; /* struct parts to its number */
-    struct memo *timings;
-    uint64_t part_count;
-};
-
 /* What kernels run on, by what, for which model. */
 struct parts {
     struct gpu gpu;
     struct software software;
     struct model model;
+};
+
+struct step_memo {
+    struct arena *arena;
+    struct memo *parts; /* struct parts to its number */
+    struct memo *timings;
+    struct program_memo *programs;
+    uint64_t part_count;
+    struct parts *last; /* those that were looked for last; their number, 0: none */
+    uint64_t last_number;
 };
 
 struct timing_key {
@@ -37,8 +40,11 @@ struct step_memo *step_memo_new(void)
 {
     struct arena *arena = arena_new();
     struct step_memo *memo = arena_alloc(arena, sizeof *memo);
-    *memo = (struct step_memo){
-        .arena = arena, .parts = memo_new(PARTS_BYTES_MAX), .timings = memo_new(TIMINGS_BYTES_MAX)};
+    *memo = (struct step_memo){.arena = arena,
+                               .parts = memo_new(PARTS_BYTES_MAX),
+                               .timings = memo_new(TIMINGS_BYTES_MAX),
+                               .programs = program_memo_new(),
+                               .last = arena_alloc(arena, sizeof *memo->last)};
     return memo;
 }
 
@@ -47,26 +53,45 @@ void step_memo_free(struct step_memo *memo)
     if (memo != NULL) {
         memo_free(memo->parts);
         memo_free(memo->timings);
+        program_memo_free(memo->programs);
         arena_free(memo->arena);
     }
 }
 
 /* Numbers are never used again, so what a full table forgets is only worked out once more. */
-static uint64_t number_of(struct step_memo *memo, const struct timing_runner *runner,
-                          const struct cost_shape *shape)
+static uint64_t find_number(struct step_memo *memo, const struct parts *parts)
 {
-    struct parts parts;
-    memset(&parts, 0, sizeof parts);
-    memcpy(&parts.gpu, runner->gpu, sizeof parts.gpu);
-    memcpy(&parts.software, runner->software, sizeof parts.software);
-    memcpy(&parts.model, shape->model, sizeof parts.model);
-    const uint64_t *known = memo_find(memo->parts, &parts, sizeof parts);
+    const uint64_t *known = memo_find(memo->parts, parts, sizeof *parts);
     if (known != NULL) {
         return *known;
     }
     const uint64_t number = ++memo->part_count;
-    memo_add(memo->parts, &parts, sizeof parts, &number, sizeof number);
+    memo_add(memo->parts, parts, sizeof *parts, &number, sizeof number);
     return number;
+}
+
+/* A step mostly runs on the parts of the one before: these are compared before they are hashed. */
+uint64_t step_memo_parts(struct step_memo *memo, const struct timing_runner *runner,
+                         const struct cost_shape *shape)
+{
+    struct parts *last = memo->last;
+    struct part {
+        void *last;
+        const void *now;
+        size_t size_bytes;
+    };
+    const struct part parts[] = {{&last->gpu, runner->gpu, sizeof last->gpu},
+                                 {&last->software, runner->software, sizeof last->software},
+                                 {&last->model, shape->model, sizeof last->model}};
+    bool is_last = memo->last_number != 0;
+    for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        is_last = is_last && memcmp(parts[i].last, parts[i].now, parts[i].size_bytes) == 0;
+        memcpy(parts[i].last, parts[i].now, parts[i].size_bytes);
+    }
+    if (!is_last) {
+        memo->last_number = find_number(memo, last);
+    }
+    return memo->last_number;
 }
 
 static struct timing_key key_of(struct step_memo *memo, const struct timing_runner *runner,
@@ -77,7 +102,7 @@ static struct timing_key key_of(struct step_memo *memo, const struct timing_runn
     struct timing_key key;
     memset(&key, 0, sizeof key);
     sim_assert(shape->software == runner->software && shape->precision == runner->precision);
-    key.parts = number_of(memo, runner, shape);
+    key.parts = step_memo_parts(memo, runner, shape);
     key.precision = runner->precision;
     key.tp = shape->tp;
     key.micro = shape->micro;
@@ -116,7 +141,12 @@ void step_memo_timing(struct step_memo *memo, const struct timing_runner *runner
     memcpy(timing->segments, known, bytes);
 }
 
-struct memo_count step_memo_timings(const struct step_memo *memo)
+struct program_memo *step_memo_programs(const struct step_memo *memo)
 {
-    return memo_count(memo->timings);
+    return memo->programs;
+}
+
+struct step_memo_counts step_memo_counts(const struct step_memo *memo)
+{
+    return (struct step_memo_counts){memo_count(memo->timings), program_memo_count(memo->programs)};
 }

@@ -6,6 +6,8 @@
  * |         | only), precision, whether sizes of experts are known, and the shape of a        |
  * |         | microbatch: tp, cp, ep, etp, sequence parallelism, sequences, tokens, rows and  |
  * |         | number of experts, recomputed modules, LoRA, gradients                          |
+ * | program | the same parts, kernel times, the layout, the batch, training, sizes of groups,  |
+ * |         | and how many phases transfers have: train/program/program_memo                  |
  *
  * A step with a memo is the step without, to the byte: a memo never changes what is worked out. It
  * is bounded (base/memo), so a study may have any number of points.
@@ -14,6 +16,7 @@
 #define TRAIN_STEP_MEMO_H
 
 #include "base/memo.h"
+#include "train/program/program_memo.h"
 #include "train/timing.h"
 
 struct step_memo;
@@ -25,7 +28,18 @@ void step_memo_free(struct step_memo *memo); /* NULL is allowed */
 void step_memo_timing(struct step_memo *memo, const struct timing_runner *runner,
                       const struct cost_shape *shape, struct timing *timing);
 
-/* How often kernel times were known, and not. */
-struct memo_count step_memo_timings(const struct step_memo *memo);
+/* A number of the GPU, the software and the model: equal numbers, equal bytes. */
+uint64_t step_memo_parts(struct step_memo *memo, const struct timing_runner *runner,
+                         const struct cost_shape *shape);
+
+/* Of the study's steps. */
+struct program_memo *step_memo_programs(const struct step_memo *memo);
+
+/* How often something was known, and not: without these a test of what is remembered could pass
+ * where nothing is. */
+struct step_memo_counts {
+    struct memo_count timings, programs;
+};
+struct step_memo_counts step_memo_counts(const struct step_memo *memo);
 
 #endif

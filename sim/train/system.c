@@ -11,9 +11,8 @@
 #include "base/check.h"
 #include "des/fluid.h"
 #include "train/metrics.h"
-#include "train/program/program_build.h"
-#include "train/program/program_written.h"
 #include "train/program/program_calls.h"
+#include "train/program/program_stages.h"
 #include "train/quotient.h"
 #include "train/system_groups.h"
 #include "train/system_routes.h"
@@ -560,54 +559,8 @@ static const struct step_options *options_of(const struct system_builder *builde
 static void build_programs(struct system_builder *builder, struct system_job *job,
                            uint32_t job_number)
 {
-    struct step_system *system = builder->system;
-    const struct scenario *scenario = job->is.scenario;
-    const struct step_options *options = options_of(builder, job_number);
-    const double ranks = mesh_size(&job->mesh);
-    const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
-    const bool reads_over_fabric =
-        scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
-    const struct program_job planned = program_job_of(scenario);
-    const struct timing_runner runner = timing_runner_of(scenario);
-    const struct cost_shape shape = timing_shape(scenario, 0);
-    struct timing *timing = arena_alloc(builder->arena, sizeof *timing);
-    step_memo_timing(builder->options->memo, &runner, &shape, timing);
-    job->host_wait_ns = arena_array(builder->arena, job->mesh.pp, sizeof *job->host_wait_ns);
-    const struct program_context context = {
-        .arena = builder->arena,
-        .job = &planned,
-        .timing = timing,
-        .routing = &job->routing,
-        .setting = &system->setting,
-        .transfers = &system->transfers,
-        .patterns = job->patterns,
-        .job_number = job_number,
-        .tensor = job->groups[GROUP_TENSOR],
-        .context = job->groups[GROUP_CONTEXT],
-        .expert = job->groups[GROUP_EXPERT],
-        .expert_tensor = job->groups[is_tensor ? GROUP_TENSOR : GROUP_EXPERT_TENSOR],
-        .expert_tensor_stream = is_tensor ? STREAM_TENSOR : STREAM_EXPERT_TENSOR,
-        .data = job->groups[GROUP_DATA],
-        .replica = job->groups[GROUP_REPLICA],
-        .expert_data = job->groups[GROUP_EXPERT_DATA],
-        .expert_replica = job->groups[GROUP_EXPERT_REPLICA],
-        .local = job->groups[GROUP_LOCAL],
-        .across = job->groups[GROUP_ACROSS],
-        .embedding = job->groups[GROUP_EMBEDDING],
-        .scales = job->groups[GROUP_SCALES],
-        .world = job->groups[GROUP_WORLD],
-        .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
-        .flush_bytes_per_rank = options->flush_bytes / ranks,
-        .fabric_data = reads_over_fabric ? &scenario->data : NULL,
-        .written = options->each_action ? NULL : program_written_new(builder->arena),
-        .actions = options->actions,
-        .host_wait_ns = job->host_wait_ns,
-    };
-    for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
-        const struct engine_program once = program_build(&context, stage);
-        builder->programs[job->program_first + stage] =
-            job->is.steps > 1 ? program_repeat(builder->arena, &once, job->is.steps) : once;
-    }
+    program_stages(builder->system, job, job_number, options_of(builder, job_number),
+                   builder->options->memo, builder->programs + job->program_first);
 }
 
 static bool reduces_scales(const struct scenario *scenario)
