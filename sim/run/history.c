@@ -2,11 +2,11 @@
  * slow GPU, a node that comes back to a job that lacks replicas, the horizon. Until then `advance`
  * does steps and writes.
  *
- * Jumps. At the first step of a cycle (every tier has just been written) the state is how far off
- * the durable instants of pending checkpoints are. If it is that of the cycle before, and nothing
- * changed the regime between, the next one takes as long and books the same, and so do all until
- * something happens; their number is a division. (The cycle after a failure differs, since nothing
- * is flushed beside it, so the second is the first that can be repeated.)
+ * Jumps. A *cycle* begins where every tier has just been written and ends at the next such instant.
+ * What it does depends on the regime and on how far off the durable instants of pending checkpoints
+ * are, so it is walked once for each of these and remembered; then it is jumped. In a regime there
+ * are two: the first cycle after a failure, beside which nothing is flushed, and all those after it,
+ * whose number until something happens is a division.
  */
 #include "run/history.h"
 
@@ -34,13 +34,23 @@ struct kept {
     sim_time pending_at; /* INT64_MAX: nothing is pending */
 };
 
-/* A cycle: from one checkpoint in all tiers, checked, to the next. */
+/* A cycle that nothing interrupted, from one checkpoint in all tiers, checked, to the next. */
 struct cycle {
     bool is_known;
-    sim_time begin;
-    sim_time pending_in[HISTORY_TIERS_MAX]; /* from its begin; INT64_MAX: nothing pending */
+    sim_time pending_in[HISTORY_TIERS_MAX];   /* at its begin; INT64_MAX: nothing is */
+    sim_time pending_then[HISTORY_TIERS_MAX]; /* at its end */
+    sim_time takes, checkpoint_ns;
+    struct mark adds;
+    bool makes_safe[HISTORY_TIERS_MAX];
+    struct mark safe[HISTORY_TIERS_MAX]; /* from its begin */
+};
+
+/* The walk of one that is not known yet. */
+struct cycle_walk {
+    bool goes_on;
+    sim_time begin, checkpoint_ns;
     struct mark at;
-    sim_time checkpoint_ns;
+    struct cycle *cycle;
 };
 
 struct slow_gpu {
@@ -67,7 +77,8 @@ struct history {
     sim_time write_left_ns; /* of the write under way */
     sim_time healthy_ns;
     struct history_step step; /* under way */
-    struct cycle cycle;
+    struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
+    struct cycle_walk walk;
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;
     struct time_heap repairs;
@@ -201,66 +212,123 @@ static bool end_write(struct history *h)
 
 /* ---- cycles that come again ------------------------------------------------------------------ */
 
-static struct cycle cycle_now(const struct history *h)
+/* Steps take another time from now on. */
+static void forget_cycles(struct history *h)
 {
-    struct cycle cycle = {.is_known = true,
-                          .begin = h->now,
-                          .at = h->at,
-                          .checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT]};
+    h->walk.goes_on = false;
+    for (size_t i = 0; i < sizeof h->cycles / sizeof h->cycles[0]; i++) {
+        h->cycles[i].is_known = false;
+    }
+}
+
+static struct mark mark_add(const struct mark *a, int64_t n, const struct mark *b)
+{
+    return (struct mark){.steps = a->steps + n * b->steps,
+                         .period = a->period,
+                         .useful_ns = a->useful_ns + n * b->useful_ns,
+                         .stall_ns = a->stall_ns + n * b->stall_ns,
+                         .degraded_ns = a->degraded_ns + n * b->degraded_ns};
+}
+
+/* From now; INT64_MAX: nothing is pending. */
+static void pending_from_now(const struct history *h, sim_time pending_in[])
+{
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
-        const sim_time at = i < h->plan->tier_count ? h->kept[i].pending_at : INT64_MAX;
-        cycle.pending_in[i] = at == INT64_MAX ? INT64_MAX : at - h->now;
+        const sim_time at = h->kept[i].pending_at;
+        pending_in[i] = at == INT64_MAX ? INT64_MAX : at - h->now;
     }
-    return cycle;
 }
 
-static void move_mark(struct mark *mark, const struct mark *from, const struct mark *to, int64_t n)
+static struct cycle *cycle_slot(struct history *h)
 {
-    mark->steps += n * (to->steps - from->steps);
-    mark->useful_ns += n * (to->useful_ns - from->useful_ns);
-    mark->stall_ns += n * (to->stall_ns - from->stall_ns);
-    mark->degraded_ns += n * (to->degraded_ns - from->degraded_ns);
+    return &h->cycles[first_pending(h) == INT64_MAX ? 0 : 1];
 }
 
-/* How many cycles like the one before end until then. */
-static int64_t cycles_until(const struct history *h, const struct cycle *now, sim_time until)
+static bool is_like(const struct cycle *cycle, const sim_time pending_in[])
 {
-    const sim_time takes = now->begin - h->cycle.begin;
-    const int64_t steps = now->at.steps - h->cycle.at.steps;
-    if (!h->cycle.is_known || takes <= 0 || steps <= 0 ||
-        memcmp(h->cycle.pending_in, now->pending_in, sizeof now->pending_in) != 0) {
-        return 0;
+    return cycle->is_known && memcmp(cycle->pending_in, pending_in, sizeof cycle->pending_in) == 0;
+}
+
+static void begin_walk(struct history *h, struct cycle *cycle, const sim_time pending_in[])
+{
+    cycle->is_known = false;
+    memcpy(cycle->pending_in, pending_in, sizeof cycle->pending_in);
+    h->walk = (struct cycle_walk){.goes_on = true,
+                                  .begin = h->now,
+                                  .checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT],
+                                  .at = h->at,
+                                  .cycle = cycle};
+}
+
+/* What was walked is known from now on. A tier that was neither pending nor written within it keeps
+ * what it had; the one written at its end is pending, or safe. */
+static void end_walk(struct history *h, const sim_time pending_in[])
+{
+    struct cycle *cycle = h->walk.cycle;
+    cycle->is_known = true;
+    memcpy(cycle->pending_then, pending_in, sizeof cycle->pending_then);
+    cycle->takes = h->now - h->walk.begin;
+    cycle->checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT] - h->walk.checkpoint_ns;
+    cycle->adds = mark_add(&h->at, -1, &h->walk.at);
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        const struct mark *safe = &h->kept[i].safe;
+        cycle->makes_safe[i] = cycle->pending_in[i] != INT64_MAX || safe->steps > h->walk.at.steps;
+        cycle->safe[i] = mark_add(safe, -1, &h->walk.at);
     }
-    int64_t count = (until - h->now) / takes;
-    if (h->plan->steps > 0) {
-        const int64_t left = (h->plan->steps - h->at.steps) / steps;
+    h->walk.goes_on = false;
+}
+
+/* How often it fits. Cycles after one that ends in another state are of another kind. */
+static int64_t cycles_until(const struct history *h, const struct cycle *cycle, sim_time until)
+{
+    int64_t count = (until - h->now) / cycle->takes;
+    if (h->plan->steps > 0) { /* the last step ends the run: what follows it is not written */
+        const int64_t left = (h->plan->steps - h->at.steps - 1) / cycle->adds.steps;
         count = left < count ? left : count;
     }
-    return count > 1 ? count - 1 : 0; /* the last one may end in what stops it */
+    return count > 1 && !is_like(cycle, cycle->pending_then) ? 1 : count;
 }
 
-static void repeat_cycle(struct history *h, sim_time until)
+static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
 {
-    const struct cycle now = cycle_now(h);
-    const struct cycle before = h->cycle;
-    const int64_t n = cycles_until(h, &now, until);
-    h->cycle = now;
-    if (n == 0) {
-        return;
+    const struct mark last = mark_add(&h->at, n - 1, &cycle->adds);
+    h->at = mark_add(&last, 1, &cycle->adds);
+    h->now += n * cycle->takes;
+    book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
+    if (h->plan->check_every > 0) {
+        h->checked = h->at;
     }
-    const sim_time takes = now.begin - before.begin;
-    const sim_time checkpoint_ns = n * (now.checkpoint_ns - before.checkpoint_ns);
-    book(h, ACCOUNT_CHECKPOINT, checkpoint_ns);
-    h->now += n * takes;
-    move_mark(&h->at, &before.at, &now.at, n);
-    move_mark(&h->checked, &before.at, &now.at, n);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         struct kept *kept = &h->kept[i];
-        move_mark(&kept->safe, &before.at, &now.at, n);
-        move_mark(&kept->pending, &before.at, &now.at, n);
-        kept->pending_at += kept->pending_at == INT64_MAX ? 0 : n * takes;
+        const sim_time then = cycle->pending_then[i];
+        kept->pending = h->at;
+        kept->pending_at = then == INT64_MAX ? INT64_MAX : h->now + then;
+        if (cycle->makes_safe[i]) {
+            kept->safe = mark_add(&last, 1, &cycle->safe[i]);
+            kept->safe.period = cycle->safe[i].period;
+        }
     }
-    h->cycle = cycle_now(h);
+}
+
+/* At the begin of a cycle. True: it, and those like it, are behind us. */
+static bool repeat_cycles(struct history *h, sim_time until)
+{
+    sim_time pending_in[HISTORY_TIERS_MAX];
+    pending_from_now(h, pending_in);
+    if (h->walk.goes_on) {
+        end_walk(h, pending_in);
+    }
+    struct cycle *cycle = cycle_slot(h);
+    if (!is_like(cycle, pending_in)) {
+        begin_walk(h, cycle, pending_in);
+        return false;
+    }
+    const bool is_good = h->plan->check_every == 0 || h->corrupted_at < 0;
+    const int64_t n = is_good ? cycles_until(h, cycle, until) : 0;
+    if (n > 0) {
+        jump_cycles(h, cycle, n);
+    }
+    return n > 0;
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -338,10 +406,7 @@ static bool advance(struct history *h, sim_time until)
             if (h->write_left_ns == 0 && !end_write(h)) {
                 return false;
             }
-        } else {
-            if (h->in_period == 0 && h->at.period == 0) {
-                repeat_cycle(h, until);
-            }
+        } else if (h->in_period > 0 || h->at.period > 0 || !repeat_cycles(h, until)) {
             do_steps(h, until);
         }
     }
@@ -367,7 +432,7 @@ static void go_back(struct history *h, struct mark to)
     h->step_left_ns = 0;
     h->write_left_ns = 0;
     h->in_period = 0;
-    h->cycle.is_known = false;
+    h->walk.goes_on = false;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at = INT64_MAX;
     }
@@ -421,6 +486,14 @@ static uint32_t replicas_short(const struct history *h)
 {
     const uint32_t of_replica = h->plan->nodes_of_replica;
     return of_replica > 0 ? (nodes_short(h) + of_replica - 1) / of_replica : 0;
+}
+
+static void set_missing(struct history *h, uint32_t replicas)
+{
+    if (replicas != h->missing) {
+        h->missing = replicas;
+        forget_cycles(h);
+    }
 }
 
 static bool has_to_wait(const struct history *h)
@@ -497,7 +570,7 @@ static void recover(struct history *h, uint32_t class, bool is_seen)
             take_failures_unseen(h);
         }
         wait_for_nodes(h);
-        h->missing = h->plan->is_elastic ? replicas_short(h) : 0;
+        set_missing(h, h->plan->is_elastic ? replicas_short(h) : 0);
         class = restart(h, class, ordinal);
         is_seen = false;
     }
@@ -523,7 +596,7 @@ static void slow_down(struct history *h, uint32_t class)
     h->slow[h->slow_count++] = (struct slow_gpu){
         class, times->ordinal, times->next + law_draw(&h->plan->classes[class].detection, &key)};
     failure_times_advance(&h->times[class], h->arena);
-    h->cycle.is_known = false;
+    forget_cycles(h);
 }
 
 static size_t first_slow(const struct history *h)
@@ -541,11 +614,12 @@ static void take_out(struct history *h)
     const size_t number = first_slow(h);
     const struct slow_gpu gpu = h->slow[number];
     h->slow[number] = h->slow[--h->slow_count];
+    forget_cycles(h);
     h->out->interruptions[gpu.class]++;
     fall_back(h, h->plan->classes[gpu.class].level);
     break_nodes(h, gpu.class, gpu.ordinal, h->now);
     wait_for_nodes(h);
-    h->missing = h->plan->is_elastic ? replicas_short(h) : 0;
+    set_missing(h, h->plan->is_elastic ? replicas_short(h) : 0);
     const uint32_t broken_off_by = restart(h, gpu.class, gpu.ordinal);
     recover(h, broken_off_by, false);
 }
@@ -563,7 +637,7 @@ static void stop(struct history *h, uint32_t class)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at += h->kept[i].pending_at == INT64_MAX ? 0 : waits;
     }
-    h->cycle.is_known = false;
+    h->walk.goes_on = false;
 }
 
 static void corrupt(struct history *h, uint32_t class)
@@ -597,8 +671,7 @@ static void grow(struct history *h, uint64_t number)
                                     .stream = rng_stream("growth"),
                                     .rank = h->times[0].key.rank,
                                     .step = number};
-        h->missing = replicas_short(h);
-        h->cycle.is_known = false;
+        set_missing(h, replicas_short(h));
         stand_still(h, ACCOUNT_RECOVERY, law_draw(&h->plan->growth, &key));
     }
 }
