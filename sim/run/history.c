@@ -2,10 +2,10 @@
  * slow GPU, a node that comes back to a job that lacks replicas, the horizon. Until then `advance`
  * does steps and writes.
  *
- * Jumps. A *cycle* begins where every tier has just been written and ends at the next such instant.
+ * Jumps. A *cycle* begins where every tier has just been written and ends where they next have.
  * What it does depends on the regime and on how far off the durable instants of pending checkpoints
  * are, so it is walked once for each of these and remembered; then it is jumped. In a regime there
- * are two: the first cycle after a failure, beside which nothing is flushed, and all those after it,
+ * are two: the first cycle after a failure, beside which nothing is flushed, and those after it,
  * whose number until something happens is a division.
  */
 #include "run/history.h"
@@ -555,24 +555,31 @@ static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
     return HISTORY_NO_CLASS;
 }
 
-/* From the failure that is due in a class until the job runs again. */
-static void recover(struct history *h, uint32_t class, bool is_seen)
+/* Somebody knows of the failure that is due in a class. What restarts and repairs of it are drawn
+ * by. */
+static uint64_t detect(struct history *h, uint32_t class)
 {
-    uint64_t ordinal = h->times[class].ordinal;
-    while (class != HISTORY_NO_CLASS && !is_over(h)) {
-        ordinal = h->times[class].ordinal;
-        if (!is_seen) {
-            h->out->interruptions[class]++;
-            break_nodes(h, class, ordinal, h->now);
-            failure_times_advance(&h->times[class], h->arena);
-            const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_DETECTION);
-            stand_still(h, ACCOUNT_DETECTION, law_draw(&h->plan->classes[class].detection, &key));
-            take_failures_unseen(h);
-        }
+    const uint64_t ordinal = h->times[class].ordinal;
+    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_DETECTION);
+    h->out->interruptions[class]++;
+    break_nodes(h, class, ordinal, h->now);
+    failure_times_advance(&h->times[class], h->arena);
+    stand_still(h, ACCOUNT_DETECTION, law_draw(&h->plan->classes[class].detection, &key));
+    take_failures_unseen(h);
+    return ordinal;
+}
+
+/* From when it is known what failed until the job runs. */
+static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
+{
+    for (;;) {
         wait_for_nodes(h);
         set_missing(h, h->plan->is_elastic ? replicas_short(h) : 0);
         class = restart(h, class, ordinal);
-        is_seen = false;
+        if (class == HISTORY_NO_CLASS || is_over(h)) {
+            break;
+        }
+        ordinal = detect(h, class);
     }
     for (uint32_t i = 0; i < h->plan->class_count; i++) {
         failure_times_renew(&h->times[i], h->now);
@@ -585,7 +592,7 @@ static void recover(struct history *h, uint32_t class, bool is_seen)
 static void kill(struct history *h, uint32_t class)
 {
     fall_back(h, h->plan->classes[class].level);
-    recover(h, class, false);
+    start_again(h, class, detect(h, class));
 }
 
 static void slow_down(struct history *h, uint32_t class)
@@ -618,10 +625,7 @@ static void take_out(struct history *h)
     h->out->interruptions[gpu.class]++;
     fall_back(h, h->plan->classes[gpu.class].level);
     break_nodes(h, gpu.class, gpu.ordinal, h->now);
-    wait_for_nodes(h);
-    set_missing(h, h->plan->is_elastic ? replicas_short(h) : 0);
-    const uint32_t broken_off_by = restart(h, gpu.class, gpu.ordinal);
-    recover(h, broken_off_by, false);
+    start_again(h, gpu.class, gpu.ordinal);
 }
 
 /* Whatever is under way goes on afterwards; a flush, too, has to wait. */
@@ -660,7 +664,7 @@ static void undo_corruption(struct history *h)
         h->kept[i].safe = h->checked;
     }
     go_back(h, h->checked);
-    recover(h, restart(h, class, ordinal), false);
+    start_again(h, class, ordinal);
 }
 
 /* Nodes came back to a job that runs with fewer replicas. */

@@ -14,7 +14,7 @@
 #include "support/seeds.h"
 #include "support/slow_history.h"
 
-#define POLICIES 2000
+#define POLICIES 5000
 
 struct dice {
     struct rng_key key;
