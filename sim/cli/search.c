@@ -85,10 +85,18 @@ static void show_progress(struct searcher *searcher, const struct search_state *
     session_show_line(text);
 }
 
+/* A script that runs in the background ignores it, and so does what it starts. */
+static bool heeds_interrupts(void)
+{
+    struct sigaction action;
+    return sigaction(SIGINT, NULL, &action) != 0 || action.sa_handler != SIG_IGN;
+}
+
+/* While it is held back an ignored one is pending, too. */
 static bool is_interrupted(void)
 {
     sigset_t pending;
-    return sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1;
+    return heeds_interrupts() && sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1;
 }
 
 static bool goes_on(void *context, const struct search_state *state)

@@ -179,6 +179,7 @@ bool session_begin(struct session *session)
     if (!parse_wishes(session, session->wishes)) {
         return false;
     }
+    session->is_new_file = access(session->options.db_path, F_OK) != 0;
     session->store = store_open(cli->arena, session->options.db_path, cli->diag);
     return session->store != NULL && store_check_writable(session->store, cli->diag);
 }
@@ -291,9 +292,20 @@ static bool check_options(const struct session *session)
            is_good;
 }
 
+/* A file that holds nothing, of points that were never found, would only look like one. */
+static void leave_no_file(struct session *session)
+{
+    if (session->store != NULL && session->is_new_file) {
+        store_close(session->store);
+        session->store = NULL;
+        unlink(session->options.db_path);
+    }
+}
+
 static int run_and_print(struct session *session, const struct session_command *command)
 {
     if (!command->expand(session)) {
+        leave_no_file(session);
         return EXIT_INPUT;
     }
     if (!run_study(session)) {

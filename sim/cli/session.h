@@ -31,6 +31,7 @@ struct session {
     struct draw_paths paths;
     struct draw_wish *wishes; /* of `plots`; NULL until session_begin */
     struct store *store;      /* owned; NULL until then */
+    bool is_new_file;         /* the results file was not there before */
 };
 
 extern const struct command_option session_options[]; /* -j --plot -o --metric */

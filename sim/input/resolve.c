@@ -259,7 +259,9 @@ static bool check_keys(const struct resolution *resolution)
     doc_take(&map, "note");
     map.elsewhere = scenario_nearest_key;
     map.arena = resolution->arena;
-    return doc_finish(&map);
+    const struct doc_node *search = doc_find(resolution->root, "search");
+    const bool is_good = study_check_search(resolution->arena, search, resolution->diag);
+    return doc_finish(&map) && is_good;
 }
 
 /* Puts a copy of the child under `key`, if there is one, into the link; returns the next. */

@@ -1,6 +1,12 @@
 /* What a scenario file may say of studies; study/expand and study/search/search_space read it. */
 #include "input/study_keys.h"
 
+#include "base/arena.h"
+#include "base/diag.h"
+#include "input/doc/doc.h"
+
+#include <string.h>
+
 #define SCHEMA_OBJECT struct study_variant
 #include "input/schema/rows.h"
 
@@ -43,3 +49,64 @@ static const struct schema_row rows[] = {
     {ONLY_NODE("search.offload.activation_layers", "Layers of each stage.")},
 };
 const struct schema study_schema = SCHEMA_OF("study", "", rows);
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+enum { PREFIX_LENGTH = sizeof "search." - 1, AXES_MAX = sizeof rows / sizeof *rows };
+
+struct axes {
+    const char *paths[AXES_MAX];
+    uint32_t count;
+};
+
+static struct axes search_axes(void)
+{
+    struct axes axes = {.count = 0};
+    for (uint32_t i = 0; i < AXES_MAX; i++) {
+        if (rows[i].kind == SCHEMA_NODE && strncmp(rows[i].path, "search.", PREFIX_LENGTH) == 0) {
+            axes.paths[axes.count++] = rows[i].path + PREFIX_LENGTH;
+        }
+    }
+    return axes;
+}
+
+static bool check_axis(struct arena *arena, const struct axes *axes, const char *path,
+                       const struct doc_node *node, struct diag *diag)
+{
+    const char *list = "the axes are";
+    for (uint32_t i = 0; i < axes->count; i++) {
+        if (strcmp(axes->paths[i], path) == 0) {
+            return true;
+        }
+        list = arena_printf(arena, "%s%s %s", list, i > 0 ? "," : "", axes->paths[i]);
+    }
+    diag_add(diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
+    diag_help_nearest(diag, diag_nearest(path, axes->paths, axes->count), list);
+    return false;
+}
+
+bool study_check_search(struct arena *arena, const struct doc_node *search, struct diag *diag)
+{
+    const struct axes axes = search_axes();
+    bool is_good = true;
+    if (search == NULL || search->kind == DOC_NULL) {
+        return true;
+    }
+    if (search->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &search->place, "search needs keys with values");
+        diag_help(diag, "write it like search: {batch.micro: [1, 2, 4]}");
+        return false;
+    }
+    for (const struct doc_node *node = search->child; node != NULL; node = node->next) {
+        const bool is_section = node->kind == DOC_MAPPING && strcmp(node->key, "recompute") != 0;
+        if (!is_section) {
+            is_good = check_axis(arena, &axes, node->key, node, diag) && is_good;
+            continue;
+        }
+        for (const struct doc_node *inner = node->child; inner != NULL; inner = inner->next) {
+            const char *path = arena_printf(arena, "%s.%s", node->key, inner->key);
+            is_good = check_axis(arena, &axes, path, inner, diag) && is_good;
+        }
+    }
+    return is_good;
+}

@@ -10,6 +10,11 @@
 /* The keys beside those of a scenario, which nothing is read from. */
 extern const struct schema study_schema;
 
+/* Checks that each key of `search:` is an axis, dotted or nested; whoever reads the scenario, since
+ * one that is not would be told only by stoker search. What an axis is to hold is not looked at. */
+MUST_USE bool study_check_search(struct arena *arena, const struct doc_node *search,
+                                 struct diag *diag);
+
 /* An entry of `variants`, as written. */
 struct study_variant {
     const char *name;

@@ -194,6 +194,43 @@ PY
     [[ "$output" == *"but for 1 that failed: its process was killed by signal 9"* ]]
 }
 
+@test "a search that finds nothing leaves no file, and takes none away" {
+    run search --set 'search.batch.micro=[64]'
+    [ "$status" -eq 4 ]
+    [ ! -e "$db" ]
+    "$STOKER" run "$file" --db "$db" -q > /dev/null
+    run search --set 'search.batch.micro=[64]'
+    [ "$status" -eq 4 ]
+    "$STOKER" list runs --db "$db" | grep -q "a small search"
+}
+
+# What a background job of a script starts ignores Ctrl-C; it is the script that decides.
+@test "a search that was started to ignore Ctrl-C ignores it" {
+    run bash -c 'trap "" INT; "$@" & pid=$!; while sleep 0.05 && kill -INT $pid 2> /dev/null; do :; done; wait $pid' - \
+        "$STOKER" search "$file" --db "$db" --fold off --top 3 --json -q \
+        --set 'search.parallel={tp: [2, 4], cp: [1], schedule: [1f1b]}' --set search.recompute=full
+    [ "$status" -eq 0 ]
+    [ "$(jq '.search | .is_certified and (.is_interrupted | not)' <<< "$output")" = true ]
+}
+
+@test "a full disk is told, and the same command goes on" {
+    run bash -c 'ulimit -f 100; trap "" XFSZ; exec "$@"' - "$STOKER" search "$file" --db "$db" \
+        --set 'search.parallel.cp=[1]' --set 'search.recompute=[none]'
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"free some space, then run the same command again"* ]]
+    run search --set 'search.parallel.cp=[1]' --set 'search.recompute=[none]'
+    [ "$status" -eq 0 ]
+}
+
+@test "other commands tell of a key that is no axis, too" {
+    echo 'search: {parallel: {tq: [1]}}' >> "$file"
+    for command in run show compare; do
+        run "$STOKER" "$command" "$file" $([ "$command" != compare ] || echo scenarios/quickstart.yaml)
+        [ "$status" -eq 3 ]
+        [[ "$output" == *"s.yaml:6:21: error: 'parallel.tq' is no axis of a search"*"did you mean 'parallel.tp'?"* ]]
+    done
+}
+
 @test "--set of a key that is searched is warned about" {
     run search --set parallel.tp=4 --set 'search.recompute=[none]' --gap 50%
     [ "$status" -eq 0 ]

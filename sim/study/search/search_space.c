@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "input/study_keys.h"
 #include "input/training.h"
 
 #include <inttypes.h>
@@ -296,15 +297,6 @@ static bool read_axis(struct reading *reading, enum search_axis axis, const stru
     return is_good;
 }
 
-static const char *list_of_axes(struct arena *arena)
-{
-    const char *list = "the axes are";
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        list = arena_printf(arena, "%s%s %s", list, i > 0 ? "," : "", search_axis_paths[i]);
-    }
-    return list;
-}
-
 static bool read_key(struct reading *reading, const char *path, const struct doc_node *node)
 {
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
@@ -320,20 +312,13 @@ static bool read_key(struct reading *reading, const char *path, const struct doc
         reading->is_named[i] = is_of_file;
         return read_axis(reading, (enum search_axis)i, node);
     }
-    diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
-    diag_help_nearest(reading->diag, diag_nearest(path, search_axis_paths, SEARCH_AXIS_COUNT_),
-                      list_of_axes(reading->arena));
+    sim_assert(false); /* study_check_search knows the same paths */
     return false;
 }
 
 static bool read_keys(struct reading *reading, const struct doc_node *search)
 {
     bool is_good = true;
-    if (search->kind != DOC_MAPPING) {
-        diag_add(reading->diag, DIAG_INPUT, &search->place, "search needs keys with values");
-        diag_help(reading->diag, "write it like search: {batch.micro: [1, 2, 4]}");
-        return false;
-    }
     for (const struct doc_node *node = search->child; node != NULL; node = node->next) {
         const bool is_section = node->kind == DOC_MAPPING && strcmp(node->key, "recompute") != 0;
         if (!is_section) {
@@ -442,7 +427,8 @@ bool search_space_read(struct arena *arena, const struct doc_node *document,
     add_value(&reading, SEARCH_OFFLOAD_OPTIMIZER, base->offload.optimizer);
     add_value(&reading, SEARCH_OFFLOAD_LAYERS, (double)base->offload.activation_layers);
     const struct doc_node *search = doc_find(document, "search");
-    if (search != NULL && search->kind != DOC_NULL && !read_keys(&reading, search)) {
+    if (search != NULL && search->kind != DOC_NULL &&
+        (!study_check_search(arena, search, diag) || !read_keys(&reading, search))) {
         return false;
     }
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
