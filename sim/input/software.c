@@ -12,6 +12,7 @@ static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "curr
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
                                                                     "stored"};
 
+static const char *const writers_names[WRITERS_COUNT_] = {"first", "holders", "shared"};
 static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
 static const char *const loss_kind_names[LOSS_COUNT_] = {"false", "true", "recomputed"};
@@ -620,6 +621,12 @@ static const struct schema_row rows[] = {
     {COUNT("memory.bucket_count", memory.bucket_count, 0, 100,
            "Buffers of the bucket's size that live through the step."),
      .standard = "0"},
+
+    {SECTION("checkpoint", "How it writes checkpoints.")},
+    {CHOICE("checkpoint.writers", checkpoint_writers, writers_names, WRITERS_COUNT_,
+            "Of ranks that hold the same parameters the first writes everything (first), each what "
+            "it alone holds and the first the rest (holders), or all an equal part (shared)."),
+     .standard = "shared"},
 };
 const struct schema software_schema = SCHEMA_OF("software", "software.", rows);
 

@@ -39,6 +39,9 @@ enum scaling_recipe {
     RECIPE_COUNT_
 };
 
+/* Who writes which part of a checkpoint (plan/checkpoint_roles). */
+enum checkpoint_writers { WRITERS_FIRST, WRITERS_HOLDERS, WRITERS_SHARED, WRITERS_COUNT_ };
+
 /* Ranks that agree on the largest values of delayed scaling. */
 enum amax_group { AMAX_OWN, AMAX_TENSOR, AMAX_ALL, AMAX_COUNT_ };
 
@@ -218,6 +221,7 @@ struct software {
     double expert_synchronisation_s;
     double expert_tensor_s; /* of the host, for each expert's product or conversion */
     struct software_memory memory;
+    uint32_t checkpoint_writers; /* enum checkpoint_writers */
     struct place place;
 };
 

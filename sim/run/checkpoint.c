@@ -1,23 +1,39 @@
-/* What a checkpoint costs is the difference of two simulated steps; how often one is written, and
- * how long the file system takes for it, are divisions.
+/* What a checkpoint costs is the difference of two simulated steps; how long it takes until it is
+ * in the file system, flows of the engine; how often one is written, a division.
  */
 #include "run/checkpoint.h"
 
+#include "base/arena.h"
 #include "base/check.h"
+#include "plan/checkpoint_roles.h"
 #include "plan/memory/memory.h"
+#include "run/storage.h"
 
 #include <math.h>
 
-double checkpoint_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger)
+double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scenario, double bytes)
 {
-    const struct cluster *cluster = &scenario->cluster;
-    const double nodes = (double)scenario->nodes;
-    return LEDGER_SUM(
-        ledger, "to the file system", "s",
-        bytes / fmin(cluster->storage_write_bytes_per_s, nodes * cluster->storage_node_bytes_per_s),
-        LEDGER_TERM(bytes, "GB"), LEDGER_TERM(nodes, "nodes"),
-        LEDGER_TERM(cluster->storage_write_bytes_per_s, "B/s"),
-        LEDGER_TERM(cluster->storage_node_bytes_per_s, "B/s"));
+    const struct memory_job memory = memory_job_of(scenario);
+    const struct checkpoint_roles roles = checkpoint_roles_of(arena, &memory);
+    double most = 0;
+    for (uint32_t i = 0; i < roles.count; i++) {
+        most = fmax(most, roles.items[i].share * bytes);
+    }
+    return most;
+}
+
+double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
+{
+    const struct memory_job memory = memory_job_of(scenario);
+    const struct checkpoint_roles roles = checkpoint_roles_of(arena, &memory);
+    double *role_bytes = arena_array(arena, roles.count, sizeof *role_bytes);
+    for (uint32_t i = 0; i < roles.count; i++) {
+        role_bytes[i] = roles.items[i].share * bytes;
+    }
+    const struct storage_move flush = {scenario, STORAGE_FLUSH, roles.of_rank, role_bytes, 0};
+    sim_time end;
+    storage_run(arena, &flush, 1, &end);
+    return sim_time_to_s(end);
 }
 
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s)
@@ -57,14 +73,14 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
 
 /* What the flush of an asynchronous checkpoint costs the steps beside it, when it crosses the
  * same NICs: so many steps, each with its part of the bytes. */
-static double flush_s(struct arena *arena, const struct regime_basis *basis, double bytes)
+static double flush_s(struct arena *arena, const struct regime_basis *basis, double bytes,
+                      double persist_s)
 {
     const struct scenario *scenario = basis->scenario;
     if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
         return 0;
     }
-    const double steps =
-        ceil(checkpoint_persist_s(scenario, bytes, NULL) / sim_time_to_s(basis->step_ns));
+    const double steps = ceil(persist_s / sim_time_to_s(basis->step_ns));
     const struct regime flushing = {.is_checkpoint_async = true, .flush_bytes = bytes / steps};
     const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
     return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
@@ -81,9 +97,10 @@ double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, 
     double waits_s = blocking_s(arena, basis, bytes);
     if (plan->mode == CHECKPOINT_ASYNC) {
         const int64_t every = checkpoint_interval(plan, step_s);
-        const double late_s = checkpoint_persist_s(scenario, bytes, NULL) - (double)every * step_s;
+        const double persist_s = checkpoint_persist_s(arena, scenario, bytes);
+        const double late_s = persist_s - (double)every * step_s;
         waits_s += late_s > 0 ? late_s : 0;
-        waits_s += flush_s(arena, basis, bytes);
+        waits_s += flush_s(arena, basis, bytes, persist_s);
     }
     return waits_s;
 }

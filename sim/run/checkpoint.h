@@ -4,8 +4,7 @@
  * blocking part. An asynchronous checkpoint blocks for the copy to host memory; if writing that
  * out takes longer than the interval, the next one waits for it, and where it crosses the NICs of
  * training it makes the steps beside it longer.
- *
- * ASSUMES: checkpoint bytes are spread evenly over all GPUs.
+ * Each rank writes what its framework has it write (plan/checkpoint_roles).
  */
 #ifndef RUN_CHECKPOINT_H
 #define RUN_CHECKPOINT_H
@@ -21,8 +20,12 @@ int64_t checkpoint_interval(const struct checkpoint *plan, double step_s);
 void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
                       struct run_result *run);
 
-/* Seconds until a checkpoint of `bytes` is in the file system. */
-double checkpoint_persist_s(const struct scenario *scenario, double bytes, struct ledger *ledger);
+/* Of `bytes`, what the rank writes that writes most. Scratch memory is the arena's. */
+double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scenario, double bytes);
+
+/* Seconds until a checkpoint of `bytes` that lies in the hosts' memory is in the file system, with
+ * nothing else under way: simulated (run/storage). Scratch memory is the arena's. */
+double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
 /* What training waits for one of `bytes`, of all GPUs, when a step lasts `step_s`; 0 without. */
 double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,

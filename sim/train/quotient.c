@@ -112,11 +112,23 @@ static void add_inner(const struct fabric *fabric, const struct group_layout *la
     }
 }
 
-/* ---- slow GPUs ---------------------------------------------------------------------------- */
+/* ---- GPUs that are not as the others --------------------------------------------------------- */
 
-/* A slow GPU as seen from a level: its unit, and where it is but for the unit. */
+/* A slow GPU, or one that writes other parts of a checkpoint than most of its stage. */
+struct odd_rank {
+    uint32_t rank;
+    uint32_t role; /* 0: as most */
+    double speed;
+};
+
+struct odd_ranks {
+    const struct odd_rank *items;
+    uint32_t count;
+};
+
+/* One of them as seen from a level: its unit, and where it is but for the unit. */
 struct slow_place {
-    uint32_t unit, elsewhere;
+    uint32_t unit, elsewhere, role;
     double speed;
 };
 
@@ -142,6 +154,7 @@ static int compare_contents(const struct slow_unit *a, const struct slow_unit *b
         const struct slow_place *x = &a->places[i];
         const struct slow_place *y = &b->places[i];
         order = (x->elsewhere > y->elsewhere) - (x->elsewhere < y->elsewhere);
+        order = order != 0 ? order : (x->role > y->role) - (x->role < y->role);
         order = order != 0 ? order : (x->speed > y->speed) - (x->speed < y->speed);
     }
     return order;
@@ -157,15 +170,15 @@ static int compare_units(const void *left, const void *right)
                       : (a->places->unit > b->places->unit) - (a->places->unit < b->places->unit);
 }
 
-static uint32_t list_slow_units(struct arena *arena, const struct scenario *scenario,
+static uint32_t list_slow_units(struct arena *arena, const struct odd_ranks *odd,
                                 const struct fabric_turn *turn, struct slow_unit *units)
 {
-    const uint32_t count = (uint32_t)scenario->slow_count;
+    const uint32_t count = odd->count;
     struct slow_place *places = arena_array(arena, count, sizeof *places);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t rank = (uint32_t)scenario->slow[i].rank;
-        const uint32_t unit = rank % turn->around / turn->by;
-        places[i] = (struct slow_place){unit, rank - unit * turn->by, scenario->slow[i].speed};
+        const struct odd_rank *of = &odd->items[i];
+        const uint32_t unit = of->rank % turn->around / turn->by;
+        places[i] = (struct slow_place){unit, of->rank - unit * turn->by, of->role, of->speed};
     }
     qsort(places, count, sizeof *places, compare_places);
     uint32_t unit_count = 0;
@@ -181,13 +194,13 @@ static uint32_t list_slow_units(struct arena *arena, const struct scenario *scen
 
 /* Units change places that have slow GPUs at the same places of the same speeds, or none: each slow
  * one comes onto another. */
-static const struct fabric_kinds *kinds_of(struct arena *arena, const struct scenario *scenario,
+static const struct fabric_kinds *kinds_of(struct arena *arena, const struct odd_ranks *odd,
                                            const struct fabric_turn *turn)
 {
     const uint32_t count = turn->around / turn->by;
     uint32_t *first = arena_array(arena, count, sizeof *first);
-    struct slow_unit *units = arena_array(arena, (size_t)scenario->slow_count, sizeof *units);
-    const uint32_t slow = list_slow_units(arena, scenario, turn, units);
+    struct slow_unit *units = arena_array(arena, odd->count, sizeof *units);
+    const uint32_t slow = list_slow_units(arena, odd, turn, units);
     for (uint32_t unit = 0; unit < count; unit++) {
         first[unit] = UINT32_MAX;
     }
@@ -205,16 +218,74 @@ static const struct fabric_kinds *kinds_of(struct arena *arena, const struct sce
     return fabric_kinds_of(arena, first, count);
 }
 
+/* Of each stage the role that most of its ranks have. */
+static const uint32_t *usual_roles(struct arena *arena, const struct mesh *mesh,
+                                   const struct checkpoint_roles *roles)
+{
+    uint32_t *usual = arena_array(arena, mesh->pp, sizeof *usual);
+    for (uint32_t stage = 0; stage < mesh->pp; stage++) {
+        usual[stage] = roles->count;
+    }
+    for (uint32_t i = 0; i < roles->count; i++) {
+        const struct checkpoint_role *role = &roles->items[i];
+        const uint32_t best = usual[role->stage];
+        if (best == roles->count || role->ranks > roles->items[best].ranks) {
+            usual[role->stage] = i;
+        }
+    }
+    return usual;
+}
+
+static double speed_of(const struct scenario *scenario, uint32_t rank)
+{
+    for (int64_t i = 0; i < scenario->slow_count; i++) {
+        if (scenario->slow[i].rank == rank) {
+            return scenario->slow[i].speed;
+        }
+    }
+    return 1;
+}
+
+static struct odd_ranks odd_ranks_of(struct arena *arena, const struct scenario *scenario,
+                                     const struct mesh *mesh, const struct checkpoint_roles *roles)
+{
+    const uint32_t slow = (uint32_t)scenario->slow_count;
+    if (roles == NULL || !checkpoint_roles_differ(roles)) {
+        struct odd_rank *items = arena_array(arena, (size_t)slow + 1, sizeof *items);
+        for (uint32_t i = 0; i < slow; i++) {
+            items[i] =
+                (struct odd_rank){(uint32_t)scenario->slow[i].rank, 0, scenario->slow[i].speed};
+        }
+        return (struct odd_ranks){items, slow};
+    }
+    const uint32_t *usual = usual_roles(arena, mesh, roles);
+    const uint32_t ranks = mesh_size(mesh);
+    struct odd_rank *items = arena_array(arena, ranks, sizeof *items);
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const uint32_t role = roles->of_rank[rank];
+        const bool is_usual = role == usual[mesh_stage_of(mesh, rank)];
+        const double speed = speed_of(scenario, rank);
+        if (!is_usual || speed < 1) {
+            items[count++] = (struct odd_rank){rank, is_usual ? 0 : role + 1, speed};
+        }
+    }
+    return (struct odd_ranks){items, count};
+}
+
 struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fabric,
                                    const struct scenario *scenario,
-                                   const struct group_layout *layout, const uint32_t *gpu_of_rank)
+                                   const struct group_layout *layout,
+                                   const struct checkpoint_roles *writers,
+                                   const uint32_t *gpu_of_rank)
 {
     struct fabric_turns turns = fabric_turns_none(fabric);
     if (is_regular(fabric, scenario, layout, gpu_of_rank)) {
         add_outer(fabric, layout, &turns);
         add_inner(fabric, layout, &turns);
-        for (uint32_t i = 0; i < TURN_LEVELS && scenario->slow_count > 0; i++) {
-            turns.at[i].kinds = kinds_of(arena, scenario, &turns.at[i]);
+        const struct odd_ranks odd = odd_ranks_of(arena, scenario, layout->mesh, writers);
+        for (uint32_t i = 0; i < TURN_LEVELS && odd.count > 0; i++) {
+            turns.at[i].kinds = kinds_of(arena, &odd, &turns.at[i]);
         }
     }
     return turns;

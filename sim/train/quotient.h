@@ -17,7 +17,8 @@
  * A slow GPU makes the units in which it lies unlike others: its leaf group, its place in that, and
  * its place in the tensor group. The others of each level still change places, as do units whose
  * slow GPUs are in the same places: a step of 16,384 GPUs with one slow GPU has 8 first ranks a
- * stage, 2 of each of 2 nodes of its leaf group and of 2 of another.
+ * stage, 2 of each of 2 nodes of its leaf group and of 2 of another. So do ranks that write another
+ * part of a checkpoint than most of their stage (plan/checkpoint_roles).
  *
  * A turn is taken where it brings every group onto a group of its kind, and a group that comes
  * onto itself runs only collectives that look the same from each rank (collective_turns): rings,
@@ -28,11 +29,14 @@
 #define TRAIN_QUOTIENT_H
 
 #include "hw/fabric_turn.h"
+#include "plan/checkpoint_roles.h"
 #include "train/groups.h"
 
-/* `gpu_of_rank` NULL: rank r is GPU r. */
+/* `gpu_of_rank` NULL: rank r is GPU r; `writers` NULL: none writes a checkpoint. */
 struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fabric,
                                    const struct scenario *scenario,
-                                   const struct group_layout *layout, const uint32_t *gpu_of_rank);
+                                   const struct group_layout *layout,
+                                   const struct checkpoint_roles *writers,
+                                   const uint32_t *gpu_of_rank);
 
 #endif

@@ -12,6 +12,7 @@
 #include "des/fluid.h"
 #include "train/metrics.h"
 #include "train/program/program_calls.h"
+#include "train/program/program_roles.h"
 #include "train/program/program_stages.h"
 #include "train/quotient.h"
 #include "train/system_groups.h"
@@ -538,7 +539,9 @@ static void add_actors(struct system_builder *builder, const struct system_job *
     const uint32_t ranks = mesh_size(mesh);
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         struct engine_actor *actor = &builder->actors[system_actor_of(builder->system, job, rank)];
-        actor->program = job->program_first + mesh_stage_of(mesh, rank);
+        actor->program = job->program_of_role != NULL
+                             ? job->program_of_role[job->writers->of_rank[rank]]
+                             : job->program_first + mesh_stage_of(mesh, rank);
         actor->job = job_number;
         actor->speed = speed_of(job->is.scenario->slow, job->is.scenario->slow_count, rank);
         actor->multiplicity = orbit_of(builder, rank, TURN_ALL);
@@ -561,6 +564,11 @@ static void build_programs(struct system_builder *builder, struct system_job *jo
 {
     program_stages(builder->system, job, job_number, options_of(builder, job_number),
                    builder->options->memo, builder->programs + job->program_first);
+    if (job->writers != NULL) {
+        job->program_of_role =
+            programs_by_roles(builder->arena, &builder->system->transfers, job->writers,
+                              builder->programs + job->program_first, job->program_first);
+    }
 }
 
 static bool reduces_scales(const struct scenario *scenario)
@@ -570,6 +578,20 @@ static bool reduces_scales(const struct scenario *scenario)
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
+
+/* NULL: the job writes nothing. Each stage has a role at least. */
+static const struct checkpoint_roles *writers_of(const struct system_builder *builder,
+                                                 const struct system_job *job, uint32_t job_number)
+{
+    const struct step_options *options = options_of(builder, job_number);
+    if (!(options->checkpoint_bytes > 0 || options->flush_bytes > 0)) {
+        return NULL;
+    }
+    const struct memory_job memory = memory_job_of(job->is.scenario);
+    struct checkpoint_roles *roles = arena_alloc(builder->arena, sizeof *roles);
+    *roles = checkpoint_roles_of(builder->arena, &memory);
+    return roles;
+}
 
 static void lay_out_jobs(struct system_builder *builder, const struct step_job *jobs,
                          uint32_t job_count)
@@ -587,7 +609,8 @@ static void lay_out_jobs(struct system_builder *builder, const struct step_job *
         job->router = routing_job_of(jobs[i].scenario);
         job->routing = routing_of(&job->router);
         sim_assert(jobs[i].steps >= 1);
-        builder->program_count += job->mesh.pp;
+        job->writers = writers_of(builder, job, i);
+        builder->program_count += job->writers != NULL ? job->writers->count : job->mesh.pp;
         largest = mesh_size(&job->mesh) > largest ? mesh_size(&job->mesh) : largest;
     }
     builder->ranks = arena_array(builder->arena, largest, sizeof *builder->ranks);
@@ -790,7 +813,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     lay_out_jobs(&builder, jobs, job_count);
     system->turns = options->folds && job_count == 1
                         ? quotient_turns(arena, &system->fabric, asked, &system->jobs[0].layout,
-                                         jobs[0].gpu_of_rank)
+                                         system->jobs[0].writers, jobs[0].gpu_of_rank)
                         : fabric_turns_none(&system->fabric);
     for (uint32_t i = 0; i < job_count; i++) {
         system_choose_groups(system, &system->jobs[i], builder.ranks);

@@ -17,6 +17,7 @@
 #define TRAIN_SYSTEM_H
 
 #include "hw/fabric.h"
+#include "plan/checkpoint_roles.h"
 #include "plan/mesh.h"
 #include "plan/routing.h"
 #include "train/fold.h"
@@ -37,8 +38,10 @@ struct system_job {
     struct group_layout layout;
     struct routing_job router; /* of its tokens, and so: */
     struct routing_load routing;
-    uint32_t actor_first; /* of the first ranks of orbits, in rising order: system_actor_of */
-    uint32_t program_first;
+    uint32_t actor_first;   /* of the first ranks of orbits, in rising order: system_actor_of */
+    uint32_t program_first; /* a stage's, then those of roles */
+    const struct checkpoint_roles *writers;       /* NULL: it writes no checkpoint in this step */
+    const uint32_t *program_of_role;              /* of the engine; NULL: as the stage's */
     struct group_shape groups[GROUP_KIND_COUNT_]; /* the one that speaks for all; ranks 1: none */
     struct fabric_route pair;                     /* first boundary between stages, forward */
     bool has_pair;
@@ -58,7 +61,8 @@ struct step_system {
 };
 
 struct step_options {
-    double checkpoint_bytes;  /* written by all ranks of job 0 at the end of its step; 0: none */
+    double checkpoint_bytes;  /* written by job 0 at the end of its step, by whoever does
+                               * (plan/checkpoint_roles); 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in the step */
     double flush_bytes;       /* of an earlier one, written to the file system beside the step */
     bool folds;               /* it is going to be folded: only the first of each orbit is wanted */

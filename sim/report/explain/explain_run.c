@@ -22,13 +22,17 @@ static const struct ledger *record_run(const struct explanation *explanation)
     run_steps(run.tokens, step->model_flop_tokens, ledger);
     if (scenario->checkpoint.is_enabled) {
         const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
-        const double gpus = (double)scenario->gpus;
         checkpoint_count(scenario, sim_time_to_s(step->step_ns), ledger, &run);
-        LEDGER_SUM(ledger, "to host memory", "s",
-                   run.checkpoint_bytes / gpus / scenario->gpu.host_link_bytes_per_s,
-                   LEDGER_TERM(run.checkpoint_bytes, "GB"), LEDGER_TERM(gpus, "GPUs"),
+        const double busiest =
+            checkpoint_busiest_bytes(explanation->arena, scenario, run.checkpoint_bytes);
+        ledger_say(ledger, "the rank that writes most", "GB", busiest,
+                   "as software.checkpoint.writers says");
+        LEDGER_SUM(ledger, "to host memory", "s", busiest / scenario->gpu.host_link_bytes_per_s,
+                   LEDGER_TERM(busiest, "GB"),
                    LEDGER_TERM(scenario->gpu.host_link_bytes_per_s, "B/s"));
-        checkpoint_persist_s(scenario, run.checkpoint_bytes, ledger);
+        ledger_say(ledger, "to the file system", "s",
+                   checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
+                   "simulated: the nodes' flows alone");
         ledger_say(ledger, "training waits", "s", run.checkpoint_s,
                    is_async ? "simulated; for the copy to host memory"
                             : "simulated; until it is written");
@@ -61,7 +65,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "checkpoint_bytes", run->checkpoint_bytes);
     sheet_number(in, "checkpoint_blocking_s", run->checkpoint_s);
     sheet_number(in, "checkpoint_persist_s",
-                 checkpoint_persist_s(scenario, run->checkpoint_bytes, NULL));
+                 checkpoint_persist_s(explanation->arena, scenario, run->checkpoint_bytes));
     sheet_number(in, "working_share",
                  money_working_share(scenario, &explanation->result->step, NULL));
     sheet_number(in, "power_w", money_power_w(scenario, &explanation->result->step, NULL));
