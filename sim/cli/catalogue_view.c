@@ -226,6 +226,25 @@ static const struct field recipe_fields[] = {
     {"title", FIELD_AT(struct recipe, title), FIELD_LEFT("title")},
 };
 
+/* ---- failures ----------------------------------------------------------------------------- */
+
+static void add_counted(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, failure_count_names[((const struct failures *)record)->counts]);
+}
+
+static void add_classes(struct sheet *in, const char *key, const void *record)
+{
+    sheet_integer(in, key, ((const struct failures *)record)->kind_count);
+}
+
+static const struct field failures_fields[] = {
+    {"name", FIELD_AT(struct failures, name), FIELD_LEFT("failures")},
+    {"counts", .add = add_counted, FIELD_LEFT("counts")},
+    {"classes", .add = add_classes, FIELD_COUNT("classes")},
+    {"title", FIELD_AT(struct failures, title), FIELD_LEFT("title")},
+};
+
 /* ---- any of them ------------------------------------------------------------------------- */
 
 union part {
@@ -236,6 +255,7 @@ union part {
     struct library library;
     struct nic nic;
     struct recipe recipe;
+    struct failures failures;
 };
 
 struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
@@ -280,6 +300,8 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
         return nic_read(node, &part->nic, &assumptions, diag);
     case CATALOGUE_RECIPE:
         return recipe_read(node, &part->recipe, &assumptions, diag);
+    case CATALOGUE_FAILURES:
+        return failures_read(node, &part->failures, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -310,6 +332,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_LIBRARY] = {FIELD_LIST(library_fields)},
         [CATALOGUE_NIC] = {FIELD_LIST(nic_fields)},
         [CATALOGUE_RECIPE] = {FIELD_LIST(recipe_fields)},
+        [CATALOGUE_FAILURES] = {FIELD_LIST(failures_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

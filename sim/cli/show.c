@@ -153,6 +153,12 @@ static bool read_recipe(struct show *show, struct scenario *scenario, const stru
     return recipe_read(node, &scenario->recipe, &scenario->assumptions, show->options.cli->diag);
 }
 
+static bool read_failures(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    return failures_read(node, &scenario->failures, &scenario->assumptions,
+                         show->options.cli->diag);
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
@@ -186,7 +192,7 @@ static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
     [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
     [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
     [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
-    [CATALOGUE_RECIPE] = read_recipe,
+    [CATALOGUE_RECIPE] = read_recipe,     [CATALOGUE_FAILURES] = read_failures,
 };
 
 static bool load_part(struct show *show)

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {"model",   "cluster", "software", "gpu",
-                                                           "library", "nic",     "recipe"};
+const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {
+    "model", "cluster", "software", "gpu", "library", "nic", "recipe", "failures"};
 const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {
     "models/llms",      "topologies",      "models/software", "models/gpus",
-    "models/libraries", "topologies/nics", "models/recipes"};
+    "models/libraries", "topologies/nics", "models/recipes",  "models/failures"};
 
 static const char SUFFIX[] = ".yaml";
 enum { SUFFIX_LENGTH = sizeof SUFFIX - 1, NAMES_SHOWN_MAX = 20, SOURCE_SHOWN_MAX = 60 };

@@ -8,6 +8,7 @@
  */
 #include "input/resolve.h"
 
+#include "input/failures/failures.h"
 #include "input/library.h"
 #include "input/network/nic.h"
 #include "input/recipe.h"
@@ -234,6 +235,32 @@ static bool put_schedule(const struct resolution *resolution)
     return true;
 }
 
+/* Failures that are a name, a path or `true` give way to what the file holds; a mapping is itself,
+ * and false says that nothing fails. */
+static bool put_failures(const struct resolution *resolution)
+{
+    struct doc_node *run = *doc_link(resolution->root, "run");
+    const char *key = catalogue_keys[CATALOGUE_FAILURES];
+    const struct doc_node *reference =
+        run != NULL && run->kind == DOC_MAPPING ? doc_find(run, key) : NULL;
+    if (reference == NULL || reference->kind == DOC_MAPPING ||
+        (reference->kind == DOC_SCALAR && strcmp(reference->text, "false") == 0)) {
+        return true;
+    }
+    struct doc_node named = *reference;
+    if (named.kind == DOC_SCALAR && strcmp(named.text, "true") == 0) {
+        named.text = FAILURES_DEFAULT;
+    }
+    struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue,
+                                              CATALOGUE_FAILURES, &named, resolution->diag);
+    if (mapping == NULL) {
+        return false;
+    }
+    doc_own_children(resolution->arena, run);
+    put_child(run, key, mapping);
+    return true;
+}
+
 static void take_top_keys(struct doc_map *map, const struct schema *schema)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
@@ -313,8 +340,9 @@ static bool put_files(const struct resolution *resolution)
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
     return is_good && put_recipe(resolution, own) && apply_inner_sets(resolution) &&
-           put_schedule(resolution) && put_gpu(resolution) && apply_sets(resolution, SET_GPU) &&
-           put_library(resolution) && apply_sets(resolution, SET_LIBRARY);
+           put_schedule(resolution) && put_failures(resolution) && put_gpu(resolution) &&
+           apply_sets(resolution, SET_GPU) && put_library(resolution) &&
+           apply_sets(resolution, SET_LIBRARY);
 }
 
 /* Everything but the jobs. */

@@ -21,6 +21,7 @@
 #include "input/library.h"
 #include "input/model.h"
 #include "input/recipe.h"
+#include "input/failures/recovery.h"
 #include "input/software.h"
 
 #define SCENARIO_GPUS_MAX 1000000
@@ -242,6 +243,10 @@ struct scenario {
     double run_tokens; /* 0: no run asked for, only the step */
     double startup_s;  /* of the job, before its first step */
     struct checkpoint checkpoint;
+    double step_time_s; /* of a measured step, in the place of ours; 0: none */
+    struct failures failures;
+    struct recovery recovery;
+    struct repetition_plan repetitions;
     struct data_loading data;
     struct price price;
     struct slow_rank *slow; /* by rank, each once */

@@ -108,16 +108,6 @@ static void read_every(const struct schema_reader *reader, const struct schema_r
     }
 }
 
-static void read_failures(const struct schema_reader *reader, const struct schema_row *row)
-{
-    bool has_failures = false;
-    if (doc_get_bool(reader->map, schema_key(row), &has_failures) && has_failures) {
-        diag_add(reader->map->diag, DIAG_WARNING, &doc_take(reader->map, schema_key(row))->place,
-                 "failures are not modelled in this version; goodput counts checkpoint and "
-                 "data stalls only");
-    }
-}
-
 /* ---- price ---- */
 
 /* The scenario's price of a GPU-hour goes before the GPU's own. */
@@ -475,8 +465,69 @@ static const struct schema_row rows[] = {
     {ONLY_CHOICE("run.checkpoint.to", checkpoint_target_names, 1,
                  "Where checkpoints go: to the storage that all nodes share."),
      .standard = "shared"},
-    {ONLY_BOOL("run.failures", "Whether GPUs fail; not modelled yet, so true only warns."),
-     .standard = "false", .read = read_failures},
+    {QUANTITY("run.step_time", step_time_s, DIM_SECONDS, 1e-6, SECONDS_MAX,
+              "A measured step, in the place of the one that is predicted, so that the run is "
+              "judged alone."),
+     .is_optional = true, .note = "the step is predicted"},
+    {CUSTOM("run.failures", recovery_read_failures,
+            "What breaks during the run: a name of models/failures, a path, a mapping, or true "
+            "for " FAILURES_DEFAULT "."),
+     .standard = "false"},
+    {SECTION("run.recovery",
+             "How the run comes back when something broke; each of its times is fixed (7 min) or "
+             "{mean: 7 min, law: lognormal, median: 4 min}."),
+     .applies = recovery_has_failures, .note = "nothing fails"},
+    {CUSTOM("run.recovery.spares", recovery_read_spares,
+            "Nodes that stand ready in the place of broken ones, as a number or as a share of the "
+            "job's nodes."),
+     .standard = "5 %", .is_assumed = true,
+     .source = "5 to 10 % are kept ready: https://github.com/stas00/ml-engineering, read 2026"},
+    {CHOICE("run.recovery.without_node", recovery.without_node, recovery_without_node_names,
+            RECOVERY_WITHOUT_NODE_COUNT_,
+            "What happens while spares lack: the run waits for repairs, or goes on with fewer "
+            "replicas and the same batch."),
+     .standard = "wait"},
+    {LAW("run.recovery.restart", recovery.restart,
+         "From the moment that nodes are there until steps go on: scheduling, processes, "
+         "communicators, reading the checkpoint."),
+     .standard = "7 min", .is_assumed = true,
+     .source = "assumed; MegaScale is back at work within 15 min of a failure, diagnosis "
+               "included: https://arxiv.org/abs/2402.15627, February 2024"},
+    {LAW("run.recovery.growth", recovery.growth,
+         "Restart with more replicas when nodes came back; loses no step."),
+     .standard = "7 min", .is_assumed = true, .source = "assumed: as a restart"},
+    {SECTION("run.recovery.detection", "Until somebody knows of a failure, by how it shows.")},
+    {LAW("run.recovery.detection.crash", recovery.detection[DETECTED_CRASH],
+         "Of a process that ends."),
+     .standard = "1 min", .is_assumed = true,
+     .source = "assumed: a missed heartbeat or an exit status"},
+    {LAW("run.recovery.detection.hang", recovery.detection[DETECTED_HANG],
+         "Of processes that wait for ever: the watchdog of collectives."),
+     .standard = "10 min", .is_assumed = true,
+     .source = "the timeout of torch.distributed.init_process_group with NCCL, "
+               "https://docs.pytorch.org/docs/stable/distributed.html, 2026"},
+    {LAW("run.recovery.detection.slow", recovery.detection[DETECTED_SLOW],
+         "Of a GPU that is slower than the others, until it is taken out."),
+     .standard = "1 h", .is_assumed = true,
+     .source = "assumed; slow phases last from under a minute to 10 hours: "
+               "https://arxiv.org/abs/2410.12588, October 2024"},
+    {LAW("run.recovery.detection.corruption", recovery.detection[DETECTED_CORRUPTION],
+         "Of weights that a check found corrupted, or a look at the loss where nothing checks."),
+     .standard = "30 min", .is_assumed = true, .source = "assumed"},
+    {SWITCH("run.recovery.check", recovery.has_checks,
+            "A check for corrupted weights; without one corruption shows as a crash does.")},
+    {QUANTITY("run.recovery.check.every", recovery.check_every_s, DIM_SECONDS, 1.0, SECONDS_MAX,
+              "Time between two checks, in whole intervals of checkpoints."),
+     .is_required = true},
+    {QUANTITY("run.recovery.check.takes", recovery.check_s, DIM_SECONDS, 0.0, SECONDS_MAX,
+              "What training waits for one."),
+     .standard = "1 min", .is_assumed = true},
+    {COUNT("run.repetitions", repetitions.count, 2, 1000000,
+           "Histories that are drawn, each with failures of its own."),
+     .standard = "200"},
+    {QUANTITY("run.precision", repetitions.precision, DIM_FRACTION, 1e-6, 1.0,
+              "Standard error of the days over their mean at which fewer histories are enough."),
+     .is_optional = true, .note = "all are drawn"},
 
     {SWITCH("data", data.is_enabled, "DataLoader workers, which read samples from storage.")},
     {COUNT("data.workers_per_gpu", data.workers_per_gpu, 1, 256, "Worker processes per GPU."),

@@ -183,7 +183,8 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     if (!software_captures_any(&scenario->software)) {
         assumptions_drop(&scenario->assumptions, "gpu.launch.in_graph");
     }
-    return is_good && extent_check(scenario, diag);
+    is_good = is_good && extent_check(scenario, diag);
+    return is_good && recovery_settle(scenario, diag);
 }
 
 /* See struct batch. Layers with tokens of their own (of images) are not packed. */

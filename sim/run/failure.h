@@ -23,6 +23,7 @@
 #ifndef RUN_FAILURE_H
 #define RUN_FAILURE_H
 
+#include "input/failures/failures.h"
 #include "run/law.h"
 
 #include <stdbool.h>
@@ -37,13 +38,6 @@ struct failure_clock {
     double rate_per_s;
     double components, scale_s, shape;
     double age_s; /* repaired: of each component when the run begins */
-};
-
-enum failure_effect {
-    FAILURE_KILLS,    /* the job ends, and goes on from a checkpoint */
-    FAILURE_SLOWS,    /* steps take longer until it is seen */
-    FAILURE_STOPS,    /* everything waits until it is repaired, nothing is lost */
-    FAILURE_CORRUPTS, /* nothing is seen until the next check */
 };
 
 struct failure_class {

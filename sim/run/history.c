@@ -719,6 +719,8 @@ static void fail(struct history *h, uint32_t class)
     case FAILURE_CORRUPTS:
         corrupt(h, class);
         break;
+    case FAILURE_EFFECT_COUNT_:
+        sim_assert(false);
     }
 }
 

@@ -12,8 +12,6 @@
 
 #include <math.h>
 
-const char *const law_names[LAW_COUNT_] = {"fixed", "exponential", "lognormal", "weibull"};
-
 /* Half of what an int64_t of nanoseconds holds, so that two add up. */
 static const double LONGEST_S = 4.6e9;
 

@@ -447,6 +447,8 @@ static bool happens(struct walker *w, enum next_kind kind)
     case FAILURE_CORRUPTS:
         corrupt(w, class);
         return false;
+    case FAILURE_EFFECT_COUNT_:
+        break;
     }
     return false;
 }

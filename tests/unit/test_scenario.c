@@ -456,20 +456,24 @@ static void an_assumed_mapping_hands_it_on(void **state)
     assert_null(find_assumption(scenario, "cluster.cluster"));
 }
 
-static void failures_are_warned_about(void **state)
+/* What breaks stands in the resolved text; a scenario that does not ask for failures resolves to
+ * what it always did. */
+static void failures_are_in_the_text_when_they_are_asked_for(void **state)
 {
     struct fixture *fixture = *state;
-    const char *const sets[] = {"run={tokens: 1T, checkpoint: off, failures: true}"};
-    const struct scenario *scenario = resolve(fixture, tiny_text, sets, 1);
-    assert_false(scenario->checkpoint.is_enabled);
-    assert_false(diag_has_error(fixture->diag));
-    char *text = NULL;
-    size_t size_bytes = 0;
-    FILE *out = open_memstream(&text, &size_bytes);
-    diag_print(fixture->diag, out);
-    fclose(out);
-    assert_non_null(strstr(text, "failures are not modelled in this version"));
-    free(text);
+    const char *const none[] = {"run={tokens: 1T, checkpoint: off, failures: false}"};
+    const char *const some[] = {
+        "run={tokens: 1T, failures: {failures: inline, counts: hardware, classes: "
+        "[{name: gpu, of: gpu, rate: {mttf: 5000 h}}]}}"};
+    const struct scenario *scenario = resolve(fixture, tiny_text, none, 1);
+    assert_null(scenario->failures.name);
+    assert_null(find_assumption(scenario, "run.recovery.restart"));
+    assert_non_null(strstr(scenario->resolved_text, "failures: false"));
+    assert_null(strstr(scenario->resolved_text, "recovery"));
+    scenario = resolve(fixture, tiny_text, some, 1);
+    assert_int_equal(scenario->failures.kind_count, 1);
+    assert_non_null(find_assumption(scenario, "run.recovery.restart"));
+    assert_non_null(strstr(scenario->resolved_text, "mttf: 5000 h"));
 }
 
 /* A message about a --set quotes it; one without '=' is a mistake of usage. */
@@ -548,7 +552,7 @@ int main(void)
         TEST(a_gap_in_a_graph_is_the_gap_unless_told),
         TEST(a_stated_price_is_no_assumption),
         TEST(an_assumed_mapping_hands_it_on),
-        TEST(failures_are_warned_about),
+        TEST(failures_are_in_the_text_when_they_are_asked_for),
         TEST(a_wrong_set_is_named),
         TEST(names_are_listed_in_order),
         TEST(a_name_is_found_and_nothing_else),

@@ -43,7 +43,9 @@ const struct schema *reference_file(uint32_t number)
     if (number < SCENARIO_PART_COUNT) {
         return scenario_parts[number].schema;
     }
-    return number == SCENARIO_PART_COUNT ? &nic_schema : &recipe_schema;
+    static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
+        &nic_schema, &recipe_schema, &failures_schema};
+    return others[number - SCENARIO_PART_COUNT];
 }
 
 const struct reference_key *reference_keys(struct arena *arena, uint32_t *count)

@@ -1,0 +1,273 @@
+/* Each class is a mapping of its own, read by its schema; its rate is worked out behind it, when it
+ * is known with what it grows.
+ */
+#include "input/failures/failures.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+#define SECONDS_PER_DAY 86400.0
+
+enum { CLASSES_MAX = 256 };
+
+const char *const failure_count_names[FAILURE_COUNT_COUNT_] = {"interruptions", "hardware"};
+const char *const failure_component_names[FAILURE_COMPONENT_COUNT_] = {"gpu", "node", "nic", "leaf",
+                                                                       "job"};
+const char *const failure_victim_names[FAILURE_VICTIM_COUNT_] = {"process", "gpu", "node", "leaf",
+                                                                 "file_system"};
+const char *const failure_effect_names[FAILURE_EFFECT_COUNT_] = {"kills", "slows", "stops",
+                                                                 "corrupts"};
+const char *const failure_detection_names[DETECTION_COUNT_] = {"crash", "hang", "slow",
+                                                               "corruption"};
+const char *const failure_ageing_names[AGEING_COUNT_] = {"none", "renewed", "repaired"};
+
+/* A class with its rate as it is written; 0: not said. */
+struct written {
+    struct failure_kind kind;
+    struct place rate_place;
+    double count, per_1000_node_days;
+    int64_t gpus, gpus_per_node, components;
+    double days, mttf_s;
+};
+
+#define SCHEMA_OBJECT struct written
+#include "input/schema/rows.h"
+
+static bool is_weibull(const void *object)
+{
+    return ((const struct written *)object)->kind.ageing != AGEING_NONE;
+}
+
+static bool is_repaired(const void *object)
+{
+    return ((const struct written *)object)->kind.ageing == AGEING_REPAIRED;
+}
+
+static bool is_slow(const void *object)
+{
+    return ((const struct written *)object)->kind.effect == FAILURE_SLOWS;
+}
+
+static const struct schema_refusal *without_ageing(const void *object)
+{
+    static const struct schema_refusal refusal = {"of a class whose rate does not change",
+                                                  "say ageing: renewed, or ageing: repaired"};
+    return is_weibull(object) ? NULL : &refusal;
+}
+
+static const struct schema_refusal *without_repair(const void *object)
+{
+    static const struct schema_refusal refusal = {"of a class that is not repaired as old",
+                                                  "say ageing: repaired, or leave it out"};
+    return is_repaired(object) ? NULL : &refusal;
+}
+
+static const struct schema_refusal *without_slowness(const void *object)
+{
+    static const struct schema_refusal refusal = {"of a class that slows no GPU",
+                                                  "say effect: slows, or leave it out"};
+    return is_slow(object) ? NULL : &refusal;
+}
+
+static const struct schema_row kind_rows[] = {
+    {TEXT("name", kind.name, "What fails; its random numbers hang on it."), .is_required = true},
+    {CHOICE("of", kind.of, failure_component_names, FAILURE_COMPONENT_COUNT_,
+            "With what the rate grows: with GPUs, nodes, NICs, leaf switches, or it is the job's "
+            "whatever its size."),
+     .is_required = true},
+    {SECTION_AT("rate", rate_place, "How often it fails, in the unit of the source."),
+     .is_required = true},
+    {QUANTITY("rate.count", count, DIM_COUNT, 1e-9, 1e12, "Failures that were counted."),
+     .is_optional = true, .note = "said otherwise"},
+    {QUANTITY("rate.days", days, DIM_COUNT, 1e-6, 1e6, "In so many days."), .is_optional = true,
+     .note = "said otherwise"},
+    {COUNT("rate.gpus", gpus, 1, 1000000000, "On so many GPUs."), .is_optional = true,
+     .note = "said otherwise"},
+    {COUNT("rate.gpus_per_node", gpus_per_node, 1, 1024, "With so many GPUs in a node."),
+     .is_optional = true, .note = "said otherwise"},
+    {COUNT("rate.components", components, 1, 1000000000,
+           "Of so many components of the kind that `of` names, where they are not GPUs or nodes."),
+     .is_optional = true, .note = "said otherwise"},
+    {QUANTITY("rate.per_1000_node_days", per_1000_node_days, DIM_COUNT, 1e-9, 1e9,
+              "Failures of a thousand nodes in a day."),
+     .is_optional = true, .note = "said otherwise"},
+    {QUANTITY("rate.mttf", mttf_s, DIM_SECONDS, 1e-3, 1e15,
+              "Mean time to failure: of one component, or of gpus or components together."),
+     .is_optional = true, .note = "said otherwise"},
+    {CHOICE("ageing", kind.ageing, failure_ageing_names, AGEING_COUNT_,
+            "Whether the rate changes with age (Weibull), and what a failure does to the age: "
+            "renewed is replaced by a new one, repaired goes on as old."),
+     .standard = "none"},
+    {QUANTITY("shape", kind.shape, DIM_COUNT, LAW_SHAPE_MIN, LAW_SHAPE_MAX,
+              "Of Weibull: below 1 what is new fails most, above 1 what is old."),
+     .is_required = true, .applies = is_weibull, .refuses = without_ageing},
+    {QUANTITY("age", kind.age_s, DIM_SECONDS, 0.0, 1e9,
+              "Of each component when the run begins, where it is repaired."),
+     .standard = "0 s", .refuses = without_repair},
+    {CHOICE("takes", kind.takes, failure_victim_names, FAILURE_VICTIM_COUNT_,
+            "What is away until it is repaired; a GPU is away with its node."),
+     .standard = "process"},
+    {CHOICE("effect", kind.effect, failure_effect_names, FAILURE_EFFECT_COUNT_,
+            "What it does to the run."),
+     .standard = "kills"},
+    {QUANTITY("speed", kind.speed, DIM_FRACTION, 0.001, 1.0,
+              "Of the slow GPU, as a share of the others'."),
+     .is_required = true, .applies = is_slow, .refuses = without_slowness},
+    {CHOICE("detected", kind.detected, failure_detection_names, DETECTION_COUNT_,
+            "How somebody finds out; how long that takes is run.recovery.detection's."),
+     .standard = "crash"},
+    {LAW("repair", kind.repair, "Until the nodes are back; of what stops all: until it goes on."),
+     .standard = "0 s"},
+};
+const struct schema failure_kind_keys = SCHEMA_OF("class", "failures.classes.", kind_rows);
+
+#undef SCHEMA_OBJECT
+#define SCHEMA_OBJECT struct failures
+
+/* ---- rates ---- */
+
+/* Components of the class's kind that a source watched; 0: it does not say. */
+static double watched(const struct written *written)
+{
+    const double gpus_per_node = (double)written->gpus_per_node;
+    if (written->kind.of == FAILURE_OF_JOB) {
+        return 1.0;
+    }
+    if (written->components > 0) {
+        return (double)written->components;
+    }
+    if (written->kind.of == FAILURE_OF_GPU) {
+        return (double)written->gpus;
+    }
+    return written->kind.of == FAILURE_OF_NODE && gpus_per_node > 0
+               ? (double)written->gpus / gpus_per_node
+               : 0.0;
+}
+
+/* NULL, or what the rate lacks. */
+static const char *settle_rate(struct written *written)
+{
+    const double components = watched(written);
+    const bool is_alone = written->gpus == 0 && written->components == 0;
+    double *rate = &written->kind.rate_per_s;
+    const int ways =
+        (written->count > 0) + (written->per_1000_node_days > 0) + (written->mttf_s > 0);
+    if (ways != 1) {
+        return "a rate is a count in days, per_1000_node_days, or an mttf: one of them";
+    }
+    if ((written->count > 0) != (written->days > 0)) {
+        return "a count is of some days: {count: 148, gpus: 16384, days: 54}";
+    }
+    if (written->per_1000_node_days > 0) {
+        *rate = written->per_1000_node_days / 1000.0 / SECONDS_PER_DAY;
+        if (written->kind.of == FAILURE_OF_GPU && written->gpus_per_node > 0) {
+            *rate /= (double)written->gpus_per_node;
+            return NULL;
+        }
+        return written->kind.of == FAILURE_OF_NODE
+                   ? NULL
+                   : "per_1000_node_days is of nodes, or of GPUs with gpus_per_node";
+    }
+    if (written->mttf_s > 0 && is_alone) {
+        *rate = 1.0 / written->mttf_s;
+        return NULL;
+    }
+    if (components <= 0) {
+        return "it does not say of how many: gpus (of nodes: and gpus_per_node), or components";
+    }
+    *rate = written->mttf_s > 0 ? 1.0 / (written->mttf_s * components)
+                                : written->count / (written->days * SECONDS_PER_DAY * components);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static bool read_kind(const struct schema_reader *reader, const struct doc_node *entry,
+                      struct failure_kind *kind)
+{
+    struct diag *diag = reader->map->diag;
+    struct doc_map map;
+    struct written written = {.gpus = 0};
+    if (!doc_map_open(&map, entry, diag)) {
+        return false;
+    }
+    const char *name = doc_find_text(entry, "name");
+    const char *prefix = arena_printf(reader->assumptions->arena, "%s%s", reader->path,
+                                      name != NULL ? name : "classes");
+    assumptions_take(reader->assumptions, &map, prefix);
+    struct schema own = failure_kind_keys; /* whose paths name the class */
+    own.prefix = arena_printf(reader->assumptions->arena, "%s.", prefix);
+    schema_read(&own, &map, &written, reader->assumptions);
+    if (!doc_finish(&map)) {
+        return false;
+    }
+    const char *wrong = settle_rate(&written);
+    if (wrong != NULL) {
+        diag_add(diag, DIAG_INPUT, &written.rate_place, "class '%s' has no rate: %s",
+                 written.kind.name, wrong);
+        diag_help(diag, "`stoker list keys failures.classes.rate` has the units");
+        return false;
+    }
+    *kind = written.kind;
+    return true;
+}
+
+static bool check_names(const struct failures *failures, const struct doc_node *list,
+                        struct diag *diag)
+{
+    for (uint32_t i = 0; i < failures->kind_count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(failures->kinds[i].name, failures->kinds[k].name) == 0) {
+                diag_add(diag, DIAG_INPUT, &list->place, "two classes are called '%s'",
+                         failures->kinds[i].name);
+                diag_help(diag, "what is drawn for a class hangs on its name: give each its own");
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void read_classes(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct failures *failures = reader->object;
+    struct doc_map *map = reader->map;
+    if (!doc_require(map, schema_key(row))) {
+        return;
+    }
+    const struct doc_node *list = doc_take(map, schema_key(row));
+    const uint32_t count = doc_child_count(list);
+    if (list->kind != DOC_SEQUENCE || count == 0 || count > CLASSES_MAX) {
+        diag_add(map->diag, DIAG_INPUT, &list->place, "classes must be a list of 1 to %d",
+                 CLASSES_MAX);
+        diag_help(map->diag, "write it like [{name: gpu, of: gpu, rate: {mttf: 50700 h}}]");
+        map->is_bad = true;
+        return;
+    }
+    failures->kinds = arena_array(reader->assumptions->arena, count, sizeof *failures->kinds);
+    bool is_good = true;
+    for (const struct doc_node *entry = list->child; entry != NULL; entry = entry->next) {
+        is_good = read_kind(reader, entry, &failures->kinds[failures->kind_count++]) && is_good;
+    }
+    is_good = is_good && check_names(failures, list, map->diag);
+    map->is_bad = map->is_bad || !is_good;
+}
+
+static const struct schema_row rows[] = {
+    {TEXT("failures", name, "Its name, which is that of its file, too."), .note = "inline"},
+    {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {CHOICE("counts", counts, failure_count_names, FAILURE_COUNT_COUNT_,
+            "What the rates count: interruptions of jobs, or failures of hardware."),
+     .is_required = true},
+    {CUSTOM("classes", read_classes, "What fails, a mapping for each kind."),
+     .inner = &failure_kind_keys},
+};
+const struct schema failures_schema = SCHEMA_OF("failures", "failures.", rows);
+
+bool failures_read(const struct doc_node *node, struct failures *failures,
+                   struct assumptions *assumptions, struct diag *diag)
+{
+    *failures = (struct failures){.name = "inline"};
+    return schema_read_document(&failures_schema, node, failures, assumptions, diag);
+}

@@ -1,0 +1,121 @@
+/* What breaks, how often, and what falls with it: models/failures/NAME.yaml.
+ *
+ *     failures: llama3-2024
+ *     title: Interruptions of Llama 3 405B
+ *     source: https://...
+ *     counts: interruptions             # of jobs; or hardware: whatever broke, whoever used it
+ *     classes:
+ *     - name: faulty_gpu
+ *       rate: {count: 148, gpus: 16384, days: 54}    # in the unit of the source
+ *       of: gpu                         # with what it grows
+ *       takes: node                     # what is away with it
+ *       effect: kills
+ *       detected: crash
+ *       repair: {mean: 6.5 days, law: lognormal, median: 0.7 days}
+ *
+ * A source counts something in some unit; what is kept of it is the rate of one component:
+ *
+ *     {count: 148, gpus: 16384, days: 54}          / GPUs (or their nodes) / days
+ *     {count: 35, components: 2304, days: 54}      the same, of components of any kind
+ *     {per_1000_node_days: 3.79, gpus_per_node: 8}
+ *     {mttf: 50700 h}                          of one component
+ *     {mttf: 7.9 h, gpus: 1024}                of so many together
+ *
+ * Interruptions of jobs and failures of hardware are two counts that differ by a factor (retries,
+ * software, what fails without a job): one file has one of them.
+ *
+ * Here is what files say, in SI units and for one component; what it means for a run of some size
+ * is run/failing's affair.
+ */
+#ifndef INPUT_FAILURES_FAILURES_H
+#define INPUT_FAILURES_FAILURES_H
+
+#include "input/catalogue.h"
+#include "input/failures/law.h"
+
+enum failure_count { FAILURE_INTERRUPTIONS, FAILURE_HARDWARE, FAILURE_COUNT_COUNT_ };
+
+/* With what a rate grows. */
+enum failure_component {
+    FAILURE_OF_GPU,
+    FAILURE_OF_NODE,
+    FAILURE_OF_NIC,
+    FAILURE_OF_LEAF,
+    FAILURE_OF_JOB, /* as often whatever its size */
+    FAILURE_COMPONENT_COUNT_
+};
+
+enum failure_victim {
+    FAILURE_TAKES_PROCESS, /* no node is away */
+    FAILURE_TAKES_GPU,     /* with its node: a node is repaired as one */
+    FAILURE_TAKES_NODE,
+    FAILURE_TAKES_LEAF, /* the nodes below a leaf switch */
+    FAILURE_TAKES_FILE_SYSTEM,
+    FAILURE_VICTIM_COUNT_
+};
+
+enum failure_effect {
+    FAILURE_KILLS,    /* the job ends, and goes on from a checkpoint */
+    FAILURE_SLOWS,    /* steps take longer until it is seen */
+    FAILURE_STOPS,    /* everything waits until it is repaired, nothing is lost */
+    FAILURE_CORRUPTS, /* nothing is seen until the next check */
+    FAILURE_EFFECT_COUNT_
+};
+
+enum failure_detection {
+    DETECTED_CRASH,
+    DETECTED_HANG,
+    DETECTED_SLOW,
+    DETECTED_CORRUPTION,
+    DETECTION_COUNT_
+};
+
+/* What time does to a component's rate. */
+enum failure_ageing {
+    AGEING_NONE,     /* constant */
+    AGEING_RENEWED,  /* Weibull; what fails is replaced by a new one */
+    AGEING_REPAIRED, /* Weibull; it goes on as old as it was */
+    AGEING_COUNT_
+};
+
+extern const char *const failure_count_names[FAILURE_COUNT_COUNT_];
+extern const char *const failure_component_names[FAILURE_COMPONENT_COUNT_];
+extern const char *const failure_victim_names[FAILURE_VICTIM_COUNT_];
+extern const char *const failure_effect_names[FAILURE_EFFECT_COUNT_];
+extern const char *const failure_detection_names[DETECTION_COUNT_];
+extern const char *const failure_ageing_names[AGEING_COUNT_];
+
+struct failure_kind {
+    const char *name;
+    double rate_per_s; /* of one component; of Weibull: 1 / its mean time to the first failure */
+    uint32_t of;       /* enum failure_component */
+    uint32_t ageing;   /* enum failure_ageing */
+    double shape;      /* of Weibull */
+    double age_s;      /* repaired: of each component when the run begins */
+    uint32_t takes;    /* enum failure_victim */
+    uint32_t effect;   /* enum failure_effect */
+    double speed;      /* slows: of the GPU, as a share of the others' */
+    uint32_t detected; /* enum failure_detection */
+    struct law repair; /* of the nodes; stops: how long all wait */
+};
+
+struct failures {
+    const char *name; /* NULL: nothing fails */
+    const char *title;
+    uint32_t counts; /* enum failure_count */
+    struct failure_kind *kinds;
+    uint32_t kind_count;
+};
+
+/* The name that `failures: true` stands for. */
+#define FAILURES_DEFAULT "llama3-2024"
+
+/* Keys of a file, and of one of its classes. */
+extern const struct schema failures_schema;
+extern const struct schema failure_kind_keys;
+
+/* What it points to is the assumptions' arena's. */
+MUST_USE bool failures_read(const struct doc_node *node, struct failures *failures,
+                            struct assumptions *assumptions, struct diag *diag);
+
+#endif

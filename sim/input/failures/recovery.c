@@ -1,0 +1,111 @@
+/* What a key of `run.recovery` says by more than a value, and what all of them say together.
+ */
+#include "input/failures/recovery.h"
+
+#include "base/arena.h"
+#include "input/scenario.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_] = {"wait", "elastic"};
+
+enum { SPARES_MAX = 10 * 1000 * 1000 };
+
+bool recovery_has_failures(const void *scenario)
+{
+    return ((const struct scenario *)scenario)->failures.name != NULL;
+}
+
+/* `true` and a name gave way to their file (input/resolve); false is left. */
+void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    struct doc_map *map = reader->map;
+    const struct doc_node *node = doc_take(map, schema_key(row));
+    if (node == NULL || node->kind != DOC_MAPPING) {
+        bool is_asked = false;
+        (void)doc_get_bool(map, schema_key(row), &is_asked);
+        return;
+    }
+    if (!failures_read(node, &scenario->failures, reader->assumptions, map->diag)) {
+        map->is_bad = true;
+    }
+}
+
+/* "5 %" is a share of the job's nodes, a bare number is nodes. */
+void recovery_read_spares(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct doc_map *map = reader->map;
+    struct recovery *recovery = &((struct scenario *)reader->object)->recovery;
+    const struct doc_node *node = doc_take(map, schema_key(row));
+    const struct doc_node standard = {.kind = DOC_SCALAR, .text = row->standard};
+    if (node == NULL) {
+        assumptions_add(
+            reader->assumptions,
+            &(struct assumption){.name = row->path, .value = row->standard, .reason = row->source});
+    }
+    node = node != NULL ? node : &standard;
+    const bool is_share = node->kind == DOC_SCALAR && strchr(node->text, '%') != NULL;
+    const bool is_good =
+        is_share
+            ? doc_node_quantity(node, DIM_FRACTION, 1e-6, 1.0, &recovery->spares_share, map->diag)
+            : doc_node_count(node, 0, SPARES_MAX, &recovery->spares, map->diag);
+    map->is_bad = map->is_bad || !is_good;
+}
+
+static bool check_spares(const struct scenario *scenario, struct diag *diag)
+{
+    const int64_t most = cluster_nodes_max(&scenario->cluster);
+    const int64_t spares = scenario->recovery.spares;
+    if (most == 0 || scenario->nodes + spares <= most) {
+        return true;
+    }
+    const struct doc_node *node = doc_find(scenario->document, "run.recovery.spares");
+    diag_add(diag, DIAG_INPUT, node != NULL ? &node->place : &scenario->document->place,
+             "%lld spares beside %lld nodes are more than the cluster's %lld", (long long)spares,
+             (long long)scenario->nodes, (long long)most);
+    diag_help(diag, "it has room for %lld: set run.recovery.spares to that, or cluster.nodes",
+              (long long)(most - scenario->nodes));
+    return false;
+}
+
+static void drop_assumptions(struct scenario *scenario)
+{
+    struct assumptions *assumptions = &scenario->assumptions;
+    if (!recovery_has_failures(scenario)) {
+        assumptions_drop(assumptions, "run.recovery");
+        return;
+    }
+    bool is_met[DETECTION_COUNT_] = {false};
+    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
+        is_met[scenario->failures.kinds[i].detected] = true;
+    }
+    for (uint32_t i = 0; i < DETECTION_COUNT_; i++) {
+        if (!is_met[i]) {
+            assumptions_drop(assumptions,
+                             arena_printf(assumptions->arena, "run.recovery.detection.%s",
+                                          failure_detection_names[i]));
+        }
+    }
+    if (scenario->recovery.without_node != RECOVERY_ELASTIC) {
+        assumptions_drop(assumptions, "run.recovery.growth");
+    }
+}
+
+/* A share of the nodes takes no more than the cluster has left. */
+bool recovery_settle(struct scenario *scenario, struct diag *diag)
+{
+    struct recovery *recovery = &scenario->recovery;
+    const int64_t most = cluster_nodes_max(&scenario->cluster);
+    drop_assumptions(scenario);
+    if (!recovery_has_failures(scenario)) {
+        return true;
+    }
+    if (recovery->spares_share > 0) {
+        const int64_t left = most > scenario->nodes ? most - scenario->nodes : 0;
+        recovery->spares = (int64_t)ceil(recovery->spares_share * (double)scenario->nodes);
+        recovery->spares = most > 0 && recovery->spares > left ? left : recovery->spares;
+    }
+    return check_spares(scenario, diag);
+}

@@ -1,0 +1,43 @@
+/* How a run comes back when something broke: `run.recovery`, and which failures it meets,
+ * `run.failures`.
+ */
+#ifndef INPUT_FAILURES_RECOVERY_H
+#define INPUT_FAILURES_RECOVERY_H
+
+#include "input/failures/failures.h"
+
+struct scenario;
+
+enum recovery_without_node { RECOVERY_WAITS, RECOVERY_ELASTIC, RECOVERY_WITHOUT_NODE_COUNT_ };
+extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_];
+
+struct recovery {
+    double spares_share;   /* of the job's nodes; 0: a number was written */
+    int64_t spares;        /* nodes */
+    uint32_t without_node; /* enum recovery_without_node */
+    struct law restart;
+    struct law growth; /* with more replicas, when nodes came back; loses nothing */
+    struct law detection[DETECTION_COUNT_];
+    bool has_checks; /* for corrupted weights */
+    double check_every_s, check_s;
+};
+
+/* How many histories are drawn. */
+struct repetition_plan {
+    int64_t count;
+    double precision; /* standard error of the days over their mean, at which it is enough; 0: all
+                       * are drawn */
+};
+
+/* Readers of rows whose object is a struct scenario. */
+void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row);
+void recovery_read_spares(const struct schema_reader *reader, const struct schema_row *row);
+
+/* Something fails in it. */
+bool recovery_has_failures(const void *scenario);
+
+/* Once the job's nodes are known: how many spares there are, and whether the cluster has them.
+ * Assumptions of what nothing hangs on are dropped. */
+MUST_USE bool recovery_settle(struct scenario *scenario, struct diag *diag);
+
+#endif
