@@ -7,11 +7,13 @@
  */
 #include "cli/against.h"
 #include "report/points.h"
+#include "study/search/search_part.h"
 #include "study/search/search_study.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/host.h"
+#include "base/version.h"
 #include "base/workers.h"
 #include "input/scenario_load.h"
 
@@ -37,6 +39,11 @@ struct searcher {
     const struct search_found *chosen; /* of the result: the study's points */
     uint32_t chosen_count;
     double shown_s, begin_s, host_s;
+    struct search_part *parts; /* [part_count], of those that are there their number is known */
+    uint32_t part_count;       /* 0: nothing is joined */
+    const struct doc_node *document; /* with --set search.x=y */
+    const char *write_found;         /* of a shard; NULL: its usual place */
+    struct text_list read_found;     /* parts to be joined */
 };
 
 static const struct searcher defaults = {.top = TOP_DEFAULT, .session.options.folds = true};
@@ -51,6 +58,18 @@ static const struct command_option own_options[] = {
      "How many of the best are shown (default: 10); stored with those that nothing beats in "
      "both memory and value",
      OPTION_COUNT(struct searcher, top, 1, TOP_MAX)},
+    MANY_OPTIONS(struct searcher, session.many,
+                 "Only part K of N of the space, counted from 1, for several machines: what it "
+                 "finds goes to the file of --write-found, and --read-found of all parts gives "
+                 "the best of all",
+                 "families of layouts"),
+    {"write-found", 0, "FILE",
+     "Of a shard: write what it found, for --read-found (default: "
+     "results/search-K-of-N.found)",
+     OPTION_TEXT(struct searcher, write_found)},
+    {"read-found", 0, "FILE",
+     "Take parts from what --write-found wrote, and search the others; may be repeated",
+     OPTION_LIST(struct searcher, read_found)},
     {0},
 };
 
@@ -108,25 +127,54 @@ static bool goes_on(void *context, const struct search_state *state)
     return !is_interrupted();
 }
 
-/* With Ctrl-C held back; one that came is taken. */
-static void search(struct searcher *searcher)
+static struct search_request request_of(struct searcher *searcher)
 {
-    const struct search_request request = {
+    return (struct search_request){
         .space = &searcher->space,
         .by = (enum search_by)searcher->by,
         .gap = searcher->gap,
         .jobs = (uint32_t)searcher->session.jobs,
+        .shard = searcher->session.many.shard,
         .folds = searcher->session.options.folds,
         .goes_on = goes_on,
         .context = searcher,
     };
+}
+
+/* The parts that are there, and those that are not, which are searched here. */
+static void search_parts(struct searcher *searcher)
+{
+    struct arena *arena = searcher->session.options.cli->arena;
+    const uint32_t count = searcher->part_count;
+    struct search_result *results = arena_array(arena, count, sizeof *results);
+    struct search_request request = request_of(searcher);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct search_part *part = &searcher->parts[i];
+        request.shard = (struct shard){i + 1, count};
+        if (part->shard.number > 0) {
+            results[i] = part->result;
+        } else {
+            search_run(arena, &request, &results[i]);
+        }
+    }
+    search_join(arena, results, count, searcher->gap, &searcher->result);
+}
+
+/* With Ctrl-C held back; one that came is taken. */
+static void search(struct searcher *searcher)
+{
+    const struct search_request request = request_of(searcher);
     sigset_t interrupt;
     sigset_t before;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &before);
     searcher->begin_s = host_now_s();
-    search_run(searcher->session.options.cli->arena, &request, &searcher->result);
+    if (searcher->part_count > 0) {
+        search_parts(searcher);
+    } else {
+        search_run(searcher->session.options.cli->arena, &request, &searcher->result);
+    }
     searcher->host_s = host_now_s() - searcher->begin_s;
     if (is_interrupted()) {
         int taken = 0;
@@ -190,23 +238,85 @@ static bool report_nothing(const struct searcher *searcher)
     return false;
 }
 
+static struct search_part_origin origin_of(struct searcher *searcher)
+{
+    const struct search_request request = request_of(searcher);
+    return (struct search_part_origin){
+        stoker_build(), search_part_key(searcher->session.options.cli->arena, &request)};
+}
+
+static bool take_part(struct searcher *searcher, const struct search_part *part, const char *path)
+{
+    struct cli *cli = searcher->session.options.cli;
+    if (searcher->parts == NULL) {
+        searcher->part_count = part->shard.count;
+        searcher->parts = arena_array(cli->arena, part->shard.count, sizeof *searcher->parts);
+        memset(searcher->parts, 0, part->shard.count * sizeof *searcher->parts);
+    }
+    if (part->shard.count != searcher->part_count) {
+        const struct place place = {.file = path};
+        diag_add(cli->diag, DIAG_INPUT, &place,
+                 "this part is one of %" PRIu32 ", those before it of %" PRIu32, part->shard.count,
+                 searcher->part_count);
+        diag_help(cli->diag, "join the shards of one division");
+        return false;
+    }
+    searcher->parts[part->shard.number - 1] = *part; /* again the same, if it comes twice */
+    return true;
+}
+
+static bool read_parts(struct searcher *searcher)
+{
+    struct cli *cli = searcher->session.options.cli;
+    const struct search_part_origin origin = origin_of(searcher);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < searcher->read_found.count; i++) {
+        const char *path = searcher->read_found.items[i];
+        struct search_part part;
+        if (!search_part_read(cli->arena, path, &origin, &part, cli->diag) ||
+            !take_part(searcher, &part, path)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < searcher->part_count; i++) {
+        known += searcher->parts[i].shard.number > 0;
+    }
+    if (known < searcher->part_count) {
+        diag_add(cli->diag, DIAG_NOTE, NULL,
+                 "%" PRIu32 " of %" PRIu32 " parts are in none of the files of --read-found; they "
+                 "are searched here",
+                 searcher->part_count - known, searcher->part_count);
+    }
+    return true;
+}
+
+/* The space, of a scenario whose own layout need not be possible. */
+static bool read_space(struct searcher *searcher, struct study_base *study)
+{
+    struct session *session = &searcher->session;
+    const struct options *options = &session->options;
+    struct cli *cli = options->cli;
+    session->catalogue = options_catalogue(options);
+    *study = options_study_base(options, &session->catalogue);
+    const struct doc_node *read =
+        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    if (read == NULL || !search_document(cli->arena, read, study, &searcher->document, cli->diag)) {
+        return false;
+    }
+    const struct scenario *scenario = search_base(cli->arena, searcher->document, study, cli->diag);
+    return scenario != NULL &&
+           search_space_read(cli->arena, searcher->document, scenario, &searcher->space,
+                             cli->diag) &&
+           check_judgement(searcher);
+}
+
 static bool expand(struct session *session)
 {
     struct searcher *searcher = (struct searcher *)session;
     const struct options *options = &session->options;
     struct cli *cli = options->cli;
-    session->catalogue = options_catalogue(options);
-    const struct study_base base = options_study_base(options, &session->catalogue);
-    const struct doc_node *read =
-        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
-    const struct doc_node *document = NULL;
-    if (read == NULL || !search_document(cli->arena, read, &base, &document, cli->diag)) {
-        return false;
-    }
-    const struct scenario *scenario = search_base(cli->arena, document, &base, cli->diag);
-    if (scenario == NULL ||
-        !search_space_read(cli->arena, document, scenario, &searcher->space, cli->diag) ||
-        !check_judgement(searcher) || !session_begin(session)) {
+    struct study_base base;
+    if (!read_space(searcher, &base) || !read_parts(searcher) || !session_begin(session)) {
         return false;
     }
     search(searcher);
@@ -216,7 +326,7 @@ static bool expand(struct session *session)
     }
     searcher->chosen =
         search_choose(cli->arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
-    return search_study(cli->arena, document, &base, &searcher->space, searcher->chosen,
+    return search_study(cli->arena, searcher->document, &base, &searcher->space, searcher->chosen,
                         searcher->chosen_count, &session->study, cli->diag);
 }
 
@@ -326,16 +436,20 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
         result->is_ended ? "not yet looked at" : "left out by their bound", counts->simulated);
     const char *unit = search_by_units[searcher->by];
     const char *by = search_by_names[searcher->by];
-    if (result->is_certified && result->gap <= 0) {
-        sheet_say(sheet, "certificate: no layout of this space has less than %.6g %s (%s)\n",
+    const char *space = searcher->session.many.shard.count > 0 ? "part of the space" : "space";
+    if (result->found_count == 0) {
+        sheet_say(sheet, "%s: no layout of this %s fits into memory\n",
+                  result->is_certified ? "certificate" : "without a certificate", space);
+    } else if (result->is_certified && result->gap <= 0) {
+        sheet_say(sheet, "certificate: no layout of this %s has less than %.6g %s (%s)\n", space,
                   result->best, unit, by);
     } else {
         sheet_say(sheet,
-                  "%s: no layout of this space is better than %.6g %s (%s) by more than %.3g %%\n",
+                  "%s: no layout of this %s is better than %.6g %s (%s) by more than %.3g %%\n",
                   result->is_certified ? "certificate"
                   : result->is_ended   ? "so far"
                                        : "without a certificate",
-                  result->best, unit, by, 100 * result->gap);
+                  space, result->best, unit, by, 100 * result->gap);
     }
     if (counts->failed > 0) {
         sheet_say(sheet, "but for %" PRIu64 " that failed: %s\n", counts->failed, result->failure);
@@ -387,11 +501,104 @@ static void add(struct session *session, struct sheet *sheet)
     }
 }
 
+/* ---- many machines ----------------------------------------------------------------- */
+
+static int print_script(struct searcher *searcher)
+{
+    struct options *options = &searcher->session.options;
+    struct arena *arena = options->cli->arena;
+    struct study_base base;
+    if (!options_refuse(options, "shard write-found read-found", "a script",
+                        "leave it out: the script has it for each shard")) {
+        return EXIT_USAGE;
+    }
+    if (!read_space(searcher, &base)) {
+        return EXIT_INPUT;
+    }
+    const struct launch launch = {
+        .piece_count = search_family_count(&searcher->space),
+        .pieces = "families of layouts",
+        .folder = arena_printf(arena, "%s.search-%.8s", options->db_path, origin_of(searcher).key),
+        .suffix = ".found",
+        .write = "--write-found=",
+        .read = "--read-found=",
+        .join = "search",
+        .join_words = launch_words(options, " slurm parallel jobs "),
+        .leave = " db top plot output metric json ",
+    };
+    return launch_print(options, &searcher->session.many, &launch);
+}
+
+/* What a shard says: its own certificate. */
+static void print_part(const struct searcher *searcher, const char *path)
+{
+    const struct options *options = &searcher->session.options;
+    struct sheet *sheet = sheet_new(options->cli->arena, SEARCH_SCHEMA);
+    const char *shard = shards_text(options->cli->arena, searcher->session.many.shard);
+    sheet_text(sheet, "version", stoker_version());
+    sheet_text(sheet, "build", stoker_build());
+    sheet_text(sheet, "shard", shard);
+    sheet_text(sheet, "found", path);
+    add_document(searcher, sheet);
+    sheet_say(sheet, "part %s of the space: %s\n", shard, path);
+    say_certificate(searcher, sheet);
+    sheet_print(sheet, options->is_json, stdout);
+}
+
+static int run_shard(struct searcher *searcher)
+{
+    const struct options *options = &searcher->session.options;
+    struct cli *cli = options->cli;
+    struct study_base base;
+    const struct shard shard = searcher->session.many.shard;
+    const char *path =
+        searcher->write_found != NULL
+            ? searcher->write_found
+            : arena_printf(cli->arena, "results/search-%" PRIu32 "-of-%" PRIu32 ".found",
+                           shard.number, shard.count);
+    if (!read_space(searcher, &base)) {
+        return EXIT_INPUT;
+    }
+    search(searcher);
+    if (searcher->result.is_ended) {
+        diag_add(cli->diag, DIAG_FAILURE, NULL, "interrupted: a shard is written when it is done");
+        return EXIT_FAILED;
+    }
+    const struct search_part part = {shard, searcher->result};
+    const struct search_part_origin origin = origin_of(searcher);
+    if (!search_part_write(cli->arena, &part, &origin, path, cli->diag)) {
+        return EXIT_FAILED;
+    }
+    print_part(searcher, path);
+    return searcher->result.counts.failed > 0 ? EXIT_FAILED_POINTS : 0;
+}
+
+static bool check_many(const struct searcher *searcher)
+{
+    const struct options *options = &searcher->session.options;
+    if (searcher->session.many.shard.count > 0) {
+        return options_refuse(options, "plot output metric top db read-found",
+                              "a shard, which lacks the other layouts",
+                              "ask for it where the shards are joined by --read-found");
+    }
+    return options_refuse(options, "write-found", "a whole search, which stores the best",
+                          "add --shard K/N");
+}
+
 static int run(struct options *options)
 {
     static const struct session_command command = {SEARCH_SCHEMA, expand, add};
-    const int status = session_main((struct session *)options, &command);
-    const struct searcher *searcher = (const struct searcher *)options;
+    struct searcher *searcher = (struct searcher *)options;
+    if (launch_is_wanted(options)) {
+        return print_script(searcher);
+    }
+    if (!check_many(searcher)) {
+        return EXIT_USAGE;
+    }
+    if (searcher->session.many.shard.count > 0) {
+        return run_shard(searcher);
+    }
+    const int status = session_main(&searcher->session, &command);
     return status == 0 && searcher->result.counts.failed > 0 ? EXIT_FAILED_POINTS : status;
 }
 
@@ -404,8 +611,10 @@ const struct command command_search = {
              "simulates the rest best bound first, and ends when nothing left can be better. The "
              "best are stored like points of a sweep. Ctrl-C ends it with what was found. `stoker "
              "help search.parallel` and those of batch, recompute and offload say what it takes.\v"
-             "Example: stoker search scenarios/quickstart.yaml --gap 1% --set "
+             "Examples: stoker search scenarios/quickstart.yaml --gap 1% --set "
              "'search.parallel.pp=[1, 2]'\n"
+             "stoker search scenarios/quickstart.yaml --slurm=8 > search.sbatch && sbatch "
+             "search.sbatch\n"
              "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
              "certain of them.",
     .options = {own_options, options_prediction, options_store, session_options, options_general},

@@ -213,6 +213,108 @@ PY
     [ "$(jq '.search | .is_certified and (.is_interrupted | not)' <<< "$output")" = true ]
 }
 
+# ---- shards ---------------------------------------------------------------------------------
+
+few='search.parallel={cp: [1], schedule: [1f1b, interleaved]}'
+
+found() { # K/N, options
+    "$STOKER" search "$file" --set "$few" --shard "$1" --write-found "$BATS_TEST_TMPDIR/${1/\//-of-}" "${@:2}"
+}
+
+@test "shards have each layout once, and joined the best of all, certified by the worst of them" {
+    whole=$(search --json -q --set "$few")
+    for count in 1 3 7; do
+        parts=()
+        sum=0
+        worst=0
+        for number in $(seq $count); do
+            part=$(found "$number/$count" --json)
+            [ "$(jq '.search.is_certified' <<< "$part")" = true ]
+            [ "$(jq -r .shard <<< "$part")" = "$number/$count" ]
+            ((sum += $(jq '.search.counts.layouts' <<< "$part")))
+            parts+=(--read-found "$BATS_TEST_TMPDIR/$number-of-$count")
+        done
+        [ "$sum" -eq "$(jq '.search.counts.layouts' <<< "$whole")" ]
+        run --separate-stderr search --json -q --set "$few" "${parts[@]}" --db "$BATS_TEST_TMPDIR/joined.db"
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+        [ "$(jq .search.best <<< "$output")" = "$(jq .search.best <<< "$whole")" ]
+        [ "$(jq -c '.points[0].set' <<< "$output")" = "$(jq -c '.points[0].set' <<< "$whole")" ]
+        [ "$(jq '.search | .is_certified and .gap == 0' <<< "$output")" = true ]
+        [ "$(jq '.search.counts | .layouts == .memory_of_line + .memory + .memory_counted + .bound +
+            .simulated + .failed' <<< "$output")" = true ]
+    done
+    # One that is missing is searched.
+    run --separate-stderr search --json --set "$few" "${parts[@]:0:8}" --db "$BATS_TEST_TMPDIR/joined.db"
+    [[ "$stderr" == *"3 of 7 parts are in none of the files of --read-found; they are searched here"* ]]
+    [ "$(jq .search.best <<< "$output")" = "$(jq .search.best <<< "$whole")" ]
+    [ "$(jq .search.counts.layouts <<< "$output")" -eq "$sum" ]
+}
+
+@test "a gap that shards leave is the joined one's, at most" {
+    parts=()
+    worst=0
+    for number in 1 2 3; do
+        part=$(found "$number/3" --json --gap 10%)
+        worst=$(jq ".search.gap // 0 | if . > $worst then . else $worst end" <<< "$part")
+        parts+=(--read-found "$BATS_TEST_TMPDIR/$number-of-3")
+    done
+    joined=$(search --json -q --set "$few" --gap 10% "${parts[@]}")
+    [ "$(jq ".search | .is_certified and .gap <= $worst and .gap <= 0.1" <<< "$joined")" = true ]
+    best=$(search --json -q --set "$few" | jq .search.best)
+    [ "$(jq ".search | .best * (1 - .gap) <= $best * 1.000000001" <<< "$joined")" = true ]
+}
+
+@test "a part that fits nowhere, or says what it should not, is told" {
+    found 1/2 > /dev/null
+    found 1/3 > /dev/null
+    refused() { # pattern, options
+        run search --set "$few" "${@:2}"
+        [ "$status" -eq 3 ]
+        [[ "$output" == *$1* ]]
+    }
+    part=$BATS_TEST_TMPDIR/1-of-2
+    refused 'is of another search*--gap' --read-found "$part" --gap 1%
+    refused 'is of another search' --read-found "$part" --set search.recompute=none
+    refused 'is of another search' --read-found "$part" --set gpus=32
+    refused 'one of 3, those before it of 2' --read-found "$part" --read-found "$BATS_TEST_TMPDIR/1-of-3"
+    sed '2s/^[0-9]*/1/' "$part" > "$BATS_TEST_TMPDIR/changed"
+    refused 'not whole, or was changed*run its shard again' --read-found "$BATS_TEST_TMPDIR/changed"
+    for bytes in 20 60 90 300 $(($(wc -c < "$part") - 1)); do
+        head -c "$bytes" "$part" > "$BATS_TEST_TMPDIR/cut"
+        refused 'error: this ' --read-found "$BATS_TEST_TMPDIR/cut"
+    done
+    refused 'no part of a search' --read-found "$file"
+    refused 'no such file' --read-found "$BATS_TEST_TMPDIR/none"
+    [ ! -e "$db" ]
+    for wrong in '--shard 3/2' '--shard 1/2 --top 3' '--shard 1/2 --db x' '--write-found x' '--slurm --shard 1/2'; do
+        # shellcheck disable=SC2086 # words
+        run search $wrong
+        [ "$status" -eq 2 ]
+    done
+    # Of a shard nothing need fit: others may have what does.
+    run --separate-stderr "$STOKER" search "$file" --set "$few" --set model=llama3-405b --shard 1/2 \
+        --write-found "$BATS_TEST_TMPDIR/none"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"certificate: no layout of this part of the space fits into memory"* ]]
+}
+
+@test "a script searches in shards and joins them" {
+    "$STOKER" search "$file" --set "$few" --top 3 --db "$db" --slurm=5 > "$BATS_TEST_TMPDIR/script"
+    bash -n "$BATS_TEST_TMPDIR/script"
+    grep -qx '#SBATCH --array=1-5' "$BATS_TEST_TMPDIR/script"
+    grep -qF ' search "$@"' "$BATS_TEST_TMPDIR/script"
+    "$STOKER" search "$file" --set "$few" --top 3 --db "$db" --parallel=3 > "$BATS_TEST_TMPDIR/script"
+    sh -n "$BATS_TEST_TMPDIR/script"
+    [ "$(grep -c -- '--shard=./3 --write-found=' "$BATS_TEST_TMPDIR/script")" -eq 3 ]
+    run ! grep -E -- '--shard.*--(top|db)' "$BATS_TEST_TMPDIR/script"
+    type parallel > /dev/null || skip "no GNU parallel"
+    run sh "$BATS_TEST_TMPDIR/script"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"certificate: no layout of this space has less than "* ]]
+    "$STOKER" list runs --db "$db" | grep -q "a small search"
+}
+
 @test "a full disk is told, and the same command goes on" {
     run bash -c 'ulimit -f 100; trap "" XFSZ; exec "$@"' - "$STOKER" search "$file" --db "$db" \
         --set 'search.parallel.cp=[1]' --set 'search.recompute=[none]'

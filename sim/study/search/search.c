@@ -355,7 +355,8 @@ void search_run(struct arena *arena, const struct search_request *request,
     };
     struct arena *own = arena_new();
     const struct search_watch watch = {watch_growth, &searching};
-    if (!search_tree_grow(own, request->space, request->by, &watch, &searching.tree)) {
+    const struct search_growth growth = {request->space, request->by, request->shard};
+    if (!search_tree_grow(own, &growth, &watch, &searching.tree)) {
         result->is_ended = true;
         arena_free(own);
         return;
@@ -376,6 +377,69 @@ void search_run(struct arena *arena, const struct search_request *request,
     evaluator_free(searching.evaluator);
     hand_over(&searching);
     arena_free(own);
+}
+
+static void add_counts(struct search_counts *sum, const struct search_counts *counts)
+{
+    sum->layouts += counts->layouts;
+    sum->by_line += counts->by_line;
+    sum->by_memory += counts->by_memory;
+    sum->by_count += counts->by_count;
+    sum->by_bound += counts->by_bound;
+    sum->simulated += counts->simulated;
+    sum->failed += counts->failed;
+}
+
+static double smaller_or_known(double a, double b)
+{
+    return is_absent(a) ? b : is_absent(b) ? a : smaller(a, b);
+}
+
+static void join_part(struct search_result *whole, const struct search_result *part)
+{
+    add_counts(&whole->counts, &part->counts);
+    whole->families += part->families;
+    whole->best = smaller_or_known(whole->best, part->best);
+    whole->least = smaller_or_known(whole->least, part->least);
+    if (part->is_ended && is_absent(part->least)) {
+        whole->least = 0; /* before its layouts were known */
+    }
+    whole->is_certified = whole->is_certified && part->is_certified;
+    whole->is_ended = whole->is_ended || part->is_ended;
+    whole->failure = whole->failure != NULL ? whole->failure : part->failure;
+    if (part->nearest_bytes > 0 &&
+        (whole->nearest_bytes <= 0 || part->nearest_bytes < whole->nearest_bytes)) {
+        whole->nearest = part->nearest;
+        whole->nearest_bytes = part->nearest_bytes;
+    }
+    for (uint32_t i = 0; i < part->found_count; i++) {
+        whole->found[whole->found_count] = part->found[i];
+        whole->found[whole->found_count].order = whole->found_count;
+        whole->found_count++;
+    }
+}
+
+void search_join(struct arena *arena, const struct search_result *parts, uint32_t count, double gap,
+                 struct search_result *whole)
+{
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        found += parts[i].found_count;
+    }
+    *whole = (struct search_result){.best = ABSENT,
+                                    .least = ABSENT,
+                                    .gap = ABSENT,
+                                    .is_certified = true,
+                                    .found = arena_array(arena, found, sizeof *whole->found)};
+    for (uint32_t i = 0; i < count; i++) {
+        join_part(whole, &parts[i]);
+    }
+    if (whole->found_count > 0) {
+        qsort(whole->found, whole->found_count, sizeof *whole->found, compare_found);
+        whole->gap =
+            1.0 - smaller_or_known(smaller(whole->best, whole->least), whole->best) / whole->best;
+        sim_assert(!whole->is_certified || whole->gap <= gap);
+    }
 }
 
 /* Of those behind, which are no better in value, what takes less memory than all before. */

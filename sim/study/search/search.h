@@ -15,6 +15,10 @@
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
  * the layout that is enumerated first is better.
+ *
+ * A space may be searched in shards, on machines that know nothing of each other: each has its part
+ * of the families, its own best and its own certificate. Joined, the best is the best of all, and
+ * nothing is left that any of them left below it: the gap is at most the worst of theirs.
  */
 #ifndef STUDY_SEARCH_SEARCH_H
 #define STUDY_SEARCH_SEARCH_H
@@ -54,6 +58,7 @@ struct search_request {
     enum search_by by;
     double gap;    /* a fraction of the best value; 0: exact */
     uint32_t jobs; /* processes; 0: as many as there are cores */
+    struct shard shard;
     bool folds;
     bool is_exhaustive; /* everything that fits is simulated: for tests */
     /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
@@ -77,6 +82,10 @@ struct search_result {
 /* Memory of the result is the arena's. */
 void search_run(struct arena *arena, const struct search_request *request,
                 struct search_result *result);
+
+/* What the shards of a space have found and left, together. */
+void search_join(struct arena *arena, const struct search_result *parts, uint32_t count, double gap,
+                 struct search_result *whole);
 
 /* The best `top` of what was found, then those that nothing found beats both in value and in
  * memory; at most SEARCH_FRONT_MAX of them. */

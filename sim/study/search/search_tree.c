@@ -44,6 +44,8 @@ struct growth {
     struct relayout layout;
     struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
+    struct shard shard;
+    uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
     bool has_stock;
     struct search_stock stock;
     double limit_bytes;
@@ -341,6 +343,10 @@ static void try_micros(struct growth *growth)
         for (uint32_t k = 0; k < cuts->count; k++) {
             const bool is_cut = cuts->items[k] > 0;
             growth->layout.is_sequence_parallel = is_cut && growth->layout.tp > 1;
+            const uint32_t slot = 2 * i + (growth->layout.is_sequence_parallel ? 1 : 0);
+            if (!shard_has(growth->shard, growth->degree_count * 2 * micros->count + slot)) {
+                continue;
+            }
             if (is_cut && growth->layout.tp == 1 && has_value(cuts, 0)) {
                 continue; /* the same without */
             }
@@ -422,6 +428,7 @@ static void try_schedules(struct growth *growth)
 
 static void try_degrees(struct growth *growth)
 {
+    growth->degree_count++;
     const struct relayout *layout = &growth->layout;
     const struct scenario *base = growth->space->base;
     const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
@@ -472,15 +479,32 @@ static void try_all(struct growth *growth)
     }
 }
 
-bool search_tree_grow(struct arena *arena, const struct search_space *space, enum search_by by,
+uint32_t search_family_count(const struct search_space *space)
+{
+    static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
+    uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_MICRO].count * 2;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        const struct search_values *values = &space->axes[degrees[i]];
+        uint32_t dividing = 0;
+        for (uint32_t k = 0; k < values->count; k++) {
+            dividing += space->base->gpus % (int64_t)values->items[k] == 0;
+        }
+        count *= dividing;
+    }
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+bool search_tree_grow(struct arena *arena, const struct search_growth *of,
                       const struct search_watch *watch, struct search_tree *tree)
 {
-    *tree = (struct search_tree){.space = space, .by = by};
+    const struct search_space *space = of->space;
+    *tree = (struct search_tree){.space = space, .by = of->by};
     struct growth growth = {
         .arena = arena,
         .degrees = arena_new(),
         .scratch = arena_new(),
         .space = space,
+        .shard = of->shard,
         .watch = watch,
         .tree = tree,
         .layout = relayout_of(space->base),

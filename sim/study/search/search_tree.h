@@ -12,6 +12,7 @@
 #ifndef STUDY_SEARCH_SEARCH_TREE_H
 #define STUDY_SEARCH_SEARCH_TREE_H
 
+#include "base/shard.h"
 #include "study/search/search_space.h"
 
 /* What a layout is judged by; less is better. */
@@ -60,10 +61,19 @@ struct search_watch {
     void *context;
 };
 
+/* What grows: of a space, or of the families of one shard of it. */
+struct search_growth {
+    const struct search_space *space;
+    enum search_by by;
+    struct shard shard;
+};
+
 /* False when it was ended. Memory of leaves and lines is the arena's. */
-MUST_USE bool search_tree_grow(struct arena *arena, const struct search_space *space,
-                               enum search_by by, const struct search_watch *watch,
-                               struct search_tree *tree);
+MUST_USE bool search_tree_grow(struct arena *arena, const struct search_growth *of,
+                               const struct search_watch *watch, struct search_tree *tree);
+
+/* How many families shards share; some have no layouts. */
+uint32_t search_family_count(const struct search_space *space);
 
 /* The layout that a leaf is. */
 struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf);

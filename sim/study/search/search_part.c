@@ -1,0 +1,334 @@
+/* Lines: "stoker-search 1 BUILD KEY K N", counts, the certificate, the nearest layout, then one for
+ * each layout found, the failure if there is one, and "end LINES HASH". Doubles are in hexadecimal,
+ * which is exact; a line that was read is printed again and compared, so that one that does not say
+ * what it holds is refused.
+ */
+#include "study/search/search_part.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/path.h"
+#include "base/rng.h"
+#include "input/doc/text_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 8, NUMBERS = 13 };
+static const char failure_word[] = "failed ";
+
+const char *search_part_key(struct arena *arena, const struct search_request *request)
+{
+    const struct search_space *space = request->space;
+    const char *text = arena_printf(arena, "%s\n%s %a %d", space->base->resolved_text,
+                                    search_by_names[request->by], request->gap, request->folds);
+    uint64_t hash = rng_hash_bytes(text, strlen(text), 0);
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        const struct search_values *values = &space->axes[i];
+        hash = rng_hash_bytes(&i, sizeof i, hash);
+        if (i != SEARCH_RECOMPUTE && values->count > 0) {
+            hash = rng_hash_bytes(values->items, values->count * sizeof *values->items, hash);
+        }
+    }
+    for (uint32_t i = 0; i < space->recompute_count; i++) {
+        const int64_t numbers[] = {space->recomputes[i].kind, space->recomputes[i].modules,
+                                   space->recomputes[i].layers};
+        hash = rng_hash_bytes(numbers, sizeof numbers, hash);
+    }
+    return arena_printf(arena, "%016" PRIx64, hash + space->has_every_count);
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static const char *counts_line(struct arena *arena, const struct search_result *result)
+{
+    const struct search_counts *counts = &result->counts;
+    return arena_printf(arena,
+                        "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                        " %" PRIu64 " %" PRIu64 "\n",
+                        counts->layouts, counts->by_line, counts->by_memory, counts->by_count,
+                        counts->by_bound, counts->simulated, counts->failed, result->families);
+}
+
+static bool read_counts(const char *line, struct search_result *result)
+{
+    uint64_t numbers[COUNTS];
+    char *at = (char *)line;
+    for (uint32_t i = 0; i < COUNTS; i++) {
+        numbers[i] = strtoull(at, &at, 10);
+    }
+    result->counts = (struct search_counts){numbers[0], numbers[1], numbers[2], numbers[3],
+                                            numbers[4], numbers[5], numbers[6]};
+    result->families = numbers[7];
+    return true;
+}
+
+/* Absent is nan. */
+static const char *certificate_line(struct arena *arena, const struct search_result *result)
+{
+    return arena_printf(arena, "%d %a %a %a\n", result->is_certified, result->best, result->least,
+                        result->nearest_bytes);
+}
+
+static double read_double(char **at)
+{
+    const double value = strtod(*at, at);
+    return is_absent(value) ? ABSENT : value;
+}
+
+static bool read_certificate(const char *line, struct search_result *result)
+{
+    char *at = (char *)line;
+    result->is_certified = strtol(at, &at, 10) != 0;
+    result->best = read_double(&at);
+    result->least = read_double(&at);
+    result->nearest_bytes = read_double(&at);
+    return true;
+}
+
+static const char *found_line(struct arena *arena, const struct search_found *found)
+{
+    const struct relayout *layout = &found->layout;
+    const int64_t numbers[NUMBERS] = {layout->tp,
+                                      layout->cp,
+                                      layout->pp,
+                                      layout->ep,
+                                      layout->virtual_stages,
+                                      layout->schedule,
+                                      layout->zero,
+                                      layout->micro,
+                                      layout->is_sequence_parallel,
+                                      layout->recompute.kind,
+                                      layout->recompute.modules,
+                                      layout->recompute.layers,
+                                      layout->offload.activation_layers};
+    const char *line = "";
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        line = arena_printf(arena, "%s%" PRId64 " ", line, numbers[i]);
+    }
+    return arena_printf(arena, "%s%a %a %a %a %a\n", line, layout->offload.optimizer, found->value,
+                        found->least, found->step_s, found->memory_bytes);
+}
+
+static void read_found(const char *line, struct search_found *found)
+{
+    int64_t numbers[NUMBERS];
+    char *at = (char *)line;
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        numbers[i] = strtoll(at, &at, 10);
+    }
+    *found = (struct search_found){
+        .layout = {.tp = numbers[0],
+                   .cp = numbers[1],
+                   .pp = numbers[2],
+                   .ep = numbers[3],
+                   .virtual_stages = numbers[4],
+                   .schedule = (uint32_t)numbers[5],
+                   .zero = numbers[6],
+                   .micro = numbers[7],
+                   .is_sequence_parallel = numbers[8] != 0,
+                   .recompute = {.kind = (uint32_t)numbers[9],
+                                 .modules = (uint32_t)numbers[10],
+                                 .layers = numbers[11]},
+                   .offload = {.activation_layers = numbers[12]}},
+    };
+    found->layout.offload.optimizer = strtod(at, &at);
+    found->value = strtod(at, &at);
+    found->least = strtod(at, &at);
+    found->step_s = strtod(at, &at);
+    found->memory_bytes = strtod(at, &at);
+}
+
+static const char *head_line(struct arena *arena, const struct search_part_origin *origin,
+                             struct shard shard)
+{
+    return arena_printf(arena, "stoker-search 1 %s %s %" PRIu32 " %" PRIu32 "\n", origin->build,
+                        origin->key, shard.number, shard.count);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* What is written, and the hash of it. */
+struct output {
+    FILE *out;
+    uint64_t hash;
+    uint32_t lines;
+    bool is_good;
+};
+
+static void put(struct output *output, const char *line)
+{
+    output->hash = rng_hash_bytes(line, strlen(line), output->hash);
+    output->lines++;
+    output->is_good = output->is_good && fputs(line, output->out) >= 0;
+}
+
+static bool put_part(struct arena *arena, const struct search_part *part,
+                     const struct search_part_origin *origin, FILE *out)
+{
+    const struct search_result *result = &part->result;
+    const struct search_found nearest = {.layout = result->nearest};
+    struct output output = {.out = out, .is_good = true};
+    put(&output, head_line(arena, origin, part->shard));
+    put(&output, counts_line(arena, result));
+    put(&output, certificate_line(arena, result));
+    put(&output, found_line(arena, &nearest));
+    for (uint32_t i = 0; i < result->found_count; i++) {
+        put(&output, found_line(arena, &result->found[i]));
+    }
+    if (result->failure != NULL) {
+        put(&output, arena_printf(arena, "%s%.*s\n", failure_word,
+                                  (int)strcspn(result->failure, "\n"), result->failure));
+    }
+    return output.is_good &&
+           fprintf(out, "end %" PRIu32 " %016" PRIx64 "\n", output.lines, output.hash) > 0;
+}
+
+static bool fail(struct diag *diag, const char *path, int reason)
+{
+    diag_add(diag, DIAG_FAILURE, NULL, "%s cannot be written: %s", path, strerror(reason));
+    diag_help(diag, "other shards are not lost by that: run this one again, to a place with room");
+    return false;
+}
+
+bool search_part_write(struct arena *arena, const struct search_part *part,
+                       const struct search_part_origin *origin, const char *path, struct diag *diag)
+{
+    const char *unfinished = arena_printf(arena, "%s.part", path);
+    if (!path_make_directories(arena, path, diag)) {
+        return false;
+    }
+    FILE *out = fopen(unfinished, "w");
+    if (out == NULL) {
+        return fail(diag, path, errno);
+    }
+    const bool is_written = put_part(arena, part, origin, out);
+    const int reason = errno;
+    if (fclose(out) != 0 || !is_written) {
+        const int last_reason = is_written ? errno : reason;
+        remove(unfinished);
+        return fail(diag, path, last_reason);
+    }
+    return rename(unfinished, path) == 0 || fail(diag, path, errno);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* What is read, line by line. */
+struct source {
+    struct arena *arena;
+    const char *line; /* that is next */
+    uint64_t hash;
+    uint32_t lines;
+};
+
+/* Whether the next line is that one. */
+static bool is_next(const struct source *source, const char *line)
+{
+    return strncmp(source->line, line, strlen(line)) == 0;
+}
+
+static void pass(struct source *source)
+{
+    const size_t length = strcspn(source->line, "\n") + (strchr(source->line, '\n') != NULL);
+    source->hash = rng_hash_bytes(source->line, length, source->hash);
+    source->line += length;
+    source->lines++;
+}
+
+static bool read_result(struct source *source, struct search_result *result)
+{
+    struct arena *arena = source->arena;
+    size_t capacity = 0;
+    struct search_found nearest;
+    *result = (struct search_result){.gap = ABSENT};
+    if (!read_counts(source->line, result) || !is_next(source, counts_line(arena, result))) {
+        return false;
+    }
+    pass(source);
+    if (!read_certificate(source->line, result) ||
+        !is_next(source, certificate_line(arena, result))) {
+        return false;
+    }
+    pass(source);
+    read_found(source->line, &nearest);
+    result->nearest = nearest.layout;
+    pass(source);
+    while (!is_next(source, "end ") && !is_next(source, failure_word)) {
+        result->found = arena_grow(arena, result->found, &capacity, result->found_count + (size_t)1,
+                                   sizeof *result->found);
+        struct search_found *found = &result->found[result->found_count++];
+        read_found(source->line, found);
+        if (!is_next(source, found_line(arena, found))) {
+            return false;
+        }
+        pass(source);
+    }
+    if (is_next(source, failure_word)) {
+        const char *text = source->line + sizeof failure_word - 1;
+        result->failure = arena_strndup(arena, text, strcspn(text, "\n"));
+        pass(source);
+    }
+    return true;
+}
+
+static bool check_origin(const struct source *source, const struct search_part_origin *origin,
+                         const struct place *place, struct diag *diag)
+{
+    if (!is_next(source, "stoker-search 1 ")) {
+        diag_add(diag, DIAG_INPUT, place, "this is no part of a search");
+        diag_help(diag, "`stoker search FILE --shard K/N --write-found` writes one");
+        return false;
+    }
+    if (!is_next(source, arena_printf(source->arena, "stoker-search 1 %s ", origin->build))) {
+        diag_add(diag, DIAG_INPUT, place, "this part is of another version of stoker");
+        diag_help(diag, "run all shards with one version: this one's sources are %.8s",
+                  origin->build);
+        return false;
+    }
+    if (!is_next(source, arena_printf(source->arena, "stoker-search 1 %s %s ", origin->build,
+                                      origin->key))) {
+        diag_add(diag, DIAG_INPUT, place, "this part is of another search");
+        diag_help(diag, "its scenario, catalogue, space, --by, --gap, --fold or --set differs; run "
+                        "all shards with the same");
+        return false;
+    }
+    return true;
+}
+
+bool search_part_read(struct arena *arena, const char *path,
+                      const struct search_part_origin *origin, struct search_part *part,
+                      struct diag *diag)
+{
+    struct text_file file;
+    if (!text_file_load(arena, path, FILE_BYTES_MAX, &file, diag)) {
+        return false;
+    }
+    const struct place place = {.file = path};
+    struct source source = {.arena = arena, .line = file.text};
+    if (!check_origin(&source, origin, &place, diag)) {
+        return false;
+    }
+    const char *at = file.text + strlen(arena_printf(arena, "stoker-search 1 %s %s ", origin->build,
+                                                     origin->key));
+    char *end;
+    part->shard.number = (uint32_t)strtoul(at, &end, 10);
+    part->shard.count = (uint32_t)strtoul(end, &end, 10);
+    bool is_whole = is_next(&source, head_line(arena, origin, part->shard));
+    if (is_whole) {
+        pass(&source);
+        is_whole = read_result(&source, &part->result) &&
+                   strcmp(source.line, arena_printf(arena, "end %" PRIu32 " %016" PRIx64 "\n",
+                                                    source.lines, source.hash)) == 0;
+    }
+    if (!is_whole) {
+        diag_add(diag, DIAG_INPUT, &place, "this part of a search is not whole, or was changed");
+        diag_help(diag, "run its shard again: `stoker search ... --shard K/N --write-found %s`",
+                  path);
+    }
+    return is_whole;
+}
