@@ -206,22 +206,35 @@ bool doc_map_open(struct doc_map *map, const struct doc_node *node, struct diag 
     return complain(node, diag, "a mapping (key: value)");
 }
 
-static void remember(struct doc_map *map, const char *key)
+/* Of the many keys that are compared, most differ in their first letter. */
+static bool is_same_key(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
+static bool was_asked(const struct doc_map *map, const char *key)
 {
     for (uint32_t i = 0; i < map->asked_count; i++) {
-        if (strcmp(map->asked[i], key) == 0) {
-            return;
+        if (is_same_key(map->asked[i], key)) {
+            return true;
         }
     }
-    sim_assert(map->asked_count < DOC_KEYS_MAX);
-    map->asked[map->asked_count++] = key;
+    return false;
+}
+
+static void remember(struct doc_map *map, const char *key)
+{
+    if (!was_asked(map, key)) {
+        sim_assert(map->asked_count < DOC_KEYS_MAX);
+        map->asked[map->asked_count++] = key;
+    }
 }
 
 const struct doc_node *doc_take(struct doc_map *map, const char *key)
 {
     remember(map, key);
     const struct doc_node *child = map->node == NULL ? NULL : map->node->child;
-    while (child != NULL && strcmp(child->key, key) != 0) {
+    while (child != NULL && !is_same_key(child->key, key)) {
         child = child->next;
     }
     return child;
@@ -311,16 +324,6 @@ bool doc_get_choice(struct doc_map *map, const char *key, const char *const *nam
     diag_help_nearest(
         map->diag, node->kind == DOC_SCALAR ? diag_nearest(node->text, names, count) : NULL, NULL);
     return judge(map, false);
-}
-
-static bool was_asked(const struct doc_map *map, const char *key)
-{
-    for (uint32_t i = 0; i < map->asked_count; i++) {
-        if (strcmp(map->asked[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void report_unknown(const struct doc_map *map, const struct doc_node *node)
