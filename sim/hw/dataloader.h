@@ -1,16 +1,21 @@
-/* DataLoader workers: samples read, decoded and delivered in order.
+/* DataLoader workers: samples read, decoded and delivered in order, as actors of des/engine.
  *
  * PyTorch's rules: at the start prefetch * workers batches are handed out
  * round-robin; each batch taken hands out one more; a batch is made by one
  * worker and delivered in order, so a slow one holds up those behind it.
  * Without workers a batch is made when it is asked for.
  *
- * The workers of all loaders of a node share its cores, and so does the main process of each
- * GPU, which never rests (it launches kernels and polls): with more of them at work than cores,
- * all slow down alike (one processor-sharing server, des/server; a worker has at most a core).
- * The loaders of a node are alike and in step, so one is simulated for all.
+ * A batch is first a flow from the file system, over its node's storage link, and then work on the
+ * node's cores, a flow, too: a link of `cores` core-seconds a second, of which a worker takes one
+ * at most. So everything is shared by max-min (des/fluid). The workers of all loaders of a node
+ * share its cores, and so does the main process of each GPU, which never rests (it launches kernels
+ * and polls); those of all nodes share the file system. The loaders are alike and in step, so one
+ * is simulated for all, with their number on each link that they share.
+ *
+ * The consumer (a GPU) computes a step at a time; each waits for its batch.
  *
  * ASSUMES: kernels are launched no later when main processes share their cores.
+ * ASSUMES: a worker reads a batch, then works on it; PyTorch's does one after the other.
  *
  * Closed forms for equal times t, step T, W workers, N steps (tests):
  *     W = 0            N (t + T)
@@ -24,7 +29,16 @@
 
 #include "des/event.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct arena;
+
+/* The largest `workers`. */
+#define DATALOADER_WORKERS_MAX 256
+
+/* How long the work on a batch takes: always batch_ns, or batch_ns in the mean. */
+enum dataloader_law { BATCHES_EQUAL, BATCHES_LOGNORMAL, BATCHES_EXPONENTIAL };
 
 struct dataloader_options {
     uint32_t workers;  /* 0: inline */
@@ -32,17 +46,25 @@ struct dataloader_options {
     uint32_t cores;    /* of the node, >= 1 */
     uint32_t loaders;  /* of the node, alike, >= 1 */
     uint32_t mains;    /* processes that each want a core all the time */
-    sim_time batch_ns; /* one worker makes one batch, on a core of its own */
-    double spread;     /* lognormal standard deviation of batch_ns, 0: all equal */
+    sim_time batch_ns; /* one worker works on one batch, on a core of its own */
+    enum dataloader_law law;
+    double spread;        /* BATCHES_LOGNORMAL: standard deviation of the logarithm */
+    double read_bytes;    /* of a batch; 0: nothing is read */
+    uint32_t all_loaders; /* of all nodes: they share the file system; 0: no more than `loaders` */
+    int64_t node_bytes_per_s, system_bytes_per_s; /* storage's, where something is read */
+    uint32_t counted_from, counted_to;            /* steps whose stall is counted apart */
     uint64_t seed;
     uint64_t rank;
 };
 
 struct dataloader_outcome {
-    sim_time total_ns;       /* all steps */
-    sim_time stall_ns;       /* waited for batches, all steps */
-    sim_time first_stall_ns; /* of which for the first batch */
-    uint32_t buffered_max;   /* batches ready and not taken, at most */
+    sim_time total_ns;         /* all steps */
+    sim_time stall_ns;         /* waited for batches, all steps */
+    sim_time first_stall_ns;   /* of which for the first batch */
+    sim_time counted_stall_ns; /* in the steps that were to be counted apart */
+    uint32_t buffered_max;     /* batches ready and not taken, at most */
+    double reading_share;      /* of the file system's bandwidth, over all steps */
+    double node_share;         /* of the node's storage link */
 };
 
 /* Simulates `steps` steps of `step_ns` each, one batch a step. */

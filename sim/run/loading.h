@@ -4,13 +4,24 @@
 #ifndef RUN_LOADING_H
 #define RUN_LOADING_H
 
-#include "input/scenario.h"
+#include "train/step.h"
 
 struct arena;
 
-/* What each step waits once the loaders are steady, and in `first_s` the first batch of all, which
- * nothing hides. Scratch memory is the arena's. */
-int64_t loading_stall_ns(struct arena *arena, const struct scenario *scenario, int64_t step_ns,
-                         double *first_s);
+struct loading_use {
+    int64_t stall_ns;     /* that each step waits once the loaders are steady */
+    double first_s;       /* for the first batch of all, which nothing hides */
+    double reading_share; /* 0..1: of the file system's read bandwidth that is used */
+    double node_share;    /* of a node's link to it */
+};
+
+/* Nothing without `data`. Scratch memory is the arena's. */
+struct loading_use loading_run(struct arena *arena, const struct scenario *scenario,
+                               int64_t step_ns);
+
+/* Adds the stall to the step; where reading keeps a link of the storage busier than the step does
+ * its busiest, that is the busiest now, and what the GPUs stall for. */
+void loading_add_stall(struct arena *arena, const struct scenario *scenario,
+                       const struct loading_use *use, struct step_result *step);
 
 #endif

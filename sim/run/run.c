@@ -125,11 +125,9 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
         .folds = request->folds,
         .memo = request->memo,
     };
-    const int64_t stall_ns = loading_stall_ns(arena, scenario, step->step_ns, &run->first_batch_s);
-    if (stall_ns > 0) {
-        const struct step_basis figures = step_basis_of(scenario);
-        step_add_stall(arena, &figures, CAUSE_DATA_STALL, stall_ns, step);
-    }
+    const struct loading_use loading = loading_run(arena, scenario, step->step_ns);
+    run->first_batch_s = loading.first_s;
+    loading_add_stall(arena, scenario, &loading, step);
     run->data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {
         add_run(arena, &basis, step, run);

@@ -271,7 +271,7 @@ static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state
 /* 25 steps with a checkpoint every 10: after 10 and 20. Steps, checkpoints, nothing else. */
 static void a_run_is_its_steps_and_checkpoints(void **state)
 {
-    const char *const sets[SETS_MAX] = {"run.checkpoint.mode=blocking"};
+    const char *const sets[SETS_MAX] = {"run.checkpoint.mode=blocking", "data=off"};
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 25.0 * (double)STEP_TOKENS;
     scenario->checkpoint.every_steps = 10;
@@ -432,6 +432,26 @@ static void reading_takes_bytes_over_bandwidth(void **state)
                                             cuts[i][1]};
         const struct result *result = predict(*state, quickstart(*state, sets));
         assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
+        assert_non_null(strstr(result->step.bound_by, "file system, reading (100 % of the step)"));
+    }
+}
+
+/* Four replicas load on each node, 13.1 GB of a step's 104.86: a storage link of 1 GB/s takes
+ * 13.1 s, while the file system would do with 10.49 s; at 1.5 GB/s that is what counts. */
+static void a_nodes_storage_link_limits_reading(void **state)
+{
+    const char *const links[] = {"cluster.storage.per_node=1 GB/s",
+                                 "cluster.storage.per_node=1.5 GB/s"};
+    const double rates[] = {8e9, 10e9};
+    const char *const titles[] = {"node's storage link (100 %", "file system, reading (100 %"};
+    for (uint32_t i = 0; i < 2; i++) {
+        const char *const sets[SETS_MAX] = {
+            "data.time_per_sample=0 s",     "data.bytes_per_token=50 kB",
+            "cluster.storage.read=10 GB/s", "recompute=full",
+            "data.workers_per_gpu=2",       links[i]};
+        const struct result *result = predict(*state, quickstart(*state, sets));
+        assert_close(step_s(result), 256.0 * 8192 * 50e3 / rates[i], 1e-6);
+        assert_non_null(strstr(result->step.bound_by, titles[i]));
     }
 }
 
@@ -531,6 +551,7 @@ int main(void)
         TEST(a_loader_that_keeps_up_costs_its_first_batch),
         TEST(the_start_of_a_job_is_paid_once),
         TEST(reading_takes_bytes_over_bandwidth),
+        TEST(a_nodes_storage_link_limits_reading),
         TEST(workers_must_fit_the_host),
         TEST(reads_over_the_fabric_are_no_goodput),
         TEST(the_stall_is_that_of_the_long_run),
