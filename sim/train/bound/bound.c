@@ -171,9 +171,12 @@ static void count_kept(const struct bound_family *family, struct bound_option *o
     const struct model *model = &family->scenario->model;
     const bool is_full = option->recompute.kind == RECOMPUTE_FULL;
     option->kept_bytes = arena_array(family->arena, (size_t)model->layers + 1, sizeof(double));
+    double kept[LAYER_KINDS_MAX];
+    for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+        kept[kind] = memory_layer_of(&job.shape, &model->kinds[kind], is_full).kept;
+    }
     for (int64_t i = 0; i < model->layers; i++) {
-        const double kept = memory_layer_of(&job.shape, model_layer(model, i), is_full).kept;
-        option->kept_bytes[i + 1] = option->kept_bytes[i] + kept;
+        option->kept_bytes[i + 1] = option->kept_bytes[i] + kept[model_kind(model, i)];
     }
 }
 
