@@ -35,6 +35,8 @@ enum quantity {
     QUANTITY_FLOP,
     QUANTITY_USD,
     QUANTITY_USD_PER_KWH,
+    QUANTITY_USD_PER_MONTH,
+    QUANTITY_KG_PER_KWH,
     QUANTITY_WATT,
     QUANTITY_HERTZ,
     QUANTITY_JOULE
@@ -52,6 +54,8 @@ static const char *const QUANTITY_NOUNS[] = {
     [QUANTITY_FLOP] = "a FLOP count",
     [QUANTITY_USD] = "an amount of money",
     [QUANTITY_USD_PER_KWH] = "an energy price",
+    [QUANTITY_USD_PER_MONTH] = "a price per month",
+    [QUANTITY_KG_PER_KWH] = "an emission per energy",
     [QUANTITY_WATT] = "a power",
     [QUANTITY_HERTZ] = "a frequency",
     [QUANTITY_JOULE] = "an energy",
@@ -101,6 +105,10 @@ static const struct unit_row UNITS[] = {
     {"d", QUANTITY_SECONDS, 0, 0, 86400.0},
     {"day", QUANTITY_SECONDS, 0, 0, 86400.0},
     {"days", QUANTITY_SECONDS, 0, 0, 86400.0},
+    {"month", QUANTITY_SECONDS, 0, 0, 2628000.0}, /* 730 h */
+    {"months", QUANTITY_SECONDS, 0, 0, 2628000.0},
+    {"year", QUANTITY_SECONDS, 0, 0, 31536000.0},
+    {"years", QUANTITY_SECONDS, 0, 0, 31536000.0},
     {"FLOP/s", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0},
     {"FLOPS", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0},
     {"FLOP", QUANTITY_FLOP, DECIMAL, 0, 1.0},
@@ -110,6 +118,10 @@ static const struct unit_row UNITS[] = {
     {"$/h", QUANTITY_USD, 0, 0, 1.0},
     {"USD/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0},
     {"$/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0},
+    {"USD/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0},
+    {"$/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0},
+    {"kg/kWh", QUANTITY_KG_PER_KWH, 0, 0, 1.0},
+    {"g/kWh", QUANTITY_KG_PER_KWH, 0, -3, 1.0},
     {"W", QUANTITY_WATT, DECIMAL, 0, 1.0},
     {"Hz", QUANTITY_HERTZ, DECIMAL, 0, 1.0},
     {"J", QUANTITY_JOULE, DECIMAL, 0, 1.0},
@@ -153,6 +165,10 @@ static const struct dimension_row DIMENSIONS[] = {
     [DIM_USD] = {"a price", 1u << QUANTITY_USD, "'2.00 USD'", "2.00 USD", " ", "USD", 1.0, 0, 0},
     [DIM_USD_PER_KWH] = {"an energy price", 1u << QUANTITY_USD_PER_KWH, "'0.08 USD/kWh'",
                          "0.08 USD/kWh", " ", "USD/kWh", 1.0, 0, 0},
+    [DIM_USD_PER_MONTH] = {"a price per month", 1u << QUANTITY_USD_PER_MONTH, "'130 USD/month'",
+                           "130 USD/month", " ", "USD/month", 1.0, 0, 0},
+    [DIM_KG_PER_KWH] = {"an emission per energy", 1u << QUANTITY_KG_PER_KWH, "'0.4 kg/kWh'",
+                        "0.4 kg/kWh", " ", "kg/kWh", 1.0, 0, 0},
     [DIM_WATT] = {"a power", 1u << QUANTITY_WATT, "'700 W' or '1.2 kW'", "700 W", " ", "W", 1.0, 0,
                   18},
     [DIM_HERTZ] = {"a frequency", 1u << QUANTITY_HERTZ, "'1.83 GHz'", "1.83 GHz", " ", "Hz", 1.0, 0,
@@ -373,6 +389,20 @@ static bool refuse_bits(const struct complaint *complaint, enum dimension dimens
     return complain(complaint, "is in bits where bytes are expected: write '%s'", converted);
 }
 
+/* Currencies that a price may come in, with what they are per. */
+static bool is_other_money(const char *unit)
+{
+    static const char *const codes[] = {"EUR", "GBP", "CHF", "JPY", "CNY",    "RMB",    "INR",
+                                        "KRW", "CAD", "AUD", "SEK", "\u20ac", "\u00a3", "\u00a5"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const size_t length = strlen(codes[i]);
+        if (strncmp(unit, codes[i], length) == 0 && (unit[length] == '\0' || unit[length] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool refuse_unit(const struct complaint *complaint, enum dimension dimension,
                         const struct reading *reading)
 {
@@ -400,6 +430,10 @@ bool units_parse(const char *text, enum dimension dimension, double *value, char
     struct reading reading;
     if (!scan_quantity(text, row->accepts, &reading)) {
         return complain(&complaint, "is not %s: write %s", row->noun, row->write);
+    }
+    if (reading.row == NULL && is_other_money(reading.unit)) {
+        return complain(&complaint, "is in another currency: money is in USD, write %s",
+                        row->write);
     }
     if (reading.row == NULL) {
         return complain(&complaint, "has an unknown unit: write %s", row->write);

@@ -9,10 +9,12 @@
  *
  * Space between number and unit is optional. Prefixes: k M G T P E (1000) and
  * Ki Mi Gi Ti Pi (1024). `Gbps` = `Gb/s` = `Gbit/s` = 1e9 bits a second;
- * `GB/s` = 1e9 bytes a second. Durations: ns us ms s min h d (also "days").
+ * `GB/s` = 1e9 bytes a second. Durations: ns us ms s min h d (also "days"),
+ * months of 730 h and years of 12 such months.
  * FLOP rates: "FLOP/s" with a prefix ("TFLOPS" is accepted too).
  * Money "USD" or "$"; hourly and energy prices "USD/h" is plain USD where the
- * key says per hour; "USD/kWh". Power "W", "kW", "MW". Energy "J", "kWh".
+ * key says per hour; "USD/kWh", "USD/month". Another currency is told that money
+ * is in USD. Emissions "kg/kWh", "g/kWh". Power "W", "kW", "MW". Energy "J", "kWh".
  * Frequency "Hz".."GHz".
  */
 #ifndef BASE_UNITS_H
@@ -34,6 +36,8 @@ enum dimension {
     DIM_FLOP,             /* "3.8e25 FLOP" -> FLOP */
     DIM_USD,              /* "2.00 USD" */
     DIM_USD_PER_KWH,      /* "0.08 USD/kWh" */
+    DIM_USD_PER_MONTH,    /* "130 USD/month" */
+    DIM_KG_PER_KWH,       /* "0.4 kg/kWh" */
     DIM_WATT,             /* "700 W" */
     DIM_HERTZ,            /* "1.83 GHz" */
     DIM_LAST_

@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "base/workers.h"
 #include "input/scenario_load.h"
+#include "run/money.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -198,7 +199,7 @@ static bool check_judgement(const struct searcher *searcher)
         diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
         return false;
     }
-    if (searcher->by == SEARCH_BY_COST && is_absent(base->price.gpu_hour_usd)) {
+    if (searcher->by == SEARCH_BY_COST && !money_is_priced(base)) {
         diag_add(diag, DIAG_INPUT, NULL,
                  "--by cost needs a price: neither scenario nor GPU has one");
         diag_help(diag, "write price: {gpu_hour: 2.00 USD}");

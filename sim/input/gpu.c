@@ -339,6 +339,11 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.gpu_hour", gpu_hour_usd, DIM_USD, 0.0, 1e6, "Rent of it for an hour."),
      .is_optional = true, .note = "not priced"},
 
+    {SECTION("purchase", "What it is bought for where a scenario does not say.")},
+    {QUANTITY("purchase.price", purchase_usd, DIM_USD, 0.0, 1e9,
+              "Price of it with its share of a node: CPUs, memory, NICs, disks."),
+     .is_optional = true, .note = "not told"},
+
     {SECTION("power", "What it draws.")},
     {QUANTITY("power.idle_fraction", idle_power_fraction, DIM_FRACTION, 0.0, 1.0,
               "Share of tdp that it draws while it waits, and that products do not get."),
@@ -400,7 +405,8 @@ const struct schema gpu_schema = SCHEMA_OF("gpu", "gpu.", rows);
 bool gpu_read(const struct doc_node *node, struct gpu *gpu, struct assumptions *assumptions,
               struct diag *diag)
 {
-    *gpu = (struct gpu){.name = "inline", .place = node->place, .gpu_hour_usd = ABSENT};
+    *gpu = (struct gpu){
+        .name = "inline", .place = node->place, .gpu_hour_usd = ABSENT, .purchase_usd = ABSENT};
     return schema_read_document(&gpu_schema, node, gpu, assumptions, diag);
 }
 

@@ -133,6 +133,7 @@ struct gpu {
     double power_exponent; /* products' rate over the power left to them; see gpu_power_limit */
     double host_link_bytes_per_s;
     double gpu_hour_usd;             /* ABSENT: not priced */
+    double purchase_usd;             /* with its share of a node; ABSENT: not told */
     double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
     double launch_s;
     double launch_in_graph_s; /* where a CUDA graph is replayed */

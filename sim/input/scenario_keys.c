@@ -10,6 +10,7 @@
 #include "input/study_keys.h"
 #include "input/training.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -123,6 +124,75 @@ static void read_gpu_hour(const struct schema_reader *reader, const struct schem
                                              .value = "none",
                                              .reason = "neither scenario nor GPU has a price"});
     }
+}
+
+const char *const price_terms_names[TERMS_COUNT_] = {"rent", "reserved", "spot", "own"};
+
+static const struct place *place_of(const struct schema_reader *reader, const char *key)
+{
+    const struct doc_node *node = doc_find(reader->map->node, key);
+    return node != NULL ? &node->place : &reader->map->node->place;
+}
+
+/* A GPU costs what is said of it, or of its node, or what the catalogue says. */
+static bool check_capital(const struct schema_reader *reader, const struct ownership *own)
+{
+    struct diag *diag = reader->map->diag;
+    if (doc_find(reader->map->node, "own.gpu") != NULL && own->node_usd > 0) {
+        diag_add(diag, DIAG_INPUT, place_of(reader, "own.node"),
+                 "price.own has the price of a GPU and that of a node");
+        diag_help(diag, "write one of them: a GPU's is with its share of the node");
+        return false;
+    }
+    if (own->node_usd > 0 || own->gpu_usd > 0) {
+        return true;
+    }
+    diag_add(diag, DIAG_INPUT, place_of(reader, "own"),
+             "price.own needs what a GPU or a node is bought for: the GPU's file does not say");
+    diag_help(diag, "write own: {gpu: 30000 USD}, with its share of the node, or own: {node: "
+                    "250000 USD}");
+    return false;
+}
+
+static bool check_terms(const struct schema_reader *reader, const struct price *price)
+{
+    struct diag *diag = reader->map->diag;
+    if (price->terms == TERMS_OWN && !price->own.is_told) {
+        diag_add(diag, DIAG_INPUT, place_of(reader, "terms"), "terms: own needs what owning costs");
+        diag_help(diag, "write own: {gpu: 30000 USD, life: 5 years, hosting: 130 USD/month}");
+        return false;
+    }
+    if (price->terms == TERMS_SPOT && doc_find(reader->map->node, "spot_gpu_hour") == NULL) {
+        diag_add(diag, DIAG_INPUT, place_of(reader, "terms"), "terms: spot needs a price");
+        diag_help(diag, "write spot_gpu_hour: 1.20 USD");
+        return false;
+    }
+    return true;
+}
+
+static bool check_price(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct scenario *scenario = reader->object;
+    const struct price *price = &scenario->price;
+    (void)row;
+    const bool has_terms = reader->map->node == NULL || check_terms(reader, price);
+    const bool has_capital = !price->own.is_told || check_capital(reader, &price->own);
+    const bool leans_on_gpu = price->own.is_told && !(price->own.node_usd > 0) &&
+                              doc_find(reader->map->node, "own.gpu") == NULL;
+    if (!leans_on_gpu) {
+        assumptions_drop(reader->assumptions, "gpu.purchase");
+    }
+    return has_terms && has_capital;
+}
+
+/* A grid may emit nothing, so that 0 does not stand for none. */
+static void read_carbon(const struct schema_reader *reader, const struct schema_row *row)
+{
+    if (doc_take(reader->map, schema_key(row)) == NULL) {
+        ((struct scenario *)reader->object)->price.carbon_kg_per_kwh = ABSENT;
+        return;
+    }
+    schema_read_key(reader, row);
 }
 
 /* ---- slow GPUs ---- */
@@ -544,17 +614,64 @@ static const struct schema_row rows[] = {
               "Memory of the host that a worker takes, without its queue."),
      .standard = "1 GB", .is_assumed = true},
 
-    {SECTION("price", "What an hour, energy and cooling cost.")},
+    {SECTION("price", "How GPUs are paid, and what energy and cooling cost."),
+     .check = check_price},
     {QUANTITY(
          "price.gpu_hour", price.gpu_hour_usd, DIM_USD, 0.0, 1e6,
-         "Rent of a GPU for an hour, or what owning it comes to; without it nothing has a cost."),
+         "Rent of a GPU for an hour; without it nothing that is not owned or on spot has a cost."),
      AS(double, gpu.gpu_hour_usd), .is_optional = true, .note = "the GPU's", .read = read_gpu_hour},
+    {CHOICE("price.terms", price.terms, price_terms_names, TERMS_COUNT_,
+            "How the GPUs are had: rented by the hour, reserved for a term, on spot, or owned."),
+     .standard = "rent"},
+    {QUANTITY("price.reserved_discount", price.reserved_discount, DIM_FRACTION, 0.0, 1.0,
+              "Share of gpu_hour that is not paid for a reserved GPU."),
+     .standard = "0 %"},
+    {QUANTITY(
+         "price.reserved_term", price.reserved_term_s, DIM_SECONDS, 0.0, SECONDS_MAX,
+         "For how long a reserved GPU is paid at least; a longer run goes on at the same price."),
+     .standard = "0 s"},
+    {QUANTITY("price.spot_gpu_hour", price.spot_gpu_hour_usd, DIM_USD, 0.0, 1e6,
+              "Price of a GPU for an hour where it may be taken away."),
+     .is_optional = true, .note = "there is no spot"},
+    {SWITCH("price.own", price.own.is_told, "What owning the GPUs costs.")},
+    {QUANTITY("price.own.gpu", price.own.gpu_usd, DIM_USD, 0.0, 1e9,
+              "What a GPU is bought for, with its share of the node."),
+     AS(double, gpu.purchase_usd), .is_optional = true, .note = "the GPU's"},
+    {QUANTITY("price.own.node", price.own.node_usd, DIM_USD, 0.0, 1e9,
+              "What a whole node is bought for, in place of gpu."),
+     .is_optional = true, .note = "told by gpu"},
+    {QUANTITY("price.own.life", price.own.life_s, DIM_SECONDS, 3600.0, SECONDS_MAX,
+              "Over what time the capital is written off."),
+     .standard = "5 years", .is_assumed = true,
+     .source = "IT equipment of AI data centres, https://epoch.ai/data-insights/"
+               "ai-datacenter-cost-breakdown, May 2026"},
+    {QUANTITY("price.own.residual", price.own.residual, DIM_FRACTION, 0.0, 1.0,
+              "Share of the capital that it is sold for then."),
+     .standard = "0 %"},
+    {QUANTITY("price.own.hosting", price.own.hosting_usd_per_month, DIM_USD_PER_MONTH, 0.0, 1e6,
+              "Of a GPU: space, hands and plant, without electricity."),
+     .standard = "0 USD/month"},
+    {QUANTITY("price.own.network", price.own.network, DIM_FRACTION, 0.0, 10.0,
+              "More capital for switches and cables, as a share of the GPU's."),
+     .standard = "0 %"},
+    {QUANTITY("price.own.storage", price.own.storage, DIM_FRACTION, 0.0, 10.0,
+              "More capital for storage, as a share of the GPU's."),
+     .standard = "0 %"},
+    {QUANTITY("price.own.spares", price.own.spares, DIM_FRACTION, 0.0, 10.0,
+              "GPUs bought beyond those used, as a share of these."),
+     .standard = "0 %"},
+    {QUANTITY("price.own.utilisation", price.own.utilisation, DIM_FRACTION, 0.001, 1.0,
+              "Share of its life in which it works; what it costs idle is paid by these hours."),
+     .standard = "80 %", .is_assumed = true},
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy where it is paid apart; a rented GPU-hour includes it."),
      .standard = "0 USD/kWh"},
     {QUANTITY("price.pue", price.pue, DIM_COUNT, 1.0, 10.0,
               "Power usage effectiveness: the facility's power over that of its machines."),
      .standard = "1.2", .is_assumed = true},
+    {QUANTITY("price.carbon", price.carbon_kg_per_kwh, DIM_KG_PER_KWH, 0.0, 100.0,
+              "CO2 that a kWh of its grid emits."),
+     .is_optional = true, .note = "no emissions are told", .read = read_carbon},
 
     {CUSTOM("slow", read_slow, "GPUs that are slower than the others: [{rank: 4711, speed: 0.9}]."),
      .standard = "[]", .inner = &slow_schema},

@@ -85,6 +85,7 @@ static const struct key_row {
     {"model", UNMEASURED},
     {"gpu.title", NO_STEP},
     {"gpu.price", NO_STEP},
+    {"gpu.purchase", NO_STEP},
     {"gpu.power", NO_STEP},
     {"gpu.platform", NO_STEP},
     {"gpu", "gpu"},

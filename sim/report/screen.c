@@ -143,8 +143,25 @@ static void add_title(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
-static void add_run(struct sheet *list, const struct run_result *run, struct arena *arena)
+/* Of GPUs that are owned: what an hour comes to, and when that is less than rent. */
+static void add_ownership(struct sheet *list, const struct result *result)
 {
+    const struct price *price = &result->scenario->price;
+    const struct run_result *run = &result->run;
+    struct arena *arena = sheet_arena(list);
+    const char *even =
+        is_absent(price->gpu_hour_usd) ? "there is no rent beside it"
+        : is_absent(run->break_even_months)
+            ? "never less than rent"
+            : arena_printf(arena, "less than rent after %.1f months", run->break_even_months);
+    sheet_say(list, "%.3f USD", run->owned_gpu_hour_usd);
+    sheet_say(list, "an hour of an owned GPU that works %.0f %% of the time; %s",
+              100 * price->own.utilisation, even);
+}
+
+static void add_run(struct sheet *list, const struct result *result, struct arena *arena)
+{
+    const struct run_result *run = &result->run;
     char tokens[32];
     units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
     sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
@@ -163,6 +180,14 @@ static void add_run(struct sheet *list, const struct run_result *run, struct are
                   count_text(arena, run->checkpoints), size, blocking);
     } else {
         sheet_say(list, "without checkpoints");
+    }
+    if (!is_absent(run->owned_gpu_hour_usd)) {
+        add_ownership(list, result);
+    }
+    if (!is_absent(run->carbon_kg)) {
+        sheet_say(list, "%.1f t CO2", run->carbon_kg / 1000);
+        sheet_say(list, "and %.1f t as GPU-hours x TDP, the way papers count",
+                  run->rated_carbon_kg / 1000);
     }
 }
 
@@ -193,7 +218,7 @@ static void add_headline(const struct result *result, struct sheet *sheet)
     }
     struct sheet *list = new_list(sheet);
     if (result->run.is_asked) {
-        add_run(list, &result->run, arena);
+        add_run(list, result, arena);
     }
     result_sheet_show(result, list);
     sheet_say(list, "%.1f %% MFU", 100 * step->mfu);

@@ -18,8 +18,9 @@
  *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
- *           PRICED: and a GPU-hour has a price; CHECKPOINTS: and it writes some. Else it is null,
- *           NULL, and not shown or "-"
+ *           PRICED: and a GPU-hour has a price; CARBON: and its energy emits; OWNED: and owning has
+ *           a price; BOUGHT: and breaks even with rent; CHECKPOINTS: and it writes some. Else it is
+ *           null, NULL, and not shown or "-"
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
  *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
  *           ENGINE, or a TITLE, may differ under one key
@@ -42,6 +43,9 @@
 #define FIGURE_EXISTS_ASKED(value) run->is_asked
 #define FIGURE_EXISTS_RUN(value) result_has_run(result)
 #define FIGURE_EXISTS_PRICED(value) (result_has_run(result) && !is_absent(run->cost_usd))
+#define FIGURE_EXISTS_CARBON(value) (result_has_run(result) && !is_absent(run->carbon_kg))
+#define FIGURE_EXISTS_OWNED(value) (result_has_run(result) && !is_absent(run->owned_gpu_hour_usd))
+#define FIGURE_EXISTS_BOUGHT(value) (result_has_run(result) && !is_absent(run->break_even_months))
 #define FIGURE_EXISTS_CHECKPOINTS(value) result_has_checkpoints(result)
 #define FIGURE_EXISTS_SAID(value) figure_is_said(value)
 #define FIGURE_EXISTS_KNOWN(value) (!is_absent(value))
@@ -52,6 +56,9 @@
 #define FIGURE_IS_OF_MONTHS_ASKED false
 #define FIGURE_IS_OF_MONTHS_RUN true
 #define FIGURE_IS_OF_MONTHS_PRICED true
+#define FIGURE_IS_OF_MONTHS_CARBON true
+#define FIGURE_IS_OF_MONTHS_OWNED true
+#define FIGURE_IS_OF_MONTHS_BOUGHT true
 #define FIGURE_IS_OF_MONTHS_CHECKPOINTS true
 #define FIGURE_IS_OF_MONTHS_KNOWN false
 
@@ -189,6 +196,29 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE) \
+    BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, run->gpu_working_kwh) \
+    BOTH(REAL, RUN, RUN, energy_gpu_waiting_kwh, energy_gpu_waiting_kwh, run->gpu_waiting_kwh) \
+    BOTH(REAL, RUN, RUN, energy_host_kwh, energy_host_kwh, run->host_kwh) \
+    BOTH(REAL, RUN, RUN, energy_facility_kwh, energy_facility_kwh, run->facility_kwh) \
+    METRIC(REAL, RUN, RUN, rated_kwh, rated_kwh, rated_kwh, run->rated_kwh, \
+           .csv = "rated_mwh", .title = "GPU-hours x TDP, MWh", .head = "GPU-hours x TDP, MWh", \
+           .factor = 1e-3, .format = "%.0f") \
+    METRIC(REAL, CARBON, RUN, carbon_kg, carbon_kg, carbon_kg, run->carbon_kg, \
+           .csv = "carbon_t", .title = "emissions, t CO2", .head = "t CO2", .factor = 1e-3, \
+           .format = "%.1f") \
+    BOTH(REAL, CARBON, RUN, rated_carbon_kg, rated_carbon_kg, run->rated_carbon_kg) \
+    METRIC(REAL, OWNED, RUN, owned_gpu_hour_usd, owned_gpu_hour_usd, owned_gpu_hour_usd, \
+           run->owned_gpu_hour_usd, \
+           .csv = "owned_gpu_hour_usd", .title = "owning, USD per GPU-hour", \
+           .head = "owning USD/GPU-h", .factor = 1, .format = "%.3f") \
+    METRIC(REAL, BOUGHT, RUN, break_even_months, break_even_months, break_even_months, \
+           run->break_even_months, \
+           .csv = "break_even_months", .title = "months until buying is cheaper than rent", \
+           .head = "breaks even, months", .factor = 1, .format = "%.1f") \
+    METRIC(REAL, RUN, RUN, kwh_per_million_tokens, kwh_per_million_tokens, \
+           kwh_per_million_tokens, 1e6 * run->energy_kwh / run->tokens, \
+           .csv = "kwh_per_million_tokens", .title = "kWh per million tokens", \
+           .head = "kWh per million tokens", .factor = 1, .format = "%.4g") \
     METRIC(REAL, PRICED, RUN, usd_per_million_tokens, usd_per_million_tokens, \
            usd_per_million_tokens, 1e6 * run->cost_usd / run->tokens, \
            .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
@@ -264,13 +294,19 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, step_alone_s, step_alone_s, item->step_alone_s) \
     ITEM(REAL, ALWAYS, step_s, step_s, item->step_s)
 
+#define ACCOUNT_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, account, account, item->name) \
+    ITEM(REAL, ALWAYS, time_s, time_s, item->time_s) \
+    ITEM(REAL, ALWAYS, energy_kwh, energy_kwh, item->energy_kwh)
+
 /* X(list, struct of an item, items in a result, their count): each has its LIST_FIGURES. */
 #define RUN_LISTS(X) \
     X(ASSUMPTION, assumption, scenario->assumptions.items, scenario->assumptions.count) \
     X(LINK_USE, link_use, step.link_uses, step.link_use_count) \
     X(LINK_LOAD, link_load, step.link_loads, step.link_load_count) \
     X(TRAFFIC, traffic_use, step.traffic, step.traffic_count) \
-    X(JOB, job_use, step.jobs, step.job_count)
+    X(JOB, job_use, step.jobs, step.job_count) \
+    X(ACCOUNT, run_account, run.accounts, run.account_count)
 /* clang-format on */
 
 #endif

@@ -3,8 +3,12 @@
 #include "run/money.h"
 
 #include "base/absent.h"
+#include "base/check.h"
+
+#include <math.h>
 
 #define SECONDS_PER_HOUR 3600.0
+#define HOURS_PER_MONTH 730.0
 
 double money_working_share(const struct scenario *scenario, const struct step_result *step,
                            struct ledger *ledger)
@@ -21,11 +25,23 @@ double money_working_share(const struct scenario *scenario, const struct step_re
         LEDGER_TERM(step->step_ns, "ns"), LEDGER_TERM(gpus, "GPUs"));
 }
 
-double money_power_w(const struct scenario *scenario, const struct step_result *step,
-                     struct ledger *ledger)
+/* ---- power ---------------------------------------------------------------------- */
+
+static double facility_power_w(const struct scenario *scenario, double gpu_w, const char *label,
+                               struct ledger *ledger)
 {
     const double gpus = (double)scenario->gpus;
     const double nodes = (double)scenario->nodes;
+    return LEDGER_SUM(ledger, label, "kW",
+                      scenario->price.pue * (gpus * gpu_w + nodes * scenario->cluster.host_power_w),
+                      LEDGER_TERM(scenario->price.pue, "pue"), LEDGER_TERM(gpus, "GPUs"),
+                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(nodes, "nodes"),
+                      LEDGER_TERM(scenario->cluster.host_power_w, "W"));
+}
+
+double money_power_w(const struct scenario *scenario, const struct step_result *step,
+                     struct ledger *ledger)
+{
     const struct gpu *gpu = &scenario->gpu;
     const double u = money_working_share(scenario, step, ledger);
     const double gpu_w =
@@ -33,30 +49,287 @@ double money_power_w(const struct scenario *scenario, const struct step_result *
                    gpu->tdp_w * (gpu->busy_power_fraction * u + gpu->idle_power_fraction * (1 - u)),
                    LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->busy_power_fraction, ""),
                    LEDGER_TERM(gpu->idle_power_fraction, ""), LEDGER_NAME(u, "u"));
-    return LEDGER_SUM(ledger, "power", "kW",
-                      scenario->price.pue * (gpus * gpu_w + nodes * scenario->cluster.host_power_w),
-                      LEDGER_TERM(scenario->price.pue, "pue"), LEDGER_TERM(gpus, "GPUs"),
-                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(nodes, "nodes"),
-                      LEDGER_TERM(scenario->cluster.host_power_w, "W"));
+    return facility_power_w(scenario, gpu_w, "power", ledger);
+}
+
+double money_waiting_power_w(const struct scenario *scenario, struct ledger *ledger)
+{
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpu_w =
+        LEDGER_SUM(ledger, "a GPU that waits", "W", gpu->tdp_w * gpu->idle_power_fraction,
+                   LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->idle_power_fraction, ""));
+    return facility_power_w(scenario, gpu_w, "power, waiting", ledger);
+}
+
+/* ---- energy --------------------------------------------------------------------- */
+
+static double kwh(double power_w, double time_s)
+{
+    return power_w / 1000.0 * time_s / SECONDS_PER_HOUR;
+}
+
+/* Steps whose GPUs work, with what these wait for data. */
+static double time_in_steps_s(const struct run_result *run)
+{
+    return run->account_s[ACCOUNT_USEFUL] + run->account_s[ACCOUNT_DATA_STALL] +
+           run->account_s[ACCOUNT_LOST];
+}
+
+/* By account: a step's stall is spent waiting, so that the rest of it draws more than its mean. */
+static void split_by_account(double step_w, double waiting_w, struct run_result *run)
+{
+    const double *s = run->account_s;
+    const double useful_s = s[ACCOUNT_USEFUL] + s[ACCOUNT_LOST];
+    const double working_w =
+        useful_s > 0 ? step_w + (step_w - waiting_w) * s[ACCOUNT_DATA_STALL] / useful_s : step_w;
+    double sum_kwh = 0;
+    run->account_count = 0;
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        const bool works = i == ACCOUNT_USEFUL || i == ACCOUNT_LOST;
+        if (s[i] > 0) {
+            struct run_account *account = &run->accounts[run->account_count++];
+            *account = (struct run_account){.name = account_names[i],
+                                            .time_s = s[i],
+                                            .energy_kwh = kwh(works ? working_w : waiting_w, s[i])};
+            sum_kwh += account->energy_kwh;
+        }
+    }
+    sim_assert(fabs(sum_kwh - run->energy_kwh) <= 1e-9 * run->energy_kwh);
+}
+
+/* By component: kernels, waiting GPUs, the rest of the nodes, and what cools and feeds them. */
+static void split_by_component(const struct scenario *scenario, const struct step_result *step,
+                               double wall_s, struct run_result *run)
+{
+    const struct gpu *gpu = &scenario->gpu;
+    const double u = money_working_share(scenario, step, NULL);
+    const double gpus_w = (double)scenario->gpus * gpu->tdp_w;
+    const double working_s = u * time_in_steps_s(run);
+    run->gpu_working_kwh = kwh(gpus_w * gpu->busy_power_fraction, working_s);
+    run->gpu_waiting_kwh = kwh(gpus_w * gpu->idle_power_fraction, wall_s - working_s);
+    run->host_kwh = kwh((double)scenario->nodes * scenario->cluster.host_power_w, wall_s);
+    const double machines_kwh = run->gpu_working_kwh + run->gpu_waiting_kwh + run->host_kwh;
+    run->facility_kwh = (scenario->price.pue - 1) * machines_kwh;
+    sim_assert(fabs(machines_kwh + run->facility_kwh - run->energy_kwh) <= 1e-9 * run->energy_kwh);
+}
+
+/* As papers tell it: neither what the GPUs draw, nor anything beside them. */
+static void add_rated(const struct scenario *scenario, struct ledger *ledger,
+                      struct run_result *run)
+{
+    const double tdp_w = scenario->gpu.tdp_w;
+    run->rated_kwh = LEDGER_SUM(ledger, "as papers have it", "kWh", run->gpu_hours * tdp_w / 1000,
+                                LEDGER_TERM(run->gpu_hours, "GPU-hours"), LEDGER_TERM(tdp_w, "W"));
+    ledger_remark(ledger, "the GPUs' TDP, all the time, and nothing else");
+}
+
+static void add_carbon(const struct scenario *scenario, struct ledger *ledger,
+                       struct run_result *run)
+{
+    const double carbon_kg_per_kwh = scenario->price.carbon_kg_per_kwh;
+    run->carbon_kg = ABSENT;
+    run->rated_carbon_kg = ABSENT;
+    if (is_absent(carbon_kg_per_kwh)) {
+        return;
+    }
+    run->carbon_kg =
+        LEDGER_SUM(ledger, "emissions", "kg", run->energy_kwh * carbon_kg_per_kwh,
+                   LEDGER_TERM(run->energy_kwh, "kWh"), LEDGER_TERM(carbon_kg_per_kwh, "kg"));
+    run->rated_carbon_kg = LEDGER_SUM(
+        ledger, "emissions as papers have them", "kg", run->rated_kwh * carbon_kg_per_kwh,
+        LEDGER_TERM(run->rated_kwh, "kWh"), LEDGER_TERM(carbon_kg_per_kwh, "kg"));
+}
+
+static void add_energy(const struct scenario *scenario, const struct step_result *step,
+                       double wall_s, struct ledger *ledger, struct run_result *run)
+{
+    const double step_w = money_power_w(scenario, step, ledger);
+    const double waiting_w = money_waiting_power_w(scenario, ledger);
+    const double steps_s = time_in_steps_s(run);
+    run->energy_kwh = LEDGER_SUM(
+        ledger, "energy", "kWh",
+        (step_w * steps_s + waiting_w * (wall_s - steps_s)) / 1000.0 / SECONDS_PER_HOUR,
+        LEDGER_TERM(step_w, "W"), LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(waiting_w, "W"),
+        LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"));
+    split_by_account(step_w, waiting_w, run);
+    split_by_component(scenario, step, wall_s, run);
+    add_rated(scenario, ledger, run);
+    add_carbon(scenario, ledger, run);
+}
+
+/* ---- owning --------------------------------------------------------------------- */
+
+double money_break_even_months(const struct money_choice *choice, struct ledger *ledger)
+{
+    const double rent_usd =
+        LEDGER_SUM(ledger, "rent of a month", "USD",
+                   choice->rent_usd_per_hour * HOURS_PER_MONTH * choice->utilisation,
+                   LEDGER_TERM(choice->rent_usd_per_hour, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"),
+                   LEDGER_TERM(choice->utilisation, ""));
+    const double running_usd =
+        LEDGER_SUM(ledger, "running it for a month", "USD",
+                   choice->power_kw * choice->pue * choice->usd_per_kwh * HOURS_PER_MONTH +
+                       choice->hosting_usd_per_month,
+                   LEDGER_TERM(choice->power_kw, "kW"), LEDGER_TERM(choice->pue, "pue"),
+                   LEDGER_TERM(choice->usd_per_kwh, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"),
+                   LEDGER_TERM(choice->hosting_usd_per_month, "USD"));
+    if (!(rent_usd > running_usd)) {
+        ledger_remark(ledger, "no less than the rent: buying never breaks even");
+        return ABSENT;
+    }
+    const double capital_usd = choice->capital_usd;
+    return LEDGER_SUM(ledger, "breaks even after", "months", capital_usd / (rent_usd - running_usd),
+                      LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(rent_usd, "USD"),
+                      LEDGER_TERM(running_usd, "USD"));
+}
+
+double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    const struct ownership *own = &scenario->price.own;
+    const double per_node = (double)scenario->cluster.gpus_per_node;
+    const double gpu_usd =
+        own->node_usd > 0
+            ? LEDGER_SUM(ledger, "a GPU with its share of a node", "USD", own->node_usd / per_node,
+                         LEDGER_TERM(own->node_usd, "USD"), LEDGER_TERM(per_node, "GPUs"))
+            : own->gpu_usd;
+    return LEDGER_SUM(ledger, "capital for a GPU", "USD",
+                      gpu_usd * (1 + own->network + own->storage) * (1 + own->spares),
+                      LEDGER_TERM(gpu_usd, "USD"), LEDGER_TERM(own->network, ""),
+                      LEDGER_TERM(own->storage, ""), LEDGER_TERM(own->spares, ""));
+}
+
+/* Of a GPU with its share of the node, whole facility. */
+static double waiting_gpu_kw(const struct scenario *scenario)
+{
+    return money_waiting_power_w(scenario, NULL) / 1000 / (double)scenario->gpus;
+}
+
+static double hosting_usd_per_month(const struct ownership *own)
+{
+    return own->hosting_usd_per_month * (1 + own->spares);
+}
+
+double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    const struct ownership *own = &scenario->price.own;
+    const double capital_usd = money_capital_usd(scenario, ledger);
+    const double life_h = own->life_s / SECONDS_PER_HOUR;
+    const double hosting_usd = hosting_usd_per_month(own);
+    const double kept = 1 - own->residual;
+    const double held_usd =
+        LEDGER_SUM(ledger, "holding it for an hour", "USD",
+                   capital_usd * kept / life_h + hosting_usd / HOURS_PER_MONTH,
+                   LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
+                   LEDGER_TERM(hosting_usd, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"));
+    const double idle_usd =
+        LEDGER_SUM(ledger, "an hour without work", "USD",
+                   waiting_gpu_kw(scenario) * scenario->price.electricity_usd_per_kwh,
+                   LEDGER_TERM(waiting_gpu_kw(scenario), "kW"),
+                   LEDGER_TERM(scenario->price.electricity_usd_per_kwh, "USD"));
+    return LEDGER_SUM(ledger, "owning, for an hour of work", "USD",
+                      (held_usd + idle_usd * (1 - own->utilisation)) / own->utilisation,
+                      LEDGER_TERM(held_usd, "USD"), LEDGER_TERM(idle_usd, "USD"),
+                      LEDGER_TERM(own->utilisation, ""));
+}
+
+/* Of a GPU that works for its share of time: by what it draws in this run, and waiting. */
+static double break_even_months(const struct scenario *scenario, double wall_s,
+                                struct ledger *ledger, const struct run_result *run)
+{
+    const struct price *price = &scenario->price;
+    const double hours = wall_s / SECONDS_PER_HOUR;
+    const double run_kw = run->energy_kwh / price->pue / hours / (double)scenario->gpus;
+    const double waiting_kw = waiting_gpu_kw(scenario) / price->pue;
+    const double u = price->own.utilisation;
+    const struct money_choice choice = {
+        .capital_usd = money_capital_usd(scenario, NULL),
+        .rent_usd_per_hour = price->gpu_hour_usd,
+        .utilisation = u,
+        .power_kw = u * run_kw + (1 - u) * waiting_kw,
+        .pue = price->pue,
+        .usd_per_kwh = price->electricity_usd_per_kwh,
+        .hosting_usd_per_month = hosting_usd_per_month(&price->own),
+    };
+    return money_break_even_months(&choice, ledger);
+}
+
+static void add_ownership(const struct scenario *scenario, double wall_s, struct ledger *ledger,
+                          struct run_result *run)
+{
+    const struct price *price = &scenario->price;
+    run->owned_gpu_hour_usd = ABSENT;
+    run->break_even_months = ABSENT;
+    if (!price->own.is_told) {
+        return;
+    }
+    const double held_usd = money_owned_hour_usd(scenario, ledger);
+    run->owned_gpu_hour_usd =
+        LEDGER_SUM(ledger, "with the electricity of the run", "USD",
+                   held_usd + run->energy_kwh * price->electricity_usd_per_kwh / run->gpu_hours,
+                   LEDGER_TERM(held_usd, "USD"), LEDGER_TERM(run->energy_kwh, "kWh"),
+                   LEDGER_TERM(price->electricity_usd_per_kwh, "USD"),
+                   LEDGER_TERM(run->gpu_hours, "GPU-hours"));
+    if (!is_absent(price->gpu_hour_usd)) {
+        run->break_even_months = break_even_months(scenario, wall_s, ledger, run);
+    }
+}
+
+/* ---- cost ----------------------------------------------------------------------- */
+
+bool money_is_priced(const struct scenario *scenario)
+{
+    const struct price *price = &scenario->price;
+    const bool is_rented = price->terms == TERMS_RENT || price->terms == TERMS_RESERVED;
+    return !is_rented || !is_absent(price->gpu_hour_usd);
+}
+
+/* Of an hour that is paid, on the terms. */
+static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    const struct price *price = &scenario->price;
+    switch ((enum price_terms)price->terms) {
+    case TERMS_RESERVED:
+        return LEDGER_SUM(ledger, "a reserved GPU-hour", "USD",
+                          price->gpu_hour_usd * (1 - price->reserved_discount),
+                          LEDGER_TERM(price->gpu_hour_usd, "USD"),
+                          LEDGER_TERM(price->reserved_discount, ""));
+    case TERMS_SPOT:
+        return price->spot_gpu_hour_usd;
+    case TERMS_OWN:
+        return money_owned_hour_usd(scenario, NULL);
+    case TERMS_RENT:
+    case TERMS_COUNT_:
+        break;
+    }
+    return price->gpu_hour_usd;
+}
+
+double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,
+                      struct ledger *ledger)
+{
+    const struct price *price = &scenario->price;
+    if (!money_is_priced(scenario)) {
+        ledger_remark(ledger, "no cost: neither the scenario nor the GPU has a price");
+        return ABSENT;
+    }
+    const bool is_reserved = price->terms == TERMS_RESERVED;
+    const double paid_s = is_reserved ? fmax(wall_s, price->reserved_term_s) : wall_s;
+    const double paid_hours = paid_s / SECONDS_PER_HOUR * (double)scenario->gpus;
+    const double gpu_hour_usd = hour_usd(scenario, ledger);
+    if (paid_s > wall_s) {
+        ledger_say(ledger, "GPU-hours of the term", "h", paid_hours, "more than the run takes");
+    }
+    return LEDGER_SUM(ledger, "cost", "USD",
+                      paid_hours * gpu_hour_usd + energy_kwh * price->electricity_usd_per_kwh,
+                      LEDGER_TERM(paid_hours, "GPU-hours"), LEDGER_TERM(gpu_hour_usd, "USD"),
+                      LEDGER_TERM(energy_kwh, "kWh"),
+                      LEDGER_TERM(price->electricity_usd_per_kwh, "USD"));
 }
 
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run)
 {
-    const struct price *price = &scenario->price;
-    const double power_w = money_power_w(scenario, step, ledger);
-    run->energy_kwh =
-        LEDGER_SUM(ledger, "energy", "kWh", power_w / 1000.0 * wall_s / SECONDS_PER_HOUR,
-                   LEDGER_TERM(power_w, "W"), LEDGER_TERM(wall_s, "seconds"),
-                   LEDGER_TERM(SECONDS_PER_HOUR, "s"));
-    if (is_absent(price->gpu_hour_usd)) {
-        run->cost_usd = ABSENT;
-        ledger_remark(ledger, "no cost: neither the scenario nor the GPU has a price");
-        return;
-    }
-    run->cost_usd = LEDGER_SUM(
-        ledger, "cost", "USD",
-        run->gpu_hours * price->gpu_hour_usd + run->energy_kwh * price->electricity_usd_per_kwh,
-        LEDGER_TERM(run->gpu_hours, "GPU-hours"), LEDGER_TERM(price->gpu_hour_usd, "USD"),
-        LEDGER_TERM(run->energy_kwh, "kWh"), LEDGER_TERM(price->electricity_usd_per_kwh, "USD"));
+    add_energy(scenario, step, wall_s, ledger, run);
+    add_ownership(scenario, wall_s, ledger, run);
+    run->cost_usd = money_cost_usd(scenario, wall_s, run->energy_kwh, ledger);
 }

@@ -1,10 +1,35 @@
-/* What a run costs: power, energy, money.
+/* What a run costs: power, energy, emissions, money.
  *
- *     energy = wall-clock * pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + nodes * host power)
- *     cost   = GPU-hours * price.gpu_hour (+ energy * price.electricity where given);
- *              there is none where a GPU-hour has no price
+ *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + nodes * host power)
+ *     power, waiting  = the same with u = 0
+ *     energy          = power in steps * time in steps + power, waiting * all other time
+ *     carbon          = energy * price.carbon
  *
- * u is the share of the step in which kernels run.
+ * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
+ * in which nobody computes: checkpoints, detection, waiting, recovery, start.
+ *
+ *     cost = GPU-hours that are paid * price of one (+ energy * price.electricity where given)
+ *
+ *     terms     GPU-hours paid               price of one
+ *     rent      those of the run             price.gpu_hour
+ *     reserved  of the term, if longer       price.gpu_hour * (1 - price.reserved_discount)
+ *     spot      those of the run             price.spot_gpu_hour
+ *     own       those of the run             what owning comes to:
+ *
+ *     capital = GPU's * (1 + network + storage) * (1 + spares)
+ *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
+ *               + electricity of the hours without work, over those with
+ *
+ * and buying breaks even with renting after
+ *
+ *     months = capital / (rent * 730 h * utilisation - (kW * pue * price * 730 h + hosting))
+ *
+ * or never, where the bracket is not positive. There is no cost where a GPU-hour has no price.
+ *
+ * ASSUMES: switches and storage outside the nodes draw no power: what is told is too little.
+ * ASSUMES: an owned GPU without work draws what one does that waits.
+ * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
+ * ASSUMES: what degraded steps take longer is spent waiting.
  */
 #ifndef RUN_MONEY_H
 #define RUN_MONEY_H
@@ -16,11 +41,36 @@
 double money_working_share(const struct scenario *scenario, const struct step_result *step,
                            struct ledger *ledger);
 
-/* Mean power of the whole facility's part, by the formula above. */
+/* Mean power of the whole facility's part in a step, by the formula above. */
 double money_power_w(const struct scenario *scenario, const struct step_result *step,
                      struct ledger *ledger);
 
-/* Energy and cost of a run that lasts wall_s and whose GPU-hours are known. */
+/* The same while nobody computes. */
+double money_waiting_power_w(const struct scenario *scenario, struct ledger *ledger);
+
+/* Rent or buy. Power is of a GPU with its share of the node, without the facility's. */
+struct money_choice {
+    double capital_usd, rent_usd_per_hour, utilisation, power_kw, pue, usd_per_kwh;
+    double hosting_usd_per_month;
+};
+
+/* ABSENT: never. */
+double money_break_even_months(const struct money_choice *choice, struct ledger *ledger);
+
+/* What buying a GPU takes, all shares included. */
+double money_capital_usd(const struct scenario *scenario, struct ledger *ledger);
+
+/* An hour in which an owned GPU works, without that hour's own electricity. */
+double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger);
+
+/* Whether a run has a cost: its GPU-hours have a price on these terms. */
+bool money_is_priced(const struct scenario *scenario);
+
+/* What so much time and energy cost; ABSENT without a price. Grows with both. */
+double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,
+                      struct ledger *ledger);
+
+/* Energy, emissions and cost of a run whose accounts and GPU-hours are known. */
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run);
 

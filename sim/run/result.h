@@ -6,7 +6,15 @@
 #ifndef RUN_RESULT_H
 #define RUN_RESULT_H
 
+#include "run/history.h"
 #include "train/metrics.h"
+
+/* One of a run's accounts that holds time. */
+struct run_account {
+    const char *name;
+    double time_s;
+    double energy_kwh; /* whole facility */
+};
 
 struct run_result {
     bool is_asked; /* false: only the step was asked for, the rest does not exist */
@@ -18,10 +26,19 @@ struct run_result {
     double checkpoint_bytes;
     double checkpoint_s; /* one checkpoint, the blocking part */
     int64_t checkpoints;
-    double data_stall_s;  /* per step, inside step_ns */
-    double first_batch_s; /* that nothing hides */
-    double cost_usd;      /* GPUs and electricity where it is priced apart; ABSENT: no price */
-    double energy_kwh;    /* whole facility (pue) */
+    double data_stall_s;                         /* per step, inside step_ns */
+    double first_batch_s;                        /* that nothing hides */
+    double account_s[ACCOUNT_COUNT_];            /* wall-clock by account: their sum is all of it */
+    struct run_account accounts[ACCOUNT_COUNT_]; /* that hold time, in their order */
+    uint32_t account_count;
+    double cost_usd;   /* on price.terms, with electricity where it is priced apart; ABSENT: no
+                        * price */
+    double energy_kwh; /* whole facility (pue): the sum of these four */
+    double gpu_working_kwh, gpu_waiting_kwh, host_kwh, facility_kwh;
+    double rated_kwh;                  /* GPU-hours * TDP, as papers have it */
+    double carbon_kg, rated_carbon_kg; /* of both; ABSENT: no price.carbon */
+    double owned_gpu_hour_usd;         /* with electricity; ABSENT: no price.own */
+    double break_even_months;          /* ABSENT: never, or no price.own or no rent */
 };
 
 /* A measured run, and how far it was off. */

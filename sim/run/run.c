@@ -85,6 +85,10 @@ static double add_up_time(const struct scenario *scenario, double step_s, struct
     ledger_remark(ledger, "checkpoint and data stalls only");
     sim_assert(run->goodput > 0);
     sim_assert(run->goodput <= 1);
+    run->account_s[ACCOUNT_USEFUL] = steps * (step_s - run->data_stall_s);
+    run->account_s[ACCOUNT_DATA_STALL] = steps * run->data_stall_s;
+    run->account_s[ACCOUNT_CHECKPOINT] = blocked_s;
+    run->account_s[ACCOUNT_PLANNED] = startup_s + run->first_batch_s;
     return wall_s;
 }
 

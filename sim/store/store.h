@@ -11,6 +11,7 @@
  *   link_load    (run_key, link): the busiest links of each kind
  *   traffic      (run_key, stream, number): each kind of transfer, how it was done
  *   job          (run_key, scenario, number): jobs on the same fabric, alone and together
+ *   account      (run_key, account): the run's wall-clock and energy by what was done; of runs
  *   assumption   (run_key, name, value, reason); of every run
  *   study        one sweep or comparison: (key, title, kind, build, point_count), of which only
  *                a shard may be in the file

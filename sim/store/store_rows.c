@@ -18,6 +18,9 @@
 #define NULLABLE_ASKED true
 #define NULLABLE_RUN true
 #define NULLABLE_PRICED true
+#define NULLABLE_CARBON true
+#define NULLABLE_OWNED true
+#define NULLABLE_BOUGHT true
 #define NULLABLE_CHECKPOINTS true
 #define NULLABLE_SAID true
 #define NULLABLE_KNOWN true
@@ -113,6 +116,7 @@ const struct relation store_relations[RELATION_COUNT_] = {
     [RELATION_LINK_LOAD] = RELATION("link_load", LINK_LOAD_columns, 2),
     [RELATION_TRAFFIC] = RELATION("traffic", TRAFFIC_columns, 3),
     [RELATION_JOB] = RELATION("job", JOB_columns, 3),
+    [RELATION_ACCOUNT] = RELATION("account", ACCOUNT_columns, 2),
     [RELATION_STUDY] = RELATION("study", study_columns, 1),
     [RELATION_POINT] = RELATION("point", point_columns, 2),
     [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),

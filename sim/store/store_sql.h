@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
-#define STORE_SCHEMA 7
+#define STORE_SCHEMA 8
 
 enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
 
@@ -39,13 +39,14 @@ enum relation_id {
     RELATION_LINK_LOAD,
     RELATION_TRAFFIC,
     RELATION_JOB,
+    RELATION_ACCOUNT,
     RELATION_STUDY,
     RELATION_POINT,
     RELATION_POINT_AXIS,
     RELATION_COUNT_
 };
 
-#define STORE_COLUMNS_MAX 80
+#define STORE_COLUMNS_MAX 112
 #define STORE_ROWS_AT_ONCE 16
 
 struct relation {

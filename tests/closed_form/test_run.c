@@ -332,9 +332,166 @@ static void money_is_gpus_and_electricity(void **state)
     const struct run_result *run = &result->run;
     const double hours = wall_s(result) / 3600;
     const double kw = money_power_w(scenario, &result->step, NULL) / 1000;
+    const double waiting_kw = money_waiting_power_w(scenario, NULL) / 1000;
+    const double blocked =
+        ((double)run->checkpoints * run->checkpoint_s + run->first_batch_s) / 3600;
+    assert_true(blocked > 0 && waiting_kw < kw);
     assert_true(kw > 64 * 0.1 * 1.5 && kw < (64 * 0.7 + 8 * 2.8) * 1.5);
-    assert_close(run->energy_kwh, kw * hours, 1e-12);
-    assert_close(run->cost_usd, 64 * hours * 2 + kw * hours * 0.1, 1e-12);
+    const double kwh = kw * (hours - blocked) + waiting_kw * blocked;
+    assert_close(run->energy_kwh, kwh, 1e-12);
+    assert_close(run->cost_usd, 64 * hours * 2 + kwh * 0.1, 1e-12);
+}
+
+/* Rent or buy, the first by hand: 40,000 / (2.5 x 730 x 0.8 - (1.3 x 1.2 x 0.08 x 730 + 130)) =
+ * 40,000 / (1,460 - 221.1) = 32.287 months. At 10 % of the time rent is 182.50 USD a month, less
+ * than the 221.10 that running it takes. */
+static void buying_breaks_even_with_rent_or_never(void **state)
+{
+    (void)state;
+    static const struct {
+        struct money_choice choice;
+        double months; /* 0: never */
+    } rows[] = {
+        {{40000, 2.5, 0.8, 1.3, 1.2, 0.08, 130}, 32.2868},
+        {{40000, 2.5, 0.4, 1.3, 1.2, 0.08, 130}, 78.6015},
+        {{55000, 4, 0.8, 1.9, 1.15, 0.06, 180}, 26.6952},
+        {{40000, 2.5, 0.1, 1.3, 1.2, 0.08, 130}, 0},
+        {{40000, 1, 0.5, 0, 1, 0, 365}, 0}, /* a bracket of nothing */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double months = money_break_even_months(&rows[i].choice, NULL);
+        assert_int_equal(is_absent(months), rows[i].months == 0);
+        if (rows[i].months > 0) {
+            assert_close(months, rows[i].months, 2e-6);
+        }
+    }
+}
+
+/* 36,000 USD for a GPU, a quarter more for network and storage, a tenth more for spares: 49,500
+ * USD, of which a fifth comes back: 39,600 over five years of 8,760 h, 0.90411 USD an hour. Hosting
+ * of 146 USD for 1.1 GPUs over 730 h: 0.22. Working half of the time an hour costs twice that, and
+ * the hour without work what waiting draws: 1.25 x (700 x 0.2 + 2,000 / 8) = 487.5 W at 0.2 USD. */
+static void owning_is_paid_by_the_hours_of_work(void **state)
+{
+    (void)state;
+    struct scenario scenario = powered();
+    scenario.cluster.gpus_per_node = 8;
+    scenario.price.electricity_usd_per_kwh = 0.2;
+    scenario.price.own = (struct ownership){.is_told = true,
+                                            .gpu_usd = 36000,
+                                            .life_s = 5 * 8760 * 3600.0,
+                                            .residual = 0.2,
+                                            .hosting_usd_per_month = 146,
+                                            .network = 0.2,
+                                            .storage = 0.05,
+                                            .spares = 0.1,
+                                            .utilisation = 0.5};
+    assert_close(money_capital_usd(&scenario, NULL), 49500, 1e-12);
+    const double held = 39600 / (5 * 8760.0) + 0.22;
+    assert_close(money_owned_hour_usd(&scenario, NULL), 2 * held + 0.4875 * 0.2, 1e-12);
+    scenario.price.own.gpu_usd = 0;
+    scenario.price.own.node_usd = 288000;
+    assert_close(money_capital_usd(&scenario, NULL), 49500, 1e-12);
+    scenario.price.own.utilisation = 1;
+    assert_close(money_owned_hour_usd(&scenario, NULL), held, 1e-12);
+}
+
+/* Eight GPUs for ten hours at 2 USD: 160. Reserved at 40 % less 96, and for a term of 20 hours
+ * twice that, but not where the run is longer than its term. Spot at 0.5 USD: 40. Electricity goes
+ * on top. */
+static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
+{
+    (void)state;
+    struct scenario scenario = powered();
+    struct price *price = &scenario.price;
+    price->gpu_hour_usd = 2;
+    price->reserved_discount = 0.4;
+    price->spot_gpu_hour_usd = 0.5;
+    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 160, 1e-12);
+    price->terms = TERMS_RESERVED;
+    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 96, 1e-12);
+    price->reserved_term_s = 72000;
+    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 192, 1e-12);
+    assert_close(money_cost_usd(&scenario, 144000, 0, NULL), 384, 1e-12);
+    price->terms = TERMS_SPOT;
+    price->electricity_usd_per_kwh = 0.1;
+    assert_close(money_cost_usd(&scenario, 36000, 100, NULL), 50, 1e-12);
+    price->gpu_hour_usd = ABSENT;
+    assert_true(money_is_priced(&scenario));
+    price->terms = TERMS_RESERVED;
+    assert_true(is_absent(money_cost_usd(&scenario, 36000, 100, NULL)));
+}
+
+/* Of the run of owned GPUs, cost is GPU-hours x owning; months are those of its own mean power. */
+static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "price.electricity=0.10 USD/kWh", "price.pue=1.5", "price.terms=own",
+        "price.own={gpu: 40000 USD, hosting: 130 USD/month, utilisation: 75 %, life: 4 years}"};
+    const struct scenario *scenario = quickstart(*state, sets);
+    const struct result *result = predict(*state, scenario);
+    const struct run_result *run = &result->run;
+    assert_close(run->cost_usd, run->gpu_hours * run->owned_gpu_hour_usd, 1e-12);
+    const double waiting_kw = money_waiting_power_w(scenario, NULL) / 1000 / 64;
+    const double held = 40000 / (4 * 8760.0) + 130 / 730.0;
+    assert_close(run->owned_gpu_hour_usd,
+                 (held + waiting_kw * 0.1 / 4) / 0.75 + run->energy_kwh * 0.1 / run->gpu_hours,
+                 1e-12);
+    const double kw = 0.75 * run->energy_kwh / run->gpu_hours + 0.25 * waiting_kw; /* with pue */
+    assert_close(run->break_even_months, 40000 / (2.5 * 730 * 0.75 - (kw * 0.1 * 730 + 130)),
+                 1e-12);
+    const char *const rent[SETS_MAX] = {"price.electricity=0.10 USD/kWh"};
+    assert_true(is_absent(predict(*state, quickstart(*state, rent))->run.owned_gpu_hour_usd));
+}
+
+/* Papers multiply GPU-hours by TDP: BLOOM's 1,082,990 hours of 400 W are 433,196 kWh; Llama 3.1's
+ * 39.3 million of 700 W at 0.414 kg/kWh 11,389 t. Neither is a measurement. */
+static void papers_count_gpu_hours_at_tdp(void **state)
+{
+    static const struct {
+        const char *sets[SETS_MAX];
+        double gpu_hours, kwh, carbon_t;
+    } rows[] = {
+        {{"gpu=a100-sxm4-80gb", "price.carbon=57 g/kWh"}, 1082990, 433e3, 24.7},
+        {{"price.carbon=414 g/kWh"}, 39.3e6, 39.3e6 * 0.7, 11390},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct scenario *scenario = quickstart(*state, rows[i].sets);
+        const struct run_result *run = &predict(*state, scenario)->run;
+        const double scale = rows[i].gpu_hours / run->gpu_hours;
+        assert_close(run->rated_kwh * scale, rows[i].kwh, 1e-3);
+        assert_close(run->rated_carbon_kg * scale / 1000, rows[i].carbon_t, 1e-3);
+        assert_close(run->carbon_kg / run->energy_kwh, scenario->price.carbon_kg_per_kwh, 1e-12);
+    }
+}
+
+/* Of 8 GPUs at 700 W and a node of 2 kW, pue 1.25: in 10,000 s of steps, of which 1,000 wait for
+ * data, kernels run half of the time; 1,000 s of checkpoints follow. Kernels: 8 x 560 W x 5,000 s;
+ * waiting: 8 x 140 W x 6,000 s; the node 2 kW x 11,000 s; the facility a quarter of these. */
+static void energy_goes_to_components_and_accounts(void **state)
+{
+    (void)state;
+    struct scenario scenario = powered();
+    scenario.price.carbon_kg_per_kwh = ABSENT;
+    scenario.price.gpu_hour_usd = ABSENT;
+    const struct step_result step = {.step_ns = 1000,
+                                     .gpu_ns = {[CAUSE_COMPUTE] = 4000, [CAUSE_BUBBLE] = 4000}};
+    struct run_result run = {
+        .gpu_hours = 8 * 11000 / 3600.0,
+        .account_s = {
+            [ACCOUNT_USEFUL] = 9000, [ACCOUNT_DATA_STALL] = 1000, [ACCOUNT_CHECKPOINT] = 1000}};
+    money_add_up(&scenario, &step, 11000, NULL, &run);
+    assert_close(run.gpu_working_kwh, 8 * 0.56 * 5000 / 3600, 1e-12);
+    assert_close(run.gpu_waiting_kwh, 8 * 0.14 * 6000 / 3600, 1e-12);
+    assert_close(run.host_kwh, 2 * 11000 / 3600.0, 1e-12);
+    assert_close(run.energy_kwh, (6 * 10000 + 3.9 * 1000) / 3600, 1e-12);
+    assert_close(run.facility_kwh, run.energy_kwh / 5, 1e-12);
+    assert_int_equal(run.account_count, 3);
+    assert_string_equal(run.accounts[2].name, account_names[ACCOUNT_CHECKPOINT]);
+    assert_close(run.accounts[1].energy_kwh, 3.9 * 1000 / 3600, 1e-12); /* waiting for data */
+    assert_close(run.accounts[0].energy_kwh, (60 - 3.9) * 1000 / 3600, 1e-12);
+    assert_close(run.accounts[2].energy_kwh, 3.9 * 1000 / 3600, 1e-12);
+    assert_true(is_absent(run.carbon_kg) && is_absent(run.cost_usd));
 }
 
 /* gh200-96gb has no price of its own. What costs nothing says so, and electricity alone is no cost
@@ -545,6 +702,12 @@ int main(void)
         TEST(a_run_is_its_steps_and_checkpoints),
         TEST(power_follows_the_kernels),
         TEST(money_is_gpus_and_electricity),
+        TEST(buying_breaks_even_with_rent_or_never),
+        TEST(owning_is_paid_by_the_hours_of_work),
+        TEST(terms_say_which_hours_are_paid_and_at_what_price),
+        TEST(a_run_on_owned_gpus_costs_what_owning_does),
+        TEST(papers_count_gpu_hours_at_tdp),
+        TEST(energy_goes_to_components_and_accounts),
         TEST(what_has_no_price_has_no_cost),
         TEST(a_step_alone_has_no_run),
         TEST(a_stalled_run_waits_in_every_step_and_once_at_first),

@@ -124,22 +124,22 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
 {
     /* Of table run: 11 of the step (step_ns and _s, least and most of runs alike, tokens/s,
      * TFLOP/s, three MFUs, data stall, bound_by), 2 of its busiest link, memory's advice, 2 that
-     * `run:` says, 6 of the months, 2 of checkpoints: 24. assumption: reason. traffic: protocol,
-     * bottleneck. point: run_key, message. point_axis: value. Together 30. */
+     * `run:` says, 16 of the months, 2 of checkpoints: 34. assumption: reason. traffic: protocol,
+     * bottleneck. point: run_key, message. point_axis: value. Together 40. */
     struct world *world = *state;
     store_close(world_open(world));
     assert_int_equal(world_sql(world,
                                "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
                                "AND name NOT LIKE 'sqlite_%' AND strict = 1"),
-                     10);
+                     11);
     static const char nullable[] = "SELECT count(*) FROM sqlite_schema AS t, "
                                    "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
                                    "AND NOT c.\"notnull\"";
-    assert_int_equal(world_sql(world, nullable), 31);
+    assert_int_equal(world_sql(world, nullable), 41);
     assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
     assert_int_equal(
-        world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 25);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 7);
+        world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 35);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 8);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -224,7 +224,7 @@ static void a_value_that_is_null_here_and_a_number_there_differs(void **state)
     world->sample.result.run.is_asked = false;
     assert_false(store_run(store, &world->sample.result, world->diag));
     world_assert_error(world, "wall_clock_days, gpu_hours, goodput, cost_usd, energy_kwh, "
-                              "usd_per_million_tokens");
+                              "energy_gpu_working_kwh, ");
     store_close(store);
 }
 
@@ -596,11 +596,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 8");
-    world_assert_refused(world, "stoker.db has schema 8, this stoker writes 7");
+    world_sql(world, "PRAGMA user_version = 9");
+    world_assert_refused(world, "stoker.db has schema 9, this stoker writes 8");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 7");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 8");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)

@@ -41,6 +41,24 @@ static const struct ledger *record_run(const struct explanation *explanation)
     return ledger;
 }
 
+/* Where the time and the energy of the run went. */
+static void add_accounts(struct sheet *in, const struct run_result *run)
+{
+    static const struct field fields[] = {
+        {"account", FIELD_AT(struct run_account, name), FIELD_LEFT("account")},
+        {"time_s", FIELD_AT(struct run_account, time_s), FIELD_RIGHT("hours", "%.2f", 1.0 / 3600)},
+        {"energy_kwh", FIELD_AT(struct run_account, energy_kwh), FIELD_RIGHT("kWh", "%.1f", 1)},
+    };
+    struct sheet *table = sheet_table(in, "accounts", FIELD_LIST(fields));
+    for (uint32_t i = 0; i < run->account_count; i++) {
+        sheet_row(table, &run->accounts[i]);
+    }
+    sheet_say(in,
+              "\n  By component: kernels %.1f kWh, waiting GPUs %.1f, the rest of the nodes %.1f, "
+              "facility %.1f.\n\n",
+              run->gpu_working_kwh, run->gpu_waiting_kwh, run->host_kwh, run->facility_kwh);
+}
+
 void explain_run(const struct explanation *explanation, struct sheet *in)
 {
     const struct run_result *run = &explanation->result->run;
@@ -69,12 +87,20 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "working_share",
                  money_working_share(scenario, &explanation->result->step, NULL));
     sheet_number(in, "power_w", money_power_w(scenario, &explanation->result->step, NULL));
+    sheet_number(in, "waiting_power_w", money_waiting_power_w(scenario, NULL));
     sheet_number(in, "energy_kwh", run->energy_kwh);
+    sheet_number(in, "rated_kwh", run->rated_kwh);
+    sheet_number(in, "carbon_kg_per_kwh", scenario->price.carbon_kg_per_kwh);
+    sheet_number(in, "carbon_kg", run->carbon_kg);
+    sheet_text(in, "terms", price_terms_names[scenario->price.terms]);
     sheet_number(in, "gpu_hour_usd", scenario->price.gpu_hour_usd);
+    sheet_number(in, "owned_gpu_hour_usd", run->owned_gpu_hour_usd);
+    sheet_number(in, "break_even_months", run->break_even_months);
     sheet_number(in, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);
     sheet_number(in, "pue", scenario->price.pue);
     sheet_number(in, "cost_usd", run->cost_usd);
     explain_ledger(in, "sums", record_run(explanation));
+    add_accounts(in, run);
 }
 
 /* ---- assumptions ---------------------------------------------------------------------- */

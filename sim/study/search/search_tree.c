@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "input/layout.h"
 #include "input/training.h"
+#include "run/money.h"
 #include "run/run.h"
 #include "study/search/search_memory.h"
 #include "train/bound/bound.h"
@@ -78,9 +79,9 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
         base->price.pue *
         (gpus * gpu_j + (double)base->nodes * base->cluster.host_power_w * wall_s);
     const double energy_kwh = joules / 1000.0 / SECONDS_PER_HOUR;
-    const double cost = gpus * wall_s / SECONDS_PER_HOUR * base->price.gpu_hour_usd +
-                        energy_kwh * base->price.electricity_usd_per_kwh;
-    return (tree->by == SEARCH_BY_ENERGY ? energy_kwh : cost) * (1.0 - 1e-12);
+    const bool is_by_energy = tree->by == SEARCH_BY_ENERGY;
+    return (is_by_energy ? energy_kwh : money_cost_usd(base, wall_s, energy_kwh, NULL)) *
+           (1.0 - 1e-12);
 }
 
 /* ---- layouts of a line ----------------------------------------------------------- */
