@@ -46,8 +46,7 @@ static void note_progress(struct engine *engine, uint32_t index)
     actor->updated = now;
 }
 
-/* It goes on at the rate of now. */
-static void post_compute_end(struct engine *engine, uint32_t index)
+void engine_post_compute_end(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
     const int64_t left = actor->remaining > 0 ? actor->remaining : 0;
@@ -66,13 +65,16 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
         return;
     }
     struct actor *actor = &engine->actors[index];
+    if (engine_is_busy(actor, COMPUTE) && actor->stretch != NULL && actor->stretch->together != 0) {
+        engine_together_cut(engine, index);
+    }
     const bool computes = engine_is_busy(actor, COMPUTE);
     if (computes) {
         note_progress(engine, index);
     }
     actor->interference += begins ? amount : 0 - amount;
     if (computes) {
-        post_compute_end(engine, index);
+        engine_post_compute_end(engine, index);
     }
 }
 
@@ -221,7 +223,7 @@ static void start_compute(struct engine *engine, uint32_t index, const struct ta
     actor->cursor = actor->ended[COMPUTE];
     actor->begun = now;
     actor->is_disturbed = false;
-    post_compute_end(engine, index);
+    engine_post_compute_end(engine, index);
 }
 
 static uint32_t path_of(const struct engine *engine, uint32_t number)
@@ -252,11 +254,12 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
     const uint32_t path = path_of(engine, number);
     const sim_time latencies_ns = latency_ns + phase->latency_ns;
     const sim_time starts = event_now(engine->queue) + latencies_ns;
-    const sim_time flowing_ns =
-        engine_flowing_ns(engine->system, &engine->system->channels[number], phase);
-    engine->traffic[number].alone_ns += latencies_ns + flowing_ns;
+    const struct engine_channel *plan = &engine->system->channels[number];
+    engine->traffic[number].alone_ns +=
+        latencies_ns + engine_flowing_ns(engine->system, plan, phase);
     if (engine->paths[path].is_direct) {
-        event_post(engine->queue, starts + flowing_ns, number, EVENT_PHASE_END);
+        event_post(engine->queue, starts + engine_direct_ns(engine, plan, phase), number,
+                   EVENT_PHASE_END);
     } else if (latencies_ns > 0) {
         event_post(engine->queue, starts, number, EVENT_LATENCY_END);
     } else {
@@ -507,6 +510,7 @@ static void end_transfer(struct engine *engine, uint32_t number)
     for (uint32_t i = 0; i < plan->member_count; i++) {
         go_on(engine, members[i].actor, 1u << members[i].stream);
     }
+    engine_together_begin(engine, number);
 }
 
 static void end_phase(struct engine *engine, uint32_t number)

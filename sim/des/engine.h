@@ -41,8 +41,9 @@
  * engine run with multiplicities equals the full one to the nanosecond.
  *
  * Stretches: where an actor's tasks concern nobody else, as the compute and the collectives of
- * tensor parallelism within a stage do, they end in one event (engine_stretch.c says when). The
- * outcome is the same to the nanosecond but for the number of events.
+ * tensor parallelism within a stage do, they end in one event (engine_stretch.c says when; of those
+ * who meet at different speeds, engine_together.c). The outcome is the same to the nanosecond but
+ * for the number of events.
  *
  * Cycles: where the state and the tasks to come are those of a while ago (microbatch after
  * microbatch), what happened since will happen again, and is moved over in one step: times and

@@ -2,15 +2,18 @@
  * nothing else:
  *
  *   - links that cannot be tight (capacity at least the sum of usage * cap of all paths across
- *     them, of the paths of one channel only the largest) are left out, and paths that cross only
- *     such links are no flows at all;
+ *     them, of the paths of one channel only the largest) are left out;
+ *   - paths are no flows at all that cross only such links, and links that no other channel
+ *     crosses: what these give is known, and bounds the path's rate as its cap does. (A collective
+ *     whose cap was worked out from the links of its members has it rounded up at times, and would
+ *     be a flow for the sake of one byte/s.)
  *   - paths of one channel with the same crossings and cap, as the phases of a collective in rounds
  *     have, are one flow: a channel runs one transfer at a time.
  *
  * Flows are numbered in the order of their channels, so those that end at one time come out in the
  * same order as if all paths were flows. All arrays are counted before they are filled.
  *
- * Cost: three looks at each crossing.
+ * Cost: some looks at each crossing.
  */
 #include "des/engine_state.h"
 
@@ -22,7 +25,11 @@ struct link_demand {
     uint128 all;
     uint128 largest;
     uint32_t channel; /* + 1 */
+    bool is_shared;   /* by several channels */
 };
+
+/* What a link is to flows. */
+enum { LINK_SLACK = 0, LINK_OF_ONE, LINK_SHARED }; /* of one channel alone, but tight */
 
 static void add_demand(const struct engine_system *system, uint32_t number,
                        struct link_demand *demands)
@@ -35,6 +42,7 @@ static void add_demand(const struct engine_system *system, uint32_t number,
             struct link_demand *demand = &demands[crossing->link];
             const uint128 wanted = (uint128)crossing->usage * (uint64_t)path->cap_bytes_per_s;
             if (demand->channel != number + 1) {
+                demand->is_shared = demand->channel != 0;
                 demand->channel = number + 1;
                 demand->largest = 0;
             }
@@ -46,22 +54,85 @@ static void add_demand(const struct engine_system *system, uint32_t number,
     }
 }
 
-/* By link: its number among those that can be tight, in their order, or ENGINE_NONE. */
-static uint32_t *number_tight_links(struct arena *arena, struct engine *engine)
+static uint8_t *sort_links(struct arena *arena, const struct engine_system *system)
 {
-    const struct engine_system *system = engine->system;
     struct arena *scratch = arena_new();
     struct link_demand *demands = arena_array(scratch, system->link_count, sizeof *demands);
     for (uint32_t i = 0; i < system->channel_count; i++) {
         add_demand(system, i, demands);
     }
-    uint32_t *numbers = arena_array(arena, system->link_count, sizeof *numbers);
-    uint32_t count = 0;
+    uint8_t *kinds = arena_array(arena, system->link_count, sizeof *kinds);
     for (uint32_t i = 0; i < system->link_count; i++) {
         const uint128 capacity = (uint128)(uint64_t)system->link_capacities[i] * FLUID_USAGE_ONE;
-        numbers[i] = demands[i].all > capacity ? count++ : ENGINE_NONE;
+        const uint8_t tight = demands[i].is_shared ? LINK_SHARED : LINK_OF_ONE;
+        kinds[i] = demands[i].all > capacity ? tight : LINK_SLACK;
     }
     arena_free(scratch);
+    return kinds;
+}
+
+/* Whether nobody else may be on the links of a path; and what these give, in bytes/s rounded down
+ * as des/fluid does. */
+static bool look_at_links(const struct engine_system *system, const uint8_t *kinds,
+                          const struct engine_path *plan, int64_t *limit)
+{
+    *limit = INT64_MAX;
+    for (uint32_t i = 0; i < plan->crossing_count; i++) {
+        const struct engine_crossing *crossing = &system->crossings[plan->crossing_first + i];
+        if (kinds[crossing->link] == LINK_SHARED) {
+            return false;
+        }
+        if (kinds[crossing->link] == LINK_OF_ONE) {
+            const uint128 alone = (uint128)(uint64_t)system->link_capacities[crossing->link] *
+                                  FLUID_USAGE_ONE / crossing->usage;
+            *limit = alone < (uint128)*limit ? (int64_t)alone : *limit;
+        }
+    }
+    *limit = *limit > 0 ? *limit : 1;
+    return true;
+}
+
+/* Which paths are direct, and their limits: neighbours have the same. */
+static void find_direct(struct arena *arena, struct engine *engine, const uint8_t *kinds)
+{
+    const struct engine_system *system = engine->system;
+    size_t capacity = 0;
+    uint32_t count = 1;
+    engine->limits = arena_grow(arena, NULL, &capacity, count, sizeof *engine->limits);
+    engine->limits[0] = INT64_MAX;
+    for (uint32_t i = 0; i < system->path_count; i++) {
+        const struct engine_path *plan = &system->paths[i];
+        int64_t limit;
+        engine->paths[i].is_direct = look_at_links(system, kinds, plan, &limit);
+        if (!engine->paths[i].is_direct || limit >= plan->cap_bytes_per_s) {
+            continue;
+        }
+        if (limit != engine->limits[count - 1]) {
+            engine->limits =
+                arena_grow(arena, engine->limits, &capacity, count + 1, sizeof *engine->limits);
+            engine->limits[count++] = limit;
+        }
+        engine->paths[i].flow = count - 1;
+    }
+}
+
+/* The solver's number of each tight link that a flow crosses, in the order of links. */
+static uint32_t *number_links(struct arena *arena, const struct engine *engine,
+                              const uint8_t *kinds)
+{
+    const struct engine_system *system = engine->system;
+    uint32_t *numbers = arena_array(arena, system->link_count, sizeof *numbers);
+    for (uint32_t i = 0; i < system->path_count; i++) {
+        const struct engine_path *plan = &system->paths[i];
+        for (uint32_t k = 0; !engine->paths[i].is_direct && k < plan->crossing_count; k++) {
+            const uint32_t link = system->crossings[plan->crossing_first + k].link;
+            numbers[link] = kinds[link] != LINK_SLACK;
+        }
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < system->link_count; i++) {
+        numbers[i] = numbers[i] != 0 ? count++ : ENGINE_NONE;
+    }
     return numbers;
 }
 
@@ -101,16 +172,17 @@ static struct fluid_sizes plan_flows(struct engine *engine, const uint32_t *numb
         const struct engine_channel *channel = &system->channels[i];
         for (uint32_t k = 0; k < channel->path_count; k++) {
             const uint32_t number = channel->path_first + k;
-            const uint32_t twin = twin_of(system, channel, k);
-            const uint32_t tight = count_tight(system, numbers, &system->paths[number]);
             struct path *path = &engine->paths[number];
+            if (path->is_direct) {
+                continue;
+            }
+            const uint32_t twin = twin_of(system, channel, k);
             if (twin < k) {
                 *path = engine->paths[channel->path_first + twin];
                 continue;
             }
-            path->is_direct = tight == 0;
-            path->flow = tight == 0 ? ENGINE_NONE : (uint32_t)sizes.flows++;
-            sizes.crossings += tight;
+            path->flow = (uint32_t)sizes.flows++;
+            sizes.crossings += count_tight(system, numbers, &system->paths[number]);
         }
     }
     return sizes;
@@ -151,7 +223,8 @@ static void add_flows(struct arena *scratch, struct engine *engine, const uint32
         const struct engine_channel *channel = &system->channels[i];
         for (uint32_t k = 0; k < channel->path_count; k++) {
             const uint32_t number = channel->path_first + k;
-            if (engine->paths[number].flow == next) { /* else it is none, or an earlier one */
+            const struct path *path = &engine->paths[number];
+            if (!path->is_direct && path->flow == next) { /* else it is an earlier one */
                 engine->channel_of_flow[next++] = i;
                 add_flow(engine, numbers, i, &system->paths[number], route);
             }
@@ -163,7 +236,9 @@ void engine_flows_build(struct arena *arena, struct engine *engine)
 {
     const struct engine_system *system = engine->system;
     struct arena *scratch = arena_new();
-    const uint32_t *numbers = number_tight_links(scratch, engine);
+    const uint8_t *kinds = sort_links(scratch, system);
+    find_direct(arena, engine, kinds);
+    const uint32_t *numbers = number_links(scratch, engine, kinds);
     const struct fluid_sizes sizes = plan_flows(engine, numbers);
     engine->fluid = fluid_new(arena, engine->queue, EVENT_FLUID);
     engine->channel_of_flow = arena_array(arena, sizes.flows + 1, sizeof *engine->channel_of_flow);

@@ -196,7 +196,8 @@ static void put(struct words *words, uint64_t value)
 
 static void put_stretch(const struct actor *actor, sim_time now, struct words *out)
 {
-    put(out, (uint64_t)actor->stretch->tasks << 1 | actor->is_disturbed);
+    put(out, (uint64_t)actor->stretch->tasks << 32 | actor->stretch->together << 1 |
+                 actor->is_disturbed);
     put(out, actor->cursor - actor->ended[COMPUTE]);
     put(out, (uint64_t)(now - actor->begun));
     put(out, (uint64_t)(now - actor->updated));
@@ -538,7 +539,7 @@ static bool stretches_hold(const struct engine *engine, const struct kept *kept,
         const struct actor *actor = &engine->actors[i];
         if (engine_is_busy(actor, COMPUTE) && actor->stretch != NULL) {
             const struct stretch *then =
-                engine_stretch_at(engine, i, ended_after(actor, &kept->actors[i], times));
+                engine_stretch_like(engine, i, ended_after(actor, &kept->actors[i], times));
             if (then == NULL || then->tasks != actor->stretch->tasks) {
                 return false;
             }
@@ -628,7 +629,7 @@ static void move_on(struct engine *engine, const struct kept *kept, uint32_t tim
         struct actor *actor = &engine->actors[i];
         const uint32_t moved = ended_after(actor, &kept->actors[i], times) - actor->ended[COMPUTE];
         if (engine_is_busy(actor, COMPUTE) && actor->stretch != NULL) {
-            actor->stretch = engine_stretch_at(engine, i, actor->ended[COMPUTE] + moved);
+            actor->stretch = engine_stretch_like(engine, i, actor->ended[COMPUTE] + moved);
             actor->cursor += moved;
         }
         move_actor(actor, &kept->actors[i], system->stream_count, times, shift);

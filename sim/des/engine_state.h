@@ -33,7 +33,7 @@ enum { STRETCH_STREAMS_MAX = 2 };
 struct stretch_meetings {
     uint32_t stream;
     uint32_t first, count; /* tasks of that stream */
-    sim_time moving_ns;
+    sim_time moving_ns, alone_ns;
     int64_t bytes;
 };
 
@@ -41,7 +41,9 @@ struct stretch_meetings {
 struct stretch {
     uint32_t tasks; /* of stream 0 */
     uint32_t stream_count;
+    uint32_t together; /* with those whom the actor meets in this stream; 0: by itself */
     sim_time takes_ns;
+    int64_t waited_ns; /* of it, for these to come */
     struct stretch_meetings meetings[STRETCH_STREAMS_MAX];
     int64_t books[ENGINE_CAUSES_MAX]; /* sum to takes_ns */
 };
@@ -90,8 +92,8 @@ struct channel {
 };
 
 struct path {
-    uint32_t flow;  /* of the fluid; ENGINE_NONE: */
-    bool is_direct; /* all links slack: no solver */
+    uint32_t flow;  /* of the fluid; direct: the number of its limit */
+    bool is_direct; /* nobody else can slow it down: no solver */
 };
 
 struct engine {
@@ -105,7 +107,8 @@ struct engine {
     struct channel *channels;
     struct path *paths;
     uint32_t *channel_of_flow;
-    sim_time *flights;              /* of pairs: when messages on the way began to leave */
+    int64_t *limits;   /* bytes/s: what the links of direct paths give, where that is below a cap */
+    sim_time *flights; /* of pairs: when messages on the way began to leave */
     struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     struct engine_job *jobs;            /* end: of any task; stale events may lie later */
@@ -193,6 +196,18 @@ static inline sim_time engine_flowing_ns(const struct engine_system *system,
     return engine_undisturbed_ns(phase->bytes, engine_phase_cap(phase, path));
 }
 
+/* What they take where nobody else can slow them down: as long, but that a cap is rounded up. */
+static inline sim_time engine_direct_ns(const struct engine *engine,
+                                        const struct engine_channel *channel,
+                                        const struct engine_transfer *phase)
+{
+    const uint32_t path = channel->path_first + phase->path;
+    const int64_t cap = engine_phase_cap(phase, &engine->system->paths[path]);
+    sim_assert(engine->paths[path].is_direct);
+    const int64_t limit = engine->limits[engine->paths[path].flow];
+    return engine_undisturbed_ns(phase->bytes, cap < limit ? cap : limit);
+}
+
 /* The rate of stream 0, in millionths: at least a tenth of the speed is left. */
 static inline uint32_t engine_rate(uint32_t speed, uint32_t interference)
 {
@@ -259,11 +274,12 @@ void engine_flows_build(struct arena *arena, struct engine *engine);
  * does anything by himself. */
 void engine_stretches_build(struct arena *arena, struct engine *engine);
 
-/* The stretch that begins with a task of stream 0; NULL: it is a task like others. */
-const struct stretch *engine_stretch_at(const struct engine *engine, uint32_t index,
-                                        uint32_t first);
+/* The stretch that would begin with that task of stream 0, of an actor that is in one: by itself,
+ * if it is now, or else together with those whom it meets now. NULL: none. */
+const struct stretch *engine_stretch_like(const struct engine *engine, uint32_t index,
+                                          uint32_t first);
 
-/* That of the next task, if its streams are ready for it. */
+/* That which an actor begins with its next task by itself, if its streams are ready for it. */
 const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t index);
 
 /* When the stretch under way ends, from the cursor on, with the interference of now. */
@@ -275,6 +291,19 @@ void engine_stretch_seek(struct engine *engine, uint32_t index);
 /* The stretch has ended: books it, and ends all tasks of it but the last of stream 0. The streams
  * of its collectives, as bits. */
 uint32_t engine_stretch_finish(struct engine *engine, uint32_t index);
+
+/* ---- engine_together.c: what those who meet do together -------------------------------------- */
+
+/* A transfer of a channel has ended: its members go on together, if they can. */
+void engine_together_begin(struct engine *engine, uint32_t number);
+
+/* An actor's interference is going to change: all with whom it goes together do so no more. */
+void engine_together_cut(struct engine *engine, uint32_t index);
+
+/* ---- engine.c ------------------------------------------------------------------------------- */
+
+/* Stream 0 goes on at the rate of now. */
+void engine_post_compute_end(struct engine *engine, uint32_t index);
 
 /* ---- engine_repeat.c: cycles that come again ----------------------------------------------- */
 

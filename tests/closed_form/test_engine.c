@@ -391,6 +391,37 @@ static void a_link_with_room_for_all_holds_nobody_up(void **state)
     arena_free(rig.arena);
 }
 
+/* Nor is a link that one channel alone crosses, though it gives less than the cap: three quarters
+ * of 200 bytes over 0.2 bytes/ns. The rate, 266,666,666.7 bytes/s, is rounded down, so they take
+ * 751 ns; and as long where a stretch has them, between two tasks. */
+static void a_link_of_one_channel_is_its_cap(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.capacities[0] = 2 * BYTES_PER_S;
+    rig.capacities[1] = BYTES_PER_S / 5;
+    rig.crossings[1].usage = FLUID_USAGE_ONE / 4 * 3;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200, .path = 1};
+    const struct task works[] = {work(10), after(work(10), COMM, 1)};
+    const struct task comm[] = {after(meet(0), COMPUTE, 1)};
+    set_program(&rig, 0, works, 2, comm, 1);
+    set_program(&rig, 1, until_done, 1, at_once, 1);
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.jobs[0].end, 10 + 751 + 10);
+    assert_int_equal(rig.outcome.traffic[0].moving_ns, 751);
+    assert_int_equal(rig.outcome.traffic[0].alone_ns, 200);
+    assert_int_equal(rig.outcome.traffic[1].moving_ns, 200);
+    assert_int_equal(rig.outcome.fluid.solves, 0);
+    struct engine_outcome each;
+    const struct engine_options slow = {.each_task = true};
+    engine_run(rig.arena, &rig.system, &slow, &each);
+    assert_memory_equal(each.traffic, rig.outcome.traffic, 2 * sizeof *each.traffic);
+    assert_int_equal(each.jobs[0].end, 771);
+    assert_true(each.events > rig.outcome.events);
+    arena_free(rig.arena);
+}
+
 /* Both at 0 on link 0. Channel 0 may use a quarter: 200 bytes take 800, no more than alone.
  * Channel 1 gets the rest, 600 bytes by 800, and the last 300 of its 900 alone: 1,100. */
 static void a_share_leaves_the_rest_of_a_link_to_others(void **state)
@@ -624,6 +655,7 @@ int main(void)
         cmocka_unit_test(channels_contend_only_while_on_the_same_link),
         cmocka_unit_test(paths_may_share_their_crossings),
         cmocka_unit_test(a_link_with_room_for_all_holds_nobody_up),
+        cmocka_unit_test(a_link_of_one_channel_is_its_cap),
         cmocka_unit_test(a_share_leaves_the_rest_of_a_link_to_others),
         cmocka_unit_test(each_job_ends_with_its_own_last_task),
         cmocka_unit_test(jobs_share_links_and_nothing_else),

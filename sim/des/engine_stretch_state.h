@@ -1,0 +1,153 @@
+/* What engine_stretch.c, engine_stretch_find.c and engine_together.c share of stretches, and nobody
+ * else includes. Tasks are counted from the beginning of their block, unless they are said to be
+ * the program's. */
+#ifndef DES_ENGINE_STRETCH_STATE_H
+#define DES_ENGINE_STRETCH_STATE_H
+
+#include "des/engine_state.h"
+
+enum { STRETCH_SPEEDS_MAX = 16 };
+
+/* What a collective takes on the channel of an actor. */
+struct meeting_cost {
+    uint32_t stream; /* for which the rest was found; 0: none yet */
+    sim_time takes_ns, alone_ns;
+    int64_t bytes;
+};
+
+/* A collective next to a task of stream 0: between it and the one before, or beside that. */
+struct next_to {
+    uint16_t stream; /* 0: there is none */
+    bool is_beside;
+    uint32_t number; /* of its stream's tasks */
+    sim_time takes_ns;
+    sim_time alone_ns; /* as in engine_traffic */
+    int64_t bytes;
+};
+
+/* The stretches of a block, for the actors of a table. */
+struct stretch_block {
+    const struct engine_block *block;
+    const struct engine_block_facts *facts;
+    struct stretch_table *table;
+    /* By the task of stream 0 that begins it: one for each speed of the table; NULL: nobody came
+     * there yet. */
+    struct stretch **found;
+    struct next_to *next_to; /* what each task of stream 0 waits for; one more, for none */
+};
+
+/* Of actors to whom the same stretches take the same; or of those who meet in channels alike, and
+ * are not of one class. */
+struct stretch_table {
+    uint32_t example;  /* one of them */
+    uint32_t together; /* the stream in which they meet; 0: each goes by itself */
+    uint32_t speed_count;
+    const uint32_t *speeds;       /* of those who meet, each once, in ascending order */
+    struct stretch_block *blocks; /* by number; not begun: its block is NULL */
+    struct meeting_cost *costs;   /* by transfer */
+};
+
+struct engine_stretches {
+    struct arena *arena;
+    bool *is_own;       /* by channel: its transfers can be parts of stretches */
+    bool *can_together; /* by channel: so can they be of those who are not of one class */
+    bool *is_whole;     /* by program: a step begins with a block */
+    struct engine_blocks blocks;
+    const struct engine_block_facts *facts; /* by number of block */
+    struct stretch_table **tables;
+    size_t table_count, table_capacity;
+    uint32_t *table_of;          /* by actor; ENGINE_NONE: it has no stretches of its own */
+    uint32_t *table_of_together; /* by channel; ENGINE_NONE: nobody goes together in it */
+    struct stretch no_stretch;
+};
+
+/* A task of stream 0 as it goes: its work is done at one rate while a collective is beside it, at
+ * another one after that. */
+struct pass {
+    const struct task *task;
+    const struct next_to *beside;
+    uint32_t speed;
+    uint32_t rate_beside, rate;
+    sim_time begun;
+    sim_time beside_start; /* when all were there for that; begun, if nothing is beside it */
+    sim_time beside_end;
+};
+
+static const struct next_to next_to_none = {0};
+
+static inline const struct next_to *engine_between(const struct stretch_block *in, uint32_t number)
+{
+    const struct next_to *meeting = &in->next_to[number];
+    return meeting->is_beside ? &next_to_none : meeting;
+}
+
+static inline const struct next_to *engine_beside(const struct stretch_block *in, uint32_t number)
+{
+    const struct next_to *meeting = &in->next_to[number + 1];
+    return meeting->is_beside ? meeting : &next_to_none;
+}
+
+static inline sim_time engine_later(sim_time a, sim_time b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- engine_stretch.c ------------------------------------------------------------------------ */
+
+/* A new table, the last one of all; the caller sets what is its own. */
+struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretches,
+                                               uint32_t example);
+
+/* Whether transfers take as long on both, whatever else goes on. */
+bool engine_stretch_is_like(const struct engine_system *system, const struct engine_channel *left,
+                            const struct engine_channel *right);
+
+/* No link of the channel can be tight. */
+bool engine_stretch_is_slack(const struct engine *engine, const struct engine_channel *channel);
+
+/* ---- engine_together.c ----------------------------------------------------------------------- */
+
+/* Whether those who meet in a channel can go together. */
+bool engine_together_can(const struct engine *engine, uint32_t number);
+void engine_together_build(struct engine *engine);
+
+/* The stretch that begins with a task of the block at that place, of an actor that goes together
+ * with others now; NULL: none. */
+const struct stretch *engine_together_at(const struct engine *engine, uint32_t index,
+                                         uint32_t place, uint32_t number);
+
+/* ---- engine_stretch_find.c ------------------------------------------------------------------- */
+
+/* A task at its rates, not begun yet. */
+struct pass engine_pass_of(const struct engine *engine, const struct stretch_block *in,
+                           uint32_t number, uint32_t speed, uint32_t interference);
+
+/* It begins; what is beside it, if anything is, when all are there for it. */
+static inline void engine_pass_begin(struct pass *pass, sim_time begun, sim_time beside_start)
+{
+    pass->begun = begun;
+    pass->beside_start = beside_start;
+    pass->beside_end = beside_start + pass->beside->takes_ns;
+}
+
+sim_time engine_pass_work_end(const struct pass *pass, sim_time from, int64_t remaining);
+
+/* What is left of the work at `now`, before its end. */
+int64_t engine_pass_work_left(const struct pass *pass, sim_time from, sim_time now,
+                              int64_t remaining);
+
+/* Books the work, which ends then; and the wait for the collective beside it. */
+void engine_pass_book_work(const struct engine *engine, const struct pass *pass, sim_time end,
+                           int64_t books[ENGINE_CAUSES_MAX]);
+void engine_pass_book_wait(const struct engine *engine, const struct pass *pass, sim_time end,
+                           int64_t books[ENGINE_CAUSES_MAX]);
+
+/* The block at a place of an actor's program, with the stretches of a table. */
+struct stretch_block *engine_stretch_block(const struct engine *engine, struct stretch_table *table,
+                                           uint32_t index, uint32_t place);
+
+/* That which begins with a task of the block, one for each speed of the table; NULL: none. */
+const struct stretch *engine_stretch_found(const struct engine *engine,
+                                           const struct stretch_block *in, uint32_t number);
+
+#endif
