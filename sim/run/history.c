@@ -516,11 +516,12 @@ static uint32_t earliest_class(const struct history *h, bool breaks_restarts)
     return earliest;
 }
 
-/* What would have ended a job that stands still breaks its nodes, and no more. */
+/* What would have ended or slowed a job that stands still breaks its nodes, and no more. */
 static void take_failures_unseen(struct history *h)
 {
     for (uint32_t i = 0; i < h->plan->class_count; i++) {
-        if (h->plan->classes[i].effect != FAILURE_KILLS) {
+        const enum failure_effect effect = h->plan->classes[i].effect;
+        if (effect != FAILURE_KILLS && effect != FAILURE_SLOWS) {
             continue;
         }
         while (h->times[i].next <= h->now) {

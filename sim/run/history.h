@@ -11,7 +11,8 @@
  *
  * A new regime takes effect at the end of a step, a failure at once. A checkpoint counts once it
  * is durable; until then a failure goes back to the one before. Failures during detection and
- * waiting break more nodes and cost nothing else; one during a restart begins detection anew.
+ * waiting break more nodes and cost nothing else (a GPU that got slow meanwhile is found before the
+ * job starts on it); one during a restart begins detection anew.
  *
  * Checkpoints are written to one or two *tiers*: the first after every period, the second, slower
  * and safer, after every n-th. A failure of level l leaves what survives level l. A check for

@@ -274,7 +274,9 @@ static uint32_t replicas_short(const struct walker *w)
 static void take_unseen(struct walker *w)
 {
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
-        while (w->plan->classes[i].effect == FAILURE_KILLS && w->times[i].next <= w->now) {
+        const enum failure_effect effect = w->plan->classes[i].effect;
+        const bool breaks = effect == FAILURE_KILLS || effect == FAILURE_SLOWS;
+        while (breaks && w->times[i].next <= w->now) {
             break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
             failure_times_advance(&w->times[i], w->arena);
         }
