@@ -20,6 +20,7 @@ const char *const link_titles[LINK_KIND_COUNT_] = {
     [LINK_STORAGE_NODE] = "node's storage link",
     [LINK_STORAGE] = "file system",
     [LINK_STORAGE_READ] = "file system, reading",
+    [LINK_STORAGE_BOTH] = "file system, both ways",
     [LINK_LEAF_UP] = "leaf up-link",
     [LINK_LEAF_DOWN] = "leaf down-link",
     [LINK_POD_UP] = "pod up-link",
@@ -98,6 +99,7 @@ static void set_capacities(struct fabric *fabric, const struct gpu *gpu)
         [LINK_STORAGE_NODE] = c->storage_node_bytes_per_s,
         [LINK_STORAGE] = c->storage_write_bytes_per_s,
         [LINK_STORAGE_READ] = c->storage_read_bytes_per_s,
+        [LINK_STORAGE_BOTH] = fmax(c->storage_write_bytes_per_s, c->storage_read_bytes_per_s),
     };
     for (uint32_t kind = 0; kind < LINK_SWITCH_FIRST_; kind++) {
         fabric->capacity[kind] = topology_capacity(capacities[kind]);
@@ -116,6 +118,7 @@ static void number_links(struct fabric *fabric)
         [LINK_STORAGE_NODE] = fabric->nodes,
         [LINK_STORAGE] = 1,
         [LINK_STORAGE_READ] = 1,
+        [LINK_STORAGE_BOTH] = 1,
     };
     for (uint32_t kind = 0; kind < LINK_SWITCH_FIRST_; kind++) {
         fabric->first[kind + 1] = fabric->first[kind] + counts[kind];
@@ -295,6 +298,7 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
         return arena_printf(arena, "%s, node %lu", link_titles[kind], number);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
+    case LINK_STORAGE_BOTH:
         return link_titles[kind];
     default:
         return arena_printf(arena, "%s, GPU %lu", link_titles[kind], number);

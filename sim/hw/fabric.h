@@ -54,9 +54,10 @@ enum link_kind {
     LINK_HOST,
     LINK_NIC_OUT,
     LINK_NIC_IN,
-    LINK_STORAGE_NODE, /* one node's share of the storage network */
+    LINK_STORAGE_NODE, /* one node's share of the storage network, both ways together */
     LINK_STORAGE,      /* the file system's aggregate, writing */
     LINK_STORAGE_READ,
+    LINK_STORAGE_BOTH, /* its servers' time, for readers and writers */
     LINK_SWITCH_FIRST_,
     LINK_LEAF_UP = LINK_SWITCH_FIRST_,
     LINK_LEAF_DOWN,
@@ -167,7 +168,9 @@ void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_
                             uint64_t usage);
 
 /* Ways between a GPU's node and the file system, which hangs above the leaves. When it has no
- * network of its own, they cross the GPU's NIC port and its leaf's up-links, spread evenly. */
+ * network of its own, they cross the GPU's NIC port and its leaf's up-links, spread evenly.
+ * ASSUMES: a file system's servers share their time between readers and writers: who writes at a
+ * share of its write bandwidth leaves the rest of that share to be read. */
 enum storage_way {
     STORAGE_COPY,  /* GPU to its host's memory */
     STORAGE_WRITE, /* GPU to the file system */

@@ -326,6 +326,14 @@ static void touch_leaf(struct fabric *fabric, uint32_t leaf, bool is_up)
     }
 }
 
+/* Of the time of a file system's servers, in bytes of its faster way. Rounded down, so that it
+ * never binds who is alone. */
+static uint64_t server_time(const struct fabric *fabric, enum link_kind kind)
+{
+    const double faster = (double)fabric->capacity[LINK_STORAGE_BOTH];
+    return (uint64_t)((double)FLUID_USAGE_ONE * faster / (double)fabric->capacity[kind]);
+}
+
 void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way)
 {
     if (way == STORAGE_COPY || way == STORAGE_WRITE) {
@@ -336,7 +344,9 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
     }
     const bool is_read = way == STORAGE_READ;
     touch(fabric, LINK_STORAGE_NODE, fabric_node_of(fabric, gpu), FLUID_USAGE_ONE);
-    touch(fabric, is_read ? LINK_STORAGE_READ : LINK_STORAGE, 0, FLUID_USAGE_ONE);
+    const enum link_kind system = is_read ? LINK_STORAGE_READ : LINK_STORAGE;
+    touch(fabric, system, 0, FLUID_USAGE_ONE);
+    touch(fabric, LINK_STORAGE_BOTH, 0, server_time(fabric, system));
     if (fabric->cluster->storage_network == STORAGE_ON_FABRIC) {
         const uint32_t port = port_number(fabric, gpu);
         if (is_read) {

@@ -303,6 +303,7 @@ static uint32_t link_of(const struct fabric *fabric, enum link_kind kind, uint32
         return fabric->first[kind] + fabric_node_of(fabric, gpu);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
+    case LINK_STORAGE_BOTH:
         return fabric->first[kind];
     default:
         return switch_link_of(fabric, kind, gpu);
@@ -340,6 +341,7 @@ static uint32_t gpu_on(const struct fabric *fabric, enum link_kind kind, uint32_
         return number * per_node(fabric);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
+    case LINK_STORAGE_BOTH:
         return 0;
     case LINK_LEAF_UP:
     case LINK_POD_UP:
@@ -366,6 +368,7 @@ static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
     switch (kind) {
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
+    case LINK_STORAGE_BOTH:
         return 0;
     case LINK_STORAGE_NODE:
         return TURN_OUTER | TURN_MIDDLE;

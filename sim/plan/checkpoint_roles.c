@@ -154,3 +154,19 @@ bool checkpoint_roles_differ(const struct checkpoint_roles *roles)
     }
     return false;
 }
+
+double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage)
+{
+    const int64_t zero = job->split.parallel->zero;
+    const struct mesh mesh = mesh_of(job->split.parallel);
+    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
+    const double experts = memory_stage_expert_parameters(&job->split, stage);
+    const double dense = memory_stage_parameters(&job->split, stage) - experts;
+    const double shards = mesh_shards(&mesh, MESH_DATA);
+    const double expert_shards = mesh_shards(&mesh, MESH_EXPERT_DATA);
+    const double weights = zero == 3 ? dense / shards + experts / expert_shards : dense + experts;
+    const double states = zero >= 1 ? trained.dense / shards + trained.experts / expert_shards
+                                    : trained.dense + trained.experts;
+    return weights * whole.weights + states * whole.optimizer;
+}

@@ -39,6 +39,10 @@ struct checkpoint_roles {
 /* Shares of all ranks add up to 1. Memory is the arena's. */
 struct checkpoint_roles checkpoint_roles_of(struct arena *arena, const struct memory_job *job);
 
+/* What each rank of a stage reads of a checkpoint after a restart: the weights and states that it
+ * holds, whoever else holds them, too. */
+double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage);
+
 /* Whether a stage has ranks of several roles. */
 bool checkpoint_roles_differ(const struct checkpoint_roles *roles);
 

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "plan/checkpoint_roles.h"
 #include "plan/memory/memory.h"
+#include "plan/mesh.h"
 #include "run/storage.h"
 
 #include <math.h>
@@ -33,6 +34,24 @@ double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario
     const struct storage_move flush = {scenario, STORAGE_FLUSH, roles.of_rank, role_bytes, 0};
     sim_time end;
     storage_run(arena, &flush, 1, &end);
+    return sim_time_to_s(end);
+}
+
+double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario)
+{
+    const struct memory_job memory = memory_job_of(scenario);
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    uint32_t *stage_of = arena_array(arena, mesh_size(&mesh), sizeof *stage_of);
+    double *held_bytes = arena_array(arena, mesh.pp, sizeof *held_bytes);
+    for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
+        stage_of[rank] = mesh_stage_of(&mesh, rank);
+    }
+    for (uint32_t stage = 0; stage < mesh.pp; stage++) {
+        held_bytes[stage] = checkpoint_held_bytes(&memory, stage);
+    }
+    const struct storage_move read = {scenario, STORAGE_READ, stage_of, held_bytes, 0};
+    sim_time end;
+    storage_run(arena, &read, 1, &end);
     return sim_time_to_s(end);
 }
 

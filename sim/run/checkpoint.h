@@ -27,6 +27,10 @@ double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scen
  * nothing else under way: simulated (run/storage). Scratch memory is the arena's. */
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
+/* Seconds that all ranks of a restarted job take to read what they hold from the file system, with
+ * nothing else under way: simulated. Scratch memory is the arena's. */
+double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario);
+
 /* What training waits for one of `bytes`, of all GPUs, when a step lasts `step_s`; 0 without. */
 double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,
                          double bytes);

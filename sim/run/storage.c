@@ -111,7 +111,7 @@ static uint32_t add_program(struct mover *mover, double bytes)
 static bool is_shared_by_all(const struct fabric *fabric, uint32_t link)
 {
     const enum link_kind kind = fabric_link_kind(fabric, link);
-    return kind == LINK_STORAGE || kind == LINK_STORAGE_READ;
+    return kind == LINK_STORAGE || kind == LINK_STORAGE_READ || kind == LINK_STORAGE_BOTH;
 }
 
 static void add_path(struct mover *mover, const struct storage_move *move, uint32_t gpu,

@@ -321,7 +321,7 @@ static void a_checkpoint_goes_over_host_and_storage(void **state)
     fabric_trace_begin(&rig.fabric);
     fabric_trace_storage(&rig.fabric, 9, STORAGE_WRITE);
     fabric_trace_end(&rig.fabric, &rig.route);
-    assert_int_equal(rig.route.count, 3);
+    assert_int_equal(rig.route.count, 4); /* host, node, writing, both ways */
     assert_int_equal(rig.route.cap_bytes_per_s, 10000000000);
     fabric_trace_begin(&rig.fabric);
     fabric_trace_storage(&rig.fabric, 9, STORAGE_COPY);
