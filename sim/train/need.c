@@ -3,11 +3,11 @@
 
 #include "input/scenario.h"
 
-enum { STEP_BYTES = 32000000, SIMULATED_GPU_BYTES = 10000, FOLDED_GPU_BYTES = 16000 };
+enum { STEP_BYTES = 32000000, SIMULATED_GPU_BYTES = 5000, ROUTED_GPU_BYTES = 16000 };
 
 int64_t step_need_bytes(const struct scenario *scenario, bool folds)
 {
     const bool is_full = scenario->cluster.routing == ROUTING_ECMP || scenario->neighbour_count > 0;
-    const int64_t gpu_bytes = !folds ? SIMULATED_GPU_BYTES : is_full ? FOLDED_GPU_BYTES : 0;
+    const int64_t gpu_bytes = is_full ? ROUTED_GPU_BYTES : !folds ? SIMULATED_GPU_BYTES : 0;
     return STEP_BYTES + gpu_bytes * scenario->gpus;
 }

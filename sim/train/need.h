@@ -4,13 +4,13 @@
  * Measured (peak resident size), TP8, all replicas in one data-parallel group:
  *
  *     GPUs                        each simulated      ECMP, folded      folded
- *     GPT-3 175B      4,096       8.1 kB a GPU        15.4 kB a GPU     11 MB in all
- *     Llama-3 405B   16,384       6.9 kB a GPU                          14 MB in all
- *     Llama-3 405B  131,072      10.0 kB a GPU                          20 MB in all
+ *     GPT-3 175B      4,096       3.5 kB a GPU        15.4 kB a GPU     11 MB in all
+ *     Llama-3 405B   16,384       3.8 kB a GPU                          14 MB in all
+ *     Llama-3 405B  131,072       3.8 kB a GPU                          20 MB in all
  *
- * ASSUMES: a step needs 32 MB, and 10 kB a GPU where each is simulated, 16 kB where every GPU
- * is built and then folded (ECMP, several jobs); more where a fabric does not turn or a step has
- * tens of thousands of microbatches.
+ * ASSUMES: a step needs 32 MB, and 5 kB a GPU where each is simulated, 16 kB where each has
+ * routes of its own (ECMP, several jobs: Mixtral 8x22B on 1,024 GPUs 13 kB), folded or not; more
+ * where a fabric does not turn or a step has tens of thousands of microbatches.
  */
 #ifndef TRAIN_NEED_H
 #define TRAIN_NEED_H

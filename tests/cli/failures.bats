@@ -256,7 +256,7 @@ PY
     [ "$output" = "$(cat "$work/whole")" ]
 }
 
-# Of 128 GPUs each needs 32 MB + 128 * 10 kB = 33.3 MB; the machine is said to have 8,192, 16,384 or
+# Of 128 GPUs each needs 32 MB + 128 * 5 kB = 32.6 MB; the machine is said to have 8,192, 16,384 or
 # 49,152 pages of 4 KiB: 33.6, 67.1 and 201 MB.
 @test "more memory than the machine has is told before it starts, with the figure and what has room" {
     [ "$(getconf PAGESIZE)" -eq 4096 ] || skip "pages of another size"
@@ -269,16 +269,16 @@ PY
         [ "$status" -eq 0 ]
     }
     sweep_with 16384 -j 4
-    [[ ${stderr_lines[0]} == "warning: 4 processes may need about 133 MB of memory together (33.3 MB for '"*"'), and this machine has 67.1 MB" ]]
+    [[ ${stderr_lines[0]} == "warning: 4 processes may need about 131 MB of memory together (32.6 MB for '"*"'), and this machine has 67.1 MB" ]]
     [[ ${stderr_lines[1]} == *"-j 2 has room" ]]
     sweep_with 49152 -j 4
     [[ $stderr != *"of memory"* ]]
-    sweep_with 8000
-    [[ $stderr == *"needs about 33.3 MB of memory to be simulated, and this machine has 32.8 MB"* ]]
+    sweep_with 7900
+    [[ $stderr == *"needs about 32.6 MB of memory to be simulated, and this machine has 32.4 MB"* ]]
     [[ $stderr == *"4 points: 4 ok"* ]]
     if [ "$(nproc)" -gt 1 ]; then
         sweep_with 8192
-        [[ $stderr == *"note: 1 process, not "*": each may need about 33.3 MB"* ]]
+        [[ $stderr == *"note: 1 process, not "*": each may need about 32.6 MB"* ]]
     fi
     run --separate-stderr env LD_PRELOAD="$work/preload.so" PHYS_PAGES=7000 "$STOKER" run \
         scenarios/quickstart.yaml --no-db
