@@ -671,14 +671,15 @@ static void who_is_first_waits_for_the_others(void **state)
 
 /* Works 10, 30 and 10, of two actors of which the second goes at half the pace. They meet for 8
  * after the first one, which nobody waits for, so at 28 both are on their second: the first since
- * 10, the other since 20, which ends at 80. They meet for 8 again, and the third takes 10 or 20:
- * 108. */
+ * 10, the other since 20. That ends at 80, and the first waits for it from 40 on. They meet for 8
+ * again, and the third takes 10 or 20: 108. */
 static void who_began_before_does_not_go_together(void **state)
 {
     struct rig rig;
     const uint32_t speed = ENGINE_FULL_SPEED / 2;
     rig_init(&rig, *state);
     rig.system.streams[INNER].interference = 0;
+    rig.system.streams[INNER].wait_cause = LAUNCH; /* else nothing is launched */
     rig.transfers[0].bytes = 8;
     add_work(&rig, 10);
     wait_for(add_meeting(&rig, INNER, 0), COMPUTE, 1);
@@ -690,7 +691,8 @@ static void who_began_before_does_not_go_together(void **state)
     assert_int_equal(outcome.jobs[0].end, 108);
     assert_int_equal(outcome.actor_causes[0][WORK], 50);
     assert_int_equal(outcome.actor_causes[0][EXPOSED_INNER], 8);
-    assert_int_equal(outcome.actor_causes[0][IDLE], 40 + 10);
+    assert_int_equal(outcome.actor_causes[0][LAUNCH], 40);
+    assert_int_equal(outcome.actor_causes[0][IDLE], 10);
     assert_int_equal(outcome.actor_causes[1][WORK], 100);
 }
 
