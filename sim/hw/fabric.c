@@ -18,6 +18,8 @@ const char *const link_titles[LINK_KIND_COUNT_] = {
     [LINK_NIC_OUT] = "NIC out",
     [LINK_NIC_IN] = "NIC in",
     [LINK_STORAGE_NODE] = "node's storage link",
+    [LINK_LOCAL] = "node's drives",
+    [LINK_LOCAL_READ] = "node's drives, reading",
     [LINK_STORAGE] = "file system",
     [LINK_STORAGE_READ] = "file system, reading",
     [LINK_STORAGE_BOTH] = "file system, both ways",
@@ -97,12 +99,14 @@ static void set_capacities(struct fabric *fabric, const struct gpu *gpu)
         [LINK_NIC_OUT] = port,
         [LINK_NIC_IN] = port / fabric->lanes_in,
         [LINK_STORAGE_NODE] = c->storage_node_bytes_per_s,
+        [LINK_LOCAL] = c->local_write_bytes_per_s,
+        [LINK_LOCAL_READ] = c->local_read_bytes_per_s,
         [LINK_STORAGE] = c->storage_write_bytes_per_s,
         [LINK_STORAGE_READ] = c->storage_read_bytes_per_s,
         [LINK_STORAGE_BOTH] = fmax(c->storage_write_bytes_per_s, c->storage_read_bytes_per_s),
     };
-    for (uint32_t kind = 0; kind < LINK_SWITCH_FIRST_; kind++) {
-        fabric->capacity[kind] = topology_capacity(capacities[kind]);
+    for (uint32_t kind = 0; kind < LINK_SWITCH_FIRST_; kind++) { /* no link: no capacity */
+        fabric->capacity[kind] = capacities[kind] > 0 ? topology_capacity(capacities[kind]) : 0;
     }
 }
 
@@ -116,6 +120,8 @@ static void number_links(struct fabric *fabric)
         [LINK_NIC_OUT] = ports,
         [LINK_NIC_IN] = ports * fabric->lanes_in,
         [LINK_STORAGE_NODE] = fabric->nodes,
+        [LINK_LOCAL] = cluster_has_drives(fabric->cluster) ? fabric->nodes : 0,
+        [LINK_LOCAL_READ] = cluster_has_drives(fabric->cluster) ? fabric->nodes : 0,
         [LINK_STORAGE] = 1,
         [LINK_STORAGE_READ] = 1,
         [LINK_STORAGE_BOTH] = 1,
@@ -295,6 +301,8 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
             arena, lanes > 1 ? "%s, node %lu port %lu.%lu" : "%s, node %lu port %lu",
             link_titles[kind], number / lanes / ports, number / lanes % ports, number % lanes);
     case LINK_STORAGE_NODE:
+    case LINK_LOCAL:
+    case LINK_LOCAL_READ:
         return arena_printf(arena, "%s, node %lu", link_titles[kind], number);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:

@@ -55,7 +55,9 @@ enum link_kind {
     LINK_NIC_OUT,
     LINK_NIC_IN,
     LINK_STORAGE_NODE, /* one node's share of the storage network, both ways together */
-    LINK_STORAGE,      /* the file system's aggregate, writing */
+    LINK_LOCAL,        /* a node's own drives, writing */
+    LINK_LOCAL_READ,
+    LINK_STORAGE, /* the file system's aggregate, writing */
     LINK_STORAGE_READ,
     LINK_STORAGE_BOTH, /* its servers' time, for readers and writers */
     LINK_SWITCH_FIRST_,
@@ -172,10 +174,14 @@ void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_
  * ASSUMES: a file system's servers share their time between readers and writers: who writes at a
  * share of its write bandwidth leaves the rest of that share to be read. */
 enum storage_way {
-    STORAGE_COPY,  /* GPU to its host's memory */
-    STORAGE_WRITE, /* GPU to the file system */
-    STORAGE_FLUSH, /* host's memory to the file system */
-    STORAGE_READ,  /* file system to host's memory */
+    STORAGE_COPY,        /* GPU to its host's memory */
+    STORAGE_WRITE,       /* GPU to the file system */
+    STORAGE_FLUSH,       /* host's memory to the file system */
+    STORAGE_READ,        /* file system to host's memory */
+    STORAGE_WRITE_LOCAL, /* GPU to its node's drives */
+    STORAGE_FLUSH_LOCAL, /* host's memory to these */
+    STORAGE_READ_LOCAL,  /* these to host's memory */
+    STORAGE_DRAIN,       /* these to the file system */
 };
 void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way);
 

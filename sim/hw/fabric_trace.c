@@ -334,15 +334,9 @@ static uint64_t server_time(const struct fabric *fabric, enum link_kind kind)
     return (uint64_t)((double)FLUID_USAGE_ONE * faster / (double)fabric->capacity[kind]);
 }
 
-void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way)
+/* Between the host's memory, or its drives, and the file system. */
+static void trace_system(struct fabric *fabric, uint32_t gpu, bool is_read)
 {
-    if (way == STORAGE_COPY || way == STORAGE_WRITE) {
-        touch(fabric, LINK_HOST, gpu, FLUID_USAGE_ONE);
-    }
-    if (way == STORAGE_COPY) {
-        return;
-    }
-    const bool is_read = way == STORAGE_READ;
     touch(fabric, LINK_STORAGE_NODE, fabric_node_of(fabric, gpu), FLUID_USAGE_ONE);
     const enum link_kind system = is_read ? LINK_STORAGE_READ : LINK_STORAGE;
     touch(fabric, system, 0, FLUID_USAGE_ONE);
@@ -355,6 +349,37 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
             touch(fabric, LINK_NIC_OUT, port, FLUID_USAGE_ONE);
         }
         touch_leaf(fabric, fabric->topology.port_switch[port], !is_read);
+    }
+}
+
+/* What each way crosses. */
+static const struct {
+    bool leaves_gpu, writes_drives, reads_drives, uses_system, is_read;
+} storage_ways[] = {
+    [STORAGE_COPY] = {.leaves_gpu = true},
+    [STORAGE_WRITE] = {.leaves_gpu = true, .uses_system = true},
+    [STORAGE_FLUSH] = {.uses_system = true},
+    [STORAGE_READ] = {.uses_system = true, .is_read = true},
+    [STORAGE_WRITE_LOCAL] = {.leaves_gpu = true, .writes_drives = true},
+    [STORAGE_FLUSH_LOCAL] = {.writes_drives = true},
+    [STORAGE_READ_LOCAL] = {.reads_drives = true},
+    [STORAGE_DRAIN] = {.reads_drives = true, .uses_system = true},
+};
+
+void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way)
+{
+    const uint32_t node = fabric_node_of(fabric, gpu);
+    if (storage_ways[way].leaves_gpu) {
+        touch(fabric, LINK_HOST, gpu, FLUID_USAGE_ONE);
+    }
+    if (storage_ways[way].writes_drives) {
+        touch(fabric, LINK_LOCAL, node, FLUID_USAGE_ONE);
+    }
+    if (storage_ways[way].reads_drives) {
+        touch(fabric, LINK_LOCAL_READ, node, FLUID_USAGE_ONE);
+    }
+    if (storage_ways[way].uses_system) {
+        trace_system(fabric, gpu, storage_ways[way].is_read);
     }
 }
 

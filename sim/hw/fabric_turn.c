@@ -300,6 +300,8 @@ static uint32_t link_of(const struct fabric *fabric, enum link_kind kind, uint32
     case LINK_NIC_IN:
         return fabric->first[kind] + port_of(fabric, gpu);
     case LINK_STORAGE_NODE:
+    case LINK_LOCAL:
+    case LINK_LOCAL_READ:
         return fabric->first[kind] + fabric_node_of(fabric, gpu);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
@@ -338,6 +340,8 @@ static uint32_t gpu_on(const struct fabric *fabric, enum link_kind kind, uint32_
         return number / fabric->ports_per_node * per_node(fabric) +
                number % fabric->ports_per_node * sharing(fabric);
     case LINK_STORAGE_NODE:
+    case LINK_LOCAL:
+    case LINK_LOCAL_READ:
         return number * per_node(fabric);
     case LINK_STORAGE:
     case LINK_STORAGE_READ:
@@ -371,6 +375,8 @@ static uint32_t moving(const struct fabric_turns *turns, enum link_kind kind)
     case LINK_STORAGE_BOTH:
         return 0;
     case LINK_STORAGE_NODE:
+    case LINK_LOCAL:
+    case LINK_LOCAL_READ:
         return TURN_OUTER | TURN_MIDDLE;
     case LINK_LEAF_UP:
     case LINK_LEAF_DOWN:

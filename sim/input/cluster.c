@@ -398,6 +398,11 @@ bool cluster_uses_pxn(const struct cluster *cluster)
            (cluster->has_pxn && cluster->scale_up_kind == SCALE_UP_NVSWITCH);
 }
 
+bool cluster_has_drives(const struct cluster *cluster)
+{
+    return cluster->local_write_bytes_per_s > 0;
+}
+
 int64_t cluster_nodes_max(const struct cluster *cluster)
 {
     int64_t most = 0;
@@ -559,6 +564,12 @@ static const struct schema_row rows[] = {
     {QUANTITY("storage.per_node", storage_node_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
               LINK_MAX, "Bandwidth of one node to the storage."),
      .is_required = true},
+    {QUANTITY("storage.local_write", local_write_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Write bandwidth of a node's own drives."),
+     .is_optional = true, .note = "nodes have no drives for checkpoints"},
+    {QUANTITY("storage.local_read", local_read_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Read bandwidth of a node's own drives."),
+     AS(double, local_write_bytes_per_s), .is_optional = true, .note = "as storage.local_write"},
     {CHOICE("storage.network", storage_network, storage_network_names, 2,
             "Its traffic has a network of its own, or crosses the NICs and switches that "
             "collectives use (fabric)."),

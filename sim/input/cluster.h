@@ -131,9 +131,11 @@ struct cluster {
     double storage_write_bytes_per_s; /* aggregate */
     double storage_read_bytes_per_s;
     double storage_node_bytes_per_s; /* of one node */
-    uint32_t storage_network;        /* enum storage_network */
-    const char *library_name;        /* resolved by the scenario, like the GPU */
-    int64_t nodes_max;               /* 0: as many as the scenario asks for */
+    double local_write_bytes_per_s;  /* its own drives; 0: it has none */
+    double local_read_bytes_per_s;
+    uint32_t storage_network; /* enum storage_network */
+    const char *library_name; /* resolved by the scenario, like the GPU */
+    int64_t nodes_max;        /* 0: as many as the scenario asks for */
     struct place place;
     struct place fabric_place;
 };
@@ -141,6 +143,9 @@ struct cluster {
 /* Between ports on different switches traffic goes by NVLink first (PXN). A rail-only fabric
  * has no other way; elsewhere it takes an NVSwitch. */
 bool cluster_uses_pxn(const struct cluster *cluster);
+
+/* Whether nodes have drives of their own for checkpoints. */
+bool cluster_has_drives(const struct cluster *cluster);
 
 /* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
 int64_t cluster_nodes_max(const struct cluster *cluster);

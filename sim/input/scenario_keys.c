@@ -109,6 +109,21 @@ static void read_every(const struct schema_reader *reader, const struct schema_r
     }
 }
 
+static void read_target(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct scenario *scenario = reader->object;
+    schema_read_key(reader, row);
+    if (scenario->checkpoint.target != CHECKPOINT_LOCAL || cluster_has_drives(&scenario->cluster)) {
+        return;
+    }
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    diag_add(reader->map->diag, DIAG_INPUT, &node->place,
+             "nodes of cluster %s have no drives for checkpoints", scenario->cluster.name);
+    diag_help(reader->map->diag, "say how fast they are: cluster.storage.local_write, or use "
+                                 "'to: shared'");
+    reader->map->is_bad = true;
+}
+
 /* ---- price ---- */
 
 /* The scenario's price of a GPU-hour goes before the GPU's own. */
@@ -324,7 +339,7 @@ static bool has_experts(const void *object)
             .read = collectives_read_choice                                      \
     }
 
-static const char *const checkpoint_target_names[] = {"shared"};
+static const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_] = {"shared", "local"};
 
 static const struct schema_row rows[] = {
     {TEXT("scenario", title, "What it is, in a line; without it the file's name."), .note = ""},
@@ -532,9 +547,14 @@ static const struct schema_row rows[] = {
     {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_mode_names, CHECKPOINT_MODE_COUNT_,
             "Training stops until all is written (blocking), or goes on beside it (async)."),
      .standard = "blocking"},
-    {ONLY_CHOICE("run.checkpoint.to", checkpoint_target_names, 1,
-                 "Where checkpoints go: to the storage that all nodes share."),
-     .standard = "shared"},
+    {CHOICE("run.checkpoint.to", checkpoint.target, checkpoint_target_names,
+            CHECKPOINT_TARGET_COUNT_,
+            "Where checkpoints are written: to the storage that all nodes share, or to each node's "
+            "own drives (cluster.storage.local_write)."),
+     .standard = "shared", .read = read_target},
+    {COUNT("run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
+           "Of checkpoints on nodes' drives, every so many-th is copied on to the shared storage."),
+     .is_optional = true, .note = "each is"},
     {QUANTITY("run.step_time", step_time_s, DIM_SECONDS, 1e-6, SECONDS_MAX,
               "A measured step, in the place of the one that is predicted, so that the run is "
               "judged alone."),

@@ -23,7 +23,9 @@ double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scen
     return most;
 }
 
-double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
+/* All that writes moves its part that way, with nothing else under way. */
+static double moving_s(struct arena *arena, const struct scenario *scenario, double bytes,
+                       enum storage_way way)
 {
     const struct memory_job memory = memory_job_of(scenario);
     const struct checkpoint_roles roles = checkpoint_roles_of(arena, &memory);
@@ -31,13 +33,26 @@ double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario
     for (uint32_t i = 0; i < roles.count; i++) {
         role_bytes[i] = roles.items[i].share * bytes;
     }
-    const struct storage_move flush = {scenario, STORAGE_FLUSH, roles.of_rank, role_bytes, 0};
+    const struct storage_move move = {scenario, way, roles.of_rank, role_bytes, 0};
     sim_time end;
-    storage_run(arena, &flush, 1, &end);
+    storage_run(arena, &move, 1, &end);
     return sim_time_to_s(end);
 }
 
-double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario)
+double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
+{
+    const bool is_local = scenario->checkpoint.target == CHECKPOINT_LOCAL;
+    return moving_s(arena, scenario, bytes, is_local ? STORAGE_FLUSH_LOCAL : STORAGE_FLUSH);
+}
+
+double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes)
+{
+    sim_assert(scenario->checkpoint.target == CHECKPOINT_LOCAL);
+    return moving_s(arena, scenario, bytes, STORAGE_DRAIN);
+}
+
+double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
+                            enum checkpoint_target from)
 {
     const struct memory_job memory = memory_job_of(scenario);
     const struct mesh mesh = mesh_of(&scenario->parallel);
@@ -49,7 +64,8 @@ double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario
     for (uint32_t stage = 0; stage < mesh.pp; stage++) {
         held_bytes[stage] = checkpoint_held_bytes(&memory, stage);
     }
-    const struct storage_move read = {scenario, STORAGE_READ, stage_of, held_bytes, 0};
+    const enum storage_way way = from == CHECKPOINT_LOCAL ? STORAGE_READ_LOCAL : STORAGE_READ;
+    const struct storage_move read = {scenario, way, stage_of, held_bytes, 0};
     sim_time end;
     storage_run(arena, &read, 1, &end);
     return sim_time_to_s(end);

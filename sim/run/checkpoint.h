@@ -23,13 +23,19 @@ void checkpoint_count(const struct scenario *scenario, double step_s, struct led
 /* Of `bytes`, what the rank writes that writes most. Scratch memory is the arena's. */
 double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scenario, double bytes);
 
-/* Seconds until a checkpoint of `bytes` that lies in the hosts' memory is in the file system, with
- * nothing else under way: simulated (run/storage). Scratch memory is the arena's. */
+/* Seconds until a checkpoint of `bytes` that lies in the hosts' memory is where run.checkpoint.to
+ * says, in the file system or on nodes' drives, with nothing else under way: simulated
+ * (run/storage). Scratch memory is the arena's. */
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
-/* Seconds that all ranks of a restarted job take to read what they hold from the file system, with
- * nothing else under way: simulated. Scratch memory is the arena's. */
-double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario);
+/* Seconds until one that is on nodes' drives is in the file system, too. */
+double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes);
+
+/* Seconds that all ranks of a restarted job take to read what they hold, with nothing else under
+ * way: simulated. Scratch memory is the arena's.
+ * ASSUMES: from nodes' drives each reads from its own node's. */
+double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
+                            enum checkpoint_target from);
 
 /* What training waits for one of `bytes`, of all GPUs, when a step lasts `step_s`; 0 without. */
 double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,

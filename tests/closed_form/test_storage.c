@@ -111,14 +111,55 @@ static void a_restart_reads_what_every_rank_holds(void **state)
 {
     const double parameters = 8.03e9;
     const struct scenario *scenario = quickstart(*state, OWN, SLOW_WRITES);
-    const double restore_s = checkpoint_restore_s(*state, scenario);
+    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED);
     assert_close(restore_s, 64 * (parameters + 6 * parameters / 32) / 80e9, 1e-3);
     const struct scenario *beside =
         quickstart(*state, "cluster.storage.network=fabric", SLOW_WRITES);
-    assert_close(checkpoint_restore_s(*state, beside), restore_s, 1e-9);
+    assert_close(checkpoint_restore_s(*state, beside, CHECKPOINT_SHARED), restore_s, 1e-9);
     struct scenario *sharded = quickstart(*state, OWN, SLOW_WRITES);
     sharded->parallel.zero = 3;
-    assert_close(checkpoint_restore_s(*state, sharded), 14 * parameters / 80e9, 1e-3);
+    assert_close(checkpoint_restore_s(*state, sharded, CHECKPOINT_SHARED), 14 * parameters / 80e9,
+                 1e-3);
+}
+
+/* Two tiers: 112.4 GB on the drives of 8 nodes, 5 GB/s to write and 20 GB/s to read of each. A
+ * blocking checkpoint takes bytes / 40 GB/s, to the file system it would take bytes / 50 GB/s: here
+ * drives are the slower. From there it goes on at 50 GB/s, the file system's, while restarted ranks
+ * read the one before: 610 GB at 160 GB/s from the drives, 80 GB/s through nodes' links else. Both
+ * at once share the drives' reads, and no node's link. */
+static void two_tiers_of_checkpoints(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "cluster.storage.read=100 GB/s",      "cluster.storage.write=50 GB/s",
+        "cluster.storage.per_node=10 GB/s",   "cluster.storage.local_write=5 GB/s",
+        "cluster.storage.local_read=20 GB/s", "run.checkpoint.to=local",
+        "run.checkpoint.mode=blocking"};
+    const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    const struct memory_job memory = memory_job_of(scenario);
+    const double bytes = memory_checkpoint_bytes(&memory, NULL);
+    assert_close(checkpoint_persist_s(*state, scenario, bytes), bytes / 40e9, 1e-6);
+    assert_close(checkpoint_drain_s(*state, scenario, bytes), bytes / 50e9, 1e-6);
+    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_LOCAL);
+    const double held = 64 * (8.03e9 + 6 * 8.03e9 / 32);
+    assert_close(restore_s, held / 160e9, 1e-3);
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED), held / 80e9, 1e-3);
+    const double part = 1e12 / 64;
+    const struct storage_move moves[] = {{scenario, STORAGE_DRAIN, all_alike, &part, 0},
+                                         {scenario, STORAGE_READ_LOCAL, all_alike, &part, 0}};
+    sim_time ends[2];
+    storage_run(*state, moves, 2, ends); /* 50 of 160 GB/s for the one, 110 for the other */
+    assert_close(sim_time_to_s(ends[0]), 1e12 / 50e9, 1e-8);
+    assert_close(sim_time_to_s(ends[1]), 1e12 / 110e9, 1e-8);
+    struct step_result usual, folded, full;
+    const struct ensemble_member member = {0, 0};
+    struct step_request request = {.folds = true, .member = &member};
+    step_simulate(*state, scenario, &request, &usual);
+    request.checkpoint_bytes = bytes;
+    step_simulate(*state, scenario, &request, &folded);
+    request.folds = false;
+    step_simulate(*state, scenario, &request, &full);
+    assert_int_equal(folded.step_ns, full.step_ns);
+    assert_close((double)(folded.step_ns - usual.step_ns) * 1e-9, bytes / 40e9, 1e-6);
 }
 
 /* Mixtral's experts lie on several nodes, so tokens are exchanged over the NICs by which a
@@ -195,9 +236,13 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(eight_jobs_read_from_one_file_system),     TEST(readers_and_writers_share_the_servers),
-        TEST(readers_and_writers_share_a_nodes_link),   TEST(a_restart_reads_what_every_rank_holds),
-        TEST(a_flush_beside_all_to_all_is_the_engines), TEST(gemini_takes_42_minutes_for_mt_nlg),
+        TEST(eight_jobs_read_from_one_file_system),
+        TEST(readers_and_writers_share_the_servers),
+        TEST(readers_and_writers_share_a_nodes_link),
+        TEST(a_restart_reads_what_every_rank_holds),
+        TEST(two_tiers_of_checkpoints),
+        TEST(a_flush_beside_all_to_all_is_the_engines),
+        TEST(gemini_takes_42_minutes_for_mt_nlg),
         TEST(checkpoints_are_as_large_as_mlperfs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

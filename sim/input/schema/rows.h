@@ -57,9 +57,6 @@
     SCHEMA_ROW(path_, SCHEMA_COUNT, SCHEMA_NOWHERE, help_), .least = (double)(least_), \
                                                             .most = (double)(most_)
 #define ONLY_BOOL(path_, help_) SCHEMA_ROW(path_, SCHEMA_BOOL, SCHEMA_NOWHERE, help_)
-#define ONLY_CHOICE(path_, names_, count_, help_)                               \
-    SCHEMA_ROW(path_, SCHEMA_CHOICE, SCHEMA_NOWHERE, help_), .names = (names_), \
-                                                             .name_count = (uint32_t)(count_)
 
 /* The default is what another member holds. */
 #define AS(type_, member_) .as = 1 + SCHEMA_MEMBER(type_, member_)

@@ -30,9 +30,15 @@ static const struct ledger *record_run(const struct explanation *explanation)
         LEDGER_SUM(ledger, "to host memory", "s", busiest / scenario->gpu.host_link_bytes_per_s,
                    LEDGER_TERM(busiest, "GB"),
                    LEDGER_TERM(scenario->gpu.host_link_bytes_per_s, "B/s"));
-        ledger_say(ledger, "to the file system", "s",
+        const bool is_local = scenario->checkpoint.target == CHECKPOINT_LOCAL;
+        ledger_say(ledger, is_local ? "to nodes' drives" : "to the file system", "s",
                    checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
                    "simulated: the nodes' flows alone");
+        if (is_local) {
+            ledger_say(ledger, "from there to the file system", "s",
+                       checkpoint_drain_s(explanation->arena, scenario, run.checkpoint_bytes),
+                       "simulated, too");
+        }
         ledger_say(ledger, "training waits", "s", run.checkpoint_s,
                    is_async ? "simulated; for the copy to host memory"
                             : "simulated; until it is written");
