@@ -264,6 +264,16 @@ static int plot_pipeline_of(const struct plot_input *input)
     return plot_pipeline_command(options, options->arguments.items[1], input->path_base);
 }
 
+static int plot_power_of(const struct plot_input *input)
+{
+    const struct options *options = &input->options;
+    if (!options_refuse(options, "kind metric x y db nodes json", "plot power",
+                        "it takes --set, --seed, --fold, --catalogue and -o")) {
+        return EXIT_USAGE;
+    }
+    return plot_power_command(options, options->arguments.items[1], input->path_base);
+}
+
 static int plot_topology_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
@@ -278,7 +288,7 @@ static int plot_topology_of(const struct plot_input *input)
 
 /* ---- the command's kinds ------------------------------------------------------------------- */
 
-/* "topology" and "pipeline" are no keys of a study, which have digits and a to f. */
+/* "topology", "pipeline" and "power" are no keys of a study, which have digits and a to f. */
 static bool asks_for(const struct plot_input *input, const char *what)
 {
     return input->options.arguments.count == 2 &&
@@ -290,6 +300,9 @@ static int run(struct options *options)
     const struct plot_input *input = (const struct plot_input *)options;
     if (asks_for(input, "pipeline")) {
         return plot_pipeline_of(input);
+    }
+    if (asks_for(input, "power")) {
+        return plot_power_of(input);
     }
     if (asks_for(input, "topology")) {
         return plot_topology_of(input);
@@ -310,16 +323,19 @@ static int run(struct options *options)
 const struct command command_plot = {
     .name = "plot",
     .summary = "draw a stored study with gnuplot",
-    .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE",
+    .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE\npower FILE",
     .about =
         "Draws studies that sweep or compare have stored: by the beginning of their key "
         "(`stoker list studies`), by their file, or the last one. Several studies are "
         "several lines of one picture. Or draws the fabric of a cluster, or when each pipeline "
-        "stage of a scenario computes what. Prints the paths that were written."
+        "stage of a scenario computes what, or what its site draws over a step. Prints the paths "
+        "that were written."
         "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
         "stoker plot topology h100-roce-24k\n"
         "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4\n"
-        "Exit status 4: the plan whose pipeline was drawn does not fit into memory; the title says "
+        "stoker plot power scenarios/llama3-405b-16k.yaml\n"
+        "Exit status 4: the plan whose pipeline or power was drawn does not fit into memory; the "
+        "title says "
         "so.",
     .options = {own_options, options_prediction, options_store, options_general},
     .arguments_max = UINT32_MAX,

@@ -1,6 +1,6 @@
-/* The command that draws a pipeline: the scenario is simulated with a timeline, and
- * report/plot/plot_pipeline draws it. As with `run` and `explain`, a plan that does not fit into
- * memory is drawn all the same, and both the title and the exit status say so.
+/* The commands that draw a step: the scenario is simulated with a timeline, or with what its site
+ * draws (run/power_trace), and report/plot has the picture. As with `run` and `explain`, a plan
+ * that does not fit into memory is drawn all the same; title and exit status say so.
  */
 #include "cli/plot_pipeline.h"
 
@@ -8,6 +8,7 @@
 #include "cli/draw.h"
 #include "cli/predict.h"
 #include "report/plot/plot_pipeline.h"
+#include "report/plot/plot_power.h"
 #include "input/schedule_file.h"
 
 static const char *title_of(struct arena *arena, const struct scenario *scenario,
@@ -39,6 +40,44 @@ int plot_pipeline_command(const struct options *options, const char *path, const
     const bool is_good = plot_pipeline(cli->arena, &timeline, title_of(cli->arena, scenario, &step),
                                        base, cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
+    draw_print_paths(&paths, stdout);
+    predict_check_memory(options, &step);
+    return is_good ? 0 : EXIT_FAILED;
+}
+
+/* ---- power ------------------------------------------------------------------------- */
+
+static const char *power_title_of(struct arena *arena, const struct scenario *scenario,
+                                  const struct power_trace *trace, bool fits)
+{
+    return arena_printf(
+        arena,
+        "%s: %.0f to %.0f kW, mean %.0f kW; at most +%.0f and -%.0f kW from %.3g ms "
+        "to the next%s",
+        scenario->title, trace->least_w / 1e3, trace->most_w / 1e3, trace->mean_w / 1e3,
+        trace->rise_w / 1e3, trace->fall_w / 1e3, 1e3 * sim_time_to_s(trace->bin_ns),
+        fits ? "" : ", DOES NOT FIT INTO MEMORY");
+}
+
+int plot_power_command(const struct options *options, const char *path, const char *path_base)
+{
+    struct cli *cli = options->cli;
+    const struct scenario *scenario = predict_load(options, path);
+    if (scenario == NULL) {
+        return EXIT_INPUT;
+    }
+    struct power_trace trace;
+    power_trace_simulate(cli->arena, scenario, options->folds, &trace);
+    struct step_result step;
+    step_simulate(cli->arena, scenario, &(struct step_request){.folds = options->folds}, &step);
+    const char *base = path_base != NULL
+                           ? path_base
+                           : arena_printf(cli->arena, "%s-power", draw_default_base(cli, path));
+    const char *title = power_title_of(cli->arena, scenario, &trace, step.memory.fits);
+    struct draw_paths paths = {.items = NULL};
+    const bool is_good = plot_power(cli->arena, &trace, title, base, cli->diag);
+    draw_add_paths(cli, base, is_good, &paths);
+    printf("%s\n", title);
     draw_print_paths(&paths, stdout);
     predict_check_memory(options, &step);
     return is_good ? 0 : EXIT_FAILED;

@@ -1,4 +1,5 @@
-/* stoker plot pipeline FILE: when each stage of a scenario computes what. */
+/* stoker plot pipeline FILE: when each stage of a scenario computes what; stoker plot power FILE:
+ * what its site draws over a step. */
 #ifndef CLI_PLOT_PIPELINE_H
 #define CLI_PLOT_PIPELINE_H
 
@@ -6,5 +7,8 @@
 
 /* `path_base` NULL: results/NAME-pipeline. The exit status. */
 int plot_pipeline_command(const struct options *options, const char *path, const char *path_base);
+
+/* `path_base` NULL: results/NAME-power. */
+int plot_power_command(const struct options *options, const char *path, const char *path_base);
 
 #endif

@@ -1,0 +1,13 @@
+/* A drawing of what a site draws over a step (run/power_trace): a line over time, with its mean.
+ * Files as of any plot; the CSV has one line for each bin.
+ */
+#ifndef REPORT_PLOT_PLOT_POWER_H
+#define REPORT_PLOT_PLOT_POWER_H
+
+#include "base/diag.h"
+#include "run/power_trace.h"
+
+MUST_USE bool plot_power(struct arena *arena, const struct power_trace *trace, const char *title,
+                         const char *path_base, struct diag *diag);
+
+#endif

@@ -1,0 +1,40 @@
+/* What the site draws over a step, millisecond by millisecond: all GPUs compute together and wait
+ * together, and the grid sees it.
+ *
+ *     power(t) = pue * (working(t) * TDP * busy + (GPUs - working(t)) * TDP * idle
+ *                       + nodes * host power)
+ *
+ * working(t): GPUs in which a kernel runs, without gaps of launches, from the task graph of the
+ * step. Its mean over the step is that of run/money, but for what is added to a step without being
+ * simulated: the wait for the slowest GPU (train/jitter) and stalls for data.
+ *
+ * ASSUMES: a kernel draws what the GPU draws busy, whatever it computes, and a GPU follows at once;
+ * neither capacitors nor cooling smooth what the site draws.
+ */
+#ifndef RUN_POWER_TRACE_H
+#define RUN_POWER_TRACE_H
+
+#include "des/event.h"
+#include "input/scenario.h"
+
+struct power_trace {
+    sim_time bin_ns; /* 1 ms; more where a step would have too many bins */
+    sim_time end;    /* of the step; the last bin may reach beyond */
+    uint32_t count;  /* of bins */
+    double *power_w; /* mean of each bin; of the last until the end */
+    double mean_w;   /* of the step */
+    double working;  /* 0..1: mean share of the GPUs */
+    double least_w, most_w;
+    double rise_w, fall_w; /* the largest from a bin to the next */
+};
+
+enum { POWER_TRACE_BINS_MAX = 8000 };
+
+/* All memory is the arena's. */
+void power_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
+                          struct power_trace *trace);
+
+/* So many GPUs working, of the scenario's: what the site draws. */
+double power_trace_site_w(const struct scenario *scenario, double working_gpus);
+
+#endif

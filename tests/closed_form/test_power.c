@@ -1,0 +1,129 @@
+/* What a site draws over a step, against the accounts of the same step and sums by hand. */
+#include "run/power_trace.h"
+
+#include "base/arena.h"
+#include "input/scenario.h"
+#include "run/money.h"
+#include "train/step.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+#include "support/fixture.h"
+
+enum { SETS_MAX = 5 };
+
+static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
+{
+    uint32_t count = 0;
+    while (sets[count] != NULL) {
+        count++;
+    }
+    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
+                                                            .sets = sets,
+                                                            .set_count = count});
+}
+
+/* Of 8 GPUs of 700 W all work: 1.25 x (8 x 560 + 2,000) = 8,100 W; none: 1.25 x (8 x 140 + 2,000) =
+ * 3,900 W; two of them a quarter of the way. */
+static void a_site_draws_what_its_gpus_do(void **state)
+{
+    (void)state;
+    const struct scenario scenario = {
+        .gpus = 8,
+        .nodes = 1,
+        .gpu = {.tdp_w = 700, .busy_power_fraction = 0.8, .idle_power_fraction = 0.2},
+        .cluster = {.host_power_w = 2000},
+        .price = {.pue = 1.25}};
+    assert_close(power_trace_site_w(&scenario, 8), 8100, 1e-12);
+    assert_close(power_trace_site_w(&scenario, 0), 3900, 1e-12);
+    assert_close(power_trace_site_w(&scenario, 2), 3900 + 4200 / 4.0, 1e-12);
+}
+
+/* Kernels work as long as the step's accounts say, folded or not, and the mean of the bins, each
+ * by its width, is the mean of the step. Power lies between all wait and all work, and reaches
+ * neither beyond; from one bin to the next no more than from the least to the most. */
+static void a_trace_holds_the_work_of_the_accounts(void **state)
+{
+    static const char *const sets[][SETS_MAX] = {
+        {"data=off"},
+        {"data=off", "parallel.pp=4", "parallel.tp=1"},
+        {"data=off", "parallel.zero=3"},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const struct scenario *scenario = quickstart(*state, sets[i]);
+        struct step_result step;
+        step_simulate(*state, scenario, &(struct step_request){.folds = true}, &step);
+        const double worked_ns =
+            (double)(step.gpu_ns[CAUSE_COMPUTE] + step.gpu_ns[CAUSE_RECOMPUTE] +
+                     step.gpu_ns[CAUSE_OPTIMIZER] + step.gpu_ns[CAUSE_INTERFERENCE]);
+        struct power_trace folded, whole;
+        power_trace_simulate(*state, scenario, true, &folded);
+        power_trace_simulate(*state, scenario, false, &whole);
+        const double gpus = (double)scenario->gpus;
+        assert_close(folded.working * gpus * (double)folded.end, worked_ns, 1e-3);
+        assert_int_equal(folded.end, whole.end);
+        assert_int_equal(folded.count, whole.count);
+        assert_int_equal(folded.bin_ns, 1000000);
+        assert_int_equal(folded.count, (folded.end + 999999) / 1000000);
+        double sum = 0;
+        for (uint32_t bin = 0; bin < folded.count; bin++) {
+            assert_close(folded.power_w[bin], whole.power_w[bin], 1e-9);
+            const int64_t left = folded.end - bin * folded.bin_ns;
+            sum += folded.power_w[bin] * (double)(left < folded.bin_ns ? left : folded.bin_ns);
+        }
+        assert_close(sum / (double)folded.end, folded.mean_w, 1e-9);
+        assert_true(folded.least_w >= power_trace_site_w(scenario, 0) * (1 - 1e-12));
+        assert_true(folded.most_w <= power_trace_site_w(scenario, gpus) * (1 + 1e-12));
+        assert_true(folded.least_w < folded.mean_w && folded.mean_w < folded.most_w);
+        assert_true(folded.rise_w > 0 && folded.rise_w <= folded.most_w - folded.least_w);
+    }
+}
+
+/* At a thousandth of its compute a step is hundreds of times longer: bins double until they fit,
+ * and hold the same work. */
+static void a_long_step_has_wider_bins(void **state)
+{
+    static const char *const sets[SETS_MAX] = {"data=off", "gpu.peak.bf16=5 TFLOP/s"};
+    const struct scenario *scenario = quickstart(*state, sets);
+    struct step_result step;
+    step_simulate(*state, scenario, &(struct step_request){.folds = true}, &step);
+    struct power_trace trace;
+    power_trace_simulate(*state, scenario, true, &trace);
+    assert_true(trace.end > INT64_C(2) * POWER_TRACE_BINS_MAX * 1000000);
+    assert_true(trace.bin_ns > 1000000 && trace.bin_ns % 1000000 == 0);
+    assert_true(trace.count <= 2 * POWER_TRACE_BINS_MAX && trace.count > POWER_TRACE_BINS_MAX / 2);
+    const double worked_ns =
+        (double)(step.gpu_ns[CAUSE_COMPUTE] + step.gpu_ns[CAUSE_RECOMPUTE] +
+                 step.gpu_ns[CAUSE_OPTIMIZER] + step.gpu_ns[CAUSE_INTERFERENCE]);
+    assert_close(trace.working * (double)scenario->gpus * (double)trace.end, worked_ns, 1e-3);
+}
+
+static int setup(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_site_draws_what_its_gpus_do),
+        TEST(a_trace_holds_the_work_of_the_accounts),
+        TEST(a_long_step_has_wider_bins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
