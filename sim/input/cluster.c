@@ -398,6 +398,17 @@ bool cluster_uses_pxn(const struct cluster *cluster)
            (cluster->has_pxn && cluster->scale_up_kind == SCALE_UP_NVSWITCH);
 }
 
+void cluster_provision(struct cluster *cluster, int64_t nodes)
+{
+    const double all = (double)(nodes > cluster->nodes_max ? nodes : cluster->nodes_max);
+    const double write = cluster->storage_write_stated_bytes_per_s;
+    const double read = cluster->storage_read_stated_bytes_per_s;
+    cluster->storage_write_bytes_per_s =
+        write > 0 ? write : all * cluster->storage_write_each_bytes_per_s;
+    cluster->storage_read_bytes_per_s =
+        read > 0 ? read : all * cluster->storage_read_each_bytes_per_s;
+}
+
 bool cluster_has_drives(const struct cluster *cluster)
 {
     return cluster->local_write_bytes_per_s > 0;
@@ -419,6 +430,27 @@ int64_t cluster_nodes_max(const struct cluster *cluster)
 
 #define SCHEMA_OBJECT struct cluster
 #include "input/schema/rows.h"
+
+/* ---- storage ---- */
+
+/* Of all nodes, or of each. */
+static void read_rate(const struct schema_reader *reader, const struct schema_row *row, double each)
+{
+    schema_read_key(reader, row);
+    if (!(each > 0)) {
+        doc_require(reader->map, schema_key(row));
+    }
+}
+
+static void read_write(const struct schema_reader *reader, const struct schema_row *row)
+{
+    read_rate(reader, row, ((struct cluster *)reader->object)->storage_write_each_bytes_per_s);
+}
+
+static void read_read(const struct schema_reader *reader, const struct schema_row *row)
+{
+    read_rate(reader, row, ((struct cluster *)reader->object)->storage_read_each_bytes_per_s);
+}
 
 static const struct schema_row rows[] = {
     {TEXT("cluster", name, "Its name, which is that of its file, too.")},
@@ -555,12 +587,20 @@ static const struct schema_row rows[] = {
      .is_required = true},
 
     {SECTION("storage", "Where data and checkpoints lie."), .is_required = true},
-    {QUANTITY("storage.write", storage_write_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-              "Write bandwidth of all nodes together."),
-     .is_required = true},
-    {QUANTITY("storage.read", storage_read_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
-              "Read bandwidth of all nodes together."),
-     .is_required = true},
+    {QUANTITY(
+         "storage.write_per_node", storage_write_each_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+         LINK_MAX,
+         "Write bandwidth that the storage has for each node of the cluster: it grows with it."),
+     .is_optional = true, .note = "storage.write is of all"},
+    {QUANTITY("storage.read_per_node", storage_read_each_bytes_per_s, DIM_LINK_BYTES_PER_S,
+              LINK_MIN, LINK_MAX, "The same, reading."),
+     .is_optional = true, .note = "storage.read is of all"},
+    {QUANTITY("storage.write", storage_write_stated_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Write bandwidth of all nodes together, however many there are."),
+     .is_optional = true, .note = "storage.write_per_node of each node", .read = read_write},
+    {QUANTITY("storage.read", storage_read_stated_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Read bandwidth of all nodes together, however many there are."),
+     .is_optional = true, .note = "storage.read_per_node of each node", .read = read_read},
     {QUANTITY("storage.per_node", storage_node_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
               LINK_MAX, "Bandwidth of one node to the storage."),
      .is_required = true},
@@ -590,7 +630,9 @@ bool cluster_read(const struct doc_node *node, struct cluster *cluster,
                                 .library_name = "",
                                 .nic_kind = "",
                                 .place = node->place};
-    return schema_read_document(&cluster_schema, node, cluster, assumptions, diag);
+    const bool is_good = schema_read_document(&cluster_schema, node, cluster, assumptions, diag);
+    cluster_provision(cluster, 1);
+    return is_good;
 }
 
 static bool read_object(const struct doc_node *node, void *object, struct assumptions *assumptions,

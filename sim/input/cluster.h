@@ -128,7 +128,11 @@ struct cluster {
     int64_t host_cores;
     double host_memory_bytes;
     double host_power_w;
-    double storage_write_bytes_per_s; /* aggregate */
+    double storage_write_stated_bytes_per_s; /* of all nodes together; 0: it grows with them, */
+    double storage_read_stated_bytes_per_s;
+    double storage_write_each_bytes_per_s; /* by so much for each node */
+    double storage_read_each_bytes_per_s;
+    double storage_write_bytes_per_s; /* of all nodes together: cluster_provision */
     double storage_read_bytes_per_s;
     double storage_node_bytes_per_s; /* of one node */
     double local_write_bytes_per_s;  /* its own drives; 0: it has none */
@@ -143,6 +147,10 @@ struct cluster {
 /* Between ports on different switches traffic goes by NVLink first (PXN). A rail-only fabric
  * has no other way; elsewhere it takes an NVSwitch. */
 bool cluster_uses_pxn(const struct cluster *cluster);
+
+/* How fast its file system is for so many nodes. Before, it is that for all nodes that there may
+ * be, or for one. */
+void cluster_provision(struct cluster *cluster, int64_t nodes);
 
 /* Whether nodes have drives of their own for checkpoints. */
 bool cluster_has_drives(const struct cluster *cluster);

@@ -75,6 +75,7 @@ static bool check_nodes(const struct layout *layout)
         return false;
     }
     scenario->nodes = (scenario->gpus + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
+    cluster_provision(&scenario->cluster, scenario->nodes);
     return true;
 }
 

@@ -62,7 +62,7 @@ rows_of() {
 # 4 NICs x 200 Gbps for 8 GPUs.
 @test "clusters show their network per GPU and per node, and their fabric" {
     "$STOKER" list clusters |
-        grep -Eq '^a100-80gb-800 +a100-sxm4-80gb +8 +4 +100 Gbps +800 Gbps .* rail +1 +1 +100 GB/s'
+        grep -Eq '^a100-80gb-800 +a100-sxm4-80gb +8 +4 +100 Gbps +800 Gbps .* rail +1 +1 +625 MB/s'
     "$STOKER" list clusters | grep -Eq '^h100-roce-24k .* tree +1 +7 +2 TB/s'
 }
 

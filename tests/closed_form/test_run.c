@@ -112,10 +112,29 @@ static void a_key_is_of_text_build_and_seed(void **state)
 /* 1 TB of 64 GPUs: 8 nodes x 10 GB/s = 80 GB/s take 12.5 s; a file system of 40 GB/s 25 s. */
 static void the_file_system_or_the_nodes_limit_writing(void **state)
 {
-    struct scenario *scenario = quickstart(*state, NULL);
+    const char *const sets[SETS_MAX] = {"cluster.storage.write=100 GB/s"};
+    struct scenario *scenario = quickstart(*state, sets);
     assert_close(checkpoint_persist_s(*state, scenario, 1e12), 12.5, 1e-9);
     scenario->cluster.storage_write_bytes_per_s = 40e9;
     assert_close(checkpoint_persist_s(*state, scenario, 1e12), 25, 1e-9);
+}
+
+/* A storage of 625 MB/s for each node: 64 GPUs on 8 nodes have 5 GB/s, 512 on 64 nodes 40 GB/s, and
+ * a cluster of 100 nodes has what it was built with, whoever uses it. A stated bandwidth holds for
+ * any number. */
+static void storage_grows_with_the_cluster(void **state)
+{
+    const char *const cases[][2] = {{"gpus=64", NULL},
+                                    {"gpus=512", NULL},
+                                    {"gpus=64", "cluster.nodes=100"},
+                                    {"gpus=512", "cluster.storage.write=7 GB/s"}};
+    const double rates[] = {5e9, 40e9, 62.5e9, 7e9};
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *const sets[SETS_MAX] = {cases[i][0], cases[i][1]};
+        const struct scenario *scenario = quickstart(*state, sets);
+        assert_close(scenario->cluster.storage_write_bytes_per_s, rates[i], 1e-12);
+        assert_close(checkpoint_persist_s(*state, scenario, 1e12), 1e12 / rates[i], 1e-6);
+    }
 }
 
 /* BLOOM's 2.3 TB took 40 s: 57.5 GB/s, less than 48 nodes x 10 GB/s. DeepSpeed has the first of 8
@@ -150,7 +169,8 @@ static void whoever_holds_the_shards_writes_them(void **state)
         {"software.checkpoint.writers=shared", "parallel.zero=3", 17.5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *const sets[SETS_MAX] = {cases[i].writers, cases[i].zero};
+        const char *const sets[SETS_MAX] = {cases[i].writers, cases[i].zero,
+                                            "cluster.storage.write=100 GB/s"};
         const struct scenario *scenario = quickstart(*state, sets);
         assert_close(checkpoint_persist_s(*state, scenario, 1.4e12), cases[i].persist_s, 1e-9);
     }
@@ -692,6 +712,7 @@ int main(void)
         TEST(an_interval_is_whole_steps),
         TEST(a_key_is_of_text_build_and_seed),
         TEST(the_file_system_or_the_nodes_limit_writing),
+        TEST(storage_grows_with_the_cluster),
         TEST(a_checkpoint_of_bloom_takes_40_s),
         TEST(whoever_holds_the_shards_writes_them),
         TEST(a_step_ends_with_what_its_ranks_write),

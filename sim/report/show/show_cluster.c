@@ -278,7 +278,10 @@ void show_figures_cluster(struct show_sheet *sheet, const struct cluster *cluste
     struct fabric fabric;
     sim_assert(nodes > 0);
     sim_assert(nodes * cluster->gpus_per_node <= SCENARIO_GPUS_MAX);
-    fabric_init(&fabric, sheet->arena, cluster, gpu != NULL ? gpu : &unknown,
+    struct cluster *provided = arena_alloc(sheet->arena, sizeof *provided);
+    *provided = *cluster;
+    cluster_provision(provided, nodes);
+    fabric_init(&fabric, sheet->arena, provided, gpu != NULL ? gpu : &unknown,
                 (uint32_t)(nodes * cluster->gpus_per_node), SHOW_SEED);
     show_sheet_count(sheet, "nodes", nodes);
     show_sheet_count(sheet, "gpus", fabric.gpus);
