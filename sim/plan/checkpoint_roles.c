@@ -8,6 +8,8 @@
 #include "plan/memory/memory.h"
 #include "plan/mesh.h"
 
+#include <math.h>
+
 /* Bits of a mark. */
 enum part {
     PART_WEIGHTS,
@@ -169,4 +171,48 @@ double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage)
     const double states = zero >= 1 ? trained.dense / shards + trained.experts / expert_shards
                                     : trained.dense + trained.experts;
     return weights * whole.weights + states * whole.optimizer;
+}
+
+/* ---- in a host's memory -------------------------------------------------------------------- */
+
+/* Of one kind of parameters on a node: `all` ranks hold `bytes` each, `firsts` of these are first
+ * among those with the same. */
+static double node_writes(const struct memory_job *job, double bytes, bool is_sharded,
+                          const double counts[4])
+{
+    const double all = counts[0], firsts = counts[1], holders = counts[2], shards = counts[3];
+    switch ((enum checkpoint_writers)job->software->checkpoint_writers) {
+    case WRITERS_SHARED:
+        return bytes / holders * all;
+    case WRITERS_HOLDERS:
+        return is_sharded ? bytes / shards * all : bytes * firsts;
+    default:
+        return bytes * firsts;
+    }
+}
+
+double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_node)
+{
+    const struct parallel *p = job->split.parallel;
+    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const double stages = ceil(gpus_per_node / (double)(p->tp * p->cp * p->dp)); /* on a node */
+    const double dense_counts[4] = {gpus_per_node, fmin(gpus_per_node, (double)p->tp * stages),
+                                    (double)memory_dense_ranks(p), (double)memory_dense_shards(p)};
+    const double expert_counts[4] = {gpus_per_node, gpus_per_node, (double)memory_expert_ranks(p),
+                                     (double)memory_expert_shards(p)};
+    double most = 0;
+    for (int64_t stage = 0; stage < p->pp; stage++) {
+        const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
+        const double experts = memory_stage_expert_parameters(&job->split, stage);
+        const double dense = memory_stage_parameters(&job->split, stage) - experts;
+        const bool has_shards = p->zero >= 1;
+        double bytes = node_writes(job, dense * whole.weights, p->zero == 3, dense_counts);
+        bytes += node_writes(job, trained.dense * whole.optimizer, has_shards, dense_counts);
+        if (experts > 0) {
+            bytes += node_writes(job, experts * whole.weights, p->zero == 3, expert_counts);
+            bytes += node_writes(job, trained.experts * whole.optimizer, has_shards, expert_counts);
+        }
+        most = fmax(most, bytes);
+    }
+    return most;
 }

@@ -43,6 +43,12 @@ struct checkpoint_roles checkpoint_roles_of(struct arena *arena, const struct me
  * holds, whoever else holds them, too. */
 double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage);
 
+/* What a node holds of an asynchronous checkpoint in its host's memory until it is written: the
+ * node of whatever stage that writes most.
+ * ASSUMES: tensor-parallel ranks are neighbours, and each rank of a node may be the first to hold
+ * its experts. */
+double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_node);
+
 /* Whether a stage has ranks of several roles. */
 bool checkpoint_roles_differ(const struct checkpoint_roles *roles);
 

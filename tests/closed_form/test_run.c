@@ -636,7 +636,7 @@ static void a_nodes_storage_link_limits_reading(void **state)
  * fit there. */
 static void workers_must_fit_the_host(void **state)
 {
-    const char *const sets[SETS_MAX] = {"data.workers_per_gpu=2"};
+    const char *const sets[SETS_MAX] = {"data.workers_per_gpu=2", "run.checkpoint=off"};
     struct scenario *scenario = quickstart(*state, sets);
     const struct memory_verdict verdict = memory_check(scenario);
     assert_close(verdict.host_bytes, 8 * (1e9 + 2 * 8192 * 4), 1e-12);
@@ -644,6 +644,28 @@ static void workers_must_fit_the_host(void **state)
     scenario->cluster.host_memory_bytes = 0.999 * verdict.host_bytes;
     assert_true(memory_check(scenario).fits_gpu);
     assert_false(memory_check(scenario).fits);
+}
+
+/* An eighth of 112.4 GB lies in each of 8 hosts while it is written, 14.05 GB beside 8 workers of
+ * 1 GB; a host of 22 GB holds too little, by 0.05, and one that blocks needs 8 GB. Where the first
+ * replica writes all, its two ranks have the whole on one host. Four prefetched batches of 1 GB
+ * more for each of 8 workers do not fit either. */
+static void an_asynchronous_checkpoint_must_fit_the_host(void **state)
+{
+    const char *const sets[SETS_MAX] = {"cluster.host.memory=22 GB"};
+    struct scenario *scenario = quickstart(*state, sets);
+    const struct memory_verdict verdict = memory_check(scenario);
+    assert_close(verdict.staged_bytes, 14 * 8.03e9 / 8, 1e-3);
+    assert_true(verdict.fits_gpu);
+    assert_false(verdict.fits);
+    scenario->checkpoint.mode = CHECKPOINT_BLOCKING;
+    assert_true(memory_check(scenario).fits);
+    scenario->data.bytes_per_token = 1e9 / 8192;
+    scenario->data.prefetch = 4;
+    assert_false(memory_check(scenario).fits);
+    scenario->checkpoint.mode = CHECKPOINT_ASYNC;
+    scenario->software.checkpoint_writers = WRITERS_FIRST;
+    assert_close(memory_check(scenario).staged_bytes, 14 * 8.03e9, 1e-3);
 }
 
 /* Over the fabric the step itself waits until its 104.86 GB are there, 10.486 s. What the GPUs
@@ -737,6 +759,7 @@ int main(void)
         TEST(reading_takes_bytes_over_bandwidth),
         TEST(a_nodes_storage_link_limits_reading),
         TEST(workers_must_fit_the_host),
+        TEST(an_asynchronous_checkpoint_must_fit_the_host),
         TEST(reads_over_the_fabric_are_no_goodput),
         TEST(the_stall_is_that_of_the_long_run),
     };

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "plan/cost.h"
+#include "plan/checkpoint_roles.h"
 #include "plan/loading.h"
 #include "plan/memory/memory_layer.h"
 #include "plan/memory/memory_live.h"
@@ -360,7 +361,10 @@ struct memory_verdict memory_check(const struct scenario *scenario)
         verdict.offloaded_bytes = larger(verdict.offloaded_bytes, use.host_bytes * gpus_per_host);
     }
     verdict.loaders_bytes = loading_host_bytes(&loading);
-    verdict.host_bytes = verdict.offloaded_bytes + verdict.loaders_bytes;
+    if (scenario->checkpoint.is_enabled && scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
+        verdict.staged_bytes = checkpoint_staged_bytes(&job, gpus_per_host);
+    }
+    verdict.host_bytes = verdict.offloaded_bytes + verdict.loaders_bytes + verdict.staged_bytes;
     verdict.fits_gpu = verdict.worst.total_bytes <= verdict.limit_bytes;
     const bool fits_host =
         verdict.host_limit_bytes <= 0 || verdict.host_bytes <= verdict.host_limit_bytes;

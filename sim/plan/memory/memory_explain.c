@@ -338,13 +338,19 @@ static struct part largest_part(const struct memory_use *use)
 static void write_host(struct writer *writer, const struct scenario *scenario,
                        const struct memory_verdict *verdict)
 {
-    char needed[32], limit[32], loaders[32], each[32], queue[32];
+    char needed[32], limit[32], loaders[32], each[32], queue[32], staged[32];
     units_format(verdict->host_bytes, DIM_BYTES, 3, needed, sizeof needed);
     units_format(verdict->host_limit_bytes, DIM_BYTES, 3, limit, sizeof limit);
     write_text(writer, "the GPUs' memory fits, but the host of a node needs %s of %s", needed,
                limit);
+    if (verdict->staged_bytes > 0) {
+        units_format(verdict->staged_bytes, DIM_BYTES, 3, staged, sizeof staged);
+        write_text(writer, " (%s for an asynchronous checkpoint; a blocking one needs none)",
+                   staged);
+    }
     if (!(verdict->loaders_bytes > 0)) {
-        write_text(writer, " for what is offloaded; offload less");
+        write_text(writer,
+                   verdict->offloaded_bytes > 0 ? " for what is offloaded; offload less" : "");
         return;
     }
     const struct data_loading *data = &scenario->data;
