@@ -39,8 +39,8 @@ build_id() {
     touch "$work/copy"/sim/*/*.c # of another time
     [ "$(build_id "$work/copy")" = "$id" ]
     # One digit of one formula; a file more; two names exchanged.
-    sed -i '0,/1000\.0/s//1000.1/' "$work/copy/sim/run/run.c"
-    ! cmp -s sim/run/run.c "$work/copy/sim/run/run.c"
+    sed -i '0,/1000\.0/s//1000.1/' "$work/copy/sim/run/money.c"
+    ! cmp -s sim/run/money.c "$work/copy/sim/run/money.c" || false
     [ "$(build_id "$work/copy")" != "$id" ]
     copy_sources
     echo > "$work/copy/sim/base/new.h"

@@ -108,12 +108,14 @@ END
 
 @test "sweep and compare show every metric of the list" {
     "$STOKER" list metrics --json > "$BATS_TEST_TMPDIR/metrics"
+    priced=$BATS_TEST_TMPDIR/priced.yaml # so that each has a value
+    { cat "$fabric"; echo 'price: {own: {gpu: 30000 USD}, carbon: 0.4 kg/kWh}'; } > "$priced"
     while read -r metric; do
-        run --separate-stderr sweep "$fabric" --metric "$metric"
+        run --separate-stderr sweep "$priced" --metric "$metric"
         [ "$status" -eq 0 ]
         [[ "$output" == *"best "* ]]
         sweep_head=$(sed -n 3p <<< "$output")
-        run --separate-stderr "$STOKER" compare "$fabric" --db "$db" --metric "$metric"
+        run --separate-stderr "$STOKER" compare "$priced" --db "$db" --metric "$metric"
         [ "$status" -eq 0 ]
         # "network  MFU %  bound by" beside "  GPUs  MFU %  bound by"
         head=$(sed -E 's/.*network +(.*[^ ]) +(of runs alike +)?bound by$/\1/' <<< "$sweep_head")
@@ -140,7 +142,7 @@ END
     mkdir "$BATS_TEST_TMPDIR/own"
     cp -r models topologies "$BATS_TEST_TMPDIR/own"
     sed -i 's/^  efficiency: 0\.9$/  efficiency: 0.5/' "$BATS_TEST_TMPDIR/own/topologies/h100-3200.yaml"
-    ! cmp -s topologies/h100-3200.yaml "$BATS_TEST_TMPDIR/own/topologies/h100-3200.yaml"
+    ! cmp -s topologies/h100-3200.yaml "$BATS_TEST_TMPDIR/own/topologies/h100-3200.yaml" || false
     run --separate-stderr sweep "$fabric" --catalogue "$BATS_TEST_TMPDIR/own"
     [[ "$stderr" == *"(0 reused)"* ]]
     [ "$output" != "$first" ]
@@ -358,7 +360,7 @@ END
 @test "two studies of one title are two lines, told apart by their files" {
     write one <<< 'sweep: {batch.micro: [1, 2]}'
     sed 's/^  global: 256$/  global: 512/' "$BATS_TEST_TMPDIR/one.yaml" > "$BATS_TEST_TMPDIR/two.yaml"
-    ! cmp -s "$BATS_TEST_TMPDIR/one.yaml" "$BATS_TEST_TMPDIR/two.yaml"
+    ! cmp -s "$BATS_TEST_TMPDIR/one.yaml" "$BATS_TEST_TMPDIR/two.yaml" || false
     sweep "$BATS_TEST_TMPDIR/one.yaml" > /dev/null 2>&1
     sweep "$BATS_TEST_TMPDIR/two.yaml" > /dev/null 2>&1
     run "$STOKER" plot "$BATS_TEST_TMPDIR/one.yaml" "$BATS_TEST_TMPDIR/two.yaml" -x batch.micro \
