@@ -7,6 +7,7 @@
  */
 #include "report/numbers.h"
 #include "report/points.h"
+#include "report/ranking.h"
 #include "cli/against.h"
 
 #include "base/absent.h"
@@ -252,6 +253,7 @@ static void add(struct session *session, struct sheet *sheet)
 {
     add_absolute(session, sheet);
     add_relative(session, sheet);
+    ranking_add(sheet, session->rows, session->row_count);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -327,12 +329,15 @@ const struct command command_compare = {
     .name = "compare",
     .summary = "several scenarios or variants side by side, and what changed",
     .arguments = "FILE FILE...\nFILE_WITH_VARIANTS",
-    .about = "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
-             "points), "
-             "then each against the first, or the one named: how much faster, "
-             "which cause changed most, what it costs, and what a GPU-hour may cost more."
-             "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
-             "Exit status 4: none of them fits; 5: some failed.",
+    .about =
+        "Puts several scenarios side by side (of one with sweep: or variants:, each of its "
+        "points), "
+        "then each against the first, or the one named: how much faster, "
+        "which cause changed most, what it costs, and what a GPU-hour may cost more. Runs of as "
+        "many tokens are ranked by days, USD and kWh, with the front that nothing beats in all "
+        "of these."
+        "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
+        "Exit status 4: none of them fits; 5: some failed.",
     .options = {options_prediction, options_store, session_options, compare_options,
                 options_general},
     .arguments_min = 1,

@@ -229,9 +229,10 @@ struct ownership {
     double life_s;
     double residual;              /* 0..1, of the capital: what it is sold for in the end */
     double hosting_usd_per_month; /* of a GPU: space, hands, cooling plant; no electricity */
-    double network, storage;      /* more capital, as shares of the GPU's */
-    double spares;                /* more GPUs than are used, as a share of these */
-    double utilisation;           /* 0..1, of its life: in which it works for somebody */
+    double electricity_usd_per_kwh;
+    double network, storage; /* more capital, as shares of the GPU's */
+    double spares;           /* more GPUs than are used, as a share of these */
+    double utilisation;      /* 0..1, of its life: in which it works for somebody */
 };
 
 struct price {

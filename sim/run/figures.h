@@ -224,7 +224,7 @@ static inline bool figure_is_said(const char *text)
            .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
            .head = "USD per million tokens", .factor = 1, .format = "%.4g", \
            .label = "per million tokens", .unit = "USD") \
-    BOTH(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
+    POINT(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
     BOTH(INTEGER, ASKED, RUN, steps, run_steps, run->steps) \
     BOTH(INTEGER, RUN, RUN, checkpoints, checkpoints, run->checkpoints) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_bytes, checkpoint_bytes, run->checkpoint_bytes) \

@@ -170,7 +170,7 @@ double money_break_even_months(const struct money_choice *choice, struct ledger 
         LEDGER_SUM(ledger, "running it for a month", "USD",
                    choice->power_kw * choice->pue * choice->usd_per_kwh * HOURS_PER_MONTH +
                        choice->hosting_usd_per_month,
-                   LEDGER_TERM(choice->power_kw, "kW"), LEDGER_TERM(choice->pue, "pue"),
+                   LEDGER_TERM(choice->power_kw, "kilowatts"), LEDGER_TERM(choice->pue, "pue"),
                    LEDGER_TERM(choice->usd_per_kwh, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"),
                    LEDGER_TERM(choice->hosting_usd_per_month, "USD"));
     if (!(rent_usd > running_usd)) {
@@ -221,11 +221,10 @@ double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledg
                    capital_usd * kept / life_h + hosting_usd / HOURS_PER_MONTH,
                    LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
                    LEDGER_TERM(hosting_usd, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"));
-    const double idle_usd =
-        LEDGER_SUM(ledger, "an hour without work", "USD",
-                   waiting_gpu_kw(scenario) * scenario->price.electricity_usd_per_kwh,
-                   LEDGER_TERM(waiting_gpu_kw(scenario), "kW"),
-                   LEDGER_TERM(scenario->price.electricity_usd_per_kwh, "USD"));
+    const double idle_usd = LEDGER_SUM(ledger, "an hour without work", "USD",
+                                       waiting_gpu_kw(scenario) * own->electricity_usd_per_kwh,
+                                       LEDGER_TERM(waiting_gpu_kw(scenario), "kilowatts"),
+                                       LEDGER_TERM(own->electricity_usd_per_kwh, "USD"));
     return LEDGER_SUM(ledger, "owning, for an hour of work", "USD",
                       (held_usd + idle_usd * (1 - own->utilisation)) / own->utilisation,
                       LEDGER_TERM(held_usd, "USD"), LEDGER_TERM(idle_usd, "USD"),
@@ -247,7 +246,7 @@ static double break_even_months(const struct scenario *scenario, double wall_s,
         .utilisation = u,
         .power_kw = u * run_kw + (1 - u) * waiting_kw,
         .pue = price->pue,
-        .usd_per_kwh = price->electricity_usd_per_kwh,
+        .usd_per_kwh = price->own.electricity_usd_per_kwh,
         .hosting_usd_per_month = hosting_usd_per_month(&price->own),
     };
     return money_break_even_months(&choice, ledger);
@@ -265,9 +264,9 @@ static void add_ownership(const struct scenario *scenario, double wall_s, struct
     const double held_usd = money_owned_hour_usd(scenario, ledger);
     run->owned_gpu_hour_usd =
         LEDGER_SUM(ledger, "with the electricity of the run", "USD",
-                   held_usd + run->energy_kwh * price->electricity_usd_per_kwh / run->gpu_hours,
+                   held_usd + run->energy_kwh * price->own.electricity_usd_per_kwh / run->gpu_hours,
                    LEDGER_TERM(held_usd, "USD"), LEDGER_TERM(run->energy_kwh, "kWh"),
-                   LEDGER_TERM(price->electricity_usd_per_kwh, "USD"),
+                   LEDGER_TERM(price->own.electricity_usd_per_kwh, "USD"),
                    LEDGER_TERM(run->gpu_hours, "GPU-hours"));
     if (!is_absent(price->gpu_hour_usd)) {
         run->break_even_months = break_even_months(scenario, wall_s, ledger, run);
@@ -312,6 +311,8 @@ double money_cost_usd(const struct scenario *scenario, double wall_s, double ene
         ledger_remark(ledger, "no cost: neither the scenario nor the GPU has a price");
         return ABSENT;
     }
+    const double usd_per_kwh = price->terms == TERMS_OWN ? price->own.electricity_usd_per_kwh
+                                                         : price->electricity_usd_per_kwh;
     const bool is_reserved = price->terms == TERMS_RESERVED;
     const double paid_s = is_reserved ? fmax(wall_s, price->reserved_term_s) : wall_s;
     const double paid_hours = paid_s / SECONDS_PER_HOUR * (double)scenario->gpus;
@@ -319,11 +320,9 @@ double money_cost_usd(const struct scenario *scenario, double wall_s, double ene
     if (paid_s > wall_s) {
         ledger_say(ledger, "GPU-hours of the term", "h", paid_hours, "more than the run takes");
     }
-    return LEDGER_SUM(ledger, "cost", "USD",
-                      paid_hours * gpu_hour_usd + energy_kwh * price->electricity_usd_per_kwh,
+    return LEDGER_SUM(ledger, "cost", "USD", paid_hours * gpu_hour_usd + energy_kwh * usd_per_kwh,
                       LEDGER_TERM(paid_hours, "GPU-hours"), LEDGER_TERM(gpu_hour_usd, "USD"),
-                      LEDGER_TERM(energy_kwh, "kWh"),
-                      LEDGER_TERM(price->electricity_usd_per_kwh, "USD"));
+                      LEDGER_TERM(energy_kwh, "kWh"), LEDGER_TERM(usd_per_kwh, "USD"));
 }
 
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,

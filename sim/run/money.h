@@ -8,7 +8,8 @@
  * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
  * in which nobody computes: checkpoints, detection, waiting, recovery, start.
  *
- *     cost = GPU-hours that are paid * price of one (+ energy * price.electricity where given)
+ *     cost = GPU-hours that are paid * price of one (+ energy * price.electricity where given, or
+ *            price.own.electricity of owned GPUs)
  *
  *     terms     GPU-hours paid               price of one
  *     rent      those of the run             price.gpu_hour

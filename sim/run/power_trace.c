@@ -24,7 +24,8 @@ struct meter {
 static void halve(struct meter *meter)
 {
     for (uint32_t i = 0; i < POWER_TRACE_BINS_MAX; i++) {
-        meter->working_ns[i] = meter->working_ns[2 * i] + meter->working_ns[2 * i + 1];
+        meter->working_ns[i] =
+            meter->working_ns[(size_t)2 * i] + meter->working_ns[(size_t)2 * i + 1];
     }
     memset(meter->working_ns + POWER_TRACE_BINS_MAX, 0,
            POWER_TRACE_BINS_MAX * sizeof *meter->working_ns);
@@ -33,7 +34,7 @@ static void halve(struct meter *meter)
 
 static void add_work(struct meter *meter, sim_time start, sim_time end, double gpus)
 {
-    while (end > 2 * POWER_TRACE_BINS_MAX * meter->bin_ns) {
+    while (end > meter->bin_ns * 2 * POWER_TRACE_BINS_MAX) {
         halve(meter);
     }
     while (start < end) {

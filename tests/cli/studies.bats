@@ -427,6 +427,56 @@ Llama 3 8B on 64 H100 (swept.yaml): global 1024" ]
     [[ $output == *"there is no point '40 Gbps'"*"did you mean"* ]]
 }
 
+# By hand: ranks are one more than the points that are less; the front is who is not beaten in all.
+@test "compare ranks by days, dollars and energy, and names the front" {
+    "$STOKER" compare scenarios/study-gpus.yaml --db "$db" --json -q > "$BATS_TEST_TMPDIR/ranked"
+    python3 - "$BATS_TEST_TMPDIR/ranked" << 'PYTHON'
+import json, sys
+document = json.load(open(sys.argv[1]))
+runs = {point["label"]: point["run"] for point in document["points"]}
+aims = {"days_rank": "days", "cost_rank": "cost_usd", "energy_rank": "energy_kwh"}
+def beats(one, other):
+    pairs = [(one[key], other[key]) for key in aims.values()]
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+ranking = document["ranking"]
+assert len(ranking) == len(runs) == 6
+assert [entry["days_rank"] for entry in ranking] == sorted(entry["days_rank"] for entry in ranking)
+for entry in ranking:
+    run = runs[entry["label"]]
+    for rank, key in aims.items():
+        assert entry[rank] == 1 + sum(other[key] < run[key] for other in runs.values()), (entry, key)
+    by = [label for label, other in runs.items() if beats(other, run)]
+    assert (entry["beaten_by"] in by) if by else (entry["beaten_by"] is None), entry
+    assert abs(entry["kwh_per_million_tokens"] - run["energy_kwh"] / 2e6) < 1e-9
+assert any(entry["beaten_by"] for entry in ranking) and not all(e["beaten_by"] for e in ranking)
+PYTHON
+    run -0 "$STOKER" compare scenarios/study-gpus.yaml --db "$db" -q
+    [[ $output == *"by days  by USD  by kWh"*"on the front"*"beaten by "* ]]
+}
+
+@test "runs of different tokens, or without a price, are not ranked as if they were alike" {
+    cat > "$BATS_TEST_TMPDIR/tokens.yaml" << 'YAML'
+scenario: two lengths
+model: llama3-8b
+cluster: h100-3200
+gpus: 64
+parallel: {tp: 2}
+batch: {global: 64, sequence_length: 8192}
+run: {tokens: 1T}
+variants:
+  - {name: one, set: {run.tokens: 1T}}
+  - {name: two, set: {run.tokens: 2T}}
+YAML
+    run -0 "$STOKER" compare "$BATS_TEST_TMPDIR/tokens.yaml" --db "$db" -q
+    [[ $output == *"Not ranked by days, USD and kWh: one trains 1.00T tokens, two trains 2.00T"* ]]
+    "$STOKER" compare "$BATS_TEST_TMPDIR/tokens.yaml" --db "$db" -q --json > "$BATS_TEST_TMPDIR/json"
+    jq -e 'has("ranking") and .ranking == null' "$BATS_TEST_TMPDIR/json"
+    sed -e 's/run.tokens: 2T/gpu: gh200-96gb/' "$BATS_TEST_TMPDIR/tokens.yaml" > \
+        "$BATS_TEST_TMPDIR/unpriced.yaml"
+    run -0 "$STOKER" compare "$BATS_TEST_TMPDIR/unpriced.yaml" --db "$db" -q
+    [[ $output == *"The front is of days and kWh: not all have a price."* ]]
+}
+
 # Scripts are in UTF-8, of which gnuplot warns in the POSIX locale.
 @test "in a system without a locale gnuplot has nothing to say" {
     env -u LANG -u LC_CTYPE LC_ALL=POSIX "$STOKER" sweep scenarios/study-fabric-70b.yaml \

@@ -396,8 +396,8 @@ static void owning_is_paid_by_the_hours_of_work(void **state)
     (void)state;
     struct scenario scenario = powered();
     scenario.cluster.gpus_per_node = 8;
-    scenario.price.electricity_usd_per_kwh = 0.2;
     scenario.price.own = (struct ownership){.is_told = true,
+                                            .electricity_usd_per_kwh = 0.2,
                                             .gpu_usd = 36000,
                                             .life_s = 5 * 8760 * 3600.0,
                                             .residual = 0.2,
@@ -446,8 +446,9 @@ static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
 static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
 {
     const char *const sets[SETS_MAX] = {
-        "price.electricity=0.10 USD/kWh", "price.pue=1.5", "price.terms=own",
-        "price.own={gpu: 40000 USD, hosting: 130 USD/month, utilisation: 75 %, life: 4 years}"};
+        "price.electricity=0.30 USD/kWh", "price.pue=1.5", "price.terms=own",
+        "price.own={gpu: 40000 USD, electricity: 0.10 USD/kWh, hosting: 130 USD/month, "
+        "utilisation: 75 %, life: 4 years}"};
     const struct scenario *scenario = quickstart(*state, sets);
     const struct result *result = predict(*state, scenario);
     const struct run_result *run = &result->run;
