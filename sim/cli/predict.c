@@ -6,9 +6,13 @@
 
 #include "base/host.h"
 #include "cli/row.h"
+#include "base/units.h"
 #include "base/version.h"
+#include "input/doc/doc.h"
 #include "run/run.h"
 #include "input/scenario_load.h"
+
+#include <math.h>
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,
@@ -95,4 +99,32 @@ void predict_check_memory(const struct options *options, const struct step_resul
         diag_add(options->cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
                  step->memory_advice);
     }
+}
+
+void predict_check_storage(const struct options *options, const struct result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct checkpoint *plan = &scenario->checkpoint;
+    const double capacity_bytes = scenario->cluster.storage_capacity_bytes;
+    if (!result_has_checkpoints(result) || !(capacity_bytes > 0)) {
+        return;
+    }
+    const int64_t written =
+        result->run.checkpoints / (plan->drain_every > 0 ? plan->drain_every : 1);
+    const int64_t kept = plan->keep > 0 && plan->keep < written ? plan->keep : written;
+    const double usable_bytes = capacity_bytes * scenario->cluster.storage_usable;
+    if ((double)kept * result->run.checkpoint_bytes <= usable_bytes) {
+        return;
+    }
+    const double asked_bytes =
+        (double)kept * result->run.checkpoint_bytes / scenario->cluster.storage_usable;
+    const struct doc_node *node = doc_find(scenario->document, "run.checkpoint");
+    char asked[32], has[32];
+    units_format(asked_bytes, DIM_BYTES, 3, asked, sizeof asked);
+    units_format(capacity_bytes, DIM_BYTES, 3, has, sizeof has);
+    diag_add(options->cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+             "%lld checkpoints that are kept ask for storage of %s, %.0f %% full; it has %s",
+             (long long)kept, asked, 100 * scenario->cluster.storage_usable, has);
+    diag_help(options->cli->diag, "run.checkpoint.keep may be at most %.0f",
+              floor(usable_bytes / result->run.checkpoint_bytes));
 }

@@ -65,6 +65,7 @@ static int run(struct options *options)
     }
     predict_check_placement(options, &result);
     predict_check_memory(options, &result.step);
+    predict_check_storage(options, &result);
     return 0;
 }
 
@@ -76,7 +77,8 @@ const struct command command_run = {
         "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
         "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
         "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
-        "Exit status 4: the plan does not fit into memory; the result is printed all the same.",
+        "Exit status 4: the plan does not fit into memory, or its checkpoints on the storage; the "
+        "result is printed all the same.",
     .options = {own_options, options_prediction, options_row, options_convention, options_store,
                 options_general},
     .arguments_min = 1,

@@ -610,6 +610,13 @@ static const struct schema_row rows[] = {
     {QUANTITY("storage.local_read", local_read_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
               LINK_MAX, "Read bandwidth of a node's own drives."),
      AS(double, local_write_bytes_per_s), .is_optional = true, .note = "as storage.local_write"},
+    {QUANTITY("storage.capacity", storage_capacity_bytes, DIM_BYTES, 1e6, 1e21,
+              "What the shared storage holds when it is full."),
+     .is_optional = true, .note = "it holds whatever is written"},
+    {QUANTITY("storage.usable", storage_usable, DIM_FRACTION, 0.01, 1.0,
+              "How full it may become: parallel file systems slow down beyond."),
+     .standard = "80 %",
+     .source = "https://github.com/stas00/ml-engineering, storage: 100 TB of files ask for 125 TB"},
     {CHOICE("storage.network", storage_network, storage_network_names, 2,
             "Its traffic has a network of its own, or crosses the NICs and switches that "
             "collectives use (fabric)."),

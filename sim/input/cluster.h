@@ -137,9 +137,11 @@ struct cluster {
     double storage_node_bytes_per_s; /* of one node */
     double local_write_bytes_per_s;  /* its own drives; 0: it has none */
     double local_read_bytes_per_s;
-    uint32_t storage_network; /* enum storage_network */
-    const char *library_name; /* resolved by the scenario, like the GPU */
-    int64_t nodes_max;        /* 0: as many as the scenario asks for */
+    double storage_capacity_bytes; /* 0: not stated */
+    double storage_usable;         /* of it, 0..1 */
+    uint32_t storage_network;      /* enum storage_network */
+    const char *library_name;      /* resolved by the scenario, like the GPU */
+    int64_t nodes_max;             /* 0: as many as the scenario asks for */
     struct place place;
     struct place fabric_place;
 };

@@ -203,6 +203,7 @@ struct checkpoint {
     int64_t every_steps; /* 0 when given as a duration */
     uint32_t mode;       /* enum checkpoint_mode */
     uint32_t target;     /* enum checkpoint_target */
+    int64_t keep;        /* on the shared storage; 0: all of the run */
     int64_t drain_every; /* of those on nodes' drives goes on to the file system; 0: each */
 };
 

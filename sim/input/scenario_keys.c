@@ -552,6 +552,9 @@ static const struct schema_row rows[] = {
             "Where checkpoints are written: to the storage that all nodes share, or to each node's "
             "own drives (cluster.storage.local_write)."),
      .standard = "shared", .read = read_target},
+    {COUNT("run.checkpoint.keep", checkpoint.keep, 1, STEPS_MAX,
+           "Checkpoints that stay on the shared storage; older ones are deleted."),
+     .is_optional = true, .note = "all are kept"},
     {COUNT("run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
            "Of checkpoints on nodes' drives, every so many-th is copied on to the shared storage."),
      .is_optional = true, .note = "each is"},

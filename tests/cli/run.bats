@@ -290,3 +290,18 @@ END
     )
     "$STOKER" run "$scenario" --no-db | grep -qF "$shown"
 }
+
+# 953 checkpoints of 112.4 GB are 107.1 TB, of 80 % 133.9 TB; seven are 787 GB, of 983.7 GB.
+@test "checkpoints that are kept must fit on the storage" {
+    run --separate-stderr "$STOKER" run scenarios/quickstart.yaml --no-db -q \
+        --set cluster.storage.capacity="133 TB"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"scenarios/quickstart.yaml:35:5: error: 953 checkpoints that are kept ask for storage of 134 TB"* ]]
+    [[ $stderr == *"run.checkpoint.keep may be at most 946"* ]]
+    for case in "134 TB:1000:0" "984 GB:7:0" "983 GB:7:4"; do
+        IFS=: read -r capacity keep wanted <<< "$case"
+        run "$STOKER" run scenarios/quickstart.yaml --no-db -q \
+            --set cluster.storage.capacity="$capacity" --set run.checkpoint.keep="$keep"
+        [ "$status" -eq "$wanted" ]
+    done
+}
