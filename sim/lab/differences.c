@@ -103,6 +103,7 @@ static const struct key_row {
     {"cluster.fabric.uplink", "inter_node_gbps_per_node"},
     {"software.software", NO_STEP},
     {"software.title", NO_STEP},
+    {"software.checkpoint", NO_STEP},
     {"software.framework", "framework"},
     {"software.year", "framework_year"},
     {"software.attention", "flash_attention"},
