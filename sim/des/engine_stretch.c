@@ -2,8 +2,9 @@
  *
  * Under tensor parallelism a layer is work, collective, work, collective: stream 0 waits for each,
  * and nobody else takes notice of either. If those who meet are actors that do the same at the same
- * time, none waits for another; if all links are slack (des/fluid.h), a collective takes as long
- * whatever else is under way. Then the end of it all is known when it begins.
+ * time, none waits for another; if nobody else can slow their transfers down (engine_flows.c), a
+ * collective takes as long whatever else is under way. Then the end of it all is known when it
+ * begins.
  *
  * A stretch is tasks i to j - 1 of stream 0, all of one block (engine_program.h), and collectives
  * of that block, of which each lies either between two of them or beside one. For each k with
@@ -49,7 +50,7 @@ static bool is_of_one_class(const struct engine_system *system,
     return true;
 }
 
-bool engine_stretch_is_slack(const struct engine *engine, const struct engine_channel *channel)
+bool engine_stretch_is_direct(const struct engine *engine, const struct engine_channel *channel)
 {
     for (uint32_t i = 0; i < channel->path_count; i++) {
         if (!engine->paths[channel->path_first + i].is_direct) {
@@ -59,12 +60,12 @@ bool engine_stretch_is_slack(const struct engine *engine, const struct engine_ch
     return true;
 }
 
-/* Those who meet are of one class, and none of their links can be tight. */
+/* Those who meet are of one class, and nobody else can slow their transfers down. */
 static bool is_own(const struct engine *engine, uint32_t number)
 {
     const struct engine_channel *channel = &engine->system->channels[number];
     return channel->kind == CHANNEL_COLLECTIVE && is_of_one_class(engine->system, channel) &&
-           engine_stretch_is_slack(engine, channel);
+           engine_stretch_is_direct(engine, channel);
 }
 
 /* A step begins with a block: else a stretch might go on into the next step. */
@@ -78,15 +79,28 @@ static bool has_whole_steps(const struct engine_program *program)
     return program->step_tasks == 0 || steps == program->counts[COMPUTE] / program->step_tasks;
 }
 
-bool engine_stretch_is_like(const struct engine_system *system, const struct engine_channel *left,
-                            const struct engine_channel *right)
+/* What a direct path's bytes flow at, at most. */
+static int64_t rate_of(const struct engine *engine, uint32_t path)
 {
+    const int64_t cap = engine->system->paths[path].cap_bytes_per_s;
+    const int64_t limit = engine->limits[engine->paths[path].flow];
+    sim_assert(engine->paths[path].is_direct);
+    return cap < limit ? cap : limit;
+}
+
+bool engine_stretch_is_like(const struct engine *engine, uint32_t a, uint32_t b)
+{
+    const struct engine_system *system = engine->system;
+    const struct engine_channel *left = &system->channels[a];
+    const struct engine_channel *right = &system->channels[b];
     if (left->latency_ns != right->latency_ns || left->path_count != right->path_count) {
         return false;
     }
     for (uint32_t i = 0; i < left->path_count; i++) {
-        if (system->paths[left->path_first + i].cap_bytes_per_s !=
-            system->paths[right->path_first + i].cap_bytes_per_s) {
+        const uint32_t mine = left->path_first + i;
+        const uint32_t other = right->path_first + i;
+        if (system->paths[mine].cap_bytes_per_s != system->paths[other].cap_bytes_per_s ||
+            rate_of(engine, mine) != rate_of(engine, other)) {
             return false;
         }
     }
@@ -95,12 +109,11 @@ bool engine_stretch_is_like(const struct engine_system *system, const struct eng
 
 static bool is_like_channel(const struct engine *engine, uint32_t a, uint32_t b)
 {
-    const struct engine_system *system = engine->system;
     const bool *own = engine->stretches->is_own;
     if (a == ENGINE_NONE || b == ENGINE_NONE || !own[a] || !own[b]) {
         return (a != ENGINE_NONE && own[a]) == (b != ENGINE_NONE && own[b]);
     }
-    return engine_stretch_is_like(system, &system->channels[a], &system->channels[b]);
+    return engine_stretch_is_like(engine, a, b);
 }
 
 static bool is_like_actor(const struct engine *engine, uint32_t a, uint32_t b)

@@ -99,11 +99,10 @@ struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretche
                                                uint32_t example);
 
 /* Whether transfers take as long on both, whatever else goes on. */
-bool engine_stretch_is_like(const struct engine_system *system, const struct engine_channel *left,
-                            const struct engine_channel *right);
+bool engine_stretch_is_like(const struct engine *engine, uint32_t a, uint32_t b);
 
-/* No link of the channel can be tight. */
-bool engine_stretch_is_slack(const struct engine *engine, const struct engine_channel *channel);
+/* Nobody else can slow the channel's transfers down. */
+bool engine_stretch_is_direct(const struct engine *engine, const struct engine_channel *channel);
 
 /* ---- engine_together.c ----------------------------------------------------------------------- */
 

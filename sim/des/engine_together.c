@@ -55,7 +55,7 @@ bool engine_together_can(const struct engine *engine, uint32_t number)
     const struct engine_system *system = engine->system;
     const struct engine_channel *channel = &system->channels[number];
     const struct engine_member *members = &system->members[channel->member_first];
-    if (channel->kind != CHANNEL_COLLECTIVE || !engine_stretch_is_slack(engine, channel)) {
+    if (channel->kind != CHANNEL_COLLECTIVE || !engine_stretch_is_direct(engine, channel)) {
         return false;
     }
     const uint32_t program = system->actors[members[0].actor].program;
@@ -79,8 +79,7 @@ static struct meeting_cost *costs_for(const struct engine *engine, uint32_t numb
     for (size_t i = first_table; i < stretches->table_count; i++) {
         const struct stretch_table *table = stretches->tables[i];
         const uint32_t other = system->actors[table->example].channels[stream];
-        if (table->together == stream &&
-            engine_stretch_is_like(system, &system->channels[number], &system->channels[other])) {
+        if (table->together == stream && engine_stretch_is_like(engine, number, other)) {
             return table->costs;
         }
     }

@@ -722,6 +722,30 @@ static void who_is_disturbed_is_waited_for(void **state)
     assert_int_equal(outcome.traffic[0].moving_ns, 32);
 }
 
+/* Two that never meet do the same: 5 tasks of 10, and 4 transfers of 8 bytes between them at a cap
+ * of a byte/ns each. The second's cross a link of its own that gives half of that: 5 x 10 + 4 x 8 =
+ * 82 for the first, 5 x 10 + 4 x 16 = 114 for the second. */
+static void channels_with_other_links_are_not_alike(void **state)
+{
+    static const struct engine_crossing crossing = {0, FLUID_USAGE_ONE};
+    static const int64_t capacity = BYTES_PER_S / 2;
+    for (uint32_t slow = 0; slow < 2; slow++) {
+        struct rig rig;
+        rig_of_those_who_meet(&rig, *state);
+        add_stranger(&rig);
+        rig.actors[1].speed = ENGINE_FULL_SPEED;
+        rig.system.crossings = &crossing;
+        rig.system.link_capacities = &capacity;
+        rig.system.crossing_count = rig.system.link_count = 1;
+        rig.paths[rig.channels[rig.actors[slow].channels[INNER]].path_first].crossing_count = 1;
+        const struct engine_outcome outcome = run(&rig);
+        assert_int_equal(outcome.jobs[slow].end, 114);
+        assert_int_equal(outcome.jobs[1 - slow].end, 82);
+        assert_int_equal(outcome.actor_causes[slow][EXPOSED_INNER], 64);
+        assert_int_equal(outcome.traffic[rig.actors[slow].channels[INNER]].moving_ns, 64);
+    }
+}
+
 /* Both wait 10 for a transfer of their own, then work 10, 10 and, after a transfer of 8, 10: 48.
  * Meanwhile they meet in two phases of 10, so at 20 three things end: the first's task, the
  * meeting, and the other's task, in that order, for so they began. Only for the second of the two
@@ -790,6 +814,7 @@ int main(void)
         cmocka_unit_test(who_is_first_waits_for_the_others),
         cmocka_unit_test(who_began_before_does_not_go_together),
         cmocka_unit_test(who_is_disturbed_is_waited_for),
+        cmocka_unit_test(channels_with_other_links_are_not_alike),
         cmocka_unit_test(those_who_meet_do_the_same_whatever_ends_first),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
