@@ -93,6 +93,50 @@ void predict_check_placement(const struct options *options, const struct result 
                     "degrees that divide a domain, would keep them inside");
 }
 
+/* A run that never ends, and a checkpoint that takes longer than what lies between two. */
+void predict_check_run(const struct options *options, const struct result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct run_result *run = &result->run;
+    const struct doc_node *every = doc_find(scenario->document, "run.checkpoint.every");
+    const struct place *place = every != NULL ? &every->place : NULL;
+    struct diag *diag = options->cli->diag;
+    if (!run->is_asked || !result_has_step(result)) {
+        return;
+    }
+    char text[3][32];
+    if (run->makes_no_progress) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: something ends it every %s, and a history was not "
+                 "finished after 50 times as long as without failures",
+                 units_format_duration(is_absent(run->mtbf_s) ? 0 : run->mtbf_s, text[0],
+                                       sizeof text[0]));
+        if (scenario->checkpoint.is_enabled && !is_absent(run->checkpoint_best_s)) {
+            diag_help(diag,
+                      "write a checkpoint every %s (set run.checkpoint.every), keep more "
+                      "spares, or restart sooner",
+                      units_format_duration(run->checkpoint_best_s, text[1], sizeof text[1]));
+        } else {
+            diag_help(diag, "write checkpoints (run.checkpoint), keep more spares, or restart "
+                            "sooner");
+        }
+        return;
+    }
+    const double takes_s = run->checkpoint_s > run->checkpoint_persist_s
+                               ? run->checkpoint_s
+                               : run->checkpoint_persist_s;
+    if (run->checkpoints > 0 && takes_s > run->checkpoint_every_s) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "a checkpoint takes %s, longer than the %s from one to the next",
+                 units_format_duration(takes_s, text[0], sizeof text[0]),
+                 units_format_duration(run->checkpoint_every_s, text[1], sizeof text[1]));
+        diag_help(diag,
+                  "write one every %s at least, to faster storage (cluster.storage.write), or "
+                  "smaller ones",
+                  units_format_duration(2 * takes_s, text[2], sizeof text[2]));
+    }
+}
+
 void predict_check_memory(const struct options *options, const struct step_result *step)
 {
     if (!step->memory.fits) {

@@ -21,4 +21,7 @@ void predict_check_memory(const struct options *options, const struct step_resul
 /* The same when the checkpoints that are kept do not fit on the shared storage. */
 void predict_check_storage(const struct options *options, const struct result *result);
 
+/* The same, when the run cannot end, or checkpoints take longer than what lies between them. */
+void predict_check_run(const struct options *options, const struct result *result);
+
 #endif

@@ -66,6 +66,7 @@ static int run(struct options *options)
     predict_check_placement(options, &result);
     predict_check_memory(options, &result.step);
     predict_check_storage(options, &result);
+    predict_check_run(options, &result);
     return 0;
 }
 

@@ -190,6 +190,18 @@ static void put_band(struct sheet *sheet, const struct result *result)
                sizeof *band->nearest);
 }
 
+/* All of them in seconds; beside those that hold time with their energy, a list. */
+static void put_account_times(struct sheet *in, const struct result *result)
+{
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        char *key = arena_strdup(sheet_arena(in), account_names[i]);
+        for (char *letter = key; *letter != '\0'; letter++) {
+            *letter = *letter == ' ' ? '_' : *letter;
+        }
+        put_REAL(in, key, result_has_run(result), result->run.account_s[i]);
+    }
+}
+
 void result_sheet_add(const struct result *result, struct sheet *sheet)
 {
     put_group(sheet, result, GROUP_TITLE);
@@ -199,7 +211,10 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     put_group(sheet, result, GROUP_FLOP);
     put_group(sheet_object(sheet, "memory"), result, GROUP_MEMORY);
     put_breakdown(sheet, result);
-    put_group(sheet_object(sheet, "run"), result, GROUP_RUN);
+    struct sheet *run = sheet_object(sheet, "run");
+    put_group(run, result, GROUP_RUN);
+    put_account_times(sheet_object(run, "accounts"), result);
+    put_FAILURE(run, "failures", result, result_has_failures(result));
     put_group(sheet, result, GROUP_LINKS);
     put_lists(sheet, result);
     put_group(sheet_object(sheet, "engine"), result, GROUP_ENGINE);

@@ -165,8 +165,17 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
     char tokens[32];
     units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
     sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
-    sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
-              tokens, count_text(arena, run->steps), 100 * run->goodput);
+    if (run->repetitions > 0) {
+        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %%, %.1f interruptions", tokens,
+                  count_text(arena, run->steps), 100 * run->goodput, run->interruptions);
+        sheet_say(list, "%.*f to %.*f", run->days < 10 ? 2 : 1, run->days_spread.p5,
+                  run->days < 10 ? 2 : 1, run->days_spread.p95);
+        sheet_say(list, "days: p5 to p95 of %u histories", run->repetitions);
+    } else {
+        sheet_say(list,
+                  "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
+                  tokens, count_text(arena, run->steps), 100 * run->goodput);
+    }
     sheet_say(list, "%s USD",
               is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
     sheet_say(list, "%s GPU-hours", number_grouped(arena, run->gpu_hours));
@@ -217,7 +226,10 @@ static void add_headline(const struct result *result, struct sheet *sheet)
         return;
     }
     struct sheet *list = new_list(sheet);
-    if (result->run.is_asked) {
+    if (result->run.makes_no_progress) {
+        sheet_say(list, "- days");
+        sheet_say(list, "- USD, - GPU-hours, - kWh: the run makes no progress");
+    } else if (result->run.is_asked) {
         add_run(list, result, arena);
     }
     result_sheet_show(result, list);
@@ -269,7 +281,7 @@ static void add_band(const struct result *result, struct sheet *sheet)
         return;
     }
     sheet_say(sheet, "p10 to p90: ");
-    if (result->run.is_asked) {
+    if (result_has_run(result)) {
         sheet_say(sheet, "%.1f to %.1f days, ", result->run.days * band->low,
                   result->run.days * band->high);
     }
@@ -292,6 +304,49 @@ static void add_band(const struct result *result, struct sheet *sheet)
         sheet_say(sheet, "; for that %.2f times as wide", band->widening);
     }
     sheet_say(sheet, "\n\n");
+}
+
+/* Where the months go, and which failures they go for. */
+static void add_accounts(const struct result *result, struct sheet *sheet)
+{
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("where the months go")},
+        {NULL, FIELD_COUNT("hours")},
+        {NULL, FIELD_COUNT("%")},
+    };
+    static const struct field of_failures[] = {
+        {NULL, FIELD_LEFT("what failed")},
+        {NULL, FIELD_COUNT("times")},
+        {NULL, FIELD_COUNT("hours")},
+    };
+    const struct run_result *run = &result->run;
+    if (!result_has_failures(result)) {
+        return;
+    }
+    const double wall_s = run->days * 86400;
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        if (run->account_s[i] > 0) {
+            sheet_say(table, "  %s", account_names[i]);
+            sheet_say(table, "%.1f", run->account_s[i] / 3600);
+            sheet_say(table, "%.2f", 100 * run->account_s[i] / wall_s);
+        }
+    }
+    sheet_say(table, "  wall-clock, the sum");
+    sheet_say(table, "%.1f", wall_s / 3600);
+    sheet_say(table, "100.00");
+    sheet_say(sheet, "ETTR %.1f %%, runtime goodput %.1f %%, ML productivity goodput %.1f %%\n\n",
+              100 * run->effective_training_time_ratio, 100 * run->runtime_goodput,
+              100 * run->ml_productivity_goodput);
+    table = sheet_table(sheet, NULL, FIELD_LIST(of_failures));
+    for (size_t i = 0; i < run->failure_count; i++) {
+        sheet_say(table, "  %s", run->failures[i].name);
+        sheet_say(table, "%.2f", run->failures[i].count);
+        sheet_say(table, "%.2f", run->failures[i].hours);
+    }
+    sheet_say(sheet, "up to %u nodes broken at a time; %lld regimes simulated, %s steps reused\n\n",
+              run->broken_most, (long long)run->regimes_simulated,
+              count_text(sheet_arena(sheet), run->steps_reused));
 }
 
 void screen_causes(const struct result *result, struct sheet *sheet)
@@ -497,6 +552,7 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_headline(result, sheet);
     add_spread(result, sheet);
     add_band(result, sheet);
+    add_accounts(result, sheet);
     screen_causes(result, sheet);
     add_jobs(result, sheet);
     add_memory(&result->step, sheet);

@@ -106,36 +106,49 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
     return sim_time_to_s(longer_ns);
 }
 
-/* What the flush of an asynchronous checkpoint costs the steps beside it, when it crosses the
- * same NICs: so many steps, each with its part of the bytes. */
-static double flush_s(struct arena *arena, const struct regime_basis *basis, double bytes,
-                      double persist_s)
+/* A flush that crosses the NICs of training makes steps longer, each by its part of the bytes. */
+static void add_flush(struct arena *arena, const struct regime_basis *basis, double bytes,
+                      struct checkpoint_cost *cost)
 {
-    const struct scenario *scenario = basis->scenario;
-    if (scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
-        return 0;
+    if (basis->scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
+        return;
     }
-    const double steps = ceil(persist_s / sim_time_to_s(basis->step_ns));
-    const struct regime flushing = {.is_checkpoint_async = true, .flush_bytes = bytes / steps};
+    cost->flush_steps = ceil(cost->durable_s / sim_time_to_s(basis->step_ns));
+    cost->flush_bytes = bytes / cost->flush_steps;
+    const struct regime flushing = {.is_checkpoint_async = true, .flush_bytes = cost->flush_bytes};
     const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
-    return longer_ns > 0 ? steps * sim_time_to_s(longer_ns) : 0;
+    cost->flush_longer_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
 }
 
-double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,
-                         double bytes)
+void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
+                        struct checkpoint_cost *cost)
 {
-    const struct scenario *scenario = basis->scenario;
+    *cost = (struct checkpoint_cost){.block_s = 0};
+    if (!basis->scenario->checkpoint.is_enabled) {
+        return;
+    }
+    cost->block_s = blocking_s(arena, basis, bytes);
+    if (basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
+        cost->durable_s = checkpoint_persist_s(arena, basis->scenario, bytes);
+        add_flush(arena, basis, bytes, cost);
+    }
+    if (basis->scenario->checkpoint.target == CHECKPOINT_LOCAL) {
+        cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
+    }
+}
+
+double checkpoint_wait_s(const struct scenario *scenario, double step_s,
+                         const struct checkpoint_cost *cost)
+{
     const struct checkpoint *plan = &scenario->checkpoint;
     if (!plan->is_enabled) {
         return 0;
     }
-    double waits_s = blocking_s(arena, basis, bytes);
+    double waits_s = cost->block_s;
     if (plan->mode == CHECKPOINT_ASYNC) {
-        const int64_t every = checkpoint_interval(plan, step_s);
-        const double persist_s = checkpoint_persist_s(arena, scenario, bytes);
-        const double late_s = persist_s - (double)every * step_s;
+        const double late_s = cost->durable_s - (double)checkpoint_interval(plan, step_s) * step_s;
         waits_s += late_s > 0 ? late_s : 0;
-        waits_s += flush_s(arena, basis, bytes, persist_s);
+        waits_s += cost->flush_steps * cost->flush_longer_s;
     }
     return waits_s;
 }

@@ -37,8 +37,22 @@ double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, 
 double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
                             enum checkpoint_target from);
 
-/* What training waits for one of `bytes`, of all GPUs, when a step lasts `step_s`; 0 without. */
-double checkpoint_wait_s(struct arena *arena, const struct regime_basis *basis, double step_s,
-                         double bytes);
+/* What one costs. */
+struct checkpoint_cost {
+    double block_s;   /* nobody computes: until it is written, or copied to the host */
+    double durable_s; /* asynchronous: from then until it is where it goes first */
+    double drained_s; /* from the same moment until it is in the file system, if not there first */
+    double flush_steps;    /* beside which it is flushed; 0: it crosses other NICs */
+    double flush_bytes;    /* of it, in such a step */
+    double flush_longer_s; /* such a step */
+};
+
+/* Of one of `bytes`, of all GPUs; simulated. Nothing without checkpoints. */
+void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
+                        struct checkpoint_cost *cost);
+
+/* What training waits for each in a run without failures, when a step lasts `step_s`; 0 without. */
+double checkpoint_wait_s(const struct scenario *scenario, double step_s,
+                         const struct checkpoint_cost *cost);
 
 #endif

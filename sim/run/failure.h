@@ -53,7 +53,7 @@ struct failure_class {
 };
 
 /* What a draw of a class is for. Of nodes: DRAW_REPAIR and those after it. */
-enum failure_draw { DRAW_CLOCK, DRAW_DETECTION, DRAW_RESTART, DRAW_REPAIR };
+enum failure_draw { DRAW_CLOCK, DRAW_DETECTION, DRAW_RESTART, DRAW_REPAIR, DRAW_PLACE = 1 << 30 };
 
 /* The instants of one class in one repetition, one after the other. */
 struct failure_times {

@@ -42,6 +42,8 @@
 #define FIGURE_EXISTS_LINK(value) (result_has_step(result) && figure_is_said(step->busiest_link))
 #define FIGURE_EXISTS_ASKED(value) run->is_asked
 #define FIGURE_EXISTS_RUN(value) result_has_run(result)
+#define FIGURE_EXISTS_FAILING(value) result_has_failures(result)
+#define FIGURE_EXISTS_ENDED(value) (result_has_failures(result) && !is_absent(value))
 #define FIGURE_EXISTS_PRICED(value) (result_has_run(result) && !is_absent(run->cost_usd))
 #define FIGURE_EXISTS_CARBON(value) (result_has_run(result) && !is_absent(run->carbon_kg))
 #define FIGURE_EXISTS_OWNED(value) (result_has_run(result) && !is_absent(run->owned_gpu_hour_usd))
@@ -55,6 +57,8 @@
 #define FIGURE_IS_OF_MONTHS_LINK false
 #define FIGURE_IS_OF_MONTHS_ASKED false
 #define FIGURE_IS_OF_MONTHS_RUN true
+#define FIGURE_IS_OF_MONTHS_FAILING true
+#define FIGURE_IS_OF_MONTHS_ENDED true
 #define FIGURE_IS_OF_MONTHS_PRICED true
 #define FIGURE_IS_OF_MONTHS_CARBON true
 #define FIGURE_IS_OF_MONTHS_OWNED true
@@ -186,8 +190,10 @@ static inline bool figure_is_said(const char *text)
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
            .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
-           .csv = "goodput_percent", .title = "goodput (checkpoint and data stalls only), %", \
-           .head = "goodput (checkpoint and data stalls only), %", .factor = 100, \
+           .csv = "goodput_percent", \
+           .title = "goodput (without failures: checkpoint and data stalls only), %", \
+           .head = "goodput (without failures: checkpoint and data stalls only), %", \
+           .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
@@ -230,6 +236,35 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_bytes, checkpoint_bytes, run->checkpoint_bytes) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_s, checkpoint_s, run->checkpoint_s) \
     BOTH(REAL, STEP, RUN, data_stall_s, data_stall_s, run->data_stall_s) \
+    BOTH(INTEGER, FAILING, RUN, repetitions, repetitions, run->repetitions) \
+    METRIC(REAL, FAILING, RUN, days_p95, wall_clock_days_p95, days_p95, run->days_spread.p95, \
+           .csv = "days_p95", .title = "wall-clock of 95 % of histories, days", \
+           .head = "days p95", .factor = 1, .format = "%.1f") \
+    BOTH(REAL, FAILING, RUN, days_p5, wall_clock_days_p5, run->days_spread.p5) \
+    BOTH(REAL, FAILING, RUN, days_p50, wall_clock_days_p50, run->days_spread.p50) \
+    BOTH(REAL, FAILING, RUN, days_error, wall_clock_days_error, run->days_spread.error) \
+    BOTH(REAL, FAILING, RUN, goodput_p5, goodput_p5, run->goodput_spread.p5) \
+    BOTH(REAL, FAILING, RUN, goodput_p50, goodput_p50, run->goodput_spread.p50) \
+    BOTH(REAL, FAILING, RUN, goodput_p95, goodput_p95, run->goodput_spread.p95) \
+    BOTH(REAL, FAILING, RUN, goodput_error, goodput_error, run->goodput_spread.error) \
+    METRIC(REAL, FAILING, RUN, interruptions, interruptions, interruptions, run->interruptions, \
+           .csv = "interruptions", .title = "interruptions", .head = "interruptions", \
+           .factor = 1, .format = "%.1f") \
+    BOTH(REAL, ENDED, RUN, mtbf_s, mtbf_s, run->mtbf_s) \
+    BOTH(INTEGER, FAILING, RUN, broken_nodes_max, broken_nodes_max, run->broken_most) \
+    METRIC(REAL, FAILING, RUN, effective_training_time_ratio, effective_training_time_ratio, \
+           effective_training_time_ratio, run->effective_training_time_ratio, \
+           .csv = "ettr_percent", .title = "effective training time, %", .head = "ETTR, %", \
+           .factor = 100, .format = "%.1f", .is_higher_better = true) \
+    BOTH(REAL, FAILING, RUN, scheduling_goodput, scheduling_goodput, run->scheduling_goodput) \
+    BOTH(REAL, FAILING, RUN, runtime_goodput, runtime_goodput, run->runtime_goodput) \
+    BOTH(REAL, FAILING, RUN, ml_productivity_goodput, ml_productivity_goodput, \
+         run->ml_productivity_goodput) \
+    BOTH(INTEGER, FAILING, RUN, regimes_simulated, regimes_simulated, \
+         run->regimes_simulated) \
+    BOTH(INTEGER, FAILING, RUN, steps_reused, steps_reused, run->steps_reused) \
+    BOTH(REAL, ENDED, RUN, checkpoint_young_s, checkpoint_young_s, run->checkpoint_young_s) \
+    BOTH(REAL, ENDED, RUN, checkpoint_best_s, checkpoint_best_s, run->checkpoint_best_s) \
     POINT(TEXT, STEP, LINKS, bound_by, bound_by, step->bound_by) \
     BOTH(TEXT, LINK, LINKS, busiest_link, busiest_link, step->busiest_link) \
     BOTH(REAL, LINK, LINKS, busiest_link_utilisation, busiest_link_utilisation, \
@@ -299,6 +334,11 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, time_s, time_s, item->time_s) \
     ITEM(REAL, ALWAYS, energy_kwh, energy_kwh, item->energy_kwh)
 
+#define FAILURE_FIGURES(ITEM, STORE) \
+    ITEM(TEXT, ALWAYS, name, name, item->name) \
+    ITEM(REAL, ALWAYS, interruptions, interruptions, item->count) \
+    ITEM(REAL, ALWAYS, hours, hours, item->hours)
+
 /* X(list, struct of an item, items in a result, their count): each has its LIST_FIGURES. */
 #define RUN_LISTS(X) \
     X(ASSUMPTION, assumption, scenario->assumptions.items, scenario->assumptions.count) \
@@ -306,7 +346,8 @@ static inline bool figure_is_said(const char *text)
     X(LINK_LOAD, link_load, step.link_loads, step.link_load_count) \
     X(TRAFFIC, traffic_use, step.traffic, step.traffic_count) \
     X(JOB, job_use, step.jobs, step.job_count) \
-    X(ACCOUNT, run_account, run.accounts, run.account_count)
+    X(ACCOUNT, run_account, run.accounts, run.account_count) \
+    X(FAILURE, run_failure, run.failures, run.failure_count)
 /* clang-format on */
 
 #endif

@@ -54,7 +54,7 @@ struct cycle_walk {
 };
 
 struct slow_gpu {
-    uint32_t class;
+    uint32_t class, place;
     uint64_t ordinal;
     sim_time end;
 };
@@ -75,6 +75,7 @@ struct history {
     uint32_t cycle_periods;
     sim_time step_left_ns;  /* of the step under way; 0: none is */
     sim_time write_left_ns; /* of the write under way */
+    uint32_t blamed;        /* the class that the job stands still for */
     sim_time healthy_ns;
     struct history_step step; /* under way */
     struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
@@ -85,9 +86,18 @@ struct history {
     uint32_t missing; /* replicas */
 };
 
+static bool is_for_failure(enum account account)
+{
+    return account == ACCOUNT_LOST || account == ACCOUNT_DETECTION || account == ACCOUNT_WAITING ||
+           account == ACCOUNT_RECOVERY;
+}
+
 static void book(struct history *h, enum account account, sim_time ns)
 {
     h->out->account_ns[account] += ns;
+    if (h->blamed != HISTORY_NO_CLASS && is_for_failure(account)) {
+        h->out->blamed_ns[h->blamed] += ns;
+    }
 }
 
 /* The rest of what was planned is beyond the horizon. */
@@ -118,9 +128,11 @@ static bool is_over(const struct history *h)
 
 /* ---- regimes --------------------------------------------------------------------------------- */
 
-static struct history_step step_of(const struct history *h, uint32_t slow_class, bool flushes)
+static struct history_step step_of(const struct history *h, const struct slow_gpu *slow,
+                                   bool flushes)
 {
-    const struct history_regime regime = {flushes, slow_class, h->missing};
+    const struct history_regime regime = {flushes, slow != NULL ? slow->class : HISTORY_NO_CLASS,
+                                          h->missing, slow != NULL ? slow->place : 0};
     const struct history_step step = h->plan->step_of(h->plan->context, &regime);
     sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
     return step;
@@ -132,9 +144,9 @@ static struct history_step step_now(const struct history *h)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         flushes = flushes || h->kept[i].pending_at != INT64_MAX;
     }
-    struct history_step step = step_of(h, HISTORY_NO_CLASS, flushes);
+    struct history_step step = step_of(h, NULL, flushes);
     for (size_t i = 0; i < h->slow_count; i++) {
-        const struct history_step slow = step_of(h, h->slow[i].class, flushes);
+        const struct history_step slow = step_of(h, &h->slow[i], flushes);
         step = slow.step_ns > step.step_ns ? slow : step;
     }
     return step;
@@ -580,8 +592,10 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
         if (class == HISTORY_NO_CLASS || is_over(h)) {
             break;
         }
+        h->blamed = class;
         ordinal = detect(h, class);
     }
+    h->blamed = HISTORY_NO_CLASS;
     for (uint32_t i = 0; i < h->plan->class_count; i++) {
         failure_times_renew(&h->times[i], h->now);
         while (h->plan->classes[i].effect == FAILURE_CORRUPTS && h->times[i].next <= h->now) {
@@ -592,8 +606,17 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 
 static void kill(struct history *h, uint32_t class)
 {
+    h->blamed = class;
     fall_back(h, h->plan->classes[class].level);
     start_again(h, class, detect(h, class));
+}
+
+/* Of the failure that is due in a class. */
+static uint32_t slow_place(const struct history *h, uint32_t class)
+{
+    const struct rng_key key = failure_key(&h->times[class], h->times[class].ordinal, DRAW_PLACE);
+    const double places = (double)h->plan->slow_places;
+    return places > 1 ? (uint32_t)(rng_uniform(&key) * places) : 0;
 }
 
 static void slow_down(struct history *h, uint32_t class)
@@ -601,8 +624,9 @@ static void slow_down(struct history *h, uint32_t class)
     const struct failure_times *times = &h->times[class];
     const struct rng_key key = failure_key(times, times->ordinal, DRAW_DETECTION);
     h->slow = arena_grow(h->arena, h->slow, &h->slow_capacity, h->slow_count + 1, sizeof *h->slow);
-    h->slow[h->slow_count++] = (struct slow_gpu){
-        class, times->ordinal, times->next + law_draw(&h->plan->classes[class].detection, &key)};
+    h->slow[h->slow_count++] =
+        (struct slow_gpu){class, slow_place(h, class), times->ordinal,
+                          times->next + law_draw(&h->plan->classes[class].detection, &key)};
     failure_times_advance(&h->times[class], h->arena);
     forget_cycles(h);
 }
@@ -624,6 +648,7 @@ static void take_out(struct history *h)
     h->slow[number] = h->slow[--h->slow_count];
     forget_cycles(h);
     h->out->interruptions[gpu.class]++;
+    h->blamed = gpu.class;
     fall_back(h, h->plan->classes[gpu.class].level);
     break_nodes(h, gpu.class, gpu.ordinal, h->now);
     start_again(h, gpu.class, gpu.ordinal);
@@ -638,7 +663,9 @@ static void stop(struct history *h, uint32_t class)
     const sim_time waits = end > h->now ? end - h->now : 0;
     h->out->interruptions[class]++;
     failure_times_advance(times, h->arena);
+    h->blamed = class;
     stand_still(h, ACCOUNT_WAITING, waits);
+    h->blamed = HISTORY_NO_CLASS;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at += h->kept[i].pending_at == INT64_MAX ? 0 : waits;
     }
@@ -661,6 +688,7 @@ static void undo_corruption(struct history *h)
     const uint32_t class = h->corrupting;
     const uint64_t ordinal = h->corrupting_ordinal;
     h->out->interruptions[class]++;
+    h->blamed = class;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].safe = h->checked;
     }
@@ -794,19 +822,21 @@ static void close_books(struct history *h)
 void history_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                  uint64_t repetition, struct history_outcome *outcome)
 {
-    sim_assert(plan->tier_count <= HISTORY_TIERS_MAX && plan->class_count > 0);
+    sim_assert(plan->tier_count <= HISTORY_TIERS_MAX);
     *outcome = (struct history_outcome){
-        .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions)};
+        .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions),
+        .blamed_ns = arena_array(arena, plan->class_count, sizeof *outcome->blamed_ns)};
     struct history h = {.arena = arena,
                         .plan = plan,
                         .out = outcome,
                         .corrupted_at = -1,
+                        .blamed = HISTORY_NO_CLASS,
                         .cycle_periods = periods_of_cycle(plan),
                         .times = arena_array(arena, plan->class_count, sizeof *h.times)};
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
         h.kept[i].pending_at = INT64_MAX;
     }
-    h.healthy_ns = step_of(&h, HISTORY_NO_CLASS, false).step_ns;
+    h.healthy_ns = step_of(&h, NULL, false).step_ns;
     const struct rng_key key = {.seed = seed, .rank = repetition};
     for (uint32_t i = 0; i < plan->class_count; i++) {
         failure_times_begin(&h.times[i], arena, &plan->classes[i], key, plan->horizon);

@@ -29,21 +29,8 @@
 #ifndef RUN_HISTORY_H
 #define RUN_HISTORY_H
 
+#include "run/account.h"
 #include "run/failure.h"
-
-enum account {
-    ACCOUNT_USEFUL,     /* steps that count, as long as a healthy one */
-    ACCOUNT_DATA_STALL, /* of these steps, what they wait for data */
-    ACCOUNT_DEGRADED,   /* what they took longer than a healthy one */
-    ACCOUNT_CHECKPOINT, /* blocked by writing, or checking */
-    ACCOUNT_LOST,       /* steps that were done again */
-    ACCOUNT_DETECTION,
-    ACCOUNT_WAITING, /* for nodes, or for what all wait for */
-    ACCOUNT_RECOVERY,
-    ACCOUNT_PLANNED, /* start-up, maintenance */
-    ACCOUNT_COUNT_
-};
-extern const char *const account_names[ACCOUNT_COUNT_];
 
 #define HISTORY_NO_CLASS UINT32_MAX
 
@@ -51,6 +38,7 @@ struct history_regime {
     bool flushes;
     uint32_t slow_class; /* HISTORY_NO_CLASS: no GPU is slow */
     uint32_t missing;    /* replicas */
+    uint32_t slow_place; /* which GPU: below slow_places of the plan */
 };
 
 struct history_step {
@@ -86,7 +74,8 @@ struct history_plan {
     uint32_t spares;     /* nodes */
     bool is_elastic;     /* goes on with fewer replicas; else it waits for nodes */
     uint32_t replicas, nodes_of_replica;
-    struct law growth; /* restart with more replicas, when nodes came back; loses nothing */
+    uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
+    struct law growth;    /* restart with more replicas, when nodes came back; loses nothing */
 };
 
 struct history_outcome {
@@ -94,8 +83,9 @@ struct history_outcome {
     sim_time end;
     int64_t steps;           /* that count */
     uint64_t *interruptions; /* [class_count] that ended the job, or stopped it */
-    uint32_t broken_most;    /* nodes at a time */
-    uint64_t turns;          /* of the loop */
+    sim_time *blamed_ns;  /* [class_count] lost, detection, waiting, recovery: until the job ran */
+    uint32_t broken_most; /* nodes at a time */
+    uint64_t turns;       /* of the loop */
 };
 
 /* Memory is the arena's, O(failures under way). */

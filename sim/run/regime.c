@@ -1,10 +1,81 @@
-/* A step in other circumstances is a step_request that says so.
+/* A step in other circumstances is a step_request that says so, or the step of a scenario that is
+ * like this one but for what is not as usual.
  */
 #include "run/regime.h"
+
+#include "base/arena.h"
+#include "input/relayout.h"
+
+/* `base` with another number of replicas and microbatches; false: the sizes do not go together. */
+static bool resize(struct arena *arena, const struct scenario *base, int64_t dp,
+                   int64_t microbatches, struct scenario *changed)
+{
+    struct scenario *smaller = arena_alloc(arena, sizeof *smaller);
+    *smaller = *base;
+    smaller->gpus = base->gpus / base->parallel.dp * dp;
+    smaller->batch.global = dp * base->batch.micro * microbatches;
+    struct relayout_frame frame;
+    relayout_frame_init(smaller, &frame);
+    frame.dp = frame.dp > 0 ? dp : 0;
+    const struct relayout layout = relayout_of(base);
+    return scenario_relayout(arena, &frame, &layout, changed, diag_new(arena));
+}
+
+static bool with_fewer_replicas(struct arena *arena, const struct scenario *base, int64_t missing,
+                                struct scenario *changed)
+{
+    const struct batch *batch = &base->batch;
+    for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
+        const int64_t together = dp * batch->micro;
+        const int64_t least = (batch->global + together - 1) / together;
+        for (int64_t more = 0; more < base->parallel.pp; more++) {
+            if (resize(arena, base, dp, least + more, changed)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* One more, in its place by rank; a GPU that is slow already takes the lower speed. */
+static void add_slow(struct arena *arena, const struct slow_rank *victim, struct scenario *changed)
+{
+    const struct slow_rank *old = changed->slow;
+    struct slow_rank *slow = arena_array(arena, (size_t)changed->slow_count + 1, sizeof *slow);
+    int64_t count = 0;
+    bool is_in = false;
+    for (int64_t i = 0; i <= changed->slow_count; i++) {
+        const bool is_end = i == changed->slow_count;
+        if (!is_in && (is_end || old[i].rank >= victim->rank)) {
+            slow[count++] = *victim;
+            is_in = true;
+            if (!is_end && old[i].rank == victim->rank) {
+                slow[count - 1].speed = old[i].speed < victim->speed ? old[i].speed : victim->speed;
+                continue;
+            }
+        }
+        if (!is_end) {
+            slow[count++] = old[i];
+        }
+    }
+    changed->slow = slow;
+    changed->slow_count = count;
+}
 
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime)
 {
+    struct scenario changed = *basis->scenario;
+    const bool is_smaller = regime->missing > 0 &&
+                            with_fewer_replicas(arena, basis->scenario, regime->missing, &changed);
+    const int64_t gpus = changed.gpus;
+    if (regime->missing > 0 && !is_smaller) {
+        changed = *basis->scenario;
+    }
+    if (regime->slow_speed > 0) {
+        const struct slow_rank victim = {regime->slow_rank % gpus, regime->slow_speed};
+        add_slow(arena, &victim, &changed);
+    }
     const struct step_request request = {
         .folds = basis->folds,
         .member = &basis->member,
@@ -14,6 +85,6 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
         .flush_bytes = regime->flush_bytes,
     };
     struct step_result step;
-    step_simulate(arena, basis->scenario, &request, &step);
+    step_simulate(arena, &changed, &request, &step);
     return step.step_ns;
 }

@@ -25,9 +25,18 @@ struct regime {
     double checkpoint_bytes; /* written, or copied to the host, at the step's end */
     bool is_checkpoint_async;
     double flush_bytes; /* of an earlier checkpoint, written beside the step */
+    double slow_speed;  /* of one more slow GPU; 0: there is none */
+    int64_t slow_rank;
+    int64_t missing; /* replicas that the job goes on without */
 };
 
-/* How long a step of this regime is. Scratch memory is the arena's. */
+/* How long a step of this regime is. Scratch memory is the arena's.
+ *
+ * Without some replicas the batch stays what it is: the others do more microbatches, of which the
+ * last may be part of one and takes as long. Where a schedule needs a multiple, or sizes do not
+ * divide, the next that does is taken, of microbatches first and then of replicas.
+ *
+ * ASSUMES: with fewer replicas the job lies on the first nodes, wherever those are that broke. */
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime);
 

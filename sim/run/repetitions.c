@@ -33,6 +33,7 @@ static void add_history(const struct history_plan *plan, const struct history_ou
     for (uint32_t c = 0; c < plan->class_count; c++) {
         const double share = (double)outcome->interruptions[c] / (double)all->count;
         all->interruptions[c] += share;
+        all->blamed_s[c] += sim_time_to_s(outcome->blamed_ns[c]) / (double)all->count;
         all->interruptions_all += share;
     }
     all->broken_most =
@@ -46,7 +47,8 @@ void repetitions_run(struct arena *arena, const struct history_plan *plan, uint6
     sim_assert(count >= 2);
     *all = (struct repetitions){
         .count = count,
-        .interruptions = arena_array(arena, plan->class_count, sizeof *all->interruptions)};
+        .interruptions = arena_array(arena, plan->class_count, sizeof *all->interruptions),
+        .blamed_s = arena_array(arena, plan->class_count, sizeof *all->blamed_s)};
     double *wall_s = arena_array(arena, count, sizeof *wall_s);
     double *goodput = arena_array(arena, count, sizeof *goodput);
     struct arena *own = arena_new();
@@ -57,8 +59,27 @@ void repetitions_run(struct arena *arena, const struct history_plan *plan, uint6
         wall_s[i] = sim_time_to_s(outcome.end);
         goodput[i] = sim_time_to_s(outcome.account_ns[ACCOUNT_USEFUL]) / wall_s[i];
         add_history(plan, &outcome, all);
+        if (i == 0 && all->unfinished > 0) {
+            all->count = 1;
+            arena_free(own);
+            return;
+        }
     }
     arena_free(own);
     all->wall_s = spread_of(wall_s, count);
     all->goodput = spread_of(goodput, count);
+}
+
+void repetitions_until(struct arena *arena, const struct history_plan *plan, uint64_t seed,
+                       double precision, uint32_t most, struct repetitions *all)
+{
+    enum { FIRST = 16 };
+    for (uint32_t count = most < FIRST ? most : FIRST;; count *= 2) {
+        count = count < most ? count : most;
+        repetitions_run(arena, plan, seed, count, all);
+        if (count == most || all->unfinished > 0 ||
+            all->wall_s.error <= precision * all->wall_s.mean) {
+            return;
+        }
+    }
 }

@@ -20,13 +20,20 @@ struct repetitions {
     struct repetition_spread goodput;
     double account_s[ACCOUNT_COUNT_]; /* means; they sum to wall_s.mean */
     double *interruptions;            /* [class_count], mean of a history */
+    double *blamed_s; /* [class_count], mean: lost, detection, waiting and recovery for it */
     double interruptions_all;
     uint32_t broken_most; /* nodes at a time, in any of them */
     uint32_t unfinished;  /* histories that reached the horizon before their last step */
 };
 
-/* All memory is the arena's. `count` at least 2. */
+/* All memory is the arena's. `count` at least 2. When the first history does not finish, the others
+ * are not drawn: `count` is 1 then, and there is no spread. */
 void repetitions_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                      uint32_t count, struct repetitions *all);
+
+/* As many as it takes, a power of two from 16 on, for the standard error of wall_s over its mean to
+ * be `precision`, and `most` at most. */
+void repetitions_until(struct arena *arena, const struct history_plan *plan, uint64_t seed,
+                       double precision, uint32_t most, struct repetitions *all);
 
 #endif

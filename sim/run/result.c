@@ -10,7 +10,12 @@ bool result_has_step(const struct result *result)
 
 bool result_has_run(const struct result *result)
 {
-    return result_has_step(result) && result->run.is_asked;
+    return result_has_step(result) && result->run.is_asked && !result->run.makes_no_progress;
+}
+
+bool result_has_failures(const struct result *result)
+{
+    return result_has_run(result) && result->run.repetitions > 0;
 }
 
 bool result_has_checkpoints(const struct result *result)

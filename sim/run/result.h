@@ -6,8 +6,21 @@
 #ifndef RUN_RESULT_H
 #define RUN_RESULT_H
 
-#include "run/history.h"
+#include "run/account.h"
 #include "train/metrics.h"
+
+/* Of many histories. */
+struct run_spread {
+    double mean, error; /* standard error of the mean */
+    double p5, p50, p95;
+};
+
+/* One class of failures, mean of a history. */
+struct run_failure {
+    const char *name;
+    double count; /* interruptions */
+    double hours; /* steps done again, detection, waiting, recovery */
+};
 
 /* One of a run's accounts that holds time. */
 struct run_account {
@@ -20,9 +33,27 @@ struct run_result {
     bool is_asked; /* false: only the step was asked for, the rest does not exist */
     int64_t steps;
     double tokens;
-    double days; /* wall-clock, predicted */
+    double days; /* wall-clock, predicted: the mean */
     double gpu_hours;
-    double goodput; /* time in steps / wall-clock: checkpoint and data stalls only, no failures */
+    double goodput;         /* time in usual steps that count, less data stalls / wall-clock */
+    uint32_t repetitions;   /* histories; 0: nothing fails, and they are all alike */
+    bool makes_no_progress; /* a history had not finished when it was given up */
+    struct run_spread days_spread, goodput_spread; /* with failures, as all below */
+    double interruptions;
+    double mtbf_s;                /* between what ends the job, while it runs */
+    uint32_t broken_most;         /* nodes at a time */
+    struct run_failure *failures; /* by class */
+    size_t failure_count;
+    int64_t regimes_simulated;
+    int64_t steps_reused;                 /* of all histories, whose time was known */
+    double effective_training_time_ratio; /* steps that count, however long / wall-clock */
+    double scheduling_goodput;            /* share of the time when the job had its nodes */
+    double runtime_goodput;               /* of that, in steps that count */
+    double ml_productivity_goodput;       /* scheduling * runtime * MFU */
+    double checkpoint_every_s, checkpoint_block_s, checkpoint_persist_s;
+    double checkpoint_young_s; /* the interval by Young; ABSENT: blocks for no time */
+    double checkpoint_best_s;  /* by the exact formula, for one constant rate */
+    double goodput_by_formula, goodput_at_best; /* of that, as often as it is, and so often */
     double checkpoint_bytes;
     double checkpoint_s; /* one checkpoint, the blocking part */
     int64_t checkpoints;
@@ -80,6 +111,8 @@ struct result {
 bool result_has_step(const struct result *result);
 /* Days, money and energy: of a plan that fits, when `run:` asked for them. */
 bool result_has_run(const struct result *result);
+/* The same, when something fails. */
+bool result_has_failures(const struct result *result);
 bool result_has_checkpoints(const struct result *result);
 
 /* The shortest and the longest of runs alike (struct step_spread); ABSENT where they do not lie

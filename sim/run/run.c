@@ -4,11 +4,16 @@
  */
 #include "run/run.h"
 
+#include "base/absent.h"
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "run/checkpoint.h"
+#include "run/failing.h"
+#include "run/interval.h"
 #include "run/loading.h"
 #include "run/money.h"
+#include "run/months.h"
 #include "run/regime.h"
 #include "train/step.h"
 #include "train/step_memo.h"
@@ -53,8 +58,8 @@ static double data_stall_s(const struct scenario *scenario, const struct step_re
 }
 
 /* Of the steps and whatever stops them, in seconds. */
-static double add_up_time(const struct scenario *scenario, double step_s, struct ledger *ledger,
-                          struct run_result *run)
+static double add_up_usual(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                           struct run_result *run)
 {
     const double steps = (double)run->steps;
     const double checkpoints = (double)run->checkpoints;
@@ -73,42 +78,184 @@ static double add_up_time(const struct scenario *scenario, double step_s, struct
                                    LEDGER_TERM(loaded_s, "seconds"), LEDGER_TERM(startup_s, "s"))
                       : loaded_s;
     ledger_remark(ledger, "no failures, no restarts");
+    run->account_s[ACCOUNT_USEFUL] = steps * (step_s - run->data_stall_s);
+    run->account_s[ACCOUNT_DATA_STALL] = steps * run->data_stall_s;
+    run->account_s[ACCOUNT_CHECKPOINT] = blocked_s;
+    run->account_s[ACCOUNT_PLANNED] = startup_s + run->first_batch_s;
+    run->goodput = LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
+                              LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
+                              LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "seconds"));
+    ledger_remark(ledger, "checkpoint and data stalls only");
+    return wall_s;
+}
+
+/* How often to write a checkpoint, by formula: of one constant rate, without waiting for nodes. */
+static void add_up_interval(const struct scenario *scenario, double step_s, struct ledger *ledger,
+                            struct run_result *run)
+{
+    const double every = (double)checkpoint_interval(&scenario->checkpoint, step_s);
+    run->checkpoint_every_s = LEDGER_SUM(ledger, "between checkpoints", "s", every * step_s,
+                                         LEDGER_TERM(every, "steps"), LEDGER_TERM(step_s, "s"));
+    if (is_absent(run->checkpoint_young_s)) {
+        return;
+    }
+    run->checkpoint_young_s =
+        LEDGER_SUM(ledger, "best by Young", "s", sqrt(2 * run->checkpoint_block_s * run->mtbf_s),
+                   LEDGER_TERM(run->checkpoint_block_s, "s"), LEDGER_TERM(run->mtbf_s, "s"));
+    ledger_remark(ledger, "blocking part and mean time between failures that end the job");
+    ledger_say(ledger, "best by Daly", "s", run->checkpoint_best_s,
+               "where the exact goodput of one constant rate is most (his equation 20), once it is "
+               "written");
+    ledger_say(ledger, "goodput so often", "%", run->goodput_by_formula,
+               "exact, if spares never lack and nothing slows or stops the job");
+    ledger_say(ledger, "goodput at Daly's", "%", run->goodput_at_best, "the same");
+}
+
+/* Of histories with failures. */
+static double add_up_accounts(const struct step_result *step, struct ledger *ledger,
+                              struct run_result *run)
+{
+    static const char *const words[ACCOUNT_COUNT_] = {
+        [ACCOUNT_USEFUL] = "steps that count, as long as the usual one, less data stalls",
+        [ACCOUNT_DATA_STALL] = "of these steps, what they wait for data",
+        [ACCOUNT_DEGRADED] = "of these steps, what a slow GPU, missing replicas or a flush add",
+        [ACCOUNT_CHECKPOINT] = "nobody computes while one is written, or weights are checked",
+        [ACCOUNT_LOST] = "steps that were done again",
+        [ACCOUNT_DETECTION] = "until somebody knew",
+        [ACCOUNT_WAITING] = "for nodes, or for what all wait for",
+        [ACCOUNT_RECOVERY] = "restarts",
+        [ACCOUNT_PLANNED] = "the start and the first batch",
+    };
+    const double *s = run->account_s;
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        ledger_say(ledger, account_names[i], "seconds", s[i], words[i]);
+    }
+    const double steps_s = LEDGER_SUM(
+        ledger, "steps that count", "seconds",
+        s[ACCOUNT_USEFUL] + s[ACCOUNT_DATA_STALL] + s[ACCOUNT_DEGRADED],
+        LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(s[ACCOUNT_DATA_STALL], "seconds"),
+        LEDGER_TERM(s[ACCOUNT_DEGRADED], "seconds"));
+    const double wall_s = LEDGER_SUM(
+        ledger, "with what interrupts them", "seconds",
+        steps_s + s[ACCOUNT_CHECKPOINT] + s[ACCOUNT_LOST] + s[ACCOUNT_DETECTION] +
+            s[ACCOUNT_WAITING] + s[ACCOUNT_RECOVERY] + s[ACCOUNT_PLANNED],
+        LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(s[ACCOUNT_CHECKPOINT], "seconds"),
+        LEDGER_TERM(s[ACCOUNT_LOST], "seconds"), LEDGER_TERM(s[ACCOUNT_DETECTION], "seconds"),
+        LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"), LEDGER_TERM(s[ACCOUNT_RECOVERY], "seconds"),
+        LEDGER_TERM(s[ACCOUNT_PLANNED], "seconds"));
+    ledger_remark(ledger, "means of all histories");
+    run->goodput =
+        LEDGER_SUM(ledger, "goodput", "%", s[ACCOUNT_USEFUL] / wall_s,
+                   LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(wall_s, "seconds"));
+    run->effective_training_time_ratio =
+        LEDGER_SUM(ledger, "ETTR", "%", steps_s / wall_s, LEDGER_TERM(steps_s, "seconds"),
+                   LEDGER_TERM(wall_s, "seconds"));
+    ledger_remark(ledger, "effective training time: steps that count, however long");
+    const double there_s =
+        LEDGER_SUM(ledger, "time with all nodes", "seconds", wall_s - s[ACCOUNT_WAITING],
+                   LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"));
+    run->scheduling_goodput =
+        LEDGER_SUM(ledger, "scheduling goodput", "%", there_s / wall_s,
+                   LEDGER_TERM(there_s, "seconds"), LEDGER_TERM(wall_s, "seconds"));
+    run->runtime_goodput =
+        LEDGER_SUM(ledger, "runtime goodput", "%", steps_s / there_s,
+                   LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(there_s, "seconds"));
+    run->ml_productivity_goodput =
+        LEDGER_SUM(ledger, "ML productivity goodput", "%",
+                   run->scheduling_goodput * run->runtime_goodput * step->mfu,
+                   LEDGER_TERM(run->scheduling_goodput, "%"),
+                   LEDGER_TERM(run->runtime_goodput, "%"), LEDGER_TERM(step->mfu, "%"));
+    ledger_remark(ledger, "program goodput is the MFU");
+    return wall_s;
+}
+
+double run_step_s(const struct scenario *scenario, const struct step_result *step)
+{
+    return scenario->step_time_s > 0 ? scenario->step_time_s : sim_time_to_s(step->step_ns);
+}
+
+static double add_up_time(const struct scenario *scenario, const struct step_result *step,
+                          struct ledger *ledger, struct run_result *run)
+{
+    const double step_s = run_step_s(scenario, step);
+    if (scenario->step_time_s > 0) {
+        ledger_say(ledger, "a step", "s", step_s, "measured: run.step_time");
+    }
+    const double wall_s = run->repetitions > 0 ? add_up_accounts(step, ledger, run)
+                                               : add_up_usual(scenario, step_s, ledger, run);
+    if (run->repetitions > 0 && scenario->checkpoint.is_enabled) {
+        add_up_interval(scenario, step_s, ledger, run);
+    }
     run->days = LEDGER_SUM(ledger, "wall-clock", "days", wall_s / SECONDS_PER_DAY,
                            LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
     run->gpu_hours =
         LEDGER_SUM(ledger, "GPU-hours", "h", wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
                    LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
                    LEDGER_TERM(scenario->gpus, "GPUs"));
-    run->goodput = LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
-                              LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
-                              LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "seconds"));
-    ledger_remark(ledger, "checkpoint and data stalls only");
-    sim_assert(run->goodput > 0);
+    sim_assert(run->goodput > 0 || run->makes_no_progress);
     sim_assert(run->goodput <= 1);
-    run->account_s[ACCOUNT_USEFUL] = steps * (step_s - run->data_stall_s);
-    run->account_s[ACCOUNT_DATA_STALL] = steps * run->data_stall_s;
-    run->account_s[ACCOUNT_CHECKPOINT] = blocked_s;
-    run->account_s[ACCOUNT_PLANNED] = startup_s + run->first_batch_s;
     return wall_s;
 }
 
 void run_add_up(const struct scenario *scenario, const struct step_result *step,
                 struct ledger *ledger, struct run_result *run)
 {
-    const double wall_s = add_up_time(scenario, sim_time_to_s(step->step_ns), ledger, run);
+    const double wall_s = add_up_time(scenario, step, ledger, run);
     money_add_up(scenario, step, wall_s, ledger, run);
+}
+
+/* What the formulas of run/interval say of this run. */
+static void compare_intervals(const struct scenario *scenario, double step_s,
+                              const struct checkpoint_cost *cost, struct run_result *run)
+{
+    struct arena *scratch = arena_new();
+    uint32_t count;
+    const struct failure_class *classes = failing_classes(scratch, scenario, &count);
+    struct interval_case of = failing_case(scenario, classes, count);
+    arena_free(scratch);
+    run->mtbf_s = of.mtbf_s > 0 ? of.mtbf_s : ABSENT;
+    run->checkpoint_young_s = ABSENT;
+    run->checkpoint_best_s = ABSENT;
+    if (of.mtbf_s <= 0 || !scenario->checkpoint.is_enabled || cost->block_s <= 0) {
+        return;
+    }
+    const double every_s = (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
+    of.block_s = cost->block_s;
+    of.durable_s = fmin(cost->durable_s, every_s + cost->block_s);
+    run->checkpoint_block_s = cost->block_s;
+    run->checkpoint_young_s = interval_young_s(&of);
+    run->checkpoint_best_s = fmax(interval_best_s(&of), cost->durable_s - cost->block_s);
+    run->goodput_by_formula = interval_goodput(&of, every_s);
+    run->goodput_at_best = interval_goodput(&of, run->checkpoint_best_s);
 }
 
 static void add_run(struct arena *arena, const struct regime_basis *basis,
                     const struct step_result *step, struct run_result *run)
 {
     const struct scenario *scenario = basis->scenario;
-    const double step_s = sim_time_to_s(step->step_ns);
+    const double step_s = run_step_s(scenario, step);
+    struct checkpoint_cost cost;
     run->is_asked = true;
     run->tokens = scenario->run_tokens;
     run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens, NULL);
     checkpoint_count(scenario, step_s, NULL, run);
-    run->checkpoint_s = checkpoint_wait_s(arena, basis, step_s, run->checkpoint_bytes);
+    checkpoint_cost_of(arena, basis, run->checkpoint_bytes, &cost);
+    run->checkpoint_s = checkpoint_wait_s(scenario, step_s, &cost);
+    run->checkpoint_persist_s = cost.durable_s;
+    if (scenario->checkpoint.is_enabled) {
+        run->checkpoint_every_s =
+            (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
+    }
+    if (scenario->failures.name != NULL && step->memory.fits) {
+        const struct months months = {
+            .basis = basis,
+            .step_ns = sim_time_from_s(step_s),
+            .stall_ns = sim_time_from_s(run->data_stall_s),
+            .cost = &cost,
+        };
+        compare_intervals(scenario, step_s, &cost, run);
+        months_run(arena, &months, run);
+    }
     run_add_up(scenario, step, NULL, run);
 }
 
@@ -142,7 +289,8 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
 void run_simulate(struct arena *arena, const struct scenario *scenario,
                   const struct run_request *request, struct result *result)
 {
-    const bool has_steps = scenario->run_tokens > 0 && scenario->checkpoint.is_enabled;
+    const bool has_steps = scenario->run_tokens > 0 &&
+                           (scenario->checkpoint.is_enabled || scenario->failures.name != NULL);
     struct step_memo *own = request->memo == NULL && has_steps ? step_memo_new() : NULL;
     struct run_request with = *request;
     with.memo = own != NULL ? own : request->memo;

@@ -5,13 +5,16 @@
  * data stall, beside what it waits for reads over the fabric. Then
  *
  *     steps      = tokens / (global batch * sequence length), rounded up
+ *
+ * Where something fails (run.failures) what comes of them is the mean of histories (run/months),
+ * with its accounts: goodput is useful time over wall-clock. Else
+ *
  *     wall-clock = steps * step + checkpoints * blocking part + the first batch + run.startup
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
  *
  * and money and energy (run/money).
  *
- * ASSUMES: no failures, no restarts; goodput counts checkpoint and data stalls only.
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.
  */
@@ -44,6 +47,9 @@ void run_key(const struct scenario *scenario, const char *build, char key[17]);
  * for a record, repeats them with the result. */
 void run_add_up(const struct scenario *scenario, const struct step_result *step,
                 struct ledger *ledger, struct run_result *run);
+
+/* How long a step of the run is: as simulated, or run.step_time. */
+double run_step_s(const struct scenario *scenario, const struct step_result *step);
 
 /* Steps for a number of tokens, rounded up. */
 int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger);

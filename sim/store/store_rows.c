@@ -17,6 +17,8 @@
 #define NULLABLE_LINK true
 #define NULLABLE_ASKED true
 #define NULLABLE_RUN true
+#define NULLABLE_FAILING true
+#define NULLABLE_ENDED true
 #define NULLABLE_PRICED true
 #define NULLABLE_CARBON true
 #define NULLABLE_OWNED true
@@ -117,6 +119,7 @@ const struct relation store_relations[RELATION_COUNT_] = {
     [RELATION_TRAFFIC] = RELATION("traffic", TRAFFIC_columns, 3),
     [RELATION_JOB] = RELATION("job", JOB_columns, 3),
     [RELATION_ACCOUNT] = RELATION("account", ACCOUNT_columns, 2),
+    [RELATION_FAILURE] = RELATION("failure", FAILURE_columns, 2),
     [RELATION_STUDY] = RELATION("study", study_columns, 1),
     [RELATION_POINT] = RELATION("point", point_columns, 2),
     [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),

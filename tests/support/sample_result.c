@@ -98,7 +98,16 @@ void sample_init(struct sample *sample)
     snprintf(result->key, sizeof result->key, "%s", SAMPLE_KEY);
     snprintf(result->scenario_key, sizeof result->scenario_key, "%s", SAMPLE_SCENARIO_KEY);
     fill_step(&result->step);
+    static struct run_failure failures[] = {{"gpu", 2.5, 1.25}};
     result->run = (struct run_result){.is_asked = true,
+                                      .repetitions = 200,
+                                      .days_spread = {66.8, 0.25, 60.5, 66.5, 71.25},
+                                      .goodput_spread = {0.9, 0.01, 0.85, 0.905, 0.95},
+                                      .interruptions = 2.5,
+                                      .mtbf_s = 11135,
+                                      .effective_training_time_ratio = 0.91,
+                                      .failures = failures,
+                                      .failure_count = 1,
                                       .steps = 119018555,
                                       .tokens = 15.6e12,
                                       .days = 54.25,

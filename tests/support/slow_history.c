@@ -137,7 +137,7 @@ static enum next_kind next(const struct walker *w, sim_time *when)
 
 static struct history_step step_now(const struct walker *w)
 {
-    struct history_regime regime = {false, HISTORY_NO_CLASS, w->missing};
+    struct history_regime regime = {false, HISTORY_NO_CLASS, w->missing, 0};
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         regime.flushes = regime.flushes || w->pending[i].steps >= 0;
     }
@@ -536,7 +536,7 @@ void slow_history_run(struct arena *arena, const struct history_plan *plan, uint
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
         w->pending[i].steps = -1;
     }
-    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0};
+    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0};
     w->healthy_ns = plan->step_of(plan->context, &healthy).step_ns;
     const struct rng_key key = {.seed = seed, .rank = repetition};
     for (uint32_t i = 0; i < plan->class_count; i++) {

@@ -22,7 +22,7 @@ static const struct ledger *record_run(const struct explanation *explanation)
     run_steps(run.tokens, step->model_flop_tokens, ledger);
     if (scenario->checkpoint.is_enabled) {
         const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
-        checkpoint_count(scenario, sim_time_to_s(step->step_ns), ledger, &run);
+        checkpoint_count(scenario, run_step_s(scenario, step), ledger, &run);
         const double busiest =
             checkpoint_busiest_bytes(explanation->arena, scenario, run.checkpoint_bytes);
         ledger_say(ledger, "the rank that writes most", "GB", busiest,

@@ -1,0 +1,20 @@
+/* Where the wall-clock time of a run goes: every nanosecond of it is on one account.
+ */
+#ifndef RUN_ACCOUNT_H
+#define RUN_ACCOUNT_H
+
+enum account {
+    ACCOUNT_USEFUL,     /* steps that count, as long as a healthy one */
+    ACCOUNT_DATA_STALL, /* of these steps, what they wait for data */
+    ACCOUNT_DEGRADED,   /* what they took longer than a healthy one */
+    ACCOUNT_CHECKPOINT, /* blocked by writing, or checking */
+    ACCOUNT_LOST,       /* steps that were done again */
+    ACCOUNT_DETECTION,
+    ACCOUNT_WAITING, /* for nodes, or for what all wait for */
+    ACCOUNT_RECOVERY,
+    ACCOUNT_PLANNED, /* start-up, maintenance */
+    ACCOUNT_COUNT_
+};
+extern const char *const account_names[ACCOUNT_COUNT_];
+
+#endif

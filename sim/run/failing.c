@@ -1,0 +1,137 @@
+/* One class after the other; each says with what it grows and what it takes.
+ */
+#include "run/failing.h"
+
+#include "base/arena.h"
+
+#include <gsl/gsl_sf_gamma.h>
+
+static int64_t leaves_of_rail(const struct scenario *scenario)
+{
+    const int64_t below = scenario->cluster.nodes_per_leaf;
+    return below > 0 ? (scenario->nodes + below - 1) / below : 1;
+}
+
+static bool has_rails(const struct cluster *cluster)
+{
+    return cluster->fabric_kind == FABRIC_RAIL || cluster->fabric_kind == FABRIC_RAIL_ONLY;
+}
+
+static double components_of(const struct scenario *scenario, uint32_t of)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const double per_leaf = has_rails(cluster) ? (double)cluster->nics_per_node : 1.0;
+    switch ((enum failure_component)of) {
+    case FAILURE_OF_GPU:
+        return (double)scenario->gpus;
+    case FAILURE_OF_NODE:
+        return (double)scenario->nodes;
+    case FAILURE_OF_NIC:
+        return (double)(scenario->nodes * cluster->nics_per_node);
+    case FAILURE_OF_LEAF:
+        return per_leaf * (double)leaves_of_rail(scenario);
+    case FAILURE_OF_JOB:
+    case FAILURE_COMPONENT_COUNT_:
+        break;
+    }
+    return 1.0;
+}
+
+static struct failure_clock clock_of(const struct failure_kind *kind, double components)
+{
+    static const enum failure_clock_kind kinds[AGEING_COUNT_] = {
+        [AGEING_NONE] = CLOCK_CONSTANT,
+        [AGEING_RENEWED] = CLOCK_RENEWED,
+        [AGEING_REPAIRED] = CLOCK_REPAIRED,
+    };
+    if (kind->ageing == AGEING_NONE) {
+        return (struct failure_clock){.kind = CLOCK_CONSTANT,
+                                      .rate_per_s = kind->rate_per_s * components};
+    }
+    return (struct failure_clock){
+        .kind = kinds[kind->ageing],
+        .components = components,
+        .scale_s = 1.0 / kind->rate_per_s / gsl_sf_gamma(1.0 + 1.0 / kind->shape),
+        .shape = kind->shape,
+        .age_s = kind->age_s,
+    };
+}
+
+static uint32_t nodes_taken(const struct scenario *scenario, uint32_t takes)
+{
+    const int64_t below = scenario->cluster.nodes_per_leaf;
+    switch ((enum failure_victim)takes) {
+    case FAILURE_TAKES_GPU:
+    case FAILURE_TAKES_NODE:
+        return 1;
+    case FAILURE_TAKES_LEAF:
+        return (uint32_t)(below > 0 && below < scenario->nodes ? below : scenario->nodes);
+    case FAILURE_TAKES_PROCESS:
+    case FAILURE_TAKES_FILE_SYSTEM:
+    case FAILURE_VICTIM_COUNT_:
+        break;
+    }
+    return 0;
+}
+
+static struct failure_class class_of(const struct scenario *scenario,
+                                     const struct failure_kind *kind)
+{
+    static const uint32_t levels[FAILURE_VICTIM_COUNT_] = {
+        [FAILURE_TAKES_GPU] = 1,
+        [FAILURE_TAKES_NODE] = 1,
+        [FAILURE_TAKES_LEAF] = 2,
+        [FAILURE_TAKES_FILE_SYSTEM] = 3,
+    };
+    const struct recovery *recovery = &scenario->recovery;
+    const bool is_unseen = kind->effect == FAILURE_CORRUPTS && !recovery->has_checks;
+    return (struct failure_class){
+        .name = kind->name,
+        .clock = clock_of(kind, components_of(scenario, kind->of)),
+        .effect = is_unseen ? FAILURE_KILLS : (enum failure_effect)kind->effect,
+        .nodes = nodes_taken(scenario, kind->takes),
+        .level = levels[kind->takes],
+        .detection = recovery->detection[kind->detected],
+        .restart = recovery->restart,
+        .repair = kind->repair,
+    };
+}
+
+struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
+                                      uint32_t *count)
+{
+    const struct failures *failures = &scenario->failures;
+    *count = failures->name != NULL ? failures->kind_count : 0;
+    struct failure_class *classes = *count > 0 ? arena_array(arena, *count, sizeof *classes) : NULL;
+    for (uint32_t i = 0; i < *count; i++) {
+        classes[i] = class_of(scenario, &failures->kinds[i]);
+    }
+    return classes;
+}
+
+static double rate_of(const struct failure_clock *clock)
+{
+    return clock->kind == CLOCK_CONSTANT
+               ? clock->rate_per_s
+               : clock->components / (clock->scale_s * gsl_sf_gamma(1.0 + 1.0 / clock->shape));
+}
+
+struct interval_case failing_case(const struct scenario *scenario,
+                                  const struct failure_class *classes, uint32_t count)
+{
+    double rate_per_s = 0;
+    double detection = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (classes[i].effect == FAILURE_KILLS) {
+            const double rate = rate_of(&classes[i].clock);
+            rate_per_s += rate;
+            detection += rate * classes[i].detection.mean_s;
+        }
+    }
+    const struct law restart = {LAW_FIXED, scenario->recovery.restart.mean_s, 0};
+    return (struct interval_case){
+        .mtbf_s = rate_per_s > 0 ? 1.0 / rate_per_s : 0,
+        .detection_s = rate_per_s > 0 ? detection / rate_per_s : 0,
+        .restart = restart,
+    };
+}

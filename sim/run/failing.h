@@ -1,0 +1,36 @@
+/* What a file of failures (input/failures) means for a run of some size: classes with a clock for
+ * all components of its cluster, the nodes that fall with each, and how long it takes until the job
+ * runs again.
+ *
+ *     components   GPUs, nodes, NICs, leaf switches of the job; of the job itself one
+ *     constant     rate = components * rate of one
+ *     Weibull      scale = mean life / Gamma(1 + 1/shape)
+ *
+ * What takes a GPU takes its node, what takes a leaf switch the nodes below it. A failure's level
+ * says what it destroys: 0 a process, 1 what lies in a node, 2 what lies below a leaf switch, 3 the
+ * file system.
+ *
+ * ASSUMES: each failure of hardware ends the job, where the source counts hardware.
+ * ASSUMES: without a check corruption ends the job as a crash does, seen later; nothing older than
+ * the last checkpoint is spoilt.
+ * ASSUMES: spares do not fail.
+ */
+#ifndef RUN_FAILING_H
+#define RUN_FAILING_H
+
+#include "input/scenario.h"
+#include "run/failure.h"
+#include "run/interval.h"
+
+struct arena;
+
+/* Classes of the scenario's failures, in their order; NULL and 0 where nothing fails. */
+struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
+                                      uint32_t *count);
+
+/* All classes that end the job as one of constant rate, for the formulas of run/interval: mean time
+ * between interruptions, mean detection, restart as in the scenario. mtbf_s 0: nothing ends it. */
+struct interval_case failing_case(const struct scenario *scenario,
+                                  const struct failure_class *classes, uint32_t count);
+
+#endif

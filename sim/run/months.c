@@ -1,0 +1,246 @@
+/* The plan of the histories follows from the scenario; what they cost is asked for as they go.
+ *
+ * The horizon bounds what a run that makes no progress costs: histories that reach it before their
+ * last step have not finished, and the first that does not ends the drawing.
+ */
+#include "run/months.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/rng.h"
+#include "plan/mesh.h"
+#include "run/failing.h"
+#include "run/repetitions.h"
+
+#include <math.h>
+
+/* Times the wall-clock of a run without failures, after which it has not finished; and at most. */
+static const double HORIZON_TIMES = 50;
+static const double HORIZON_S = 3e9;
+
+struct known_step {
+    struct history_regime regime;
+    struct history_step step;
+};
+
+struct regimes {
+    struct arena *arena;
+    const struct months *of;
+    struct known_step *items;
+    size_t count, capacity;
+};
+
+/* ---- regimes --------------------------------------------------------------------------------- */
+
+static bool is_same(const struct history_regime *a, const struct history_regime *b)
+{
+    return a->flushes == b->flushes && a->slow_class == b->slow_class && a->missing == b->missing &&
+           a->slow_place == b->slow_place;
+}
+
+static int64_t gpus_of_replica(const struct scenario *scenario)
+{
+    return scenario->gpus / scenario->parallel.dp;
+}
+
+/* Nodes without which so many replicas are missing: the histories' unit is nodes where several
+ * replicas share one. */
+static int64_t replicas_of_node(const struct scenario *scenario)
+{
+    const int64_t replica = gpus_of_replica(scenario);
+    const int64_t node = scenario->cluster.gpus_per_node;
+    return replica < node ? (node + replica - 1) / replica : 1;
+}
+
+/* The first GPU of a stage. */
+static int64_t victim_of(const struct scenario *scenario, uint32_t stage)
+{
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    const struct mesh_place place = {.pp = stage};
+    return mesh_rank(&mesh, &place);
+}
+
+/* As long as the usual one, but for what the engine says that the regime's takes longer. */
+static struct history_step simulate(const struct months *of, const struct history_regime *regime)
+{
+    const struct regime_basis *basis = of->basis;
+    const struct scenario *scenario = basis->scenario;
+    struct arena *scratch = arena_new();
+    struct regime wanted = {.missing = regime->missing * replicas_of_node(scenario)};
+    if (regime->flushes) {
+        wanted.is_checkpoint_async = true;
+        wanted.flush_bytes = of->cost->flush_bytes;
+    }
+    if (regime->slow_class != HISTORY_NO_CLASS) {
+        wanted.slow_speed = scenario->failures.kinds[regime->slow_class].speed;
+        wanted.slow_rank = victim_of(scenario, regime->slow_place);
+    }
+    const int64_t alone_ns = regime_step_ns(scratch, basis, &wanted);
+    arena_free(scratch);
+    const int64_t longer_ns = alone_ns > basis->step_ns ? alone_ns - basis->step_ns : 0;
+    const double usual = (double)basis->step_ns;
+    const double scale = scenario->step_time_s > 0 ? (double)of->step_ns / usual : 1.0;
+    return (struct history_step){of->step_ns + llround((double)longer_ns * scale), of->stall_ns};
+}
+
+static bool is_usual(const struct months *of, const struct history_regime *regime)
+{
+    return regime->slow_class == HISTORY_NO_CLASS && regime->missing == 0 &&
+           (!regime->flushes || of->cost->flush_bytes <= 0);
+}
+
+static struct history_step step_of(void *context, const struct history_regime *regime)
+{
+    struct regimes *regimes = context;
+    const struct months *of = regimes->of;
+    if (is_usual(of, regime)) {
+        return (struct history_step){of->step_ns, of->stall_ns};
+    }
+    struct history_regime wanted = *regime;
+    wanted.flushes = regime->flushes && of->cost->flush_bytes > 0;
+    for (size_t i = 0; i < regimes->count; i++) {
+        if (is_same(&regimes->items[i].regime, &wanted)) {
+            return regimes->items[i].step;
+        }
+    }
+    const struct history_step step = simulate(of, &wanted);
+    regimes->items = arena_grow(regimes->arena, regimes->items, &regimes->capacity,
+                                regimes->count + 1, sizeof *regimes->items);
+    regimes->items[regimes->count++] = (struct known_step){wanted, step};
+    return step;
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* What lies on nodes' drives is gone with a node; what went on to the file system is not. */
+static void plan_drain(const struct scenario *scenario, const struct checkpoint_cost *cost,
+                       struct history_plan *plan)
+{
+    const int64_t every = scenario->checkpoint.drain_every;
+    plan->tiers[0].survives = 0;
+    plan->tiers[1] = (struct history_tier){
+        .every = every > 0 ? (uint32_t)every : 1,
+        .durable_ns = sim_time_from_s(cost->drained_s),
+        .survives = UINT32_MAX,
+    };
+    plan->tier_count = 2;
+}
+
+static void plan_checkpoints(const struct months *of, struct history_plan *plan)
+{
+    const struct scenario *scenario = of->basis->scenario;
+    const double step_s = sim_time_to_s(of->step_ns);
+    if (!scenario->checkpoint.is_enabled) {
+        return;
+    }
+    plan->period = checkpoint_interval(&scenario->checkpoint, step_s);
+    plan->tier_count = 1;
+    plan->tiers[0] = (struct history_tier){
+        .every = 1,
+        .block_ns = sim_time_from_s(of->cost->block_s),
+        .durable_ns = sim_time_from_s(of->cost->durable_s),
+        .survives = UINT32_MAX,
+    };
+    if (scenario->checkpoint.target == CHECKPOINT_LOCAL) {
+        plan_drain(scenario, of->cost, plan);
+    }
+    if (scenario->recovery.has_checks) {
+        const double periods = scenario->recovery.check_every_s / ((double)plan->period * step_s);
+        plan->check_every = periods > 1 ? (uint32_t)round(periods) : 1;
+        plan->check_ns = sim_time_from_s(scenario->recovery.check_s);
+    }
+}
+
+static void plan_nodes(const struct scenario *scenario, struct history_plan *plan)
+{
+    const struct recovery *recovery = &scenario->recovery;
+    const int64_t replica = gpus_of_replica(scenario);
+    const int64_t node = scenario->cluster.gpus_per_node;
+    plan->spares = (uint32_t)recovery->spares;
+    plan->is_elastic = recovery->without_node == RECOVERY_ELASTIC;
+    plan->nodes_of_replica = (uint32_t)(replica > node ? (replica + node - 1) / node : 1);
+    plan->replicas = (uint32_t)(scenario->parallel.dp / replicas_of_node(scenario));
+    plan->replicas = plan->replicas > 0 ? plan->replicas : 1;
+    plan->growth = recovery->growth;
+    plan->slow_places = (uint32_t)scenario->parallel.pp;
+}
+
+static void plan_run(struct regimes *regimes, const struct run_result *run,
+                     struct history_plan *plan)
+{
+    const struct months *of = regimes->of;
+    const struct scenario *scenario = of->basis->scenario;
+    *plan = (struct history_plan){
+        .steps = run->steps,
+        .step_of = step_of,
+        .context = regimes,
+        .startup_ns = sim_time_from_s(scenario->startup_s + run->first_batch_s),
+    };
+    plan->classes = failing_classes(regimes->arena, scenario, &plan->class_count);
+    plan_checkpoints(of, plan);
+    plan_nodes(scenario, plan);
+    const double usual_s = scenario->startup_s + run->first_batch_s +
+                           (double)run->steps * sim_time_to_s(of->step_ns) +
+                           (double)run->checkpoints * (run->checkpoint_s + of->cost->durable_s);
+    plan->horizon = sim_time_from_s(fmin(HORIZON_TIMES * usual_s + 86400.0, HORIZON_S));
+}
+
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+static void take_classes(struct arena *arena, const struct history_plan *plan,
+                         const struct repetitions *all, struct run_result *run)
+{
+    run->failure_count = plan->class_count;
+    run->failures = arena_array(arena, plan->class_count, sizeof *run->failures);
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        run->failures[i] = (struct run_failure){
+            .name = plan->classes[i].name,
+            .count = all->interruptions[i],
+            .hours = all->blamed_s[i] / 3600.0,
+        };
+    }
+}
+
+static struct run_spread days_of(const struct repetition_spread *spread, double unit)
+{
+    return (struct run_spread){spread->mean / unit, spread->error / unit, spread->p5 / unit,
+                               spread->p50 / unit, spread->p95 / unit};
+}
+
+static void take_repetitions(struct arena *arena, const struct history_plan *plan,
+                             const struct repetitions *all, struct run_result *run)
+{
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        run->account_s[i] = all->account_s[i];
+    }
+    run->repetitions = all->count;
+    run->makes_no_progress = all->unfinished > 0;
+    run->interruptions = all->interruptions_all;
+    run->broken_most = all->broken_most;
+    run->days_spread = days_of(&all->wall_s, 86400.0);
+    run->goodput_spread = days_of(&all->goodput, 1.0);
+    if (!run->makes_no_progress) {
+        take_classes(arena, plan, all, run);
+    }
+}
+
+void months_run(struct arena *arena, const struct months *months, struct run_result *run)
+{
+    const struct scenario *scenario = months->basis->scenario;
+    struct regimes regimes = {.arena = arena, .of = months};
+    struct history_plan plan;
+    plan_run(&regimes, run, &plan);
+    const uint64_t seed = (uint64_t)scenario->seed;
+    const uint32_t count = (uint32_t)scenario->repetitions.count;
+    const double precision = scenario->repetitions.precision;
+    struct repetitions all;
+    if (precision > 0) {
+        repetitions_until(arena, &plan, seed, precision, count, &all);
+    } else {
+        repetitions_run(arena, &plan, seed, count, &all);
+    }
+    take_repetitions(arena, &plan, &all, run);
+    run->regimes_simulated = (int64_t)regimes.count + 1;
+    run->steps_reused = (int64_t)run->repetitions * run->steps - run->regimes_simulated;
+    run->steps_reused = run->steps_reused > 0 ? run->steps_reused : 0;
+}

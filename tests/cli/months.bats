@@ -1,0 +1,63 @@
+# Runs of months with failures, as people ask for them.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    work=$BATS_TEST_TMPDIR
+    db=$work/months.db
+    quick=scenarios/quickstart.yaml
+}
+
+@test "accounts add up to the days, and failures are listed" {
+    "$STOKER" run "$quick" --set run.failures=true --json --db "$db" > "$work/out.json"
+    jq -e '([.run.accounts[]] | add) as $sum | .run.days * 86400 | . / $sum - 1 | fabs < 1e-9' "$work/out.json"
+    jq -e '.run.repetitions == 200 and (.run.failures | length) == 18 and .run.days_p95 >= .run.days_p5' "$work/out.json"
+    jq -e '.run.effective_training_time_ratio >= .run.goodput and .run.goodput > 0' "$work/out.json"
+    [ "$(sqlite3 "$db" "SELECT count(*) FROM failure")" -eq 18 ]
+    "$STOKER" run "$quick" --set run.failures=true --no-db > "$work/screen"
+    grep -q '^where the months go' "$work/screen"
+    grep -q '^ETTR ' "$work/screen"
+    grep -q '^  gpu_hbm3 ' "$work/screen"
+}
+
+@test "without failures nothing of them is said" {
+    "$STOKER" run "$quick" --json --db "$db" > "$work/out.json"
+    jq -e '.run.repetitions == null and .run.interruptions == null and (.run.failures | length) == 0' "$work/out.json"
+    jq -e '([.run.accounts[]] | add) as $sum | .run.days * 86400 | . / $sum - 1 | fabs < 1e-9' "$work/out.json"
+    run "$STOKER" run "$quick" --no-db
+    [[ $output != *"where the months go"* ]]
+}
+
+@test "a run that makes no progress says why, and what would help" {
+    run "$STOKER" run "$quick" --no-db --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"the run makes no progress: something ends it every 2"* ]]
+    [[ $output == *"run.checkpoint.every"* ]]
+    [[ $output == *"- days"* ]]
+}
+
+@test "a checkpoint that takes longer than its interval is infeasible" {
+    run "$STOKER" run "$quick" --no-db --set 'run.checkpoint={every: 4 s, mode: blocking}' --set 'cluster.storage.write=10 MB/s'
+    [ "$status" -eq 4 ]
+    [[ $output == *"a checkpoint takes"*"longer than the"*"from one to the next"* ]]
+    [[ $output == *"cluster.storage.write"* ]]
+}
+
+@test "explain has the arithmetic of goodput and the best interval" {
+    "$STOKER" explain "$quick" --set run.failures=true > "$work/out"
+    for label in 'ETTR' 'runtime goodput' 'ML productivity goodput' 'best by Young' 'best by Daly' 'lost'; do
+        grep -q "^  $label  " "$work/out"
+    done
+}
+
+@test "a sweep of intervals has the metrics of months, at any -j" {
+    { cat "$quick"; echo 'sweep: {run.checkpoint.every: [10 min, 1 h, 6 h]}'; } > "$work/sweep.yaml"
+    for jobs in 1 3; do
+        "$STOKER" sweep "$work/sweep.yaml" --set run.failures=true -j "$jobs" --db "$work/$jobs.db" --json > "$work/$jobs.json"
+    done
+    cmp <(jq 'del(.. | .engine? // empty, .host_s? // empty)' "$work/1.json") <(jq 'del(.. | .engine? // empty, .host_s? // empty)' "$work/3.json")
+    [ "$(jq '[.points[].days_p95] | length' "$work/1.json")" -eq 3 ]
+    cmp <(sqlite3 "$work/1.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1') <(sqlite3 "$work/3.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1')
+}
