@@ -256,6 +256,9 @@ static bool read_result(struct source *source, struct search_result *result)
     }
     pass(source);
     read_found(source->line, &nearest);
+    if (!is_next(source, found_line(arena, &nearest))) {
+        return false;
+    }
     result->nearest = nearest.layout;
     pass(source);
     while (!is_next(source, "end ") && !is_next(source, failure_word)) {
@@ -318,7 +321,8 @@ bool search_part_read(struct arena *arena, const char *path,
     char *end;
     part->shard.number = (uint32_t)strtoul(at, &end, 10);
     part->shard.count = (uint32_t)strtoul(end, &end, 10);
-    bool is_whole = is_next(&source, head_line(arena, origin, part->shard));
+    bool is_whole = is_next(&source, head_line(arena, origin, part->shard)) &&
+                    part->shard.number >= 1 && part->shard.number <= part->shard.count;
     if (is_whole) {
         pass(&source);
         is_whole = read_result(&source, &part->result) &&

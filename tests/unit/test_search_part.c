@@ -1,0 +1,97 @@
+/* Files of what a shard of a search has found. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include "study/search/search_part.h"
+
+static const struct search_part_origin origin = {"0123456789abcdef", "fedcba9876543210"};
+
+/* Written to a file of its own and read again. */
+static bool pass_on(struct arena *arena, const struct search_part *part, struct search_part *read)
+{
+    char path[] = "/tmp/stoker-part-XXXXXX";
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    struct diag *diag = diag_new(arena);
+    assert_true(search_part_write(arena, part, &origin, path, diag));
+    const bool is_read = search_part_read(arena, path, &origin, read, diag);
+    unlink(path);
+    return is_read;
+}
+
+/* 1/3 has no binary fraction that ends, and an absent bound is no number. */
+static void a_part_is_read_as_it_was_written(void **state)
+{
+    struct arena *arena = *state;
+    struct search_found found = {.layout = {.tp = 2, .micro = 4, .offload.optimizer = 1.0 / 3},
+                                 .value = 1.0 / 7,
+                                 .step_s = 1.0 / 7};
+    const struct search_part part = {.shard = {2, 3},
+                                     .result = {.counts = {.layouts = 9, .simulated = 1},
+                                                .best = found.value,
+                                                .least = ABSENT,
+                                                .is_certified = true,
+                                                .nearest = {.tp = 8, .recompute.layers = 5},
+                                                .nearest_bytes = 1e11 / 3,
+                                                .failure = "one\nand more",
+                                                .found = &found,
+                                                .found_count = 1}};
+    struct search_part read;
+    assert_true(pass_on(arena, &part, &read));
+    assert_int_equal(read.shard.number, 2);
+    assert_int_equal(read.shard.count, 3);
+    assert_int_equal(read.result.counts.layouts, 9);
+    assert_true(is_absent(read.result.least));
+    assert_true(read.result.is_certified);
+    assert_int_equal(read.result.nearest.tp, 8);
+    assert_int_equal(read.result.nearest.recompute.layers, 5);
+    assert_memory_equal(&read.result.nearest_bytes, &part.result.nearest_bytes, sizeof(double));
+    assert_string_equal(read.result.failure, "one");
+    assert_int_equal(read.result.found_count, 1);
+    assert_memory_equal(&read.result.found[0].value, &found.value, sizeof(double));
+    assert_memory_equal(&read.result.found[0].layout.offload.optimizer,
+                        &found.layout.offload.optimizer, sizeof(double));
+}
+
+/* Who joins parts counts by their numbers. */
+static void a_part_that_is_none_of_its_number_is_refused(void **state)
+{
+    static const struct shard wrong[] = {{0, 0}, {0, 2}, {3, 2}, {1, 0}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct search_part part = {.shard = wrong[i],
+                                         .result = {.best = ABSENT, .least = ABSENT}};
+        struct search_part read;
+        assert_false(pass_on(*state, &part, &read));
+    }
+}
+
+static int set_up(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_is_read_as_it_was_written),
+        cmocka_unit_test(a_part_that_is_none_of_its_number_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
