@@ -16,6 +16,18 @@
 
 /* ---- the actions ------------------------------------------------------------------------- */
 
+/* Notes which chunk comes how far down the model. */
+static void order_chunks(struct builder *builder, uint32_t count)
+{
+    for (uint32_t chunk = 0; chunk < count; chunk++) {
+        uint32_t place = 0;
+        for (uint32_t other = 0; other < count; other++) {
+            place += builder_piece(builder, other) < builder_piece(builder, chunk);
+        }
+        builder->chunks[place].in_order = chunk;
+    }
+}
+
 /* The chunks of the stage, and how many microbatches go through each. */
 static void chunks_init(struct builder *builder, const struct schedule_order *order)
 {
@@ -31,6 +43,7 @@ static void chunks_init(struct builder *builder, const struct schedule_order *or
                                  .before = before};
         before += builder_layers(builder, chunk);
     }
+    order_chunks(builder, count);
     for (uint64_t i = 0; i < order->count; i++) {
         const struct schedule_action *action = &order->actions[i];
         const bool is_pair = action->operation == SCHEDULE_PAIR;

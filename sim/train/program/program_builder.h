@@ -56,6 +56,7 @@ struct chunk_state {
     uint32_t input_grads;  /* backwards emitted so far */
     uint32_t weight_grads; /* of those, weight gradients too */
     uint32_t microbatches; /* that go through it */
+    uint32_t in_order;     /* of [i]: the chunk that is i-th in the order of the model */
     uint32_t look;         /* as what actions see of it: train/program/program_written */
 };
 
