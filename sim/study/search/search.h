@@ -14,7 +14,7 @@
  *
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
- * the layout that is enumerated first is better.
+ * the layout that is enumerated first is better; of those of different shards, the first shard's.
  *
  * A space may be searched in shards, on machines that know nothing of each other: each has its part
  * of the families, its own best and its own certificate. Joined, the best is the best of all, and

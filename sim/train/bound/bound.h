@@ -1,4 +1,5 @@
-/* A step takes no less: a lower bound that costs a microsecond, for searches (study/search).
+/* A step takes no less: a lower bound that costs a microsecond, for searches (study/search), and a
+ * closer one that costs more (bound_closer).
  *
  *     struct bound_family *family = bound_family_new(arena, scenario);
  *     struct bound_line *line = bound_line_new(arena, family, scenario);
@@ -35,9 +36,9 @@
  * their way to the host on a third. Each queue is a bound of its own; and gathers and reductions
  * together, where both fill the same link.
  *
- * Nothing is known here of messages between stages, of launches that are waited for, of links
- * shared by several flows, of SMs taken by communication: they make the bound fall short, never
- * exceed.
+ * Nothing is known here of messages between stages, which the closer bound knows of; nor of
+ * launches that are waited for, of links shared by several flows, of SMs taken by communication:
+ * they make the bounds fall short, never exceed.
  *
  * ASSUMES: nothing of the simulator; a test holds it against simulated steps.
  */

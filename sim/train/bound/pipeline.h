@@ -1,7 +1,7 @@
 /* When the stages of a pipeline have their gradients at the earliest: the longest path through the
  * orders of all stages, each action taking at least so long.
  *
- *     struct pipeline *pipeline = pipeline_new(arena, &shape);
+ *     struct pipeline *pipeline = pipeline_new(arena, &shape, pieces);
  *     const int64_t *ready_ns = pipeline_walk(pipeline, &costs);
  *
  * An action begins when the one before it on its stage has ended, a forward also when the
