@@ -578,8 +578,12 @@ static const struct schema_row rows[] = {
     {CHOICE("run.recovery.without_node", recovery.without_node, recovery_without_node_names,
             RECOVERY_WITHOUT_NODE_COUNT_,
             "What happens while spares lack: the run waits for repairs, or goes on with fewer "
-            "replicas and the same batch."),
+            "replicas."),
      .standard = "wait"},
+    {CHOICE("run.recovery.batch", recovery.batch, recovery_batch_names, RECOVERY_BATCH_COUNT_,
+            "Of fewer replicas: each trains what it did before, so that a step has fewer tokens, "
+            "or together they train the whole batch, in more microbatches."),
+     .standard = "shrunk"},
     {LAW("run.recovery.restart", recovery.restart,
          "From the moment that nodes are there until steps go on: scheduling, processes, "
          "communicators, reading the checkpoint."),

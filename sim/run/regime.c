@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "input/relayout.h"
 
+#include <math.h>
+
 /* `base` with another number of replicas and microbatches; false: the sizes do not go together. */
 static bool resize(struct arena *arena, const struct scenario *base, int64_t dp,
                    int64_t microbatches, struct scenario *changed)
@@ -25,6 +27,14 @@ static bool with_fewer_replicas(struct arena *arena, const struct scenario *base
                                 struct scenario *changed)
 {
     const struct batch *batch = &base->batch;
+    if (base->recovery.batch == RECOVERY_BATCH_SHRUNK) {
+        for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
+            if (resize(arena, base, dp, batch->microbatches, changed)) {
+                return true;
+            }
+        }
+        return false;
+    }
     for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
         const int64_t together = dp * batch->micro;
         const int64_t least = (batch->global + together - 1) / together;
@@ -62,6 +72,16 @@ static void add_slow(struct arena *arena, const struct slow_rank *victim, struct
     changed->slow_count = count;
 }
 
+/* In which the tokens of a usual step are trained. */
+static int64_t of_usual_tokens(const struct scenario *usual, const struct scenario *changed,
+                               int64_t step_ns)
+{
+    if (usual->recovery.batch == RECOVERY_BATCH_KEPT) {
+        return step_ns;
+    }
+    return llround((double)step_ns * (double)usual->batch.global / (double)changed->batch.global);
+}
+
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime)
 {
@@ -86,5 +106,5 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
     };
     struct step_result step;
     step_simulate(arena, &changed, &request, &step);
-    return step.step_ns;
+    return of_usual_tokens(basis->scenario, &changed, step.step_ns);
 }

@@ -32,9 +32,11 @@ struct regime {
 
 /* How long a step of this regime is. Scratch memory is the arena's.
  *
- * Without some replicas the batch stays what it is: the others do more microbatches, of which the
- * last may be part of one and takes as long. Where a schedule needs a multiple, or sizes do not
- * divide, the next that does is taken, of microbatches first and then of replicas.
+ * Without some replicas the batch shrinks or stays what it is (run.recovery.batch). Of a shrunk one
+ * this is the time in which as many tokens are trained as in a usual step: the step's, times all
+ * replicas over those that are left. Where it stays, these do more microbatches, of which the last
+ * may be part of one and takes as long. Where a schedule needs a multiple, or sizes do not divide,
+ * the next that does is taken, of microbatches first and then of replicas.
  *
  * ASSUMES: with fewer replicas the job lies on the first nodes, wherever those are that broke. */
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,

@@ -11,10 +11,15 @@ struct scenario;
 enum recovery_without_node { RECOVERY_WAITS, RECOVERY_ELASTIC, RECOVERY_WITHOUT_NODE_COUNT_ };
 extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_];
 
+/* Of a job with fewer replicas: each trains as many sequences as before, or all together do. */
+enum recovery_batch { RECOVERY_BATCH_SHRUNK, RECOVERY_BATCH_KEPT, RECOVERY_BATCH_COUNT_ };
+extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
+
 struct recovery {
     double spares_share;   /* of the job's nodes; 0: a number was written */
     int64_t spares;        /* nodes */
     uint32_t without_node; /* enum recovery_without_node */
+    uint32_t batch;        /* enum recovery_batch */
     struct law restart;
     struct law growth; /* with more replicas, when nodes came back; loses nothing */
     struct law detection[DETECTION_COUNT_];
