@@ -24,7 +24,7 @@ const char *const account_names[ACCOUNT_COUNT_] = {
 /* Where a run stands, and can go back to. */
 struct mark {
     int64_t steps;
-    uint32_t period; /* of the cycle */
+    uint64_t period; /* of the cycle */
     sim_time useful_ns, stall_ns, degraded_ns;
 };
 
@@ -72,7 +72,7 @@ struct history {
     uint32_t corrupting;  /* the class, and which of its failures */
     uint64_t corrupting_ordinal;
     int64_t in_period; /* steps since the last write */
-    uint32_t cycle_periods;
+    uint64_t cycle_periods;
     sim_time step_left_ns;  /* of the step under way; 0: none is */
     sim_time write_left_ns; /* of the write under way */
     uint32_t blamed;        /* the class that the job stands still for */
@@ -105,6 +105,7 @@ static void spend(struct history *h, enum account account, sim_time ns)
 {
     const sim_time left = h->plan->horizon - h->now;
     const sim_time spent = ns < left ? ns : left;
+    sim_assert(ns >= 0);
     book(h, account, spent);
     h->now += spent;
 }
@@ -206,7 +207,7 @@ static bool end_write(struct history *h)
         return false;
     }
     settle(h);
-    const uint32_t period = h->at.period;
+    const uint64_t period = h->at.period;
     h->at.period = (period + 1) % h->cycle_periods;
     h->in_period = 0;
     if (is_checked) {
@@ -554,14 +555,16 @@ static void wait_for_nodes(struct history *h)
     }
 }
 
-/* The class whose failure broke the restart off; HISTORY_NO_CLASS: the job runs. */
+/* The class whose failure broke the restart off; HISTORY_NO_CLASS: the job runs. One that failed
+ * while all waited (stop, start-up) breaks it off at once. */
 static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
 {
     const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
     const sim_time takes = law_draw(&h->plan->classes[class].restart, &key);
     const uint32_t next = earliest_class(h, true);
     if (next != HISTORY_NO_CLASS && h->times[next].next < h->now + takes) {
-        stand_still(h, ACCOUNT_RECOVERY, h->times[next].next - h->now);
+        const sim_time until = h->times[next].next;
+        stand_still(h, ACCOUNT_RECOVERY, until > h->now ? until - h->now : 0);
         return next;
     }
     stand_still(h, ACCOUNT_RECOVERY, takes);
@@ -783,10 +786,10 @@ static void go_on(struct history *h)
     }
 }
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 {
     while (b > 0) {
-        const uint32_t rest = a % b;
+        const uint64_t rest = a % b;
         a = b;
         b = rest;
     }
@@ -794,9 +797,9 @@ static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
 }
 
 /* After so many periods all tiers have been written, and everything checked, together. */
-static uint32_t periods_of_cycle(const struct history_plan *plan)
+static uint64_t periods_of_cycle(const struct history_plan *plan)
 {
-    uint32_t periods = plan->check_every > 0 ? plan->check_every : 1;
+    uint64_t periods = plan->check_every > 0 ? plan->check_every : 1;
     for (uint32_t i = 0; i < plan->tier_count; i++) {
         sim_assert(plan->tiers[i].every > 0);
         periods *= plan->tiers[i].every / greatest_common_divisor(periods, plan->tiers[i].every);

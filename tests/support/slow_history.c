@@ -307,7 +307,8 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
             pass(w, ACCOUNT_RECOVERY, takes, true);
             break;
         }
-        pass(w, ACCOUNT_RECOVERY, w->times[hit].next - w->now, true);
+        const sim_time until = w->times[hit].next;
+        pass(w, ACCOUNT_RECOVERY, until > w->now ? until - w->now : 0, true);
         if (ends(w)) {
             break;
         }
