@@ -93,6 +93,31 @@ void predict_check_placement(const struct options *options, const struct result 
                     "degrees that divide a domain, would keep them inside");
 }
 
+static void say_no_progress(const struct options *options, const struct result *result,
+                            const struct place *place)
+{
+    const struct run_result *run = &result->run;
+    struct diag *diag = options->cli->diag;
+    char mtbf[32], best[32];
+    if (is_absent(run->mtbf_s)) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: a history with what slows or stops it was given up");
+    } else {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: something ends it every %s, and a history was given "
+                 "up before its last step",
+                 units_format_duration(run->mtbf_s, mtbf, sizeof mtbf));
+    }
+    if (result->scenario->checkpoint.is_enabled && !is_absent(run->checkpoint_best_s)) {
+        diag_help(diag,
+                  "write a checkpoint every %s (set run.checkpoint.every), keep more "
+                  "spares, or restart sooner",
+                  units_format_duration(run->checkpoint_best_s, best, sizeof best));
+    } else {
+        diag_help(diag, "write checkpoints (run.checkpoint), keep more spares, or restart sooner");
+    }
+}
+
 /* A run that never ends, and a checkpoint that takes longer than what lies between two. */
 void predict_check_run(const struct options *options, const struct result *result)
 {
@@ -104,24 +129,11 @@ void predict_check_run(const struct options *options, const struct result *resul
     if (!run->is_asked || !result_has_step(result)) {
         return;
     }
-    char text[3][32];
     if (run->makes_no_progress) {
-        diag_add(diag, DIAG_INFEASIBLE, place,
-                 "the run makes no progress: something ends it every %s, and a history was not "
-                 "finished after 50 times as long as without failures",
-                 units_format_duration(is_absent(run->mtbf_s) ? 0 : run->mtbf_s, text[0],
-                                       sizeof text[0]));
-        if (scenario->checkpoint.is_enabled && !is_absent(run->checkpoint_best_s)) {
-            diag_help(diag,
-                      "write a checkpoint every %s (set run.checkpoint.every), keep more "
-                      "spares, or restart sooner",
-                      units_format_duration(run->checkpoint_best_s, text[1], sizeof text[1]));
-        } else {
-            diag_help(diag, "write checkpoints (run.checkpoint), keep more spares, or restart "
-                            "sooner");
-        }
+        say_no_progress(options, result, place);
         return;
     }
+    char text[3][32];
     const double takes_s = run->checkpoint_s > run->checkpoint_persist_s
                                ? run->checkpoint_s
                                : run->checkpoint_persist_s;
@@ -169,6 +181,10 @@ void predict_check_storage(const struct options *options, const struct result *r
     diag_add(options->cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
              "%lld checkpoints that are kept ask for storage of %s, %.0f %% full; it has %s",
              (long long)kept, asked, 100 * scenario->cluster.storage_usable, has);
-    diag_help(options->cli->diag, "run.checkpoint.keep may be at most %.0f",
-              floor(usable_bytes / result->run.checkpoint_bytes));
+    const double fits = floor(usable_bytes / result->run.checkpoint_bytes);
+    if (fits < 1) {
+        diag_help(options->cli->diag, "not one fits: set cluster.storage.capacity");
+    } else {
+        diag_help(options->cli->diag, "run.checkpoint.keep may be at most %.0f", fits);
+    }
 }

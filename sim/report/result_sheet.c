@@ -117,7 +117,7 @@ static void put_lists(struct sheet *sheet, const struct result *result)
     put_TRAFFIC(sheet, "transfers", result, has_step);
     sheet_members(sheet, FIELD_LIST(placement), &result->step.placement);
     put_JOB(sheet, "jobs", result, has_step);
-    put_ACCOUNT(sheet, "accounts", result, has_step);
+    put_ACCOUNT(sheet, "accounts", result, result_has_run(result));
     put_ASSUMPTION(sheet, "assumptions", result, true);
 }
 

@@ -116,6 +116,15 @@ static double rate_of(const struct failure_clock *clock)
                : clock->components / (clock->scale_s * gsl_sf_gamma(1.0 + 1.0 / clock->shape));
 }
 
+double failing_rate_per_s(const struct failure_class *classes, uint32_t count)
+{
+    double rate_per_s = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        rate_per_s += rate_of(&classes[i].clock);
+    }
+    return rate_per_s;
+}
+
 struct interval_case failing_case(const struct scenario *scenario,
                                   const struct failure_class *classes, uint32_t count)
 {

@@ -28,6 +28,9 @@ struct arena;
 struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count);
 
+/* Failures of all classes in a second. */
+double failing_rate_per_s(const struct failure_class *classes, uint32_t count);
+
 /* All classes that end the job as one of constant rate, for the formulas of run/interval: mean time
  * between interruptions, mean detection, restart as in the scenario. mtbf_s 0: nothing ends it. */
 struct interval_case failing_case(const struct scenario *scenario,

@@ -31,9 +31,13 @@ double interval_young_s(const struct interval_case *of)
     return sqrt(2.0 * of->block_s * of->mtbf_s);
 }
 
+/* -ln goodput but for what does not depend on the interval; finite where the goodput underflows:
+ * ln(e^x - 1) = x + ln(1 - e^-x). */
 static double loss(double log_interval, void *context)
 {
-    return -log(interval_goodput(context, exp(log_interval)));
+    const struct interval_case *of = context;
+    const double x = (exp(log_interval) + of->block_s) / of->mtbf_s;
+    return x + log(-expm1(-x)) - log_interval;
 }
 
 double interval_best_s(const struct interval_case *of)

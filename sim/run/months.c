@@ -1,7 +1,8 @@
 /* The plan of the histories follows from the scenario; what they cost is asked for as they go.
  *
  * The horizon bounds what a run that makes no progress costs: histories that reach it before their
- * last step have not finished, and the first that does not ends the drawing.
+ * last step have not finished; if the first does not, no others are drawn. It lies nearer where
+ * something fails all the time, since a history costs what its failures cost.
  */
 #include "run/months.h"
 
@@ -17,6 +18,8 @@
 /* Times the wall-clock of a run without failures, after which it has not finished; and at most. */
 static const double HORIZON_TIMES = 50;
 static const double HORIZON_S = 3e9;
+/* Of a history, in the mean: a job that meets so many makes no progress. */
+static const double FAILURES_MAX = 1e7;
 
 struct known_step {
     struct history_regime regime;
@@ -146,7 +149,7 @@ static void plan_checkpoints(const struct months *of, struct history_plan *plan)
     }
     if (scenario->recovery.has_checks) {
         const double periods = scenario->recovery.check_every_s / ((double)plan->period * step_s);
-        plan->check_every = periods > 1 ? (uint32_t)round(periods) : 1;
+        plan->check_every = periods > 1 ? (uint32_t)fmin(round(periods), UINT32_MAX) : 1;
         plan->check_ns = sim_time_from_s(scenario->recovery.check_s);
     }
 }
@@ -182,7 +185,10 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
     const double usual_s = scenario->startup_s + run->first_batch_s +
                            (double)run->steps * sim_time_to_s(of->step_ns) +
                            (double)run->checkpoints * (run->checkpoint_s + of->cost->durable_s);
-    plan->horizon = sim_time_from_s(fmin(HORIZON_TIMES * usual_s + 86400.0, HORIZON_S));
+    const double most_s = fmin(HORIZON_TIMES * usual_s + 86400.0, HORIZON_S);
+    const double rate_per_s = failing_rate_per_s(plan->classes, plan->class_count);
+    plan->horizon =
+        sim_time_from_s(rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */

@@ -50,11 +50,14 @@ int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger)
                                LEDGER_TERM(tokens_per_step, "a step"));
 }
 
-/* What a GPU of the final step waits for data, in the mean: for the loaders, and for what is
- * read over the fabric. */
+/* What a GPU of a step of the run waits for data, in the mean: for the loaders, and for what is
+ * read over the fabric. Of a measured step the same share as of ours. */
 static double data_stall_s(const struct scenario *scenario, const struct step_result *step)
 {
-    return (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
+    const double stall_s = (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
+    return scenario->step_time_s > 0
+               ? stall_s * (scenario->step_time_s / sim_time_to_s(step->step_ns))
+               : stall_s;
 }
 
 /* Of the steps and whatever stops them, in seconds. */
@@ -201,7 +204,9 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
                 struct ledger *ledger, struct run_result *run)
 {
     const double wall_s = add_up_time(scenario, step, ledger, run);
-    money_add_up(scenario, step, wall_s, ledger, run);
+    if (!run->makes_no_progress) {
+        money_add_up(scenario, step, wall_s, ledger, run);
+    }
 }
 
 /* What the formulas of run/interval say of this run. */

@@ -61,3 +61,24 @@ setup() {
     [ "$(jq '[.points[].days_p95] | length' "$work/1.json")" -eq 3 ]
     cmp <(sqlite3 "$work/1.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1') <(sqlite3 "$work/3.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1')
 }
+
+# Once in 10 s each of 64 GPUs: more than can be drawn for months.
+@test "what fails all the time is given up soon, and its best interval is a number" {
+    run timeout 20 "$STOKER" run "$quick" --no-db --set run.checkpoint.mode=blocking --set 'run.failures={failures: inline, counts: hardware, classes: [{name: a, of: gpu, rate: {mttf: 10 s}}]}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"something ends it every 156 ms"*"write a checkpoint every 156 ms"* ]]
+}
+
+@test "a run that makes no progress has no accounts" {
+    "$STOKER" run "$quick" --no-db --json --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}' > "$work/out.json" || [ $? -eq 4 ]
+    jq -e '(.accounts | length) == 0 and .run.days == null and .run.cost_usd == null' "$work/out.json"
+}
+
+# Two seconds a sample are more than the step: most of it is waiting, of the measured one, too.
+@test "of a measured step the same share waits for data" {
+    for failures in false true; do
+        "$STOKER" run "$quick" --no-db --json --set data.time_per_sample='2 s' --set run.failures=$failures > "$work/ours.json"
+        "$STOKER" run "$quick" --no-db --json --set data.time_per_sample='2 s' --set run.failures=$failures --set run.step_time='6 s' > "$work/measured.json"
+        jq -e -n --slurpfile a "$work/ours.json" --slurpfile b "$work/measured.json" '$a[0].run.data_stall_s > 0 and ($a[0].run.data_stall_s / $a[0].step_time_s / ($b[0].run.data_stall_s / 6) - 1 | fabs < 1e-9)'
+    done
+}

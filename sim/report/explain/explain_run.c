@@ -77,7 +77,9 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
         return;
     }
     if (!is_predicted) {
-        sheet_say(in, "  The plan does not fit into memory: there is no run to predict.\n\n");
+        sheet_say(in, "  The %s: there is no run to predict.\n\n",
+                  run->makes_no_progress ? "run makes no progress"
+                                         : "plan does not fit into memory");
         return;
     }
     sheet_number(in, "tokens", run->tokens);
