@@ -124,6 +124,14 @@ static void read_target(const struct schema_reader *reader, const struct schema_
     reader->map->is_bad = true;
 }
 
+static const struct schema_refusal *without_drives(const void *object)
+{
+    static const struct schema_refusal refusal = {"of checkpoints that nodes' drives do not hold",
+                                                  "say run.checkpoint.to: local, or leave it out"};
+    return ((const struct scenario *)object)->checkpoint.target == CHECKPOINT_LOCAL ? NULL
+                                                                                    : &refusal;
+}
+
 /* ---- price ---- */
 
 /* The scenario's price of a GPU-hour goes before the GPU's own. */
@@ -557,7 +565,7 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "all are kept"},
     {COUNT("run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
            "Of checkpoints on nodes' drives, every so many-th is copied on to the shared storage."),
-     .is_optional = true, .note = "each is"},
+     .is_optional = true, .note = "each is", .refuses = without_drives},
     {QUANTITY("run.step_time", step_time_s, DIM_SECONDS, 1e-6, SECONDS_MAX,
               "A measured step, in the place of the one that is predicted, so that the run is "
               "judged alone."),
@@ -609,7 +617,8 @@ static const struct schema_row rows[] = {
      .source = "assumed; slow phases last from under a minute to 10 hours: "
                "https://arxiv.org/abs/2410.12588, October 2024"},
     {LAW("run.recovery.detection.corruption", recovery.detection[DETECTED_CORRUPTION],
-         "Of weights that a check found corrupted, or a look at the loss where nothing checks."),
+         "Of corrupted weights where nothing checks them: a look at the loss. A check knows at "
+         "once."),
      .standard = "30 min", .is_assumed = true, .source = "assumed"},
     {SWITCH("run.recovery.check", recovery.has_checks,
             "A check for corrupted weights; without one corruption shows as a crash does.")},

@@ -50,7 +50,7 @@ void recovery_read_spares(const struct schema_reader *reader, const struct schem
     const bool is_share = node->kind == DOC_SCALAR && strchr(node->text, '%') != NULL;
     const bool is_good =
         is_share
-            ? doc_node_quantity(node, DIM_FRACTION, 1e-6, 1.0, &recovery->spares_share, map->diag)
+            ? doc_node_quantity(node, DIM_FRACTION, 0.0, 1.0, &recovery->spares_share, map->diag)
             : doc_node_count(node, 0, SPARES_MAX, &recovery->spares, map->diag);
     map->is_bad = map->is_bad || !is_good;
 }
@@ -71,6 +71,19 @@ static bool check_spares(const struct scenario *scenario, struct diag *diag)
     return false;
 }
 
+/* Weights are checked when a checkpoint is written. */
+static bool check_checks(const struct scenario *scenario, struct diag *diag)
+{
+    if (!scenario->recovery.has_checks || scenario->checkpoint.is_enabled) {
+        return true;
+    }
+    const struct doc_node *node = doc_find(scenario->document, "run.recovery.check");
+    diag_add(diag, DIAG_INPUT, node != NULL ? &node->place : &scenario->document->place,
+             "run.recovery.check has no checkpoint to go back to");
+    diag_help(diag, "write run.checkpoint: {every: 30 min}, or leave the check out");
+    return false;
+}
+
 static void drop_assumptions(struct scenario *scenario)
 {
     struct assumptions *assumptions = &scenario->assumptions;
@@ -80,7 +93,9 @@ static void drop_assumptions(struct scenario *scenario)
     }
     bool is_met[DETECTION_COUNT_] = {false};
     for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
-        is_met[scenario->failures.kinds[i].detected] = true;
+        const struct failure_kind *kind = &scenario->failures.kinds[i];
+        const bool is_checked = kind->effect == FAILURE_CORRUPTS && scenario->recovery.has_checks;
+        is_met[kind->detected] = is_met[kind->detected] || !is_checked;
     }
     for (uint32_t i = 0; i < DETECTION_COUNT_; i++) {
         if (!is_met[i]) {
@@ -108,5 +123,6 @@ bool recovery_settle(struct scenario *scenario, struct diag *diag)
         recovery->spares = (int64_t)ceil(recovery->spares_share * (double)scenario->nodes);
         recovery->spares = most > 0 && recovery->spares > left ? left : recovery->spares;
     }
-    return check_spares(scenario, diag);
+    const bool has_spares = check_spares(scenario, diag);
+    return check_checks(scenario, diag) && has_spares;
 }
