@@ -74,12 +74,12 @@ const struct command command_run = {
     .name = "run",
     .summary = "predict one scenario: step, MFU, days, money, energy",
     .arguments = "FILE",
-    .about =
-        "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
-        "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
-        "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
-        "Exit status 4: the plan does not fit into memory, or its checkpoints on the storage; the "
-        "result is printed all the same.",
+    .about = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
+             "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"
+             "stoker run tests/published/runs.csv --row titan-8b-8g-FSDP\n"
+             "Exit status 4: the plan does not fit into memory, checkpoints do not fit on the "
+             "storage or take longer than their interval, or the run makes no progress; the "
+             "result is printed all the same.",
     .options = {own_options, options_prediction, options_row, options_convention, options_store,
                 options_general},
     .arguments_min = 1,

@@ -191,10 +191,10 @@ static inline bool figure_is_said(const char *text)
            .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
            .csv = "goodput_percent", \
-           .title = "goodput (without failures: checkpoint and data stalls only), %", \
-           .head = "goodput (without failures: checkpoint and data stalls only), %", \
-           .factor = 100, \
-           .format = "%.1f", .is_higher_better = true) \
+           .title = "goodput (steps that count, less data stalls), %", \
+           .head = "goodput (steps that count, less data stalls), %", .factor = 100, \
+           .format = "%.1f", \
+           .is_higher_better = true) \
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \

@@ -241,7 +241,7 @@ patch_header() {
     run "$STOKER" explain scenarios/quickstart.yaml -q
     [[ "$output" =~ goodput\ .*$words ]]
     run "$STOKER" list metrics
-    [[ "$output" =~ goodput\ .*$words\) ]]
+    [[ "$output" =~ goodput\ .*steps\ that\ count,\ less\ data\ stalls\) ]]
     # No other word of ours calls it goodput alone.
     run grep -rnE 'goodput,? [0-9.]+ %$' README.md tests/golden
     [ "$status" -eq 1 ]
