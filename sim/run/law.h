@@ -10,10 +10,10 @@
 #include "des/event.h"
 #include "input/failures/law.h"
 
-/* At most SIM_YEARS_MAX, 200 years. */
+/* At most 4.6e9 s, 145 years. */
 sim_time law_draw(const struct law *law, const struct rng_key *key);
 
-/* A duration in seconds as simulated time: what exceeds 200 years is never reached. */
+/* A duration in seconds as simulated time: what exceeds 145 years is never reached. */
 sim_time law_time(double duration_s);
 
 #endif

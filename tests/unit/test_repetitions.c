@@ -1,0 +1,154 @@
+/* Many histories, of a plan whose histories are known: 1,000 steps of 10 s, and something that
+ * stands still 300 s whenever it fails and costs nothing else. Its clock stands meanwhile, so a
+ * history with k of its instants within 10,000 s lasts 10,000 + 300 k seconds. */
+#include "base/arena.h"
+#include "run/repetitions.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+
+/* With 21 values the percentiles 5, 50 and 95 are the second, the eleventh and the twentieth. */
+enum { HISTORIES = 21, SEED = 42, STEPS = 1000 };
+#define STEP_S 10.0
+#define STOPS_S 300.0
+#define ALONE_S (STEPS * STEP_S)
+
+static struct history_step ten_seconds(void *context, const struct history_regime *regime)
+{
+    (void)context;
+    (void)regime;
+    return (struct history_step){law_time(STEP_S), 0};
+}
+
+static struct failure_class stops(void)
+{
+    return (struct failure_class){.name = "stops",
+                                  .clock = {CLOCK_CONSTANT, .rate_per_s = 1.0 / 4000},
+                                  .effect = FAILURE_STOPS,
+                                  .rests = true,
+                                  .repair = {LAW_FIXED, STOPS_S, 0}};
+}
+
+static struct history_plan plan_of(const struct failure_class *class, double horizon_s)
+{
+    return (struct history_plan){.classes = class,
+                                 .class_count = 1,
+                                 .horizon = law_time(horizon_s),
+                                 .steps = STEPS,
+                                 .step_of = ten_seconds};
+}
+
+/* How often it stands still in each history, from its clock alone; in ascending order, too. */
+static void count_stops(const struct failure_class *class, double counts[], double sorted[])
+{
+    struct arena *arena = arena_new();
+    for (uint32_t i = 0; i < HISTORIES; i++) {
+        struct failure_times times;
+        const struct rng_key key = {.seed = SEED, .rank = i};
+        failure_times_begin(&times, arena, class, key, law_time(10 * ALONE_S));
+        counts[i] = 0;
+        for (; times.next < law_time(ALONE_S); failure_times_advance(&times, arena)) {
+            counts[i]++;
+        }
+        uint32_t at = i;
+        for (; at > 0 && sorted[at - 1] > counts[i]; at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = counts[i];
+    }
+    arena_free(arena);
+}
+
+static void means_errors_and_percentiles_are_those_of_the_histories(void **state)
+{
+    (void)state;
+    double counts[HISTORIES];
+    double sorted[HISTORIES];
+    const struct failure_class class = stops();
+    count_stops(&class, counts, sorted);
+    double sum = 0;
+    double squares = 0;
+    double goodput = 0;
+    for (uint32_t i = 0; i < HISTORIES; i++) {
+        sum += counts[i];
+        squares += counts[i] * counts[i];
+        goodput += ALONE_S / (ALONE_S + STOPS_S * counts[i]) / HISTORIES;
+    }
+    const double mean = sum / HISTORIES;
+    const double variance = (squares - HISTORIES * mean * mean) / (HISTORIES - 1);
+    assert_true(sorted[1] < sorted[10] && sorted[10] < sorted[19]);
+
+    struct arena *arena = arena_new();
+    const struct history_plan plan = plan_of(&class, 10 * ALONE_S);
+    struct repetitions all;
+    repetitions_run(arena, &plan, SEED, HISTORIES, &all);
+    assert_int_equal(all.count, HISTORIES);
+    assert_int_equal(all.unfinished, 0);
+    assert_close(all.wall_s.mean, ALONE_S + STOPS_S * mean, 1e-12);
+    assert_close(all.wall_s.error, STOPS_S * sqrt(variance / HISTORIES), 1e-9);
+    assert_close(all.wall_s.p5, ALONE_S + STOPS_S * sorted[1], 1e-12);
+    assert_close(all.wall_s.p50, ALONE_S + STOPS_S * sorted[10], 1e-12);
+    assert_close(all.wall_s.p95, ALONE_S + STOPS_S * sorted[19], 1e-12);
+    assert_close(all.goodput.mean, goodput, 1e-12);
+    assert_close(all.account_s[ACCOUNT_USEFUL], ALONE_S, 1e-12);
+    assert_close(all.account_s[ACCOUNT_WAITING], STOPS_S * mean, 1e-12);
+    assert_close(all.blamed_s[0], STOPS_S * mean, 1e-12);
+    assert_close(all.interruptions[0], mean, 1e-12);
+    assert_close(all.interruptions_all, mean, 1e-12);
+    arena_free(arena);
+}
+
+/* There is time for as many stops as the first history has, and half of one more. */
+static void histories_that_reach_the_horizon_are_counted(void **state)
+{
+    (void)state;
+    double counts[HISTORIES];
+    double sorted[HISTORIES];
+    const struct failure_class class = stops();
+    count_stops(&class, counts, sorted);
+    uint32_t late = 0;
+    for (uint32_t i = 0; i < HISTORIES; i++) {
+        late += counts[i] > counts[0];
+    }
+    assert_true(late > 0);
+    const double horizon_s = ALONE_S + STOPS_S * (counts[0] + 0.5);
+    struct arena *arena = arena_new();
+    const struct history_plan plan = plan_of(&class, horizon_s);
+    struct repetitions all;
+    repetitions_run(arena, &plan, SEED, HISTORIES, &all);
+    assert_int_equal(all.count, HISTORIES);
+    assert_int_equal(all.unfinished, late);
+    assert_close(all.wall_s.p95, fmin(ALONE_S + STOPS_S * sorted[19], horizon_s), 1e-12);
+    arena_free(arena);
+}
+
+static void after_a_first_history_without_an_end_no_other_is_drawn(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct failure_class class = stops();
+    const struct history_plan plan = plan_of(&class, ALONE_S - STEP_S);
+    struct repetitions all;
+    repetitions_until(arena, &plan, SEED, 1e-9, HISTORIES, &all);
+    assert_int_equal(all.count, 1);
+    assert_int_equal(all.unfinished, 1);
+    assert_true(all.wall_s.error == 0);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_errors_and_percentiles_are_those_of_the_histories),
+        cmocka_unit_test(histories_that_reach_the_horizon_are_counted),
+        cmocka_unit_test(after_a_first_history_without_an_end_no_other_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
