@@ -196,7 +196,9 @@ static void put_account_times(struct sheet *in, const struct result *result)
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
         char *key = arena_strdup(sheet_arena(in), account_names[i]);
         for (char *letter = key; *letter != '\0'; letter++) {
-            *letter = *letter == ' ' ? '_' : *letter;
+            if (*letter == ' ') {
+                *letter = '_';
+            }
         }
         put_REAL(in, key, result_has_run(result), result->run.account_s[i]);
     }

@@ -52,7 +52,7 @@ static void draw_first(struct failure_times *times)
     const struct failure_clock *clock = &times->of->clock;
     const double left = clock->components - (double)times->first_count;
     if (left < 0.5) {
-        times->first_s = INFINITY;
+        times->first_s = HUGE_VAL;
         return;
     }
     times->hazard += unit_exponential(times, times->draws++) / left;

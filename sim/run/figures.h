@@ -192,9 +192,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
            .csv = "goodput_percent", \
            .title = "goodput (steps that count, less data stalls), %", \
-           .head = "goodput (steps that count, less data stalls), %", .factor = 100, \
-           .format = "%.1f", \
-           .is_higher_better = true) \
+           .head = "goodput %", .factor = 100, .format = "%.1f", .is_higher_better = true) \
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \

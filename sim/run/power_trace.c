@@ -82,7 +82,7 @@ static void fill(struct arena *arena, const struct scenario *scenario, const str
     trace->count = (uint32_t)((trace->end + trace->bin_ns - 1) / trace->bin_ns);
     sim_assert(trace->count > 0 && trace->count <= 2 * POWER_TRACE_BINS_MAX);
     trace->power_w = arena_array(arena, trace->count, sizeof *trace->power_w);
-    trace->least_w = INFINITY;
+    trace->least_w = HUGE_VAL;
     double sum_ns = 0;
     for (uint32_t i = 0; i < trace->count; i++) {
         const sim_time left = trace->end - i * trace->bin_ns;

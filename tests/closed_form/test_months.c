@@ -148,10 +148,11 @@ static void a_slow_gpu_is_simulated_on_each_stage(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const char *const sets[SETS_MAX] = {
+    const char *const classes =
         "run.failures={failures: inline, counts: hardware, classes: [{name: slow, of: job, rate: "
-        "{mttf: 4 days}, effect: slows, speed: 0.5, detected: slow}]}",
-        "run.recovery.detection.slow=1 days", "parallel.pp=2"};
+        "{mttf: 4 days}, effect: slows, speed: 0.5, detected: slow}]}";
+    const char *const sets[SETS_MAX] = {classes, "run.recovery.detection.slow=1 days",
+                                        "parallel.pp=2"};
     const struct run_result *run = &predict(arena, sets, 3)->run;
     assert_int_equal(run->regimes_simulated, 3);
     /* a fifth of all time (1 day of 5) a step takes up to twice as long */

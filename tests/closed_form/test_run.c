@@ -445,10 +445,11 @@ static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
 /* Of the run of owned GPUs, cost is GPU-hours x owning; months are those of its own mean power. */
 static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
 {
-    const char *const sets[SETS_MAX] = {
-        "price.electricity=0.30 USD/kWh", "price.pue=1.5", "price.terms=own",
+    const char *const own =
         "price.own={gpu: 40000 USD, electricity: 0.10 USD/kWh, hosting: 130 USD/month, "
-        "utilisation: 75 %, life: 4 years}"};
+        "utilisation: 75 %, life: 4 years}";
+    const char *const sets[SETS_MAX] = {"price.electricity=0.30 USD/kWh", "price.pue=1.5",
+                                        "price.terms=own", own};
     const struct scenario *scenario = quickstart(*state, sets);
     const struct result *result = predict(*state, scenario);
     const struct run_result *run = &result->run;

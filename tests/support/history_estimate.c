@@ -66,7 +66,7 @@ struct history_estimate history_estimate(const struct history_plan *plan, sim_ti
 {
     struct arena *arena = arena_new();
     struct sums sums = {0};
-    struct history_estimate result = {0, INFINITY};
+    struct history_estimate result = {0, HUGE_VAL};
     while (sums.n < HISTORIES_MIN || sums.failures < ESTIMATE_FAILURES ||
            result.error > ESTIMATE_ERROR_MAX) {
         add_history(arena, plan, warm_up, &sums);

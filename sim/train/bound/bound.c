@@ -171,7 +171,7 @@ static void count_kept(const struct bound_family *family, struct bound_option *o
     const struct model *model = &family->scenario->model;
     const bool is_full = option->recompute.kind == RECOMPUTE_FULL;
     option->kept_bytes = arena_array(family->arena, (size_t)model->layers + 1, sizeof(double));
-    double kept[LAYER_KINDS_MAX];
+    double kept[LAYER_KINDS_MAX] = {0};
     for (uint32_t kind = 0; kind < model->kind_count; kind++) {
         kept[kind] = memory_layer_of(&job.shape, &model->kinds[kind], is_full).kept;
     }
