@@ -52,14 +52,22 @@ setup() {
     done
 }
 
-@test "a sweep of intervals has the metrics of months, at any -j" {
+@test "a sweep of intervals has the metrics of months, at any -j, and in shards" {
     { cat "$quick"; echo 'sweep: {run.checkpoint.every: [10 min, 1 h, 6 h]}'; } > "$work/sweep.yaml"
     for jobs in 1 3; do
         "$STOKER" sweep "$work/sweep.yaml" --set run.failures=true -j "$jobs" --db "$work/$jobs.db" --json > "$work/$jobs.json"
     done
     cmp <(jq 'del(.. | .engine? // empty, .host_s? // empty)' "$work/1.json") <(jq 'del(.. | .engine? // empty, .host_s? // empty)' "$work/3.json")
     [ "$(jq '[.points[].days_p95] | length' "$work/1.json")" -eq 3 ]
-    cmp <(sqlite3 "$work/1.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1') <(sqlite3 "$work/3.db" 'SELECT run_key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1')
+    "$STOKER" sweep "$work/sweep.yaml" --set run.failures=true --shard 1/2 --db "$work/a.db" -q
+    "$STOKER" sweep "$work/sweep.yaml" --set run.failures=true --shard 2/2 --db "$work/b.db" -q
+    "$STOKER" merge "$work/a.db" "$work/b.db" --db "$work/2.db" -q
+    for n in 1 2 3; do
+        sqlite3 "$work/$n.db" 'SELECT key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1' > "$work/$n.rows"
+        [ "$(wc -l < "$work/$n.rows")" -eq 3 ]
+    done
+    cmp "$work/1.rows" "$work/2.rows"
+    cmp "$work/1.rows" "$work/3.rows"
 }
 
 # Once in 10 s each of 64 GPUs: more than can be drawn for months.

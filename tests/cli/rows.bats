@@ -189,7 +189,7 @@ PY
     told '3:1 oversubscribed, at most 1:1 measured' cluster.fabric.nodes_per_leaf=2 \
         cluster.fabric.oversubscription=3
     told 'no run waited for data .9[0-9][.][0-9] % of this step' 'data.time_per_sample=20 s'
-    told 'no run waited for checkpoints' 'run.checkpoint={every: 2 s, mode: blocking}'
+    told 'no run waited for checkpoints' 'run.checkpoint={every: 30 s, mode: blocking}'
     told 'no run had a slow GPU .one at 50 %' 'slow=[{rank: 3, speed: 0.5}]'
     told 'no run shared its fabric with other jobs' \
         'jobs=[{scenario: scenarios/quickstart.yaml}]'

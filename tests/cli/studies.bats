@@ -111,11 +111,11 @@ END
     priced=$BATS_TEST_TMPDIR/priced.yaml # so that each has a value
     { cat "$fabric"; echo 'price: {own: {gpu: 30000 USD}, carbon: 0.4 kg/kWh}'; } > "$priced"
     while read -r metric; do
-        run --separate-stderr sweep "$priced" --metric "$metric"
+        run --separate-stderr sweep "$priced" --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" --metric "$metric"
         [ "$status" -eq 0 ]
         [[ "$output" == *"best "* ]]
         sweep_head=$(sed -n 3p <<< "$output")
-        run --separate-stderr "$STOKER" compare "$priced" --db "$db" --metric "$metric"
+        run --separate-stderr "$STOKER" compare "$priced" --db "$db" --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" --metric "$metric"
         [ "$status" -eq 0 ]
         # "network  MFU %  bound by" beside "  GPUs  MFU %  bound by"
         head=$(sed -E 's/.*network +(.*[^ ]) +(of runs alike +)?bound by$/\1/' <<< "$sweep_head")
