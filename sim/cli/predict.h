@@ -18,10 +18,4 @@ void predict_check_placement(const struct options *options, const struct result 
 /* An infeasible error in the diag when the plan does not fit into memory. */
 void predict_check_memory(const struct options *options, const struct step_result *step);
 
-/* The same when the checkpoints that are kept do not fit on the shared storage. */
-void predict_check_storage(const struct options *options, const struct result *result);
-
-/* The same, when the run cannot end, or checkpoints take longer than what lies between them. */
-void predict_check_run(const struct options *options, const struct result *result);
-
 #endif

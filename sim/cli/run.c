@@ -8,6 +8,7 @@
 #include "cli/many/room.h"
 #include "report/screen.h"
 #include "lab/band.h"
+#include "run/verdict.h"
 #include "train/need.h"
 
 static const struct command_option own_options[] = {
@@ -65,8 +66,7 @@ static int run(struct options *options)
     }
     predict_check_placement(options, &result);
     predict_check_memory(options, &result.step);
-    predict_check_storage(options, &result);
-    predict_check_run(options, &result);
+    verdict_of_run(&result, cli->diag);
     return 0;
 }
 

@@ -38,7 +38,10 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
         return arena_printf(arena, "OOM: needs %.1f GB of %.0f", row->memory_peak_bytes / 1e9,
                             row->memory_limit_bytes / 1e9);
     }
-    return arena_printf(arena, "%s: %s", row->status == POINT_FAILED ? "failed" : "sizes",
+    const char *const what = row->status == POINT_FAILED ? "failed"
+                             : row->has_run              ? "months"
+                                                         : "sizes";
+    return arena_printf(arena, "%s: %s", what,
                         sheet_shortened(arena, row->message, REASON_CHARACTERS));
 }
 

@@ -12,6 +12,7 @@
 #include "base/host.h"
 #include "base/workers.h"
 #include "run/run.h"
+#include "run/verdict.h"
 #include "train/step_memo.h"
 
 #include <string.h>
@@ -58,6 +59,16 @@ static struct store_point store_point_of(const struct study_point *point, uint32
     return stored;
 }
 
+/* Why a point could not be resolved, or its months not be had. Impossible sizes are a verdict,
+ * which stays; with a mistake in its input, or a file that could not be read, it has failed and is
+ * tried again by the next run. */
+static void give_reason(const struct diag *diag, struct store_point *stored)
+{
+    const char *reason = diag_first_error(diag);
+    stored->status = diag_is_verdict(diag) ? POINT_INFEASIBLE : POINT_FAILED;
+    stored->message = reason != NULL ? reason : "";
+}
+
 static void predict(const struct point_run *run, struct arena *arena,
                     const struct scenario *scenario, struct result *result,
                     struct store_point *stored)
@@ -67,19 +78,17 @@ static void predict(const struct point_run *run, struct arena *arena,
     run_predict(arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
     result->step.engine.host_peak_bytes = host_peak_bytes();
-    const bool fits = result->step.memory.fits;
-    stored->status = fits ? POINT_OK : POINT_INFEASIBLE;
-    stored->message = fits ? "" : result->step.memory_advice;
     stored->result = result;
-}
-
-/* Why a point could not be resolved. Impossible sizes are a verdict, which stays; with a mistake in
- * its input, or a file that could not be read, it has failed and is tried again by the next run. */
-static void give_reason(const struct diag *diag, struct store_point *stored)
-{
-    const char *reason = diag_first_error(diag);
-    stored->status = diag_is_verdict(diag) ? POINT_INFEASIBLE : POINT_FAILED;
-    stored->message = reason != NULL ? reason : "";
+    struct diag *diag = diag_new(arena);
+    if (!result->step.memory.fits) {
+        stored->status = POINT_INFEASIBLE;
+        stored->message = result->step.memory_advice;
+    } else if (!verdict_of_run(result, diag)) {
+        give_reason(diag, stored);
+    } else {
+        stored->status = POINT_OK;
+        stored->message = "";
+    }
 }
 
 /* In a worker. */

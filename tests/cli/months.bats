@@ -90,3 +90,21 @@ setup() {
         jq -e -n --slurpfile a "$work/ours.json" --slurpfile b "$work/measured.json" '$a[0].run.data_stall_s > 0 and ($a[0].run.data_stall_s / $a[0].step_time_s / ($b[0].run.data_stall_s / 6) - 1 | fabs < 1e-9)'
     done
 }
+
+# What `run` refuses is no point of a study, either.
+@test "sweep and compare do not rank months that cannot be had" {
+    { cat "$quick"; echo 'sweep: {run.checkpoint.every: [30 s, 10 min]}'; } > "$work/two.yaml"
+    run --separate-stderr "$STOKER" sweep "$work/two.yaml" --db "$work/ends.db" --metric days \
+        --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}'
+    [ "$status" -eq 0 ]
+    [[ $output == *"10 min "*"months: the run makes no progress: something ends it every 2.00 min"* ]]
+    [[ $output == *"best days: "*" at 30 s"* ]]
+    run --separate-stderr "$STOKER" sweep "$work/two.yaml" --db "$work/slow.db" \
+        --set cluster.storage.write="10 MB/s" --set run.checkpoint.mode=blocking
+    [ "$status" -eq 4 ]
+    [[ $output == *"10 min "*"months: a checkpoint takes 3.12 h, longer than the 9.95 min"* ]]
+    [[ $stderr == *"2 infeasible"* ]]
+    run --separate-stderr "$STOKER" compare "$quick" "$quick" --db "$work/full.db" --set cluster.storage.capacity="1 GB"
+    [ "$status" -eq 4 ]
+    [[ $output == *"months: 953 checkpoints that are kept ask for storage of 134 TB"* ]]
+}
