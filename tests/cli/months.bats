@@ -10,12 +10,19 @@ setup() {
     quick=scenarios/quickstart.yaml
 }
 
+# Rows of a results file, their columns apart by "|".
+rows_of() {
+    python3 -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+    print(*row, sep="|")' "$@"
+}
+
 @test "accounts add up to the days, and failures are listed" {
     "$STOKER" run "$quick" --set run.failures=true --json --db "$db" > "$work/out.json"
     jq -e '([.run.accounts[]] | add) as $sum | .run.days * 86400 | . / $sum - 1 | fabs < 1e-9' "$work/out.json"
     jq -e '.run.repetitions == 200 and (.run.failures | length) == 18 and .run.days_p95 >= .run.days_p5' "$work/out.json"
     jq -e '.run.effective_training_time_ratio >= .run.goodput and .run.goodput > 0' "$work/out.json"
-    [ "$(sqlite3 "$db" "SELECT count(*) FROM failure")" -eq 18 ]
+    [ "$(rows_of "$db" "SELECT count(*) FROM failure")" -eq 18 ]
     "$STOKER" run "$quick" --set run.failures=true --no-db > "$work/screen"
     grep -q '^where the months go' "$work/screen"
     grep -q '^ETTR ' "$work/screen"
@@ -63,7 +70,7 @@ setup() {
     "$STOKER" sweep "$work/sweep.yaml" --set run.failures=true --shard 2/2 --db "$work/b.db" -q
     "$STOKER" merge "$work/a.db" "$work/b.db" --db "$work/2.db" -q
     for n in 1 2 3; do
-        sqlite3 "$work/$n.db" 'SELECT key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1' > "$work/$n.rows"
+        rows_of "$work/$n.db" 'SELECT key, wall_clock_days, goodput, wall_clock_days_p95, energy_kwh FROM run ORDER BY 1' > "$work/$n.rows"
         [ "$(wc -l < "$work/$n.rows")" -eq 3 ]
     done
     cmp "$work/1.rows" "$work/2.rows"
