@@ -130,26 +130,21 @@ static void put_context(struct key_bytes *key, const struct program_context *con
     own->host_wait_ns = NULL;
 }
 
+/* Its precision and its memory apart: between them there is padding, of a struct that lies on a
+ * stack. */
 static void put_job(struct key_bytes *key, const struct program_job *job)
 {
-    struct program_job *own = put(key, job, sizeof *job);
-    own->model = NULL;
-    own->parallel = NULL;
-    own->batch = NULL;
-    own->recompute = NULL;
-    own->optimizer = NULL;
-    own->offload = NULL;
-    own->lora = NULL;
-    own->software = NULL;
-    own->memory.shape.model = NULL;
-    own->memory.split.model = NULL;
-    own->memory.split.parallel = NULL;
-    own->memory.split.lora = NULL;
-    own->memory.batch = NULL;
-    own->memory.recompute = NULL;
-    own->memory.optimizer = NULL;
-    own->memory.offload = NULL;
-    own->memory.software = NULL;
+    put(key, &job->precision, sizeof job->precision);
+    struct memory_job *memory = put(key, &job->memory, sizeof job->memory);
+    memory->shape.model = NULL;
+    memory->split.model = NULL;
+    memory->split.parallel = NULL;
+    memory->split.lora = NULL;
+    memory->batch = NULL;
+    memory->recompute = NULL;
+    memory->optimizer = NULL;
+    memory->offload = NULL;
+    memory->software = NULL;
 }
 
 static void put_parallel(struct key_bytes *key, const struct parallel *parallel)
