@@ -1,0 +1,101 @@
+/* Where a history stands (run/history), for the two files that make one: what passes while nothing
+ * happens (history_steps) and what happens (history). Nobody else includes it.
+ */
+#ifndef RUN_HISTORY_STATE_H
+#define RUN_HISTORY_STATE_H
+
+#include "run/history.h"
+#include "run/time_heap.h"
+
+/* Where a run stands, and can go back to. */
+struct mark {
+    int64_t steps;
+    uint64_t period; /* of the cycle */
+    sim_time useful_ns, stall_ns, degraded_ns;
+};
+
+struct kept {
+    struct mark safe;
+    struct mark pending;
+    sim_time pending_at; /* INT64_MAX: nothing is pending */
+};
+
+/* A cycle that nothing interrupted, from one checkpoint in all tiers, checked, to the next. */
+struct cycle {
+    bool is_known;
+    sim_time pending_in[HISTORY_TIERS_MAX];   /* at its begin; INT64_MAX: nothing is */
+    sim_time pending_then[HISTORY_TIERS_MAX]; /* at its end */
+    sim_time takes, checkpoint_ns;
+    struct mark adds;
+    bool makes_safe[HISTORY_TIERS_MAX];
+    struct mark safe[HISTORY_TIERS_MAX]; /* from its begin */
+};
+
+/* The walk of one that is not known yet. */
+struct cycle_walk {
+    bool goes_on;
+    sim_time begin, checkpoint_ns;
+    struct mark at;
+    struct cycle *cycle;
+};
+
+struct slow_gpu {
+    uint32_t class, place;
+    uint64_t ordinal;
+    sim_time end;
+};
+
+struct history {
+    struct arena *arena;
+    const struct history_plan *plan;
+    struct failure_times *times; /* [class_count] */
+    struct history_outcome *out;
+    sim_time now;
+    struct mark at;
+    struct kept kept[HISTORY_TIERS_MAX];
+    struct mark checked;
+    int64_t corrupted_at; /* steps; -1: the weights are good */
+    uint32_t corrupting;  /* the class, and which of its failures */
+    uint64_t corrupting_ordinal;
+    int64_t in_period; /* steps since the last write */
+    uint64_t cycle_periods;
+    sim_time step_left_ns;  /* of the step under way; 0: none is */
+    sim_time write_left_ns; /* of the write under way */
+    uint32_t blamed;        /* the class that the job stands still for */
+    sim_time healthy_ns;
+    struct history_step step; /* under way */
+    struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
+    struct cycle_walk walk;
+    struct slow_gpu *slow;
+    size_t slow_count, slow_capacity;
+    struct time_heap repairs;
+    uint32_t missing; /* replicas */
+};
+
+/* Books time that was not spent now. What is for a failure is blamed on the class that the job
+ * stands still for. */
+void history_book(struct history *h, enum account account, sim_time ns);
+
+/* Time passes, up to the horizon. */
+void history_spend(struct history *h, enum account account, sim_time ns);
+
+/* The same; the job does not run, and what breaks only where it runs does not break. */
+void history_stand_still(struct history *h, enum account account, sim_time ns);
+
+bool history_is_over(const struct history *h);
+
+/* A step in the regime of now, with that slow GPU or none. */
+struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
+                                    bool flushes);
+
+/* Pending checkpoints that are durable by now. */
+void history_settle(struct history *h);
+
+/* Steps take another time from now on. */
+void history_forget_cycles(struct history *h);
+
+/* Does steps and writes until then, or until the run is over. False: a check found corrupted
+ * weights. */
+bool history_advance(struct history *h, sim_time until);
+
+#endif

@@ -1,0 +1,351 @@
+/* What passes while nothing happens: steps and writes, until a given instant.
+ *
+ * Jumps. A *cycle* begins where every tier has just been written and ends where they next have.
+ * What it does depends on the regime and on how far off the durable instants of pending checkpoints
+ * are, so it is walked once for each of these and remembered; then it is jumped. In a regime there
+ * are two: the first cycle after a failure, beside which nothing is flushed, and those after it,
+ * whose number until something happens is a division.
+ */
+#include "run/history_state.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+static bool is_for_failure(enum account account)
+{
+    return account == ACCOUNT_LOST || account == ACCOUNT_DETECTION || account == ACCOUNT_WAITING ||
+           account == ACCOUNT_RECOVERY;
+}
+
+void history_book(struct history *h, enum account account, sim_time ns)
+{
+    h->out->account_ns[account] += ns;
+    if (h->blamed != HISTORY_NO_CLASS && is_for_failure(account)) {
+        h->out->blamed_ns[h->blamed] += ns;
+    }
+}
+
+/* The rest of what was planned is beyond the horizon. */
+void history_spend(struct history *h, enum account account, sim_time ns)
+{
+    const sim_time left = h->plan->horizon - h->now;
+    const sim_time spent = ns < left ? ns : left;
+    sim_assert(ns >= 0);
+    history_book(h, account, spent);
+    h->now += spent;
+}
+
+/* The job does not run, and what breaks only where it runs does not break. */
+void history_stand_still(struct history *h, enum account account, sim_time ns)
+{
+    const sim_time before = h->now;
+    history_spend(h, account, ns);
+    for (uint32_t i = 0; i < h->plan->class_count; i++) {
+        if (h->plan->classes[i].rests) {
+            failure_times_rest(&h->times[i], h->now - before);
+        }
+    }
+}
+
+bool history_is_over(const struct history *h)
+{
+    return h->now >= h->plan->horizon || (h->plan->steps > 0 && h->at.steps >= h->plan->steps);
+}
+/* ---- regimes --------------------------------------------------------------------------------- */
+
+struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
+                                    bool flushes)
+{
+    const struct history_regime regime = {flushes, slow != NULL ? slow->class : HISTORY_NO_CLASS,
+                                          h->missing, slow != NULL ? slow->place : 0};
+    const struct history_step step = h->plan->step_of(h->plan->context, &regime);
+    sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
+    return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */
+}
+
+static struct history_step step_now(const struct history *h)
+{
+    bool flushes = false;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        flushes = flushes || h->kept[i].pending_at != INT64_MAX;
+    }
+    struct history_step step = history_step_in(h, NULL, flushes);
+    for (size_t i = 0; i < h->slow_count; i++) {
+        const struct history_step slow = history_step_in(h, &h->slow[i], flushes);
+        step = slow.step_ns > step.step_ns ? slow : step;
+    }
+    return step;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------------
+ */
+
+void history_settle(struct history *h)
+{
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        struct kept *kept = &h->kept[i];
+        if (kept->pending_at <= h->now) {
+            kept->safe = kept->pending;
+            kept->pending_at = INT64_MAX;
+        }
+    }
+}
+
+static sim_time first_pending(const struct history *h)
+{
+    sim_time first = INT64_MAX;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        first = h->kept[i].pending_at < first ? h->kept[i].pending_at : first;
+    }
+    return first;
+}
+
+/* Whether the period that ends now is a multiple of so many. */
+static bool is_due(const struct history *h, uint32_t every)
+{
+    return every > 0 && (h->at.period + 1) % every == 0;
+}
+
+/* Its blocking part may run beside the end of the flush before, but not end before that. */
+static void begin_write(struct history *h)
+{
+    const struct history_plan *plan = h->plan;
+    sim_time waits = 0;
+    sim_time takes = is_due(h, plan->check_every) ? plan->check_ns : 0;
+    for (uint32_t i = 0; i < plan->tier_count; i++) {
+        if (is_due(h, plan->tiers[i].every)) {
+            takes += plan->tiers[i].block_ns;
+            const sim_time at = h->kept[i].pending_at;
+            waits = at != INT64_MAX && at - h->now > waits ? at - h->now : waits;
+        }
+    }
+    h->write_left_ns = takes > waits ? takes : waits;
+}
+
+/* False: the check found corrupted weights. */
+static bool end_write(struct history *h)
+{
+    const struct history_plan *plan = h->plan;
+    const bool is_checked = is_due(h, plan->check_every);
+    if (is_checked && h->corrupted_at >= 0) {
+        return false;
+    }
+    history_settle(h);
+    const uint64_t period = h->at.period;
+    h->at.period = (period + 1) % h->cycle_periods;
+    h->in_period = 0;
+    if (is_checked) {
+        h->checked = h->at;
+    }
+    for (uint32_t i = 0; i < plan->tier_count; i++) {
+        if ((period + 1) % plan->tiers[i].every == 0) {
+            h->kept[i].pending = h->at;
+            h->kept[i].pending_at = h->now + plan->tiers[i].durable_ns;
+        }
+    }
+    history_settle(h);
+    return true;
+}
+
+/* ---- cycles that come again ------------------------------------------------------------------ */
+
+void history_forget_cycles(struct history *h)
+{
+    h->walk.goes_on = false;
+    for (size_t i = 0; i < sizeof h->cycles / sizeof h->cycles[0]; i++) {
+        h->cycles[i].is_known = false;
+    }
+}
+
+static struct mark mark_add(const struct mark *a, int64_t n, const struct mark *b)
+{
+    return (struct mark){.steps = a->steps + n * b->steps,
+                         .period = a->period,
+                         .useful_ns = a->useful_ns + n * b->useful_ns,
+                         .stall_ns = a->stall_ns + n * b->stall_ns,
+                         .degraded_ns = a->degraded_ns + n * b->degraded_ns};
+}
+
+/* From now; INT64_MAX: nothing is pending. */
+static void pending_from_now(const struct history *h, sim_time pending_in[])
+{
+    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+        const sim_time at = h->kept[i].pending_at;
+        pending_in[i] = at == INT64_MAX ? INT64_MAX : at - h->now;
+    }
+}
+
+static struct cycle *cycle_slot(struct history *h)
+{
+    return &h->cycles[first_pending(h) == INT64_MAX ? 0 : 1];
+}
+
+static bool is_like(const struct cycle *cycle, const sim_time pending_in[])
+{
+    return cycle->is_known && memcmp(cycle->pending_in, pending_in, sizeof cycle->pending_in) == 0;
+}
+
+static void begin_walk(struct history *h, struct cycle *cycle, const sim_time pending_in[])
+{
+    cycle->is_known = false;
+    memcpy(cycle->pending_in, pending_in, sizeof cycle->pending_in);
+    h->walk = (struct cycle_walk){.goes_on = true,
+                                  .begin = h->now,
+                                  .checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT],
+                                  .at = h->at,
+                                  .cycle = cycle};
+}
+
+/* What was walked is known from now on. A tier that was neither pending nor written within it keeps
+ * what it had; the one written at its end is pending, or safe. */
+static void end_walk(struct history *h, const sim_time pending_in[])
+{
+    struct cycle *cycle = h->walk.cycle;
+    cycle->is_known = true;
+    memcpy(cycle->pending_then, pending_in, sizeof cycle->pending_then);
+    cycle->takes = h->now - h->walk.begin;
+    cycle->checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT] - h->walk.checkpoint_ns;
+    cycle->adds = mark_add(&h->at, -1, &h->walk.at);
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        const struct mark *safe = &h->kept[i].safe;
+        cycle->makes_safe[i] = cycle->pending_in[i] != INT64_MAX || safe->steps > h->walk.at.steps;
+        cycle->safe[i] = mark_add(safe, -1, &h->walk.at);
+    }
+    h->walk.goes_on = false;
+}
+
+/* How often it fits. Cycles after one that ends in another state are of another kind. */
+static int64_t cycles_until(const struct history *h, const struct cycle *cycle, sim_time until)
+{
+    int64_t count = (until - h->now) / cycle->takes;
+    if (h->plan->steps > 0) { /* the last step ends the run: what follows it is not written */
+        const int64_t left = (h->plan->steps - h->at.steps - 1) / cycle->adds.steps;
+        count = left < count ? left : count;
+    }
+    return count > 1 && !is_like(cycle, cycle->pending_then) ? 1 : count;
+}
+
+static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
+{
+    const struct mark last = mark_add(&h->at, n - 1, &cycle->adds);
+    h->at = mark_add(&last, 1, &cycle->adds);
+    h->now += n * cycle->takes;
+    history_book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
+    if (h->plan->check_every > 0) {
+        h->checked = h->at;
+    }
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        struct kept *kept = &h->kept[i];
+        const sim_time then = cycle->pending_then[i];
+        kept->pending = h->at;
+        kept->pending_at = then == INT64_MAX ? INT64_MAX : h->now + then;
+        if (cycle->makes_safe[i]) {
+            kept->safe = mark_add(&last, 1, &cycle->safe[i]);
+            kept->safe.period = cycle->safe[i].period;
+        }
+    }
+}
+
+/* At the begin of a cycle. True: it, and those like it, are behind us. */
+static bool repeat_cycles(struct history *h, sim_time until)
+{
+    sim_time pending_in[HISTORY_TIERS_MAX];
+    pending_from_now(h, pending_in);
+    if (h->walk.goes_on) {
+        end_walk(h, pending_in);
+    }
+    struct cycle *cycle = cycle_slot(h);
+    if (!is_like(cycle, pending_in)) {
+        begin_walk(h, cycle, pending_in);
+        return false;
+    }
+    const bool is_good = h->plan->check_every == 0 || h->corrupted_at < 0;
+    const int64_t n = is_good ? cycles_until(h, cycle, until) : 0;
+    if (n > 0) {
+        jump_cycles(h, cycle, n);
+    }
+    return n > 0;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static void finish_steps(struct history *h, int64_t count, const struct history_step *step)
+{
+    const sim_time longer_ns = step->step_ns - h->healthy_ns;
+    h->at.steps += count;
+    h->in_period += count;
+    h->at.useful_ns += count * (h->healthy_ns - step->stall_ns);
+    h->at.stall_ns += count * step->stall_ns;
+    h->at.degraded_ns += count * longer_ns;
+}
+
+/* As many as are alike, or a part of one. */
+static void do_steps(struct history *h, sim_time until)
+{
+    const struct history_plan *plan = h->plan;
+    const struct history_step step = step_now(h);
+    int64_t count = plan->period > 0 ? plan->period - h->in_period : INT64_MAX;
+    const sim_time pending = first_pending(h);
+    if (pending != INT64_MAX) {
+        const int64_t beside = (pending - h->now + step.step_ns - 1) / step.step_ns;
+        count = beside < count ? beside : count;
+    }
+    if (plan->steps > 0 && plan->steps - h->at.steps < count) {
+        count = plan->steps - h->at.steps;
+    }
+    const int64_t fit = (until - h->now) / step.step_ns;
+    if (fit == 0) {
+        h->step = step;
+        h->step_left_ns = step.step_ns;
+        return;
+    }
+    count = fit < count ? fit : count;
+    h->now += count * step.step_ns;
+    finish_steps(h, count, &step);
+}
+
+static void go_on_with_step(struct history *h, sim_time until)
+{
+    const sim_time left = until - h->now;
+    const sim_time used = h->step_left_ns < left ? h->step_left_ns : left;
+    h->now += used;
+    h->step_left_ns -= used;
+    if (h->step_left_ns == 0) {
+        finish_steps(h, 1, &h->step);
+    }
+}
+
+/* False: the check at its end found corrupted weights. */
+static bool go_on_with_write(struct history *h, sim_time until)
+{
+    const sim_time left = until - h->now;
+    const sim_time used = h->write_left_ns < left ? h->write_left_ns : left;
+    history_spend(h, ACCOUNT_CHECKPOINT, used);
+    h->write_left_ns -= used;
+    return h->write_left_ns > 0 || end_write(h);
+}
+
+/* False: as go_on_with_write. */
+bool history_advance(struct history *h, sim_time until)
+{
+    while (h->now < until && !history_is_over(h)) {
+        h->out->turns++;
+        history_settle(h);
+        if (h->step_left_ns > 0) {
+            go_on_with_step(h, until);
+        } else if (h->write_left_ns > 0) {
+            if (!go_on_with_write(h, until)) {
+                return false;
+            }
+        } else if (h->plan->period > 0 && h->in_period == h->plan->period) {
+            begin_write(h);
+            if (h->write_left_ns == 0 && !end_write(h)) {
+                return false;
+            }
+        } else if (h->in_period > 0 || h->at.period > 0 || !repeat_cycles(h, until)) {
+            do_steps(h, until);
+        }
+    }
+    return true;
+}
