@@ -137,10 +137,9 @@ struct interval_case failing_case(const struct scenario *scenario,
             detection += rate * classes[i].detection.mean_s;
         }
     }
-    const struct law restart = {LAW_FIXED, scenario->recovery.restart.mean_s, 0};
     return (struct interval_case){
         .mtbf_s = rate_per_s > 0 ? 1.0 / rate_per_s : 0,
         .detection_s = rate_per_s > 0 ? detection / rate_per_s : 0,
-        .restart = restart,
+        .restart = scenario->recovery.restart,
     };
 }

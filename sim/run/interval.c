@@ -13,9 +13,7 @@
 /* 1 / E[e^(-R/M)]: how many attempts' worth of time a restart takes. */
 static double attempts_of(const struct interval_case *of)
 {
-    const double share = of->restart.mean_s / of->mtbf_s;
-    sim_assert(of->restart.kind == LAW_FIXED || of->restart.kind == LAW_EXPONENTIAL);
-    return of->restart.kind == LAW_FIXED ? exp(share) : 1.0 + share;
+    return 1.0 / law_spared(&of->restart, 1.0 / of->mtbf_s);
 }
 
 double interval_goodput(const struct interval_case *of, double interval_s)

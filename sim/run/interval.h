@@ -21,7 +21,7 @@
 
 struct interval_case {
     double mtbf_s, detection_s;
-    struct law restart; /* fixed or exponential */
+    struct law restart;
     double block_s, durable_s;
 };
 

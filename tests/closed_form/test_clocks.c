@@ -50,6 +50,42 @@ static void the_mean_of_a_law_is_the_one_that_is_said(void **state)
     }
 }
 
+/* E[e^(-T/M)] of a restart of 30 min where something fails every hour, s = 1/2 in the mean:
+ *
+ *     fixed         e^-s
+ *     exponential   1 / (1 + s), and Weibull of shape 1 is the same, by the integral
+ *     Weibull, 2    1 - sqrt(pi) x e^(x^2) erfc(x), x = s / (2 Gamma(3/2))  (Rayleigh)
+ *     lognormal     the mean of 400,000 draws, within 4 standard errors (each below 0.5 / 632)
+ */
+static void a_time_without_a_failure_is_as_likely_as_its_law_says(void **state)
+{
+    (void)state;
+    enum { DRAWS = 400000 };
+    const double mean_s = 1800;
+    const double rate_per_s = 1.0 / 3600;
+    const double x = 0.5 / (2 * tgamma(1.5));
+    const struct {
+        struct law law;
+        double exact;
+    } rows[] = {
+        {{LAW_FIXED, mean_s, 0}, exp(-0.5)},
+        {{LAW_EXPONENTIAL, mean_s, 0}, 1 / 1.5},
+        {{LAW_WEIBULL, mean_s, 1}, 1 / 1.5},
+        {{LAW_WEIBULL, mean_s, 2}, 1 - sqrt(acos(-1)) * x * exp(x * x) * erfc(x)},
+        {{LAW_WEIBULL, 0, 2}, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_close(law_spared(&rows[i].law, rate_per_s), rows[i].exact, 1e-8);
+    }
+    const struct law lognormal = {LAW_LOGNORMAL, mean_s, 1.9};
+    double sum = 0;
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        const struct rng_key key = {.seed = 42, .step = draw};
+        sum += exp(-rate_per_s * sim_time_to_s(law_draw(&lognormal, &key))) / DRAWS;
+    }
+    assert_true(fabs(law_spared(&lognormal, rate_per_s) - sum) < 4 * 0.5 / sqrt(DRAWS));
+}
+
 /* Some 145 years are never reached; two of them add up. */
 static void what_lasts_too_long_lasts_as_long_as_can_be_told(void **state)
 {
@@ -91,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_of_a_law_is_the_one_that_is_said),
+        cmocka_unit_test(a_time_without_a_failure_is_as_likely_as_its_law_says),
         cmocka_unit_test(what_lasts_too_long_lasts_as_long_as_can_be_told),
         cmocka_unit_test(what_is_old_fails_as_if_its_age_had_passed),
     };

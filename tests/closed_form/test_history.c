@@ -20,6 +20,7 @@
 
 #define HORIZON_S 4e9
 #define PERIOD_STEPS 1024
+#define RESTART_SHAPE 1 /* of the laws that have one */
 #define DAY_S 86400.0
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -57,6 +58,8 @@ static const struct constant_case constants[] = {
     {"both", 3600, 600, 1800, 618, 60, 0, LAW_FIXED, 0.4306525623061668, 0.49701822782898253},
     {"both, exponential", 3600, 600, 1800, 618, 60, 0, LAW_EXPONENTIAL, 0.4733506931704596,
      0.49701822782898253},
+    {"both, lognormal", 3600, 600, 1800, 618, 60, 0, LAW_LOGNORMAL, 0.48223810803536116,
+     0.49701822782898253},
     {"asynchronous", 3600, 600, 1800, 618, 5, 300, LAW_FIXED, 0.43460514023791524,
      0.5015799173461042},
     {"flush of a whole period", 3600, 0, 300, 618, 5, 623, LAW_FIXED, 0.7031238286974266,
@@ -81,7 +84,7 @@ static struct history_estimate estimate_constant(const struct constant_case *c, 
         .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / c->mtbf_s},
         .rests = rests,
         .detection = {LAW_FIXED, c->detection_s, 0},
-        .restart = {c->restart, c->restart_s, 0},
+        .restart = {c->restart, c->restart_s, RESTART_SHAPE},
     };
     struct pace pace = {time_of(c->work_s / PERIOD_STEPS)};
     const struct history_plan plan = {
@@ -102,9 +105,12 @@ static void goodput_with_failures_of_constant_rate_is_the_formula_s(void **state
     (void)state;
     for (size_t i = 0; i < LENGTH(constants); i++) {
         const struct constant_case *c = &constants[i];
-        const struct interval_case formula = {
-            c->mtbf_s, c->detection_s, {c->restart, c->restart_s, 0}, c->block_s, c->durable_s};
-        assert_close(interval_goodput(&formula, c->work_s), c->exact, 1e-12);
+        const struct interval_case formula = {c->mtbf_s,
+                                              c->detection_s,
+                                              {c->restart, c->restart_s, RESTART_SHAPE},
+                                              c->block_s,
+                                              c->durable_s};
+        assert_close(interval_goodput(&formula, c->work_s), c->exact, 1e-9);
         const struct history_estimate found = estimate_constant(c, false);
         assert_estimates(c->name, &found, c->exact);
     }

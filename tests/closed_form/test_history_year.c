@@ -129,9 +129,76 @@ static struct history_plan plan_year(const struct policy *policy, struct failure
 struct year_case {
     const char *name;
     struct policy policy;
+    uint32_t repetitions;
     bool has_slow_gpus;
     double p5, p50, p95, off_max;
     double interruptions;
+};
+
+static const struct year_case year_cases[] = {
+    {"ten classes, every 600 s",
+     {100000, 600, 0.04, false},
+     REPETITIONS,
+     true,
+     0.52325,
+     0.52819,
+     0.53292,
+     0.0015,
+     14270},
+    {"ten classes, every 120 s",
+     {100000, 120, 0.04, false},
+     REPETITIONS,
+     true,
+     0.59732,
+     0.60157,
+     0.60583,
+     0.0015,
+     14270},
+    {"every 600 s",
+     {100000, 600, 0.04, false},
+     REPETITIONS,
+     false,
+     0.52917,
+     0.53417,
+     0.53895,
+     0.001,
+     14005},
+    {"every 120 s",
+     {100000, 120, 0.04, false},
+     REPETITIONS,
+     false,
+     0.60250,
+     0.60678,
+     0.61086,
+     0.001,
+     14005},
+    {"few spares",
+     {100000, 600, 0.015, false},
+     REPETITIONS,
+     false,
+     0.05919,
+     0.09125,
+     0.13229,
+     0.008,
+     2474},
+    {"few spares, ten classes",
+     {100000, 600, 0.015, false},
+     1000,
+     true,
+     0.05169,
+     0.07884,
+     0.11524,
+     0.0045,
+     2208},
+    {"few spares, elastic",
+     {100000, 600, 0.015, true},
+     REPETITIONS,
+     false,
+     0.52675,
+     0.53187,
+     0.53666,
+     0.0015,
+     14005},
 };
 
 static void assert_near(const char *name, const char *what, double found, double expected,
@@ -143,44 +210,19 @@ static void assert_near(const char *name, const char *what, double found, double
     }
 }
 
-/* The other program counts one slow GPU at a time, drops those of times when the job stands, and
- * loses the step under way when it grows. So histories without slow GPUs are held closer to it; few
- * spares make years differ. */
+/* The other program counts one slow GPU at a time and loses the step under way when it grows. So
+ * histories without slow GPUs are held closer to it; few spares make years differ.
+ *
+ * With few spares the job stands most of the year, and GPUs get slow meanwhile. The other program
+ * as it was dropped those (p50 .0853, p95 .1247); where their nodes go into repair as those of all
+ * other failures do, which are in calendar time too, it has what stands here. Years' deviation
+ * .0193 over sqrt(1000), times 1.25 of a median: both programs lie within 4 x .0011. */
 static void a_year_of_100000_gpus_is_another_program_s(void **state)
 {
     (void)state;
-    static const struct year_case cases[] = {
-        {"ten classes, every 600 s",
-         {100000, 600, 0.04, false},
-         true,
-         0.52325,
-         0.52819,
-         0.53292,
-         0.0015,
-         14270},
-        {"ten classes, every 120 s",
-         {100000, 120, 0.04, false},
-         true,
-         0.59732,
-         0.60157,
-         0.60583,
-         0.0015,
-         14270},
-        {"every 600 s", {100000, 600, 0.04, false}, false, 0.52917, 0.53417, 0.53895, 0.001, 14005},
-        {"every 120 s", {100000, 120, 0.04, false}, false, 0.60250, 0.60678, 0.61086, 0.001, 14005},
-        {"few spares", {100000, 600, 0.015, false}, false, 0.05919, 0.09125, 0.13229, 0.008, 2474},
-        {"few spares, elastic",
-         {100000, 600, 0.015, true},
-         false,
-         0.52675,
-         0.53187,
-         0.53666,
-         0.0015,
-         14005},
-    };
     struct arena *arena = arena_new();
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct year_case *c = &cases[i];
+    for (size_t i = 0; i < LENGTH(year_cases); i++) {
+        const struct year_case *c = &year_cases[i];
         struct failure_class classes[CLASSES];
         uint32_t replicas;
         struct history_plan plan = plan_year(&c->policy, classes, &replicas);
@@ -190,7 +232,7 @@ static void a_year_of_100000_gpus_is_another_program_s(void **state)
         }
         struct repetitions all;
         arena_reset(arena);
-        repetitions_run(arena, &plan, SEED, REPETITIONS, &all);
+        repetitions_run(arena, &plan, SEED, c->repetitions, &all);
         assert_near(c->name, "p5", all.goodput.p5, c->p5, 2 * c->off_max);
         assert_near(c->name, "p50", all.goodput.p50, c->p50, c->off_max);
         assert_near(c->name, "p95", all.goodput.p95, c->p95, 2 * c->off_max);

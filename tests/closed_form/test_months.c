@@ -315,6 +315,39 @@ static void classes_follow_from_the_cluster(void **state)
     arena_free(arena);
 }
 
+/* Of what ages, the mean time to the first failure is the one that is said, so that the scale of
+ * Weibull is that over Gamma(1 + 1/shape): 512 h / 1.265823 at 0.7, 512 h / 0.886227 at 2. As many
+ * fail in an hour as components over their mean, which is what formulas take. */
+static void a_clock_that_ages_has_the_mean_that_is_said(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const sets[SETS_MAX] = {
+        "gpus=512", "batch.global=512",
+        "run.failures={failures: inline, counts: hardware, classes: ["
+        "{name: new, of: gpu, rate: {mttf: 512 h}, ageing: renewed, shape: 0.7}, "
+        "{name: old, of: gpu, rate: {mttf: 512 h}, ageing: repaired, shape: 2, age: 100 h}]}",
+        "run.recovery.restart={mean: 5 min, law: lognormal, shape: 1.5}"};
+    const struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){
+                   .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 4});
+    uint32_t count;
+    const struct failure_class *classes = failing_classes(arena, scenario, &count);
+    assert_close(classes[0].clock.scale_s, 512 * 3600 / 1.2658235060572837, 1e-9);
+    assert_close(classes[1].clock.scale_s, 512 * 3600 / 0.8862269254527579, 1e-9);
+    assert_int_equal(classes[0].clock.kind, CLOCK_RENEWED);
+    assert_int_equal(classes[1].clock.kind, CLOCK_REPAIRED);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_close(classes[i].clock.components, 512, 1e-12);
+    }
+    assert_close(classes[1].clock.age_s, 100 * 3600, 1e-12);
+    const struct interval_case of = failing_case(scenario, classes, count);
+    assert_close(of.mtbf_s, 1800, 1e-9);
+    assert_int_equal(of.restart.kind, LAW_LOGNORMAL);
+    assert_close(of.restart.shape, 1.5, 1e-12);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +360,7 @@ int main(void)
         cmocka_unit_test(the_same_failures_make_a_difference_certain),
         cmocka_unit_test(another_class_moves_no_failures),
         cmocka_unit_test(classes_follow_from_the_cluster),
+        cmocka_unit_test(a_clock_that_ages_has_the_mean_that_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,39 @@ static void means_errors_and_percentiles_are_those_of_the_histories(void **state
     arena_free(arena);
 }
 
+/* 12 s a step from the first time that something gets slow on, and it is never found. */
+static struct history_step twelve_when_slow(void *context, const struct history_regime *regime)
+{
+    (void)context;
+    const bool is_slow = regime->slow_class != HISTORY_NO_CLASS;
+    return (struct history_step){law_time(is_slow ? 12.0 : STEP_S), 0};
+}
+
+/* Of 12 s of a slow step 10 are good; the rest is degraded and none of the goodput. */
+static void what_slowness_adds_to_steps_is_not_good(void **state)
+{
+    (void)state;
+    struct failure_class class = stops();
+    class.effect = FAILURE_SLOWS;
+    class.detection = (struct law){LAW_FIXED, 1e6, 0};
+    struct history_plan plan = plan_of(&class, 10 * ALONE_S);
+    plan.step_of = twelve_when_slow;
+    struct arena *arena = arena_new();
+    struct repetitions all;
+    repetitions_run(arena, &plan, SEED, HISTORIES, &all);
+    double goodput = 0;
+    for (uint32_t i = 0; i < HISTORIES; i++) {
+        struct history_outcome one;
+        history_run(arena, &plan, SEED, i, &one);
+        goodput += ALONE_S / sim_time_to_s(one.end) / HISTORIES;
+    }
+    assert_true(goodput > 0.83 && goodput < 0.95);
+    assert_close(all.goodput.mean, goodput, 1e-12);
+    assert_close(all.account_s[ACCOUNT_USEFUL] + all.account_s[ACCOUNT_DEGRADED], all.wall_s.mean,
+                 1e-12);
+    arena_free(arena);
+}
+
 /* There is time for as many stops as the first history has, and half of one more. */
 static void histories_that_reach_the_horizon_are_counted(void **state)
 {
@@ -147,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_errors_and_percentiles_are_those_of_the_histories),
+        cmocka_unit_test(what_slowness_adds_to_steps_is_not_good),
         cmocka_unit_test(histories_that_reach_the_horizon_are_counted),
         cmocka_unit_test(after_a_first_history_without_an_end_no_other_is_drawn),
     };
