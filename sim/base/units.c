@@ -101,10 +101,10 @@ static const struct unit_row UNITS[] = {
     {"B/s", QUANTITY_BYTES_PER_S, DECIMAL | BINARY, 0, 1.0},
     {"s", QUANTITY_SECONDS, SMALL, 0, 1.0},
     {"min", QUANTITY_SECONDS, 0, 0, 60.0},
-    {"h", QUANTITY_SECONDS, 0, 0, 3600.0},
-    {"d", QUANTITY_SECONDS, 0, 0, 86400.0},
-    {"day", QUANTITY_SECONDS, 0, 0, 86400.0},
-    {"days", QUANTITY_SECONDS, 0, 0, 86400.0},
+    {"h", QUANTITY_SECONDS, 0, 0, SECONDS_PER_HOUR},
+    {"d", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
+    {"day", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
+    {"days", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
     {"month", QUANTITY_SECONDS, 0, 0, 2628000.0}, /* 730 h */
     {"months", QUANTITY_SECONDS, 0, 0, 2628000.0},
     {"year", QUANTITY_SECONDS, 0, 0, 31536000.0},
@@ -515,8 +515,8 @@ struct duration_row {
 static const struct duration_row DURATIONS[] = {
     {120.0, 1.0, "s"},
     {120.0 * 60.0, 60.0, "min"},
-    {48.0 * 3600.0, 3600.0, "h"},
-    {HUGE_VAL, 86400.0, "days"},
+    {48.0 * SECONDS_PER_HOUR, SECONDS_PER_HOUR, "h"},
+    {HUGE_VAL, SECONDS_PER_DAY, "days"},
 };
 
 const char *units_format_duration(double seconds, char *text, size_t text_bytes)

@@ -25,6 +25,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Durations that sums are told in. */
+#define SECONDS_PER_HOUR 3600.0
+#define SECONDS_PER_DAY 86400.0
+
 enum dimension {
     DIM_COUNT,            /* 16384, 1.5M, 15.6T (tokens); no unit, decimal prefix allowed */
     DIM_FRACTION,         /* 0.85 or "85 %"; no unit otherwise */

@@ -8,6 +8,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/field.h"
+#include "base/units.h"
 #include "input/doc/name_table.h"
 #include "lab/quantile.h"
 
@@ -87,7 +88,7 @@ struct band_burdens band_burdens_of(const struct result *result)
     }
     if (result_has_run(result) && result_has_checkpoints(result)) {
         const double stalls_s = (double)result->run.checkpoints * result->run.checkpoint_s;
-        burdens.checkpoint_stall += stalls_s / (result->run.days * 86400.0);
+        burdens.checkpoint_stall += stalls_s / (result->run.days * SECONDS_PER_DAY);
     }
     for (int64_t i = 0; i < scenario->slow_count; i++) {
         burdens.slowest = fmin(burdens.slowest, scenario->slow[i].speed);

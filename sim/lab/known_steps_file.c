@@ -9,7 +9,6 @@
 #include "base/rng.h"
 #include "input/doc/text_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,54 +34,44 @@ static void print_step(const struct known_entry *entry, char *line)
     line[at + 1] = '\0';
 }
 
-static bool fail(struct diag *diag, const char *path, int reason)
-{
-    diag_add(diag, DIAG_FAILURE, NULL, "%s cannot be written: %s", path, strerror(reason));
-    diag_help(diag, "what it would hold is not lost to others: run this one again, to a place "
-                    "with room");
-    return false;
-}
+/* What a file of steps is written from. */
+struct steps_source {
+    const struct known_entry *entries;
+    uint32_t count;
+    const char *build;
+};
 
-static bool write_lines(const struct known_entry *entries, uint32_t count, const char *build,
-                        FILE *out)
+static bool write_lines(const void *context, FILE *out)
 {
+    const struct steps_source *source = context;
     char line[LINE_BYTES_MAX];
-    snprintf(line, sizeof line, "stoker-steps 1 %s\n", build);
+    snprintf(line, sizeof line, "stoker-steps 1 %s\n", source->build);
     uint64_t hash = 0;
     for (uint32_t i = 0;; i++) {
         hash = rng_hash_bytes(line, strlen(line), hash);
         if (fputs(line, out) < 0) {
             return false;
         }
-        if (i == count) {
+        if (i == source->count) {
             break;
         }
-        print_step(&entries[i], line);
+        print_step(&source->entries[i], line);
     }
-    return fprintf(out, "end %" PRIu32 " %016" PRIx64 "\n", count, hash) > 0;
+    return fprintf(out, "end %" PRIu32 " %016" PRIx64 "\n", source->count, hash) > 0;
 }
 
 bool known_steps_write(struct arena *arena, const struct known_steps *steps, const char *build,
                        const char *path, struct diag *diag)
 {
-    uint32_t count = 0;
-    const struct known_entry *entries = known_steps_list(arena, steps, &count);
-    const char *unfinished = arena_printf(arena, "%s.part", path);
-    if (!path_make_directories(arena, path, diag)) {
-        return false;
-    }
-    FILE *out = fopen(unfinished, "w");
-    if (out == NULL) {
-        return fail(diag, path, errno);
-    }
-    const bool is_written = write_lines(entries, count, build, out);
-    const int reason = errno;
-    if (fclose(out) != 0 || !is_written) {
-        const int last_reason = is_written ? errno : reason;
-        remove(unfinished);
-        return fail(diag, path, last_reason);
-    }
-    return rename(unfinished, path) == 0 || fail(diag, path, errno);
+    struct steps_source source = {.build = build};
+    source.entries = known_steps_list(arena, steps, &source.count);
+    const struct path_content content = {
+        .write = write_lines,
+        .context = &source,
+        .remedy = "what it would hold is not lost to others: run this one again, to a place with "
+                  "room",
+    };
+    return path_write_whole(arena, path, &content, diag);
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

@@ -323,7 +323,7 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
     if (!result_has_failures(result)) {
         return;
     }
-    const double wall_s = run->days * 86400;
+    const double wall_s = run->days * SECONDS_PER_DAY;
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
         if (run->account_s[i] > 0) {

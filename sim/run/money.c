@@ -4,10 +4,10 @@
 
 #include "base/absent.h"
 #include "base/check.h"
+#include "base/units.h"
 
 #include <math.h>
 
-#define SECONDS_PER_HOUR 3600.0
 #define HOURS_PER_MONTH 730.0
 
 double money_working_share(const struct scenario *scenario, const struct step_result *step,

@@ -9,6 +9,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "plan/mesh.h"
 #include "run/failing.h"
 #include "run/repetitions.h"
@@ -185,7 +186,7 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
     const double usual_s = scenario->startup_s + run->first_batch_s +
                            (double)run->steps * sim_time_to_s(of->step_ns) +
                            (double)run->checkpoints * (run->checkpoint_s + of->cost->durable_s);
-    const double most_s = fmin(HORIZON_TIMES * usual_s + 86400.0, HORIZON_S);
+    const double most_s = fmin(HORIZON_TIMES * usual_s + SECONDS_PER_DAY, HORIZON_S);
     const double rate_per_s = failing_rate_per_s(plan->classes, plan->class_count);
     plan->horizon =
         sim_time_from_s(rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s);
@@ -202,7 +203,7 @@ static void take_classes(struct arena *arena, const struct history_plan *plan,
         run->failures[i] = (struct run_failure){
             .name = plan->classes[i].name,
             .count = all->interruptions[i],
-            .hours = all->blamed_s[i] / 3600.0,
+            .hours = all->blamed_s[i] / SECONDS_PER_HOUR,
         };
     }
 }
@@ -223,7 +224,7 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     run->makes_no_progress = all->unfinished > 0;
     run->interruptions = all->interruptions_all;
     run->broken_most = all->broken_most;
-    run->days_spread = days_of(&all->wall_s, 86400.0);
+    run->days_spread = days_of(&all->wall_s, SECONDS_PER_DAY);
     run->goodput_spread = days_of(&all->goodput, 1.0);
     if (!run->makes_no_progress) {
         take_classes(arena, plan, all, run);

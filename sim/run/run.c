@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "run/checkpoint.h"
 #include "run/failing.h"
 #include "run/interval.h"
@@ -21,9 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SECONDS_PER_HOUR 3600.0
-#define SECONDS_PER_DAY 86400.0
 
 static uint64_t hash_text(const struct scenario *scenario)
 {

@@ -4,10 +4,9 @@
 #include "input/failures/failures.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 
 #include <string.h>
-
-#define SECONDS_PER_DAY 86400.0
 
 enum { CLASSES_MAX = 256 };
 

@@ -4,6 +4,7 @@
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "run/checkpoint.h"
 #include "run/money.h"
 #include "run/run.h"
@@ -84,7 +85,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     }
     sheet_number(in, "tokens", run->tokens);
     sheet_integer(in, "steps", run->steps);
-    sheet_number(in, "wall_clock_s", run->days * 86400);
+    sheet_number(in, "wall_clock_s", run->days * SECONDS_PER_DAY);
     sheet_number(in, "days", run->days);
     sheet_number(in, "gpu_hours", run->gpu_hours);
     sheet_integer(in, "checkpoints", run->checkpoints);

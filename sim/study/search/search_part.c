@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "input/doc/text_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,13 +166,21 @@ static void put(struct output *output, const char *line)
     output->is_good = output->is_good && fputs(line, output->out) >= 0;
 }
 
-static bool put_part(struct arena *arena, const struct search_part *part,
-                     const struct search_part_origin *origin, FILE *out)
+/* What a file of a part is written from. */
+struct part_source {
+    struct arena *arena;
+    const struct search_part *part;
+    const struct search_part_origin *origin;
+};
+
+static bool put_part(const void *context, FILE *out)
 {
-    const struct search_result *result = &part->result;
+    const struct part_source *source = context;
+    struct arena *arena = source->arena;
+    const struct search_result *result = &source->part->result;
     const struct search_found nearest = {.layout = result->nearest};
     struct output output = {.out = out, .is_good = true};
-    put(&output, head_line(arena, origin, part->shard));
+    put(&output, head_line(arena, source->origin, source->part->shard));
     put(&output, counts_line(arena, result));
     put(&output, certificate_line(arena, result));
     put(&output, found_line(arena, &nearest));
@@ -188,32 +195,16 @@ static bool put_part(struct arena *arena, const struct search_part *part,
            fprintf(out, "end %" PRIu32 " %016" PRIx64 "\n", output.lines, output.hash) > 0;
 }
 
-static bool fail(struct diag *diag, const char *path, int reason)
-{
-    diag_add(diag, DIAG_FAILURE, NULL, "%s cannot be written: %s", path, strerror(reason));
-    diag_help(diag, "other shards are not lost by that: run this one again, to a place with room");
-    return false;
-}
-
 bool search_part_write(struct arena *arena, const struct search_part *part,
                        const struct search_part_origin *origin, const char *path, struct diag *diag)
 {
-    const char *unfinished = arena_printf(arena, "%s.part", path);
-    if (!path_make_directories(arena, path, diag)) {
-        return false;
-    }
-    FILE *out = fopen(unfinished, "w");
-    if (out == NULL) {
-        return fail(diag, path, errno);
-    }
-    const bool is_written = put_part(arena, part, origin, out);
-    const int reason = errno;
-    if (fclose(out) != 0 || !is_written) {
-        const int last_reason = is_written ? errno : reason;
-        remove(unfinished);
-        return fail(diag, path, last_reason);
-    }
-    return rename(unfinished, path) == 0 || fail(diag, path, errno);
+    const struct part_source source = {arena, part, origin};
+    const struct path_content content = {
+        .write = put_part,
+        .context = &source,
+        .remedy = "other shards are not lost by that: run this one again, to a place with room",
+    };
+    return path_write_whole(arena, path, &content, diag);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

@@ -22,9 +22,6 @@
 const char *const search_by_names[SEARCH_BY_COUNT_] = {"step", "days", "cost", "energy"};
 const char *const search_by_units[SEARCH_BY_COUNT_] = {"s", "days", "USD", "kWh"};
 
-#define SECONDS_PER_HOUR 3600.0
-#define SECONDS_PER_DAY 86400.0
-
 /* Of micro and sequence parallelism, within the degrees that are being tried. */
 struct family {
     struct search_shape *shape;
