@@ -83,7 +83,7 @@ double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rat
         ledger, "rate", "FLOP/s", pass->flop_per_s * grown * wide / wide_128,
         LEDGER_TERM(pass->flop_per_s, "FLOP/s"), LEDGER_TERM(grown, "for the head's size"),
         LEDGER_TERM(wide, ""), LEDGER_TERM(wide_128, ""));
-    return peak > 0.0 ? min_double(reached, peak) : reached;
+    return (peak > 0.0 ? min_double(reached, peak) : reached) * gpu_cap_share(gpu, ledger);
 }
 
 struct attention_work attention_work_with(const struct kernel_gpu *on,

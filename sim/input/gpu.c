@@ -86,6 +86,38 @@ static bool is_limited_as_fp8(const struct gpu *gpu, enum precision precision)
            figures.sustained <= 0.0 && figures.flop_per_joule <= 0.0;
 }
 
+double gpu_busy_fraction(const struct gpu *gpu)
+{
+    return gpu->power_cap_w > 0.0 ? fmin(gpu->busy_power_fraction, gpu->power_cap_w / gpu->tdp_w)
+                                  : gpu->busy_power_fraction;
+}
+
+double gpu_cap_share(const struct gpu *gpu, struct ledger *ledger)
+{
+    if (gpu->power_cap_w <= 0.0) {
+        return 1.0;
+    }
+    const double idle_w = gpu->tdp_w * gpu->idle_power_fraction;
+    sim_assert(idle_w < gpu->power_cap_w && gpu->power_cap_w < gpu->tdp_w);
+    return LEDGER_SUM(ledger, "rate under the power cap", "",
+                      pow((gpu->power_cap_w - idle_w) / (gpu->tdp_w - idle_w), gpu->power_exponent),
+                      LEDGER_TERM(gpu->power_cap_w, "W"), LEDGER_TERM(idle_w, "W"),
+                      LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->power_exponent, ""));
+}
+
+static double power_left_w(const struct gpu *gpu, struct ledger *ledger)
+{
+    if (gpu->power_cap_w > 0.0) {
+        return LEDGER_SUM(ledger, "power left to products", "W",
+                          gpu->power_cap_w - gpu->tdp_w * gpu->idle_power_fraction,
+                          LEDGER_TERM(gpu->power_cap_w, "the cap"), LEDGER_TERM(gpu->tdp_w, "W"),
+                          LEDGER_TERM(gpu->idle_power_fraction, "idle"));
+    }
+    return LEDGER_SUM(ledger, "power left to products", "W",
+                      gpu->tdp_w * (1.0 - gpu->idle_power_fraction), LEDGER_TERM(gpu->tdp_w, "W"),
+                      LEDGER_TERM(gpu->idle_power_fraction, "idle"));
+}
+
 /* The law of clocks alone; 0: a limit is stated, or nothing tells one. */
 static double limit_by_power(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
 {
@@ -94,9 +126,7 @@ static double limit_by_power(const struct gpu *gpu, enum precision precision, st
     if (figures.sustained > 0.0 || figures.flop_per_joule <= 0.0 || peak <= 0.0) {
         return 0.0;
     }
-    const double left = LEDGER_SUM(
-        ledger, "power left to products", "W", gpu->tdp_w * (1.0 - gpu->idle_power_fraction),
-        LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->idle_power_fraction, "idle"));
+    const double left = power_left_w(gpu, ledger);
     const double share =
         LEDGER_SUM(ledger, "of what the peak would draw", "", left * figures.flop_per_joule / peak,
                    LEDGER_TERM(left, "W"), LEDGER_TERM(figures.flop_per_joule, "FLOP/J"),
@@ -111,7 +141,7 @@ static double limit_of(const struct gpu *gpu, enum precision precision, struct l
     const struct gemm_figures figures = told_figures(gpu, precision);
     const double limit = limit_by_power(gpu, precision, ledger);
     const double told = figures.sustained > 0.0 ? figures.sustained : figures.efficiency;
-    return limit > 0.0 ? limit : told;
+    return limit > 0.0 ? limit : told * gpu_cap_share(gpu, ledger);
 }
 
 double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger)
@@ -353,7 +383,7 @@ static const struct schema_row rows[] = {
      .standard = "0.85", .is_assumed = true},
     {QUANTITY("power.exponent", power_exponent, DIM_COUNT, 0.1, 1.0,
               "The rate of products goes as this power of what is left to them; used with "
-              "flop_per_joule."),
+              "flop_per_joule, and under a scenario's power_cap."),
      .standard = "0.55"},
 
     {SECTION("memory_kernels", "Kernels that stream memory."), .is_required = true},

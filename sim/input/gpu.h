@@ -131,6 +131,7 @@ struct gpu {
     double idle_power_fraction; /* of tdp, when waiting */
     double busy_power_fraction; /* of tdp, when computing */
     double power_exponent; /* products' rate over the power left to them; see gpu_power_limit */
+    double power_cap_w;    /* of a scenario's power_cap; 0: none below tdp */
     double host_link_bytes_per_s;
     double gpu_hour_usd;             /* ABSENT: not priced */
     double purchase_usd;             /* with its share of a node; ABSENT: not told */
@@ -172,8 +173,20 @@ struct gemm_figures gpu_gemm(const struct gpu *gpu, enum precision precision);
  * what those in fp8 do.
  * ASSUMES: memory, links and leakage take idle_fraction of tdp whatever is computed, products of
  * all shapes switch as much for a FLOP, and those of more than 16 bits keep the share of their peak
- * that 16 bits keep: they are as dear as they are slow. */
+ * that 16 bits keep: they are as dear as they are slow.
+ *
+ * A cap on power takes the place of tdp in what is left. */
 double gpu_power_limit(const struct gpu *gpu, enum precision precision, struct ledger *ledger);
+
+/* What a cap leaves of rates that are told without one, by the same law: ((cap - idle) / (tdp -
+ * idle)) ^ x, where idle is what is drawn without computing; 1 without a cap.
+ * ASSUMES: fused attention and products whose limit is told, not worked out, slow down by it, as if
+ * they drew all of tdp; kernels that stream memory, copies and launches do not, as memory and links
+ * keep their clocks. Rates of small products, which draw less, fall only to what the cap leaves. */
+double gpu_cap_share(const struct gpu *gpu, struct ledger *ledger);
+
+/* Of tdp, what it draws while it computes: power.busy_fraction, or the cap. */
+double gpu_busy_fraction(const struct gpu *gpu);
 
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);

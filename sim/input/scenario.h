@@ -248,6 +248,13 @@ struct price {
     double carbon_kg_per_kwh; /* ABSENT: nobody said */
 };
 
+/* What the job may draw; 0: not said. One of both. A GPU's share of the site's is what is left to
+ * it when all compute: (site / pue - nodes * host power) / GPUs. */
+struct power_cap {
+    double gpu_w;
+    double site_w; /* of all GPUs and nodes of the job, with the facility's part */
+};
+
 struct slow_rank {
     int64_t rank;
     double speed; /* 0 < speed <= 1 */
@@ -280,7 +287,8 @@ struct scenario {
     struct repetition_plan repetitions;
     struct data_loading data;
     struct price price;
-    struct slow_rank *slow; /* by rank, each once */
+    struct power_cap power_cap; /* in effect: gpu.power_cap_w */
+    struct slow_rank *slow;     /* by rank, each once */
     int64_t slow_count;
     struct library library;
     struct collective_choice collectives[COLLECTIVE_USER_COUNT_];

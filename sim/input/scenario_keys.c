@@ -712,6 +712,14 @@ static const struct schema_row rows[] = {
               "CO2 that a kWh of its grid emits."),
      .is_optional = true, .note = "no emissions are told", .read = read_carbon},
 
+    {SECTION("power_cap", "What may be drawn: GPUs compute slower under it. One of the two."),
+     .standard = "{}"},
+    {QUANTITY("power_cap.gpu", power_cap.gpu_w, DIM_WATT, 1.0, 1e6,
+              "The most that a GPU may draw."),
+     .is_optional = true, .note = "its tdp"},
+    {QUANTITY("power_cap.site", power_cap.site_w, DIM_WATT, 1.0, 1e12,
+              "The most that the job's nodes may draw, with the facility's part (price.pue)."),
+     .is_optional = true, .note = "no limit"},
     {CUSTOM("slow", read_slow, "GPUs that are slower than the others: [{rank: 4711, speed: 0.9}]."),
      .standard = "[]", .inner = &slow_schema},
 

@@ -105,6 +105,62 @@ static bool check_sms(const struct scenario *scenario, struct diag *diag)
     return is_good;
 }
 
+/* What all GPUs draw that wait, and what else the site does; W. */
+static double site_w(const struct scenario *scenario, double gpu_w)
+{
+    return scenario->price.pue * ((double)scenario->gpus * gpu_w +
+                                  (double)scenario->nodes * scenario->cluster.host_power_w);
+}
+
+static double capped_gpu_w(const struct scenario *scenario)
+{
+    const struct power_cap *cap = &scenario->power_cap;
+    return cap->gpu_w > 0 ? cap->gpu_w
+                          : (cap->site_w / scenario->price.pue -
+                             (double)scenario->nodes * scenario->cluster.host_power_w) /
+                                (double)scenario->gpus;
+}
+
+/* Waiting GPUs draw what they draw: a cap has to leave something to compute with. */
+static bool settle_power_cap(struct scenario *scenario, struct diag *diag)
+{
+    const struct power_cap *cap = &scenario->power_cap;
+    struct gpu *gpu = &scenario->gpu;
+    gpu->power_cap_w = 0.0;
+    if (cap->gpu_w > 0 && cap->site_w > 0) {
+        diag_add(diag, DIAG_INPUT, place_of(scenario->document, "power_cap"),
+                 "power_cap has the power of a GPU and that of the site");
+        diag_help(diag, "write one of them");
+        return false;
+    }
+    if (cap->gpu_w <= 0 && cap->site_w <= 0) {
+        return true;
+    }
+    const double idle_w = gpu->tdp_w * gpu->idle_power_fraction;
+    const double gpu_w = capped_gpu_w(scenario);
+    if (gpu_w <= idle_w && cap->gpu_w > 0) {
+        diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, "power_cap.gpu"),
+                 "a cap of %.4g W leaves nothing to compute with: gpu %s draws %.4g W while it "
+                 "waits",
+                 gpu_w, gpu->name, idle_w);
+        diag_help(diag, "its TDP is %.4g W; write a cap between the two", gpu->tdp_w);
+        return false;
+    }
+    if (gpu_w <= idle_w) {
+        diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, "power_cap.site"),
+                 "a cap of %.4g kW leaves nothing to compute with: %" PRId64
+                 " GPUs that wait draw %.4g kW with their nodes and the facility",
+                 cap->site_w / 1e3, scenario->gpus, site_w(scenario, idle_w) / 1e3);
+        diag_help(diag,
+                  "at their TDP they draw %.4g kW; write a cap between the two, or use fewer "
+                  "GPUs",
+                  site_w(scenario, gpu->tdp_w) / 1e3);
+        return false;
+    }
+    gpu->power_cap_w = gpu_w < gpu->tdp_w ? gpu_w : 0.0;
+    return true;
+}
+
 /* A framework takes the newest attention kernel that the GPU has; fused ones are for 16 bits. */
 static void choose_attention(struct arena *arena, struct scenario *scenario)
 {
@@ -168,6 +224,7 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     bool is_good = feasible_check(arena, scenario, diag);
     is_good = check_precision(arena, scenario, diag) && is_good;
     is_good = check_sms(scenario, diag) && is_good;
+    is_good = settle_power_cap(scenario, diag) && is_good;
     choose_attention(arena, scenario);
     is_good = check_attention(scenario, diag) && is_good;
     drop_other_precisions(arena, scenario);

@@ -46,8 +46,8 @@ double money_power_w(const struct scenario *scenario, const struct step_result *
     const double u = money_working_share(scenario, step, ledger);
     const double gpu_w =
         LEDGER_SUM(ledger, "a GPU", "W",
-                   gpu->tdp_w * (gpu->busy_power_fraction * u + gpu->idle_power_fraction * (1 - u)),
-                   LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->busy_power_fraction, ""),
+                   gpu->tdp_w * (gpu_busy_fraction(gpu) * u + gpu->idle_power_fraction * (1 - u)),
+                   LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu_busy_fraction(gpu), ""),
                    LEDGER_TERM(gpu->idle_power_fraction, ""), LEDGER_NAME(u, "u"));
     return facility_power_w(scenario, gpu_w, "power", ledger);
 }
@@ -105,7 +105,7 @@ static void split_by_component(const struct scenario *scenario, const struct ste
     const double u = money_working_share(scenario, step, NULL);
     const double gpus_w = (double)scenario->gpus * gpu->tdp_w;
     const double working_s = u * time_in_steps_s(run);
-    run->gpu_working_kwh = kwh(gpus_w * gpu->busy_power_fraction, working_s);
+    run->gpu_working_kwh = kwh(gpus_w * gpu_busy_fraction(gpu), working_s);
     run->gpu_waiting_kwh = kwh(gpus_w * gpu->idle_power_fraction, wall_s - working_s);
     run->host_kwh = kwh((double)scenario->nodes * scenario->cluster.host_power_w, wall_s);
     const double machines_kwh = run->gpu_working_kwh + run->gpu_waiting_kwh + run->host_kwh;

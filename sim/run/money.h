@@ -5,6 +5,9 @@
  *     energy          = power in steps * time in steps + power, waiting * all other time
  *     carbon          = energy * price.carbon
  *
+ * Under a cap (power_cap) `busy` is at most the cap's share of TDP; what it costs in time is in the
+ * step (gpu_cap_share, gpu_power_limit).
+ *
  * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
  * in which nobody computes: checkpoints, detection, waiting, recovery, start.
  *

@@ -68,10 +68,20 @@ double power_trace_site_w(const struct scenario *scenario, double working_gpus)
 {
     const struct gpu *gpu = &scenario->gpu;
     const double waiting_gpus = (double)scenario->gpus - working_gpus;
-    const double gpus_w = gpu->tdp_w * (working_gpus * gpu->busy_power_fraction +
+    const double gpus_w = gpu->tdp_w * (working_gpus * gpu_busy_fraction(gpu) +
                                         waiting_gpus * gpu->idle_power_fraction);
     return scenario->price.pue *
            (gpus_w + (double)scenario->nodes * scenario->cluster.host_power_w);
+}
+
+/* As said of the site, or what all GPUs at their cap draw. */
+static double cap_of_site_w(const struct scenario *scenario)
+{
+    if (scenario->gpu.power_cap_w <= 0) {
+        return 0;
+    }
+    return scenario->price.pue * ((double)scenario->gpus * scenario->gpu.power_cap_w +
+                                  (double)scenario->nodes * scenario->cluster.host_power_w);
 }
 
 /* Power of each bin, and what is said of all. */
@@ -118,6 +128,6 @@ void power_trace_simulate(struct arena *arena, const struct scenario *scenario, 
     const struct engine_options options = {.on_task = on_task, .context = &meter};
     struct engine_outcome outcome;
     engine_run(arena, watch.run, &options, &outcome);
-    *trace = (struct power_trace){.end = outcome.jobs[0].end};
+    *trace = (struct power_trace){.end = outcome.jobs[0].end, .cap_w = cap_of_site_w(scenario)};
     fill(arena, scenario, &meter, trace);
 }

@@ -8,6 +8,9 @@
  * step. Its mean over the step is that of run/money, but for what is added to a step without being
  * simulated: the wait for the slowest GPU (train/jitter) and stalls for data.
  *
+ * Under a cap of the site's power it is never above it, as `busy` is at most what is left to a GPU
+ * when all compute.
+ *
  * ASSUMES: a kernel draws what the GPU draws busy, whatever it computes, and a GPU follows at once;
  * neither capacitors nor cooling smooth what the site draws.
  */
@@ -26,6 +29,7 @@ struct power_trace {
     double working;  /* 0..1: mean share of the GPUs */
     double least_w, most_w;
     double rise_w, fall_w; /* the largest from a bin to the next */
+    double cap_w;          /* of the site; 0: none that slows it */
 };
 
 enum { POWER_TRACE_BINS_MAX = 8000 };

@@ -6,6 +6,7 @@
 #include "run/money.h"
 #include "train/step.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +105,57 @@ static void a_long_step_has_wider_bins(void **state)
     assert_close(trace.working * (double)scenario->gpus * (double)trace.end, worked_ns, 1e-3);
 }
 
+/* Quickstart: 64 H100 of 700 W, a quarter of it idle, 8 nodes. A cap of 0.8 of what the site draws
+ * where all compute at 700 W is the same as one of what that leaves to a GPU, worked out here, and
+ * what the site draws when all of them compute; no bin of the step is above it. A large product
+ * takes ((700 - idle) / (cap - idle)) ^ 0.55 as long, so that the step is longer by no more than
+ * that, and by most of it, as most of it is products and attention. */
+static void a_step_under_a_cap_of_power_is_as_much_longer(void **state)
+{
+    static const char *const none[SETS_MAX] = {"data=off"};
+    const struct scenario *scenario = quickstart(*state, none);
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpus = (double)scenario->gpus;
+    const double hosts_w = (double)scenario->nodes * scenario->cluster.host_power_w;
+    const double site_w = 0.8 * scenario->price.pue * (gpus * gpu->tdp_w + hosts_w);
+    const double gpu_w = (site_w / scenario->price.pue - hosts_w) / gpus;
+    const double idle_w = gpu->tdp_w * gpu->idle_power_fraction;
+    const double longer = pow((gpu->tdp_w - idle_w) / (gpu_w - idle_w), gpu->power_exponent);
+    const char *const by_site[SETS_MAX] = {"data=off",
+                                           arena_printf(*state, "power_cap.site=%.17g W", site_w)};
+    const char *const by_gpu[SETS_MAX] = {"data=off",
+                                          arena_printf(*state, "power_cap.gpu=%.17g W", gpu_w)};
+    const struct scenario *capped = quickstart(*state, by_site);
+    assert_close(capped->gpu.power_cap_w, gpu_w, 1e-12);
+    assert_close(power_trace_site_w(capped, gpus), site_w, 1e-12);
+    struct step_result free_step, site_step, gpu_step;
+    step_simulate(*state, scenario, &(struct step_request){.folds = true}, &free_step);
+    step_simulate(*state, capped, &(struct step_request){.folds = true}, &site_step);
+    step_simulate(*state, quickstart(*state, by_gpu), &(struct step_request){.folds = true},
+                  &gpu_step);
+    assert_close((double)site_step.step_ns, (double)gpu_step.step_ns, 1e-9);
+    const double ratio = (double)site_step.step_ns / (double)free_step.step_ns;
+    assert_true(longer > 1.1);
+    assert_true(ratio <= longer * (1 + 1e-9) && ratio - 1 > 0.6 * (longer - 1));
+    struct power_trace trace;
+    power_trace_simulate(*state, capped, true, &trace);
+    assert_close(trace.cap_w, site_w, 1e-12);
+    assert_true(trace.most_w <= site_w * (1 + 1e-12));
+}
+
+/* 700 W is what an H100 may draw anyhow. */
+static void a_cap_above_tdp_changes_nothing(void **state)
+{
+    static const char *const none[SETS_MAX] = {"data=off"};
+    static const char *const high[SETS_MAX] = {"data=off", "power_cap.gpu=700 W"};
+    struct step_result free_step, capped_step;
+    step_simulate(*state, quickstart(*state, none), &(struct step_request){.folds = true},
+                  &free_step);
+    step_simulate(*state, quickstart(*state, high), &(struct step_request){.folds = true},
+                  &capped_step);
+    assert_int_equal(free_step.step_ns, capped_step.step_ns);
+}
+
 static int setup(void **state)
 {
     *state = arena_new();
@@ -121,9 +173,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_site_draws_what_its_gpus_do),
-        TEST(a_trace_holds_the_work_of_the_accounts),
-        TEST(a_long_step_has_wider_bins),
+        TEST(a_site_draws_what_its_gpus_do),   TEST(a_trace_holds_the_work_of_the_accounts),
+        TEST(a_long_step_has_wider_bins),      TEST(a_step_under_a_cap_of_power_is_as_much_longer),
+        TEST(a_cap_above_tdp_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

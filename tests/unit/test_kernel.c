@@ -1,6 +1,8 @@
 /* Kernel times: waves, roofline, measured GEMMs, and laws. */
 #include "hw/kernel.h"
 
+#include "hw/attention.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,6 +213,38 @@ static void power_sets_the_rate_where_no_rate_is_stated(void **state)
     assert_close(gpu_power_limit(&gpu, PRECISION_BF16, NULL), 0.0, 0.0);
 }
 
+/* Of 800 W 200 are drawn without computing. A cap of 350 W leaves 150 of 600 W, a quarter, and
+ * exponent 0.5 half of the rate, of a limit that is worked out (0.7071, test above) and of one that
+ * is stated alike; a share that four times the power would have stays 1 only as far as it does
+ * without the cap. A GPU that computes draws 0.9 of 800 W, but not more than its cap. */
+static void a_power_cap_takes_the_place_of_tdp(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.peak_flop_per_s[PRECISION_BF16] = 1.2e15;
+    gpu.tdp_w = 800.0;
+    gpu.idle_power_fraction = 0.25;
+    gpu.busy_power_fraction = 0.9;
+    gpu.power_exponent = 0.5;
+    gpu.gemm_sustained = 0.0;
+    gpu.gemm_flop_per_joule = 1e12;
+    assert_close(gpu_cap_share(&gpu, NULL), 1.0, 0.0);
+    assert_close(gpu_busy_fraction(&gpu), 0.9, 0.0);
+    gpu.power_cap_w = 350.0;
+    assert_close(gpu_cap_share(&gpu, NULL), 0.5, 1e-15);
+    assert_close(gpu_busy_fraction(&gpu), 350.0 / 800.0, 1e-15);
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.35355339059327376, 1e-15);
+    gpu.gemm_flop_per_joule = 16e12; /* sixteen times: at 350 W twice the peak's, so the peak */
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 1.0, 0.0);
+    gpu.gemm_sustained = 0.6;
+    assert_close(gpu_gemm(&gpu, PRECISION_BF16).sustained, 0.3, 1e-15);
+    struct attention_rate *fused = &gpu.attention[ATTENTION_FA2];
+    *fused = (struct attention_rate){.forward = {.flop_per_s = 4e14, .wide = 1.0}};
+    assert_close(attention_rate_of(&gpu, fused, ATTENTION_FA2, 128, false, NULL), 2e14, 1e-12);
+    gpu.power_cap_w = 790.0;
+    assert_close(gpu_busy_fraction(&gpu), 0.9, 0.0);
+}
+
 /* A quarter of the peak's energy at exponent 0.5 leaves fp8 half of its peak, and mxfp8 a given
  * share of that half, by whatever fp8's limit is told, unless it tells its own. */
 static void mxfp8_sustains_a_share_of_what_fp8_does(void **state)
@@ -358,6 +392,7 @@ int main(void)
         cmocka_unit_test(balance_wins_back_idle_parts_of_the_last_wave),
         cmocka_unit_test(the_power_limit_slows_only_what_is_faster),
         cmocka_unit_test(power_sets_the_rate_where_no_rate_is_stated),
+        cmocka_unit_test(a_power_cap_takes_the_place_of_tdp),
         cmocka_unit_test(mxfp8_sustains_a_share_of_what_fp8_does),
         cmocka_unit_test(weight_gradients_lose_their_share),
         cmocka_unit_test(better_hardware_never_slows),

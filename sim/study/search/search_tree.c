@@ -69,8 +69,8 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
     }
     const struct gpu *gpu = &base->gpu;
     const double gpus = (double)base->gpus;
-    const double idle = fmin(gpu->idle_power_fraction, gpu->busy_power_fraction);
-    const double more = gpu->busy_power_fraction - idle;
+    const double idle = fmin(gpu->idle_power_fraction, gpu_busy_fraction(gpu));
+    const double more = gpu_busy_fraction(gpu) - idle;
     const double gpu_j = gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * 1e-9);
     const double joules =
         base->price.pue *
