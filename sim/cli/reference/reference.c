@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "cli/options.h"
-#include "cli/session.h"
+#include "cli/study/session.h"
 #include "input/scenario.h"
 
 #include <string.h>

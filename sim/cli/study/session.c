@@ -3,7 +3,7 @@
  * store and drawn. `sweep` and `compare` differ only in what they print at the
  * end.
  */
-#include "cli/session.h"
+#include "cli/study/session.h"
 
 #include "base/arena.h"
 #include "base/host.h"

@@ -4,8 +4,8 @@
  * plots are checked and the results file is opened (of a search before it looks), the points are
  * run with progress on stderr, read back from the store, and drawn; then the command prints them.
  */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef CLI_STUDY_SESSION_H
+#define CLI_STUDY_SESSION_H
 
 #include "cli/draw.h"
 #include "cli/many/launch.h"

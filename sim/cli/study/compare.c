@@ -8,7 +8,7 @@
 #include "report/numbers.h"
 #include "report/points.h"
 #include "report/ranking.h"
-#include "cli/against.h"
+#include "cli/study/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

@@ -2,7 +2,7 @@
  * them as a table.
  */
 #include "report/points.h"
-#include "cli/against.h"
+#include "cli/study/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

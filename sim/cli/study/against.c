@@ -1,6 +1,6 @@
 /* Points that the study has not kept are resolved again, one by one in an arena that is emptied
  * behind each. */
-#include "cli/against.h"
+#include "cli/study/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

@@ -5,7 +5,7 @@
  * Ctrl-C is held back while it searches and asked for between batches: what was found is kept and
  * printed.
  */
-#include "cli/against.h"
+#include "cli/study/against.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
 #include "study/search/search_study.h"

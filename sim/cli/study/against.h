@@ -7,10 +7,10 @@
  *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
-#ifndef CLI_AGAINST_H
-#define CLI_AGAINST_H
+#ifndef CLI_STUDY_AGAINST_H
+#define CLI_STUDY_AGAINST_H
 
-#include "cli/session.h"
+#include "cli/study/session.h"
 #include "lab/ratio_bands.h"
 
 struct against {
