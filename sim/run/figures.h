@@ -150,7 +150,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, STEP, TOP, hfu, hfu, hfu, step->hfu, \
            .csv = "hfu_percent", .title = "HFU, %", .head = "HFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
-    BOTH(INTEGER, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
+    POINT(INTEGER, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_causal, flop_per_token_causal, \
          step->flop_per_token_causal) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_full, flop_per_token_full, step->flop_per_token_full) \

@@ -130,6 +130,7 @@ struct store_row {
     bool has_run; /* without one all that follows is empty, ABSENT or false */
     RUN_FIGURES(NO_MEMBER, NO_MEMBER, NO_MEMBER, ROW_MEMBER, ROW_MEMBER)
     double breakdown_s[CAUSE_COUNT_]; /* per GPU */
+    double account_s[ACCOUNT_COUNT_]; /* of a run's wall-clock time; 0 without one */
 };
 #undef NO_MEMBER
 #undef ROW_MEMBER

@@ -1,6 +1,6 @@
 /* Reads runs, studies and points back from the store. Rows are small and come
  * in order of number, so each reader is one query, and one more per point for
- * its axes and its breakdown.
+ * its axes, its breakdown and its accounts.
  */
 #include "store/store_sql.h"
 
@@ -168,10 +168,21 @@ static void add_cause(struct store_row *row, const char *name, double gpu_ns)
     }
 }
 
-static bool read_breakdowns(struct store *store, struct store_row *rows, uint32_t count)
+static void add_account(struct store_row *row, const char *name, double time_s)
 {
-    sqlite3_stmt *statement =
-        sql_prepare(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", store->diag);
+    for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
+        if (strcmp(name, account_names[account]) == 0) {
+            row->account_s[account] = time_s;
+        }
+    }
+}
+
+/* The query gives names and values of a run by its key. */
+static bool read_parts(struct store *store, const char *query, struct store_row *rows,
+                       uint32_t count,
+                       void (*add)(struct store_row *row, const char *name, double value))
+{
+    sqlite3_stmt *statement = sql_prepare(store, query, store->diag);
     for (uint32_t i = 0; statement != NULL && i < count; i++) {
         if (!rows[i].has_run || !(rows[i].gpus > 0)) {
             continue;
@@ -179,7 +190,7 @@ static bool read_breakdowns(struct store *store, struct store_row *rows, uint32_
         sqlite3_bind_text(statement, 1, rows[i].key, -1, SQLITE_TRANSIENT);
         while (has_row(store, statement)) {
             const char *name = (const char *)sqlite3_column_text(statement, 0);
-            add_cause(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
+            add(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
         }
         sqlite3_reset(statement);
     }
@@ -193,9 +204,13 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
     const uint32_t errors = diag_error_count(store->diag);
     struct store_row *rows = read_rows(store, arena, query_by_text(store, points_query, study_key),
                                        sizeof *rows, read_point, count);
-    const bool is_whole = rows != NULL && read_axes(store, study_key, rows, *count) &&
-                          read_breakdowns(store, rows, *count) &&
-                          diag_error_count(store->diag) == errors;
+    const bool is_whole =
+        rows != NULL && read_axes(store, study_key, rows, *count) &&
+        read_parts(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", rows, *count,
+                   add_cause) &&
+        read_parts(store, "SELECT account, time_s FROM account WHERE run_key = ?1", rows, *count,
+                   add_account) &&
+        diag_error_count(store->diag) == errors;
     if (!is_whole) {
         *count = 0;
         return NULL;

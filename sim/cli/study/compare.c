@@ -8,10 +8,12 @@
 #include "report/numbers.h"
 #include "report/points.h"
 #include "report/ranking.h"
+#include "report/time_parts.h"
 #include "cli/study/against.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "input/scenario_load.h"
 
 #include <math.h>
@@ -102,12 +104,21 @@ static void add_absolute(struct session *session, struct sheet *sheet)
 {
     const bool is_asked = session_choose_metrics(session, USUAL_IN_COMPARE);
     struct sheet *table = add_table(session, is_asked, sheet);
+    const uint32_t *order =
+        points_order(session->options.cli->arena, session->rows, session->row_count);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_row(session, &session->rows[i], is_asked, table);
+        add_row(session, &session->rows[order[i]], is_asked, table);
     }
 }
 
 /* ---- against one ------------------------------------------------------------------ */
+
+/* In what the text tells of a token's time: of runs of as many tokens, of steps of as many, or of
+ * a million tokens. */
+struct unit {
+    const char *name, *of;
+    double per_token_s;
+};
 
 struct change {
     const char *label; /* of the point */
@@ -115,8 +126,9 @@ struct change {
     double cost_ratio; /* ABSENT: one of them has no run */
     double energy_ratio;
     double worth_usd_per_gpu_hour; /* below 0: it must be cheaper; ABSENT: nothing has a price */
-    enum cause cause;              /* whose seconds per step changed most */
-    double cause_s;                /* by how much; below 0: shorter */
+    uint32_t part;                 /* that changed most (report/time_parts) */
+    double part_s;                 /* by how much, of a token; below 0: shorter */
+    const struct unit *unit;
 };
 
 static double ratio(double value, double first)
@@ -130,9 +142,32 @@ static bool has_price(const struct store_row *row)
     return !is_absent(row->cost_usd) && row->cost_usd > 0;
 }
 
-static struct change change_of(const struct store_row *first, const struct store_row *row,
-                               const struct against *against)
+static struct unit unit_of(const struct session *session, const struct store_row *first)
 {
+    bool has_same_run = !is_absent(first->wall_clock_days);
+    bool has_same_step = true;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        if (points_is_good(row)) {
+            has_same_run = has_same_run && !is_absent(row->wall_clock_days) &&
+                           !(row->run_tokens < first->run_tokens) &&
+                           !(row->run_tokens > first->run_tokens);
+            has_same_step = has_same_step && !(row->tokens_per_step < first->tokens_per_step) &&
+                            !(row->tokens_per_step > first->tokens_per_step);
+        }
+    }
+    return has_same_run ? (struct unit){"days", "of the run", first->run_tokens / SECONDS_PER_DAY}
+           : has_same_step ? (struct unit){"s", "of a step", first->tokens_per_step}
+                           : (struct unit){"s", "of 1M tokens", 1e6};
+}
+
+static struct change change_of(const struct store_row *first, const struct store_row *row,
+                               const struct against *against, const struct unit *unit)
+{
+    double s[TIME_PARTS];
+    double first_s[TIME_PARTS];
+    time_parts_of(row, s);
+    time_parts_of(first, first_s);
     struct change change = {
         .label = row->label,
         .against = against,
@@ -141,13 +176,12 @@ static struct change change_of(const struct store_row *first, const struct store
         .worth_usd_per_gpu_hour = has_price(row) && has_price(first)
                                       ? (first->cost_usd - row->cost_usd) / row->gpu_hours
                                       : ABSENT,
-        .cause = CAUSE_COMPUTE,
+        .unit = unit,
     };
-    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        const double difference = row->breakdown_s[cause] - first->breakdown_s[cause];
-        if (fabs(difference) > fabs(change.cause_s)) {
-            change.cause = (enum cause)cause;
-            change.cause_s = difference;
+    for (uint32_t part = 0; part < TIME_PARTS; part++) {
+        if (fabs(s[part] - first_s[part]) > fabs(change.part_s)) {
+            change.part = part;
+            change.part_s = s[part] - first_s[part];
         }
     }
     return change;
@@ -157,11 +191,17 @@ static void add_largest(struct sheet *in, const char *key, const void *record)
 {
     const struct change *change = record;
     (void)key;
-    if (change->cause_s < 0 || change->cause_s > 0) {
-        sheet_say(in, "%s %+.3g s", cause_titles[change->cause], change->cause_s);
+    if (change->part_s < 0 || change->part_s > 0) {
+        sheet_say(in, "%s %+.3g %s", time_part_title(change->part),
+                  change->part_s * change->unit->per_token_s, change->unit->name);
     } else {
         sheet_say(in, "nothing");
     }
+}
+
+static void add_largest_name(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, time_part_name(((const struct change *)record)->part));
 }
 
 static void add_speed_up(struct sheet *in, const char *key, const void *record)
@@ -206,7 +246,9 @@ static void add_relative(const struct session *session, struct sheet *sheet)
     const bool has_runs = !is_absent(first->wall_clock_days);
     const struct against *against = against_of(session, first);
     const bool has_bands = against_are_known(session, against);
-    const char *head = arena_printf(session->options.cli->arena, "against %s", first->label);
+    struct arena *arena = session->options.cli->arena;
+    const struct unit unit = unit_of(session, first);
+    const char *head = arena_printf(arena, "against %s", first->label);
     const struct field fields[] = {
         {NULL, FIELD_AT(struct change, label), FIELD_LEFT(head)},
         {"speed_up", FIELD_RIGHT("tokens/s", "%.2f x", 1), .add = add_speed_up},
@@ -219,9 +261,10 @@ static void add_relative(const struct session *session, struct sheet *sheet)
          FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1)},
         {"worth_usd_per_gpu_hour", FIELD_AT(struct change, worth_usd_per_gpu_hour),
          FIELD_RIGHT(has_prices ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
-        {"largest_change", FIELD_AT(struct change, cause), .names = cause_names},
-        {"largest_change_s", FIELD_AT(struct change, cause_s)},
-        {NULL, .add = add_largest, FIELD_LEFT("of a step, what changed most")},
+        {"largest_change", .add = add_largest_name},
+        {"largest_change_s_per_token", FIELD_AT(struct change, part_s)},
+        {NULL, .add = add_largest,
+         FIELD_LEFT(arena_printf(arena, "%s, what changed most", unit.of))},
     };
     sheet_text(sheet, "against", first->label);
     struct sheet *points = sheet_array(sheet, "points");
@@ -234,7 +277,7 @@ static void add_relative(const struct session *session, struct sheet *sheet)
             sheet_null_as(point, member, NULL);
             continue;
         }
-        const struct change change = change_of(first, row, &against[i]);
+        const struct change change = change_of(first, row, &against[i], &unit);
         struct sheet *object = sheet_object(point, member);
         sheet_members(object, FIELD_LIST(fields), &change);
         against_add(object, &against[i]);

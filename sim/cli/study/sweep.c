@@ -141,9 +141,13 @@ static void add(struct session *session, struct sheet *sheet)
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(session, has_ratios, sheet);
+    const uint32_t *order =
+        points_order(session->options.cli->arena, session->rows, session->row_count);
     for (uint32_t i = 0; i < session->row_count; i++) {
         add_against(points_add(points, &session->rows[i]), &against[i]);
-        add_row(session, &session->rows[i], &against[i], table);
+    }
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        add_row(session, &session->rows[order[i]], &against[order[i]], table);
     }
     say_best(session, is_asked, sheet);
     if (has_ratios) {

@@ -1,0 +1,49 @@
+# What a comparison says of a difference: per token, with the whole run, and what has no result last.
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+    quick=scenarios/quickstart.yaml
+}
+
+# study TEXT: quickstart with variants or a sweep.
+study() {
+    { cat "$quick"; echo "$1"; } > "$work/study.yaml"
+}
+
+@test "what changed most may be outside the step: asynchronous checkpoints save days" {
+    study 'variants: [{name: blocking, set: {run.checkpoint.mode: blocking}}, {name: async, set: {run.checkpoint.mode: async}}]'
+    "$STOKER" compare "$work/study.yaml" --db "$work/db" -q --set run.checkpoint.every="50 steps" \
+        --set cluster.storage.write="10 GB/s" --json > "$work/json"
+    jq -e '.points[1].against_first.largest_change == "checkpoint"' "$work/json"
+    # All that they differ in: the part is the difference of the runs.
+    jq -e '.points as [$a, $b] | (($b.run.days - $a.run.days) * 86400 / $a.run.tokens) as $s
+        | $s < 0 and ($b.against_first.largest_change_s_per_token / $s - 1 | fabs) < 0.02' "$work/json"
+    run --separate-stderr "$STOKER" compare "$work/study.yaml" --db "$work/db" -q \
+        --set run.checkpoint.every="50 steps" --set cluster.storage.write="10 GB/s"
+    [[ $output == *"of the run, what changed most"*"checkpoint -"*" days"* ]]
+}
+
+@test "a doubled batch is compared by the token, not by the step" {
+    study 'variants: [{name: once, set: {batch.global: 256}}, {name: twice, set: {batch.global: 512}}]'
+    "$STOKER" compare "$work/study.yaml" --db "$work/db" -q --json > "$work/json"
+    # By the step, compute would have grown by all of itself.
+    jq -e '.points as [$a, $b] | ($b.breakdown.compute / $a.breakdown.compute - 2 | fabs) < 0.01
+        and $b.against_first.largest_change != "compute"
+        and $b.against_first.largest_change_s_per_token < 0' "$work/json"
+    sed '/^run:/,/^$/d' "$work/study.yaml" > "$work/step.yaml"
+    run --separate-stderr "$STOKER" compare "$work/step.yaml" --db "$work/db" -q
+    [ "$status" -eq 0 ]
+    [[ $output == *"of 1M tokens, what changed most"* ]]
+}
+
+@test "points without a result come last" {
+    study 'sweep: {parallel.tp: [1, 2, 4]}'
+    run --separate-stderr "$STOKER" sweep "$work/study.yaml" --db "$work/db" -q
+    [ "$status" -eq 0 ]
+    [[ $output == *$'\n'" "*"2 "*$'\n'" "*"4 "*$'\n'" "*"1 "*"OOM: needs"* ]]
+    run --separate-stderr "$STOKER" compare "$work/study.yaml" --db "$work/db" -q
+    [[ $output == *"tp 2 "*"tp 4 "*"tp 1 "*"OOM: needs"*"has no result to compare with"* ]]
+}
