@@ -21,14 +21,16 @@
  * While one is under way the actor's `ended` stay those of its beginning, and so do its channels:
  * nobody looks at them. Only the rate can change from outside, when a task of another stream begins
  * or ends. The cursor is then moved to the task that is under way, or that ended last; what it
- * passes is booked, and the rest is summed anew at the new rate. Every task is rounded to the
- * nanosecond by itself, as where each is simulated.
+ * passes is booked, and the rest ends later or earlier: by sums over the tasks of a block, kept for
+ * each interference (engine_stretch_sums.c). Every task is rounded to the nanosecond by itself, as
+ * where each is simulated.
  *
  * Stretches are found when an actor comes to one (engine_stretch_find.c), and kept, by the block
  * and the place in it, in a table for all actors of its speed and kind of channels. Those who meet
  * and are not of one class go together (engine_together.c).
  *
- * Cost: O(1) for a stretch that was met before, O(its tasks) for a new one and for a new rate.
+ * Cost: O(1) for a stretch that was met before and for a new rate, O(its tasks) for a new one and
+ * for the tasks that a cursor passes, O(tasks of its block) for an interference not met before.
  */
 #include "des/engine_stretch_state.h"
 
@@ -289,7 +291,7 @@ const struct stretch *engine_stretch_next(const struct engine *engine, uint32_t 
 /* The stretch under way of an actor; `cursor` and `last` as tasks of its block. */
 struct under_way {
     struct actor *actor;
-    const struct stretch_block *in;
+    struct stretch_block *in;
     uint32_t block_first; /* of the program's tasks */
     uint32_t last;
 };
@@ -328,6 +330,15 @@ static sim_time takes_between(const struct under_way *going, uint32_t number)
     return engine_between(going->in, number)->takes_ns;
 }
 
+/* When the task at the cursor ends, at today's rates, with what is beside it. */
+static sim_time end_of(struct actor *actor, const struct pass *pass)
+{
+    if (actor->remaining > 0) {
+        actor->work_end = engine_pass_work_end(pass, actor->updated, actor->remaining);
+    }
+    return engine_later(actor->work_end, pass->beside_end);
+}
+
 sim_time engine_stretch_end(struct engine *engine, uint32_t index)
 {
     struct actor *actor = &engine->actors[index];
@@ -335,40 +346,54 @@ sim_time engine_stretch_end(struct engine *engine, uint32_t index)
         return actor->compute_start + actor->stretch->takes_ns;
     }
     const struct under_way going = under_way(engine, index);
-    struct pass pass = pass_now(engine, &going);
-    if (actor->remaining > 0) {
-        actor->work_end = engine_pass_work_end(&pass, actor->updated, actor->remaining);
+    const struct pass pass = pass_now(engine, &going);
+    const sim_time end = end_of(actor, &pass);
+    const uint32_t cursor = cursor_of(&going);
+    if (cursor == going.last) {
+        return end;
     }
-    sim_time time = engine_later(actor->work_end, pass.beside_end);
-    for (uint32_t i = cursor_of(&going) + 1; i <= going.last; i++) {
-        time += takes_between(&going, i);
-        pass = engine_pass_of(engine, going.in, i, going.in->table->speeds[0], actor->interference);
-        engine_pass_begin(&pass, time, time);
-        const int64_t work = pass.task->work_ns * ENGINE_FULL_SPEED;
-        time = engine_later(engine_pass_work_end(&pass, time, work), pass.beside_end);
-    }
-    return time;
+    const struct stretch_sums *sums = engine_stretch_sums(engine, going.in, actor->interference);
+    return end + sums->ends[going.last + 1] - sums->ends[cursor + 1];
 }
 
-/* The task at the cursor is over: books it, and goes to the next. */
+static void book_task(struct engine *engine, uint32_t index, const struct pass *pass)
+{
+    const sim_time end = engine->actors[index].work_end;
+    engine_pass_book_work(engine, pass, end, engine->causes[index]);
+    engine_pass_book_wait(engine, pass, end, engine->causes[index]);
+}
+
+/* The task that is under way at `now`, or what is between it and the next, or else the last; when
+ * the task at the cursor, which is over, ended at `end`. */
+static uint32_t find_task(const struct under_way *going, const struct stretch_sums *sums,
+                          sim_time end, sim_time now)
+{
+    uint32_t number = cursor_of(going) + 1;
+    const sim_time offset = end - sums->ends[number];
+    while (number < going->last &&
+           offset + sums->ends[number + 1] + takes_between(going, number + 1) <= now) {
+        number++;
+    }
+    return number;
+}
+
+/* The task at the cursor has ended, and what is between it and the next: books what is over, and
+ * moves the cursor. */
 static void pass_on(struct engine *engine, uint32_t index, const struct under_way *going,
-                    const struct pass *pass)
+                    sim_time end)
 {
     struct actor *actor = going->actor;
     int64_t *books = engine->causes[index];
-    engine_pass_book_work(engine, pass, actor->work_end, books);
-    engine_pass_book_wait(engine, pass, actor->work_end, books);
-    const sim_time end = engine_later(actor->work_end, pass->beside_end);
-    actor->cursor++;
-    const uint32_t next = cursor_of(going);
-    if (next > going->last) {
-        return;
-    }
+    const struct stretch_sums *sums = engine_stretch_sums(engine, going->in, actor->interference);
+    const uint32_t first = cursor_of(going) + 1;
+    const uint32_t next = find_task(going, sums, end, event_now(engine->queue));
+    engine_stretch_book(sums, first, next, books);
     const struct next_to *between = engine_between(going->in, next);
     if (between->stream != 0) {
         books[engine->system->streams[between->stream].exposed_cause] += between->takes_ns;
     }
-    actor->begun = end + between->takes_ns;
+    actor->cursor = going->block_first + next;
+    actor->begun = end + sums->ends[next] - sums->ends[first] + between->takes_ns;
     actor->work_end = actor->begun;
     actor->updated = actor->begun;
     actor->remaining = going->in->block->tasks[COMPUTE][next].work_ns * ENGINE_FULL_SPEED;
@@ -380,24 +405,19 @@ void engine_stretch_seek(struct engine *engine, uint32_t index)
     struct actor *actor = going.actor;
     const sim_time now = event_now(engine->queue);
     actor->is_disturbed = true;
-    for (;;) {
-        const struct pass pass = pass_now(engine, &going);
-        if (actor->remaining > 0) {
-            actor->work_end = engine_pass_work_end(&pass, actor->updated, actor->remaining);
-        }
-        const uint32_t cursor = cursor_of(&going);
-        const bool is_last = cursor == going.last;
-        const sim_time over = engine_later(actor->work_end, pass.beside_end) +
-                              (is_last ? 0 : takes_between(&going, cursor + 1));
-        if (over > now || is_last) {
-            actor->remaining = actor->work_end > now ? engine_pass_work_left(&pass, actor->updated,
-                                                                             now, actor->remaining)
-                                                     : 0;
-            actor->updated = now;
-            return;
-        }
-        pass_on(engine, index, &going, &pass);
+    struct pass pass = pass_now(engine, &going);
+    const sim_time end = end_of(actor, &pass);
+    const uint32_t cursor = cursor_of(&going);
+    if (cursor != going.last && end + takes_between(&going, cursor + 1) <= now) {
+        book_task(engine, index, &pass);
+        pass_on(engine, index, &going, end);
+        pass = pass_now(engine, &going);
+        end_of(actor, &pass);
     }
+    actor->remaining = actor->work_end > now
+                           ? engine_pass_work_left(&pass, actor->updated, now, actor->remaining)
+                           : 0;
+    actor->updated = now;
 }
 
 /* ---- when it ends --------------------------------------------------------------------------- */
@@ -405,13 +425,13 @@ void engine_stretch_seek(struct engine *engine, uint32_t index)
 static void book_rest(struct engine *engine, uint32_t index)
 {
     const struct under_way going = under_way(engine, index);
-    struct actor *actor = going.actor;
-    while (cursor_of(&going) <= going.last) {
-        const struct pass pass = pass_now(engine, &going);
-        if (actor->remaining > 0) {
-            actor->work_end = engine_pass_work_end(&pass, actor->updated, actor->remaining);
-        }
-        pass_on(engine, index, &going, &pass);
+    const uint32_t cursor = cursor_of(&going);
+    const struct pass pass = pass_now(engine, &going);
+    end_of(going.actor, &pass);
+    book_task(engine, index, &pass);
+    if (cursor < going.last) {
+        engine_stretch_book(engine_stretch_sums(engine, going.in, going.actor->interference),
+                            cursor + 1, going.last + 1, engine->causes[index]);
     }
 }
 

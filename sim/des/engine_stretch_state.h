@@ -25,6 +25,17 @@ struct next_to {
     int64_t bytes;
 };
 
+/* What the tasks of a block take one after the other at one interference, each with what is between
+ * it and the one before: sums over those before task i of stream 0. */
+struct stretch_sums {
+    uint32_t interference;
+    uint32_t cause_count;
+    uint8_t causes[ENGINE_CAUSES_MAX];
+    sim_time *ends;            /* [i] */
+    int64_t *books;            /* [i][cause_count] */
+    struct stretch_sums *next; /* of the same block, at another interference */
+};
+
 /* The stretches of a block, for the actors of a table. */
 struct stretch_block {
     const struct engine_block *block;
@@ -33,7 +44,8 @@ struct stretch_block {
     /* By the task of stream 0 that begins it: one for each speed of the table; NULL: nobody came
      * there yet. */
     struct stretch **found;
-    struct next_to *next_to; /* what each task of stream 0 waits for; one more, for none */
+    struct next_to *next_to;   /* what each task of stream 0 waits for; one more, for none */
+    struct stretch_sums *sums; /* at each interference that somebody came to */
 };
 
 /* Of actors to whom the same stretches take the same; or of those who meet in channels alike, and
@@ -140,6 +152,18 @@ void engine_pass_book_work(const struct engine *engine, const struct pass *pass,
                            int64_t books[ENGINE_CAUSES_MAX]);
 void engine_pass_book_wait(const struct engine *engine, const struct pass *pass, sim_time end,
                            int64_t books[ENGINE_CAUSES_MAX]);
+
+/* ---- engine_stretch_sums.c ------------------------------------------------------------------- */
+
+/* Of a block whose table has one speed. */
+const struct stretch_sums *engine_stretch_sums(const struct engine *engine,
+                                               struct stretch_block *in, uint32_t interference);
+
+/* Books tasks `first` to `end` - 1, and what is between them and the ones before. */
+void engine_stretch_book(const struct stretch_sums *sums, uint32_t first, uint32_t end,
+                         int64_t books[ENGINE_CAUSES_MAX]);
+
+/* ---- engine_stretch_find.c: the table -------------------------------------------------------- */
 
 /* The block at a place of an actor's program, with the stretches of a table. */
 struct stretch_block *engine_stretch_block(const struct engine *engine, struct stretch_table *table,
