@@ -1,17 +1,18 @@
-/* Flows that start while nobody else is on their links.
+/* Flows that start while nobody else is on their links, and those whom all others have left.
  *
- * Alone, a flow gets what its narrowest link or its cap gives. It still would have to be entered on
- * each of its links, and taken off again, though often nobody else comes: the collectives of tensor
- * parallelism cross all ports of a node, which a message between stages uses now and then. So links
- * have owners: alternatives of one another (they never run at once) of which each one's links are
- * all theirs. Such a flow runs apart: its links stay as they are without it. An owner counts the
- * crossings of its links by others, of which there are none then; the first of these that comes
- * calls the flow in, which puts its links into the state in which its start would have left them.
+ * Alone, a flow gets what its narrowest link or its cap gives. One that starts so still would have
+ * to be entered on each of its links, and taken off again, though often nobody else comes: the
+ * collectives of tensor parallelism cross all ports of a node, which a message between stages uses
+ * now and then. So links have owners: alternatives of one another (they never run at once) of which
+ * each one's links are all theirs. Such a flow runs apart: its links stay as they are without it.
+ * An owner counts the crossings of its links by others, of which there are none then; the first of
+ * these that comes calls the flow in, which puts its links into the state in which its start would
+ * have left them.
  *
  * The order of flows on a link is another than without owners. Rates do not depend on it
  * (fluid_fill.c), nor does what is counted.
  *
- * Cost: O(1) for a start, and an end, that nobody disturbs.
+ * Cost: O(1) for a start, and an end, that nobody disturbs; O(its links) for one who is left alone.
  */
 #include "des/fluid_state.h"
 
@@ -131,6 +132,27 @@ void fluid_start_alone(struct fluid *fluid, flow_id id)
     charge_alone(fluid, &fluid->flows[id], &lowest);
     fluid_due_set(fluid, id);
     fluid->statistics.alone++;
+}
+
+void fluid_leave_alone(struct fluid *fluid, flow_id id)
+{
+    struct flow *flow = &fluid->flows[id];
+    const int64_t rate_before = flow->rate;
+    const uint64_t charge = fluid_charge(flow);
+    for (uint32_t i = 0; i < flow->contended; i++) {
+        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+        fluid->links[crossing->link].left += (uint128)crossing->usage * charge;
+    }
+    if (flow->bound < fluid->link_count) {
+        fluid->links[flow->bound].bound_count--;
+    }
+    fluid_settle(flow, event_now(fluid->queue));
+    const struct level lowest = take_alone(fluid, id);
+    charge_alone(fluid, flow, &lowest);
+    if (flow->rate != rate_before) {
+        fluid_due_set(fluid, id);
+        fluid->statistics.flows_changed++;
+    }
 }
 
 /* ---- apart --------------------------------------------------------------- */

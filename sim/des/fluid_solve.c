@@ -34,8 +34,8 @@
  *
  * So all levels are those of (1), in the region and outside.
  *
- * A flow that shares no link when it starts is served without a region, and without its links if it
- * owns them (fluid_apart.c).
+ * A flow that shares no link when it starts, or since others left them, is served without a region,
+ * and when it starts without its links if it owns them (fluid_apart.c).
  *
  * Cost: that of the fillings. With 4,096 random flows on a fat tree of 4,096
  * hosts (tests/bench/bench_fluid.c) an end and a start together reach 6 flows.
@@ -89,9 +89,12 @@ static void start_region(struct fluid *fluid)
     }
     for (uint32_t i = 0; i < fluid->dirty_count; i++) {
         struct link *link = &fluid->links[fluid->dirty[i]];
+        const flow_id last = link->active_count == 1 ? fluid_flow_at(fluid, link, 0) : NONE;
         if (link->active_count == 0) {
             link->level = level_infinite();
             link->is_dirty = false;
+        } else if (link->is_dirty && last != NONE && is_alone(fluid, &fluid->flows[last])) {
+            fluid_leave_alone(fluid, last);
         } else if (link->is_dirty) {
             fluid_gather_link(fluid, fluid->dirty[i]);
             fluid_join_bound(fluid, fluid->dirty[i]);

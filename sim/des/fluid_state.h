@@ -183,7 +183,9 @@ static inline struct level level_infinite(void)
 
 static inline struct level level_new(uint128 numerator, uint64_t denominator)
 {
-    return (struct level){numerator, denominator, (double)numerator / (double)denominator};
+    const double value =
+        numerator >> 64 == 0 ? (double)(uint64_t)numerator : (double)numerator; /* faster */
+    return (struct level){numerator, denominator, value / (double)denominator};
 }
 
 struct product {
@@ -224,7 +226,8 @@ struct share {
 static inline struct share share_at(const struct level *level, uint32_t weight)
 {
     const uint128 product = level->numerator * weight;
-    const uint64_t rate = (uint64_t)(product / level->denominator);
+    const uint64_t rate = product >> 64 == 0 ? (uint64_t)product / level->denominator /* faster */
+                                             : (uint64_t)(product / level->denominator);
     return (struct share){weight, rate, (uint128)rate * level->denominator != product};
 }
 
@@ -265,6 +268,9 @@ void fluid_come(struct fluid *fluid, uint32_t number);
 
 /* Gives a flow that is alone on its links, and has joined them, its rate. */
 void fluid_start_alone(struct fluid *fluid, flow_id id);
+
+/* The same of a flow under way whom all others on its links have left. */
+void fluid_leave_alone(struct fluid *fluid, flow_id id);
 
 /* The same of one that owns its links and has not joined them; false: others are there. */
 bool fluid_start_apart(struct fluid *fluid, flow_id id);
