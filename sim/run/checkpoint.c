@@ -71,6 +71,41 @@ double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario
     return sim_time_to_s(end);
 }
 
+/* What lies on nodes' drives is gone with a node; what went on to the file system is not. */
+uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
+                          struct checkpoint_tier tiers[HISTORY_TIERS_MAX])
+{
+    const struct checkpoint *plan = &scenario->checkpoint;
+    const bool is_local = plan->target == CHECKPOINT_LOCAL;
+    const uint32_t count = !plan->is_enabled ? 0 : is_local ? 2 : 1;
+    const enum checkpoint_target places[HISTORY_TIERS_MAX] = {(enum checkpoint_target)plan->target,
+                                                              CHECKPOINT_SHARED};
+    for (uint32_t i = 0; i < count; i++) {
+        tiers[i] = (struct checkpoint_tier){
+            .every = i > 0 && plan->drain_every > 0 ? (uint32_t)plan->drain_every : 1,
+            .survives = places[i] == CHECKPOINT_LOCAL ? 0 : UINT32_MAX,
+        };
+        if (!scenario->recovery.has_restart) {
+            const double read_s = checkpoint_restore_s(arena, scenario, places[i]);
+            for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
+                tiers[i].read_s[level] = level <= tiers[i].survives ? read_s : 0;
+            }
+        }
+    }
+    return count;
+}
+
+void checkpoint_read_s(const struct checkpoint_tier *tiers, uint32_t count,
+                       double read_s[HISTORY_LEVELS])
+{
+    for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
+        read_s[level] = 0;
+        for (uint32_t i = count; i-- > 0;) {
+            read_s[level] = level <= tiers[i].survives ? tiers[i].read_s[level] : read_s[level];
+        }
+    }
+}
+
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s)
 {
     if (plan->every_steps > 0) {
@@ -134,6 +169,9 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     }
     if (basis->scenario->checkpoint.target == CHECKPOINT_LOCAL) {
         cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
+    }
+    if (basis->scenario->failures.name != NULL) {
+        cost->tier_count = checkpoint_tiers(arena, basis->scenario, cost->tiers);
     }
 }
 

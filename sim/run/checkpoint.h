@@ -10,6 +10,7 @@
 #define RUN_CHECKPOINT_H
 
 #include "base/ledger.h"
+#include "run/history.h"
 #include "run/regime.h"
 #include "run/result.h"
 
@@ -37,6 +38,22 @@ double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, 
 double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
                             enum checkpoint_target from);
 
+/* Where checkpoints lie: first where run.checkpoint.to says, then in the file system. */
+struct checkpoint_tier {
+    uint32_t every;                /* of the checkpoints; of the first tier 1 */
+    uint32_t survives;             /* failures of this level and below (run/failing) */
+    double read_s[HISTORY_LEVELS]; /* after a failure of that level: checkpoint_restore_s; 0 where
+                                    * the scenario states all of a restart */
+};
+
+/* How many there are; 0 without checkpoints. Scratch memory is the arena's. */
+uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
+                          struct checkpoint_tier tiers[HISTORY_TIERS_MAX]);
+
+/* From the first tier that survives a failure of each level. */
+void checkpoint_read_s(const struct checkpoint_tier *tiers, uint32_t count,
+                       double read_s[HISTORY_LEVELS]);
+
 /* What one costs. */
 struct checkpoint_cost {
     double block_s;   /* nobody computes: until it is written, or copied to the host */
@@ -45,6 +62,8 @@ struct checkpoint_cost {
     double flush_steps;    /* beside which it is flushed; 0: it crosses other NICs */
     double flush_bytes;    /* of it, in such a step */
     double flush_longer_s; /* such a step */
+    struct checkpoint_tier tiers[HISTORY_TIERS_MAX]; /* where something fails */
+    uint32_t tier_count;
 };
 
 /* Of one of `bytes`, of all GPUs; simulated. Nothing without checkpoints. */

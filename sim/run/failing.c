@@ -125,21 +125,33 @@ double failing_rate_per_s(const struct failure_class *classes, uint32_t count)
     return rate_per_s;
 }
 
+double failing_start_s(const struct scenario *scenario)
+{
+    const struct recovery *recovery = &scenario->recovery;
+    return recovery->has_restart
+               ? 0
+               : recovery->start_per_gpu_s * (double)scenario->gpus + recovery->warm_up_s;
+}
+
 struct interval_case failing_case(const struct scenario *scenario,
-                                  const struct failure_class *classes, uint32_t count)
+                                  const struct failure_class *classes, uint32_t count,
+                                  const double read_s[HISTORY_LEVELS])
 {
     double rate_per_s = 0;
     double detection = 0;
+    double read = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (classes[i].effect == FAILURE_KILLS) {
             const double rate = rate_of(&classes[i].clock);
             rate_per_s += rate;
             detection += rate * classes[i].detection.mean_s;
+            read += rate * read_s[classes[i].level];
         }
     }
     return (struct interval_case){
         .mtbf_s = rate_per_s > 0 ? 1.0 / rate_per_s : 0,
         .detection_s = rate_per_s > 0 ? detection / rate_per_s : 0,
         .restart = scenario->recovery.restart,
+        .restart_more_s = failing_start_s(scenario) + (rate_per_s > 0 ? read / rate_per_s : 0),
     };
 }

@@ -20,6 +20,7 @@
 
 #include "input/scenario.h"
 #include "run/failure.h"
+#include "run/history.h"
 #include "run/interval.h"
 
 struct arena;
@@ -31,9 +32,14 @@ struct failure_class *failing_classes(struct arena *arena, const struct scenario
 /* Failures of all classes in a second. */
 double failing_rate_per_s(const struct failure_class *classes, uint32_t count);
 
+/* What each restart takes beside what is drawn for it and the read of the checkpoint. */
+double failing_start_s(const struct scenario *scenario);
+
 /* All classes that end the job as one of constant rate, for the formulas of run/interval: mean time
- * between interruptions, mean detection, restart as in the scenario. mtbf_s 0: nothing ends it. */
+ * between interruptions, mean detection, mean restart, whose read after a failure of some level is
+ * `read_s`. mtbf_s 0: nothing ends it. */
 struct interval_case failing_case(const struct scenario *scenario,
-                                  const struct failure_class *classes, uint32_t count);
+                                  const struct failure_class *classes, uint32_t count,
+                                  const double read_s[HISTORY_LEVELS]);
 
 #endif

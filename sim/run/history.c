@@ -37,14 +37,20 @@ static void go_back(struct history *h, struct mark to)
     }
 }
 
-/* To the newest checkpoint that outlives failures of this level. */
-static void fall_back(struct history *h, uint32_t level)
+/* To the newest checkpoint that outlives failures of this level, and of those since the job ran. */
+static void fall_back(struct history *h, uint32_t failed)
 {
     history_settle(h);
+    h->level = failed > h->level ? failed : h->level;
+    const uint32_t level = h->level;
     struct mark newest = {.steps = 0};
+    h->read_ns = 0;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         const bool is_there = h->plan->tiers[i].survives >= level;
-        newest = is_there && h->kept[i].safe.steps > newest.steps ? h->kept[i].safe : newest;
+        if (is_there && h->kept[i].safe.steps > newest.steps) {
+            newest = h->kept[i].safe;
+            h->read_ns = h->plan->tiers[i].read_ns[level];
+        }
     }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         if (h->plan->tiers[i].survives < level) {
@@ -115,7 +121,7 @@ static uint32_t earliest_class(const struct history *h, bool breaks_restarts)
     return earliest;
 }
 
-/* What would have ended or slowed a job that stands still breaks its nodes, and no more. */
+/* What would have ended or slowed a job that stands still breaks its nodes, with what they hold. */
 static void take_failures_unseen(struct history *h)
 {
     for (uint32_t i = 0; i < h->plan->class_count; i++) {
@@ -124,6 +130,7 @@ static void take_failures_unseen(struct history *h)
             continue;
         }
         while (h->times[i].next <= h->now) {
+            fall_back(h, h->plan->classes[i].level);
             break_nodes(h, i, h->times[i].ordinal, h->times[i].next);
             failure_times_advance(&h->times[i], h->arena);
         }
@@ -146,7 +153,8 @@ static void wait_for_nodes(struct history *h)
 static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
 {
     const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
-    const sim_time takes = law_draw(&h->plan->classes[class].restart, &key);
+    const sim_time drawn = law_draw(&h->plan->classes[class].restart, &key);
+    const sim_time takes = drawn + h->plan->start_ns + h->read_ns;
     const uint32_t next = earliest_class(h, true);
     if (next != HISTORY_NO_CLASS && h->times[next].next < h->now + takes) {
         const sim_time until = h->times[next].next;
@@ -182,9 +190,11 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
             break;
         }
         h->blamed = class;
+        fall_back(h, h->plan->classes[class].level);
         ordinal = detect(h, class);
     }
     h->blamed = HISTORY_NO_CLASS;
+    h->level = 0;
     for (uint32_t i = 0; i < h->plan->class_count; i++) {
         failure_times_renew(&h->times[i], h->now);
         while (h->plan->classes[i].effect == FAILURE_CORRUPTS && h->times[i].next <= h->now) {
@@ -281,6 +291,7 @@ static void undo_corruption(struct history *h)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].safe = h->checked;
     }
+    h->read_ns = h->checked.steps > 0 ? h->plan->tiers[0].read_ns[0] : 0;
     go_back(h, h->checked);
     start_again(h, class, ordinal);
 }

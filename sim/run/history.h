@@ -11,13 +11,15 @@
  *
  * A new regime takes effect at the end of a step, a failure at once. A checkpoint counts once it
  * is durable; until then a failure goes back to the one before. Failures during detection and
- * waiting break more nodes and cost nothing else (a GPU that got slow meanwhile is found before the
- * job starts on it); one during a restart begins detection anew.
+ * waiting break more nodes, with the checkpoints that these held, and cost nothing else (a GPU that
+ * got slow meanwhile is found before the job starts on it); one during a restart begins detection
+ * anew.
  *
  * Checkpoints are written to one or two *tiers*: the first after every period, the second, slower
  * and safer, after every n-th. A failure of level l leaves what survives level l. A check for
  * corrupted weights ends every n-th period; if it finds something the run goes back to the check
- * before.
+ * before. What a restart reads, and how long that takes, is the newest's that survived; before the
+ * first there is nothing to read.
  *
  * Accounts: every nanosecond from 0 to the end is booked on one of them; the sum is asserted.
  *
@@ -49,13 +51,14 @@ struct history_step {
 /* How long a step of a regime takes: the same each time it is asked. */
 typedef struct history_step history_step_of(void *context, const struct history_regime *regime);
 
-enum { HISTORY_TIERS_MAX = 2 };
+enum { HISTORY_TIERS_MAX = 2, HISTORY_LEVELS = 4 };
 
 struct history_tier {
-    uint32_t every;      /* periods; of the first tier 1 */
-    sim_time block_ns;   /* nobody computes */
-    sim_time durable_ns; /* from then until it can be read again */
-    uint32_t survives;   /* failures of this level and below */
+    uint32_t every;                   /* periods; of the first tier 1 */
+    sim_time block_ns;                /* nobody computes */
+    sim_time durable_ns;              /* from then until it can be read again */
+    uint32_t survives;                /* failures of this level and below */
+    sim_time read_ns[HISTORY_LEVELS]; /* of a restart after a failure of that level */
 };
 
 struct history_plan {
@@ -71,6 +74,7 @@ struct history_plan {
     uint32_t check_every; /* periods; 0: nothing is checked */
     sim_time check_ns;
     sim_time startup_ns; /* before the first step */
+    sim_time start_ns;   /* of each restart, beside what its class draws and the read */
     uint32_t spares;     /* nodes */
     bool is_elastic;     /* goes on with fewer replicas; else it waits for nodes */
     uint32_t replicas, nodes_of_replica;

@@ -62,6 +62,8 @@ struct history {
     sim_time step_left_ns;  /* of the step under way; 0: none is */
     sim_time write_left_ns; /* of the write under way */
     uint32_t blamed;        /* the class that the job stands still for */
+    sim_time read_ns;       /* of the restart to come */
+    uint32_t level;         /* the highest of failures since the job ran */
     sim_time healthy_ns;
     struct history_step step; /* under way */
     struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */

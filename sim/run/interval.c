@@ -13,7 +13,7 @@
 /* 1 / E[e^(-R/M)]: how many attempts' worth of time a restart takes. */
 static double attempts_of(const struct interval_case *of)
 {
-    return 1.0 / law_spared(&of->restart, 1.0 / of->mtbf_s);
+    return exp(of->restart_more_s / of->mtbf_s) / law_spared(&of->restart, 1.0 / of->mtbf_s);
 }
 
 double interval_goodput(const struct interval_case *of, double interval_s)

@@ -23,6 +23,7 @@ struct interval_case {
     double mtbf_s, detection_s;
     struct law restart;
     double block_s, durable_s;
+    double restart_more_s; /* what each takes beside what is drawn */
 };
 
 /* Share of the time that steps which count take. */

@@ -116,18 +116,21 @@ static struct history_step step_of(void *context, const struct history_regime *r
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* What lies on nodes' drives is gone with a node; what went on to the file system is not. */
-static void plan_drain(const struct scenario *scenario, const struct checkpoint_cost *cost,
-                       struct history_plan *plan)
+static void plan_tiers(const struct checkpoint_cost *cost, struct history_plan *plan)
 {
-    const int64_t every = scenario->checkpoint.drain_every;
-    plan->tiers[0].survives = 0;
-    plan->tiers[1] = (struct history_tier){
-        .every = every > 0 ? (uint32_t)every : 1,
-        .durable_ns = sim_time_from_s(cost->drained_s),
-        .survives = UINT32_MAX,
-    };
-    plan->tier_count = 2;
+    plan->tier_count = cost->tier_count;
+    for (uint32_t i = 0; i < cost->tier_count; i++) {
+        const struct checkpoint_tier *tier = &cost->tiers[i];
+        plan->tiers[i] = (struct history_tier){
+            .every = tier->every,
+            .block_ns = i == 0 ? sim_time_from_s(cost->block_s) : 0,
+            .durable_ns = sim_time_from_s(i == 0 ? cost->durable_s : cost->drained_s),
+            .survives = tier->survives,
+        };
+        for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
+            plan->tiers[i].read_ns[level] = sim_time_from_s(tier->read_s[level]);
+        }
+    }
 }
 
 static void plan_checkpoints(const struct months *of, struct history_plan *plan)
@@ -138,16 +141,7 @@ static void plan_checkpoints(const struct months *of, struct history_plan *plan)
         return;
     }
     plan->period = checkpoint_interval(&scenario->checkpoint, step_s);
-    plan->tier_count = 1;
-    plan->tiers[0] = (struct history_tier){
-        .every = 1,
-        .block_ns = sim_time_from_s(of->cost->block_s),
-        .durable_ns = sim_time_from_s(of->cost->durable_s),
-        .survives = UINT32_MAX,
-    };
-    if (scenario->checkpoint.target == CHECKPOINT_LOCAL) {
-        plan_drain(scenario, of->cost, plan);
-    }
+    plan_tiers(of->cost, plan);
     if (scenario->recovery.has_checks) {
         const double periods = scenario->recovery.check_every_s / ((double)plan->period * step_s);
         plan->check_every = periods > 1 ? (uint32_t)fmin(round(periods), UINT32_MAX) : 1;
@@ -179,6 +173,7 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .step_of = step_of,
         .context = regimes,
         .startup_ns = sim_time_from_s(scenario->startup_s + run->first_batch_s),
+        .start_ns = sim_time_from_s(failing_start_s(scenario)),
     };
     plan->classes = failing_classes(regimes->arena, scenario, &plan->class_count);
     plan_checkpoints(of, plan);

@@ -124,7 +124,7 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
         [ACCOUNT_LOST] = "steps that were done again",
         [ACCOUNT_DETECTION] = "until somebody knew",
         [ACCOUNT_WAITING] = "for nodes, or for what all wait for",
-        [ACCOUNT_RECOVERY] = "restarts",
+        [ACCOUNT_RECOVERY] = "restarts, with the read of the checkpoint",
         [ACCOUNT_PLANNED] = "the start and the first batch",
     };
     const double *s = run->account_s;
@@ -214,7 +214,9 @@ static void compare_intervals(const struct scenario *scenario, double step_s,
     struct arena *scratch = arena_new();
     uint32_t count;
     const struct failure_class *classes = failing_classes(scratch, scenario, &count);
-    struct interval_case of = failing_case(scenario, classes, count);
+    double read_s[HISTORY_LEVELS];
+    checkpoint_read_s(cost->tiers, cost->tier_count, read_s);
+    struct interval_case of = failing_case(scenario, classes, count, read_s);
     arena_free(scratch);
     run->mtbf_s = of.mtbf_s > 0 ? of.mtbf_s : ABSENT;
     run->checkpoint_young_s = ABSENT;

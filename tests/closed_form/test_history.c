@@ -105,11 +105,9 @@ static void goodput_with_failures_of_constant_rate_is_the_formula_s(void **state
     (void)state;
     for (size_t i = 0; i < LENGTH(constants); i++) {
         const struct constant_case *c = &constants[i];
-        const struct interval_case formula = {c->mtbf_s,
-                                              c->detection_s,
-                                              {c->restart, c->restart_s, RESTART_SHAPE},
-                                              c->block_s,
-                                              c->durable_s};
+        const struct interval_case formula = {
+            c->mtbf_s,  c->detection_s, {c->restart, c->restart_s, RESTART_SHAPE},
+            c->block_s, c->durable_s,   0};
         assert_close(interval_goodput(&formula, c->work_s), c->exact, 1e-9);
         const struct history_estimate found = estimate_constant(c, false);
         assert_estimates(c->name, &found, c->exact);
@@ -379,8 +377,8 @@ static void the_best_interval_is_a_little_below_young_s(void **state)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct best_case *c = &cases[i];
-        const struct interval_case of = {
-            c->mtbf_s, c->detection_s, {LAW_FIXED, c->restart_s, 0}, c->block_s, c->durable_s};
+        const struct interval_case of = {c->mtbf_s,  c->detection_s, {LAW_FIXED, c->restart_s, 0},
+                                         c->block_s, c->durable_s,   0};
         assert_close(interval_best_s(&of), c->best_s, 1e-6);
         assert_close(interval_goodput(&of, interval_best_s(&of)), c->goodput, 1e-12);
         assert_close(interval_young_s(&of), c->young_s, 1e-12);

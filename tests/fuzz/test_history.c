@@ -107,6 +107,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes, struct
         .check_every = throw(dice, 3) == 0 ? 1 + (uint32_t) throw(dice, 4) : 0,
         .check_ns = (sim_time) throw(dice, 10) * 1000000000,
         .startup_ns = (sim_time) throw(dice, 3) * 100000000000,
+        .start_ns = (sim_time) throw(dice, 3) * 10000000000,
         .spares = (uint32_t) throw(dice, 4),
         .is_elastic = throw(dice, 2) == 0,
         .replicas = pace->replicas,
@@ -119,6 +120,9 @@ static void random_plan(struct dice *dice, struct failure_class *classes, struct
             .block_ns = (sim_time) throw(dice, 3) * 1500000000,
             .durable_ns = (sim_time) throw(dice, 3) * 7000000000,
             .survives = (uint32_t) throw(dice, 3),
+            .read_ns = {(sim_time) throw(dice, 40) * 1000000000,
+                        (sim_time) throw(dice, 40) * 1000000000,
+                        (sim_time) throw(dice, 40) * 1000000000},
         };
     }
     for (uint32_t i = 0; i < plan->class_count; i++) {

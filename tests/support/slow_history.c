@@ -44,6 +44,8 @@ struct walker {
     } slow[SLOW_MAX];
     uint32_t slow_count;
     uint32_t missing;
+    uint32_t level; /* of the worst failure since the job ran */
+    sim_time read_ns;
     uint64_t grown;
     sim_time healthy_ns;
 };
@@ -216,10 +218,14 @@ static void go_back(struct walker *w, struct copy to)
 static void fall_back(struct walker *w, uint32_t level)
 {
     settle(w);
+    level = w->level > level ? w->level : level;
+    w->level = level;
     struct copy newest = {0, 0, 0};
+    w->read_ns = 0;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         if (w->plan->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
             newest = w->safe[i];
+            w->read_ns = w->plan->tiers[i].read_ns[level];
         }
     }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
@@ -277,6 +283,7 @@ static void take_unseen(struct walker *w)
         const enum failure_effect effect = w->plan->classes[i].effect;
         const bool breaks = effect == FAILURE_KILLS || effect == FAILURE_SLOWS;
         while (breaks && w->times[i].next <= w->now) {
+            fall_back(w, w->plan->classes[i].level);
             break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
             failure_times_advance(&w->times[i], w->arena);
         }
@@ -301,7 +308,8 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
         wait_for_nodes(w);
         w->missing = w->plan->is_elastic ? replicas_short(w) : 0;
         const sim_time takes =
-            draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART);
+            draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART) +
+            w->plan->start_ns + w->read_ns;
         const uint32_t hit = first_class(w, true);
         if (hit == HISTORY_NO_CLASS || w->times[hit].next >= w->now + takes) {
             pass(w, ACCOUNT_RECOVERY, takes, true);
@@ -313,6 +321,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
             break;
         }
         class = hit;
+        fall_back(w, w->plan->classes[class].level);
         ordinal = w->times[hit].ordinal;
         w->out->interruptions[class]++;
         break_nodes(w, class, ordinal, w->now);
@@ -324,6 +333,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
             break;
         }
     }
+    w->level = 0;
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
         failure_times_renew(&w->times[i], w->now);
         while (w->plan->classes[i].effect == FAILURE_CORRUPTS && w->times[i].next <= w->now) {
@@ -402,6 +412,7 @@ static void find_corruption(struct walker *w)
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         w->safe[i] = w->checked;
     }
+    w->read_ns = w->checked.steps > 0 ? w->plan->tiers[0].read_ns[0] : 0;
     go_back(w, w->checked);
     start_again(w, class, w->corrupting_ordinal);
 }

@@ -467,12 +467,12 @@ static void failures_are_in_the_text_when_they_are_asked_for(void **state)
         "[{name: gpu, of: gpu, rate: {mttf: 5000 h}}]}}"};
     const struct scenario *scenario = resolve(fixture, tiny_text, none, 1);
     assert_null(scenario->failures.name);
-    assert_null(find_assumption(scenario, "run.recovery.restart"));
+    assert_null(find_assumption(scenario, "run.recovery.start"));
     assert_non_null(strstr(scenario->resolved_text, "failures: false"));
     assert_null(strstr(scenario->resolved_text, "recovery"));
     scenario = resolve(fixture, tiny_text, some, 1);
     assert_int_equal(scenario->failures.kind_count, 1);
-    assert_non_null(find_assumption(scenario, "run.recovery.restart"));
+    assert_non_null(find_assumption(scenario, "run.recovery.start"));
     assert_non_null(strstr(scenario->resolved_text, "mttf: 5000 h"));
 }
 

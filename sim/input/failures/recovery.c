@@ -55,6 +55,22 @@ void recovery_read_spares(const struct schema_reader *reader, const struct schem
     map->is_bad = map->is_bad || !is_good;
 }
 
+/* What is stated has the read of the checkpoint in it: that is what logs show. */
+void recovery_read_restart(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    scenario->recovery.has_restart = doc_take(reader->map, schema_key(row)) != NULL;
+    law_read(reader, row);
+}
+
+const struct schema_refusal *recovery_refuses_parts(const void *scenario)
+{
+    static const struct schema_refusal refusal = {
+        "beside restart, which is all of it",
+        "leave run.recovery.restart out: it is then the start, the read and the warm-up"};
+    return ((const struct scenario *)scenario)->recovery.has_restart ? &refusal : NULL;
+}
+
 static bool check_spares(const struct scenario *scenario, struct diag *diag)
 {
     const int64_t most = cluster_nodes_max(&scenario->cluster);

@@ -16,12 +16,15 @@ enum recovery_batch { RECOVERY_BATCH_SHRUNK, RECOVERY_BATCH_KEPT, RECOVERY_BATCH
 extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
 
 struct recovery {
-    double spares_share;   /* of the job's nodes; 0: a number was written */
-    int64_t spares;        /* nodes */
-    uint32_t without_node; /* enum recovery_without_node */
-    uint32_t batch;        /* enum recovery_batch */
-    struct law restart;
-    struct law growth; /* with more replicas, when nodes came back; loses nothing */
+    double spares_share;    /* of the job's nodes; 0: a number was written */
+    int64_t spares;         /* nodes */
+    uint32_t without_node;  /* enum recovery_without_node */
+    uint32_t batch;         /* enum recovery_batch */
+    bool has_restart;       /* all of it was stated; else what is drawn is its start alone */
+    struct law restart;     /* drawn for each */
+    double start_per_gpu_s; /* and with it, for each GPU of the job; 0 where all of it was stated */
+    double warm_up_s;       /* as that, whatever the GPUs */
+    struct law growth;      /* with more replicas, when nodes came back; loses nothing */
     struct law detection[DETECTION_COUNT_];
     bool has_checks; /* for corrupted weights */
     double check_every_s, check_s;
@@ -37,6 +40,10 @@ struct repetition_plan {
 /* Readers of rows whose object is a struct scenario. */
 void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_spares(const struct schema_reader *reader, const struct schema_row *row);
+void recovery_read_restart(const struct schema_reader *reader, const struct schema_row *row);
+
+/* Parts of a restart are refused where all of it is stated. */
+const struct schema_refusal *recovery_refuses_parts(const void *scenario);
 
 /* Something fails in it. */
 bool recovery_has_failures(const void *scenario);

@@ -13,6 +13,38 @@
 
 /* ---- the run ------------------------------------------------------------------- */
 
+/* What it takes after most failures, where the scenario does not state all of it: read from where
+ * they leave a checkpoint. */
+static void record_restart(const struct explanation *explanation, struct ledger *ledger)
+{
+    static const char *const titles[CHECKPOINT_TARGET_COUNT_] = {
+        [CHECKPOINT_SHARED] = "read from the file system",
+        [CHECKPOINT_LOCAL] = "read from nodes' drives",
+    };
+    const struct scenario *scenario = explanation->scenario;
+    const struct recovery *recovery = &scenario->recovery;
+    const double start_s = recovery->restart.mean_s;
+    if (recovery->has_restart) {
+        ledger_say(ledger, "a restart", "s", start_s, "stated, with the read of the checkpoint");
+        return;
+    }
+    struct checkpoint_tier tiers[HISTORY_TIERS_MAX];
+    const uint32_t count = checkpoint_tiers(explanation->arena, scenario, tiers);
+    double read_s = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        read_s = tiers[i].read_s[0];
+        ledger_say(ledger, titles[i == 0 ? scenario->checkpoint.target : CHECKPOINT_SHARED], "s",
+                   read_s, i == 0 ? "simulated: all ranks at once" : "where that is lost");
+    }
+    const double gpus = (double)scenario->gpus;
+    LEDGER_SUM(ledger, "a restart", "s",
+               start_s + gpus * recovery->start_per_gpu_s + read_s + recovery->warm_up_s,
+               LEDGER_TERM(start_s, "s"), LEDGER_TERM(gpus, "GPUs"),
+               LEDGER_TERM(recovery->start_per_gpu_s, "s"), LEDGER_TERM(read_s, "s"),
+               LEDGER_TERM(recovery->warm_up_s, "s"));
+    ledger_remark(ledger, "start, communicators, read, warm-up");
+}
+
 /* The prediction's own sums once more, with a record of them. */
 static const struct ledger *record_run(const struct explanation *explanation)
 {
@@ -43,6 +75,9 @@ static const struct ledger *record_run(const struct explanation *explanation)
         ledger_say(ledger, "training waits", "s", run.checkpoint_s,
                    is_async ? "simulated; for the copy to host memory"
                             : "simulated; until it is written");
+    }
+    if (scenario->failures.name != NULL) {
+        record_restart(explanation, ledger);
     }
     run_add_up(scenario, step, ledger, &run);
     return ledger;
