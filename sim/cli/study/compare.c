@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define COMPARE_SCHEMA "stoker.compare/1"
+#define SHOWN_WHOLE 999.5 /* from there on without an exponent */
 
 /* Begins with the session, so that shared parsers find it. */
 struct comparison {
@@ -191,9 +192,10 @@ static void add_largest(struct sheet *in, const char *key, const void *record)
 {
     const struct change *change = record;
     (void)key;
+    const double shown = change->part_s * change->unit->per_token_s;
     if (change->part_s < 0 || change->part_s > 0) {
-        sheet_say(in, "%s %+.3g %s", time_part_title(change->part),
-                  change->part_s * change->unit->per_token_s, change->unit->name);
+        sheet_say(in, fabs(shown) < SHOWN_WHOLE ? "%s %+.3g %s" : "%s %+.0f %s",
+                  time_part_title(change->part), shown, change->unit->name);
     } else {
         sheet_say(in, "nothing");
     }
