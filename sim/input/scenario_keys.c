@@ -608,7 +608,7 @@ static const struct schema_row rows[] = {
               "What the start takes longer for each GPU of the job: its communicators."),
      .standard = "3 ms", .is_assumed = true, .refuses = recovery_refuses_parts,
      .source = "MegaScale: below 30 s for more than 10,000 GPUs; 0.5 s a GPU before its changes "
-               "(1047 s for 2,048): https://arxiv.org/abs/2402.15627, section 3.5, February 2024"},
+               "(1047 s for 2,048): https://arxiv.org/abs/2402.15627, February 2024"},
     {QUANTITY("run.recovery.warm_up", recovery.warm_up_s, DIM_SECONDS, 0.0, SECONDS_MAX,
               "What the first steps after the read take longer: compilation, caches, loaders."),
      .standard = "0 s", .refuses = recovery_refuses_parts},

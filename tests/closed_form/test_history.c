@@ -94,7 +94,7 @@ static struct history_estimate estimate_constant(const struct constant_case *c, 
         .step_of = step_of,
         .context = &pace,
         .period = PERIOD_STEPS,
-        .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0}},
+        .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
         .tier_count = 1,
     };
     return history_estimate(&plan, 0);
@@ -161,7 +161,7 @@ static void a_job_of_weibull_failures_is_a_renewal_process(void **state)
             .step_of = step_of,
             .context = &pace,
             .period = PERIOD_STEPS,
-            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0}},
+            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
             .tier_count = 1,
         };
         const struct history_estimate found = history_estimate(&plan, 0);
@@ -208,7 +208,8 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
             .step_of = step_of,
             .context = &pace,
             .period = PERIOD_STEPS,
-            .tiers = {{1, time_of(c->block_s[0]), 0, 0}, {c->every, time_of(c->block_s[1]), 0, 1}},
+            .tiers = {{1, time_of(c->block_s[0]), 0, 0, {0}},
+                      {c->every, time_of(c->block_s[1]), 0, 1, {0}}},
             .tier_count = 2,
         };
         const struct history_estimate found = history_estimate(&plan, 0);
@@ -245,7 +246,7 @@ static void corruption_goes_back_to_the_check_before(void **state)
             .step_of = step_of,
             .context = &pace,
             .period = PERIOD_STEPS,
-            .tiers = {{1, 0, 0, 0}},
+            .tiers = {{1, 0, 0, 0, {0}}},
             .tier_count = 1,
             .check_every = 1,
             .check_ns = time_of(60),

@@ -113,7 +113,7 @@ static struct history_plan plan_year(const struct policy *policy, struct failure
         .step_of = step_of,
         .context = replicas,
         .period = (int64_t)(policy->interval_s / 6),
-        .tiers = {{1, second, 30 * second, 0}},
+        .tiers = {{1, second, 30 * second, 0, {0}}},
         .tier_count = 1,
         .spares = (uint32_t)(policy->gpus / GPUS_OF_NODE * policy->spare_share),
         .is_elastic = policy->is_elastic,
@@ -340,7 +340,7 @@ static void what_llama_3_s_ninety_percent_leave_for_recovery(void **state)
         {300, 889.2034485381226},   {600, 791.6741958618204},   {900, 656.3347081504172},
         {1200, 511.37171635434606}, {1800, 211.49243917328752},
     };
-    struct interval_case of = {11135.083447265624, 0, {LAW_FIXED, 0, 0}, 3, 30};
+    struct interval_case of = {11135.083447265624, 0, {LAW_FIXED, 0, 0}, 3, 30, 0};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         of.detection_s = of.restart.mean_s = cases[i].recovery_s / 2;
         assert_close(interval_goodput(&of, cases[i].interval_s), 0.9, 1e-9);

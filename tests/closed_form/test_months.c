@@ -279,7 +279,7 @@ static void the_same_failures_make_a_difference_certain(void **state)
     scenario.nodes = 2048;
     struct history_plan plan = {.horizon = sim_time_from_s(54 * 86400.0),
                                 .step_of = ten_seconds,
-                                .tiers = {{1, 0, sim_time_from_s(30), UINT32_MAX}},
+                                .tiers = {{1, 0, sim_time_from_s(30), UINT32_MAX, {0}}},
                                 .tier_count = 1,
                                 .spares = 103};
     plan.classes = failing_classes(arena, &scenario, &plan.class_count);
