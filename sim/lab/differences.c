@@ -77,6 +77,7 @@ static const struct key_row {
     {"data", UNMEASURED},
     {"slow", UNMEASURED},
     {"collectives", UNMEASURED},
+    {"power_cap", UNMEASURED},
     {"placement", UNMEASURED},
     {"jobs", UNMEASURED},
     {"library", MACHINE},
