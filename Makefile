@@ -30,8 +30,9 @@ check: ## install what is missing, build, run every test; the last line counts t
 	    { echo '0 passed, 1 failed'; exit 1; } # it did not build
 	@STOKER='$(CURDIR)/$(BUILD)/stoker' tests/run-checks $(TESTS)
 
-check-identity: $(BUILD)/tests/fuzz/test_identity ## 1,000 random steps in every way
-	@$< $(or $(SEED),1) 0 1000
+check-identity: ## 1,000 random steps in every way
+	@$(MAKE) --no-print-directory $(BUILD)/tests/fuzz/test_identity
+	@$(BUILD)/tests/fuzz/test_identity $(or $(SEED),1) 0 1000
 
 check-jobs: all ## run what --slurm and --parallel print, by a Slurm and an sshd of its own (root)
 	@sh tests/setup jobs
