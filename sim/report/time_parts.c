@@ -3,8 +3,6 @@
  */
 #include "report/time_parts.h"
 
-#include "base/absent.h"
-
 static bool is_account(uint32_t part)
 {
     return part >= CAUSE_COUNT_;
@@ -20,9 +18,8 @@ const char *time_part_title(uint32_t part)
     return is_account(part) ? account_names[part - CAUSE_COUNT_] : cause_titles[part];
 }
 
-void time_parts_of(const struct store_row *row, double s[TIME_PARTS])
+void time_parts_of(const struct store_row *row, bool has_run, double s[TIME_PARTS])
 {
-    const bool has_run = !is_absent(row->wall_clock_days);
     const double tokens = has_run ? row->run_tokens : row->tokens_per_step;
     const double usual_s = row->account_s[ACCOUNT_USEFUL] + row->account_s[ACCOUNT_DATA_STALL];
     const double steps = has_run ? usual_s / row->step_s : 1.0;

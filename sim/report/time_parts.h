@@ -15,8 +15,9 @@ enum { TIME_PARTS = CAUSE_COUNT_ + ACCOUNT_COUNT_ };
 const char *time_part_name(uint32_t part);
 const char *time_part_title(uint32_t part);
 
-/* Seconds of each part for one token, of a good point. What a run's steps take when nothing is
+/* Seconds of each part for one token, of a good point: of its run, or of its step alone, as it is
+ * compared with what has no run. What a run's steps take when nothing is
  * unusual is told by cause, so its accounts of that are 0. */
-void time_parts_of(const struct store_row *row, double s[TIME_PARTS]);
+void time_parts_of(const struct store_row *row, bool has_run, double s[TIME_PARTS]);
 
 #endif

@@ -32,7 +32,7 @@ static double part(const struct store_row *row, const char *title)
 {
     double s[TIME_PARTS];
     double sum = 0;
-    time_parts_of(row, s);
+    time_parts_of(row, !is_absent(row->wall_clock_days), s);
     for (uint32_t i = 0; i < TIME_PARTS; i++) {
         sum += strcmp(time_part_title(i), title) == 0 ? s[i] : 0;
     }
@@ -43,7 +43,7 @@ static double sum(const struct store_row *row)
 {
     double s[TIME_PARTS];
     double all = 0;
-    time_parts_of(row, s);
+    time_parts_of(row, !is_absent(row->wall_clock_days), s);
     for (uint32_t i = 0; i < TIME_PARTS; i++) {
         all += s[i];
     }

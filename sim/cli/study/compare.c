@@ -167,8 +167,9 @@ static struct change change_of(const struct store_row *first, const struct store
 {
     double s[TIME_PARTS];
     double first_s[TIME_PARTS];
-    time_parts_of(row, s);
-    time_parts_of(first, first_s);
+    const bool have_runs = !is_absent(row->wall_clock_days) && !is_absent(first->wall_clock_days);
+    time_parts_of(row, have_runs, s);
+    time_parts_of(first, have_runs, first_s);
     struct change change = {
         .label = row->label,
         .against = against,
