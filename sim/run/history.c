@@ -63,47 +63,12 @@ static void fall_back(struct history *h, uint32_t failed)
     go_back(h, newest);
 }
 
-static void break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when)
-{
-    const struct failure_class *of = &h->plan->classes[class];
-    for (uint32_t i = 0; i < of->nodes; i++) {
-        const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_REPAIR + i);
-        time_heap_push(&h->repairs, h->arena, when + law_draw(&of->repair, &key));
-    }
-    const uint32_t broken = (uint32_t)h->repairs.count;
-    h->out->broken_most = broken > h->out->broken_most ? broken : h->out->broken_most;
-}
-
-static void take_repaired(struct history *h)
-{
-    while (time_heap_first(&h->repairs) <= h->now) {
-        time_heap_pop(&h->repairs);
-    }
-}
-
-static uint32_t nodes_short(const struct history *h)
-{
-    const size_t broken = h->repairs.count;
-    return broken > h->plan->spares ? (uint32_t)(broken - h->plan->spares) : 0;
-}
-
-static uint32_t replicas_short(const struct history *h)
-{
-    const uint32_t of_replica = h->plan->nodes_of_replica;
-    return of_replica > 0 ? (nodes_short(h) + of_replica - 1) / of_replica : 0;
-}
-
 static void set_missing(struct history *h, uint32_t replicas)
 {
     if (replicas != h->missing) {
         h->missing = replicas;
         history_forget_cycles(h);
     }
-}
-
-static bool has_to_wait(const struct history *h)
-{
-    return h->plan->is_elastic ? replicas_short(h) >= h->plan->replicas : nodes_short(h) > 0;
 }
 
 /* Of all, or of those that can break a restart off. */
@@ -131,7 +96,7 @@ static void take_failures_unseen(struct history *h)
         }
         while (h->times[i].next <= h->now) {
             fall_back(h, h->plan->classes[i].level);
-            break_nodes(h, i, h->times[i].ordinal, h->times[i].next);
+            history_break_nodes(h, i, h->times[i].ordinal, h->times[i].next);
             failure_times_advance(&h->times[i], h->arena);
         }
     }
@@ -139,12 +104,12 @@ static void take_failures_unseen(struct history *h)
 
 static void wait_for_nodes(struct history *h)
 {
-    take_repaired(h);
-    while (has_to_wait(h) && !history_is_over(h)) {
+    history_take_repaired(h);
+    while (history_has_to_wait(h) && !history_is_over(h)) {
         const sim_time waits = time_heap_first(&h->repairs) - h->now;
         history_stand_still(h, ACCOUNT_WAITING, waits);
         take_failures_unseen(h);
-        take_repaired(h);
+        history_take_repaired(h);
     }
 }
 
@@ -172,7 +137,7 @@ static uint64_t detect(struct history *h, uint32_t class)
     const uint64_t ordinal = h->times[class].ordinal;
     const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_DETECTION);
     h->out->interruptions[class]++;
-    break_nodes(h, class, ordinal, h->now);
+    history_break_nodes(h, class, ordinal, h->now);
     failure_times_advance(&h->times[class], h->arena);
     history_stand_still(h, ACCOUNT_DETECTION, law_draw(&h->plan->classes[class].detection, &key));
     take_failures_unseen(h);
@@ -184,7 +149,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 {
     for (;;) {
         wait_for_nodes(h);
-        set_missing(h, h->plan->is_elastic ? replicas_short(h) : 0);
+        set_missing(h, h->plan->is_elastic ? history_replicas_short(h) : 0);
         class = restart(h, class, ordinal);
         if (class == HISTORY_NO_CLASS || history_is_over(h)) {
             break;
@@ -249,7 +214,7 @@ static void take_out(struct history *h)
     h->out->interruptions[gpu.class]++;
     h->blamed = gpu.class;
     fall_back(h, h->plan->classes[gpu.class].level);
-    break_nodes(h, gpu.class, gpu.ordinal, h->now);
+    history_break_nodes(h, gpu.class, gpu.ordinal, h->now);
     start_again(h, gpu.class, gpu.ordinal);
 }
 
@@ -299,12 +264,12 @@ static void undo_corruption(struct history *h)
 /* Nodes came back to a job that runs with fewer replicas. */
 static void grow(struct history *h, uint64_t number)
 {
-    if (replicas_short(h) < h->missing) {
+    if (history_replicas_short(h) < h->missing) {
         const struct rng_key key = {.seed = h->times[0].key.seed,
                                     .stream = rng_stream("growth"),
                                     .rank = h->times[0].key.rank,
                                     .step = number};
-        set_missing(h, replicas_short(h));
+        set_missing(h, history_replicas_short(h));
         history_stand_still(h, ACCOUNT_RECOVERY, law_draw(&h->plan->growth, &key));
     }
 }
@@ -362,7 +327,7 @@ static void go_on(struct history *h)
         const enum change change = next_change(h, class, &when);
         h->out->turns++;
         const bool is_good = history_advance(h, when);
-        take_repaired(h);
+        history_take_repaired(h);
         if (!is_good) {
             undo_corruption(h);
         } else if (!history_is_over(h)) {

@@ -1,5 +1,6 @@
-/* Where a history stands (run/history), for the two files that make one: what passes while nothing
- * happens (history_steps) and what happens (history). Nobody else includes it.
+/* Where a history stands (run/history), for the files that make one: what passes while nothing
+ * happens (history_steps), the nodes that are away (history_nodes), and what happens (history).
+ * Nobody else includes it.
  */
 #ifndef RUN_HISTORY_STATE_H
 #define RUN_HISTORY_STATE_H
@@ -99,5 +100,17 @@ void history_forget_cycles(struct history *h);
 /* Does steps and writes until then, or until the run is over. False: a check found corrupted
  * weights. */
 bool history_advance(struct history *h, sim_time until);
+
+/* Nodes of a class's failure are away from then until they are repaired. */
+void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);
+
+/* Those that are back by now are ready. */
+void history_take_repaired(struct history *h);
+
+/* Replicas that the job lacks nodes for, whatever spares there are. */
+uint32_t history_replicas_short(const struct history *h);
+
+/* The job cannot go on with the nodes that are there. */
+bool history_has_to_wait(const struct history *h);
 
 #endif
