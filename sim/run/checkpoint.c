@@ -82,7 +82,7 @@ uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
                                                               CHECKPOINT_SHARED};
     for (uint32_t i = 0; i < count; i++) {
         tiers[i] = (struct checkpoint_tier){
-            .every = i > 0 && plan->drain_every > 0 ? (uint32_t)plan->drain_every : 1,
+            .every = i > 0 ? (uint32_t)checkpoint_drain_every(plan) : 1,
             .survives = places[i] == CHECKPOINT_LOCAL ? 0 : UINT32_MAX,
         };
         if (!scenario->recovery.has_restart) {
@@ -104,6 +104,11 @@ void checkpoint_read_s(const struct checkpoint_tier *tiers, uint32_t count,
             read_s[level] = level <= tiers[i].survives ? tiers[i].read_s[level] : read_s[level];
         }
     }
+}
+
+int64_t checkpoint_drain_every(const struct checkpoint *plan)
+{
+    return plan->drain_every > 0 ? plan->drain_every : 1;
 }
 
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s)
@@ -175,6 +180,13 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     }
 }
 
+/* How long the last of some checkpoints in a row blocks, each of the others for `each_s`, when one
+ * that is moved for `move_s` is due again with it. */
+static double last_wait_s(double move_s, double each_s, double between_s, double writes)
+{
+    return fmax(each_s, move_s - writes * between_s - (writes - 1) * each_s);
+}
+
 double checkpoint_wait_s(const struct scenario *scenario, double step_s,
                          const struct checkpoint_cost *cost)
 {
@@ -182,11 +194,11 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
     if (!plan->is_enabled) {
         return 0;
     }
-    double waits_s = cost->block_s;
-    if (plan->mode == CHECKPOINT_ASYNC) {
-        const double late_s = cost->durable_s - (double)checkpoint_interval(plan, step_s) * step_s;
-        waits_s += late_s > 0 ? late_s : 0;
-        waits_s += cost->flush_steps * cost->flush_longer_s;
-    }
-    return waits_s;
+    const double steps = (double)checkpoint_interval(plan, step_s);
+    const double longer_s = fmin(cost->flush_steps, steps) * cost->flush_longer_s;
+    const double between_s = steps * step_s + longer_s;
+    const double each_s = last_wait_s(cost->durable_s, cost->block_s, between_s, 1);
+    const double drains = (double)checkpoint_drain_every(plan);
+    const double last_s = last_wait_s(cost->drained_s, each_s, between_s, drains);
+    return ((drains - 1) * each_s + last_s) / drains + longer_s;
 }

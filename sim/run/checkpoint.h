@@ -1,9 +1,19 @@
 /* Checkpoints of a run: how often, how large, and what training waits for one.
  *
  * The step that ends with a checkpoint is simulated (run/regime); what it takes longer is the
- * blocking part. An asynchronous checkpoint blocks for the copy to host memory; if writing that
- * out takes longer than the interval, the next one waits for it, and where it crosses the NICs of
- * training it makes the steps beside it longer.
+ * blocking part. An asynchronous checkpoint blocks for the copy to host memory, from where it is
+ * flushed beside steps; where that crosses the NICs of training, these are longer.
+ *
+ * One rule for what is late: a checkpoint's blocking part may run beside the end of the flush
+ * before it, into whose memory it is copied as that empties, but does not end before. With d from
+ * the end of the blocking part b until one is where it goes, and n intervals tau until the next
+ * goes there, each that is not late blocking for b,
+ *
+ *     the last of n blocks for   max(b, d - n tau - (n - 1) b)
+ *
+ * of a flush with n = 1, of what drains on to the file system with n = run.checkpoint.drain_every.
+ * Histories (run/history) follow the same rule.
+ *
  * Each rank writes what its framework has it write (plan/checkpoint_roles).
  */
 #ifndef RUN_CHECKPOINT_H
@@ -16,6 +26,9 @@
 
 /* Steps from one checkpoint to the next, at least 1. */
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s);
+
+/* Of checkpoints that lie elsewhere first, every so many-th goes on to the file system. */
+int64_t checkpoint_drain_every(const struct checkpoint *plan);
 
 /* How many checkpoints a run of so many steps writes, and their bytes; 0 without. */
 void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
@@ -70,7 +83,8 @@ struct checkpoint_cost {
 void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
                         struct checkpoint_cost *cost);
 
-/* What training waits for each in a run without failures, when a step lasts `step_s`; 0 without. */
+/* What training waits for each in a run without failures, in the mean, when a step lasts `step_s`:
+ * by the rule above, with what steps are longer beside a flush; 0 without. */
 double checkpoint_wait_s(const struct scenario *scenario, double step_s,
                          const struct checkpoint_cost *cost);
 

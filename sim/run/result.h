@@ -51,8 +51,9 @@ struct run_result {
     double runtime_goodput;               /* of that, in steps that count */
     double ml_productivity_goodput;       /* scheduling * runtime * MFU */
     double checkpoint_every_s, checkpoint_block_s, checkpoint_persist_s;
-    double checkpoint_young_s; /* the interval by Young; ABSENT: blocks for no time */
-    double checkpoint_best_s;  /* by the exact formula, for one constant rate */
+    double checkpoint_drained_s; /* until it is in the file system, too; 0: it was there first */
+    double checkpoint_young_s;   /* the interval by Young; ABSENT: blocks for no time */
+    double checkpoint_best_s;    /* by the exact formula, for one constant rate */
     double goodput_by_formula, goodput_at_best; /* of that, as often as it is, and so often */
     double checkpoint_bytes;
     double checkpoint_s; /* one checkpoint, the blocking part */

@@ -247,6 +247,7 @@ static void add_run(struct arena *arena, const struct regime_basis *basis,
     checkpoint_cost_of(arena, basis, run->checkpoint_bytes, &cost);
     run->checkpoint_s = checkpoint_wait_s(scenario, step_s, &cost);
     run->checkpoint_persist_s = cost.durable_s;
+    run->checkpoint_drained_s = cost.drained_s;
     if (scenario->checkpoint.is_enabled) {
         run->checkpoint_every_s =
             (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/units.h"
 #include "input/doc/doc.h"
+#include "run/checkpoint.h"
 
 #include <math.h>
 
@@ -33,6 +34,57 @@ static void say_no_progress(const struct result *result, const struct place *pla
     }
 }
 
+static void check_flush(const struct run_result *run, const struct place *place, struct diag *diag)
+{
+    char text[3][32];
+    const double takes_s = run->checkpoint_s > run->checkpoint_persist_s
+                               ? run->checkpoint_s
+                               : run->checkpoint_persist_s;
+    if (takes_s > run->checkpoint_every_s) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "a checkpoint takes %s, longer than the %s from one to the next",
+                 units_format_duration(takes_s, text[0], sizeof text[0]),
+                 units_format_duration(run->checkpoint_every_s, text[1], sizeof text[1]));
+        diag_help(diag,
+                  "write one every %s at least, to faster storage (cluster.storage.write), or "
+                  "smaller ones",
+                  units_format_duration(2 * takes_s, text[2], sizeof text[2]));
+    }
+}
+
+/* What goes on to the file system has as many intervals for that as there are until the next does.
+ */
+static void check_drain(const struct result *result, const struct place *place, struct diag *diag)
+{
+    const struct run_result *run = &result->run;
+    const double drains = (double)checkpoint_drain_every(&result->scenario->checkpoint);
+    const double between_s = drains * run->checkpoint_every_s;
+    if (run->checkpoint_drained_s > between_s) {
+        char text[2][32];
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "a checkpoint is in the file system after %s, longer than the %s until the next "
+                 "goes there",
+                 units_format_duration(run->checkpoint_drained_s, text[0], sizeof text[0]),
+                 units_format_duration(between_s, text[1], sizeof text[1]));
+        diag_help(diag,
+                  "copy no more than every %.0f-th (run.checkpoint.drain_every), or to faster "
+                  "storage (cluster.storage.write)",
+                  ceil(run->checkpoint_drained_s / run->checkpoint_every_s));
+    }
+}
+
+static void check_pace(const struct result *result, const struct place *place, struct diag *diag)
+{
+    const struct run_result *run = &result->run;
+    if (run->checkpoints > 0) {
+        const uint32_t before = diag_error_count(diag);
+        check_flush(run, place, diag);
+        if (diag_error_count(diag) == before) {
+            check_drain(result, place, diag);
+        }
+    }
+}
+
 /* A run that never ends, and a checkpoint that takes longer than what lies between two. */
 static void check_progress(const struct result *result, struct diag *diag)
 {
@@ -47,20 +99,7 @@ static void check_progress(const struct result *result, struct diag *diag)
         say_no_progress(result, place, diag);
         return;
     }
-    char text[3][32];
-    const double takes_s = run->checkpoint_s > run->checkpoint_persist_s
-                               ? run->checkpoint_s
-                               : run->checkpoint_persist_s;
-    if (run->checkpoints > 0 && takes_s > run->checkpoint_every_s) {
-        diag_add(diag, DIAG_INFEASIBLE, place,
-                 "a checkpoint takes %s, longer than the %s from one to the next",
-                 units_format_duration(takes_s, text[0], sizeof text[0]),
-                 units_format_duration(run->checkpoint_every_s, text[1], sizeof text[1]));
-        diag_help(diag,
-                  "write one every %s at least, to faster storage (cluster.storage.write), or "
-                  "smaller ones",
-                  units_format_duration(2 * takes_s, text[2], sizeof text[2]));
-    }
+    check_pace(result, place, diag);
 }
 
 static void check_storage(const struct result *result, struct diag *diag)
@@ -71,8 +110,7 @@ static void check_storage(const struct result *result, struct diag *diag)
     if (!result_has_checkpoints(result) || !(capacity_bytes > 0)) {
         return;
     }
-    const int64_t written =
-        result->run.checkpoints / (plan->drain_every > 0 ? plan->drain_every : 1);
+    const int64_t written = result->run.checkpoints / checkpoint_drain_every(plan);
     const int64_t kept = plan->keep > 0 && plan->keep < written ? plan->keep : written;
     const double usable_bytes = capacity_bytes * scenario->cluster.storage_usable;
     if ((double)kept * result->run.checkpoint_bytes <= usable_bytes) {

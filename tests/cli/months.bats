@@ -52,6 +52,18 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [[ $output == *"cluster.storage.write"* ]]
 }
 
+@test "what drains on for longer than until the next does is infeasible" {
+    local slow='cluster.storage={local_write: 5 GB/s, write: 0.5 GB/s, read: 100 GB/s, per_node: 10 GB/s}'
+    run "$STOKER" run "$quick" --no-db --set "$slow" --set 'run.step_time=4 s' \
+        --set 'run.checkpoint={every: 10 steps, mode: blocking, to: local, drain_every: 3}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"in the file system after 3.75 min, longer than the 2.00 min until the next goes there"* ]]
+    [[ $output == *"every 6-th (run.checkpoint.drain_every)"* ]]
+    run "$STOKER" run "$quick" --no-db --set "$slow" --set 'run.step_time=4 s' \
+        --set 'run.checkpoint={every: 10 steps, mode: blocking, to: local, drain_every: 6}'
+    [ "$status" -eq 0 ]
+}
+
 @test "explain has the arithmetic of goodput and the best interval" {
     "$STOKER" explain "$quick" --set run.failures=true > "$work/out"
     for label in 'ETTR' 'runtime goodput' 'ML productivity goodput' 'best by Young' 'best by Daly' 'lost'; do

@@ -109,6 +109,51 @@ static void without_a_failure_days_are_steps_and_checkpoints(void **state)
     arena_free(arena);
 }
 
+/* Of 99 steps of 4 s every seventh ends with one of 14 checkpoints of 112.4 GB. The file system
+ * takes 2 GB/s: one is there after 56.2 s, and due again after 28 s, so that each but the first
+ * waits 28.2 s, far more than the copy. Nodes' drives take 40 GB/s: each blocks for 2.81 s. Each
+ * third goes on at 1 GB/s, 112.4 s; 3 x 28 s and two writes later the next does, and waits 22.8 s:
+ * the third does not, three others do. Histories and the sums of a run without failures follow one
+ * rule; the sums have a mean for all. */
+static void what_is_late_is_waited_for_alike(void **state)
+{
+    (void)state;
+    const struct {
+        const char *checkpoint, *write;
+        double late, drains; /* of 14 that wait longer; each so many-th may */
+        double rate, block_rate;
+    } cases[] = {
+        {"{every: 7 steps, mode: async}", "cluster.storage.write=2 GB/s", 13, 1, 2e9, 64 * 63e9},
+        {"{every: 7 steps, mode: blocking, to: local, drain_every: 3}",
+         "cluster.storage.write=1 GB/s", 3, 3, 1e9, 40e9},
+    };
+    for (uint32_t i = 0; i < 2; i++) {
+        struct arena *arena = arena_new();
+        const char *const sets[] = {
+            arena_printf(arena, "run.checkpoint=%s", cases[i].checkpoint),
+            "run.tokens=207618048",
+            "run.step_time=4 s",
+            "cluster.storage.local_write=5 GB/s",
+            cases[i].write,
+            "run.failures={failures: inline, counts: hardware, classes: [{name: a, of: job, rate: "
+            "{mttf: 2e11 h}}]}"};
+        const struct run_result *usual = &predict(arena, sets, 5)->run;
+        const struct run_result *failing = &predict(arena, sets, 6)->run;
+        const double bytes = usual->checkpoint_bytes;
+        const double each_s = bytes / cases[i].block_rate;
+        const double n = cases[i].drains;
+        const double last_s = bytes / cases[i].rate - n * 28 - (n - 1) * each_s;
+        assert_true(last_s > 2 * each_s);
+        assert_int_equal(usual->checkpoints, 14);
+        assert_close(failing->account_s[ACCOUNT_CHECKPOINT],
+                     14 * each_s + cases[i].late * (last_s - each_s), 1e-6);
+        assert_close(usual->checkpoint_s, each_s + (last_s - each_s) / n, 1e-6);
+        assert_accounts_add_up(failing);
+        assert_accounts_add_up(usual);
+        arena_free(arena);
+    }
+}
+
 /* Checkpoints on nodes' drives every 100 steps of 10 s, every fourth goes on to the file system:
  * 8 nodes write at 5 GB/s and read at 20 GB/s, the file system takes and gives 100 GB/s, of a node
  * 10 GB/s. What kills a process leaves the drives: a restart reads 64 x 9.536 GB, 610.3 GB, at
@@ -420,6 +465,7 @@ int main(void)
         cmocka_unit_test(what_survived_is_read_and_what_did_not_is_lost),
         cmocka_unit_test(a_stated_restart_is_all_of_it),
         cmocka_unit_test(without_a_failure_days_are_steps_and_checkpoints),
+        cmocka_unit_test(what_is_late_is_waited_for_alike),
         cmocka_unit_test(fewer_replicas_are_simulated_and_go_on),
         cmocka_unit_test(a_slow_gpu_is_simulated_on_each_stage),
         cmocka_unit_test(a_run_that_makes_no_progress_has_no_days),
