@@ -64,7 +64,7 @@ static void note_solver(const struct options *options, const struct engine_use *
 void predict_result(const struct options *options, const struct scenario *scenario,
                     struct result *result)
 {
-    const struct run_request request = {options->folds, stoker_build(), NULL};
+    const struct run_request request = {.folds = options->folds, .build = stoker_build()};
     const double start_s = host_now_s();
     run_predict(options->cli->arena, scenario, &request, result);
     result->mfu_convention = options->mfu_convention;

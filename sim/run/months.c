@@ -216,6 +216,7 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
         run->account_s[i] = all->account_s[i];
     }
     run->repetitions = all->count;
+    run->histories = all->each;
     run->makes_no_progress = all->unfinished > 0;
     run->interruptions = all->interruptions_all;
     run->broken_most = all->broken_most;

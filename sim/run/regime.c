@@ -7,6 +7,65 @@
 #include "input/relayout.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- what is known -------------------------------------------------------------------------- */
+
+struct known_regime {
+    struct regime regime;
+    uint32_t batch; /* run.recovery.batch */
+    int64_t step_ns;
+};
+
+struct regime_memo {
+    struct arena *arena;
+    struct known_regime *items;
+    size_t count, capacity;
+};
+
+struct regime_memo *regime_memo_new(struct arena *arena)
+{
+    struct regime_memo *memo = arena_alloc(arena, sizeof *memo);
+    *memo = (struct regime_memo){.arena = arena};
+    return memo;
+}
+
+size_t regime_memo_count(const struct regime_memo *memo)
+{
+    return memo->count;
+}
+
+/* Bytes and speeds come from the same formula each time, so equal ones are equal to the bit. */
+static bool is_double_same(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool is_same(const struct regime *a, const struct regime *b)
+{
+    return is_double_same(a->checkpoint_bytes, b->checkpoint_bytes) &&
+           a->is_checkpoint_async == b->is_checkpoint_async &&
+           is_double_same(a->flush_bytes, b->flush_bytes) &&
+           is_double_same(a->slow_speed, b->slow_speed) && a->slow_rank == b->slow_rank &&
+           a->missing == b->missing;
+}
+/* Another member is another line of is_same. */
+_Static_assert(sizeof(struct regime) == 4 * sizeof(double) + 2 * sizeof(int64_t),
+               "all members of a regime are compared");
+
+static const struct known_regime *find(const struct regime_memo *memo, const struct regime *regime,
+                                       uint32_t batch)
+{
+    for (size_t i = 0; i < memo->count; i++) {
+        const struct known_regime *item = &memo->items[i];
+        if (item->batch == batch && is_same(&item->regime, regime)) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+/* ---- simulation ------------------------------------------------------------------------------ */
 
 /* `base` with another number of replicas and microbatches; false: the sizes do not go together. */
 static bool resize(struct arena *arena, const struct scenario *base, int64_t dp,
@@ -82,8 +141,8 @@ static int64_t of_usual_tokens(const struct scenario *usual, const struct scenar
     return llround((double)step_ns * (double)usual->batch.global / (double)changed->batch.global);
 }
 
-int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
-                       const struct regime *regime)
+static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
+                        const struct regime *regime)
 {
     struct scenario changed = *basis->scenario;
     const bool is_smaller = regime->missing > 0 &&
@@ -107,4 +166,22 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
     struct step_result step;
     step_simulate(arena, &changed, &request, &step);
     return of_usual_tokens(basis->scenario, &changed, step.step_ns);
+}
+
+int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
+                       const struct regime *regime)
+{
+    struct regime_memo *memo = basis->known;
+    const uint32_t batch = basis->scenario->recovery.batch;
+    const struct known_regime *known = memo != NULL ? find(memo, regime, batch) : NULL;
+    if (known != NULL) {
+        return known->step_ns;
+    }
+    const int64_t step_ns = simulate(arena, basis, regime);
+    if (memo != NULL) {
+        memo->items = arena_grow(memo->arena, memo->items, &memo->capacity, memo->count + 1,
+                                 sizeof *memo->items);
+        memo->items[memo->count++] = (struct known_regime){*regime, batch, step_ns};
+    }
+    return step_ns;
 }

@@ -11,6 +11,11 @@
 
 struct arena;
 
+/* Steps of regimes of one basis that are known, each simulated once. Memory is the arena's. */
+struct regime_memo;
+struct regime_memo *regime_memo_new(struct arena *arena);
+size_t regime_memo_count(const struct regime_memo *memo);
+
 /* The usual step. What it points to is borrowed. */
 struct regime_basis {
     const struct scenario *scenario;
@@ -18,6 +23,7 @@ struct regime_basis {
     int64_t step_ns;               /* of it, as the engine has it: without data stalls of loaders */
     bool folds;
     struct step_memo *memo;
+    struct regime_memo *known; /* NULL: each is simulated whenever it is asked for */
 };
 
 /* What is not as usual. */
@@ -30,7 +36,8 @@ struct regime {
     int64_t missing; /* replicas that the job goes on without */
 };
 
-/* How long a step of this regime is. Scratch memory is the arena's.
+/* How long a step of this regime is. Scratch memory is the arena's. Which regimes are known depends
+ * on the scenario by run.recovery.batch alone.
  *
  * Without some replicas the batch shrinks or stays what it is (run.recovery.batch). Of a shrunk one
  * this is the time in which as many tokens are trained as in a usual step: the step's, times all

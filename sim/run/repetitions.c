@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+/* Sorts the values. */
 static struct repetition_spread spread_of(double *values, uint32_t count)
 {
     gsl_sort(values, 1, count);
@@ -21,6 +22,17 @@ static struct repetition_spread spread_of(double *values, uint32_t count)
         .p5 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.05),
         .p50 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.5),
         .p95 = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.95),
+    };
+}
+
+static struct repetition repetition_of(const struct history_outcome *outcome)
+{
+    const sim_time *ns = outcome->account_ns;
+    const double wall_s = sim_time_to_s(outcome->end);
+    return (struct repetition){
+        .wall_s = wall_s,
+        .steps_s = sim_time_to_s(ns[ACCOUNT_USEFUL] + ns[ACCOUNT_DATA_STALL] + ns[ACCOUNT_LOST]),
+        .goodput = sim_time_to_s(ns[ACCOUNT_USEFUL]) / wall_s,
     };
 }
 
@@ -41,6 +53,21 @@ static void add_history(const struct history_plan *plan, const struct history_ou
     all->unfinished += plan->steps > 0 && outcome->steps < plan->steps;
 }
 
+static void spread(struct repetitions *all)
+{
+    struct arena *own = arena_new();
+    double *values = arena_array(own, all->count, sizeof *values);
+    for (uint32_t i = 0; i < all->count; i++) {
+        values[i] = all->each[i].wall_s;
+    }
+    all->wall_s = spread_of(values, all->count);
+    for (uint32_t i = 0; i < all->count; i++) {
+        values[i] = all->each[i].goodput;
+    }
+    all->goodput = spread_of(values, all->count);
+    arena_free(own);
+}
+
 void repetitions_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                      uint32_t count, struct repetitions *all)
 {
@@ -48,16 +75,14 @@ void repetitions_run(struct arena *arena, const struct history_plan *plan, uint6
     *all = (struct repetitions){
         .count = count,
         .interruptions = arena_array(arena, plan->class_count, sizeof *all->interruptions),
-        .blamed_s = arena_array(arena, plan->class_count, sizeof *all->blamed_s)};
-    double *wall_s = arena_array(arena, count, sizeof *wall_s);
-    double *goodput = arena_array(arena, count, sizeof *goodput);
+        .blamed_s = arena_array(arena, plan->class_count, sizeof *all->blamed_s),
+        .each = arena_array(arena, count, sizeof *all->each)};
     struct arena *own = arena_new();
     for (uint32_t i = 0; i < count; i++) {
         struct history_outcome outcome;
         arena_reset(own);
         history_run(own, plan, seed, i, &outcome);
-        wall_s[i] = sim_time_to_s(outcome.end);
-        goodput[i] = sim_time_to_s(outcome.account_ns[ACCOUNT_USEFUL]) / wall_s[i];
+        all->each[i] = repetition_of(&outcome);
         add_history(plan, &outcome, all);
         if (i == 0 && all->unfinished > 0) {
             all->count = 1;
@@ -66,8 +91,7 @@ void repetitions_run(struct arena *arena, const struct history_plan *plan, uint6
         }
     }
     arena_free(own);
-    all->wall_s = spread_of(wall_s, count);
-    all->goodput = spread_of(goodput, count);
+    spread(all);
 }
 
 void repetitions_until(struct arena *arena, const struct history_plan *plan, uint64_t seed,

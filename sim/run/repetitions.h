@@ -14,8 +14,16 @@ struct repetition_spread {
     double p5, p50, p95;
 };
 
+/* One of them: what costs and comparisons are made of. */
+struct repetition {
+    double wall_s;
+    double steps_s; /* in steps, also those that were done again */
+    double goodput;
+};
+
 struct repetitions {
     uint32_t count;
+    struct repetition *each; /* [count] in the order of their numbers */
     struct repetition_spread wall_s;
     struct repetition_spread goodput;
     double account_s[ACCOUNT_COUNT_]; /* means; they sum to wall_s.mean */

@@ -9,6 +9,8 @@
 #include "run/account.h"
 #include "train/metrics.h"
 
+struct repetition; /* run/repetitions */
+
 /* Of many histories. */
 struct run_spread {
     double mean, error; /* standard error of the mean */
@@ -35,9 +37,10 @@ struct run_result {
     double tokens;
     double days; /* wall-clock, predicted: the mean */
     double gpu_hours;
-    double goodput;         /* time in usual steps that count, less data stalls / wall-clock */
-    uint32_t repetitions;   /* histories; 0: nothing fails, and they are all alike */
-    bool makes_no_progress; /* a history had not finished when it was given up */
+    double goodput;       /* time in usual steps that count, less data stalls / wall-clock */
+    uint32_t repetitions; /* histories; 0: nothing fails, and they are all alike */
+    const struct repetition *histories; /* [repetitions], each by itself */
+    bool makes_no_progress;             /* a history had not finished when it was given up */
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
     double interruptions;
     double mtbf_s;                /* between what ends the job, while it runs */

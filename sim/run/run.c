@@ -12,6 +12,7 @@
 #include "run/checkpoint.h"
 #include "run/failing.h"
 #include "run/interval.h"
+#include "run/known.h"
 #include "run/loading.h"
 #include "run/money.h"
 #include "run/months.h"
@@ -234,7 +235,17 @@ static void compare_intervals(const struct scenario *scenario, double step_s,
     run->goodput_at_best = interval_goodput(&of, run->checkpoint_best_s);
 }
 
-static void add_run(struct arena *arena, const struct regime_basis *basis,
+static void find_cost(struct arena *arena, const struct regime_basis *basis,
+                      struct run_known *known, double bytes, struct checkpoint_cost *cost)
+{
+    if (known != NULL) {
+        run_known_cost(known, arena, basis, bytes, cost);
+    } else {
+        checkpoint_cost_of(arena, basis, bytes, cost);
+    }
+}
+
+static void add_run(struct arena *arena, const struct regime_basis *basis, struct run_known *known,
                     const struct step_result *step, struct run_result *run)
 {
     const struct scenario *scenario = basis->scenario;
@@ -244,7 +255,7 @@ static void add_run(struct arena *arena, const struct regime_basis *basis,
     run->tokens = scenario->run_tokens;
     run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens, NULL);
     checkpoint_count(scenario, step_s, NULL, run);
-    checkpoint_cost_of(arena, basis, run->checkpoint_bytes, &cost);
+    find_cost(arena, basis, known, run->checkpoint_bytes, &cost);
     run->checkpoint_s = checkpoint_wait_s(scenario, step_s, &cost);
     run->checkpoint_persist_s = cost.durable_s;
     run->checkpoint_drained_s = cost.drained_s;
@@ -265,6 +276,23 @@ static void add_run(struct arena *arena, const struct regime_basis *basis,
     run_add_up(scenario, step, NULL, run);
 }
 
+/* The usual step, with what it waits for its loaders. */
+static void simulate_step(struct arena *arena, const struct scenario *scenario,
+                          const struct run_request *request, struct step_result *step,
+                          struct loading_use *loading)
+{
+    if (request->known != NULL && run_known_step(request->known, step, loading)) {
+        return;
+    }
+    struct arena *keeps = request->known != NULL ? run_known_arena(request->known) : arena;
+    step_simulate(keeps, scenario,
+                  &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
+    *loading = loading_run(keeps, scenario, step->step_ns);
+    if (request->known != NULL) {
+        run_known_add_step(request->known, step, loading);
+    }
+}
+
 static void simulate_run(struct arena *arena, const struct scenario *scenario,
                          const struct run_request *request, struct result *result)
 {
@@ -273,21 +301,21 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
     result->build = request->build;
     struct step_result *step = &result->step;
     struct run_result *run = &result->run;
-    step_simulate(arena, scenario,
-                  &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
+    struct loading_use loading;
+    simulate_step(arena, scenario, request, step, &loading);
     const struct regime_basis basis = {
         .scenario = scenario,
         .member = {(uint64_t)scenario->seed, step->spread.median},
         .step_ns = step->step_ns,
         .folds = request->folds,
         .memo = request->memo,
+        .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
     };
-    const struct loading_use loading = loading_run(arena, scenario, step->step_ns);
     run->first_batch_s = loading.first_s;
     loading_add_stall(arena, scenario, &loading, step);
     run->data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {
-        add_run(arena, &basis, step, run);
+        add_run(arena, &basis, request->known, step, run);
     }
 }
 

@@ -24,10 +24,13 @@
 #include "base/ledger.h"
 #include "run/result.h"
 
+struct run_known;
+
 struct run_request {
     bool folds;
-    const char *build;      /* which sources predict: part of the run key */
-    struct step_memo *memo; /* of a study: what its steps have in common; NULL: none */
+    const char *build;       /* which sources predict: part of the run key */
+    struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
+    struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
 };
 
 /* Predicts step and run. All memory is the arena's; result->scenario borrows. */

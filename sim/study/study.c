@@ -73,7 +73,8 @@ static void predict(const struct point_run *run, struct arena *arena,
                     const struct scenario *scenario, struct result *result,
                     struct store_point *stored)
 {
-    const struct run_request request = {run->request->folds, run->request->build, run->memo};
+    const struct run_request request = {
+        .folds = run->request->folds, .build = run->request->build, .memo = run->memo};
     const double start_s = host_now_s();
     run_predict(arena, scenario, &request, result);
     result->step.engine.host_s = host_now_s() - start_s;
