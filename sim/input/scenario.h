@@ -244,8 +244,10 @@ struct price {
     double spot_gpu_hour_usd;
     struct ownership own;
     double electricity_usd_per_kwh;
-    double pue;               /* facility power over IT power */
-    double carbon_kg_per_kwh; /* ABSENT: nobody said */
+    double storage_usd_per_gb_month; /* of the shared storage that checkpoints ask for */
+    double moved_usd_per_tb;         /* of checkpoints, to the shared storage */
+    double pue;                      /* facility power over IT power */
+    double carbon_kg_per_kwh;        /* ABSENT: nobody said */
 };
 
 /* What the job may draw; 0: not said. One of both. A GPU's share of the site's is what is left to

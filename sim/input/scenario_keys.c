@@ -719,6 +719,13 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.own.utilisation", price.own.utilisation, DIM_FRACTION, 0.001, 1.0,
               "Share of its life in which it works; what it costs idle is paid by these hours."),
      .standard = "80 %", .is_assumed = true},
+    {QUANTITY("price.storage_gb_month", price.storage_usd_per_gb_month, DIM_USD, 0.0, 1e6,
+              "Rent of a GB of the shared storage for a month, of what checkpoints ask for: those "
+              "that are kept (run.checkpoint.keep), over cluster.storage.usable."),
+     .standard = "0 USD"},
+    {QUANTITY("price.moved_tb", price.moved_usd_per_tb, DIM_USD, 0.0, 1e9,
+              "Price of a TB of checkpoints that is moved to the shared storage."),
+     .standard = "0 USD"},
     {QUANTITY("price.pue", price.pue, DIM_COUNT, 1.0, 10.0,
               "Power usage effectiveness: the facility's power over that of its machines."),
      .standard = "1.2", .is_assumed = true},

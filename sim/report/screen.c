@@ -190,6 +190,11 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
     } else {
         sheet_say(list, "without checkpoints");
     }
+    if (!is_absent(run->storage_usd)) {
+        sheet_say(list, "%s USD", number_grouped(arena, run->storage_usd));
+        sheet_say(list, "%sfor the storage of checkpoints",
+                  is_absent(run->cost_usd) ? "" : "of these ");
+    }
     if (!is_absent(run->owned_gpu_hour_usd)) {
         add_ownership(list, result);
     }

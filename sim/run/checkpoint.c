@@ -111,6 +111,17 @@ int64_t checkpoint_drain_every(const struct checkpoint *plan)
     return plan->drain_every > 0 ? plan->drain_every : 1;
 }
 
+int64_t checkpoint_moved(const struct checkpoint *plan, int64_t checkpoints)
+{
+    return checkpoints / checkpoint_drain_every(plan);
+}
+
+int64_t checkpoint_kept(const struct checkpoint *plan, int64_t checkpoints)
+{
+    const int64_t moved = checkpoint_moved(plan, checkpoints);
+    return plan->keep > 0 && plan->keep < moved ? plan->keep : moved;
+}
+
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s)
 {
     if (plan->every_steps > 0) {

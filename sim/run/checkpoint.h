@@ -34,6 +34,10 @@ int64_t checkpoint_drain_every(const struct checkpoint *plan);
 void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
                       struct run_result *run);
 
+/* Of so many checkpoints of a run: those that go to the shared storage, and that stay there. */
+int64_t checkpoint_moved(const struct checkpoint *plan, int64_t checkpoints);
+int64_t checkpoint_kept(const struct checkpoint *plan, int64_t checkpoints);
+
 /* Of `bytes`, what the rank writes that writes most. Scratch memory is the arena's. */
 double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scenario, double bytes);
 

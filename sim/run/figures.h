@@ -18,9 +18,9 @@
  *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
- *           PRICED: and a GPU-hour has a price; CARBON: and its energy emits; OWNED: and owning has
- *           a price; BOUGHT: and breaks even with rent; CHECKPOINTS: and it writes some. Else it is
- *           null, NULL, and not shown or "-"
+ *           PRICED: and a GPU-hour has a price; STORED: and storage has one; CARBON: and its energy
+ *           emits; OWNED: and owning has a price; BOUGHT: and breaks even with rent; CHECKPOINTS:
+ *           and it writes some. Else it is null, NULL, and not shown or "-"
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
  *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
  *           ENGINE, or a TITLE, may differ under one key
@@ -45,6 +45,7 @@
 #define FIGURE_EXISTS_FAILING(value) result_has_failures(result)
 #define FIGURE_EXISTS_ENDED(value) (result_has_failures(result) && !is_absent(value))
 #define FIGURE_EXISTS_PRICED(value) (result_has_run(result) && !is_absent(run->cost_usd))
+#define FIGURE_EXISTS_STORED(value) (result_has_run(result) && !is_absent(run->storage_usd))
 #define FIGURE_EXISTS_CARBON(value) (result_has_run(result) && !is_absent(run->carbon_kg))
 #define FIGURE_EXISTS_OWNED(value) (result_has_run(result) && !is_absent(run->owned_gpu_hour_usd))
 #define FIGURE_EXISTS_BOUGHT(value) (result_has_run(result) && !is_absent(run->break_even_months))
@@ -60,6 +61,7 @@
 #define FIGURE_IS_OF_MONTHS_FAILING true
 #define FIGURE_IS_OF_MONTHS_ENDED true
 #define FIGURE_IS_OF_MONTHS_PRICED true
+#define FIGURE_IS_OF_MONTHS_STORED true
 #define FIGURE_IS_OF_MONTHS_CARBON true
 #define FIGURE_IS_OF_MONTHS_OWNED true
 #define FIGURE_IS_OF_MONTHS_BOUGHT true
@@ -197,6 +199,7 @@ static inline bool figure_is_said(const char *text)
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
            .short_head = "USD") \
+    JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE) \

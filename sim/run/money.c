@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "run/checkpoint.h"
 
 #include <math.h>
 
@@ -325,10 +326,65 @@ double money_cost_usd(const struct scenario *scenario, double wall_s, double ene
                       LEDGER_TERM(energy_kwh, "kWh"), LEDGER_TERM(usd_per_kwh, "USD"));
 }
 
+/* What checkpoints ask for, rented for the run. */
+static double rented_usd(const struct scenario *scenario, double wall_s,
+                         const struct run_result *run, struct ledger *ledger)
+{
+    const double kept = (double)checkpoint_kept(&scenario->checkpoint, run->checkpoints);
+    const double each_gb = run->checkpoint_bytes / 1e9;
+    const double usable = scenario->cluster.storage_usable;
+    const double asked_gb =
+        LEDGER_SUM(ledger, "storage that checkpoints ask for", "gigabytes", kept * each_gb / usable,
+                   LEDGER_TERM(kept, "kept"), LEDGER_TERM(each_gb, "gigabytes"),
+                   LEDGER_TERM(usable, "usable"));
+    const double months = wall_s / SECONDS_PER_HOUR / HOURS_PER_MONTH;
+    const double usd = scenario->price.storage_usd_per_gb_month;
+    return LEDGER_SUM(ledger, "its rent", "USD", asked_gb * usd * months,
+                      LEDGER_TERM(asked_gb, "gigabytes"), LEDGER_TERM(usd, "USD"),
+                      LEDGER_TERM(months, "months"));
+}
+
+static double moved_usd(const struct scenario *scenario, const struct run_result *run,
+                        struct ledger *ledger)
+{
+    const double moved = (double)checkpoint_moved(&scenario->checkpoint, run->checkpoints);
+    const double each_tb = run->checkpoint_bytes / 1e12;
+    const double usd = scenario->price.moved_usd_per_tb;
+    return LEDGER_SUM(ledger, "checkpoints moved there", "USD", moved * each_tb * usd,
+                      LEDGER_TERM(moved, ""), LEDGER_TERM(each_tb, "terabytes"),
+                      LEDGER_TERM(usd, "USD"));
+}
+
+double money_storage_usd(const struct scenario *scenario, double wall_s,
+                         const struct run_result *run, struct ledger *ledger)
+{
+    const struct price *price = &scenario->price;
+    double usd = ABSENT;
+    if (price->storage_usd_per_gb_month > 0) {
+        usd = rented_usd(scenario, wall_s, run, ledger);
+    }
+    if (price->moved_usd_per_tb > 0) {
+        const double moved = moved_usd(scenario, run, ledger);
+        usd = is_absent(usd) ? moved : usd + moved;
+    }
+    return usd;
+}
+
+static double with_storage_usd(double cost_usd, double storage_usd, struct ledger *ledger)
+{
+    if (is_absent(cost_usd) || is_absent(storage_usd)) {
+        return cost_usd;
+    }
+    return LEDGER_SUM(ledger, "cost, with storage", "USD", cost_usd + storage_usd,
+                      LEDGER_TERM(cost_usd, "USD"), LEDGER_TERM(storage_usd, "USD"));
+}
+
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run)
 {
     add_energy(scenario, step, wall_s, ledger, run);
     add_ownership(scenario, wall_s, ledger, run);
-    run->cost_usd = money_cost_usd(scenario, wall_s, run->energy_kwh, ledger);
+    run->storage_usd = money_storage_usd(scenario, wall_s, run, ledger);
+    run->cost_usd = with_storage_usd(money_cost_usd(scenario, wall_s, run->energy_kwh, ledger),
+                                     run->storage_usd, ledger);
 }

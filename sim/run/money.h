@@ -24,6 +24,11 @@
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
  *
+ * Storage that has a price comes on top, for checkpoints alone:
+ *
+ *     rented = kept * bytes of one / cluster.storage.usable * price.storage_gb_month * months
+ *     moved  = checkpoints that go to the shared storage * bytes of one * price.moved_tb
+ *
  * and buying breaks even with renting after
  *
  *     months = capital / (rent * 730 h * utilisation - (kW * pue * price * 730 h + hosting))
@@ -31,6 +36,8 @@
  * or never, where the bracket is not positive. There is no cost where a GPU-hour has no price.
  *
  * ASSUMES: switches and storage outside the nodes draw no power: what is told is too little.
+ * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
+ * checkpoints that are written again after a failure and of what restarts read nothing is paid.
  * ASSUMES: an owned GPU without work draws what one does that waits.
  * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
  * ASSUMES: what degraded steps take longer is spent waiting.
@@ -66,6 +73,10 @@ double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
 
 /* An hour in which an owned GPU works, without that hour's own electricity. */
 double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger);
+
+/* Storage of the run's checkpoints by the formula above; ABSENT: it has no price. */
+double money_storage_usd(const struct scenario *scenario, double wall_s,
+                         const struct run_result *run, struct ledger *ledger);
 
 /* Whether a run has a cost: its GPU-hours have a price on these terms. */
 bool money_is_priced(const struct scenario *scenario);

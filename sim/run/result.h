@@ -66,9 +66,10 @@ struct run_result {
     double account_s[ACCOUNT_COUNT_];            /* wall-clock by account: their sum is all of it */
     struct run_account accounts[ACCOUNT_COUNT_]; /* that hold time, in their order */
     uint32_t account_count;
-    double cost_usd;   /* on price.terms, with electricity where it is priced apart; ABSENT: no
-                        * price */
-    double energy_kwh; /* whole facility (pue): the sum of these four */
+    double cost_usd;    /* on price.terms, with electricity where it is priced apart, and storage;
+                        * ABSENT: no price of GPUs */
+    double storage_usd; /* of checkpoints: what they ask for and what is moved; ABSENT: no price */
+    double energy_kwh;  /* whole facility (pue): the sum of these four */
     double gpu_working_kwh, gpu_waiting_kwh, host_kwh, facility_kwh;
     double rated_kwh;                  /* GPU-hours * TDP, as papers have it */
     double carbon_kg, rated_carbon_kg; /* of both; ABSENT: no price.carbon */

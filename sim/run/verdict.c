@@ -110,8 +110,7 @@ static void check_storage(const struct result *result, struct diag *diag)
     if (!result_has_checkpoints(result) || !(capacity_bytes > 0)) {
         return;
     }
-    const int64_t written = result->run.checkpoints / checkpoint_drain_every(plan);
-    const int64_t kept = plan->keep > 0 && plan->keep < written ? plan->keep : written;
+    const int64_t kept = checkpoint_kept(plan, result->run.checkpoints);
     const double usable_bytes = capacity_bytes * scenario->cluster.storage_usable;
     if ((double)kept * result->run.checkpoint_bytes <= usable_bytes) {
         return;

@@ -442,6 +442,47 @@ static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
     assert_true(is_absent(money_cost_usd(&scenario, 36000, 100, NULL)));
 }
 
+/* Ten checkpoints of 112.4 GB at 0.02 USD per GB and month ask for 10 x 112.4 / 0.8 = 1,405 GB. Of
+ * 40 on nodes' drives every third goes on, 13 times 0.1124 TB at 5 USD; where all are kept these 13
+ * are rented, not 40. No step is longer; without a price of GPUs there is that of storage alone. */
+static void storage_is_rented_by_what_is_kept_and_paid_by_what_is_moved(void **state)
+{
+    const struct {
+        const char *const sets[SETS_MAX];
+        double kept, moved, usd_per_gb, usd_per_tb;
+    } cases[] = {
+        {{"price.storage_gb_month=0.02 USD", "run.checkpoint.keep=10", NULL}, 10, 0, 0.02, 0},
+        {{"price.moved_tb=5 USD", NULL}, 0, 40, 0, 5},
+        {{"price.storage_gb_month=0.02 USD", "price.moved_tb=5 USD", "cluster.storage.usable=50 %",
+          "cluster.storage.local_write=50 GB/s", "run.checkpoint.to=local",
+          "run.checkpoint.drain_every=3", NULL},
+         13,
+         13,
+         0.02,
+         5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario *scenario = quickstart(*state, cases[i].sets);
+        scenario->checkpoint.every_steps = 100;
+        scenario->run_tokens = 4050.0 * (double)STEP_TOKENS;
+        const struct run_result *run = &predict(*state, scenario)->run;
+        assert_int_equal(run->checkpoints, 40);
+        const double months = run->days * 24 / 730;
+        const double usable = i == 2 ? 0.5 : 0.8;
+        const double bytes = run->checkpoint_bytes;
+        assert_close(run->storage_usd,
+                     cases[i].kept * bytes / 1e9 / usable * cases[i].usd_per_gb * months +
+                         cases[i].moved * bytes / 1e12 * cases[i].usd_per_tb,
+                     1e-12);
+        assert_close(run->cost_usd, run->gpu_hours * 2.5 + run->storage_usd, 1e-12);
+        scenario->price.gpu_hour_usd = ABSENT;
+        const struct run_result *unpriced = &predict(*state, scenario)->run;
+        assert_true(is_absent(unpriced->cost_usd));
+        assert_close(unpriced->storage_usd, run->storage_usd, 1e-12);
+    }
+    assert_true(is_absent(predict(*state, quickstart(*state, NULL))->run.storage_usd));
+}
+
 /* Of the run of owned GPUs, cost is GPU-hours x owning; months are those of its own mean power. */
 static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
 {
@@ -750,6 +791,7 @@ int main(void)
         TEST(buying_breaks_even_with_rent_or_never),
         TEST(owning_is_paid_by_the_hours_of_work),
         TEST(terms_say_which_hours_are_paid_and_at_what_price),
+        TEST(storage_is_rented_by_what_is_kept_and_paid_by_what_is_moved),
         TEST(a_run_on_owned_gpus_costs_what_owning_does),
         TEST(papers_count_gpu_hours_at_tdp),
         TEST(energy_goes_to_components_and_accounts),

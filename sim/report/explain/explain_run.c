@@ -142,6 +142,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "break_even_months", run->break_even_months);
     sheet_number(in, "electricity_usd_per_kwh", scenario->price.electricity_usd_per_kwh);
     sheet_number(in, "pue", scenario->price.pue);
+    sheet_number(in, "storage_usd", run->storage_usd);
     sheet_number(in, "cost_usd", run->cost_usd);
     explain_ledger(in, "sums", record_run(explanation));
     add_accounts(in, run);
