@@ -71,33 +71,20 @@ static void set_missing(struct history *h, uint32_t replicas)
     }
 }
 
-/* Of all, or of those that can break a restart off. */
-static uint32_t earliest_class(const struct history *h, bool breaks_restarts)
-{
-    uint32_t earliest = HISTORY_NO_CLASS;
-    for (uint32_t i = 0; i < h->plan->class_count; i++) {
-        const bool counts = !breaks_restarts || (h->plan->classes[i].effect == FAILURE_KILLS &&
-                                                 !h->plan->classes[i].rests);
-        if (counts && h->times[i].next != INT64_MAX &&
-            (earliest == HISTORY_NO_CLASS || h->times[i].next < h->times[earliest].next)) {
-            earliest = i;
-        }
-    }
-    return earliest;
-}
-
 /* What would have ended or slowed a job that stands still breaks its nodes, with what they hold. */
 static void take_failures_unseen(struct history *h)
 {
-    for (uint32_t i = 0; i < h->plan->class_count; i++) {
-        const enum failure_effect effect = h->plan->classes[i].effect;
-        if (effect != FAILURE_KILLS && effect != FAILURE_SLOWS) {
-            continue;
-        }
-        while (h->times[i].next <= h->now) {
-            fall_back(h, h->plan->classes[i].level);
-            history_break_nodes(h, i, h->times[i].ordinal, h->times[i].next);
-            failure_times_advance(&h->times[i], h->arena);
+    const uint32_t first = history_earliest(h, CLASSES_ALL);
+    if (first == HISTORY_NO_CLASS || h->times[first].next > h->now) {
+        return;
+    }
+    const struct class_list *list = &h->lists[CLASSES_BREAKING_NODES];
+    for (uint32_t i = 0; i < list->count; i++) {
+        const uint32_t class = list->items[i];
+        while (h->times[class].next <= h->now) {
+            fall_back(h, h->plan->classes[class].level);
+            history_break_nodes(h, class, h->times[class].ordinal, h->times[class].next);
+            history_next_failure(h, class);
         }
     }
 }
@@ -120,7 +107,7 @@ static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
     const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
     const sim_time drawn = law_draw(&h->plan->classes[class].restart, &key);
     const sim_time takes = drawn + h->plan->start_ns + h->read_ns;
-    const uint32_t next = earliest_class(h, true);
+    const uint32_t next = history_earliest(h, CLASSES_BREAKING_RESTARTS);
     if (next != HISTORY_NO_CLASS && h->times[next].next < h->now + takes) {
         const sim_time until = h->times[next].next;
         history_stand_still(h, ACCOUNT_RECOVERY, until > h->now ? until - h->now : 0);
@@ -138,7 +125,7 @@ static uint64_t detect(struct history *h, uint32_t class)
     const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_DETECTION);
     h->out->interruptions[class]++;
     history_break_nodes(h, class, ordinal, h->now);
-    failure_times_advance(&h->times[class], h->arena);
+    history_next_failure(h, class);
     history_stand_still(h, ACCOUNT_DETECTION, law_draw(&h->plan->classes[class].detection, &key));
     take_failures_unseen(h);
     return ordinal;
@@ -160,10 +147,11 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
     }
     h->blamed = HISTORY_NO_CLASS;
     h->level = 0;
-    for (uint32_t i = 0; i < h->plan->class_count; i++) {
-        failure_times_renew(&h->times[i], h->now);
-        while (h->plan->classes[i].effect == FAILURE_CORRUPTS && h->times[i].next <= h->now) {
-            failure_times_advance(&h->times[i], h->arena); /* nothing was computed */
+    history_renew(h);
+    const struct class_list *corrupting = &h->lists[CLASSES_CORRUPTING];
+    for (uint32_t i = 0; i < corrupting->count; i++) {
+        while (h->times[corrupting->items[i]].next <= h->now) {
+            history_next_failure(h, corrupting->items[i]); /* nothing was computed */
         }
     }
 }
@@ -191,7 +179,7 @@ static void slow_down(struct history *h, uint32_t class)
     h->slow[h->slow_count++] =
         (struct slow_gpu){class, slow_place(h, class), times->ordinal,
                           times->next + law_draw(&h->plan->classes[class].detection, &key)};
-    failure_times_advance(&h->times[class], h->arena);
+    history_next_failure(h, class);
     history_forget_cycles(h);
 }
 
@@ -226,7 +214,7 @@ static void stop(struct history *h, uint32_t class)
     const sim_time end = times->next + law_draw(&h->plan->classes[class].repair, &key);
     const sim_time waits = end > h->now ? end - h->now : 0;
     h->out->interruptions[class]++;
-    failure_times_advance(times, h->arena);
+    history_next_failure(h, class);
     h->blamed = class;
     history_stand_still(h, ACCOUNT_WAITING, waits);
     h->blamed = HISTORY_NO_CLASS;
@@ -243,7 +231,7 @@ static void corrupt(struct history *h, uint32_t class)
         h->corrupting = class;
         h->corrupting_ordinal = h->times[class].ordinal;
     }
-    failure_times_advance(&h->times[class], h->arena);
+    history_next_failure(h, class);
 }
 
 /* A check found it: back to the one before. */
@@ -322,7 +310,7 @@ static void go_on(struct history *h)
 {
     uint64_t grown = 0;
     while (!history_is_over(h)) {
-        const uint32_t class = earliest_class(h, false);
+        const uint32_t class = history_earliest(h, CLASSES_ALL);
         sim_time when;
         const enum change change = next_change(h, class, &when);
         h->out->turns++;
@@ -402,10 +390,7 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
         h.kept[i].pending_at = INT64_MAX;
     }
     h.healthy_ns = history_step_in(&h, NULL, false).step_ns;
-    const struct rng_key key = {.seed = seed, .rank = repetition};
-    for (uint32_t i = 0; i < plan->class_count; i++) {
-        failure_times_begin(&h.times[i], arena, &plan->classes[i], key, plan->horizon);
-    }
+    history_begin_classes(&h, &(struct rng_key){.seed = seed, .rank = repetition});
     history_spend(&h, ACCOUNT_PLANNED, plan->startup_ns);
     go_on(&h);
     close_books(&h);

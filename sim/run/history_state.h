@@ -1,6 +1,6 @@
 /* Where a history stands (run/history), for the files that make one: what passes while nothing
- * happens (history_steps), the nodes that are away (history_nodes), and what happens (history).
- * Nobody else includes it.
+ * happens (history_steps), the nodes that are away (history_nodes), which classes an event is about
+ * (history_classes), and what happens (history). Nobody else includes it.
  */
 #ifndef RUN_HISTORY_STATE_H
 #define RUN_HISTORY_STATE_H
@@ -46,10 +46,30 @@ struct slow_gpu {
     sim_time end;
 };
 
+/* What is asked of classes. Most events are about few of them: those of each kind are listed once a
+ * history. */
+enum class_kind {
+    CLASSES_ALL,
+    CLASSES_BREAKING_RESTARTS, /* as they end the job: it has to be detected and started anew */
+    CLASSES_BREAKING_NODES,    /* of a job that stands still, too */
+    CLASSES_RESTING,           /* while the job stands */
+    CLASSES_OF_JOB,            /* as good as new when it has started */
+    CLASSES_CORRUPTING,
+    CLASS_KINDS,
+};
+
+struct class_list {
+    uint32_t *items; /* rising */
+    uint32_t count;
+};
+
 struct history {
     struct arena *arena;
     const struct history_plan *plan;
-    struct failure_times *times; /* [class_count] */
+    struct failure_times *times; /* [class_count]; moved on by history_classes alone */
+    struct class_list lists[CLASS_KINDS];
+    uint32_t earliest; /* class, if it is known */
+    bool is_earliest_known;
     struct history_outcome *out;
     sim_time now;
     struct mark at;
@@ -74,6 +94,21 @@ struct history {
     struct time_heap repairs;
     uint32_t missing; /* replicas */
 };
+
+/* The plan's classes of each kind, and the first failure of each; `key` without a stream. */
+void history_begin_classes(struct history *h, const struct rng_key *key);
+
+/* Whose failure comes next, the first of those that come together; HISTORY_NO_CLASS: none does. */
+uint32_t history_earliest(struct history *h, enum class_kind kind);
+
+/* The failure that is due in a class is behind us. */
+void history_next_failure(struct history *h, uint32_t class);
+
+/* The job stood still for so long. */
+void history_rest(struct history *h, sim_time ns);
+
+/* The job has started. */
+void history_renew(struct history *h);
 
 /* Books time that was not spent now. What is for a failure is blamed on the class that the job
  * stands still for. */

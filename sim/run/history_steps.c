@@ -41,11 +41,7 @@ void history_stand_still(struct history *h, enum account account, sim_time ns)
 {
     const sim_time before = h->now;
     history_spend(h, account, ns);
-    for (uint32_t i = 0; i < h->plan->class_count; i++) {
-        if (h->plan->classes[i].rests) {
-            failure_times_rest(&h->times[i], h->now - before);
-        }
-    }
+    history_rest(h, h->now - before);
 }
 
 bool history_is_over(const struct history *h)
