@@ -586,6 +586,11 @@ static const struct schema_row rows[] = {
     {QUANTITY("host.power", host_power_w, DIM_WATT, 0.0, 1e7, "What it draws without GPUs."),
      .is_required = true},
 
+    {SECTION("power_domain", "What one breaker or power shelf feeds.")},
+    {COUNT("power_domain.nodes", power_domain_nodes, 1, NODES_MAX,
+           "Nodes that lose power together; failures of power domains ask for it."),
+     .is_optional = true, .note = "not said"},
+
     {SECTION("storage", "Where data and checkpoints lie."), .is_required = true},
     {QUANTITY(
          "storage.write_per_node", storage_write_each_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,

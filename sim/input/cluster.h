@@ -141,6 +141,7 @@ struct cluster {
     double storage_usable;         /* of it, 0..1 */
     uint32_t storage_network;      /* enum storage_network */
     const char *library_name;      /* resolved by the scenario, like the GPU */
+    int64_t power_domain_nodes;    /* 0: not said */
     int64_t nodes_max;             /* 0: as many as the scenario asks for */
     struct place place;
     struct place fabric_place;

@@ -3,13 +3,34 @@
 #include "run/failing.h"
 
 #include "base/arena.h"
+#include "plan/mesh.h"
+#include "train/placement_segment.h"
 
 #include <gsl/gsl_sf_gamma.h>
 
-static int64_t leaves_of_rail(const struct scenario *scenario)
+/* ---- what falls together -------------------------------------------------------------------- */
+
+/* A job's nodes in groups of `nodes`, the last of which may have fewer. */
+struct domains {
+    int64_t count, nodes, nodes_last;
+};
+
+static struct domains domains_of(const struct scenario *scenario, int64_t nodes)
 {
-    const int64_t below = scenario->cluster.nodes_per_leaf;
-    return below > 0 ? (scenario->nodes + below - 1) / below : 1;
+    const int64_t all = scenario->nodes;
+    if (nodes <= 0 || nodes >= all) {
+        return (struct domains){1, all, all};
+    }
+    const int64_t count = (all + nodes - 1) / nodes;
+    return (struct domains){count, nodes, all - (count - 1) * nodes};
+}
+
+/* What segments leave of an NVLink domain is idle, and the job's next nodes lie in the next one. */
+static struct domains nvlink_domains(const struct scenario *scenario)
+{
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    const int64_t segment = placement_segment_nodes(&scenario->cluster, &mesh);
+    return domains_of(scenario, scenario->cluster.domain_nodes / segment * segment);
 }
 
 static bool has_rails(const struct cluster *cluster)
@@ -29,13 +50,40 @@ static double components_of(const struct scenario *scenario, uint32_t of)
     case FAILURE_OF_NIC:
         return (double)(scenario->nodes * cluster->nics_per_node);
     case FAILURE_OF_LEAF:
-        return per_leaf * (double)leaves_of_rail(scenario);
+        return per_leaf * (double)domains_of(scenario, cluster->nodes_per_leaf).count;
+    case FAILURE_OF_NVLINK_DOMAIN:
+        return (double)nvlink_domains(scenario).count;
+    case FAILURE_OF_POWER_DOMAIN:
+        return (double)domains_of(scenario, cluster->power_domain_nodes).count;
     case FAILURE_OF_JOB:
     case FAILURE_COMPONENT_COUNT_:
         break;
     }
     return 1.0;
 }
+
+/* One of them falls; no node is in one of none. */
+static struct domains victims_of(const struct scenario *scenario, uint32_t takes)
+{
+    switch ((enum failure_victim)takes) {
+    case FAILURE_TAKES_GPU:
+    case FAILURE_TAKES_NODE:
+        return (struct domains){1, 1, 1};
+    case FAILURE_TAKES_LEAF:
+        return domains_of(scenario, scenario->cluster.nodes_per_leaf);
+    case FAILURE_TAKES_NVLINK_DOMAIN:
+        return nvlink_domains(scenario);
+    case FAILURE_TAKES_POWER_DOMAIN:
+        return domains_of(scenario, scenario->cluster.power_domain_nodes);
+    case FAILURE_TAKES_PROCESS:
+    case FAILURE_TAKES_FILE_SYSTEM:
+    case FAILURE_VICTIM_COUNT_:
+        break;
+    }
+    return (struct domains){1, 0, 0};
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static struct failure_clock clock_of(const struct failure_kind *kind, double components)
 {
@@ -57,39 +105,25 @@ static struct failure_clock clock_of(const struct failure_kind *kind, double com
     };
 }
 
-static uint32_t nodes_taken(const struct scenario *scenario, uint32_t takes)
-{
-    const int64_t below = scenario->cluster.nodes_per_leaf;
-    switch ((enum failure_victim)takes) {
-    case FAILURE_TAKES_GPU:
-    case FAILURE_TAKES_NODE:
-        return 1;
-    case FAILURE_TAKES_LEAF:
-        return (uint32_t)(below > 0 && below < scenario->nodes ? below : scenario->nodes);
-    case FAILURE_TAKES_PROCESS:
-    case FAILURE_TAKES_FILE_SYSTEM:
-    case FAILURE_VICTIM_COUNT_:
-        break;
-    }
-    return 0;
-}
-
 static struct failure_class class_of(const struct scenario *scenario,
                                      const struct failure_kind *kind)
 {
     static const uint32_t levels[FAILURE_VICTIM_COUNT_] = {
-        [FAILURE_TAKES_GPU] = 1,
-        [FAILURE_TAKES_NODE] = 1,
-        [FAILURE_TAKES_LEAF] = 2,
-        [FAILURE_TAKES_FILE_SYSTEM] = 3,
+        [FAILURE_TAKES_GPU] = 1,          [FAILURE_TAKES_NODE] = 1,
+        [FAILURE_TAKES_LEAF] = 2,         [FAILURE_TAKES_NVLINK_DOMAIN] = 2,
+        [FAILURE_TAKES_POWER_DOMAIN] = 2, [FAILURE_TAKES_FILE_SYSTEM] = 3,
     };
+    const struct domains victims = victims_of(scenario, kind->takes);
     const struct recovery *recovery = &scenario->recovery;
     const bool is_unseen = kind->effect == FAILURE_CORRUPTS && !recovery->has_checks;
     return (struct failure_class){
         .name = kind->name,
         .clock = clock_of(kind, components_of(scenario, kind->of)),
         .effect = is_unseen ? FAILURE_KILLS : (enum failure_effect)kind->effect,
-        .nodes = nodes_taken(scenario, kind->takes),
+        .nodes = (uint32_t)victims.nodes,
+        .nodes_last = (uint32_t)victims.nodes_last,
+        .domains = (uint32_t)victims.count,
+        .are_repaired_as_one = levels[kind->takes] == 2,
         .level = levels[kind->takes],
         .detection = recovery->detection[kind->detected],
         .restart = recovery->restart,

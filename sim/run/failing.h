@@ -2,13 +2,16 @@
  * all components of its cluster, the nodes that fall with each, and how long it takes until the job
  * runs again.
  *
- *     components   GPUs, nodes, NICs, leaf switches of the job; of the job itself one
+ *     components   GPUs, nodes, NICs, leaf switches, NVLink and power domains of the job; of the
+ *                  job itself one
  *     constant     rate = components * rate of one
  *     Weibull      scale = mean life / Gamma(1 + 1/shape)
  *
- * What takes a GPU takes its node, what takes a leaf switch the nodes below it. A failure's level
- * says what it destroys: 0 a process, 1 what lies in a node, 2 what lies below a leaf switch, 3 the
- * file system.
+ * What takes a GPU takes its node, what takes a leaf switch the nodes below it, what takes an
+ * NVLink domain its trays: of an NVL72 all 18, unless the job's segments leave some idle
+ * (train/placement_segment). The last leaf or domain may have fewer nodes of the job. They come
+ * back together: one thing was repaired. A failure's level says what it destroys: 0 a process, 1
+ * what lies in a node, 2 what lies in the nodes of a leaf or domain, 3 the file system.
  *
  * ASSUMES: each failure of hardware ends the job, where the source counts hardware.
  * ASSUMES: without a check corruption ends the job as a crash does, seen later; nothing older than

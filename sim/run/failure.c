@@ -27,6 +27,14 @@ struct rng_key failure_key(const struct failure_times *times, uint64_t ordinal, 
     return key;
 }
 
+uint32_t failure_nodes(const struct failure_times *times, uint64_t ordinal)
+{
+    const struct failure_class *of = times->of;
+    const struct rng_key key = failure_key(times, ordinal, DRAW_DOMAIN);
+    const bool is_last = of->domains > 1 && rng_below(&key, of->domains) == of->domains - 1;
+    return is_last ? of->nodes_last : of->nodes;
+}
+
 static double unit_exponential(const struct failure_times *times, uint64_t number)
 {
     const struct rng_key key = failure_key(times, number, DRAW_CLOCK);

@@ -44,16 +44,26 @@ struct failure_class {
     const char *name;
     struct failure_clock clock;
     enum failure_effect effect;
-    bool rests;     /* its clock stands while the job does: calendar time otherwise */
-    uint32_t nodes; /* that fall out with it; 0: a process died, or what broke is not a node */
-    uint32_t level; /* which checkpoints are lost with it: run/history */
+    bool rests;          /* its clock stands while the job does: calendar time otherwise */
+    uint32_t nodes;      /* that fall out with it; 0: a process died, or what broke is not a node */
+    uint32_t nodes_last; /* with the last of its domains, */
+    uint32_t domains;    /* of which there are so many, each as likely; 0 and 1: one */
+    bool are_repaired_as_one;
+    uint32_t level;       /* which checkpoints are lost with it: run/history */
     struct law detection; /* until somebody knows; slow: until it is taken out */
     struct law restart;   /* of the job; each attempt draws anew */
     struct law repair;    /* of the nodes; stops: how long */
 };
 
 /* What a draw of a class is for. Of nodes: DRAW_REPAIR and those after it. */
-enum failure_draw { DRAW_CLOCK, DRAW_DETECTION, DRAW_RESTART, DRAW_REPAIR, DRAW_PLACE = 1 << 30 };
+enum failure_draw {
+    DRAW_CLOCK,
+    DRAW_DETECTION,
+    DRAW_RESTART,
+    DRAW_REPAIR,
+    DRAW_PLACE = 1 << 30,
+    DRAW_DOMAIN
+};
 
 /* The instants of one class in one repetition, one after the other. */
 struct failure_times {
@@ -82,6 +92,9 @@ void failure_times_rest(struct failure_times *times, sim_time rested_ns);
 
 /* Of the job: it has started again, as good as new. */
 void failure_times_renew(struct failure_times *times, sim_time now);
+
+/* Nodes that fall out with a failure. */
+uint32_t failure_nodes(const struct failure_times *times, uint64_t ordinal);
 
 /* Draws of one failure: `use` an enum failure_draw, from DRAW_REPAIR on any number. */
 struct rng_key failure_key(const struct failure_times *times, uint64_t ordinal, uint64_t use);

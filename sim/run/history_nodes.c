@@ -5,8 +5,10 @@
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when)
 {
     const struct failure_class *of = &h->plan->classes[class];
-    for (uint32_t i = 0; i < of->nodes; i++) {
-        const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_REPAIR + i);
+    const uint32_t nodes = failure_nodes(&h->times[class], ordinal);
+    for (uint32_t i = 0; i < nodes; i++) {
+        const uint64_t number = of->are_repaired_as_one ? 0 : i;
+        const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_REPAIR + number);
         time_heap_push(&h->repairs, h->arena, when + law_draw(&of->repair, &key));
     }
     const uint32_t broken = (uint32_t)h->repairs.count;

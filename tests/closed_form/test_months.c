@@ -425,6 +425,52 @@ static void classes_follow_from_the_cluster(void **state)
     arena_free(arena);
 }
 
+/* 144 GPUs of GB200 are 36 trays, two NVL72 racks: one fails every 500 h, so the two every 250 h,
+ * each with 18 trays. Of 160 GPUs a third rack has the last 4 trays. With tp 16 a segment is 4
+ * trays, a rack holds 16, and 160 GPUs lie in 16, 16 and 8. Two nodes of Llama 3's cluster lose
+ * power together. */
+static void racks_and_power_domains_follow_from_the_cluster(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct {
+        const char *cluster, *gpus, *tp, *of;
+        double count;
+        uint32_t nodes, last;
+    } cases[] = {
+        {"gb200-nvl72", "144", "4", "nvlink_domain", 2, 18, 18},
+        {"gb200-nvl72", "160", "4", "nvlink_domain", 3, 18, 4},
+        {"gb200-nvl72", "160", "16", "nvlink_domain", 3, 16, 8},
+        {"gb200-nvl72", "160", "16", "power_domain", 3, 18, 4},
+        {"h100-roce-24k", "160", "8", "power_domain", 10, 2, 2},
+        {"h100-roce-24k", "160", "8", "nvlink_domain", 20, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const sets[] = {
+            arena_printf(arena, "cluster=%s", cases[i].cluster),
+            arena_printf(arena, "gpus=%s", cases[i].gpus),
+            arena_printf(arena, "parallel.tp=%s", cases[i].tp),
+            "batch.global=360",
+            "batch.micro=1",
+            arena_printf(arena,
+                         "run.failures={failures: inline, counts: hardware, classes: [{name: a, "
+                         "of: %s, rate: {mttf: 500 h}, takes: %s}]}",
+                         cases[i].of, cases[i].of)};
+        const struct scenario *scenario = fixture_scenario(
+            arena, &(struct fixture_source){
+                       .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 6});
+        uint32_t count;
+        const struct failure_class *class = failing_classes(arena, scenario, &count);
+        assert_close(class->clock.rate_per_s * 500 * 3600, cases[i].count, 1e-12);
+        assert_int_equal(class->domains, cases[i].count);
+        assert_int_equal(class->nodes, cases[i].nodes);
+        assert_int_equal(class->nodes_last, cases[i].last);
+        assert_int_equal(class->level, 2);
+        assert_true(class->are_repaired_as_one);
+    }
+    arena_free(arena);
+}
+
 /* Of what ages, the mean time to the first failure is the one that is said, so that the scale of
  * Weibull is that over Gamma(1 + 1/shape): 512 h / 1.265823 at 0.7, 512 h / 0.886227 at 2. As many
  * fail in an hour as components over their mean, which is what formulas take. */
@@ -473,6 +519,7 @@ int main(void)
         cmocka_unit_test(the_same_failures_make_a_difference_certain),
         cmocka_unit_test(another_class_moves_no_failures),
         cmocka_unit_test(classes_follow_from_the_cluster),
+        cmocka_unit_test(racks_and_power_domains_follow_from_the_cluster),
         cmocka_unit_test(a_clock_that_ages_has_the_mean_that_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

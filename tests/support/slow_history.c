@@ -256,9 +256,13 @@ static void take_returned(struct walker *w)
 static void break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_time when)
 {
     const struct failure_class *of = &w->plan->classes[class];
-    for (uint32_t i = 0; i < of->nodes; i++) {
+    const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_DOMAIN);
+    const uint32_t domain = of->domains > 0 ? (uint32_t)rng_below(&key, of->domains) : 0;
+    const uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
+    for (uint32_t i = 0; i < nodes; i++) {
         sim_assert(w->broken < NODES_MAX);
-        w->returns[w->broken++] = when + draw(w, &of->repair, class, ordinal, DRAW_REPAIR + i);
+        const uint64_t use = DRAW_REPAIR + (of->are_repaired_as_one ? 0 : i);
+        w->returns[w->broken++] = when + draw(w, &of->repair, class, ordinal, use);
     }
     w->out->broken_most = w->broken > w->out->broken_most ? w->broken : w->out->broken_most;
 }

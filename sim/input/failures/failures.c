@@ -11,10 +11,10 @@
 enum { CLASSES_MAX = 256 };
 
 const char *const failure_count_names[FAILURE_COUNT_COUNT_] = {"interruptions", "hardware"};
-const char *const failure_component_names[FAILURE_COMPONENT_COUNT_] = {"gpu", "node", "nic", "leaf",
-                                                                       "job"};
-const char *const failure_victim_names[FAILURE_VICTIM_COUNT_] = {"process", "gpu", "node", "leaf",
-                                                                 "file_system"};
+const char *const failure_component_names[FAILURE_COMPONENT_COUNT_] = {
+    "gpu", "node", "nic", "leaf", "nvlink_domain", "power_domain", "job"};
+const char *const failure_victim_names[FAILURE_VICTIM_COUNT_] = {
+    "process", "gpu", "node", "leaf", "nvlink_domain", "power_domain", "file_system"};
 const char *const failure_effect_names[FAILURE_EFFECT_COUNT_] = {"kills", "slows", "stops",
                                                                  "corrupts"};
 const char *const failure_detection_names[DETECTION_COUNT_] = {"crash", "hang", "slow",
@@ -71,9 +71,10 @@ static const struct schema_refusal *without_slowness(const void *object)
 
 static const struct schema_row kind_rows[] = {
     {TEXT("name", kind.name, "What fails; its random numbers hang on it."), .is_required = true},
-    {CHOICE("of", kind.of, failure_component_names, FAILURE_COMPONENT_COUNT_,
-            "With what the rate grows: with GPUs, nodes, NICs, leaf switches, or it is the job's "
-            "whatever its size."),
+    {CHOICE(
+         "of", kind.of, failure_component_names, FAILURE_COMPONENT_COUNT_,
+         "With what the rate grows: with GPUs, nodes (trays), NICs, leaf switches, NVLink domains "
+         "(racks), power domains, or it is the job's whatever its size."),
      .is_required = true},
     {SECTION_AT("rate", rate_place, "How often it fails, in the unit of the source."),
      .is_required = true},
@@ -104,8 +105,10 @@ static const struct schema_row kind_rows[] = {
     {QUANTITY("age", kind.age_s, DIM_SECONDS, 0.0, 1e9,
               "Of each component when the run begins, where it is repaired."),
      .standard = "0 s", .refuses = without_repair},
-    {CHOICE("takes", kind.takes, failure_victim_names, FAILURE_VICTIM_COUNT_,
-            "What is away until it is repaired; a GPU is away with its node."),
+    {CHOICE(
+         "takes", kind.takes, failure_victim_names, FAILURE_VICTIM_COUNT_,
+         "What is away until it is repaired; a GPU is away with its node, the nodes of a leaf, an "
+         "NVLink or a power domain come back together."),
      .standard = "process"},
     {CHOICE("effect", kind.effect, failure_effect_names, FAILURE_EFFECT_COUNT_,
             "What it does to the run."),
@@ -209,6 +212,7 @@ static bool read_kind(const struct schema_reader *reader, const struct doc_node 
         return false;
     }
     *kind = written.kind;
+    kind->place = entry->place;
     return true;
 }
 

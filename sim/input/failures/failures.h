@@ -41,6 +41,8 @@ enum failure_component {
     FAILURE_OF_NODE,
     FAILURE_OF_NIC,
     FAILURE_OF_LEAF,
+    FAILURE_OF_NVLINK_DOMAIN, /* a rack of trays; a node where it is one */
+    FAILURE_OF_POWER_DOMAIN,
     FAILURE_OF_JOB, /* as often whatever its size */
     FAILURE_COMPONENT_COUNT_
 };
@@ -50,6 +52,8 @@ enum failure_victim {
     FAILURE_TAKES_GPU,     /* with its node: a node is repaired as one */
     FAILURE_TAKES_NODE,
     FAILURE_TAKES_LEAF, /* the nodes below a leaf switch */
+    FAILURE_TAKES_NVLINK_DOMAIN,
+    FAILURE_TAKES_POWER_DOMAIN,
     FAILURE_TAKES_FILE_SYSTEM,
     FAILURE_VICTIM_COUNT_
 };
@@ -87,6 +91,7 @@ extern const char *const failure_ageing_names[AGEING_COUNT_];
 
 struct failure_kind {
     const char *name;
+    struct place place;
     double rate_per_s; /* of one component; of Weibull: 1 / its mean time to the first failure */
     uint32_t of;       /* enum failure_component */
     uint32_t ageing;   /* enum failure_ageing */

@@ -87,6 +87,29 @@ static bool check_spares(const struct scenario *scenario, struct diag *diag)
     return false;
 }
 
+static bool is_powered(const struct failure_kind *kind)
+{
+    return kind->of == FAILURE_OF_POWER_DOMAIN || kind->takes == FAILURE_TAKES_POWER_DOMAIN;
+}
+
+/* Of NVLink domains every cluster has some, of power domains only what its file says. */
+static bool check_domains(const struct scenario *scenario, struct diag *diag)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
+        const struct failure_kind *kind = &scenario->failures.kinds[i];
+        if (is_powered(kind) && scenario->cluster.power_domain_nodes == 0) {
+            diag_add(diag, DIAG_INPUT, &kind->place,
+                     "class '%s' is of power domains, and cluster %s does not say how many nodes "
+                     "one has",
+                     kind->name, scenario->cluster.name);
+            diag_help(diag, "set cluster.power_domain.nodes");
+            is_good = false;
+        }
+    }
+    return is_good;
+}
+
 /* Weights are checked when a checkpoint is written. */
 static bool check_checks(const struct scenario *scenario, struct diag *diag)
 {
@@ -103,6 +126,13 @@ static bool check_checks(const struct scenario *scenario, struct diag *diag)
 static void drop_assumptions(struct scenario *scenario)
 {
     struct assumptions *assumptions = &scenario->assumptions;
+    bool has_power = false;
+    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
+        has_power = has_power || is_powered(&scenario->failures.kinds[i]);
+    }
+    if (!has_power) {
+        assumptions_drop(assumptions, "cluster.power_domain");
+    }
     if (!recovery_has_failures(scenario)) {
         assumptions_drop(assumptions, "run.recovery");
         return;
@@ -139,6 +169,6 @@ bool recovery_settle(struct scenario *scenario, struct diag *diag)
         recovery->spares = (int64_t)ceil(recovery->spares_share * (double)scenario->nodes);
         recovery->spares = most > 0 && recovery->spares > left ? left : recovery->spares;
     }
-    const bool has_spares = check_spares(scenario, diag);
+    const bool has_spares = check_spares(scenario, diag) && check_domains(scenario, diag);
     return check_checks(scenario, diag) && has_spares;
 }
