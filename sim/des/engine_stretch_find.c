@@ -174,9 +174,23 @@ static void meet(const struct engine *engine, const struct next_to *meeting, sim
     stretch->takes_ns = start + meeting->takes_ns;
 }
 
+/* With nothing beside it, at full speed. */
+static void do_plain_task(const struct engine_system *system, const struct task *task,
+                          struct stretch *stretch)
+{
+    stretch->books[system->launch_cause] += task->launch_ns;
+    stretch->books[task->cause] += task->work_ns - (int64_t)task->launch_ns;
+    stretch->takes_ns += task->work_ns;
+    stretch->tasks++;
+}
+
 static void do_task(const struct engine *engine, const struct stretch_block *in, uint32_t number,
                     sim_time beside_start, uint32_t speed, struct stretch *stretch)
 {
+    if (speed == ENGINE_FULL_SPEED && engine_beside(in, number)->stream == 0) {
+        do_plain_task(engine->system, &in->block->tasks[COMPUTE][number], stretch);
+        return;
+    }
     struct pass pass = engine_pass_of(engine, in, number, speed, 0);
     const bool is_alone = pass.beside->stream == 0;
     engine_pass_begin(&pass, stretch->takes_ns, is_alone ? stretch->takes_ns : beside_start);
@@ -189,10 +203,30 @@ static void do_task(const struct engine *engine, const struct stretch_block *in,
     stretch->tasks++;
 }
 
-/* Adds a task with the collectives next to it. */
+/* Adds a task with the collectives next to it, of who goes by himself: nobody waits. */
+static bool add_own_task(const struct engine *engine, const struct stretch_block *in,
+                         uint32_t number, struct stretch *stretch)
+{
+    const struct next_to *between = engine_between(in, number);
+    if (stretch->tasks > 0) {
+        if (!add_meeting(between, stretch) || !add_meeting(engine_beside(in, number), stretch)) {
+            return false;
+        }
+        if (between->stream != 0) {
+            meet(engine, between, stretch->takes_ns, stretch);
+        }
+    }
+    do_task(engine, in, number, stretch->takes_ns, in->table->speeds[0], stretch);
+    return true;
+}
+
+/* The same of all speeds of the table. */
 static bool add_task(const struct engine *engine, const struct stretch_block *in, uint32_t number,
                      struct stretch stretches[STRETCH_SPEEDS_MAX])
 {
+    if (in->table->speed_count == 1) {
+        return add_own_task(engine, in, number, stretches);
+    }
     const struct stretch_table *table = in->table;
     const struct next_to *between = engine_between(in, number);
     const bool is_first = stretches[0].tasks == 0;
