@@ -8,6 +8,7 @@
  */
 #include "plan/memory/memory.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "plan/cost.h"
 #include "plan/checkpoint_roles.h"
@@ -310,18 +311,27 @@ static void add_overhead(const struct memory_job *job, struct ledger *ledger,
                    LEDGER_TERM(use->allocated_bytes, "GB"), LEDGER_TERM(use->overhead_bytes, "GB"));
 }
 
-struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger)
+static struct memory_use count_stage(struct arena *scratch, const struct memory_job *job,
+                                     int64_t stage, struct ledger *ledger)
 {
     const struct stage_states of = states_of(job, stage, ledger);
-    const struct memory_peak peak = memory_live_peak(job, stage, ledger);
+    const struct memory_peak peak = memory_live_peak(scratch, job, stage, ledger);
     struct memory_use use = {0};
     add_states(job, &of, ledger, &use);
     add_activations(&peak, ledger, &use);
     add_buffers(job, stage, &of, ledger, &use);
     add_overhead(job, ledger, &use);
-    use.host_bytes += memory_live_host_bytes(job, stage);
+    use.host_bytes += memory_live_host_bytes(scratch, job, stage);
     sim_assert(use.logits_bytes <= use.activations_bytes);
     sim_assert(use.total_bytes > 0 && isfinite(use.total_bytes));
+    return use;
+}
+
+struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger)
+{
+    struct arena *scratch = arena_new();
+    const struct memory_use use = count_stage(scratch, job, stage, ledger);
+    arena_free(scratch);
     return use;
 }
 
@@ -332,7 +342,9 @@ struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage)
 
 struct memory_activations memory_activations_of_stage(const struct memory_job *job, int64_t stage)
 {
-    const struct memory_peak peak = memory_live_peak(job, stage, NULL);
+    struct arena *scratch = arena_new();
+    const struct memory_peak peak = memory_live_peak(scratch, job, stage, NULL);
+    arena_free(scratch);
     return (struct memory_activations){
         .layers_in_flight = peak.layers_most,
         .layer_bytes = memory_layer_activation_bytes(job),
@@ -352,14 +364,17 @@ struct memory_verdict memory_check(const struct scenario *scenario)
         smaller((double)scenario->cluster.gpus_per_node, (double)scenario->gpus);
     struct memory_verdict verdict = {.limit_bytes = scenario->gpu.memory_bytes,
                                      .host_limit_bytes = scenario->cluster.host_memory_bytes};
+    struct arena *scratch = arena_new();
     for (int64_t stage = 0; stage < scenario->parallel.pp; stage++) {
-        const struct memory_use use = memory_of_stage(&job, stage);
+        const struct memory_use use = count_stage(scratch, &job, stage, NULL);
+        arena_reset(scratch);
         if (use.total_bytes > verdict.worst.total_bytes) {
             verdict.worst_stage = stage;
             verdict.worst = use;
         }
         verdict.offloaded_bytes = larger(verdict.offloaded_bytes, use.host_bytes * gpus_per_host);
     }
+    arena_free(scratch);
     verdict.loaders_bytes = loading_host_bytes(&loading);
     if (scenario->checkpoint.is_enabled && scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
         verdict.staged_bytes = checkpoint_staged_bytes(&job, gpus_per_host);

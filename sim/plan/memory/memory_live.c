@@ -263,41 +263,37 @@ static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job
     return chunks;
 }
 
-struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage,
-                                    struct ledger *ledger)
+struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_job *job,
+                                    int64_t stage, struct ledger *ledger)
 {
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
-    struct arena *arena = arena_new();
-    const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
+    const struct schedule_order order = schedule_order(scratch, &shape, (uint32_t)stage);
     /* A hidden tensor comes in and one goes out. */
-    struct walk walk = {.chunks = chunks_of(arena, job, stage, ledger),
+    struct walk walk = {.chunks = chunks_of(scratch, job, stage, ledger),
                         .by_layer = job->split.parallel->overlaps_experts,
                         .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);
     }
-    arena_free(arena);
     sim_assert(walk.layers == 0);
     sim_assert(walk.peak.total_bytes >= 0);
     return walk.peak;
 }
 
-double memory_live_host_bytes(const struct memory_job *job, int64_t stage)
+double memory_live_host_bytes(struct arena *scratch, const struct memory_job *job, int64_t stage)
 {
     if (job->offload->activation_layers == 0) {
         return 0.0;
     }
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
-    struct arena *arena = arena_new();
-    const struct schedule_order order = schedule_order(arena, &shape, (uint32_t)stage);
-    const struct chunk *chunks = chunks_of(arena, job, stage, NULL);
-    int64_t *alive = arena_array(arena, shape.chunks, sizeof *alive);
+    const struct schedule_order order = schedule_order(scratch, &shape, (uint32_t)stage);
+    const struct chunk *chunks = chunks_of(scratch, job, stage, NULL);
+    int64_t *alive = arena_array(scratch, shape.chunks, sizeof *alive);
     double most = 0;
     for (uint32_t i = 0; i < shape.chunks; i++) {
         alive[i] = 1;
         most += chunks[i].host * (double)schedule_live(&shape, &order, alive, false);
         alive[i] = 0;
     }
-    arena_free(arena);
     return most;
 }

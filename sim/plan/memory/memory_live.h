@@ -16,11 +16,12 @@ struct memory_peak {
     uint32_t moment;     /* enum memory_moment */
     uint32_t microbatch, chunk;
 };
-/* Of the last stage what the head keeps is recorded. */
-struct memory_peak memory_live_peak(const struct memory_job *job, int64_t stage,
-                                    struct ledger *ledger);
+/* Of the last stage what the head keeps is recorded. Nothing of it stays in `scratch` that is
+ * needed. */
+struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_job *job,
+                                    int64_t stage, struct ledger *ledger);
 
 /* Activations of a microbatch that one GPU of a stage keeps on the host. */
-double memory_live_host_bytes(const struct memory_job *job, int64_t stage);
+double memory_live_host_bytes(struct arena *scratch, const struct memory_job *job, int64_t stage);
 
 #endif

@@ -89,7 +89,7 @@ static struct pipeline pipeline_of(const struct explanation *explanation, struct
                schedule_splits_weights(pipeline.shape.kind)
                    ? "microbatches in chunks, forward begun, W not"
                    : "microbatches in chunks, forward begun, backward not");
-    pipeline.layers_in_flight = memory_live_peak(&memory, 0, NULL).layers_most;
+    pipeline.layers_in_flight = memory_live_peak(explanation->arena, &memory, 0, NULL).layers_most;
     ledger_say(ledger, "layers in flight", "", (double)pipeline.layers_in_flight,
                "their layers, at most (activations pay for them)");
     return pipeline;
