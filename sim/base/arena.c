@@ -27,7 +27,7 @@ static const size_t BLOCK_BYTES_MAX = (size_t)4 << 20;
 static const size_t GROW_COUNT_MIN = 8;
 static const size_t GROW_APART_BYTES = (size_t)1 << 20; /* from here on in a block of its own */
 
-enum { SHORT_TEXT_BYTES = 256 };
+enum { SHORT_TEXT_BYTES = 256, RUBBISH = 0xa5 };
 
 struct block {
     struct block *next;
@@ -176,6 +176,16 @@ static size_t product(size_t count, size_t element_bytes)
 void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
 {
     return take(arena, product(count, element_bytes), 0);
+}
+
+void *arena_room(struct arena *arena, size_t count, size_t element_bytes)
+{
+    const size_t size_bytes = product(count, element_bytes);
+    void *memory = take(arena, size_bytes, size_bytes);
+    if (POISON_IS_ON) {
+        memset(memory, RUBBISH, size_bytes);
+    }
+    return memory;
 }
 
 /* Zeroed, in a block of its own. */

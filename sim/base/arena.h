@@ -11,9 +11,9 @@
  *     ...
  *     arena_free(arena);
  *
- * Memory is zeroed and aligned for any type. Nothing is freed singly. In a build with the address
- * sanitizer a touch beyond a piece, of a piece after a reset, or of an array's contents before it
- * grew, ends the program.
+ * Memory is zeroed, but for arena_room's, and aligned for any type. Nothing is freed singly. In a
+ * build with the address sanitizer a touch beyond a piece, of a piece after a reset, or of an
+ * array's contents before it grew, ends the program.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -33,6 +33,10 @@ void *arena_alloc(struct arena *arena, size_t size_bytes);
 
 /* `count` elements of `element_bytes`, zeroed; an overflow of the product ends the program. */
 void *arena_array(struct arena *arena, size_t count, size_t element_bytes);
+
+/* The same, not zeroed: for elements that are all written before they are read. In a build with the
+ * address sanitizer they hold rubbish, so that who reads one before does not get zero by luck. */
+void *arena_room(struct arena *arena, size_t count, size_t element_bytes);
 
 /* A growing array: returns room for at least `count_needed` elements, moving
  * the old contents if they do not fit. `*capacity` is updated. Of a small array the old copies stay

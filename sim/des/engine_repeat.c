@@ -93,7 +93,8 @@ static bool is_same(const void *a, const void *b, bool are_tasks)
 static uint32_t smallest_period(struct arena *scratch, const void *const *items, uint32_t count,
                                 bool are_tasks)
 {
-    uint32_t *border = arena_array(scratch, count, sizeof *border); /* of the first i + 1 */
+    uint32_t *border = arena_room(scratch, count, sizeof *border); /* of the first i + 1 */
+    border[0] = 0;
     for (uint32_t i = 1, length = 0; i < count; i++) {
         while (length > 0 && !is_same(items[i], items[length], are_tasks)) {
             length = border[length - 1];
@@ -118,7 +119,7 @@ static uint32_t middle_period(struct arena *scratch, const void *const *items, u
 
 static const void *const *list_tasks(struct arena *scratch, const struct engine_program *program)
 {
-    const void **tasks = arena_array(scratch, program->counts[COMPUTE], sizeof *tasks);
+    const void **tasks = arena_room(scratch, program->counts[COMPUTE], sizeof *tasks);
     for (struct engine_walk walk = engine_walk_of(program, COMPUTE); walk.task != NULL;
          engine_walk_next(&walk)) {
         tasks[walk.index] = walk.task;
@@ -128,7 +129,7 @@ static const void *const *list_tasks(struct arena *scratch, const struct engine_
 
 static const void *const *list_blocks(struct arena *scratch, const struct engine_program *program)
 {
-    const void **blocks = arena_array(scratch, program->block_count, sizeof *blocks);
+    const void **blocks = arena_room(scratch, program->block_count, sizeof *blocks);
     for (uint32_t b = 0; b < program->block_count; b++) {
         blocks[b] = program->blocks[b];
     }

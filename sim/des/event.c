@@ -74,7 +74,7 @@ struct event_queue *event_queue_new(struct arena *arena)
 
 static void pool_fill(struct event_queue *queue)
 {
-    struct chunk *slab = arena_array(queue->arena, SLAB_CHUNKS, sizeof *slab);
+    struct chunk *slab = arena_room(queue->arena, SLAB_CHUNKS, sizeof *slab);
     for (uint32_t i = 0; i < SLAB_CHUNKS; i++) {
         slab[i].next = queue->pool;
         queue->pool = &slab[i];

@@ -94,7 +94,7 @@ static void build_links(struct fluid *fluid)
 
 static void build_flows(struct fluid *fluid)
 {
-    fluid->flows = arena_array(fluid->arena, fluid->flow_count, sizeof *fluid->flows);
+    fluid->flows = arena_room(fluid->arena, fluid->flow_count, sizeof *fluid->flows);
     for (size_t i = 0; i < fluid->flow_count; i++) {
         const struct flow_record *record = &fluid->records[i];
         fluid->flows[i] = (struct flow){.weight = record->weight,
@@ -108,7 +108,7 @@ static void build_flows(struct fluid *fluid)
 /* Gives each link its segment and fills it, by link and then by flow. */
 static void build_segments(struct fluid *fluid)
 {
-    fluid->segments = arena_array(fluid->arena, fluid->crossing_count, sizeof *fluid->segments);
+    fluid->segments = arena_room(fluid->arena, fluid->crossing_count, sizeof *fluid->segments);
     for (size_t i = 0; i < fluid->crossing_count; i++) {
         fluid->links[fluid->crossings[i].link].declared_count++;
     }
@@ -201,17 +201,17 @@ static void allocate_work(struct fluid *fluid)
     struct arena *arena = fluid->arena;
     const size_t links = fluid->link_count;
     const size_t flows = fluid->flow_count;
-    fluid->dirty = arena_array(arena, links, sizeof *fluid->dirty);
-    fluid->started = arena_array(arena, flows, sizeof *fluid->started);
-    fluid->region_links = arena_array(arena, links, sizeof *fluid->region_links);
-    fluid->region_flows = arena_array(arena, flows, sizeof *fluid->region_flows);
-    fluid->heap = arena_array(arena, links + flows, sizeof *fluid->heap);
+    fluid->dirty = arena_room(arena, links, sizeof *fluid->dirty);
+    fluid->started = arena_room(arena, flows, sizeof *fluid->started);
+    fluid->region_links = arena_room(arena, links, sizeof *fluid->region_links);
+    fluid->region_flows = arena_room(arena, flows, sizeof *fluid->region_flows);
+    fluid->heap = arena_room(arena, links + flows, sizeof *fluid->heap);
     fluid->heap_places = arena_array(arena, links + flows, sizeof *fluid->heap_places);
-    fluid->tight = arena_array(arena, links + flows, sizeof *fluid->tight);
-    fluid->touched = arena_array(arena, links, sizeof *fluid->touched);
-    fluid->due = arena_array(arena, flows, sizeof *fluid->due);
+    fluid->tight = arena_room(arena, links + flows, sizeof *fluid->tight);
+    fluid->touched = arena_room(arena, links, sizeof *fluid->touched);
+    fluid->due = arena_room(arena, flows, sizeof *fluid->due);
     fluid->due_places = arena_array(arena, flows, sizeof *fluid->due_places);
-    fluid->ended = arena_array(arena, flows, sizeof *fluid->ended);
+    fluid->ended = arena_room(arena, flows, sizeof *fluid->ended);
 }
 
 void fluid_seal(struct fluid *fluid)

@@ -152,7 +152,7 @@ static void make_exact(struct launch_history *history)
 {
     const size_t passed_count = history->passed_count;
     const size_t open_count = history->open_count;
-    struct launch_burst *open = arena_array(history->arena, open_count, sizeof *open);
+    struct launch_burst *open = arena_room(history->arena, open_count, sizeof *open);
     for (size_t i = 0; i < open_count; i++) {
         open[i] = history->open[i];
     }
@@ -222,7 +222,7 @@ static const struct launch_span *new_span(struct launch_history *history, size_t
 {
     struct launch_span *span = arena_alloc(history->arena, sizeof *span);
     const size_t count = history->open_count - first;
-    struct launch_burst *bursts = arena_array(history->arena, count, sizeof *bursts);
+    struct launch_burst *bursts = arena_room(history->arena, count, sizeof *bursts);
     *span = (struct launch_span){
         .bursts = bursts, .count = (uint32_t)count, .held_ns = history->held_ns};
     for (uint32_t i = 0; i < span->count; i++) {

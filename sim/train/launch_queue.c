@@ -56,7 +56,7 @@ void launch_queue_init(struct launch_queue *queue, struct arena *arena, int64_t 
 {
     sim_assert(depth >= 1 && depth < UINT32_MAX - 2);
     *queue = (struct launch_queue){.depth = depth, .capacity = (uint32_t)depth + 2};
-    queue->recent = arena_array(arena, queue->capacity, sizeof *queue->recent);
+    queue->recent = arena_room(arena, queue->capacity, sizeof *queue->recent);
 }
 
 void launch_queue_forget(struct launch_queue *queue)

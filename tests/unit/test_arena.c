@@ -137,6 +137,28 @@ static void memory_is_zeroed_again_after_a_reset(void **state)
     assert_zeroed(after, 5000);
 }
 
+static void room_is_aligned_and_apart_and_leaves_what_follows_zeroed(void **state)
+{
+    /* Of bytes that were written before the reset some become room, and what is handed out beside
+     * it is zeroed all the same. */
+    memset(arena_alloc(*state, 6000), 0xff, 6000);
+    arena_reset(*state);
+    unsigned char *first = arena_alloc(*state, 100);
+    uint64_t *room = arena_room(*state, 250, sizeof *room);
+    unsigned char *last = arena_alloc(*state, 100);
+    assert_int_equal((uintptr_t)room % _Alignof(max_align_t), 0);
+    assert_zeroed(first, 100);
+    assert_zeroed(last, 100);
+    for (uint64_t i = 0; i < 250; i++) {
+        room[i] = i;
+    }
+    assert_zeroed(first, 100);
+    assert_zeroed(last, 100);
+    assert_int_equal(room[249], 249);
+    assert_int_equal(arena_used_bytes(*state), 100 + 250 * 8 + 100);
+    assert_non_null(arena_room(*state, 0, 8));
+}
+
 static void blocks_are_found_again_after_a_reset_in_any_order(void **state)
 {
     /* Small first, large first: both rounds fit in what the first one left. */
@@ -264,6 +286,8 @@ int main(void)
                                         end_arena),
         cmocka_unit_test_setup_teardown(memory_is_zeroed_again_after_a_reset, make_arena,
                                         end_arena),
+        cmocka_unit_test_setup_teardown(room_is_aligned_and_apart_and_leaves_what_follows_zeroed,
+                                        make_arena, end_arena),
         cmocka_unit_test_setup_teardown(blocks_are_found_again_after_a_reset_in_any_order,
                                         make_arena, end_arena),
         cmocka_unit_test_setup_teardown(texts_are_copied_and_printed, make_arena, end_arena),

@@ -299,7 +299,7 @@ struct schedule_order schedule_order(struct arena *arena, const struct schedule_
         .arena = arena,
         .capacity = (row->splits_weights ? 3u : 2u) * (uint64_t)shape->chunks * shape->microbatches,
     };
-    writer.actions = arena_array(arena, writer.capacity, sizeof *writer.actions);
+    writer.actions = arena_room(arena, writer.capacity, sizeof *writer.actions);
     row->generate(&writer, shape, stage);
     const struct schedule_order order = {writer.actions, writer.count};
     return shape->pairs ? pair_up(arena, &order) : order;

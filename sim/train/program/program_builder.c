@@ -163,7 +163,7 @@ const struct engine_block *builder_end_block(struct builder *builder)
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         count += builder->lists[s].count;
     }
-    struct task *tasks = arena_array(builder->context->arena, count, sizeof *tasks);
+    struct task *tasks = arena_room(builder->context->arena, count, sizeof *tasks);
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         struct task_list *list = &builder->lists[s];
         block->tasks[s] = tasks;

@@ -146,7 +146,7 @@ static void note_tasks(struct builder *builder, struct layer_writing *writing)
             layer->needed[s] = builder->needed[s] - writing->firsts[s];
         }
     }
-    struct task *tasks = arena_array(builder->context->arena, count, sizeof *tasks);
+    struct task *tasks = arena_room(builder->context->arena, count, sizeof *tasks);
     layer->tasks = tasks;
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         const struct task_list *list = &builder->lists[s];
