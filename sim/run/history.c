@@ -15,25 +15,41 @@ const char *const account_names[ACCOUNT_COUNT_] = {
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
+static void lose(struct history *h, sim_time useful_ns, sim_time stall_ns, sim_time degraded_ns)
+{
+    history_book(h, ACCOUNT_LOST, useful_ns + stall_ns + degraded_ns);
+}
+
 /* Steps since then are to be done again; what was under way is gone. */
 static void go_back(struct history *h, struct mark to)
 {
-    history_book(h, ACCOUNT_LOST,
-                 h->at.useful_ns - to.useful_ns + h->at.stall_ns - to.stall_ns + h->at.degraded_ns -
-                     to.degraded_ns);
+    const bool is_other_stage = h->at.stage != to.stage;
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
     }
+    while (h->at.stage > to.stage) {
+        lose(h, h->at.useful_ns, h->at.stall_ns, h->at.degraded_ns);
+        h->at = h->ends[h->at.stage - 1];
+    }
+    lose(h, h->at.useful_ns - to.useful_ns, h->at.stall_ns - to.stall_ns,
+         h->at.degraded_ns - to.degraded_ns);
     h->at = to;
     if (to.steps <= h->corrupted_at) {
         h->corrupted_at = -1;
     }
     h->step_left_ns = 0;
     h->write_left_ns = 0;
+    h->pause_left_ns = 0;
     h->in_period = 0;
+    h->evaluated_at = to.steps; /* before it was written */
     h->walk.goes_on = false;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at = INT64_MAX;
+    }
+    if (history_is_stage_over(h)) {
+        history_enter_stage(h);
+    } else if (is_other_stage) {
+        history_set_pace(h);
     }
 }
 
@@ -43,17 +59,17 @@ static void fall_back(struct history *h, uint32_t failed)
     history_settle(h);
     h->level = failed > h->level ? failed : h->level;
     const uint32_t level = h->level;
+    const struct history_tier *tiers = history_stage_of(h)->tiers;
     struct mark newest = {.steps = 0};
-    h->read_ns = 0;
+    uint32_t read = HISTORY_TIERS_MAX; /* nothing */
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        const bool is_there = h->plan->tiers[i].survives >= level;
-        if (is_there && h->kept[i].safe.steps > newest.steps) {
+        if (tiers[i].survives >= level && h->kept[i].safe.steps > newest.steps) {
             newest = h->kept[i].safe;
-            h->read_ns = h->plan->tiers[i].read_ns[level];
+            read = i;
         }
     }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        if (h->plan->tiers[i].survives < level) {
+        if (tiers[i].survives < level) {
             h->kept[i].safe = newest; /* what is read is in memory again */
         }
     }
@@ -61,6 +77,7 @@ static void fall_back(struct history *h, uint32_t failed)
         h->checked = newest;
     }
     go_back(h, newest);
+    h->read_ns = read < HISTORY_TIERS_MAX ? history_stage_of(h)->tiers[read].read_ns[level] : 0;
 }
 
 static void set_missing(struct history *h, uint32_t replicas)
@@ -100,20 +117,34 @@ static void wait_for_nodes(struct history *h)
     }
 }
 
+/* What a restart draws: for a failure of a class, or a planned one. */
+static sim_time restart_drawn(const struct history *h, uint32_t class, uint64_t ordinal)
+{
+    if (class == HISTORY_NO_CLASS) {
+        const struct rng_key key = {.seed = h->seed,
+                                    .stream = rng_stream("planned"),
+                                    .rank = h->repetition,
+                                    .step = ordinal};
+        return law_draw(&h->plan->restart, &key);
+    }
+    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
+    return law_draw(&h->plan->classes[class].restart, &key);
+}
+
 /* The class whose failure broke the restart off; HISTORY_NO_CLASS: the job runs. One that failed
  * while all waited (stop, start-up) breaks it off at once. */
 static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
 {
-    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
-    const sim_time drawn = law_draw(&h->plan->classes[class].restart, &key);
-    const sim_time takes = drawn + h->plan->start_ns + h->read_ns;
+    const enum account account = class == HISTORY_NO_CLASS ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
+    const sim_time takes =
+        restart_drawn(h, class, ordinal) + history_stage_of(h)->start_ns + h->read_ns;
     const uint32_t next = history_earliest(h, CLASSES_BREAKING_RESTARTS);
     if (next != HISTORY_NO_CLASS && h->times[next].next < h->now + takes) {
         const sim_time until = h->times[next].next;
-        history_stand_still(h, ACCOUNT_RECOVERY, until > h->now ? until - h->now : 0);
+        history_stand_still(h, account, until > h->now ? until - h->now : 0);
         return next;
     }
-    history_stand_still(h, ACCOUNT_RECOVERY, takes);
+    history_stand_still(h, account, takes);
     return HISTORY_NO_CLASS;
 }
 
@@ -131,7 +162,7 @@ static uint64_t detect(struct history *h, uint32_t class)
     return ordinal;
 }
 
-/* From when it is known what failed until the job runs. */
+/* From when it is known what failed, or from a planned stop, until the job runs. */
 static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 {
     for (;;) {
@@ -167,7 +198,7 @@ static void kill(struct history *h, uint32_t class)
 static uint32_t slow_place(const struct history *h, uint32_t class)
 {
     const struct rng_key key = failure_key(&h->times[class], h->times[class].ordinal, DRAW_PLACE);
-    const double places = (double)h->plan->slow_places;
+    const double places = (double)history_stage_of(h)->slow_places;
     return places > 1 ? (uint32_t)(rng_uniform(&key) * places) : 0;
 }
 
@@ -244,8 +275,8 @@ static void undo_corruption(struct history *h)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].safe = h->checked;
     }
-    h->read_ns = h->checked.steps > 0 ? h->plan->tiers[0].read_ns[0] : 0;
     go_back(h, h->checked);
+    h->read_ns = h->checked.steps > 0 ? history_stage_of(h)->tiers[0].read_ns[0] : 0;
     start_again(h, class, ordinal);
 }
 
@@ -253,19 +284,64 @@ static void undo_corruption(struct history *h)
 static void grow(struct history *h, uint64_t number)
 {
     if (history_replicas_short(h) < h->missing) {
-        const struct rng_key key = {.seed = h->times[0].key.seed,
-                                    .stream = rng_stream("growth"),
-                                    .rank = h->times[0].key.rank,
-                                    .step = number};
+        const struct rng_key key = {
+            .seed = h->seed, .stream = rng_stream("growth"), .rank = h->repetition, .step = number};
         set_missing(h, history_replicas_short(h));
         history_stand_still(h, ACCOUNT_RECOVERY, law_draw(&h->plan->growth, &key));
+    }
+}
+
+/* ---- planned stops ---------------------------------------------------------------------------
+ */
+
+/* Once it is over: windows that it took the place of are left out. */
+static void plan_maintenance(struct history *h)
+{
+    const sim_time every = h->plan->maintenance.every;
+    h->is_maintained = false;
+    if (h->now >= h->maintenance_at) {
+        h->maintenance_at += ((h->now - h->maintenance_at) / every + 1) * every;
+    }
+}
+
+/* For the next stage, or for maintenance. Without checkpoints a stage's state is in memory. */
+static void stop_as_planned(struct history *h, bool is_change)
+{
+    const bool is_kept = history_stage_of(h)->period > 0 && h->plan->tier_count > 0;
+    h->read_ns = 0;
+    if (is_kept || !is_change) {
+        fall_back(h, 0);
+    } else {
+        history_enter_stage(h);
+    }
+    history_stand_still(h, ACCOUNT_PLANNED,
+                        is_change ? history_stage_of(h)->change_ns : h->plan->maintenance.takes_ns);
+    if (!is_change) {
+        plan_maintenance(h);
+    }
+    take_failures_unseen(h);
+    start_again(h, HISTORY_NO_CLASS, h->planned++);
+}
+
+static void maintain(struct history *h)
+{
+    if (h->plan->maintenance.saves) {
+        h->is_maintained = true;
+    } else {
+        stop_as_planned(h, false);
     }
 }
 
 /* ---- the loop --------------------------------------------------------------------------------
  */
 
-enum change { CHANGE_FAILURE, CHANGE_SLOW_ENDS, CHANGE_REPAIRED, CHANGE_HORIZON };
+enum change {
+    CHANGE_FAILURE,
+    CHANGE_SLOW_ENDS,
+    CHANGE_REPAIRED,
+    CHANGE_MAINTENANCE,
+    CHANGE_HORIZON
+};
 
 static enum change next_change(const struct history *h, uint32_t class, sim_time *when)
 {
@@ -282,6 +358,10 @@ static enum change next_change(const struct history *h, uint32_t class, sim_time
     if (h->missing > 0 && time_heap_first(&h->repairs) < *when) {
         *when = time_heap_first(&h->repairs);
         change = CHANGE_REPAIRED;
+    }
+    if (!h->is_maintained && h->maintenance_at < *when) {
+        *when = h->maintenance_at;
+        change = CHANGE_MAINTENANCE;
     }
     return change;
 }
@@ -306,94 +386,112 @@ static void fail(struct history *h, uint32_t class)
     }
 }
 
+static void happen(struct history *h, enum change change, uint32_t class)
+{
+    switch (change) {
+    case CHANGE_FAILURE:
+        fail(h, class);
+        break;
+    case CHANGE_SLOW_ENDS:
+        take_out(h);
+        break;
+    case CHANGE_REPAIRED:
+        grow(h, h->grown++);
+        break;
+    case CHANGE_MAINTENANCE:
+        maintain(h);
+        break;
+    case CHANGE_HORIZON:
+        break;
+    }
+}
+
 static void go_on(struct history *h)
 {
-    uint64_t grown = 0;
     while (!history_is_over(h)) {
         const uint32_t class = history_earliest(h, CLASSES_ALL);
         sim_time when;
         const enum change change = next_change(h, class, &when);
         h->out->turns++;
-        const bool is_good = history_advance(h, when);
+        const enum history_passed passed = history_advance(h, when);
         history_take_repaired(h);
-        if (!is_good) {
+        if (passed == PASSED_CORRUPTED) {
             undo_corruption(h);
+        } else if (passed == PASSED_SAVED) {
+            stop_as_planned(h, history_is_restart_next(h));
         } else if (!history_is_over(h)) {
-            switch (change) {
-            case CHANGE_FAILURE:
-                fail(h, class);
-                break;
-            case CHANGE_SLOW_ENDS:
-                take_out(h);
-                break;
-            case CHANGE_REPAIRED:
-                grow(h, grown++);
-                break;
-            case CHANGE_HORIZON:
-                break;
-            }
+            happen(h, change, class);
         }
     }
 }
 
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    while (b > 0) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* After so many periods all tiers have been written, and everything checked, together. */
-static uint64_t periods_of_cycle(const struct history_plan *plan)
-{
-    uint64_t periods = plan->check_every > 0 ? plan->check_every : 1;
-    for (uint32_t i = 0; i < plan->tier_count; i++) {
-        sim_assert(plan->tiers[i].every > 0);
-        periods *= plan->tiers[i].every / greatest_common_divisor(periods, plan->tiers[i].every);
-    }
-    return periods;
-}
-
-static void close_books(struct history *h)
+static void book_steps(struct history *h)
 {
     history_book(h, ACCOUNT_USEFUL, h->at.useful_ns);
     history_book(h, ACCOUNT_DATA_STALL, h->at.stall_ns);
     history_book(h, ACCOUNT_DEGRADED, h->at.degraded_ns);
+}
+
+static void close_books(struct history *h)
+{
+    h->out->steps = h->at.steps;
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
     }
+    book_steps(h);
+    while (h->at.stage > 0) {
+        h->at = h->ends[h->at.stage - 1];
+        book_steps(h);
+    }
     sim_time sum = 0;
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
-        sum += h->out->account_ns[i];
+        sim_time stages = 0;
+        for (uint32_t stage = 0; stage < h->plan->stage_count; stage++) {
+            stages += h->out->stage_ns[stage][i];
+        }
+        sim_assert(stages == h->out->account_ns[i]);
+        sum += stages;
     }
     sim_assert(sum == h->now);
+    h->out->end = h->now;
+}
+
+static void check_plan(const struct history_plan *plan)
+{
+    sim_assert(plan->stage_count > 0 && plan->tier_count <= HISTORY_TIERS_MAX);
+    int64_t before = 0;
+    for (uint32_t i = 0; i + 1 < plan->stage_count; i++) {
+        sim_assert(plan->stages[i].until > before);
+        before = plan->stages[i].until;
+    }
+    sim_assert(plan->steps == 0 || plan->steps > before);
 }
 
 void history_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                  uint64_t repetition, struct history_outcome *outcome)
 {
-    sim_assert(plan->tier_count <= HISTORY_TIERS_MAX);
+    check_plan(plan);
     *outcome = (struct history_outcome){
+        .stage_ns = arena_array(arena, plan->stage_count, sizeof *outcome->stage_ns),
         .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions),
         .blamed_ns = arena_array(arena, plan->class_count, sizeof *outcome->blamed_ns)};
+    const struct history_maintenance *maintenance = &plan->maintenance;
     struct history h = {.arena = arena,
                         .plan = plan,
+                        .seed = seed,
+                        .repetition = repetition,
                         .out = outcome,
                         .corrupted_at = -1,
                         .blamed = HISTORY_NO_CLASS,
-                        .cycle_periods = periods_of_cycle(plan),
+                        .maintenance_at = maintenance->every > 0 ? maintenance->first : INT64_MAX,
+                        .ends = arena_array(arena, plan->stage_count, sizeof *h.ends),
                         .times = arena_array(arena, plan->class_count, sizeof *h.times)};
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
         h.kept[i].pending_at = INT64_MAX;
     }
-    h.healthy_ns = history_step_in(&h, NULL, false).step_ns;
+    history_set_pace(&h);
     history_begin_classes(&h, &(struct rng_key){.seed = seed, .rank = repetition});
     history_spend(&h, ACCOUNT_PLANNED, plan->startup_ns);
     go_on(&h);
     close_books(&h);
-    outcome->end = h.now;
-    outcome->steps = h.at.steps;
 }

@@ -21,12 +21,28 @@
  * before. What a restart reads, and how long that takes, is the newest's that survived; before the
  * first there is nothing to read.
  *
- * Accounts: every nanosecond from 0 to the end is booked on one of them; the sum is asserted.
+ * A run has *stages*, one after the other: from some step on the batch, the length of sequences or
+ * the layout is another, and with it the step, the checkpoints and what a restart takes. A stage
+ * begins in place, or with a restart: then the one before ends with a checkpoint, and the job stops
+ * once that is durable. Who falls back behind the begin of a stage does the steps of the one before
+ * again, in its regime; who falls back to it goes on in the new one, whose change the restart is.
+ *
+ * Planned pauses: an *evaluation* after every n-th step, done again with the step; *maintenance* at
+ * given instants, for which the job stops, after a checkpoint of its own or at once. Nodes that
+ * break meanwhile are found when it starts again.
+ *
+ * Accounts: every nanosecond from 0 to the end is booked on one of them, and on one stage; the sum
+ * is asserted.
  *
  * ASSUMES: of several slow GPUs the slowest sets the pace.
  * ASSUMES: what flushes beside a step makes it longer for as many steps as begin before the
  * checkpoint is durable.
  * ASSUMES: a checkpoint that is older than the last corruption check is kept.
+ * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
+ * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
+ * falls into maintenance is left out.
+ * ASSUMES: what stood still for an evaluation or a change in place when the job broke down was
+ * planned time, not lost.
  */
 #ifndef RUN_HISTORY_H
 #define RUN_HISTORY_H
@@ -40,7 +56,8 @@ struct history_regime {
     bool flushes;
     uint32_t slow_class; /* HISTORY_NO_CLASS: no GPU is slow */
     uint32_t missing;    /* replicas */
-    uint32_t slow_place; /* which GPU: below slow_places of the plan */
+    uint32_t slow_place; /* which GPU: below slow_places of the stage */
+    uint32_t stage;
 };
 
 struct history_step {
@@ -61,29 +78,50 @@ struct history_tier {
     sim_time read_ns[HISTORY_LEVELS]; /* of a restart after a failure of that level */
 };
 
+struct history_stage {
+    int64_t until;  /* step of the run that ends it; of the last stage the plan says */
+    int64_t period; /* steps from one checkpoint to the next; 0: there are none */
+    struct history_tier tiers[HISTORY_TIERS_MAX]; /* from least to most safe */
+    uint32_t check_every;                         /* periods; 0: nothing is checked */
+    sim_time start_ns; /* of each restart, beside what its class draws and the read */
+    uint32_t replicas, nodes_of_replica;
+    uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
+    bool restarts;        /* to begin; else as many replicas as before go on in place */
+    sim_time change_ns;   /* before its first step, planned; with a restart beside that */
+};
+
+/* For which the job stops, at instants of calendar time. */
+struct history_maintenance {
+    sim_time every; /* from one to the next; 0: there is none */
+    sim_time first; /* after `every` more the second */
+    sim_time takes_ns;
+    bool saves; /* a checkpoint is written before, after the step under way; else it is lost */
+};
+
 struct history_plan {
     const struct failure_class *classes;
     uint32_t class_count;
     sim_time horizon; /* the run ends here, */
     int64_t steps;    /* or with this step, if that is earlier; 0: it does not */
+    const struct history_stage *stages;
+    uint32_t stage_count; /* at least 1 */
     history_step_of *step_of;
     void *context;
-    int64_t period; /* steps from one checkpoint to the next; 0: there are none */
-    struct history_tier tiers[HISTORY_TIERS_MAX]; /* from least to most safe */
     uint32_t tier_count;
-    uint32_t check_every; /* periods; 0: nothing is checked */
     sim_time check_ns;
-    sim_time startup_ns; /* before the first step */
-    sim_time start_ns;   /* of each restart, beside what its class draws and the read */
-    uint32_t spares;     /* nodes */
-    bool is_elastic;     /* goes on with fewer replicas; else it waits for nodes */
-    uint32_t replicas, nodes_of_replica;
-    uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
-    struct law growth;    /* restart with more replicas, when nodes came back; loses nothing */
+    sim_time startup_ns;      /* before the first step */
+    int64_t evaluation_every; /* steps; 0: there are none */
+    sim_time evaluation_ns;   /* each, but after the last step */
+    struct history_maintenance maintenance;
+    struct law restart; /* what a planned one draws */
+    uint32_t spares;    /* nodes */
+    bool is_elastic;    /* goes on with fewer replicas; else it waits for nodes */
+    struct law growth;  /* restart with more replicas, when nodes came back; loses nothing */
 };
 
 struct history_outcome {
     sim_time account_ns[ACCOUNT_COUNT_];
+    sim_time (*stage_ns)[ACCOUNT_COUNT_]; /* [stage_count]; they sum to account_ns */
     sim_time end;
     int64_t steps;           /* that count */
     uint64_t *interruptions; /* [class_count] that ended the job, or stopped it */

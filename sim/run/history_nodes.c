@@ -30,12 +30,12 @@ static uint32_t nodes_short(const struct history *h)
 
 uint32_t history_replicas_short(const struct history *h)
 {
-    const uint32_t of_replica = h->plan->nodes_of_replica;
+    const uint32_t of_replica = history_stage_of(h)->nodes_of_replica;
     return of_replica > 0 ? (nodes_short(h) + of_replica - 1) / of_replica : 0;
 }
 
 bool history_has_to_wait(const struct history *h)
 {
-    return h->plan->is_elastic ? history_replicas_short(h) >= h->plan->replicas
+    return h->plan->is_elastic ? history_replicas_short(h) >= history_stage_of(h)->replicas
                                : nodes_short(h) > 0;
 }

@@ -11,8 +11,9 @@
 /* Where a run stands, and can go back to. */
 struct mark {
     int64_t steps;
-    uint64_t period; /* of the cycle */
-    sim_time useful_ns, stall_ns, degraded_ns;
+    int64_t periods; /* written until then */
+    uint32_t stage;
+    sim_time useful_ns, stall_ns, degraded_ns; /* of this stage */
 };
 
 struct kept {
@@ -66,6 +67,7 @@ struct class_list {
 struct history {
     struct arena *arena;
     const struct history_plan *plan;
+    uint64_t seed, repetition;
     struct failure_times *times; /* [class_count]; moved on by history_classes alone */
     struct class_list lists[CLASS_KINDS];
     uint32_t earliest; /* class, if it is known */
@@ -73,18 +75,25 @@ struct history {
     struct history_outcome *out;
     sim_time now;
     struct mark at;
+    struct mark *ends; /* [stage_count], of the stages before that of now */
     struct kept kept[HISTORY_TIERS_MAX];
     struct mark checked;
     int64_t corrupted_at; /* steps; -1: the weights are good */
     uint32_t corrupting;  /* the class, and which of its failures */
     uint64_t corrupting_ordinal;
     int64_t in_period; /* steps since the last write */
-    uint64_t cycle_periods;
-    sim_time step_left_ns;  /* of the step under way; 0: none is */
-    sim_time write_left_ns; /* of the write under way */
-    uint32_t blamed;        /* the class that the job stands still for */
-    sim_time read_ns;       /* of the restart to come */
-    uint32_t level;         /* the highest of failures since the job ran */
+    int64_t cycle_periods;
+    sim_time step_left_ns;   /* of the step under way; 0: none is */
+    sim_time write_left_ns;  /* of the write under way */
+    sim_time pause_left_ns;  /* of the evaluation, or of the change in place */
+    int64_t evaluated_at;    /* steps */
+    sim_time maintenance_at; /* the next; INT64_MAX: there is none */
+    bool is_maintained;      /* as soon as a checkpoint is written */
+    uint64_t planned;        /* restarts */
+    uint64_t grown;          /* how often nodes came back */
+    uint32_t blamed;         /* the class that the job stands still for */
+    sim_time read_ns;        /* of the restart to come */
+    uint32_t level;          /* the highest of failures since the job ran */
     sim_time healthy_ns;
     struct history_step step; /* under way */
     struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
@@ -126,15 +135,35 @@ bool history_is_over(const struct history *h);
 struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
                                     bool flushes);
 
+/* How the stage under way is planned. */
+const struct history_stage *history_stage_of(const struct history *h);
+
+/* Whether its last step is done, and another follows. */
+bool history_is_stage_over(const struct history *h);
+
+/* The same, and that begins with a restart. */
+bool history_is_restart_next(const struct history *h);
+
+/* The next one begins. What was kept at this instant is kept as its begin. */
+void history_enter_stage(struct history *h);
+
+/* Its usual step, and the periods after which tiers and checks come together again. */
+void history_set_pace(struct history *h);
+
 /* Pending checkpoints that are durable by now. */
 void history_settle(struct history *h);
 
 /* Steps take another time from now on. */
 void history_forget_cycles(struct history *h);
 
-/* Does steps and writes until then, or until the run is over. False: a check found corrupted
- * weights. */
-bool history_advance(struct history *h, sim_time until);
+enum history_passed {
+    PASSED,           /* all, or the run is over */
+    PASSED_CORRUPTED, /* a check found corrupted weights */
+    PASSED_SAVED      /* the job stops now, as planned: for maintenance or the next stage */
+};
+
+/* Does steps, writes and pauses until then. */
+enum history_passed history_advance(struct history *h, sim_time until);
 
 /* Nodes of a class's failure are away from then until they are repaired. */
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);

@@ -21,6 +21,7 @@ static bool is_for_failure(enum account account)
 void history_book(struct history *h, enum account account, sim_time ns)
 {
     h->out->account_ns[account] += ns;
+    h->out->stage_ns[h->at.stage][account] += ns;
     if (h->blamed != HISTORY_NO_CLASS && is_for_failure(account)) {
         h->out->blamed_ns[h->blamed] += ns;
     }
@@ -54,7 +55,7 @@ struct history_step history_step_in(const struct history *h, const struct slow_g
                                     bool flushes)
 {
     const struct history_regime regime = {flushes, slow != NULL ? slow->class : HISTORY_NO_CLASS,
-                                          h->missing, slow != NULL ? slow->place : 0};
+                                          h->missing, slow != NULL ? slow->place : 0, h->at.stage};
     const struct history_step step = h->plan->step_of(h->plan->context, &regime);
     sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
     return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */
@@ -100,18 +101,18 @@ static sim_time first_pending(const struct history *h)
 /* Whether the period that ends now is a multiple of so many. */
 static bool is_due(const struct history *h, uint32_t every)
 {
-    return every > 0 && (h->at.period + 1) % every == 0;
+    return every > 0 && (h->at.periods + 1) % every == 0;
 }
 
 /* Its blocking part may run beside the end of the flush before, but not end before that. */
 static void begin_write(struct history *h)
 {
-    const struct history_plan *plan = h->plan;
+    const struct history_stage *stage = history_stage_of(h);
     sim_time waits = 0;
-    sim_time takes = is_due(h, plan->check_every) ? plan->check_ns : 0;
-    for (uint32_t i = 0; i < plan->tier_count; i++) {
-        if (is_due(h, plan->tiers[i].every)) {
-            takes += plan->tiers[i].block_ns;
+    sim_time takes = is_due(h, stage->check_every) ? h->plan->check_ns : 0;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        if (is_due(h, stage->tiers[i].every)) {
+            takes += stage->tiers[i].block_ns;
             const sim_time at = h->kept[i].pending_at;
             waits = at != INT64_MAX && at - h->now > waits ? at - h->now : waits;
         }
@@ -122,26 +123,104 @@ static void begin_write(struct history *h)
 /* False: the check found corrupted weights. */
 static bool end_write(struct history *h)
 {
-    const struct history_plan *plan = h->plan;
-    const bool is_checked = is_due(h, plan->check_every);
+    const struct history_stage *stage = history_stage_of(h);
+    const bool is_checked = is_due(h, stage->check_every);
     if (is_checked && h->corrupted_at >= 0) {
         return false;
     }
     history_settle(h);
-    const uint64_t period = h->at.period;
-    h->at.period = (period + 1) % h->cycle_periods;
+    h->at.periods++;
+    if (h->in_period != stage->period) { /* it was written for a stop */
+        h->walk.goes_on = false;
+    }
     h->in_period = 0;
     if (is_checked) {
         h->checked = h->at;
     }
-    for (uint32_t i = 0; i < plan->tier_count; i++) {
-        if ((period + 1) % plan->tiers[i].every == 0) {
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        if (h->at.periods % stage->tiers[i].every == 0) {
             h->kept[i].pending = h->at;
-            h->kept[i].pending_at = h->now + plan->tiers[i].durable_ns;
+            h->kept[i].pending_at = h->now + stage->tiers[i].durable_ns;
         }
     }
     history_settle(h);
     return true;
+}
+
+/* ---- stages ----------------------------------------------------------------------------------
+ */
+
+const struct history_stage *history_stage_of(const struct history *h)
+{
+    return &h->plan->stages[h->at.stage];
+}
+
+static bool is_last_stage(const struct history *h)
+{
+    return h->at.stage + 1 == h->plan->stage_count;
+}
+
+bool history_is_stage_over(const struct history *h)
+{
+    return !is_last_stage(h) && h->at.steps == history_stage_of(h)->until;
+}
+
+bool history_is_restart_next(const struct history *h)
+{
+    return history_is_stage_over(h) && h->plan->stages[h->at.stage + 1].restarts;
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* After so many periods all tiers have been written, and everything checked, together. */
+static int64_t periods_of_cycle(const struct history *h)
+{
+    const struct history_stage *stage = history_stage_of(h);
+    int64_t periods = stage->check_every > 0 ? stage->check_every : 1;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        const int64_t every = stage->tiers[i].every;
+        sim_assert(every > 0);
+        periods *= every / greatest_common_divisor(periods, every);
+    }
+    return periods;
+}
+
+void history_set_pace(struct history *h)
+{
+    const struct history_regime usual = {.slow_class = HISTORY_NO_CLASS, .stage = h->at.stage};
+    h->healthy_ns = h->plan->step_of(h->plan->context, &usual).step_ns;
+    h->cycle_periods = periods_of_cycle(h);
+    history_forget_cycles(h);
+}
+
+static void begin_at(struct mark *kept, const struct mark *begin)
+{
+    if (kept->steps == begin->steps) {
+        *kept = *begin;
+    }
+}
+
+void history_enter_stage(struct history *h)
+{
+    sim_assert(history_is_stage_over(h));
+    const struct mark begin = {
+        .steps = h->at.steps, .periods = h->at.periods, .stage = h->at.stage + 1};
+    h->ends[h->at.stage] = h->at;
+    h->at = begin;
+    begin_at(&h->checked, &begin);
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        begin_at(&h->kept[i].safe, &begin);
+        begin_at(&h->kept[i].pending, &begin);
+    }
+    history_set_pace(h);
 }
 
 /* ---- cycles that come again ------------------------------------------------------------------ */
@@ -157,7 +236,8 @@ void history_forget_cycles(struct history *h)
 static struct mark mark_add(const struct mark *a, int64_t n, const struct mark *b)
 {
     return (struct mark){.steps = a->steps + n * b->steps,
-                         .period = a->period,
+                         .periods = a->periods + n * b->periods,
+                         .stage = a->stage,
                          .useful_ns = a->useful_ns + n * b->useful_ns,
                          .stall_ns = a->stall_ns + n * b->stall_ns,
                          .degraded_ns = a->degraded_ns + n * b->degraded_ns};
@@ -211,14 +291,31 @@ static void end_walk(struct history *h, const sim_time pending_in[])
     h->walk.goes_on = false;
 }
 
+/* From now to what breaks the steps off: a stage's end, an evaluation, the end of the run. Before
+ * the write that may be due there, or with it. */
+static int64_t steps_on_end(const struct history *h, bool with_write)
+{
+    const struct history_plan *plan = h->plan;
+    const int64_t at = h->at.steps;
+    const int64_t before = with_write ? 1 : 0; /* an evaluation precedes the write, and what
+                                                * follows the last step is not written */
+    int64_t left = is_last_stage(h) ? INT64_MAX : history_stage_of(h)->until - at;
+    if (plan->steps > 0 && plan->steps - at - before < left) {
+        left = plan->steps - at - before;
+    }
+    if (plan->evaluation_every > 0) {
+        const int64_t next = plan->evaluation_every - at % plan->evaluation_every - before;
+        left = next < left ? next : left;
+    }
+    return left;
+}
+
 /* How often it fits. Cycles after one that ends in another state are of another kind. */
 static int64_t cycles_until(const struct history *h, const struct cycle *cycle, sim_time until)
 {
     int64_t count = (until - h->now) / cycle->takes;
-    if (h->plan->steps > 0) { /* the last step ends the run: what follows it is not written */
-        const int64_t left = (h->plan->steps - h->at.steps - 1) / cycle->adds.steps;
-        count = left < count ? left : count;
-    }
+    const int64_t left = steps_on_end(h, true) / cycle->adds.steps;
+    count = left < count ? left : count;
     return count > 1 && !is_like(cycle, cycle->pending_then) ? 1 : count;
 }
 
@@ -228,7 +325,7 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
     h->at = mark_add(&last, 1, &cycle->adds);
     h->now += n * cycle->takes;
     history_book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
-    if (h->plan->check_every > 0) {
+    if (history_stage_of(h)->check_every > 0) {
         h->checked = h->at;
     }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
@@ -238,14 +335,28 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
         kept->pending_at = then == INT64_MAX ? INT64_MAX : h->now + then;
         if (cycle->makes_safe[i]) {
             kept->safe = mark_add(&last, 1, &cycle->safe[i]);
-            kept->safe.period = cycle->safe[i].period;
         }
     }
+}
+
+/* What is pending was written now: an earlier stage may have written its tiers otherwise. */
+static bool is_pending_of_now(const struct history *h)
+{
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        if (h->kept[i].pending_at != INT64_MAX && h->kept[i].pending.steps != h->at.steps) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* At the begin of a cycle. True: it, and those like it, are behind us. */
 static bool repeat_cycles(struct history *h, sim_time until)
 {
+    if (!is_pending_of_now(h)) {
+        h->walk.goes_on = false;
+        return false;
+    }
     sim_time pending_in[HISTORY_TIERS_MAX];
     pending_from_now(h, pending_in);
     if (h->walk.goes_on) {
@@ -256,7 +367,7 @@ static bool repeat_cycles(struct history *h, sim_time until)
         begin_walk(h, cycle, pending_in);
         return false;
     }
-    const bool is_good = h->plan->check_every == 0 || h->corrupted_at < 0;
+    const bool is_good = history_stage_of(h)->check_every == 0 || h->corrupted_at < 0;
     const int64_t n = is_good ? cycles_until(h, cycle, until) : 0;
     if (n > 0) {
         jump_cycles(h, cycle, n);
@@ -279,16 +390,16 @@ static void finish_steps(struct history *h, int64_t count, const struct history_
 /* As many as are alike, or a part of one. */
 static void do_steps(struct history *h, sim_time until)
 {
-    const struct history_plan *plan = h->plan;
+    const int64_t period = history_stage_of(h)->period;
     const struct history_step step = step_now(h);
-    int64_t count = plan->period > 0 ? plan->period - h->in_period : INT64_MAX;
+    int64_t count = steps_on_end(h, false);
+    if (period > 0 && period - h->in_period < count) {
+        count = period - h->in_period;
+    }
     const sim_time pending = first_pending(h);
     if (pending != INT64_MAX) {
         const int64_t beside = (pending - h->now + step.step_ns - 1) / step.step_ns;
         count = beside < count ? beside : count;
-    }
-    if (plan->steps > 0 && plan->steps - h->at.steps < count) {
-        count = plan->steps - h->at.steps;
     }
     const int64_t fit = (until - h->now) / step.step_ns;
     if (fit == 0) {
@@ -322,8 +433,58 @@ static bool go_on_with_write(struct history *h, sim_time until)
     return h->write_left_ns > 0 || end_write(h);
 }
 
-/* False: as go_on_with_write. */
-bool history_advance(struct history *h, sim_time until)
+/* Planned. */
+static void go_on_with_pause(struct history *h, sim_time until)
+{
+    const sim_time left = until - h->now;
+    const sim_time used = h->pause_left_ns < left ? h->pause_left_ns : left;
+    history_spend(h, ACCOUNT_PLANNED, used);
+    h->pause_left_ns -= used;
+}
+
+static bool is_evaluation_due(const struct history *h)
+{
+    const int64_t every = h->plan->evaluation_every;
+    return every > 0 && h->at.steps > 0 && h->at.steps % every == 0 &&
+           h->evaluated_at != h->at.steps;
+}
+
+static void begin_evaluation(struct history *h)
+{
+    h->evaluated_at = h->at.steps;
+    h->pause_left_ns = h->plan->evaluation_ns;
+    h->walk.goes_on = false;
+}
+
+/* For maintenance, or to begin the next stage. */
+static bool is_to_stop(const struct history *h)
+{
+    return h->is_maintained || history_is_restart_next(h);
+}
+
+static bool is_write_due(const struct history *h)
+{
+    const int64_t period = history_stage_of(h)->period;
+    return period > 0 && (h->in_period >= period || (h->in_period > 0 && is_to_stop(h)));
+}
+
+/* Nothing is computed until the checkpoint before a stop is durable. */
+static bool wait_until_durable(struct history *h, sim_time until)
+{
+    const sim_time at = h->kept[0].pending_at;
+    if (at != INT64_MAX) {
+        history_spend(h, ACCOUNT_CHECKPOINT, (at < until ? at : until) - h->now);
+    }
+    return at != INT64_MAX;
+}
+
+static void change_in_place(struct history *h)
+{
+    history_enter_stage(h);
+    h->pause_left_ns = history_stage_of(h)->change_ns;
+}
+
+enum history_passed history_advance(struct history *h, sim_time until)
 {
     while (h->now < until && !history_is_over(h)) {
         h->out->turns++;
@@ -332,16 +493,27 @@ bool history_advance(struct history *h, sim_time until)
             go_on_with_step(h, until);
         } else if (h->write_left_ns > 0) {
             if (!go_on_with_write(h, until)) {
-                return false;
+                return PASSED_CORRUPTED;
             }
-        } else if (h->plan->period > 0 && h->in_period == h->plan->period) {
+        } else if (h->pause_left_ns > 0) {
+            go_on_with_pause(h, until);
+        } else if (is_evaluation_due(h)) {
+            begin_evaluation(h);
+        } else if (is_write_due(h)) {
             begin_write(h);
             if (h->write_left_ns == 0 && !end_write(h)) {
-                return false;
+                return PASSED_CORRUPTED;
             }
-        } else if (h->in_period > 0 || h->at.period > 0 || !repeat_cycles(h, until)) {
+        } else if (is_to_stop(h)) {
+            if (!wait_until_durable(h, until)) {
+                return PASSED_SAVED;
+            }
+        } else if (history_is_stage_over(h)) {
+            change_in_place(h);
+        } else if (h->in_period > 0 || h->at.periods % h->cycle_periods != 0 ||
+                   !repeat_cycles(h, until)) {
             do_steps(h, until);
         }
     }
-    return true;
+    return PASSED;
 }

@@ -116,51 +116,54 @@ static struct history_step step_of(void *context, const struct history_regime *r
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-static void plan_tiers(const struct checkpoint_cost *cost, struct history_plan *plan)
+static void plan_tiers(const struct checkpoint_cost *cost, struct history_stage *stage)
 {
-    plan->tier_count = cost->tier_count;
     for (uint32_t i = 0; i < cost->tier_count; i++) {
         const struct checkpoint_tier *tier = &cost->tiers[i];
-        plan->tiers[i] = (struct history_tier){
+        stage->tiers[i] = (struct history_tier){
             .every = tier->every,
             .block_ns = i == 0 ? sim_time_from_s(cost->block_s) : 0,
             .durable_ns = sim_time_from_s(i == 0 ? cost->durable_s : cost->drained_s),
             .survives = tier->survives,
         };
         for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
-            plan->tiers[i].read_ns[level] = sim_time_from_s(tier->read_s[level]);
+            stage->tiers[i].read_ns[level] = sim_time_from_s(tier->read_s[level]);
         }
     }
 }
 
-static void plan_checkpoints(const struct months *of, struct history_plan *plan)
+static void plan_checkpoints(const struct months *of, struct history_stage *stage)
 {
     const struct scenario *scenario = of->basis->scenario;
     const double step_s = sim_time_to_s(of->step_ns);
     if (!scenario->checkpoint.is_enabled) {
         return;
     }
-    plan->period = checkpoint_interval(&scenario->checkpoint, step_s);
-    plan_tiers(of->cost, plan);
+    stage->period = checkpoint_interval(&scenario->checkpoint, step_s);
+    plan_tiers(of->cost, stage);
     if (scenario->recovery.has_checks) {
-        const double periods = scenario->recovery.check_every_s / ((double)plan->period * step_s);
-        plan->check_every = periods > 1 ? (uint32_t)fmin(round(periods), UINT32_MAX) : 1;
-        plan->check_ns = sim_time_from_s(scenario->recovery.check_s);
+        const double periods = scenario->recovery.check_every_s / ((double)stage->period * step_s);
+        stage->check_every = periods > 1 ? (uint32_t)fmin(round(periods), UINT32_MAX) : 1;
     }
 }
 
-static void plan_nodes(const struct scenario *scenario, struct history_plan *plan)
+static void plan_nodes(const struct scenario *scenario, struct history_stage *stage)
 {
-    const struct recovery *recovery = &scenario->recovery;
     const int64_t replica = gpus_of_replica(scenario);
     const int64_t node = scenario->cluster.gpus_per_node;
-    plan->spares = (uint32_t)recovery->spares;
-    plan->is_elastic = recovery->without_node == RECOVERY_ELASTIC;
-    plan->nodes_of_replica = (uint32_t)(replica > node ? (replica + node - 1) / node : 1);
-    plan->replicas = (uint32_t)(scenario->parallel.dp / replicas_of_node(scenario));
-    plan->replicas = plan->replicas > 0 ? plan->replicas : 1;
-    plan->growth = recovery->growth;
-    plan->slow_places = (uint32_t)scenario->parallel.pp;
+    stage->nodes_of_replica = (uint32_t)(replica > node ? (replica + node - 1) / node : 1);
+    stage->replicas = (uint32_t)(scenario->parallel.dp / replicas_of_node(scenario));
+    stage->replicas = stage->replicas > 0 ? stage->replicas : 1;
+    stage->slow_places = (uint32_t)scenario->parallel.pp;
+}
+
+static void plan_stage(const struct months *of, struct history_stage *stage)
+{
+    *stage = (struct history_stage){
+        .start_ns = sim_time_from_s(failing_start_s(of->basis->scenario)),
+    };
+    plan_checkpoints(of, stage);
+    plan_nodes(of->basis->scenario, stage);
 }
 
 static void plan_run(struct regimes *regimes, const struct run_result *run,
@@ -168,16 +171,23 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
 {
     const struct months *of = regimes->of;
     const struct scenario *scenario = of->basis->scenario;
+    const struct recovery *recovery = &scenario->recovery;
+    struct history_stage *stages = arena_array(regimes->arena, 1, sizeof *stages);
+    plan_stage(of, stages);
     *plan = (struct history_plan){
         .steps = run->steps,
+        .stages = stages,
+        .stage_count = 1,
         .step_of = step_of,
         .context = regimes,
+        .tier_count = of->cost->tier_count,
+        .check_ns = sim_time_from_s(recovery->check_s),
         .startup_ns = sim_time_from_s(scenario->startup_s + run->first_batch_s),
-        .start_ns = sim_time_from_s(failing_start_s(scenario)),
+        .spares = (uint32_t)recovery->spares,
+        .is_elastic = recovery->without_node == RECOVERY_ELASTIC,
+        .growth = recovery->growth,
     };
     plan->classes = failing_classes(regimes->arena, scenario, &plan->class_count);
-    plan_checkpoints(of, plan);
-    plan_nodes(scenario, plan);
     const double usual_s = scenario->startup_s + run->first_batch_s +
                            (double)run->steps * sim_time_to_s(of->step_ns) +
                            (double)run->checkpoints * (run->checkpoint_s + of->cost->durable_s);

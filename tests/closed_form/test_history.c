@@ -87,14 +87,18 @@ static struct history_estimate estimate_constant(const struct constant_case *c, 
         .restart = {c->restart, c->restart_s, RESTART_SHAPE},
     };
     struct pace pace = {time_of(c->work_s / PERIOD_STEPS)};
+    const struct history_stage stage = {
+        .period = PERIOD_STEPS,
+        .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
+    };
     const struct history_plan plan = {
         .classes = &class,
         .class_count = 1,
         .horizon = time_of(fmin(HORIZON_S, ESTIMATE_FAILURES / 64 * c->mtbf_s)),
         .step_of = step_of,
         .context = &pace,
-        .period = PERIOD_STEPS,
-        .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
+        .stages = &stage,
+        .stage_count = 1,
         .tier_count = 1,
     };
     return history_estimate(&plan, 0);
@@ -154,14 +158,18 @@ static void a_job_of_weibull_failures_is_a_renewal_process(void **state)
             .restart = {LAW_FIXED, 300, 0},
         };
         struct pace pace = {time_of(618.0 / PERIOD_STEPS)};
+        const struct history_stage stage = {
+            .period = PERIOD_STEPS,
+            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
+        };
         const struct history_plan plan = {
             .classes = &class,
             .class_count = 1,
             .horizon = time_of(ESTIMATE_FAILURES / 64 * c->scale_s),
             .step_of = step_of,
             .context = &pace,
-            .period = PERIOD_STEPS,
-            .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
+            .stages = &stage,
+            .stage_count = 1,
             .tier_count = 1,
         };
         const struct history_estimate found = history_estimate(&plan, 0);
@@ -201,15 +209,19 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
             };
         }
         struct pace pace = {time_of(c->work_s / PERIOD_STEPS)};
+        const struct history_stage stage = {
+            .period = PERIOD_STEPS,
+            .tiers = {{1, time_of(c->block_s[0]), 0, 0, {0}},
+                      {c->every, time_of(c->block_s[1]), 0, 1, {0}}},
+        };
         const struct history_plan plan = {
             .classes = classes,
             .class_count = 2,
             .horizon = time_of(ESTIMATE_FAILURES / 64 * c->mtbf_s[0]),
             .step_of = step_of,
             .context = &pace,
-            .period = PERIOD_STEPS,
-            .tiers = {{1, time_of(c->block_s[0]), 0, 0, {0}},
-                      {c->every, time_of(c->block_s[1]), 0, 1, {0}}},
+            .stages = &stage,
+            .stage_count = 1,
             .tier_count = 2,
         };
         const struct history_estimate found = history_estimate(&plan, 0);
@@ -239,16 +251,17 @@ static void corruption_goes_back_to_the_check_before(void **state)
             .restart = {LAW_FIXED, 900, 0},
         };
         struct pace pace = {time_of(cases[i].work_s / PERIOD_STEPS)};
+        const struct history_stage stage = {
+            .period = PERIOD_STEPS, .tiers = {{1, 0, 0, 0, {0}}}, .check_every = 1};
         const struct history_plan plan = {
             .classes = &class,
             .class_count = 1,
             .horizon = time_of(HORIZON_S),
             .step_of = step_of,
             .context = &pace,
-            .period = PERIOD_STEPS,
-            .tiers = {{1, 0, 0, 0, {0}}},
+            .stages = &stage,
+            .stage_count = 1,
             .tier_count = 1,
-            .check_every = 1,
             .check_ns = time_of(60),
         };
         const struct history_estimate found = history_estimate(&plan, 0);

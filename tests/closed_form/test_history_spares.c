@@ -79,14 +79,15 @@ static struct history_estimate estimate_waiting(uint32_t nodes, uint32_t spares,
     struct failure_class class = node_failures(nodes * RATE_PER_S, 1, repair);
     class.rests = true;
     sim_time step_ns = law_time(1.0);
+    const struct history_stage stage = {.period = 1, .tiers = {{1, 0, 0, 0, {0}}}};
     const struct history_plan plan = {
         .classes = &class,
         .class_count = 1,
         .horizon = horizon_of(nodes * RATE_PER_S * 0.7),
         .step_of = step_of,
         .context = &step_ns,
-        .period = 1,
-        .tiers = {{1, 0, 0, 0, {0}}},
+        .stages = &stage,
+        .stage_count = 1,
         .tier_count = 1,
         .spares = spares,
     };
@@ -154,8 +155,18 @@ static struct history_step elastic_step(void *context, const struct history_regi
 }
 
 /* Steps are short, for the one under way is lost at each failure. */
+static struct history_stage elastic_stage(const struct pace *pace, uint32_t nodes_of_replica)
+{
+    return (struct history_stage){
+        .period = 1,
+        .tiers = {{1, 0, 0, 0, {0}}},
+        .replicas = (uint32_t)pace->replicas,
+        .nodes_of_replica = nodes_of_replica,
+    };
+}
+
 static struct history_plan elastic_plan(const struct failure_class classes[], uint32_t count,
-                                        struct pace *pace)
+                                        const struct history_stage *stage, struct pace *pace)
 {
     double per_s = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -167,11 +178,10 @@ static struct history_plan elastic_plan(const struct failure_class classes[], ui
         .horizon = horizon_of(per_s),
         .step_of = elastic_step,
         .context = pace,
-        .period = 1,
-        .tiers = {{1, 0, 0, 0, {0}}},
+        .stages = stage,
+        .stage_count = 1,
         .tier_count = 1,
         .is_elastic = true,
-        .replicas = (uint32_t)pace->replicas,
     };
 }
 
@@ -187,9 +197,9 @@ static void an_elastic_job_runs_with_the_replicas_that_have_nodes(void **state)
         const struct failure_class class =
             node_failures(cases[i].nodes * RATE_PER_S, 1, laws[2 - i % LENGTH(laws)]);
         struct pace pace = {law_time(0.05), 128, OUTPUT_LINEAR};
-        struct history_plan plan = elastic_plan(&class, 1, &pace);
+        const struct history_stage stage = elastic_stage(&pace, 16);
+        struct history_plan plan = elastic_plan(&class, 1, &stage, &pace);
         plan.spares = cases[i].spares;
-        plan.nodes_of_replica = 16;
         const struct history_estimate found = history_estimate(&plan, law_time(WARM_UP_S));
         assert_estimates("elastic", &found, cases[i].exact);
     }
@@ -229,8 +239,8 @@ static void a_switch_takes_its_nodes_with_it(void **state)
         const double squares = cases[n].variance + mean * mean;
         const double exact[] = {1 - mean / replicas, 1 - squares / (replicas * replicas)};
         struct pace pace = {law_time(0.05), (sim_time)replicas, (enum output_kind)(i % 2)};
-        struct history_plan plan = elastic_plan(classes, LENGTH(classes), &pace);
-        plan.nodes_of_replica = 1;
+        const struct history_stage stage = elastic_stage(&pace, 1);
+        const struct history_plan plan = elastic_plan(classes, LENGTH(classes), &stage, &pace);
         const struct history_estimate found = history_estimate(&plan, law_time(WARM_UP_S));
         assert_estimates("switches", &found, exact[i % 2]);
         /* Nodes that broke alone would have the variance of a Poisson law, the mean. */

@@ -88,7 +88,8 @@ static const sim_time second = 1000000000;
 /* 6 s, 1 % more beside a flush, 10 % more with a slow GPU, as many replicas as there are. */
 static struct history_step step_of(void *context, const struct history_regime *regime)
 {
-    const sim_time all = *(const uint32_t *)context;
+    const struct history_stage *stage = context;
+    const sim_time all = stage->replicas;
     const sim_time step_ns = regime->slow_class != HISTORY_NO_CLASS ? 6600000000
                              : regime->flushes                      ? 6060000000
                                                                     : 6000000000;
@@ -100,25 +101,28 @@ struct policy {
     bool is_elastic;
 };
 
-/* Borrows classes and replicas. */
+/* Borrows classes and stage. */
 static struct history_plan plan_year(const struct policy *policy, struct failure_class classes[],
-                                     uint32_t *replicas)
+                                     struct history_stage *stage)
 {
     set_classes(policy->gpus, classes);
-    *replicas = (uint32_t)ceil(policy->gpus / (double)(GPUS_OF_NODE * NODES_OF_REPLICA));
+    *stage = (struct history_stage){
+        .period = (int64_t)(policy->interval_s / 6),
+        .tiers = {{1, second, 30 * second, 0, {0}}},
+        .replicas = (uint32_t)ceil(policy->gpus / (double)(GPUS_OF_NODE * NODES_OF_REPLICA)),
+        .nodes_of_replica = NODES_OF_REPLICA,
+    };
     return (struct history_plan){
         .classes = classes,
         .class_count = CLASSES,
         .horizon = law_time(YEAR_S),
         .step_of = step_of,
-        .context = replicas,
-        .period = (int64_t)(policy->interval_s / 6),
-        .tiers = {{1, second, 30 * second, 0, {0}}},
+        .context = stage,
+        .stages = stage,
+        .stage_count = 1,
         .tier_count = 1,
         .spares = (uint32_t)(policy->gpus / GPUS_OF_NODE * policy->spare_share),
         .is_elastic = policy->is_elastic,
-        .replicas = *replicas,
-        .nodes_of_replica = NODES_OF_REPLICA,
         .growth = {LAW_FIXED, 60, 0},
     };
 }
@@ -224,8 +228,8 @@ static void a_year_of_100000_gpus_is_another_program_s(void **state)
     for (size_t i = 0; i < LENGTH(year_cases); i++) {
         const struct year_case *c = &year_cases[i];
         struct failure_class classes[CLASSES];
-        uint32_t replicas;
-        struct history_plan plan = plan_year(&c->policy, classes, &replicas);
+        struct history_stage stage;
+        struct history_plan plan = plan_year(&c->policy, classes, &stage);
         if (!c->has_slow_gpus) {
             classes[SLOW] = classes[STORAGE];
             plan.class_count = CLASSES - 1;
@@ -276,10 +280,10 @@ static void policies_under_the_same_failures_differ_by_what_they_are(void **stat
     (void)state;
     const struct policy policies[] = {{16384, 600, 0.04, false}, {16384, 660, 0.04, false}};
     struct failure_class classes[2][CLASSES];
-    uint32_t replicas[2];
+    struct history_stage stages[2];
     struct history_plan plans[2];
     for (uint32_t i = 0; i < 2; i++) {
-        plans[i] = plan_year(&policies[i], classes[i], &replicas[i]);
+        plans[i] = plan_year(&policies[i], classes[i], &stages[i]);
     }
     struct arena *arena = arena_new();
     double paired;
@@ -299,8 +303,8 @@ static void another_class_moves_no_failure_of_the_others(void **state)
     (void)state;
     const struct policy policy = {16384, 600, 0.04, false};
     struct failure_class classes[CLASSES];
-    uint32_t replicas;
-    struct history_plan plan = plan_year(&policy, classes, &replicas);
+    struct history_stage stage;
+    struct history_plan plan = plan_year(&policy, classes, &stage);
     for (uint32_t i = 0; i < CLASSES; i++) {
         classes[i].effect = FAILURE_KILLS;
         classes[i].nodes = 0;

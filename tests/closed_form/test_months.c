@@ -322,9 +322,11 @@ static void the_same_failures_make_a_difference_certain(void **state)
     struct scenario scenario = *few;
     scenario.gpus = 16384;
     scenario.nodes = 2048;
+    struct history_stage stage = {.tiers = {{1, 0, sim_time_from_s(30), UINT32_MAX, {0}}}};
     struct history_plan plan = {.horizon = sim_time_from_s(54 * 86400.0),
                                 .step_of = ten_seconds,
-                                .tiers = {{1, 0, sim_time_from_s(30), UINT32_MAX, {0}}},
+                                .stages = &stage,
+                                .stage_count = 1,
                                 .tier_count = 1,
                                 .spares = 103};
     plan.classes = failing_classes(arena, &scenario, &plan.class_count);
@@ -335,7 +337,7 @@ static void the_same_failures_make_a_difference_certain(void **state)
         double goodput[3];
         for (uint32_t k = 0; k < 3; k++) {
             struct history_outcome outcome;
-            plan.period = k == 0 ? 60 : 66;
+            stage.period = k == 0 ? 60 : 66;
             arena_reset(own);
             history_run(own, &plan, k == 2 ? 43 : 42, i, &outcome);
             goodput[k] = (double)outcome.account_ns[ACCOUNT_USEFUL] / (double)outcome.end;

@@ -16,6 +16,8 @@
 
 #define POLICIES 5000
 
+enum { CLASSES_MAX = 4, STAGES_MAX = 4 };
+
 struct dice {
     struct rng_key key;
 };
@@ -28,7 +30,7 @@ static uint64_t throw(struct dice * dice, uint64_t sides)
 
 /* A flush, a slow GPU, missing replicas: each makes steps longer. */
 struct pace {
-    sim_time step_ns, flush_ns, slow_ns, stall_ns;
+    sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns;
     uint32_t replicas;
 };
 
@@ -37,7 +39,8 @@ static struct history_step step_of(void *context, const struct history_regime *r
     const struct pace *pace = context;
     const sim_time slow =
         regime->slow_class == HISTORY_NO_CLASS ? 0 : pace->slow_ns * (1 + regime->slow_class);
-    const sim_time all = pace->step_ns + slow + (regime->flushes ? pace->flush_ns : 0);
+    const sim_time all =
+        pace->step_ns[regime->stage] + slow + (regime->flushes ? pace->flush_ns : 0);
     return (struct history_step){all * pace->replicas / (pace->replicas - regime->missing),
                                  pace->stall_ns};
 }
@@ -70,7 +73,6 @@ static struct failure_clock random_clock(struct dice *dice, double mean_s)
 }
 
 static const char *const class_names[] = {"one", "two", "three", "four"};
-enum { CLASSES_MAX = 4 };
 
 static void random_class(struct dice *dice, uint32_t number, struct failure_class *class)
 {
@@ -90,35 +92,18 @@ static void random_class(struct dice *dice, uint32_t number, struct failure_clas
     };
 }
 
-static void random_plan(struct dice *dice, struct failure_class *classes, struct pace *pace,
-                        struct history_plan *plan)
+/* Of all, when one stage does not stand for itself. */
+static void random_stage(struct dice *dice, uint32_t replicas, struct history_stage *stage)
 {
-    *pace = (struct pace){.step_ns = 1000000000 + (sim_time) throw(dice, 1000000000),
-                          .flush_ns = (sim_time) throw(dice, 100000000),
-                          .slow_ns = (sim_time) throw(dice, 1000000000),
-                          .stall_ns = (sim_time) throw(dice, 2) * 12345678,
-                          .replicas = 2 + (uint32_t) throw(dice, 6)};
-    *plan = (struct history_plan){
-        .classes = classes,
-        .class_count = 1 + (uint32_t) throw(dice, CLASSES_MAX),
-        .horizon = law_time(20000.0 + (double) throw(dice, 20000)),
-        .steps = throw(dice, 2) == 0 ? 0 : 1 + (int64_t) throw(dice, 10000),
-        .step_of = step_of,
-        .context = pace,
+    *stage = (struct history_stage){
         .period = throw(dice, 8) == 0 ? 0 : 1 + (int64_t) throw(dice, 60),
-        .tier_count = (uint32_t) throw(dice, HISTORY_TIERS_MAX + 1),
         .check_every = throw(dice, 3) == 0 ? 1 + (uint32_t) throw(dice, 4) : 0,
-        .check_ns = (sim_time) throw(dice, 10) * 1000000000,
-        .startup_ns = (sim_time) throw(dice, 3) * 100000000000,
         .start_ns = (sim_time) throw(dice, 3) * 10000000000,
-        .spares = (uint32_t) throw(dice, 4),
-        .is_elastic = throw(dice, 2) == 0,
-        .replicas = pace->replicas,
+        .replicas = replicas,
         .nodes_of_replica = 1 + (uint32_t) throw(dice, 3),
-        .growth = random_law(dice, 20),
     };
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
-        plan->tiers[i] = (struct history_tier){
+        stage->tiers[i] = (struct history_tier){
             .every = i == 0 ? 1 : 1 + (uint32_t) throw(dice, 5),
             .block_ns = (sim_time) throw(dice, 3) * 1500000000,
             .durable_ns = (sim_time) throw(dice, 3) * 7000000000,
@@ -128,6 +113,72 @@ static void random_plan(struct dice *dice, struct failure_class *classes, struct
                         (sim_time) throw(dice, 40) * 1000000000},
         };
     }
+}
+
+/* Each as the first, or another; in place as many replicas go on. */
+static uint32_t random_stages(struct dice *dice, uint32_t replicas, struct history_stage *stages)
+{
+    const uint32_t count = throw(dice, 3) == 0 ? 1 : 1 + (uint32_t) throw(dice, STAGES_MAX);
+    int64_t until = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_other = i == 0 || throw(dice, 2) == 0;
+        if (is_other) {
+            random_stage(dice, replicas, &stages[i]);
+        } else {
+            stages[i] = stages[i - 1];
+        }
+        stages[i].restarts = throw(dice, 2) == 0;
+        stages[i].change_ns = (sim_time) throw(dice, 3) * 55555555555;
+        stages[i].until = until += 1 + (int64_t) throw(dice, 4000);
+    }
+    return count;
+}
+
+static void random_pauses(struct dice *dice, struct history_plan *plan)
+{
+    if (throw(dice, 2) == 0) {
+        plan->evaluation_every = 1 + (int64_t) throw(dice, 500);
+        plan->evaluation_ns = (sim_time) throw(dice, 4) * 20000000000;
+    }
+    if (throw(dice, 2) == 0) {
+        const sim_time every = law_time(1000.0 + (double) throw(dice, 9000));
+        plan->maintenance = (struct history_maintenance){
+            .every = every,
+            .first = (sim_time) throw(dice, 3) * every / 2,
+            .takes_ns = law_time((double) throw(dice, 2000)),
+            .saves = throw(dice, 2) == 0,
+        };
+        plan->restart = random_law(dice, 60);
+    }
+}
+
+static void random_plan(struct dice *dice, struct failure_class *classes,
+                        struct history_stage *stages, struct pace *pace, struct history_plan *plan)
+{
+    *pace = (struct pace){.flush_ns = (sim_time) throw(dice, 100000000),
+                          .slow_ns = (sim_time) throw(dice, 1000000000),
+                          .stall_ns = (sim_time) throw(dice, 2) * 12345678,
+                          .replicas = 2 + (uint32_t) throw(dice, 6)};
+    for (uint32_t i = 0; i < STAGES_MAX; i++) {
+        pace->step_ns[i] = 1000000000 + (sim_time) throw(dice, 1000000000);
+    }
+    *plan = (struct history_plan){
+        .classes = classes,
+        .class_count = (uint32_t) throw(dice, CLASSES_MAX + 1),
+        .horizon = law_time(20000.0 + (double) throw(dice, 20000)),
+        .stages = stages,
+        .stage_count = random_stages(dice, pace->replicas, stages),
+        .step_of = step_of,
+        .context = pace,
+        .tier_count = (uint32_t) throw(dice, HISTORY_TIERS_MAX + 1),
+        .check_ns = (sim_time) throw(dice, 10) * 1000000000,
+        .startup_ns = (sim_time) throw(dice, 3) * 100000000000,
+        .spares = (uint32_t) throw(dice, 4),
+        .is_elastic = throw(dice, 2) == 0,
+        .growth = random_law(dice, 20),
+    };
+    plan->steps = throw(dice, 2) == 0 ? 0 : stages[plan->stage_count - 1].until;
+    random_pauses(dice, plan);
     for (uint32_t i = 0; i < plan->class_count; i++) {
         random_class(dice, i, &classes[i]);
     }
@@ -139,21 +190,26 @@ static void jumping_is_the_same_as_walking(void **state)
     for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES)) != 0;) {
         struct dice dice = {{.seed = seed}};
         struct failure_class classes[CLASSES_MAX];
+        struct history_stage stages[STAGES_MAX];
         struct pace pace;
         struct history_plan plan;
-        random_plan(&dice, classes, &pace, &plan);
+        random_plan(&dice, classes, stages, &pace, &plan);
         struct history_outcome jumped;
         struct history_outcome walked;
         arena_reset(seeded->arena);
         history_run(seeded->arena, &plan, seed, 0, &jumped);
         slow_history_run(seeded->arena, &plan, seed, 0, &walked);
         for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
-            if (jumped.account_ns[i] != walked.account_ns[i]) {
-                print_error("%s: %lld, walked %lld\n", account_names[i],
-                            (long long)jumped.account_ns[i], (long long)walked.account_ns[i]);
-                seeds_report(&seeded->seeds);
-                fail();
+            for (uint32_t stage = 0; stage < plan.stage_count; stage++) {
+                const sim_time ns = jumped.stage_ns[stage][i];
+                if (ns != walked.stage_ns[stage][i]) {
+                    print_error("%s of stage %u: %lld, walked %lld\n", account_names[i], stage,
+                                (long long)ns, (long long)walked.stage_ns[stage][i]);
+                    seeds_report(&seeded->seeds);
+                    fail();
+                }
             }
+            assert_int_equal(jumped.account_ns[i], walked.account_ns[i]);
         }
         for (uint32_t i = 0; i < plan.class_count; i++) {
             assert_int_equal(jumped.interruptions[i], walked.interruptions[i]);

@@ -30,6 +30,12 @@ struct walker {
     struct walked_step *done; /* each step that counts */
     size_t capacity;
     int64_t steps, periods, in_period;
+    uint32_t stage;
+    int64_t evaluated;       /* the newest step that was */
+    sim_time maintenance_at; /* INT64_MAX: never */
+    bool is_maintained;      /* as soon as it is saved */
+    uint64_t planned;        /* restarts */
+    uint64_t seed, repetition;
     struct copy safe[HISTORY_TIERS_MAX], pending[HISTORY_TIERS_MAX];
     struct copy checked;
     int64_t corrupted_at;
@@ -47,8 +53,34 @@ struct walker {
     uint32_t level; /* of the worst failure since the job ran */
     sim_time read_ns;
     uint64_t grown;
-    sim_time healthy_ns;
 };
+
+static const struct history_stage *stage_of(const struct walker *w)
+{
+    return &w->plan->stages[w->stage];
+}
+
+/* Of the stage that has step number `steps`, counted from 0. */
+static uint32_t stage_with(const struct walker *w, int64_t steps)
+{
+    uint32_t stage = 0;
+    while (stage + 1 < w->plan->stage_count && w->plan->stages[stage].until <= steps) {
+        stage++;
+    }
+    return stage;
+}
+
+static void book(struct walker *w, uint32_t stage, enum account account, sim_time ns)
+{
+    w->out->account_ns[account] += ns;
+    w->out->stage_ns[stage][account] += ns;
+}
+
+static sim_time healthy_ns(const struct walker *w)
+{
+    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0, w->stage};
+    return w->plan->step_of(w->plan->context, &healthy).step_ns;
+}
 
 static bool ends(const struct walker *w)
 {
@@ -60,7 +92,7 @@ static void pass(struct walker *w, enum account account, sim_time ns, bool stand
     const sim_time left = w->plan->horizon - w->now;
     ns = ns < left ? ns : left;
     w->now += ns;
-    w->out->account_ns[account] += ns;
+    book(w, w->stage, account, ns);
     for (uint32_t i = 0; stands && i < w->plan->class_count; i++) {
         if (w->plan->classes[i].rests) {
             failure_times_rest(&w->times[i], ns);
@@ -80,7 +112,7 @@ static void settle(struct walker *w)
 
 /* ---- what happens next ---------------------------------------------------------------------- */
 
-enum next_kind { NEXT_FAILURE, NEXT_SLOW_ENDS, NEXT_NODE, NEXT_HORIZON };
+enum next_kind { NEXT_FAILURE, NEXT_SLOW_ENDS, NEXT_NODE, NEXT_MAINTENANCE, NEXT_HORIZON };
 
 static uint32_t first_class(const struct walker *w, bool breaks_restarts)
 {
@@ -132,6 +164,10 @@ static enum next_kind next(const struct walker *w, sim_time *when)
         *when = first_return(w);
         kind = NEXT_NODE;
     }
+    if (!w->is_maintained && w->maintenance_at < *when) {
+        *when = w->maintenance_at;
+        kind = NEXT_MAINTENANCE;
+    }
     return kind;
 }
 
@@ -139,7 +175,7 @@ static enum next_kind next(const struct walker *w, sim_time *when)
 
 static struct history_step step_now(const struct walker *w)
 {
-    struct history_regime regime = {false, HISTORY_NO_CLASS, w->missing, 0};
+    struct history_regime regime = {false, HISTORY_NO_CLASS, w->missing, 0, w->stage};
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         regime.flushes = regime.flushes || w->pending[i].steps >= 0;
     }
@@ -155,8 +191,8 @@ static struct history_step step_now(const struct walker *w)
 static void keep_step(struct walker *w, const struct history_step *step)
 {
     w->done = arena_grow(w->arena, w->done, &w->capacity, (size_t)w->steps + 1, sizeof *w->done);
-    w->done[w->steps++] = (struct walked_step){w->healthy_ns - step->stall_ns, step->stall_ns,
-                                               step->step_ns - w->healthy_ns};
+    w->done[w->steps++] = (struct walked_step){healthy_ns(w) - step->stall_ns, step->stall_ns,
+                                               step->step_ns - healthy_ns(w)};
     w->in_period++;
 }
 
@@ -167,11 +203,11 @@ static bool is_due(const struct walker *w, uint32_t every)
 
 static sim_time write_ns(const struct walker *w)
 {
-    sim_time takes = is_due(w, w->plan->check_every) ? w->plan->check_ns : 0;
+    sim_time takes = is_due(w, stage_of(w)->check_every) ? w->plan->check_ns : 0;
     sim_time until = w->now;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if (is_due(w, w->plan->tiers[i].every)) {
-            takes += w->plan->tiers[i].block_ns;
+        if (is_due(w, stage_of(w)->tiers[i].every)) {
+            takes += stage_of(w)->tiers[i].block_ns;
             until = w->pending[i].steps >= 0 && w->pending[i].safe_at > until
                         ? w->pending[i].safe_at
                         : until;
@@ -186,12 +222,13 @@ static void keep_checkpoint(struct walker *w)
     const int64_t periods = w->periods++;
     w->in_period = 0;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if ((periods + 1) % w->plan->tiers[i].every == 0) {
+        if ((periods + 1) % stage_of(w)->tiers[i].every == 0) {
             w->pending[i] =
-                (struct copy){w->steps, w->periods, w->now + w->plan->tiers[i].durable_ns};
+                (struct copy){w->steps, w->periods, w->now + stage_of(w)->tiers[i].durable_ns};
         }
     }
-    if (w->plan->check_every > 0 && (periods + 1) % w->plan->check_every == 0) {
+    const uint32_t check_every = stage_of(w)->check_every;
+    if (check_every > 0 && (periods + 1) % check_every == 0) {
         w->checked = (struct copy){w->steps, w->periods, w->now};
     }
     settle(w);
@@ -203,8 +240,11 @@ static void go_back(struct walker *w, struct copy to)
 {
     while (w->steps > to.steps) {
         const struct walked_step *step = &w->done[--w->steps];
-        w->out->account_ns[ACCOUNT_LOST] += step->useful_ns + step->stall_ns + step->degraded_ns;
+        book(w, stage_with(w, w->steps), ACCOUNT_LOST,
+             step->useful_ns + step->stall_ns + step->degraded_ns);
     }
+    w->stage = stage_with(w, w->steps);
+    w->evaluated = w->steps;
     w->periods = to.periods;
     w->in_period = 0;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
@@ -221,18 +261,19 @@ static void fall_back(struct walker *w, uint32_t level)
     level = w->level > level ? w->level : level;
     w->level = level;
     struct copy newest = {0, 0, 0};
-    w->read_ns = 0;
+    int32_t read = -1;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if (w->plan->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
+        if (stage_of(w)->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
             newest = w->safe[i];
-            w->read_ns = w->plan->tiers[i].read_ns[level];
+            read = (int32_t)i;
         }
     }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        w->safe[i] = w->plan->tiers[i].survives < level ? newest : w->safe[i];
+        w->safe[i] = stage_of(w)->tiers[i].survives < level ? newest : w->safe[i];
     }
     w->checked = w->checked.steps > newest.steps ? newest : w->checked;
     go_back(w, newest);
+    w->read_ns = read < 0 ? 0 : stage_of(w)->tiers[read].read_ns[level];
 }
 
 static sim_time draw(const struct walker *w, const struct law *law, uint32_t class,
@@ -275,7 +316,8 @@ static uint32_t nodes_short(const struct walker *w)
 static uint32_t replicas_short(const struct walker *w)
 {
     uint32_t replicas = 0;
-    while (w->plan->nodes_of_replica > 0 && replicas * w->plan->nodes_of_replica < nodes_short(w)) {
+    const uint32_t nodes = stage_of(w)->nodes_of_replica;
+    while (nodes > 0 && replicas * nodes < nodes_short(w)) {
         replicas++;
     }
     return replicas;
@@ -297,30 +339,41 @@ static void take_unseen(struct walker *w)
 static void wait_for_nodes(struct walker *w)
 {
     take_returned(w);
-    while (!ends(w) &&
-           (w->plan->is_elastic ? replicas_short(w) >= w->plan->replicas : nodes_short(w) > 0)) {
+    while (!ends(w) && (w->plan->is_elastic ? replicas_short(w) >= stage_of(w)->replicas
+                                            : nodes_short(w) > 0)) {
         pass(w, ACCOUNT_WAITING, first_return(w) - w->now, true);
         take_unseen(w);
         take_returned(w);
     }
 }
 
-/* From when it is known what failed until the job runs. */
+static sim_time draw_planned(const struct walker *w, const struct law *law, const char *stream,
+                             uint64_t number)
+{
+    const struct rng_key key = {
+        .seed = w->seed, .stream = rng_stream(stream), .rank = w->repetition, .step = number};
+    return law_draw(law, &key);
+}
+
+/* From when it is known what failed until the job runs; HISTORY_NO_CLASS: it was planned. */
 static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
 {
     for (;;) {
         wait_for_nodes(w);
         w->missing = w->plan->is_elastic ? replicas_short(w) : 0;
+        const bool is_planned = class == HISTORY_NO_CLASS;
+        const enum account account = is_planned ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
         const sim_time takes =
-            draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART) +
-            w->plan->start_ns + w->read_ns;
+            (is_planned ? draw_planned(w, &w->plan->restart, "planned", ordinal)
+                        : draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART)) +
+            stage_of(w)->start_ns + w->read_ns;
         const uint32_t hit = first_class(w, true);
         if (hit == HISTORY_NO_CLASS || w->times[hit].next >= w->now + takes) {
-            pass(w, ACCOUNT_RECOVERY, takes, true);
+            pass(w, account, takes, true);
             break;
         }
         const sim_time until = w->times[hit].next;
-        pass(w, ACCOUNT_RECOVERY, until > w->now ? until - w->now : 0, true);
+        pass(w, account, until > w->now ? until - w->now : 0, true);
         if (ends(w)) {
             break;
         }
@@ -416,8 +469,8 @@ static void find_corruption(struct walker *w)
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         w->safe[i] = w->checked;
     }
-    w->read_ns = w->checked.steps > 0 ? w->plan->tiers[0].read_ns[0] : 0;
     go_back(w, w->checked);
+    w->read_ns = w->checked.steps > 0 ? stage_of(w)->tiers[0].read_ns[0] : 0;
     start_again(w, class, w->corrupting_ordinal);
 }
 
@@ -426,13 +479,42 @@ static void grow(struct walker *w)
     take_returned(w);
     const uint64_t number = w->grown++;
     if (replicas_short(w) < w->missing) {
-        const struct rng_key key = {.seed = w->times[0].key.seed,
-                                    .stream = rng_stream("growth"),
-                                    .rank = w->times[0].key.rank,
-                                    .step = number};
         w->missing = replicas_short(w);
-        pass(w, ACCOUNT_RECOVERY, law_draw(&w->plan->growth, &key), true);
+        pass(w, ACCOUNT_RECOVERY, draw_planned(w, &w->plan->growth, "growth", number), true);
     }
+}
+
+/* ---- what was planned ------------------------------------------------------------------------ */
+
+/* Another stage follows the one that is done, and the job starts anew for it. */
+static bool is_restart_next(const struct walker *w)
+{
+    return stage_with(w, w->steps) != w->stage && w->plan->stages[w->stage + 1].restarts;
+}
+
+static void begin_stage(struct walker *w)
+{
+    const uint32_t next = w->stage + 1;
+    w->read_ns = 0;
+    if (w->plan->tier_count > 0 && stage_of(w)->period > 0) {
+        fall_back(w, 0); /* to where it is: all is saved */
+    }
+    w->stage = next;
+    pass(w, ACCOUNT_PLANNED, stage_of(w)->change_ns, true);
+    take_unseen(w);
+    start_again(w, HISTORY_NO_CLASS, w->planned++);
+}
+
+static void maintain(struct walker *w)
+{
+    fall_back(w, 0);
+    pass(w, ACCOUNT_PLANNED, w->plan->maintenance.takes_ns, true);
+    w->is_maintained = false;
+    while (w->maintenance_at <= w->now) {
+        w->maintenance_at += w->plan->maintenance.every;
+    }
+    take_unseen(w);
+    start_again(w, HISTORY_NO_CLASS, w->planned++);
 }
 
 /* What is under way is `*left_ns` from its end; true: it was cut off, and is gone. */
@@ -449,6 +531,12 @@ static bool happens(struct walker *w, enum next_kind kind)
     case NEXT_NODE:
         grow(w);
         return false;
+    case NEXT_MAINTENANCE:
+        w->is_maintained = w->plan->maintenance.saves;
+        if (!w->is_maintained) {
+            maintain(w);
+        }
+        return !w->is_maintained;
     case NEXT_FAILURE:
         break;
     }
@@ -471,7 +559,16 @@ static bool happens(struct walker *w, enum next_kind kind)
     return false;
 }
 
-/* So much time of a step, or of a write; false: it was cut off. */
+static void walk_on(struct walker *w, sim_time ns, enum account account)
+{
+    w->now += ns;
+    if (account != ACCOUNT_LOST) {
+        book(w, w->stage, account, ns);
+    }
+}
+
+/* So much time of a step (it counts as lost until it has ended), of a write or of a pause; false:
+ * it was cut off. */
 static bool walk(struct walker *w, sim_time ns, enum account account)
 {
     sim_time left = ns;
@@ -480,30 +577,74 @@ static bool walk(struct walker *w, sim_time ns, enum account account)
         const enum next_kind kind = next(w, &when);
         const sim_time until = when > w->now ? when - w->now : 0;
         if (left <= until) {
-            w->now += left;
-            w->out->account_ns[account] += account == ACCOUNT_CHECKPOINT ? left : 0;
+            walk_on(w, left, account);
             return true;
         }
-        w->now += until;
-        w->out->account_ns[account] += account == ACCOUNT_CHECKPOINT ? until : 0;
+        walk_on(w, until, account);
         left -= until;
         const sim_time done = account == ACCOUNT_LOST ? ns - left : 0;
-        if (w->now >= w->plan->horizon) {
-            w->out->account_ns[ACCOUNT_LOST] += done;
+        const uint32_t stage = w->stage;
+        book(w, stage, ACCOUNT_LOST, done);
+        if (w->now >= w->plan->horizon || happens(w, kind)) {
             return false;
         }
-        /* A step that is cut off is lost from its beginning. */
-        w->out->account_ns[ACCOUNT_LOST] += done;
-        if (happens(w, kind)) {
-            return false;
-        }
-        w->out->account_ns[ACCOUNT_LOST] -= done;
         if (ends(w)) {
-            w->out->account_ns[ACCOUNT_LOST] += done;
             return false;
         }
+        book(w, stage, ACCOUNT_LOST, -done);
     }
     return true;
+}
+
+static void write_checkpoint(struct walker *w)
+{
+    const bool is_checked = is_due(w, stage_of(w)->check_every);
+    if (walk(w, write_ns(w), ACCOUNT_CHECKPOINT)) {
+        if (is_checked && w->corrupted_at >= 0) {
+            find_corruption(w);
+        } else {
+            keep_checkpoint(w);
+        }
+    }
+}
+
+static void stop_as_planned(struct walker *w)
+{
+    take_returned(w);
+    if (w->plan->tier_count > 0 && w->pending[0].steps >= 0) {
+        sim_time when; /* what happens first may put it off, or be what it waits for */
+        (void)next(w, &when);
+        const sim_time safe_at = w->pending[0].safe_at;
+        walk_on(w, (safe_at < when ? safe_at : when) - w->now, ACCOUNT_CHECKPOINT);
+    } else if (is_restart_next(w)) {
+        begin_stage(w);
+    } else {
+        maintain(w);
+    }
+}
+
+/* What comes at the end of a step, a write or a pause. */
+static void do_next(struct walker *w)
+{
+    const int64_t period = stage_of(w)->period;
+    const int64_t evaluation = w->plan->evaluation_every;
+    const bool is_stopping = w->is_maintained || is_restart_next(w);
+    if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {
+        w->evaluated = w->steps;
+        (void)walk(w, w->plan->evaluation_ns, ACCOUNT_PLANNED);
+    } else if (period > 0 && (w->in_period >= period || (is_stopping && w->in_period > 0))) {
+        write_checkpoint(w);
+    } else if (is_stopping) {
+        stop_as_planned(w);
+    } else if (stage_with(w, w->steps) != w->stage) {
+        w->stage++;
+        (void)walk(w, stage_of(w)->change_ns, ACCOUNT_PLANNED);
+    } else {
+        const struct history_step step = step_now(w);
+        if (walk(w, step.step_ns, ACCOUNT_LOST)) {
+            keep_step(w, &step);
+        }
+    }
 }
 
 static void go_on(struct walker *w)
@@ -520,50 +661,47 @@ static void go_on(struct walker *w)
             return;
         }
         settle(w);
-        if (w->plan->period > 0 && w->in_period == w->plan->period) {
-            const bool is_checked = is_due(w, w->plan->check_every);
-            if (walk(w, write_ns(w), ACCOUNT_CHECKPOINT)) {
-                if (is_checked && w->corrupted_at >= 0) {
-                    find_corruption(w);
-                } else {
-                    keep_checkpoint(w);
-                }
-            }
-        } else {
-            const struct history_step step = step_now(w);
-            if (walk(w, step.step_ns, ACCOUNT_LOST)) {
-                keep_step(w, &step);
-            }
-        }
+        do_next(w);
     }
+}
+
+static struct walker *walker_new(struct arena *arena, const struct history_plan *plan,
+                                 uint64_t seed, uint64_t repetition)
+{
+    struct walker *w = arena_alloc(arena, sizeof *w);
+    const struct history_maintenance *maintenance = &plan->maintenance;
+    *w = (struct walker){.arena = arena,
+                         .plan = plan,
+                         .seed = seed,
+                         .repetition = repetition,
+                         .corrupted_at = -1,
+                         .maintenance_at = maintenance->every > 0 ? maintenance->first : INT64_MAX,
+                         .times = arena_array(arena, plan->class_count, sizeof *w->times)};
+    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+        w->pending[i].steps = -1;
+    }
+    const struct rng_key key = {.seed = seed, .rank = repetition};
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        failure_times_begin(&w->times[i], arena, &plan->classes[i], key, plan->horizon);
+    }
+    return w;
 }
 
 void slow_history_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                       uint64_t repetition, struct history_outcome *outcome)
 {
     *outcome = (struct history_outcome){
+        .stage_ns = arena_array(arena, plan->stage_count, sizeof *outcome->stage_ns),
         .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions)};
-    struct walker *w = arena_alloc(arena, sizeof *w);
-    *w = (struct walker){.arena = arena,
-                         .plan = plan,
-                         .out = outcome,
-                         .corrupted_at = -1,
-                         .times = arena_array(arena, plan->class_count, sizeof *w->times)};
-    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
-        w->pending[i].steps = -1;
-    }
-    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0};
-    w->healthy_ns = plan->step_of(plan->context, &healthy).step_ns;
-    const struct rng_key key = {.seed = seed, .rank = repetition};
-    for (uint32_t i = 0; i < plan->class_count; i++) {
-        failure_times_begin(&w->times[i], arena, &plan->classes[i], key, plan->horizon);
-    }
+    struct walker *w = walker_new(arena, plan, seed, repetition);
+    w->out = outcome;
     pass(w, ACCOUNT_PLANNED, plan->startup_ns, false);
     go_on(w);
     for (int64_t i = 0; i < w->steps; i++) {
-        outcome->account_ns[ACCOUNT_USEFUL] += w->done[i].useful_ns;
-        outcome->account_ns[ACCOUNT_DATA_STALL] += w->done[i].stall_ns;
-        outcome->account_ns[ACCOUNT_DEGRADED] += w->done[i].degraded_ns;
+        const uint32_t stage = stage_with(w, i);
+        book(w, stage, ACCOUNT_USEFUL, w->done[i].useful_ns);
+        book(w, stage, ACCOUNT_DATA_STALL, w->done[i].stall_ns);
+        book(w, stage, ACCOUNT_DEGRADED, w->done[i].degraded_ns);
     }
     outcome->end = w->now;
     outcome->steps = w->steps;

@@ -36,12 +36,17 @@ static struct failure_class stops(void)
                                   .repair = {LAW_FIXED, STOPS_S, 0}};
 }
 
+/* All its steps, without checkpoints. */
+static const struct history_stage all_of_it;
+
 static struct history_plan plan_of(const struct failure_class *class, double horizon_s)
 {
     return (struct history_plan){.classes = class,
                                  .class_count = 1,
                                  .horizon = law_time(horizon_s),
                                  .steps = STEPS,
+                                 .stages = &all_of_it,
+                                 .stage_count = 1,
                                  .step_of = ten_seconds};
 }
 
