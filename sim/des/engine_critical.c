@@ -1,0 +1,446 @@
+/* Begin and end of every task lie in one array, those of a stream one after another, so that the
+ * task before one is the element before it. The walk looks at what a task waited for, three things
+ * at most, and at the members of the collectives on the path: its cost is that of the path, not of
+ * the run. Each step goes to a task that had to end before, so it comes to an end.
+ */
+#include "des/engine_critical.h"
+
+#include "base/arena.h"
+#include "des/engine_state.h"
+
+struct span {
+    sim_time start, end;
+};
+
+struct engine_record {
+    const struct engine_system *system;
+    struct span *spans;
+    size_t (*firsts)[ENGINE_STREAMS_MAX]; /* [actor_count]: of each stream's first task */
+};
+
+static const struct engine_program *program_of(const struct engine_record *record, uint32_t actor)
+{
+    return &record->system->programs[record->system->actors[actor].program];
+}
+
+struct engine_record *engine_record_new(struct arena *arena, const struct engine_system *system)
+{
+    struct engine_record *record = arena_alloc(arena, sizeof *record);
+    *record = (struct engine_record){.system = system};
+    record->firsts = arena_array(arena, system->actor_count, sizeof *record->firsts);
+    size_t count = 0;
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        const struct engine_program *program = program_of(record, i);
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            record->firsts[i][s] = count;
+            count += program->counts[s];
+        }
+    }
+    record->spans = arena_array(arena, count + 1, sizeof *record->spans);
+    return record;
+}
+
+static struct span *span_of(const struct engine_record *record, uint32_t actor, uint32_t stream,
+                            uint32_t index)
+{
+    debug_assert(index < program_of(record, actor)->counts[stream]);
+    return &record->spans[record->firsts[actor][stream] + index];
+}
+
+void engine_record_task(void *record, uint32_t actor, uint32_t stream, uint32_t index,
+                        sim_time start, sim_time end)
+{
+    *span_of(record, actor, stream, index) = (struct span){start, end};
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+struct place {
+    uint32_t actor, stream, index;
+};
+
+static struct span at(const struct engine_record *record, struct place place)
+{
+    return *span_of(record, place.actor, place.stream, place.index);
+}
+
+/* The task of job 0 that ended last; of several, that of the lowest stream. */
+static struct place last_of(const struct engine_record *record)
+{
+    const struct engine_system *system = record->system;
+    struct place last = {0};
+    sim_time end = -1;
+    for (uint32_t s = 0; s < system->stream_count; s++) {
+        for (uint32_t i = 0; i < system->actor_count; i++) {
+            const uint32_t count = program_of(record, i)->counts[s];
+            if (count == 0 || system->actors[i].job != 0) {
+                continue;
+            }
+            if (span_of(record, i, s, count - 1)->end > end) {
+                last = (struct place){i, s, count - 1};
+                end = at(record, last).end;
+            }
+        }
+    }
+    return last;
+}
+
+/* Of what a task waited for, the one that ended when it began. False: nothing, it began at 0. */
+static bool released_by(const struct engine_record *record, struct place place, sim_time began,
+                        struct place *before)
+{
+    const struct engine_program *program = program_of(record, place.actor);
+    const struct task *task = engine_program_task(program, place.stream, place.index);
+    uint32_t lowest = ENGINE_STREAMS_MAX;
+    if (place.index > 0 &&
+        span_of(record, place.actor, place.stream, place.index - 1)->end == began) {
+        lowest = place.stream;
+        *before = (struct place){place.actor, place.stream, place.index - 1};
+    }
+    for (uint32_t i = 0; i < task->wait_count; i++) {
+        const uint32_t stream = task->wait_stream[i];
+        const uint32_t ended = engine_program_wait(program, place.stream, place.index, i);
+        if (ended > 0 && stream < lowest &&
+            span_of(record, place.actor, stream, ended - 1)->end == began) {
+            lowest = stream;
+            *before = (struct place){place.actor, stream, ended - 1};
+        }
+    }
+    return lowest < ENGINE_STREAMS_MAX;
+}
+
+static const struct engine_channel *channel_of(const struct engine_record *record,
+                                               struct place place)
+{
+    const struct engine_system *system = record->system;
+    return &system->channels[system->actors[place.actor].channels[place.stream]];
+}
+
+/* Of the members of a collective, the one that came last: what it has done, they have waited for.
+ * The meetings of a channel are numbered alike on all its members. */
+static struct place last_member(const struct engine_record *record, struct place place)
+{
+    const struct engine_channel *channel = channel_of(record, place);
+    struct place last = place;
+    sim_time latest = -1;
+    for (uint32_t i = 0; i < channel->member_count; i++) {
+        const struct engine_member *member = &record->system->members[channel->member_first + i];
+        const struct place other = {member->actor, member->stream, place.index};
+        if (at(record, other).start > latest) {
+            last = other;
+            latest = at(record, other).start;
+        }
+    }
+    return last;
+}
+
+/* The send of a message that was received. */
+static struct place send_of(const struct engine_record *record, struct place place)
+{
+    const struct engine_channel *channel = channel_of(record, place);
+    const struct engine_member *sender = &record->system->members[channel->member_first];
+    sim_assert(channel->kind == CHANNEL_PAIR);
+    return (struct place){sender->actor, sender->stream, place.index};
+}
+
+static uint8_t kind_of(const struct engine_record *record, struct place place)
+{
+    const struct engine_program *program = program_of(record, place.actor);
+    return engine_program_task(program, place.stream, place.index)->kind;
+}
+
+/* The leg that ends with a task, which becomes the one to be released. */
+static struct engine_leg leg_of(const struct engine_record *record, struct place *place)
+{
+    const uint8_t kind = kind_of(record, *place);
+    const sim_time end = at(record, *place).end;
+    if (kind == TASK_RECEIVE && at(record, *place).start < end) {
+        const struct place send = send_of(record, *place);
+        const struct engine_leg leg = {send.actor,           send.stream, send.index,
+                                       at(record, send).end, end,         true};
+        *place = send;
+        return leg;
+    }
+    if (kind == TASK_COLLECTIVE) {
+        *place = last_member(record, *place);
+    }
+    return (struct engine_leg){place->actor, place->stream, place->index, at(record, *place).start,
+                               end,          false};
+}
+
+void engine_critical_walk(const struct engine_record *record, engine_leg_visit *visit,
+                          void *context)
+{
+    struct place place = last_of(record);
+    bool goes_on = true;
+    while (goes_on) {
+        const struct engine_leg leg = leg_of(record, &place);
+        sim_assert(leg.begin <= leg.end);
+        visit(context, &leg);
+        struct place before = place; /* of a message on its way: the same task, whose bytes left */
+        goes_on = leg.is_on_its_way || released_by(record, place, leg.begin, &before);
+        sim_assert(goes_on || leg.begin == 0);
+        sim_assert(!goes_on || at(record, before).end == leg.begin);
+        place = before;
+    }
+}
+
+/* ---- what legs consist of ------------------------------------------------------------------- */
+
+struct summing {
+    const struct engine_record *record;
+    struct engine_critical *path;
+};
+
+/* The first task of a stream that ends after `time`. */
+static uint32_t first_after(const struct engine_record *record, uint32_t actor, uint32_t stream,
+                            sim_time time)
+{
+    uint32_t low = 0;
+    uint32_t high = program_of(record, actor)->counts[stream];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (span_of(record, actor, stream, middle)->end > time) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* For how long something went on beside a leg, of what ended before the leg did and of what did
+ * not. */
+struct beside {
+    int64_t ended, went_on;
+};
+
+static void add_beside(const struct engine_leg *leg, sim_time start, sim_time end,
+                       struct beside *beside)
+{
+    const sim_time from = start > leg->begin ? start : leg->begin;
+    const sim_time to = end < leg->end ? end : leg->end;
+    if (to > from) {
+        *(end < leg->end ? &beside->ended : &beside->went_on) += to - from;
+    }
+}
+
+/* Tasks of a stream of the same actor. */
+static struct beside tasks_beside(const struct engine_record *record, const struct engine_leg *leg,
+                                  uint32_t stream)
+{
+    const uint32_t count = program_of(record, leg->actor)->counts[stream];
+    struct beside beside = {0};
+    for (uint32_t i = first_after(record, leg->actor, stream, leg->begin); i < count; i++) {
+        const struct span *span = span_of(record, leg->actor, stream, i);
+        if (span->start >= leg->end) {
+            break;
+        }
+        add_beside(leg, span->start, span->end, &beside);
+    }
+    return beside;
+}
+
+/* Some time that is divided in proportion to parts, each rounded down; what is left over goes to
+ * the last that has one. */
+struct division {
+    uint128 parts[2 * ENGINE_STREAMS_MAX];
+    int64_t *takers[2 * ENGINE_STREAMS_MAX];
+    uint32_t count;
+};
+
+static void add_taker(struct division *division, int64_t time, uint32_t weight, int64_t *taker)
+{
+    if (time > 0) {
+        sim_assert(division->count < 2 * ENGINE_STREAMS_MAX);
+        division->parts[division->count] = (uint128)(uint64_t)time * weight;
+        division->takers[division->count++] = taker;
+    }
+}
+
+static void divide(const struct division *division, int64_t whole, int64_t *without_any)
+{
+    uint128 all = 0;
+    for (uint32_t i = 0; i < division->count; i++) {
+        all += division->parts[i];
+    }
+    int64_t left = whole;
+    for (uint32_t i = 0; i < division->count; i++) {
+        const int64_t part = (int64_t)((uint128)(uint64_t)whole * division->parts[i] / all);
+        *division->takers[i] += part;
+        left -= part;
+    }
+    *(division->count > 0 ? division->takers[division->count - 1] : without_any) += left;
+}
+
+static void add_interference(const struct summing *summing, const struct engine_leg *leg,
+                             int64_t extra)
+{
+    const struct engine_system *system = summing->record->system;
+    struct engine_critical *path = summing->path;
+    struct division division = {.count = 0};
+    for (uint32_t s = 1; s < system->stream_count; s++) {
+        const uint32_t takes = system->streams[s].interference;
+        if (takes > 0) {
+            const struct beside beside = tasks_beside(summing->record, leg, s);
+            add_taker(&division, beside.ended, takes, &path->interference[s]);
+            add_taker(&division, beside.went_on, takes, &path->covered[s]);
+        }
+    }
+    divide(&division, extra, &path->rounding);
+}
+
+static void add_work(const struct summing *summing, const struct engine_leg *leg,
+                     const struct task *task)
+{
+    struct engine_critical *path = summing->path;
+    const uint32_t speed = summing->record->system->actors[leg->actor].speed;
+    const int64_t took = leg->end - leg->begin;
+    const int64_t undisturbed = engine_work_ns(task, speed);
+    sim_assert(took >= undisturbed);
+    path->work[task->cause] += task->work_ns - task->launch_ns;
+    path->launch += task->launch_ns;
+    path->slow += undisturbed - task->work_ns;
+    path->on_actor[leg->actor] += took;
+    if (took > undisturbed) {
+        add_interference(summing, leg, took - undisturbed);
+    }
+}
+
+/* ---- who else was on the links -------------------------------------------------------------- */
+
+static bool shares_a_link(const struct engine_system *system, const struct engine_channel *one,
+                          const struct engine_channel *other)
+{
+    const struct engine_path *path = &system->paths[one->path_first];
+    const struct engine_path *beside = &system->paths[other->path_first];
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const uint32_t link = system->crossings[path->crossing_first + i].link;
+        for (uint32_t k = 0; k < beside->crossing_count; k++) {
+            if (system->crossings[beside->crossing_first + k].link == link) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Transfers of a channel: each moves from when its last member has come. */
+static struct beside transfers_beside(const struct engine_record *record,
+                                      const struct engine_leg *leg,
+                                      const struct engine_channel *channel)
+{
+    const struct engine_member *first = &record->system->members[channel->member_first];
+    const uint32_t count = program_of(record, first->actor)->counts[first->stream];
+    struct beside beside = {0};
+    for (uint32_t i = first_after(record, first->actor, first->stream, leg->begin); i < count;
+         i++) {
+        const struct place place = {first->actor, first->stream, i};
+        if (at(record, place).start >= leg->end) {
+            break;
+        }
+        const struct place last =
+            channel->kind == CHANNEL_PAIR ? place : last_member(record, place);
+        add_beside(leg, at(record, last).start, at(record, place).end, &beside);
+    }
+    return beside;
+}
+
+/* O(channels) a leg. */
+static void add_contention(const struct summing *summing, const struct engine_leg *leg,
+                           const struct engine_channel *channel, int64_t extra, int64_t *own)
+{
+    const struct engine_system *system = summing->record->system;
+    struct beside by_stream[ENGINE_STREAMS_MAX] = {{0}};
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct engine_channel *other = &system->channels[i];
+        if (other != channel && shares_a_link(system, channel, other)) {
+            const struct beside beside = transfers_beside(summing->record, leg, other);
+            const uint32_t stream = system->members[other->member_first].stream;
+            by_stream[stream].ended += beside.ended;
+            by_stream[stream].went_on += beside.went_on;
+        }
+    }
+    struct division division = {.count = 0};
+    for (uint32_t s = 1; s < system->stream_count; s++) {
+        add_taker(&division, by_stream[s].ended, 1, &summing->path->held_up[s]);
+        add_taker(&division, by_stream[s].went_on, 1, own);
+    }
+    divide(&division, extra, own);
+}
+
+static void add_transfer(const struct summing *summing, const struct engine_leg *leg,
+                         const struct task *task)
+{
+    const struct engine_system *system = summing->record->system;
+    const struct engine_channel *channel =
+        &system->channels[system->actors[leg->actor].channels[leg->stream]];
+    int64_t latency = channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0;
+    int64_t bytes = 0;
+    const struct engine_transfer *phase = &system->transfers[task->transfer];
+    for (;;) {
+        latency += phase->latency_ns;
+        bytes += engine_flowing_ns(system, channel, phase);
+        if (phase->next == 0) {
+            break;
+        }
+        phase = &system->transfers[phase->next - 1];
+    }
+    const int64_t contention = leg->end - leg->begin - latency - bytes;
+    sim_assert(contention >= 0);
+    summing->path->latency[task->transfer] += latency;
+    summing->path->bytes[task->transfer] += bytes;
+    if (contention > 0) {
+        add_contention(summing, leg, channel, contention,
+                       &summing->path->contention[task->transfer]);
+    }
+    summing->path->moved[leg->actor][leg->stream] += bytes;
+}
+
+static void add_leg(void *context, const struct engine_leg *leg)
+{
+    const struct summing *summing = context;
+    const struct task *task =
+        engine_program_task(program_of(summing->record, leg->actor), leg->stream, leg->index);
+    summing->path->legs++;
+    summing->path->length += leg->end - leg->begin;
+    if (leg->is_on_its_way) {
+        summing->path->latency[task->transfer] += leg->end - leg->begin;
+    } else if (task->kind == TASK_COMPUTE) {
+        add_work(summing, leg, task);
+    } else if (leg->begin < leg->end) { /* else a message that was there already */
+        add_transfer(summing, leg, task);
+    }
+}
+
+static int64_t sum_of(const int64_t *terms, uint32_t count)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sim_assert(terms[i] >= 0);
+        sum += terms[i];
+    }
+    return sum;
+}
+
+void engine_critical_sum(struct arena *arena, const struct engine_record *record,
+                         struct engine_critical *path)
+{
+    const struct engine_system *system = record->system;
+    const uint32_t transfers = system->transfer_count;
+    *path = (struct engine_critical){0};
+    path->latency = arena_array(arena, transfers + 1u, sizeof *path->latency);
+    path->bytes = arena_array(arena, transfers + 1u, sizeof *path->bytes);
+    path->contention = arena_array(arena, transfers + 1u, sizeof *path->contention);
+    path->moved = arena_array(arena, system->actor_count + 1u, sizeof *path->moved);
+    path->on_actor = arena_array(arena, system->actor_count + 1u, sizeof *path->on_actor);
+    struct summing summing = {record, path};
+    engine_critical_walk(record, add_leg, &summing);
+    const int64_t sum = sum_of(path->work, ENGINE_CAUSES_MAX) + path->launch + path->slow +
+                        sum_of(path->interference, ENGINE_STREAMS_MAX) +
+                        sum_of(path->covered, ENGINE_STREAMS_MAX) + path->rounding +
+                        sum_of(path->held_up, ENGINE_STREAMS_MAX) +
+                        sum_of(path->latency, transfers) + sum_of(path->bytes, transfers) +
+                        sum_of(path->contention, transfers);
+    sim_assert(sum == path->length);
+}

@@ -1,0 +1,370 @@
+/* The critical path of runs small enough to do by hand, and its law on random ones: where nothing
+ * is shared, times are sums and maxima, so what lies off the path may take no time at all and the run
+ * is as long, and a nanosecond more on the path is a nanosecond more of the run. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "des/engine_critical.h"
+
+/* One byte takes one nanosecond. */
+#define BYTES_PER_S 1000000000
+
+enum { COMPUTE, MEET, SEND, RECEIVE, STREAMS };
+enum { WORK, OTHER_WORK, LAUNCH, INTERFERENCE, EXPOSED, WAIT, IDLE, CAUSES };
+enum { ACTORS = 3, TASKS_MAX = 256, TRANSFERS = 3 };
+
+/* Actors who all meet in one channel, and each of whom sends messages to the next. */
+struct rig {
+    struct arena *arena;
+    struct task tasks[ACTORS][STREAMS][TASKS_MAX];
+    struct engine_block blocks[ACTORS];
+    struct engine_program programs[ACTORS];
+    struct engine_actor actors[ACTORS];
+    struct engine_member members[3 * ACTORS];
+    struct engine_channel channels[1 + ACTORS];
+    struct engine_path paths[1 + ACTORS];
+    struct engine_crossing crossings[1 + ACTORS];
+    int64_t capacities[1];
+    struct engine_transfer transfers[TRANSFERS];
+    struct engine_system system;
+    struct engine_record *record;
+    struct engine_critical path;
+};
+
+static const uint32_t message_latency_ns = 7;
+
+static void add_pair(struct rig *rig, uint32_t from)
+{
+    const uint32_t to = (from + 1) % ACTORS;
+    const uint32_t first = ACTORS + 2 * from;
+    rig->members[first] = (struct engine_member){from, SEND, 1};
+    rig->members[first + 1] = (struct engine_member){to, RECEIVE, 1};
+    rig->channels[1 + from] = (struct engine_channel){.kind = CHANNEL_PAIR,
+                                                      .member_first = first,
+                                                      .member_count = 2,
+                                                      .path_first = 1 + from,
+                                                      .path_count = 1,
+                                                      .latency_ns = message_latency_ns,
+                                                      .multiplicity = 1};
+    rig->actors[from].channels[SEND] = 1 + from;
+    rig->actors[to].channels[RECEIVE] = 1 + from;
+}
+
+static void rig_init(struct rig *rig)
+{
+    memset(rig, 0, sizeof *rig);
+    rig->arena = arena_new();
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        rig->actors[i] = (struct engine_actor){
+            .program = i, .speed = ENGINE_FULL_SPEED, .multiplicity = 1, .channels = {ENGINE_NONE}};
+        rig->members[i] = (struct engine_member){i, MEET, 1};
+    }
+    rig->channels[0] = (struct engine_channel){.kind = CHANNEL_COLLECTIVE,
+                                               .needed = ACTORS,
+                                               .member_count = ACTORS,
+                                               .path_count = 1,
+                                               .multiplicity = 1};
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        add_pair(rig, i);
+    }
+    for (uint32_t i = 0; i < 1 + ACTORS; i++) {
+        rig->paths[i] = (struct engine_path){.cap_bytes_per_s = BYTES_PER_S};
+    }
+    rig->system = (struct engine_system){.programs = rig->programs,
+                                         .actors = rig->actors,
+                                         .channels = rig->channels,
+                                         .paths = rig->paths,
+                                         .crossings = rig->crossings,
+                                         .link_capacities = rig->capacities,
+                                         .members = rig->members,
+                                         .transfers = rig->transfers,
+                                         .program_count = ACTORS,
+                                         .actor_count = ACTORS,
+                                         .channel_count = 1 + ACTORS,
+                                         .member_count = 3 * ACTORS,
+                                         .path_count = 1 + ACTORS,
+                                         .transfer_count = TRANSFERS,
+                                         .job_count = 1,
+                                         .stream_count = STREAMS,
+                                         .cause_count = CAUSES,
+                                         .launch_cause = LAUNCH,
+                                         .interference_cause = INTERFERENCE,
+                                         .end_cause = IDLE};
+    for (uint32_t s = MEET; s < STREAMS; s++) {
+        rig->system.streams[s] = (struct engine_stream){"", EXPOSED, WAIT, 0};
+    }
+}
+
+static struct task *add(struct rig *rig, uint32_t actor, uint32_t stream, struct task task)
+{
+    uint32_t *count = &rig->blocks[actor].counts[stream];
+    assert_true(*count < TASKS_MAX);
+    rig->tasks[actor][stream][*count] = task;
+    return &rig->tasks[actor][stream][(*count)++];
+}
+
+static struct task *add_work(struct rig *rig, uint32_t actor, int64_t ns)
+{
+    return add(rig, actor, COMPUTE,
+               (struct task){.kind = TASK_COMPUTE, .cause = WORK, .work_ns = ns});
+}
+
+/* A task of another stream that waits for all that the actor has computed. */
+static void add_meeting(struct rig *rig, uint32_t actor, uint32_t stream, uint8_t kind,
+                        uint32_t transfer)
+{
+    add(rig, actor, stream,
+        (struct task){.kind = kind,
+                      .wait_count = 1,
+                      .wait_stream = {COMPUTE},
+                      .wait_ended = {(int32_t)rig->blocks[actor].counts[COMPUTE]},
+                      .transfer = transfer});
+}
+
+static void wait_for_all(struct rig *rig, uint32_t actor, struct task *task, uint32_t stream)
+{
+    task->wait_stream[task->wait_count] = (uint8_t)stream;
+    task->wait_ended[task->wait_count++] = (int32_t)rig->blocks[actor].counts[stream];
+}
+
+static sim_time run(struct rig *rig)
+{
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        for (uint32_t s = 0; s < STREAMS; s++) {
+            rig->blocks[i].tasks[s] = rig->tasks[i][s];
+        }
+        rig->programs[i] = engine_program_of_one(rig->arena, &rig->blocks[i]);
+    }
+    rig->record = engine_record_new(rig->arena, &rig->system);
+    struct engine_outcome outcome;
+    engine_run(rig->arena, &rig->system,
+               &(struct engine_options){.on_task = engine_record_task, .context = rig->record},
+               &outcome);
+    engine_critical_sum(rig->arena, rig->record, &rig->path);
+    assert_int_equal(rig->path.length, outcome.jobs[0].end);
+    return outcome.jobs[0].end;
+}
+
+/* ---- by hand -------------------------------------------------------------------------------- */
+
+/* Actor 1 comes last, at 300; the transfer takes 50 + 200; then actor 2 computes for 40, the others
+ * for 10: 300 + 250 + 40. The 100 and 200 of the others are nowhere. */
+static void it_runs_over_who_comes_last(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.transfers[0] = (struct engine_transfer){.latency_ns = 50, .bytes = 200};
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        add_work(&rig, i, i == 1 ? 300 : 100 * (i + 1) - 50);
+        add_meeting(&rig, i, MEET, TASK_COLLECTIVE, 0);
+        wait_for_all(&rig, i, add_work(&rig, i, i == 2 ? 40 : 10), MEET);
+    }
+    assert_int_equal(run(&rig), 590);
+    assert_int_equal(rig.path.work[WORK], 340);
+    assert_int_equal(rig.path.latency[0], 50);
+    assert_int_equal(rig.path.bytes[0], 200);
+    assert_int_equal(rig.path.contention[0], 0);
+    assert_int_equal(rig.path.on_actor[0], 0);
+    assert_int_equal(rig.path.on_actor[1], 300);
+    assert_int_equal(rig.path.on_actor[2], 40);
+    assert_int_equal(rig.path.legs, 3);
+    arena_free(rig.arena);
+}
+
+/* Actor 0 computes 100, its message of 30 bytes leaves until 130 and arrives at 137; actor 1 has
+ * waited for it since 20, and computes for 500. What its own message costs hides nothing. */
+static void it_runs_back_along_a_message_to_its_sender(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.transfers[1] = (struct engine_transfer){.bytes = 30};
+    add_work(&rig, 0, 100);
+    add_meeting(&rig, 0, SEND, TASK_SEND, 1);
+    add_work(&rig, 1, 20);
+    add_meeting(&rig, 1, RECEIVE, TASK_RECEIVE, 1);
+    wait_for_all(&rig, 1, add_work(&rig, 1, 500), RECEIVE);
+    assert_int_equal(run(&rig), 637);
+    assert_int_equal(rig.path.work[WORK], 600);
+    assert_int_equal(rig.path.latency[1], 7);
+    assert_int_equal(rig.path.bytes[1], 30);
+    assert_int_equal(rig.path.moved[0][SEND], 30);
+    assert_int_equal(rig.path.on_actor[0], 100);
+    arena_free(rig.arena);
+}
+
+/* A message that has been there for long costs nothing: 400 + 500. */
+static void a_message_that_is_there_is_not_on_it(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.transfers[1] = (struct engine_transfer){.bytes = 30};
+    add_work(&rig, 0, 100);
+    add_meeting(&rig, 0, SEND, TASK_SEND, 1);
+    add_work(&rig, 1, 400);
+    add_meeting(&rig, 1, RECEIVE, TASK_RECEIVE, 1);
+    wait_for_all(&rig, 1, add_work(&rig, 1, 500), RECEIVE);
+    assert_int_equal(run(&rig), 900);
+    assert_int_equal(rig.path.work[WORK], 900);
+    assert_int_equal(rig.path.on_actor[0], 0);
+    arena_free(rig.arena);
+}
+
+/* At half its speed a task of 100, of which 10 are its launch, takes 200: 90 + 10 + 100. Beside
+ * it a collective of its own takes a fifth of the rate for its first 50 ns, which are then worth 20
+ * of the 100; the other 80 take 160. Of its 210 ns 10 are interference. */
+static void a_task_is_work_launch_a_slow_actor_and_interference(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.actors[0].speed = ENGINE_FULL_SPEED / 2;
+    rig.system.streams[MEET].interference = ENGINE_FULL_SPEED / 5;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 50};
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        add(&rig, i, MEET, (struct task){.kind = TASK_COLLECTIVE, .transfer = 0});
+    }
+    add_work(&rig, 0, 100)->launch_ns = 10;
+    assert_int_equal(run(&rig), 210);
+    assert_int_equal(rig.path.work[WORK], 90);
+    assert_int_equal(rig.path.launch, 10);
+    assert_int_equal(rig.path.slow, 100);
+    assert_int_equal(rig.path.interference[MEET], 10);
+    assert_int_equal(rig.path.rounding, 0);
+    arena_free(rig.arena);
+}
+
+/* Messages of 100 bytes from 0 and 1 share a link of one byte a nanosecond: both take 200, of which
+ * 100 are the other's. */
+static void what_others_on_a_link_cost_is_contention(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    rig.capacities[0] = BYTES_PER_S;
+    rig.system.link_count = 1;
+    rig.system.crossing_count = 2;
+    rig.transfers[1] = (struct engine_transfer){.bytes = 100};
+    for (uint32_t i = 0; i < 2; i++) {
+        rig.crossings[i] = (struct engine_crossing){0, FLUID_USAGE_ONE};
+        rig.paths[1 + i].crossing_first = i;
+        rig.paths[1 + i].crossing_count = 1;
+        add(&rig, i, SEND, (struct task){.kind = TASK_SEND, .transfer = 1});
+        add(&rig, i + 1, RECEIVE, (struct task){.kind = TASK_RECEIVE, .transfer = 1});
+    }
+    assert_int_equal(run(&rig), 207);
+    assert_int_equal(rig.path.bytes[1], 100);
+    assert_int_equal(rig.path.contention[1], 100);
+    assert_int_equal(rig.path.latency[1], 7);
+    arena_free(rig.arena);
+}
+
+/* ---- the law -------------------------------------------------------------------------------- */
+
+static uint32_t draw(struct rng_key *key, uint32_t below)
+{
+    key->operation++;
+    return (uint32_t)(rng_uniform(key) * below);
+}
+
+static void draw_round(struct rig *rig, struct rng_key *key, bool meets)
+{
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct task *first = add_work(rig, i, draw(key, 100));
+        if (draw(key, 2) == 0) {
+            wait_for_all(rig, i, first, MEET);
+        }
+        if (draw(key, 2) == 0) {
+            wait_for_all(rig, i, first, RECEIVE);
+        }
+        add_work(rig, i, draw(key, 4) == 0 ? 0 : draw(key, 60));
+        add_meeting(rig, i, SEND, TASK_SEND, 1);
+    }
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        add_meeting(rig, i, RECEIVE, TASK_RECEIVE, 1);
+        if (meets) {
+            add_meeting(rig, i, MEET, TASK_COLLECTIVE, 0);
+        }
+    }
+}
+
+static void draw_programs(struct rig *rig, struct rng_key *key)
+{
+    rig_init(rig);
+    const uint32_t rounds = 1 + draw(key, 12);
+    rig->transfers[0] =
+        (struct engine_transfer){.latency_ns = draw(key, 30), .bytes = draw(key, 80)};
+    rig->transfers[1] = (struct engine_transfer){.bytes = draw(key, 90)};
+    for (uint32_t round = 0; round < rounds; round++) {
+        draw_round(rig, key, draw(key, 2) == 0);
+    }
+}
+
+struct walked {
+    bool is_on[ACTORS][TASKS_MAX]; /* of stream 0 */
+    uint32_t actor, index;         /* one that is */
+    sim_time begin;                /* of the leg seen last */
+    uint32_t legs;
+};
+
+static void walk(void *context, const struct engine_leg *leg)
+{
+    struct walked *walked = context;
+    assert_true(walked->legs++ == 0 || leg->end == walked->begin);
+    walked->begin = leg->begin;
+    if (leg->stream == COMPUTE) {
+        walked->is_on[leg->actor][leg->index] = true;
+        walked->actor = leg->actor;
+        walked->index = leg->index;
+    }
+}
+
+static void nothing_off_it_counts_and_all_on_it_does(void **state)
+{
+    (void)state;
+    for (uint32_t number = 0; number < 2000; number++) {
+        struct rng_key key = {.seed = 1, .stream = rng_stream("critical"), .step = number};
+        static struct rig rig;
+        draw_programs(&rig, &key);
+        const sim_time end = run(&rig);
+        static struct walked walked;
+        memset(&walked, 0, sizeof walked);
+        engine_critical_walk(rig.record, walk, &walked);
+        assert_int_equal(walked.begin, 0);
+
+        rig.tasks[walked.actor][COMPUTE][walked.index].work_ns += 1;
+        assert_int_equal(run(&rig), end + 1);
+        rig.tasks[walked.actor][COMPUTE][walked.index].work_ns -= 1;
+
+        for (uint32_t i = 0; i < ACTORS; i++) {
+            for (uint32_t k = 0; k < rig.blocks[i].counts[COMPUTE]; k++) {
+                rig.tasks[i][COMPUTE][k].work_ns *= walked.is_on[i][k];
+            }
+        }
+        assert_int_equal(run(&rig), end);
+        arena_free(rig.arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_runs_over_who_comes_last),
+        cmocka_unit_test(it_runs_back_along_a_message_to_its_sender),
+        cmocka_unit_test(a_message_that_is_there_is_not_on_it),
+        cmocka_unit_test(a_task_is_work_launch_a_slow_actor_and_interference),
+        cmocka_unit_test(what_others_on_a_link_cost_is_contention),
+        cmocka_unit_test(nothing_off_it_counts_and_all_on_it_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
