@@ -323,6 +323,12 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                                              .context = request->context};
         ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
     }
+    if (request->critical != NULL) {
+        critical_find(arena, system,
+                      simulation->folded != NULL ? simulation->folded
+                                                 : fold_system(arena, &system->engine),
+                      member, request->critical);
+    }
 }
 
 /* ---- jobs that share the fabric ----------------------------------------------------------- */
@@ -454,6 +460,10 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     }
     add_jitter(scenario->software.jitter_spread, basis.gpus, result);
     check_sums(result, basis.gpus);
+    if (request->critical != NULL) {
+        critical_add(request->critical, CAUSE_STRAGGLER_WAIT, result->jitter_ns);
+        sim_assert(request->critical->length_ns == result->step_ns);
+    }
     loads_of_links(arena, system, last_end(outcome, job_count), result);
     loads_of_traffic(arena, system, simulation.run, outcome, result);
     result->job_count = job_count > 1 ? job_count : 0;

@@ -17,6 +17,7 @@
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
 
+#include "train/critical/critical.h"
 #include "train/ensemble.h"
 #include "train/metrics.h"
 #include "train/system.h"
@@ -32,6 +33,7 @@ struct step_request {
     struct step_memo *memo;    /* of a study: what its steps have in common; NULL: none */
     engine_task_hook *on_task; /* NULL: none; sees simulated actors */
     void *context;
+    struct critical *critical; /* what the step hangs on, to be found; NULL: not wanted */
 };
 
 /* Fills all of *result but run-level stalls. All memory is the arena's. */

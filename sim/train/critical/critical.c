@@ -1,0 +1,315 @@
+/* The sums of des/engine_critical, by transfer and stream, are put into a table of parts by what
+ * the transfers are for and which kind of link binds them; then the table is sorted. */
+#include "train/critical/critical.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "des/engine_critical.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+enum { PARTS_MAX = 7 * CAUSE_COUNT_ + CAUSE_COUNT_ * (LINK_KIND_COUNT_ + 1) + 2 };
+
+static void add_part(struct critical *critical, enum critical_kind kind, enum cause cause,
+                     const char *link, int64_t ns)
+{
+    if (ns == 0) {
+        return;
+    }
+    uint32_t i = 0;
+    while (i < critical->count &&
+           (critical->parts[i].kind != kind || critical->parts[i].cause != cause ||
+            strcmp(critical->parts[i].link, link) != 0)) {
+        i++;
+    }
+    if (i == critical->count) {
+        sim_assert(i < PARTS_MAX);
+        critical->parts[critical->count++] = (struct critical_part){kind, cause, link, 0};
+    }
+    critical->parts[i].ns += ns;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct critical_part *a = left;
+    const struct critical_part *b = right;
+    if (a->ns != b->ns) {
+        return a->ns > b->ns ? -1 : 1;
+    }
+    if (a->kind != b->kind) {
+        return a->kind < b->kind ? -1 : 1;
+    }
+    if (a->cause != b->cause) {
+        return a->cause < b->cause ? -1 : 1;
+    }
+    return strcmp(a->link, b->link);
+}
+
+static void settle(struct critical *critical)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < critical->count; i++) {
+        sim_assert(critical->parts[i].ns > 0);
+        sum += critical->parts[i].ns;
+    }
+    sim_assert(sum == critical->length_ns);
+    qsort(critical->parts, critical->count, sizeof *critical->parts, by_size);
+}
+
+/* An actor of the system that is of this class. */
+static uint32_t first_of_class(const struct step_system *system, const struct folded_system *folded,
+                               uint32_t class)
+{
+    uint32_t actor = 0;
+    while (folded->actor_class[actor] != class) {
+        actor++;
+        sim_assert(actor < system->engine.actor_count);
+    }
+    return actor;
+}
+
+/* ---- parts of the run ----------------------------------------------------------------------- */
+
+/* ENGINE_NONE: nothing binds but the library. */
+static const char *link_title(const struct fabric *fabric, uint32_t link)
+{
+    return link == ENGINE_NONE ? "" : link_titles[fabric_link_kind(fabric, link)];
+}
+
+/* Of a stream that has no collectives, but messages, reads and writes: no library priced these.
+ * (Messages of all streams are listed as those of one.) */
+static bool is_plain(const struct step_system *system, uint32_t stream)
+{
+    const struct transfer_table *table = &system->transfers;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->origins[i].stream == (enum stream)stream && table->origins[i].has_quote) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void add_collectives(const struct step_system *system, const struct engine_critical *path,
+                            struct critical *critical)
+{
+    const struct engine_system *engine = &system->engine;
+    for (uint32_t i = 0; i < engine->transfer_count; i++) {
+        const struct transfer_origin *origin = &system->transfers.origins[i];
+        const enum cause cause = (enum cause)engine->streams[origin->stream].exposed_cause;
+        add_part(critical, CRITICAL_LATENCY, cause, "", path->latency[i]);
+        add_part(critical, CRITICAL_CONTENTION, cause, "", path->contention[i]);
+        if (!is_plain(system, origin->stream)) {
+            add_part(critical, CRITICAL_BYTES, cause,
+                     link_title(&system->fabric, origin->bottleneck), path->bytes[i]);
+        }
+    }
+}
+
+/* The link of a channel's path that has the least bandwidth for each of its bytes, as the fabric
+ * numbers it. */
+static uint32_t thinnest_link(const struct step_system *system,
+                              const struct engine_channel *channel)
+{
+    const struct engine_system *engine = &system->engine;
+    const struct engine_path *path = &engine->paths[channel->path_first];
+    uint32_t thinnest = ENGINE_NONE;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const struct engine_crossing *crossing = &engine->crossings[path->crossing_first + i];
+        const double bandwidth =
+            (double)engine->link_capacities[crossing->link] / (double)crossing->usage;
+        if (bandwidth < least) {
+            least = bandwidth;
+            thinnest = system->links[crossing->link];
+        }
+    }
+    return thinnest;
+}
+
+/* They take the way of the rank whose they are. */
+static void add_plain(const struct step_system *system, const struct folded_system *folded,
+                      const struct engine_critical *path, struct critical *critical)
+{
+    const struct engine_system *engine = &system->engine;
+    for (uint32_t i = 0; i < folded->engine.actor_count; i++) {
+        for (uint32_t s = 1; s < STREAM_COUNT_; s++) {
+            if (path->moved[i][s] > 0 && is_plain(system, s)) {
+                const uint32_t built = first_of_class(system, folded, i);
+                const uint32_t channel = engine->actors[built].channels[s];
+                const uint32_t link = thinnest_link(system, &engine->channels[channel]);
+                add_part(critical, CRITICAL_BYTES, (enum cause)engine->streams[s].exposed_cause,
+                         link_title(&system->fabric, link), path->moved[i][s]);
+            }
+        }
+    }
+}
+
+static void add_computing(const struct step_system *system, const struct engine_critical *path,
+                          struct critical *critical)
+{
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        const enum critical_kind kind = c == CAUSE_LAUNCH ? CRITICAL_LAUNCH : CRITICAL_KERNELS;
+        add_part(critical, kind, (enum cause)c, "", path->work[c]);
+    }
+    add_part(critical, CRITICAL_LAUNCH, CAUSE_LAUNCH, "", path->launch);
+    add_part(critical, CRITICAL_SLOW_GPU, CAUSE_STRAGGLER_WAIT, "", path->slow);
+    for (uint32_t s = 1; s < STREAM_COUNT_; s++) {
+        const enum cause cause = (enum cause)system->engine.streams[s].exposed_cause;
+        add_part(critical, CRITICAL_INTERFERENCE, cause, "", path->interference[s]);
+        add_part(critical, CRITICAL_COVERED, cause, "", path->covered[s]);
+        add_part(critical, CRITICAL_HELD_UP, cause, "", path->held_up[s]);
+    }
+    add_part(critical, CRITICAL_KERNELS, CAUSE_COMPUTE, "", path->rounding);
+}
+
+/* ---- a slow GPU ----------------------------------------------------------------------------- */
+
+static uint32_t full_speed(const struct engine_system *run)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < run->actor_count; i++) {
+        const struct engine_actor *actor = &run->actors[i];
+        most = actor->job == 0 && actor->speed > most ? actor->speed : most;
+    }
+    return most;
+}
+
+static int64_t first_rank(const struct step_system *system, const struct folded_system *folded,
+                          uint32_t actor)
+{
+    const struct system_job *job = &system->jobs[0];
+    uint32_t rank = 0;
+    while (folded->actor_class[system_actor_of(system, job, rank)] != actor) {
+        rank++;
+        sim_assert(rank < mesh_size(&job->mesh));
+    }
+    return rank;
+}
+
+static void find_slow(const struct step_system *system, const struct folded_system *folded,
+                      const struct engine_critical *path, struct critical *critical)
+{
+    const struct engine_system *run = &folded->engine;
+    const uint32_t full = full_speed(run);
+    uint32_t most = ENGINE_NONE;
+    for (uint32_t i = 0; i < run->actor_count; i++) {
+        if (run->actors[i].job != 0 || run->actors[i].speed == full || path->on_actor[i] == 0) {
+            continue;
+        }
+        critical->slow_gpu_ns += path->on_actor[i];
+        most = most == ENGINE_NONE || path->on_actor[i] > path->on_actor[most] ? i : most;
+    }
+    critical->slow_rank = -1;
+    if (most != ENGINE_NONE) {
+        critical->slow_rank = first_rank(system, folded, most);
+        critical->slow_speed = (double)run->actors[most].speed / full;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+void critical_find(struct arena *arena, const struct step_system *system,
+                   const struct folded_system *folded, struct ensemble_member member,
+                   struct critical *critical)
+{
+    struct arena *scratch = arena_new();
+    struct engine_record *record = engine_record_new(scratch, &folded->engine);
+    const struct engine_options options = {.on_task = engine_record_task, .context = record};
+    struct engine_outcome outcome;
+    ensemble_run(scratch, &folded->engine, member, &options, &outcome);
+    struct engine_critical path;
+    engine_critical_sum(scratch, record, &path);
+    sim_assert(path.length == outcome.jobs[0].end);
+
+    *critical = (struct critical){.length_ns = path.length, .legs = path.legs};
+    critical->parts = arena_array(arena, PARTS_MAX, sizeof *critical->parts);
+    add_computing(system, &path, critical);
+    add_collectives(system, &path, critical);
+    add_plain(system, folded, &path, critical);
+    find_slow(system, folded, &path, critical);
+    settle(critical);
+    arena_free(scratch);
+}
+
+void critical_add(struct critical *critical, enum cause cause, int64_t ns)
+{
+    critical->length_ns += ns;
+    add_part(critical, CRITICAL_WAIT, cause, "", ns);
+    settle(critical);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static const char *purpose_of(enum cause cause)
+{
+    static const char *const titles[CAUSE_COUNT_] = {
+        [CAUSE_EXPOSED_TP] = "TP communication", [CAUSE_EXPOSED_CP] = "CP communication",
+        [CAUSE_EXPOSED_EP] = "EP communication", [CAUSE_EXPOSED_PP] = "PP communication",
+        [CAUSE_EXPOSED_DP] = "DP communication", [CAUSE_EXPOSED_OFFLOAD] = "offload",
+        [CAUSE_DATA_STALL] = "reading data",     [CAUSE_CHECKPOINT_STALL] = "checkpoint",
+    };
+    sim_assert(titles[cause] != NULL);
+    return titles[cause];
+}
+
+const char *critical_title(struct arena *arena, const struct critical_part *part)
+{
+    switch (part->kind) {
+    case CRITICAL_KERNELS:
+        return arena_printf(arena, "%s kernels", cause_titles[part->cause]);
+    case CRITICAL_LAUNCH:
+        return "launch gaps";
+    case CRITICAL_SLOW_GPU:
+        return "what slow GPUs take longer";
+    case CRITICAL_INTERFERENCE:
+        return arena_printf(arena, "kernels slowed by %s", purpose_of(part->cause));
+    case CRITICAL_COVERED:
+        return arena_printf(arena, "kernels slower all along %s", purpose_of(part->cause));
+    case CRITICAL_LATENCY:
+        return arena_printf(arena, "%s, latency", purpose_of(part->cause));
+    case CRITICAL_BYTES:
+        return part->link[0] != '\0'
+                   ? arena_printf(arena, "%s, bytes over %s", purpose_of(part->cause), part->link)
+                   : arena_printf(arena, "%s, bytes", purpose_of(part->cause));
+    case CRITICAL_CONTENTION:
+        return arena_printf(arena, "%s, on links shared", purpose_of(part->cause));
+    case CRITICAL_HELD_UP:
+        return arena_printf(arena, "transfers held up by %s", purpose_of(part->cause));
+    case CRITICAL_WAIT:
+        return part->cause == CAUSE_STRAGGLER_WAIT ? "waiting for the slowest GPU"
+                                                   : cause_titles[part->cause];
+    case CRITICAL_KIND_COUNT_:
+        break;
+    }
+    sim_assert(false);
+    return "";
+}
+
+/* Of a step that hangs on a slow GPU this is what bounds it, whatever that GPU does. */
+static const double BINDING_SLOW = 0.5;
+
+const char *critical_bound_by(struct arena *arena, const struct critical *critical)
+{
+    const double whole = (double)critical->length_ns;
+    const struct critical_part *first = &critical->parts[0];
+    const double share = 100 * (double)first->ns / whole;
+    if ((double)critical->slow_gpu_ns >= BINDING_SLOW * whole) {
+        return arena_printf(
+            arena,
+            "a slow GPU, rank %lld at %.3g %% (%.0f %% of the critical path), there %s (%.0f %%)",
+            (long long)critical->slow_rank, 100 * critical->slow_speed,
+            100 * (double)critical->slow_gpu_ns / whole, critical_title(arena, first), share);
+    }
+    if (critical->count == 1) {
+        return arena_printf(arena, "%s (%.0f %% of the critical path)",
+                            critical_title(arena, first), share);
+    }
+    const struct critical_part *second = &critical->parts[1];
+    return arena_printf(arena, "%s (%.0f %% of the critical path), then %s (%.0f %%)",
+                        critical_title(arena, first), share, critical_title(arena, second),
+                        100 * (double)second->ns / whole);
+}

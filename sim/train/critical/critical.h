@@ -1,0 +1,72 @@
+/* What a step hangs on: its critical path (des/engine_critical), by what would make it shorter.
+ *
+ * The accounts say what each GPU did in the mean. They do not say what would help: with one GPU at
+ * 85 % of its speed they say "compute", for that is what most GPUs do before they wait. The
+ * path runs over the slow GPU, and says so.
+ *
+ * A part is a *resource*: kernels by cause, launches, what a slow GPU takes longer, what a
+ * collective under way takes from kernels, and of transfers, by what they are for: their latencies,
+ * the link that their bytes are bound by, and what others on their links cost them. To first
+ * order a resource that is x % faster makes the step shorter by x % of its part, until another path
+ * is longer.
+ *
+ * The parts add up to the step to the nanosecond (asserted): the path of the run of the ensemble
+ * that is the prediction (train/ensemble), of its folded system, then the wait for the slowest GPU
+ * (train/jitter) and stalls.
+ *
+ * ASSUMES: of several paths that are as long, one is told (des/engine_critical).
+ */
+#ifndef TRAIN_CRITICAL_H
+#define TRAIN_CRITICAL_H
+
+#include "train/ensemble.h"
+#include "train/metrics.h"
+#include "train/system.h"
+
+enum critical_kind {
+    CRITICAL_KERNELS,      /* of a cause: compute, recompute, optimizer */
+    CRITICAL_LAUNCH,       /* gaps between kernels */
+    CRITICAL_SLOW_GPU,     /* what slower GPUs take longer than the others */
+    CRITICAL_INTERFERENCE, /* what kernels lose to transfers for `cause` that end before them */
+    CRITICAL_COVERED,      /* and to those that go on */
+    CRITICAL_LATENCY,      /* of transfers for `cause` */
+    CRITICAL_BYTES,        /* of these, over links of a kind */
+    CRITICAL_CONTENTION,   /* of these, while others are on their links to the end */
+    CRITICAL_HELD_UP,      /* of others, what transfers for `cause` cost them that end first */
+    CRITICAL_WAIT,         /* after the run: for the slowest GPU, for data */
+    CRITICAL_KIND_COUNT_
+};
+
+struct critical_part {
+    enum critical_kind kind;
+    enum cause cause;
+    const char *link; /* CRITICAL_BYTES: its kind, "NIC out"; "" where none binds */
+    int64_t ns;
+};
+
+struct critical {
+    int64_t length_ns;
+    struct critical_part *parts; /* the largest first, without those of 0 */
+    uint32_t count;
+    int64_t slow_gpu_ns; /* of length_ns, computing on GPUs that are slower than others */
+    int64_t slow_rank;   /* the first of that on which most of it is; -1: none */
+    double slow_speed;   /* of that */
+    uint64_t legs;
+};
+
+/* Runs that member of the folded system once more, with each task recorded, and sums its path.
+ * What is found is the arena's; the record, 16 bytes a task, lies there only meanwhile. */
+void critical_find(struct arena *arena, const struct step_system *system,
+                   const struct folded_system *folded, struct ensemble_member member,
+                   struct critical *critical);
+
+/* Time after the run: the path goes on over it. */
+void critical_add(struct critical *critical, enum cause cause, int64_t ns);
+
+/* "compute kernels", "TP communication, bytes over scale-up port out". */
+const char *critical_title(struct arena *arena, const struct critical_part *part);
+
+/* What bounds the step, in one phrase: the two largest resources, of which a slow GPU is one. */
+const char *critical_bound_by(struct arena *arena, const struct critical *critical);
+
+#endif
