@@ -1,6 +1,6 @@
 /* The critical path of runs small enough to do by hand, and its law on random ones: where nothing
- * is shared, times are sums and maxima, so what lies off the path may take no time at all and the run
- * is as long, and a nanosecond more on the path is a nanosecond more of the run. */
+ * is shared, times are sums and maxima, so what lies off the path may take no time at all and the
+ * run is as long, and a nanosecond more on the path is a nanosecond more of the run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -27,6 +27,7 @@ explain_section explain_layer;       /* 2: the kernels of a layer */
 explain_section explain_network;     /* 3: transfers */
 explain_section explain_pipeline;    /* 4: the pipeline and its bubble */
 explain_section explain_step;        /* 5: causes and lower bounds */
+explain_section explain_critical;    /* in 5: what it hangs on */
 explain_section explain_overlap;     /* in 5: what hides communication */
 explain_section explain_memory;      /* 6: memory of the fullest stage */
 explain_section explain_run;         /* 7: steps, days, money, energy */

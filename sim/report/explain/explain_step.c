@@ -286,6 +286,7 @@ void explain_step(const struct explanation *explanation, struct sheet *in)
     put_bounds(explanation, compute_s, in);
     say_causes(explanation, in);
     if (has_step) {
+        explain_critical(explanation, in);
         explain_overlap(explanation, in);
     }
     explain_paragraph(in, 2, "No step can be shorter than any of these:");

@@ -1,0 +1,59 @@
+/* What the step hangs on: its critical path, for which the run that is the prediction is simulated
+ * once more.
+ */
+#include "report/explain/explain_sections.h"
+
+#include "base/arena.h"
+#include "report/explain/explain_text.h"
+#include "train/critical/critical.h"
+#include "train/step.h"
+
+static struct critical find(const struct explanation *explanation)
+{
+    const struct step_result *step = &explanation->result->step;
+    const struct ensemble_member member = {(uint64_t)explanation->scenario->seed,
+                                           step->spread.median};
+    struct critical critical;
+    struct step_result again;
+    step_simulate(explanation->arena, explanation->scenario,
+                  &(struct step_request){.folds = true, .member = &member, .critical = &critical},
+                  &again);
+    critical_add(&critical, CAUSE_DATA_STALL, step->step_ns - critical.length_ns);
+    return critical;
+}
+
+static void put_parts(const struct critical *critical, struct sheet *in)
+{
+    static const struct field fields[] = {
+        {"part", FIELD_LEFT("  what the step hangs on"), .before = "  "},
+        {"seconds", FIELD_RIGHT("seconds", "%.4f", 1)},
+        {"share", FIELD_RIGHT("%", "%.2f", 100)},
+    };
+    struct sheet *table = sheet_table(in, "critical_path", FIELD_LIST(fields));
+    const double whole = (double)critical->length_ns;
+    for (uint32_t i = 0; i < critical->count; i++) {
+        const double part_ns = (double)critical->parts[i].ns;
+        sheet_text(table, NULL, critical_title(sheet_arena(in), &critical->parts[i]));
+        sheet_number(table, NULL, part_ns * 1e-9);
+        sheet_number(table, NULL, part_ns / whole);
+    }
+}
+
+void explain_critical(const struct explanation *explanation, struct sheet *in)
+{
+    const struct critical critical = find(explanation);
+    const char *bound_by = critical_bound_by(sheet_arena(in), &critical);
+    sheet_text(in, "critical_bound_by", bound_by);
+    explain_paragraph(
+        in, 2,
+        "The critical path: the chain of tasks, each of which began when the one "
+        "before ended, that is as long as the step. What lies on it is worth making "
+        "faster: a resource that is 1 %% faster saves 1 %% of its part, until another "
+        "chain is the longest. Causes above are means of all GPUs, who mostly wait "
+        "for this chain.");
+    sheet_say(in, "\n");
+    put_parts(&critical, in);
+    sheet_say(in, "\n");
+    explain_paragraph(in, 2, "The step hangs on %s.", bound_by);
+    sheet_say(in, "\n");
+}
