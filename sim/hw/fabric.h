@@ -170,7 +170,8 @@ void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_
                             uint64_t usage);
 
 /* Ways between a GPU's node and the file system, which hangs above the leaves. When it has no
- * network of its own, they cross the GPU's NIC port and its leaf's up-links, spread evenly.
+ * network of its own, they cross the GPU's NIC port and its leaf's up-links, spread evenly. Those
+ * to a peer cross the NICs of both.
  * ASSUMES: a file system's servers share their time between readers and writers: who writes at a
  * share of its write bandwidth leaves the rest of that share to be read. */
 enum storage_way {
@@ -182,8 +183,16 @@ enum storage_way {
     STORAGE_FLUSH_LOCAL, /* host's memory to these */
     STORAGE_READ_LOCAL,  /* these to host's memory */
     STORAGE_DRAIN,       /* these to the file system */
+    STORAGE_WRITE_PEER,  /* GPU to its host's memory and on into that of the node's peer */
+    STORAGE_FLUSH_PEER,  /* host's memory into that of the node's peer */
+    STORAGE_READ_PEER,   /* the peer's host's memory to this one */
 };
+/* The GPU in the same place on its node's peer: the next node below the same leaf, of the last the
+ * first; where a leaf has one node, the next of all. There are two nodes at least. */
+uint32_t fabric_peer_of(const struct fabric *fabric, uint32_t gpu);
 void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way);
+/* Whether it crosses NICs. */
+bool fabric_storage_uses_nics(const struct cluster *cluster, enum storage_way way);
 
 /* The route is the arena's. */
 void fabric_trace_end(struct fabric *fabric, struct fabric_route *route);

@@ -354,7 +354,7 @@ static void trace_system(struct fabric *fabric, uint32_t gpu, bool is_read)
 
 /* What each way crosses. */
 static const struct {
-    bool leaves_gpu, writes_drives, reads_drives, uses_system, is_read;
+    bool leaves_gpu, writes_drives, reads_drives, uses_system, to_peer, is_read;
 } storage_ways[] = {
     [STORAGE_COPY] = {.leaves_gpu = true},
     [STORAGE_WRITE] = {.leaves_gpu = true, .uses_system = true},
@@ -364,7 +364,37 @@ static const struct {
     [STORAGE_FLUSH_LOCAL] = {.writes_drives = true},
     [STORAGE_READ_LOCAL] = {.reads_drives = true},
     [STORAGE_DRAIN] = {.reads_drives = true, .uses_system = true},
+    [STORAGE_WRITE_PEER] = {.leaves_gpu = true, .to_peer = true},
+    [STORAGE_FLUSH_PEER] = {.to_peer = true},
+    [STORAGE_READ_PEER] = {.to_peer = true, .is_read = true},
 };
+
+uint32_t fabric_peer_of(const struct fabric *fabric, uint32_t gpu)
+{
+    const uint32_t per_node = (uint32_t)fabric->cluster->gpus_per_node;
+    const uint32_t node = fabric_node_of(fabric, gpu);
+    const uint32_t below = (uint32_t)fabric->cluster->nodes_per_leaf;
+    const uint32_t first = below > 0 ? node / below * below : 0;
+    const uint32_t left = fabric->nodes - first;
+    const uint32_t count = below > 0 && below < left ? below : left;
+    sim_assert(fabric->nodes > 1);
+    const uint32_t peer =
+        count > 1 ? first + (node - first + 1) % count : (node + 1) % fabric->nodes;
+    return peer * per_node + gpu % per_node;
+}
+
+static void trace_peer(struct fabric *fabric, uint32_t gpu, bool is_read)
+{
+    const uint32_t own = port_number(fabric, gpu);
+    const uint32_t theirs = port_number(fabric, fabric_peer_of(fabric, gpu));
+    send_by_ports(fabric, is_read ? theirs : own, is_read ? own : theirs, FLUID_USAGE_ONE);
+}
+
+bool fabric_storage_uses_nics(const struct cluster *cluster, enum storage_way way)
+{
+    return storage_ways[way].to_peer ||
+           (storage_ways[way].uses_system && cluster->storage_network == STORAGE_ON_FABRIC);
+}
 
 void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way way)
 {
@@ -380,6 +410,9 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
     }
     if (storage_ways[way].uses_system) {
         trace_system(fabric, gpu, storage_ways[way].is_read);
+    }
+    if (storage_ways[way].to_peer) {
+        trace_peer(fabric, gpu, storage_ways[way].is_read);
     }
 }
 

@@ -83,8 +83,14 @@ enum placement_kind { PLACEMENT_PACKED, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLAC
 extern const char *const placement_names[PLACEMENT_COUNT_];
 
 enum checkpoint_mode { CHECKPOINT_BLOCKING, CHECKPOINT_ASYNC, CHECKPOINT_MODE_COUNT_ };
-/* Where a checkpoint is written first. */
-enum checkpoint_target { CHECKPOINT_SHARED, CHECKPOINT_LOCAL, CHECKPOINT_TARGET_COUNT_ };
+/* Where a checkpoint is written first (hw/checkpoint_place). */
+enum checkpoint_target {
+    CHECKPOINT_SHARED,
+    CHECKPOINT_LOCAL,
+    CHECKPOINT_MEMORY,
+    CHECKPOINT_PEER,
+    CHECKPOINT_TARGET_COUNT_
+};
 extern const char *const checkpoint_mode_names[CHECKPOINT_MODE_COUNT_];
 
 struct parallel {
@@ -204,7 +210,7 @@ struct checkpoint {
     uint32_t mode;       /* enum checkpoint_mode */
     uint32_t target;     /* enum checkpoint_target */
     int64_t keep;        /* on the shared storage; 0: all of the run */
-    int64_t drain_every; /* of those on nodes' drives goes on to the file system; 0: each */
+    int64_t drain_every; /* of those that lie elsewhere goes on to the file system; 0: each */
 };
 
 struct data_loading {

@@ -109,27 +109,47 @@ static void read_every(const struct schema_reader *reader, const struct schema_r
     }
 }
 
+/* Why checkpoints cannot lie there; NULL: they can. */
+static const struct schema_refusal *refuse_target(const struct scenario *scenario)
+{
+    static const struct schema_refusal no_drives = {
+        "have no drives for checkpoints",
+        "say how fast they are: cluster.storage.local_write, or use 'to: shared'"};
+    static const struct schema_refusal no_peer = {
+        "have no peer: the job has one node",
+        "take more GPUs than a node has, or use 'to: memory' or 'to: shared'"};
+    const struct cluster *cluster = &scenario->cluster;
+    switch ((enum checkpoint_target)scenario->checkpoint.target) {
+    case CHECKPOINT_LOCAL:
+        return cluster_has_drives(cluster) ? NULL : &no_drives;
+    case CHECKPOINT_PEER:
+        return scenario->gpus > cluster->gpus_per_node ? NULL : &no_peer;
+    default:
+        return NULL;
+    }
+}
+
 static void read_target(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct scenario *scenario = reader->object;
     schema_read_key(reader, row);
-    if (scenario->checkpoint.target != CHECKPOINT_LOCAL || cluster_has_drives(&scenario->cluster)) {
-        return;
+    const struct schema_refusal *refusal = refuse_target(scenario);
+    if (refusal != NULL) {
+        const struct doc_node *node = doc_take(reader->map, schema_key(row));
+        diag_add(reader->map->diag, DIAG_INPUT, &node->place, "nodes of cluster %s %s",
+                 scenario->cluster.name, refusal->why);
+        diag_help(reader->map->diag, "%s", refusal->help);
+        reader->map->is_bad = true;
     }
-    const struct doc_node *node = doc_take(reader->map, schema_key(row));
-    diag_add(reader->map->diag, DIAG_INPUT, &node->place,
-             "nodes of cluster %s have no drives for checkpoints", scenario->cluster.name);
-    diag_help(reader->map->diag, "say how fast they are: cluster.storage.local_write, or use "
-                                 "'to: shared'");
-    reader->map->is_bad = true;
 }
 
-static const struct schema_refusal *without_drives(const void *object)
+static const struct schema_refusal *is_shared_at_once(const void *object)
 {
-    static const struct schema_refusal refusal = {"of checkpoints that nodes' drives do not hold",
-                                                  "say run.checkpoint.to: local, or leave it out"};
-    return ((const struct scenario *)object)->checkpoint.target == CHECKPOINT_LOCAL ? NULL
-                                                                                    : &refusal;
+    static const struct schema_refusal refusal = {
+        "of checkpoints that go to the shared storage at once",
+        "say run.checkpoint.to: local, memory or peer, or leave it out"};
+    return ((const struct scenario *)object)->checkpoint.target == CHECKPOINT_SHARED ? &refusal
+                                                                                     : NULL;
 }
 
 /* ---- price ---- */
@@ -347,7 +367,8 @@ static bool has_experts(const void *object)
             .read = collectives_read_choice                                      \
     }
 
-static const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_] = {"shared", "local"};
+static const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_] = {"shared", "local",
+                                                                              "memory", "peer"};
 
 static const struct schema_row rows[] = {
     {TEXT("scenario", title, "What it is, in a line; without it the file's name."), .note = ""},
@@ -557,15 +578,18 @@ static const struct schema_row rows[] = {
      .standard = "blocking"},
     {CHOICE("run.checkpoint.to", checkpoint.target, checkpoint_target_names,
             CHECKPOINT_TARGET_COUNT_,
-            "Where checkpoints are written: to the storage that all nodes share, or to each node's "
-            "own drives (cluster.storage.local_write)."),
+            "Where checkpoints are written: to the storage that all nodes share, to each node's "
+            "own drives (cluster.storage.local_write), to the memory of its host, or to that and "
+            "over the NICs to the memory of a peer's, the next node below the same leaf."),
      .standard = "shared", .read = read_target},
     {COUNT("run.checkpoint.keep", checkpoint.keep, 1, STEPS_MAX,
            "Checkpoints that stay on the shared storage; older ones are deleted."),
      .is_optional = true, .note = "all are kept"},
-    {COUNT("run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
-           "Of checkpoints on nodes' drives, every so many-th is copied on to the shared storage."),
-     .is_optional = true, .note = "each is", .refuses = without_drives},
+    {COUNT(
+         "run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
+         "Of checkpoints that lie on nodes' drives or in memory, every so many-th is copied on to "
+         "the shared storage."),
+     .is_optional = true, .note = "each is", .refuses = is_shared_at_once},
     {QUANTITY("run.step_time", step_time_s, DIM_SECONDS, 1e-6, SECONDS_MAX,
               "A measured step, in the place of the one that is predicted, so that the run is "
               "judged alone."),

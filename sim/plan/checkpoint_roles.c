@@ -191,6 +191,14 @@ static double node_writes(const struct memory_job *job, double bytes, bool is_sh
     }
 }
 
+uint32_t checkpoint_copies(const struct checkpoint *plan)
+{
+    static const uint32_t kept[CHECKPOINT_TARGET_COUNT_] = {
+        [CHECKPOINT_MEMORY] = 3, [CHECKPOINT_PEER] = 5};
+    const uint32_t copies = kept[plan->target];
+    return !plan->is_enabled ? 0 : copies > 0 ? copies : plan->mode == CHECKPOINT_ASYNC ? 1 : 0;
+}
+
 double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_node)
 {
     const struct parallel *p = job->split.parallel;

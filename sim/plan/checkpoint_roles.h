@@ -43,8 +43,13 @@ struct checkpoint_roles checkpoint_roles_of(struct arena *arena, const struct me
  * holds, whoever else holds them, too. */
 double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage);
 
-/* What a node holds of an asynchronous checkpoint in its host's memory until it is written: the
- * node of whatever stage that writes most.
+/* How many copies of what a node writes lie in hosts' memory: of an asynchronous checkpoint one,
+ * until it is written. Of one that is kept there (run.checkpoint.to: memory, peer) two, a whole one
+ * and the next, which replaces it once it is whole, and one on its way to the file system; of a
+ * peer's two more. */
+uint32_t checkpoint_copies(const struct checkpoint *plan);
+
+/* What a node holds of one such copy: the node of whatever stage that writes most.
  * ASSUMES: tensor-parallel ranks are neighbours, and each rank of a node may be the first to hold
  * its experts. */
 double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_node);

@@ -9,6 +9,7 @@
 #include "plan/memory/memory.h"
 #include "plan/mesh.h"
 #include "run/storage.h"
+#include "hw/checkpoint_place.h"
 
 #include <math.h>
 
@@ -41,55 +42,125 @@ static double moving_s(struct arena *arena, const struct scenario *scenario, dou
 
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
 {
-    const bool is_local = scenario->checkpoint.target == CHECKPOINT_LOCAL;
-    return moving_s(arena, scenario, bytes, is_local ? STORAGE_FLUSH_LOCAL : STORAGE_FLUSH);
+    const struct checkpoint_place *place = checkpoint_place_of(&scenario->checkpoint);
+    return place->is_flushed ? moving_s(arena, scenario, bytes, place->flush) : 0;
 }
 
 double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes)
 {
-    sim_assert(scenario->checkpoint.target == CHECKPOINT_LOCAL);
-    return moving_s(arena, scenario, bytes, STORAGE_DRAIN);
+    sim_assert(scenario->checkpoint.target != CHECKPOINT_SHARED);
+    return moving_s(arena, scenario, bytes, checkpoint_place_of(&scenario->checkpoint)->drain);
 }
 
-double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
-                            enum checkpoint_target from)
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static double *held_by_stage(struct arena *arena, const struct scenario *scenario)
 {
     const struct memory_job memory = memory_job_of(scenario);
+    const uint32_t stages = (uint32_t)scenario->parallel.pp;
+    double *held_bytes = arena_array(arena, stages, sizeof *held_bytes);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        held_bytes[stage] = checkpoint_held_bytes(&memory, stage);
+    }
+    return held_bytes;
+}
+
+/* Each rank reads all that it holds, from a file system or from its node's drives. */
+static double read_files_s(struct arena *arena, const struct scenario *scenario,
+                           enum storage_way way)
+{
     const struct mesh mesh = mesh_of(&scenario->parallel);
     uint32_t *stage_of = arena_array(arena, mesh_size(&mesh), sizeof *stage_of);
-    double *held_bytes = arena_array(arena, mesh.pp, sizeof *held_bytes);
     for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
         stage_of[rank] = mesh_stage_of(&mesh, rank);
     }
-    for (uint32_t stage = 0; stage < mesh.pp; stage++) {
-        held_bytes[stage] = checkpoint_held_bytes(&memory, stage);
-    }
-    const enum storage_way way = from == CHECKPOINT_LOCAL ? STORAGE_READ_LOCAL : STORAGE_READ;
-    const struct storage_move read = {scenario, way, stage_of, held_bytes, 0};
+    const struct storage_move read = {scenario, way, stage_of, held_by_stage(arena, scenario), 0};
     sim_time end;
     storage_run(arena, &read, 1, &end);
     return sim_time_to_s(end);
 }
 
-/* What lies on nodes' drives is gone with a node; what went on to the file system is not. */
+/* Each rank has back what it wrote from its host, and what others wrote of what it holds from
+ * another's. Where a node was lost, its ranks have all from the peer: kinds of ranks are roles, and
+ * once more those of the lost node. */
+static double read_memory_s(struct arena *arena, const struct scenario *scenario, bool lost_node)
+{
+    const struct memory_job memory = memory_job_of(scenario);
+    const struct checkpoint_roles roles = checkpoint_roles_of(arena, &memory);
+    const double *held_bytes = held_by_stage(arena, scenario);
+    const double bytes = memory_checkpoint_bytes(&memory, NULL);
+    uint32_t *kind_of = arena_array(arena, (size_t)scenario->gpus, sizeof *kind_of);
+    double *own = arena_array(arena, (size_t)roles.count * 2, sizeof *own);
+    double *others = arena_array(arena, (size_t)roles.count * 2, sizeof *others);
+    for (uint32_t i = 0; i < roles.count; i++) {
+        const double held = held_bytes[roles.items[i].stage];
+        own[i] = fmin(roles.items[i].share * bytes, held);
+        others[i] = held - own[i];
+        others[roles.count + i] = held;
+    }
+    uint32_t most = 0;
+    for (uint32_t rank = 0; rank < (uint32_t)scenario->gpus; rank++) {
+        const uint32_t role = roles.of_rank[rank];
+        most = others[roles.count + role] > others[roles.count + roles.of_rank[most]] ? rank : most;
+        kind_of[rank] = role;
+    }
+    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
+    for (uint32_t i = 0; lost_node && i < per_node; i++) {
+        const uint32_t rank = most / per_node * per_node + i;
+        kind_of[rank] += rank < (uint32_t)scenario->gpus ? roles.count : 0;
+    }
+    const struct storage_move reads[] = {{scenario, STORAGE_COPY, kind_of, own, 0},
+                                         {scenario, STORAGE_READ_PEER, kind_of, others, 0}};
+    sim_time ends[2];
+    storage_run(arena, reads, scenario->gpus > scenario->cluster.gpus_per_node ? 2 : 1, ends);
+    return sim_time_to_s(ends[0] > ends[1] ? ends[0] : ends[1]);
+}
+
+double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
+                            enum checkpoint_target from, uint32_t level)
+{
+    switch (from) {
+    case CHECKPOINT_LOCAL:
+        return read_files_s(arena, scenario, STORAGE_READ_LOCAL);
+    case CHECKPOINT_MEMORY:
+    case CHECKPOINT_PEER:
+        return read_memory_s(arena, scenario, level > 0);
+    case CHECKPOINT_SHARED:
+    case CHECKPOINT_TARGET_COUNT_:
+        break;
+    }
+    return read_files_s(arena, scenario, STORAGE_READ);
+}
+
+/* ---- tiers ----------------------------------------------------------------------------------- */
+
+static void add_reads(struct arena *arena, const struct scenario *scenario,
+                      enum checkpoint_target place, struct checkpoint_tier *tier)
+{
+    for (uint32_t level = 0; level < HISTORY_LEVELS && level <= tier->survives; level++) {
+        const bool is_as_before = level > 0 && place != CHECKPOINT_PEER;
+        tier->read_s[level] = is_as_before ? tier->read_s[level - 1]
+                                           : checkpoint_restore_s(arena, scenario, place, level);
+    }
+}
+
+/* What lies on nodes' drives or in memory is gone with a node, or with its peer; what went on to
+ * the file system is not. */
 uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
                           struct checkpoint_tier tiers[HISTORY_TIERS_MAX])
 {
     const struct checkpoint *plan = &scenario->checkpoint;
-    const bool is_local = plan->target == CHECKPOINT_LOCAL;
-    const uint32_t count = !plan->is_enabled ? 0 : is_local ? 2 : 1;
+    const uint32_t count = !plan->is_enabled ? 0 : plan->target == CHECKPOINT_SHARED ? 1 : 2;
     const enum checkpoint_target places[HISTORY_TIERS_MAX] = {(enum checkpoint_target)plan->target,
                                                               CHECKPOINT_SHARED};
     for (uint32_t i = 0; i < count; i++) {
         tiers[i] = (struct checkpoint_tier){
+            .place = checkpoint_place_at(places[i]),
             .every = i > 0 ? (uint32_t)checkpoint_drain_every(plan) : 1,
-            .survives = places[i] == CHECKPOINT_LOCAL ? 0 : UINT32_MAX,
+            .survives = checkpoint_place_at(places[i])->survives,
         };
         if (!scenario->recovery.has_restart) {
-            const double read_s = checkpoint_restore_s(arena, scenario, places[i]);
-            for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
-                tiers[i].read_s[level] = level <= tiers[i].survives ? read_s : 0;
-            }
+            add_reads(arena, scenario, places[i], &tiers[i]);
         }
     }
     return count;
@@ -161,7 +232,8 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
 static void add_flush(struct arena *arena, const struct regime_basis *basis, double bytes,
                       struct checkpoint_cost *cost)
 {
-    if (basis->scenario->cluster.storage_network != STORAGE_ON_FABRIC) {
+    const struct checkpoint_place *place = checkpoint_place_of(&basis->scenario->checkpoint);
+    if (!place->is_flushed || !fabric_storage_uses_nics(&basis->scenario->cluster, place->flush)) {
         return;
     }
     cost->flush_steps = ceil(cost->durable_s / sim_time_to_s(basis->step_ns));
@@ -183,7 +255,7 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
         cost->durable_s = checkpoint_persist_s(arena, basis->scenario, bytes);
         add_flush(arena, basis, bytes, cost);
     }
-    if (basis->scenario->checkpoint.target == CHECKPOINT_LOCAL) {
+    if (basis->scenario->checkpoint.target != CHECKPOINT_SHARED) {
         cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
     }
     if (basis->scenario->failures.name != NULL) {

@@ -24,6 +24,8 @@
 #include "run/regime.h"
 #include "run/result.h"
 
+struct checkpoint_place;
+
 /* Steps from one checkpoint to the next, at least 1. */
 int64_t checkpoint_interval(const struct checkpoint *plan, double step_s);
 
@@ -42,21 +44,24 @@ int64_t checkpoint_kept(const struct checkpoint *plan, int64_t checkpoints);
 double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scenario, double bytes);
 
 /* Seconds until a checkpoint of `bytes` that lies in the hosts' memory is where run.checkpoint.to
- * says, in the file system or on nodes' drives, with nothing else under way: simulated
- * (run/storage). Scratch memory is the arena's. */
+ * says (hw/checkpoint_place), with nothing else under way: simulated (run/storage). 0 where it
+ * is there. Scratch memory is the arena's. */
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
-/* Seconds until one that is on nodes' drives is in the file system, too. */
+/* Seconds until one that is on nodes' drives, or in memory, is in the file system, too. */
 double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
 /* Seconds that all ranks of a restarted job take to read what they hold, with nothing else under
- * way: simulated. Scratch memory is the arena's.
- * ASSUMES: from nodes' drives each reads from its own node's. */
+ * way, after a failure of that level: simulated. Scratch memory is the arena's.
+ * ASSUMES: from nodes' drives each reads from its own node's.
+ * ASSUMES: what a rank did not write itself it has from the memory of one other node, each from
+ * another; what a node that came in the place of a lost one gets comes from the peer alone. */
 double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
-                            enum checkpoint_target from);
+                            enum checkpoint_target from, uint32_t level);
 
 /* Where checkpoints lie: first where run.checkpoint.to says, then in the file system. */
 struct checkpoint_tier {
+    const struct checkpoint_place *place;
     uint32_t every;                /* of the checkpoints; of the first tier 1 */
     uint32_t survives;             /* failures of this level and below (run/failing) */
     double read_s[HISTORY_LEVELS]; /* after a failure of that level: checkpoint_restore_s; 0 where

@@ -237,7 +237,10 @@ void storage_run(struct arena *arena, const struct storage_move *moves, uint32_t
     }
     fabric_init(&mover.fabric, arena, &first->cluster, &first->gpu, nodes * per_node,
                 (uint64_t)first->seed);
-    const bool apart = first->cluster.storage_network == STORAGE_ON_FABRIC;
+    bool apart = false;
+    for (uint32_t i = 0; i < count; i++) {
+        apart = apart || fabric_storage_uses_nics(&first->cluster, moves[i].way);
+    }
     const struct alike alike = find_alike(&mover, nodes, apart);
     for (uint32_t i = 0; i < count; i++) {
         add_move(&mover, i, &alike);

@@ -8,7 +8,7 @@
  *     storage_run(arena, &move, 1, &end);
  *
  * On a storage network of its own, nodes that move the same are one node that stands for many; over
- * the fabric each rank is there, and then folded (train/fold).
+ * the fabric, and to a peer's memory, each rank is there, and then folded (train/fold).
  *
  * ASSUMES: all begin at the same instant.
  */

@@ -280,7 +280,8 @@ struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fab
                                    const uint32_t *gpu_of_rank)
 {
     struct fabric_turns turns = fabric_turns_none(fabric);
-    if (is_regular(fabric, scenario, layout, gpu_of_rank)) {
+    const bool has_peers = writers != NULL && scenario->checkpoint.target == CHECKPOINT_PEER;
+    if (!has_peers && is_regular(fabric, scenario, layout, gpu_of_rank)) {
         add_outer(fabric, layout, &turns);
         add_inner(fabric, layout, &turns);
         const struct odd_ranks odd = odd_ranks_of(arena, scenario, layout->mesh, writers);

@@ -23,7 +23,8 @@
  * A turn is taken where it brings every group onto a group of its kind, and a group that comes
  * onto itself runs only collectives that look the same from each rank (collective_turns): rings,
  * PAT and NVLS do, trees do not. Several jobs, ranks that do not fill nodes in order, DualPipe,
- * ZeRO++, and fabrics without turns have the full system built, and refined.
+ * ZeRO++, steps with checkpoints to peers' memory, and fabrics without turns have the full system
+ * built, and refined.
  */
 #ifndef TRAIN_QUOTIENT_H
 #define TRAIN_QUOTIENT_H

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/fluid.h"
+#include "hw/checkpoint_place.h"
 #include "train/metrics.h"
 #include "train/program/program_calls.h"
 #include "train/program/program_roles.h"
@@ -479,10 +480,10 @@ static void add_storage(struct system_builder *builder, const struct system_job 
     const bool writes = options->checkpoint_bytes > 0 || options->flush_bytes > 0;
     for (uint32_t rank = 0; writes && rank < ranks; rank = next_first(builder, rank)) {
         add_member(builder, job, rank, STREAM_STORAGE, 1);
-        const bool is_local = job->is.scenario->checkpoint.target == CHECKPOINT_LOCAL;
-        const enum storage_way write = is_local ? STORAGE_WRITE_LOCAL : STORAGE_WRITE;
-        add_storage_path(builder, job, rank, options->is_checkpoint_async ? STORAGE_COPY : write);
-        add_storage_path(builder, job, rank, is_local ? STORAGE_FLUSH_LOCAL : STORAGE_FLUSH);
+        const struct checkpoint_place *place = checkpoint_place_of(&job->is.scenario->checkpoint);
+        add_storage_path(builder, job, rank,
+                         options->is_checkpoint_async ? STORAGE_COPY : place->write);
+        add_storage_path(builder, job, rank, place->flush);
         add_own_channel(builder, rank, 2);
     }
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {

@@ -64,6 +64,23 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [ "$status" -eq 0 ]
 }
 
+@test "checkpoints in memory that do not fit the hosts are infeasible, with figures" {
+    run "$STOKER" run "$quick" --no-db --set 'run.checkpoint={every: 30 min, to: peer}' --set 'cluster.host.memory=70 GB'
+    [ "$status" -eq 4 ]
+    [[ $output == *"the host of a node needs 78.3 GB of 70.0 GB (70.3 GB for 5 copies of what its ranks write"* ]]
+    [[ $output == *"run.checkpoint.to"* ]]
+    run "$STOKER" run "$quick" --no-db --set 'run.checkpoint={every: 30 min, to: memory}' --set 'cluster.host.memory=70 GB'
+    [ "$status" -eq 0 ]
+}
+
+@test "explain says what goes to a peer and what is read from there" {
+    "$STOKER" explain "$quick" --set run.failures=true --set 'run.checkpoint={every: 30 min, mode: async, to: peer}' > "$work/out"
+    for label in 'to the memory of hosts and their peers' 'from there to the file system' \
+        'read from the memory of hosts and their peers' 'read from the file system'; do
+        grep -q "^  $label  " "$work/out"
+    done
+}
+
 @test "explain has the arithmetic of goodput and the best interval" {
     "$STOKER" explain "$quick" --set run.failures=true > "$work/out"
     for label in 'ETTR' 'runtime goodput' 'ML productivity goodput' 'best by Young' 'best by Daly' 'lost'; do

@@ -711,6 +711,29 @@ static void an_asynchronous_checkpoint_must_fit_the_host(void **state)
     assert_close(memory_check(scenario).staged_bytes, 14 * 8.03e9, 1e-3);
 }
 
+/* A whole one, the one that will replace it, one on its way to the file system: 3 x 14.05 GB of
+ * each host, blocking or not. Of its peer's two more: 5 x 14.05 = 70.3 GB, beside 8 GB of workers.
+ * */
+static void checkpoints_in_memory_must_fit_the_host(void **state)
+{
+    const char *const sets[SETS_MAX] = {"cluster.host.memory=78.2 GB"};
+    struct scenario *scenario = quickstart(*state, sets);
+    for (uint32_t i = 0; i < 2; i++) {
+        scenario->checkpoint.mode = i == 0 ? CHECKPOINT_ASYNC : CHECKPOINT_BLOCKING;
+        scenario->checkpoint.target = CHECKPOINT_MEMORY;
+        assert_close(memory_check(scenario).staged_bytes, 3 * 14 * 8.03e9 / 8, 1e-3);
+        assert_true(memory_check(scenario).fits);
+        scenario->checkpoint.target = CHECKPOINT_PEER;
+        assert_close(memory_check(scenario).staged_bytes, 5 * 14 * 8.03e9 / 8, 1e-3);
+        assert_false(memory_check(scenario).fits);
+        scenario->cluster.host_memory_bytes = 78.4e9;
+        assert_true(memory_check(scenario).fits);
+        scenario->cluster.host_memory_bytes = 78.2e9;
+    }
+    scenario->checkpoint.is_enabled = false;
+    assert_true(memory_check(scenario).fits);
+}
+
 /* Over the fabric the step itself waits until its 104.86 GB are there, 10.486 s. What the GPUs
  * wait is in the breakdown, and not good. */
 static void reads_over_the_fabric_are_no_goodput(void **state)
@@ -804,6 +827,7 @@ int main(void)
         TEST(a_nodes_storage_link_limits_reading),
         TEST(workers_must_fit_the_host),
         TEST(an_asynchronous_checkpoint_must_fit_the_host),
+        TEST(checkpoints_in_memory_must_fit_the_host),
         TEST(reads_over_the_fabric_are_no_goodput),
         TEST(the_stall_is_that_of_the_long_run),
     };

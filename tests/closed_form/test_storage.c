@@ -111,15 +111,15 @@ static void a_restart_reads_what_every_rank_holds(void **state)
 {
     const double parameters = 8.03e9;
     const struct scenario *scenario = quickstart(*state, OWN, SLOW_WRITES);
-    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED);
+    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED, 0);
     assert_close(restore_s, 64 * (parameters + 6 * parameters / 32) / 80e9, 1e-3);
     const struct scenario *beside =
         quickstart(*state, "cluster.storage.network=fabric", SLOW_WRITES);
-    assert_close(checkpoint_restore_s(*state, beside, CHECKPOINT_SHARED), restore_s, 1e-9);
+    assert_close(checkpoint_restore_s(*state, beside, CHECKPOINT_SHARED, 0), restore_s, 1e-9);
     struct scenario *sharded = quickstart(*state, OWN, SLOW_WRITES);
     sharded->parallel.zero = 3;
-    assert_close(checkpoint_restore_s(*state, sharded, CHECKPOINT_SHARED), 14 * parameters / 80e9,
-                 1e-3);
+    assert_close(checkpoint_restore_s(*state, sharded, CHECKPOINT_SHARED, 0),
+                 14 * parameters / 80e9, 1e-3);
 }
 
 /* Two tiers: 112.4 GB on the drives of 8 nodes, 5 GB/s to write and 20 GB/s to read of each. A
@@ -139,10 +139,10 @@ static void two_tiers_of_checkpoints(void **state)
     const double bytes = memory_checkpoint_bytes(&memory, NULL);
     assert_close(checkpoint_persist_s(*state, scenario, bytes), bytes / 40e9, 1e-6);
     assert_close(checkpoint_drain_s(*state, scenario, bytes), bytes / 50e9, 1e-6);
-    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_LOCAL);
+    const double restore_s = checkpoint_restore_s(*state, scenario, CHECKPOINT_LOCAL, 0);
     const double held = 64 * (8.03e9 + 6 * 8.03e9 / 32);
     assert_close(restore_s, held / 160e9, 1e-3);
-    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED), held / 80e9, 1e-3);
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED, 0), held / 80e9, 1e-3);
     const double part = 1e12 / 64;
     const struct storage_move moves[] = {{scenario, STORAGE_DRAIN, all_alike, &part, 0},
                                          {scenario, STORAGE_READ_LOCAL, all_alike, &part, 0}};
@@ -160,6 +160,75 @@ static void two_tiers_of_checkpoints(void **state)
     step_simulate(*state, scenario, &request, &full);
     assert_int_equal(folded.step_ns, full.step_ns);
     assert_close((double)(folded.step_ns - usual.step_ns) * 1e-9, bytes / 40e9, 1e-6);
+}
+
+/* Each of 64 ranks writes 1.757 GB of 112.4, by 63 GB/s to its host and by NICs of 45 GB/s (90 % of
+ * 400 Gbps) to the next node's: 39.0 ms, all at once. A process that ends has these back by 63
+ * GB/s, while what its replicas wrote, 9.536 - 1.757 GB, comes from other nodes by the NICs: 173
+ * ms. Ranks of a node that was lost have all by their NICs, 9.536 GB: 212 ms, the others as before.
+ * With ZeRO 3 nothing comes from replicas: 27.9 ms, or 1.757 GB by the NICs. In hosts' memory alone
+ * nothing is sent, and nothing survives a node. */
+static void memory_of_hosts_and_peers(void **state)
+{
+    const char *const sets[SETS_MAX] = {"run.checkpoint.to=peer",
+                                        "cluster.nics.bandwidth=400 Gbps"};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    const struct memory_job memory = memory_job_of(scenario);
+    const double bytes = memory_checkpoint_bytes(&memory, NULL);
+    const double own = bytes / 64;
+    const double held = 8.03e9 + 6 * 8.03e9 / 32;
+    assert_close(checkpoint_persist_s(*state, scenario, bytes), own / 45e9, 1e-6);
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_PEER, 0), (held - own) / 45e9,
+                 1e-3);
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_PEER, 1), held / 45e9, 1e-3);
+    assert_close(checkpoint_drain_s(*state, scenario, bytes), bytes / 5e9, 1e-6);
+    scenario->parallel.zero = 3;
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_PEER, 0), own / 63e9, 1e-3);
+    assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_PEER, 1), own / 45e9, 1e-3);
+    scenario->parallel.zero = 1;
+    scenario->checkpoint.target = CHECKPOINT_MEMORY;
+    assert_int_equal(checkpoint_persist_s(*state, scenario, bytes) > 0, false);
+    assert_close(checkpoint_drain_s(*state, scenario, bytes), bytes / 5e9, 1e-6);
+    struct checkpoint_tier tiers[HISTORY_TIERS_MAX];
+    assert_int_equal(checkpoint_tiers(*state, scenario, tiers), 2);
+    assert_int_equal(tiers[0].survives, 0);
+    assert_close(tiers[0].read_s[0], (held - own) / 45e9, 1e-3);
+    scenario->checkpoint.target = CHECKPOINT_PEER;
+    assert_int_equal(checkpoint_tiers(*state, scenario, tiers), 2);
+    assert_int_equal(tiers[0].survives, 1);
+    assert_close(tiers[0].read_s[1], held / 45e9, 1e-3);
+    assert_close(tiers[1].read_s[2], 64 * held / 10e9, 1e-3);
+}
+
+/* A step that ends with a checkpoint to peers is longer by 1.757 GB over NICs of 112.5 MB/s, 15.6
+ * s; one beside which it is flushed by no more, and by no less than what is sent while it only
+ * computes leaves. Each is the same with every GPU simulated. */
+static void a_step_with_a_checkpoint_to_peers(void **state)
+{
+    const char *const sets[SETS_MAX] = {"run.checkpoint.to=peer", "cluster.nics.bandwidth=1 Gbps",
+                                        "software.communication.staging=1 PB/s"};
+    const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    const struct memory_job memory = memory_job_of(scenario);
+    const double bytes = memory_checkpoint_bytes(&memory, NULL);
+    const double alone_s = bytes / 64 / 112.5e6;
+    const struct ensemble_member member = {0, 0};
+    const struct step_request requests[] = {
+        {.member = &member, .folds = true},
+        {.member = &member, .folds = true, .checkpoint_bytes = bytes},
+        {.member = &member, .folds = true, .is_checkpoint_async = true, .flush_bytes = bytes}};
+    double step_s[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        struct step_result folded, full;
+        struct step_request request = requests[i];
+        step_simulate(*state, scenario, &request, &folded);
+        request.folds = false;
+        step_simulate(*state, scenario, &request, &full);
+        assert_int_equal(folded.step_ns, full.step_ns);
+        step_s[i] = (double)folded.step_ns * 1e-9;
+    }
+    assert_close(step_s[1] - step_s[0], alone_s, 1e-6);
+    assert_true(step_s[2] - step_s[0] < alone_s);
+    assert_true(step_s[2] - step_s[0] > alone_s - 3.82);
 }
 
 /* Mixtral's experts lie on several nodes, so tokens are exchanged over the NICs by which a
@@ -241,6 +310,8 @@ int main(void)
         TEST(readers_and_writers_share_a_nodes_link),
         TEST(a_restart_reads_what_every_rank_holds),
         TEST(two_tiers_of_checkpoints),
+        TEST(memory_of_hosts_and_peers),
+        TEST(a_step_with_a_checkpoint_to_peers),
         TEST(a_flush_beside_all_to_all_is_the_engines),
         TEST(gemini_takes_42_minutes_for_mt_nlg),
         TEST(checkpoints_are_as_large_as_mlperfs),

@@ -331,6 +331,41 @@ static void a_checkpoint_goes_over_host_and_storage(void **state)
     arena_free(rig.arena);
 }
 
+/* Of 5 nodes with two a leaf: 0 and 1 are each other's peers, 2 and 3 too; 4 is alone below its
+ * leaf and has the next of all, 0. Of one leaf of 32 they are a ring. What is read comes the other
+ * way. */
+static void a_node_s_peer_is_the_next_below_its_leaf(void **state)
+{
+    (void)state;
+    static const uint32_t of_pairs[] = {1, 0, 3, 2, 0};
+    static const uint32_t of_one[] = {1, 2, 3, 4, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct rig rig;
+        struct cluster cluster = rails;
+        cluster.nodes_per_leaf = i == 0 ? 2 : 32;
+        rig_init(&rig, &cluster, 40);
+        for (uint32_t node = 0; node < 5; node++) {
+            const uint32_t peer = (i == 0 ? of_pairs : of_one)[node];
+            const uint32_t ours = 8 * node + 3;
+            const uint32_t theirs = 8 * peer + 3;
+            assert_int_equal(fabric_peer_of(&rig.fabric, ours), theirs);
+            fabric_trace_begin(&rig.fabric);
+            fabric_trace_storage(&rig.fabric, ours, STORAGE_WRITE_PEER);
+            fabric_trace_end(&rig.fabric, &rig.route);
+            assert_int_equal(usage_of(&rig, LINK_HOST, ours), FLUID_USAGE_ONE);
+            assert_int_equal(usage_of(&rig, LINK_NIC_OUT, ours), FLUID_USAGE_ONE);
+            assert_int_equal(usage_of(&rig, LINK_NIC_IN, theirs), FLUID_USAGE_ONE);
+            fabric_trace_begin(&rig.fabric);
+            fabric_trace_storage(&rig.fabric, ours, STORAGE_READ_PEER);
+            fabric_trace_end(&rig.fabric, &rig.route);
+            assert_int_equal(usage_of(&rig, LINK_NIC_OUT, theirs), FLUID_USAGE_ONE);
+            assert_int_equal(usage_of(&rig, LINK_NIC_IN, ours), FLUID_USAGE_ONE);
+            assert_int_equal(usage_of(&rig, LINK_HOST, ours), 0);
+        }
+        arena_free(rig.arena);
+    }
+}
+
 static void an_empty_trace_has_no_cap(void **state)
 {
     (void)state;
@@ -778,6 +813,7 @@ int main(void)
         cmocka_unit_test(a_rack_of_trays_is_one_nvlink_domain),
         cmocka_unit_test(gpus_share_a_single_nic),
         cmocka_unit_test(a_checkpoint_goes_over_host_and_storage),
+        cmocka_unit_test(a_node_s_peer_is_the_next_below_its_leaf),
         cmocka_unit_test(an_empty_trace_has_no_cap),
         cmocka_unit_test(a_message_pays_for_its_switches),
         cmocka_unit_test(a_ring_of_one_rail_stays_on_it_and_crosses_each_boundary_once),

@@ -376,8 +376,9 @@ struct memory_verdict memory_check(const struct scenario *scenario)
     }
     arena_free(scratch);
     verdict.loaders_bytes = loading_host_bytes(&loading);
-    if (scenario->checkpoint.is_enabled && scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
-        verdict.staged_bytes = checkpoint_staged_bytes(&job, gpus_per_host);
+    const uint32_t copies = checkpoint_copies(&scenario->checkpoint);
+    if (copies > 0) {
+        verdict.staged_bytes = copies * checkpoint_staged_bytes(&job, gpus_per_host);
     }
     verdict.host_bytes = verdict.offloaded_bytes + verdict.loaders_bytes + verdict.staged_bytes;
     verdict.fits_gpu = verdict.worst.total_bytes <= verdict.limit_bytes;

@@ -175,7 +175,7 @@ struct memory_verdict {
     double limit_bytes;
     double offloaded_bytes;  /* in the host's memory, of a node of the stage that offloads most */
     double loaders_bytes;    /* there, of workers and what they prefetch (plan/loading) */
-    double staged_bytes;     /* there, of an asynchronous checkpoint (plan/checkpoint_roles) */
+    double staged_bytes;     /* there, of checkpoints (plan/checkpoint_roles) */
     double host_bytes;       /* the sum of all three */
     double host_limit_bytes; /* 0: not stated */
 };

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "plan/checkpoint_roles.h"
 #include "plan/loading.h"
 #include "input/feasible.h"
 #include "input/layout.h"
@@ -334,6 +335,20 @@ static struct part largest_part(const struct memory_use *use)
     return largest;
 }
 
+static void write_staged(struct writer *writer, const struct checkpoint *plan, const char *staged)
+{
+    const uint32_t copies = checkpoint_copies(plan);
+    if (copies == 1) {
+        write_text(writer, " (%s for an asynchronous checkpoint; a blocking one needs none)",
+                   staged);
+    } else {
+        write_text(writer,
+                   " (%s for %u copies of what its ranks write of a checkpoint; one on nodes' "
+                   "drives or shared storage needs less: run.checkpoint.to)",
+                   staged, copies);
+    }
+}
+
 /* The GPUs' memory fits, the host's does not. */
 static void write_host(struct writer *writer, const struct scenario *scenario,
                        const struct memory_verdict *verdict)
@@ -345,8 +360,7 @@ static void write_host(struct writer *writer, const struct scenario *scenario,
                limit);
     if (verdict->staged_bytes > 0) {
         units_format(verdict->staged_bytes, DIM_BYTES, 3, staged, sizeof staged);
-        write_text(writer, " (%s for an asynchronous checkpoint; a blocking one needs none)",
-                   staged);
+        write_staged(writer, &scenario->checkpoint, staged);
     }
     if (!(verdict->loaders_bytes > 0)) {
         write_text(writer,

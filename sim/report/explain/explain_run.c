@@ -8,6 +8,7 @@
 #include "run/checkpoint.h"
 #include "run/money.h"
 #include "run/run.h"
+#include "hw/checkpoint_place.h"
 
 #include <string.h>
 
@@ -17,10 +18,6 @@
  * they leave a checkpoint. */
 static void record_restart(const struct explanation *explanation, struct ledger *ledger)
 {
-    static const char *const titles[CHECKPOINT_TARGET_COUNT_] = {
-        [CHECKPOINT_SHARED] = "read from the file system",
-        [CHECKPOINT_LOCAL] = "read from nodes' drives",
-    };
     const struct scenario *scenario = explanation->scenario;
     const struct recovery *recovery = &scenario->recovery;
     const double start_s = recovery->restart.mean_s;
@@ -33,8 +30,8 @@ static void record_restart(const struct explanation *explanation, struct ledger 
     double read_s = 0;
     for (uint32_t i = 0; i < count; i++) {
         read_s = tiers[i].read_s[0];
-        ledger_say(ledger, titles[i == 0 ? scenario->checkpoint.target : CHECKPOINT_SHARED], "s",
-                   read_s, i == 0 ? "simulated: all ranks at once" : "where that is lost");
+        ledger_say(ledger, ledger_text(ledger, "read from %s", tiers[i].place->title), "s", read_s,
+                   i == 0 ? "simulated: all ranks at once" : "where that is lost");
     }
     const double gpus = (double)scenario->gpus;
     LEDGER_SUM(ledger, "a restart", "s",
@@ -63,11 +60,13 @@ static const struct ledger *record_run(const struct explanation *explanation)
         LEDGER_SUM(ledger, "to host memory", "s", busiest / scenario->gpu.host_link_bytes_per_s,
                    LEDGER_TERM(busiest, "GB"),
                    LEDGER_TERM(scenario->gpu.host_link_bytes_per_s, "B/s"));
-        const bool is_local = scenario->checkpoint.target == CHECKPOINT_LOCAL;
-        ledger_say(ledger, is_local ? "to nodes' drives" : "to the file system", "s",
-                   checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
-                   "simulated: the nodes' flows alone");
-        if (is_local) {
+        const struct checkpoint_place *place = checkpoint_place_of(&scenario->checkpoint);
+        if (place->is_flushed) {
+            ledger_say(ledger, ledger_text(ledger, "to %s", place->title), "s",
+                       checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
+                       "simulated: the nodes' flows alone");
+        }
+        if (scenario->checkpoint.target != CHECKPOINT_SHARED) {
             ledger_say(ledger, "from there to the file system", "s",
                        checkpoint_drain_s(explanation->arena, scenario, run.checkpoint_bytes),
                        "simulated, too");

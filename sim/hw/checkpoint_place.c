@@ -1,0 +1,40 @@
+/* One row for each place. What a row leaves out is not asked for: nothing is flushed into the
+ * memory where it is, and nothing drains from the file system.
+ */
+#include "hw/checkpoint_place.h"
+
+static const struct checkpoint_place places[CHECKPOINT_TARGET_COUNT_] = {
+    [CHECKPOINT_SHARED] = {.title = "the file system",
+                           .write = STORAGE_WRITE,
+                           .flush = STORAGE_FLUSH,
+                           .is_flushed = true,
+                           .survives = UINT32_MAX},
+    [CHECKPOINT_LOCAL] = {.title = "nodes' drives",
+                          .write = STORAGE_WRITE_LOCAL,
+                          .flush = STORAGE_FLUSH_LOCAL,
+                          .drain = STORAGE_DRAIN,
+                          .is_flushed = true,
+                          .survives = 0},
+    [CHECKPOINT_MEMORY] = {.title = "hosts' memory",
+                           .write = STORAGE_COPY,
+                           .drain = STORAGE_FLUSH,
+                           .is_in_memory = true,
+                           .survives = 0},
+    [CHECKPOINT_PEER] = {.title = "the memory of hosts and their peers",
+                         .write = STORAGE_WRITE_PEER,
+                         .flush = STORAGE_FLUSH_PEER,
+                         .drain = STORAGE_FLUSH,
+                         .is_flushed = true,
+                         .is_in_memory = true,
+                         .survives = 1},
+};
+
+const struct checkpoint_place *checkpoint_place_at(enum checkpoint_target target)
+{
+    return &places[target];
+}
+
+const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan)
+{
+    return &places[plan->target];
+}

@@ -1,0 +1,35 @@
+/* Where checkpoints lie (run.checkpoint.to), and the ways there and back (hw/fabric).
+ *
+ *     place    a GPU writes            what the host flushes      on to the file system
+ *     shared   to the file system      to the file system
+ *     local    to its node's drives    to these                   read from them
+ *     memory   to its host             nothing: it is there       from the host, as a flush
+ *     peer     to its host and on to   on to the peer             from the host, as a flush
+ *              the peer's
+ *
+ * A place survives failures up to some level (run/failing): 0 a process that ends, 1 a node that is
+ * lost, 2 what takes the nodes below a leaf, 3 the file system.
+ *
+ * The peer of a node is the next below the same leaf (fabric_peer_of), as in GEMINI (Wang et al.
+ * 2023, SOSP, section 4) with two replicas, its own and the peer's.
+ *
+ * ASSUMES: no failure of nodes one by one takes a peer, too, before the job runs again.
+ */
+#ifndef HW_CHECKPOINT_PLACE_H
+#define HW_CHECKPOINT_PLACE_H
+
+#include "hw/fabric.h"
+#include "input/scenario.h"
+
+struct checkpoint_place {
+    const char *title; /* "nodes' drives" */
+    enum storage_way write, flush, drain;
+    bool is_flushed;   /* false: what is in the host's memory is there */
+    bool is_in_memory; /* of hosts */
+    uint32_t survives; /* failures of this level and below */
+};
+
+const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan);
+const struct checkpoint_place *checkpoint_place_at(enum checkpoint_target target);
+
+#endif
