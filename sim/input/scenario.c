@@ -16,6 +16,8 @@ const char *const token_routing_names[ROUTING_COUNT_] = {"even", "lognormal"};
 const char *const lora_target_names[LORA_TARGET_COUNT_] = {"qkv", "projection", "fc1", "fc2"};
 const char *const placement_names[PLACEMENT_COUNT_] = {"packed", "spread", "random"};
 const char *const checkpoint_mode_names[CHECKPOINT_MODE_COUNT_] = {"blocking", "async"};
+const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_] = {"shared", "local", "memory",
+                                                                       "peer"};
 
 const char *const optimizer_rule_names[OPTIMIZER_RULE_COUNT_] = {"adam", "sgd-momentum", "sgd"};
 

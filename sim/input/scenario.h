@@ -92,6 +92,7 @@ enum checkpoint_target {
     CHECKPOINT_TARGET_COUNT_
 };
 extern const char *const checkpoint_mode_names[CHECKPOINT_MODE_COUNT_];
+extern const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_];
 
 struct parallel {
     int64_t tp, cp, pp, dp;     /* tp * cp * pp * dp == gpus */

@@ -367,9 +367,6 @@ static bool has_experts(const void *object)
             .read = collectives_read_choice                                      \
     }
 
-static const char *const checkpoint_target_names[CHECKPOINT_TARGET_COUNT_] = {"shared", "local",
-                                                                              "memory", "peer"};
-
 static const struct schema_row rows[] = {
     {TEXT("scenario", title, "What it is, in a line; without it the file's name."), .note = ""},
     {CUSTOM("model", read_model, "The model: a name of models/llms, a path, or a mapping."),

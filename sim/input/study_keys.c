@@ -1,9 +1,9 @@
-/* What a scenario file may say of studies; study/expand and study/search/search_space read it. */
+/* What a scenario file may say of studies; study/expand, study/search/search_space and
+ * study/policy/policy_space read it. */
 #include "input/study_keys.h"
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "input/doc/doc.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const struct schema_row rows[] = {
     {SECTION("search",
              "Which layouts `stoker search` looks through: for each key a list of values, "
              "a range as 1..8, or `all`, which also holds where nothing is said, but for "
-             "offload.")},
+             "offload; or, of a layout that stays, which policies of the run.")},
     {SECTION("search.parallel", "How model and batch may be cut over the GPUs.")},
     {ONLY_NODE("search.parallel.tp", "GPUs that share each layer's matrices.")},
     {ONLY_NODE("search.parallel.cp", "GPUs that share each sequence.")},
@@ -47,6 +47,20 @@ static const struct schema_row rows[] = {
     {SECTION("search.offload", "What may go to the host's memory; else what the scenario says.")},
     {ONLY_NODE("search.offload.optimizer", "Share of the optimizer's states.")},
     {ONLY_NODE("search.offload.activation_layers", "Layers of each stage.")},
+    {SECTION("search.run", "Policies of a run with failures: all combinations of what is written, "
+                           "tried with the same failures; keys that are not named stay.")},
+    {SECTION("search.run.checkpoint", "How checkpoints may be written.")},
+    {ONLY_NODE("search.run.checkpoint.every",
+               "Between two: a list, or a range as 1 min..60 min, in which the best is found.")},
+    {ONLY_NODE("search.run.checkpoint.mode", "Whether training waits: a list, or all.")},
+    {ONLY_NODE("search.run.checkpoint.to", "Where they are written: a list, or all.")},
+    {ONLY_NODE("search.run.checkpoint.drain_every",
+               "How many on nodes' drives for one on the shared storage.")},
+    {SECTION("search.run.recovery", "How the run may come back.")},
+    {ONLY_NODE("search.run.recovery.spares", "Nodes that stand ready: numbers or shares.")},
+    {ONLY_NODE("search.run.recovery.without_node",
+               "Waiting or going on with less while spares lack: a list, or all.")},
+    {ONLY_NODE("search.run.recovery.batch", "The batch of fewer replicas: a list, or all.")},
 };
 const struct schema study_schema = SCHEMA_OF("study", "", rows);
 
@@ -70,9 +84,22 @@ static struct axes search_axes(void)
     return axes;
 }
 
-static bool check_axis(struct arena *arena, const struct axes *axes, const char *path,
-                       const struct doc_node *node, struct diag *diag)
+/* What may be computed again is a mapping of its own. */
+static bool is_whole(const void *context, const char *path)
 {
+    (void)context;
+    return strcmp(path, "recompute") == 0;
+}
+
+struct doc_leaves study_search_leaves(struct arena *arena, const struct doc_node *search)
+{
+    return doc_leaves_of(arena, search, is_whole, NULL);
+}
+
+static bool check_axis(struct arena *arena, const struct axes *axes, const struct doc_leaf *leaf,
+                       struct diag *diag)
+{
+    const char *path = leaf->path;
     const char *list = "the axes are";
     for (uint32_t i = 0; i < axes->count; i++) {
         if (strcmp(axes->paths[i], path) == 0) {
@@ -80,7 +107,7 @@ static bool check_axis(struct arena *arena, const struct axes *axes, const char 
         }
         list = arena_printf(arena, "%s%s %s", list, i > 0 ? "," : "", axes->paths[i]);
     }
-    diag_add(diag, DIAG_INPUT, &node->key_place, "'%s' is no axis of a search", path);
+    diag_add(diag, DIAG_INPUT, &leaf->node->key_place, "'%s' is no axis of a search", path);
     diag_help_nearest(diag, diag_nearest(path, axes->paths, axes->count), list);
     return false;
 }
@@ -97,16 +124,9 @@ bool study_check_search(struct arena *arena, const struct doc_node *search, stru
         diag_help(diag, "write it like search: {batch.micro: [1, 2, 4]}");
         return false;
     }
-    for (const struct doc_node *node = search->child; node != NULL; node = node->next) {
-        const bool is_section = node->kind == DOC_MAPPING && strcmp(node->key, "recompute") != 0;
-        if (!is_section) {
-            is_good = check_axis(arena, &axes, node->key, node, diag) && is_good;
-            continue;
-        }
-        for (const struct doc_node *inner = node->child; inner != NULL; inner = inner->next) {
-            const char *path = arena_printf(arena, "%s.%s", node->key, inner->key);
-            is_good = check_axis(arena, &axes, path, inner, diag) && is_good;
-        }
+    const struct doc_leaves leaves = study_search_leaves(arena, search);
+    for (size_t i = 0; i < leaves.count; i++) {
+        is_good = check_axis(arena, &axes, &leaves.items[i], diag) && is_good;
     }
     return is_good;
 }

@@ -5,6 +5,7 @@
 #ifndef INPUT_STUDY_KEYS_H
 #define INPUT_STUDY_KEYS_H
 
+#include "input/doc/leaves.h"
 #include "input/schema/schema.h"
 
 /* The keys beside those of a scenario, which nothing is read from. */
@@ -14,6 +15,9 @@ extern const struct schema study_schema;
  * one that is not would be told only by stoker search. What an axis is to hold is not looked at. */
 MUST_USE bool study_check_search(struct arena *arena, const struct doc_node *search,
                                  struct diag *diag);
+
+/* What `search:`, a mapping, holds: its axes. */
+struct doc_leaves study_search_leaves(struct arena *arena, const struct doc_node *search);
 
 /* An entry of `variants`, as written. */
 struct study_variant {

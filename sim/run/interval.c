@@ -29,6 +29,14 @@ double interval_young_s(const struct interval_case *of)
     return sqrt(2.0 * of->block_s * of->mtbf_s);
 }
 
+double interval_daly_s(const struct interval_case *of)
+{
+    const double b = of->block_s;
+    const double m = of->mtbf_s;
+    const double x = b / (2.0 * m);
+    return x < 1 ? sqrt(2.0 * b * m) * (1 + sqrt(x) / 3 + x / 9) - b : m;
+}
+
 /* -ln goodput but for what does not depend on the interval; finite where the goodput underflows:
  * ln(e^x - 1) = x + ln(1 - e^-x). */
 static double loss(double log_interval, void *context)

@@ -36,4 +36,9 @@ double interval_best_s(const struct interval_case *of);
  * sqrt(2 b M). */
 double interval_young_s(const struct interval_case *of);
 
+/* Daly 2006, equation 37, by block_s and mtbf_s alone:
+ *
+ *     sqrt(2 b M) (1 + sqrt(b / (2 M)) / 3 + (b / (2 M)) / 9) - b   for b < 2 M;  M above */
+double interval_daly_s(const struct interval_case *of);
+
 #endif

@@ -141,18 +141,24 @@ static void add_carbon(const struct scenario *scenario, struct ledger *ledger,
         LEDGER_TERM(run->rated_kwh, "kWh"), LEDGER_TERM(carbon_kg_per_kwh, "kg"));
 }
 
-static void add_energy(const struct scenario *scenario, const struct step_result *step,
-                       double wall_s, struct ledger *ledger, struct run_result *run)
+double money_energy_kwh(const struct scenario *scenario, const struct step_result *step,
+                        double wall_s, double steps_s, struct ledger *ledger)
 {
     const double step_w = money_power_w(scenario, step, ledger);
     const double waiting_w = money_waiting_power_w(scenario, ledger);
-    const double steps_s = time_in_steps_s(run);
-    run->energy_kwh = LEDGER_SUM(
+    return LEDGER_SUM(
         ledger, "energy", "kWh",
         (step_w * steps_s + waiting_w * (wall_s - steps_s)) / 1000.0 / SECONDS_PER_HOUR,
         LEDGER_TERM(step_w, "W"), LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(waiting_w, "W"),
         LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"));
-    split_by_account(step_w, waiting_w, run);
+}
+
+static void add_energy(const struct scenario *scenario, const struct step_result *step,
+                       double wall_s, struct ledger *ledger, struct run_result *run)
+{
+    run->energy_kwh = money_energy_kwh(scenario, step, wall_s, time_in_steps_s(run), ledger);
+    split_by_account(money_power_w(scenario, step, NULL), money_waiting_power_w(scenario, NULL),
+                     run);
     split_by_component(scenario, step, wall_s, run);
     add_rated(scenario, ledger, run);
     add_carbon(scenario, ledger, run);

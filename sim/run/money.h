@@ -59,6 +59,10 @@ double money_power_w(const struct scenario *scenario, const struct step_result *
 /* The same while nobody computes. */
 double money_waiting_power_w(const struct scenario *scenario, struct ledger *ledger);
 
+/* So long, of which steps take `steps_s`, stalls for data included. */
+double money_energy_kwh(const struct scenario *scenario, const struct step_result *step,
+                        double wall_s, double steps_s, struct ledger *ledger);
+
 /* Rent or buy. Power is of a GPU with its share of the node, without the facility's. */
 struct money_choice {
     double capital_usd, rent_usd_per_hour, utilisation, power_kw, pue, usd_per_kwh;

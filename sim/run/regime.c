@@ -13,7 +13,8 @@
 
 struct known_regime {
     struct regime regime;
-    uint32_t batch; /* run.recovery.batch */
+    uint32_t batch;  /* run.recovery.batch */
+    uint32_t target; /* run.checkpoint.to, where something is written */
     int64_t step_ns;
 };
 
@@ -53,12 +54,13 @@ static bool is_same(const struct regime *a, const struct regime *b)
 _Static_assert(sizeof(struct regime) == 4 * sizeof(double) + 2 * sizeof(int64_t),
                "all members of a regime are compared");
 
-static const struct known_regime *find(const struct regime_memo *memo, const struct regime *regime,
-                                       uint32_t batch)
+static const struct known_regime *find(const struct regime_memo *memo,
+                                       const struct known_regime *wanted)
 {
     for (size_t i = 0; i < memo->count; i++) {
         const struct known_regime *item = &memo->items[i];
-        if (item->batch == batch && is_same(&item->regime, regime)) {
+        if (item->batch == wanted->batch && item->target == wanted->target &&
+            is_same(&item->regime, &wanted->regime)) {
             return item;
         }
     }
@@ -172,16 +174,21 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime)
 {
     struct regime_memo *memo = basis->known;
-    const uint32_t batch = basis->scenario->recovery.batch;
-    const struct known_regime *known = memo != NULL ? find(memo, regime, batch) : NULL;
-    if (known != NULL) {
-        return known->step_ns;
+    if (memo == NULL) {
+        return simulate(arena, basis, regime);
     }
-    const int64_t step_ns = simulate(arena, basis, regime);
-    if (memo != NULL) {
+    const struct scenario *scenario = basis->scenario;
+    const bool writes = regime->checkpoint_bytes > 0 || regime->flush_bytes > 0;
+    struct known_regime item = {.regime = *regime,
+                                .batch = scenario->recovery.batch,
+                                .target = writes ? scenario->checkpoint.target : 0};
+    const struct known_regime *known = find(memo, &item);
+    if (known == NULL) {
+        item.step_ns = simulate(arena, basis, regime);
         memo->items = arena_grow(memo->arena, memo->items, &memo->capacity, memo->count + 1,
                                  sizeof *memo->items);
-        memo->items[memo->count++] = (struct known_regime){*regime, batch, step_ns};
+        memo->items[memo->count++] = item;
+        return item.step_ns;
     }
-    return step_ns;
+    return known->step_ns;
 }

@@ -36,8 +36,8 @@ struct regime {
     int64_t missing; /* replicas that the job goes on without */
 };
 
-/* How long a step of this regime is. Scratch memory is the arena's. Which regimes are known depends
- * on the scenario by run.recovery.batch alone.
+/* How long a step of this regime is. Scratch memory is the arena's. What is known depends on the
+ * scenario by run.recovery.batch and, where something is written, run.checkpoint.to alone.
  *
  * Without some replicas the batch shrinks or stays what it is (run.recovery.batch). Of a shrunk one
  * this is the time in which as many tokens are trained as in a usual step: the step's, times all

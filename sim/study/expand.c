@@ -3,8 +3,7 @@
  * variant. Points are the cross product of the axes, the last one fastest;
  * point i takes choice i / (product of the later counts) % count of each axis.
  *
- * Mappings are walked with a stack in place of recursion. Cost: one resolution
- * for each point, for the study's key.
+ * Cost: one resolution for each point, for the study's key.
  */
 #include "study/study.h"
 
@@ -12,6 +11,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "input/doc/leaves.h"
 #include "input/scenario_load.h"
 #include "input/study_keys.h"
 #include "train/need.h"
@@ -47,28 +47,11 @@ bool study_is_asked(const struct doc_node *document)
     return doc_find(document, "sweep") != NULL || doc_find(document, "variants") != NULL;
 }
 
-/* ---- leaves of a mapping: paths, dotted or nested, and what they are set to --- */
-
-struct leaf {
-    const char *path;
-    const struct doc_node *node;
-};
-
-struct leaf_list {
-    struct leaf *items;
-    size_t count;
-    size_t capacity;
-};
-
-/* A mapping whose children are being visited. */
-struct open_mapping {
-    const struct doc_node *next;
-    const char *prefix; /* "" or "parallel." */
-};
+/* ---- leaves of a mapping: paths, and what they are set to --------------------- */
 
 /* Keys inside a mapping are set one by one, unless the document has a word at its place
  * (recompute: none) that has no keys. What a catalogue's name stands for has. */
-static bool is_set_whole(const struct doc_node *document, const char *path)
+static bool is_set_whole(const void *document, const char *path)
 {
     const struct doc_node *written = doc_find(document, path);
     for (uint32_t i = 0; i < CATALOGUE_KIND_COUNT_; i++) {
@@ -79,34 +62,10 @@ static bool is_set_whole(const struct doc_node *document, const char *path)
     return written != NULL && written->kind == DOC_SCALAR;
 }
 
-static void collect_leaves(const struct expansion *expansion, const struct doc_node *mapping,
-                           struct leaf_list *leaves)
+static struct doc_leaves leaves_of(const struct expansion *expansion,
+                                   const struct doc_node *mapping)
 {
-    struct arena *arena = expansion->arena;
-    struct open_mapping *stack = NULL;
-    size_t capacity = 0;
-    size_t depth = 0;
-    stack = arena_grow(arena, stack, &capacity, 1, sizeof *stack);
-    stack[depth++] = (struct open_mapping){mapping->child, ""};
-    while (depth > 0) {
-        const struct open_mapping at = stack[depth - 1];
-        if (at.next == NULL) {
-            depth--;
-            continue;
-        }
-        stack[depth - 1].next = at.next->next;
-        const char *path = arena_printf(arena, "%s%s", at.prefix, at.next->key);
-        if (at.next->kind == DOC_MAPPING && at.next->child != NULL &&
-            !is_set_whole(expansion->document, path)) {
-            stack = arena_grow(arena, stack, &capacity, depth + 1, sizeof *stack);
-            stack[depth++] =
-                (struct open_mapping){at.next->child, arena_printf(arena, "%s.", path)};
-            continue;
-        }
-        leaves->items = arena_grow(arena, leaves->items, &leaves->capacity, leaves->count + 1,
-                                   sizeof *leaves->items);
-        leaves->items[leaves->count++] = (struct leaf){path, at.next};
-    }
+    return doc_leaves_of(expansion->arena, mapping, is_set_whole, expansion->document);
 }
 
 static const char *assignment(struct arena *arena, const char *path, const struct doc_node *value)
@@ -146,7 +105,7 @@ static bool is_overridden(const char *set, const char *path)
     return strncmp(set, path, length) == 0 && set[length] == '=';
 }
 
-static void warn_overridden(const struct expansion *expansion, const struct leaf *leaf)
+static void warn_overridden(const struct expansion *expansion, const struct doc_leaf *leaf)
 {
     for (uint32_t i = 0; i < expansion->base->set_count; i++) {
         const char *set = expansion->base->sets[i];
@@ -176,7 +135,7 @@ static bool add_value(struct expansion *expansion, struct axis *axis, const stru
     return true;
 }
 
-static bool read_sweep_axis(struct expansion *expansion, const struct leaf *leaf)
+static bool read_sweep_axis(struct expansion *expansion, const struct doc_leaf *leaf)
 {
     const struct doc_node *list = leaf->node;
     if (list->kind != DOC_SEQUENCE || list->child == NULL) {
@@ -203,8 +162,7 @@ static bool read_sweep(struct expansion *expansion, const struct doc_node *sweep
         diag_help(expansion->diag, "write it like sweep: {batch.micro: [1, 2, 4]}");
         return false;
     }
-    struct leaf_list leaves = {0};
-    collect_leaves(expansion, sweep, &leaves);
+    const struct doc_leaves leaves = leaves_of(expansion, sweep);
     bool is_good = true;
     for (size_t i = 0; i < leaves.count; i++) {
         is_good = read_sweep_axis(expansion, &leaves.items[i]) && is_good;
@@ -215,8 +173,7 @@ static bool read_sweep(struct expansion *expansion, const struct doc_node *sweep
 static void read_assignments(struct expansion *expansion, const struct doc_node *set,
                              struct choice *choice)
 {
-    struct leaf_list leaves = {0};
-    collect_leaves(expansion, set, &leaves);
+    const struct doc_leaves leaves = leaves_of(expansion, set);
     choice->sets = arena_array(expansion->arena, leaves.count, sizeof *choice->sets);
     choice->set_count = (uint32_t)leaves.count;
     for (size_t i = 0; i < leaves.count; i++) {

@@ -69,16 +69,25 @@ static void give_reason(const struct diag *diag, struct store_point *stored)
     stored->message = reason != NULL ? reason : "";
 }
 
+/* Unless it is known. */
 static void predict(const struct point_run *run, struct arena *arena,
-                    const struct scenario *scenario, struct result *result,
-                    struct store_point *stored)
+                    const struct study_point *point, const struct scenario *scenario,
+                    struct result *result)
 {
     const struct run_request request = {
         .folds = run->request->folds, .build = run->request->build, .memo = run->memo};
     const double start_s = host_now_s();
-    run_predict(arena, scenario, &request, result);
+    if (point->result != NULL) {
+        *result = *point->result;
+    } else {
+        run_predict(arena, scenario, &request, result);
+    }
     result->step.engine.host_s = host_now_s() - start_s;
     result->step.engine.host_peak_bytes = host_peak_bytes();
+}
+
+static void judge(struct arena *arena, const struct result *result, struct store_point *stored)
+{
     stored->result = result;
     struct diag *diag = diag_new(arena);
     if (!result->step.memory.fits) {
@@ -104,7 +113,8 @@ static struct piece_result work_on_point(const void *context, uint32_t piece, st
     const struct scenario *scenario =
         study_point_resolve(point, arena, run->request->catalogue, diag);
     if (scenario != NULL) {
-        predict(run, arena, scenario, &result, &stored);
+        predict(run, arena, point, scenario, &result);
+        judge(arena, &result, &stored);
     } else {
         give_reason(diag, &stored);
     }

@@ -49,6 +49,7 @@ struct study_point {
     double values[STORE_AXES_MAX];   /* SI if the text is a quantity or a number, else ABSENT */
     const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
     int64_t need_bytes[2];           /* of our memory, by whether it folds; train/need */
+    const struct result *result;     /* predicted already, as run_predict does; NULL: it is to be */
 };
 
 struct study {

@@ -24,7 +24,9 @@ enum { SETS = 7 };
 static const char *const checkpoints[] = {
     "{every: 20 min, mode: blocking}",
     "{every: 10 min, mode: blocking}",
+    "{every: 10 min, mode: blocking, to: local}",
     "{every: 10 min, mode: async}",
+    "{every: 10 min, mode: async, to: peer}",
     "{every: 10 min, mode: async, to: local}",
     "{every: 10 min, mode: async, to: local, drain_every: 3}",
     "{every: 10 min, mode: async, to: local, drain_every: 3}",
@@ -33,6 +35,8 @@ static const char *const checkpoints[] = {
     "{every: 10 min, mode: async, to: local, drain_every: 3}",
 };
 static const char *const recoveries[] = {
+    "{spares: 0}",
+    "{spares: 0}",
     "{spares: 0}",
     "{spares: 0}",
     "{spares: 0}",
@@ -115,7 +119,7 @@ static void what_is_known_changes_no_policy(void **state)
     arena_free(arena);
 }
 
-/* All nine once more: nothing is simulated. */
+/* All of them once more: nothing is simulated. */
 static void each_is_simulated_once(void **state)
 {
     (void)state;

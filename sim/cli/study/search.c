@@ -6,6 +6,7 @@
  * printed.
  */
 #include "cli/study/against.h"
+#include "cli/study/policies.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
 #include "study/search/search_study.h"
@@ -32,7 +33,7 @@ enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_BYTES = 160 };
 
 struct searcher {
     struct session session;
-    uint32_t by; /* enum search_by */
+    uint32_t by; /* enum search_by, or BY_GOODPUT */
     double gap;
     int64_t top;
     struct search_space space;
@@ -47,11 +48,16 @@ struct searcher {
     struct text_list read_found;     /* parts to be joined */
 };
 
+/* What layouts are judged by, and what policies are beside it. */
+enum { BY_GOODPUT = SEARCH_BY_COUNT_, BY_COUNT };
+static const char *const by_names[BY_COUNT] = {"step", "days", "cost", "energy", "goodput"};
+
 static const struct searcher defaults = {.top = TOP_DEFAULT, .session.options.folds = true};
 
 static const struct command_option own_options[] = {
-    {"by", 0, "step|days|cost|energy", "What is to be least (default: step)",
-     OPTION_CHOICE(struct searcher, by, search_by_names, SEARCH_BY_COUNT_)},
+    {"by", 0, "step|days|cost|energy|goodput",
+     "What is to be least (default: step; of policies days), or goodput, of policies, most",
+     OPTION_CHOICE(struct searcher, by, by_names, BY_COUNT)},
     {"gap", 0, "PERCENT",
      "End when no layout can be better by more than that, as 1% (default: 0, exact)",
      OPTION_QUANTITY(struct searcher, gap, DIM_FRACTION, 0.0, 1.0)},
@@ -193,6 +199,12 @@ static bool check_judgement(const struct searcher *searcher)
 {
     const struct scenario *base = searcher->space.base;
     struct diag *diag = searcher->session.options.cli->diag;
+    if (searcher->by == BY_GOODPUT) {
+        diag_add(diag, DIAG_INPUT, NULL, "--by goodput is of policies, and this searches layouts");
+        diag_help(diag, "a policy is a key of the run: search: {run: {checkpoint: {every: "
+                        "1 min..60 min}}}");
+        return false;
+    }
     if (searcher->by != SEARCH_BY_STEP && base->run_tokens <= 0) {
         diag_add(diag, DIAG_INPUT, NULL, "--by %s needs a run: nothing says for how many tokens",
                  search_by_names[searcher->by]);
@@ -586,10 +598,40 @@ static bool check_many(const struct searcher *searcher)
                           "add --shard K/N");
 }
 
+/* A policy, whose search this is not: then its status is set. */
+static bool is_of_policies(struct searcher *searcher, int *status)
+{
+    static const enum policy_by kinds[BY_COUNT] = {
+        [SEARCH_BY_STEP] = POLICY_BY_COUNT_, [SEARCH_BY_DAYS] = POLICY_BY_DAYS,
+        [SEARCH_BY_COST] = POLICY_BY_COST,   [SEARCH_BY_ENERGY] = POLICY_BY_ENERGY,
+        [BY_GOODPUT] = POLICY_BY_GOODPUT,
+    };
+    const struct options *options = &searcher->session.options;
+    struct arena *arena = options->cli->arena;
+    struct diag *unheard = diag_new(arena); /* whoever reads it next hears of what is wrong */
+    struct study_base base = {.sets = options->sets.items, .set_count = options->sets.count};
+    const struct doc_node *read =
+        scenario_load_document(arena, options->arguments.items[0], unheard);
+    const struct doc_node *document = NULL;
+    if (read == NULL || !search_document(arena, read, &base, &document, unheard) ||
+        !policy_is_asked(arena, document)) {
+        return false;
+    }
+    const bool is_said = options_given(options, "by");
+    *status =
+        policies_main(&searcher->session, document, is_said ? kinds[searcher->by] : POLICY_BY_DAYS,
+                      (uint32_t)searcher->top);
+    return true;
+}
+
 static int run(struct options *options)
 {
     static const struct session_command command = {SEARCH_SCHEMA, expand, add};
     struct searcher *searcher = (struct searcher *)options;
+    int policies_status = 0;
+    if (is_of_policies(searcher, &policies_status)) {
+        return policies_status;
+    }
     if (launch_is_wanted(options)) {
         return print_script(searcher);
     }
@@ -611,11 +653,16 @@ const struct command command_search = {
              "leaves out what does not fit into memory and what a lower bound shows to be worse, "
              "simulates the rest best bound first, and ends when nothing left can be better. The "
              "best are stored like points of a sweep. Ctrl-C ends it with what was found. `stoker "
-             "help search.parallel` and those of batch, recompute and offload say what it takes.\v"
+             "help search.parallel` and those of batch, recompute and offload say what it takes. "
+             "Where search: names keys of the run, it looks for the best policy instead, of a "
+             "layout that stays: how often to write checkpoints, how many spares, waiting or going "
+             "on with less (`stoker help search.run`).\v"
              "Examples: stoker search scenarios/quickstart.yaml --gap 1% --set "
              "'search.parallel.pp=[1, 2]'\n"
              "stoker search scenarios/quickstart.yaml --slurm=8 > search.sbatch && sbatch "
              "search.sbatch\n"
+             "stoker search scenarios/study-spares.yaml --set search.run.recovery.spares=4..12 "
+             "--set 'search.run.checkpoint.every=2 min..60 min'\n"
              "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
              "certain of them.",
     .options = {own_options, options_prediction, options_store, session_options, options_general},

@@ -1,5 +1,4 @@
-/* A row for each axis says what a value of it is. Mappings below `search` are walked two deep: no
- * key of a layout has more dots.
+/* A row for each axis says what a value of it is.
  */
 #include "study/search/search_space.h"
 
@@ -312,23 +311,16 @@ static bool read_key(struct reading *reading, const char *path, const struct doc
         reading->is_named[i] = is_of_file;
         return read_axis(reading, (enum search_axis)i, node);
     }
-    sim_assert(false); /* study_check_search knows the same paths */
+    sim_assert(false); /* study_check_search knows the same paths, study/policy those of a run */
     return false;
 }
 
 static bool read_keys(struct reading *reading, const struct doc_node *search)
 {
+    const struct doc_leaves leaves = study_search_leaves(reading->arena, search);
     bool is_good = true;
-    for (const struct doc_node *node = search->child; node != NULL; node = node->next) {
-        const bool is_section = node->kind == DOC_MAPPING && strcmp(node->key, "recompute") != 0;
-        if (!is_section) {
-            is_good = read_key(reading, node->key, node) && is_good;
-            continue;
-        }
-        for (const struct doc_node *inner = node->child; inner != NULL; inner = inner->next) {
-            const char *path = arena_printf(reading->arena, "%s.%s", node->key, inner->key);
-            is_good = read_key(reading, path, inner) && is_good;
-        }
+    for (size_t i = 0; i < leaves.count; i++) {
+        is_good = read_key(reading, leaves.items[i].path, leaves.items[i].node) && is_good;
     }
     return is_good;
 }
