@@ -38,3 +38,24 @@ const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan
 {
     return &places[plan->target];
 }
+
+bool checkpoint_makes_files(enum storage_way way)
+{
+    return way == STORAGE_WRITE || way == STORAGE_FLUSH || way == STORAGE_WRITE_LOCAL ||
+           way == STORAGE_FLUSH_LOCAL;
+}
+
+int64_t checkpoint_cap_bytes_per_s(const struct software *software, enum storage_way way,
+                                   int64_t cap_bytes_per_s)
+{
+    const double rate = software->checkpoint_serialise_bytes_per_s;
+    const bool binds = checkpoint_makes_files(way) && rate > 0 && rate < (double)cap_bytes_per_s;
+    return binds ? (int64_t)rate : cap_bytes_per_s;
+}
+
+double checkpoint_agreed_s(const struct scenario *scenario, enum storage_way way)
+{
+    return checkpoint_makes_files(way)
+               ? scenario->software.checkpoint_coordinate_s * (double)scenario->gpus
+               : 0;
+}

@@ -13,6 +13,7 @@
  * The peer of a node is the next below the same leaf (fabric_peer_of), as in GEMINI (Wang et al.
  * 2023, SOSP, section 4) with two replicas, its own and the peer's.
  *
+ * ASSUMES: reading a file takes no time beside its bytes' way.
  * ASSUMES: no failure of nodes one by one takes a peer, too, before the job runs again.
  */
 #ifndef HW_CHECKPOINT_PLACE_H
@@ -28,6 +29,14 @@ struct checkpoint_place {
     bool is_in_memory; /* of hosts */
     uint32_t survives; /* failures of this level and below */
 };
+
+/* Whether files are made on a way: else bytes are moved as they lie in memory, or in a file. A rank
+ * that makes files has at most software.checkpoint.serialise of `cap_bytes_per_s`; all ranks
+ * agree on them first. */
+bool checkpoint_makes_files(enum storage_way way);
+int64_t checkpoint_cap_bytes_per_s(const struct software *software, enum storage_way way,
+                                   int64_t cap_bytes_per_s);
+double checkpoint_agreed_s(const struct scenario *scenario, enum storage_way way);
 
 const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan);
 const struct checkpoint_place *checkpoint_place_at(enum checkpoint_target target);

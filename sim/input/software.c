@@ -12,6 +12,7 @@ static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "curr
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
                                                                     "stored"};
 
+static const char *const checkpoint_copy_names[COPY_COUNT_] = {"at-once", "beside"};
 static const char *const writers_names[WRITERS_COUNT_] = {"first", "holders", "shared"};
 static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
@@ -627,6 +628,17 @@ static const struct schema_row rows[] = {
             "Of ranks that hold the same parameters the first writes everything (first), each what "
             "it alone holds and the first the rest (holders), or all an equal part (shared)."),
      .standard = "shared"},
+    {CHOICE("checkpoint.copy", checkpoint_copy, checkpoint_copy_names, COPY_COUNT_,
+            "An asynchronous checkpoint is copied to the host's memory while training waits "
+            "(at-once), or beside the next step, which waits for it before parameters change."),
+     .standard = "at-once"},
+    {QUANTITY("checkpoint.serialise", checkpoint_serialise_bytes_per_s, DIM_BYTES_PER_S, 1e3, 1e15,
+              "Rate at which a rank makes a file of its part, as it is written."),
+     .is_optional = true, .note = "as fast as it is written"},
+    {QUANTITY("checkpoint.coordinate", checkpoint_coordinate_s, DIM_SECONDS, 0.0, 1e3,
+              "What each rank of the job adds to the time in which all agree on who writes what, "
+              "before any file is written."),
+     .standard = "0 s"},
 };
 const struct schema software_schema = SCHEMA_OF("software", "software.", rows);
 

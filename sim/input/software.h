@@ -41,6 +41,9 @@ enum scaling_recipe {
 
 /* Who writes which part of a checkpoint (plan/checkpoint_roles). */
 enum checkpoint_writers { WRITERS_FIRST, WRITERS_HOLDERS, WRITERS_SHARED, WRITERS_COUNT_ };
+/* When an asynchronous checkpoint is copied to the host's memory: while training waits, or beside
+ * the step that follows, which waits before it changes the parameters. */
+enum checkpoint_copy { COPY_AT_ONCE, COPY_BESIDE, COPY_COUNT_ };
 
 /* Ranks that agree on the largest values of delayed scaling. */
 enum amax_group { AMAX_OWN, AMAX_TENSOR, AMAX_ALL, AMAX_COUNT_ };
@@ -221,7 +224,10 @@ struct software {
     double expert_synchronisation_s;
     double expert_tensor_s; /* of the host, for each expert's product or conversion */
     struct software_memory memory;
-    uint32_t checkpoint_writers; /* enum checkpoint_writers */
+    uint32_t checkpoint_writers;             /* enum checkpoint_writers */
+    uint32_t checkpoint_copy;                /* enum checkpoint_copy */
+    double checkpoint_serialise_bytes_per_s; /* of a rank; 0: no limit */
+    double checkpoint_coordinate_s;          /* for each rank of the job */
     struct place place;
 };
 

@@ -24,7 +24,7 @@ double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scen
     return most;
 }
 
-/* All that writes moves its part that way, with nothing else under way. */
+/* All that writes moves its part that way, with nothing else under way, once it is agreed on. */
 static double moving_s(struct arena *arena, const struct scenario *scenario, double bytes,
                        enum storage_way way)
 {
@@ -37,7 +37,7 @@ static double moving_s(struct arena *arena, const struct scenario *scenario, dou
     const struct storage_move move = {scenario, way, roles.of_rank, role_bytes, 0};
     sim_time end;
     storage_run(arena, &move, 1, &end);
-    return sim_time_to_s(end);
+    return checkpoint_agreed_s(scenario, way) + sim_time_to_s(end);
 }
 
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
@@ -216,16 +216,39 @@ void checkpoint_count(const struct scenario *scenario, double step_s, struct led
     run->checkpoint_bytes = memory_checkpoint_bytes(&memory, ledger);
 }
 
-/* How much longer a step is that ends with a checkpoint. */
+static bool is_copied_beside(const struct scenario *scenario)
+{
+    return scenario->checkpoint.mode == CHECKPOINT_ASYNC &&
+           scenario->software.checkpoint_copy == COPY_BESIDE;
+}
+
+/* How much longer a step is that ends with a checkpoint, or beside which it is copied. */
 static double blocking_s(struct arena *arena, const struct regime_basis *basis, double bytes)
 {
+    const struct scenario *scenario = basis->scenario;
+    const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
     const struct regime writing = {
         .checkpoint_bytes = bytes,
-        .is_checkpoint_async = basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC,
+        .is_checkpoint_async = is_async,
+        .is_copied_beside = is_copied_beside(scenario),
     };
     const int64_t longer_ns = regime_step_ns(arena, basis, &writing) - basis->step_ns;
-    sim_assert(longer_ns >= 0);
-    return sim_time_to_s(longer_ns);
+    sim_assert(longer_ns >= 0 || writing.is_copied_beside);
+    const double written_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
+    return written_s +
+           (is_async
+                ? 0
+                : checkpoint_agreed_s(scenario, checkpoint_place_of(&scenario->checkpoint)->write));
+}
+
+/* From the end of the blocking part until one is where it goes: what is copied beside the step
+ * after it goes on from there when it is copied. */
+static double durable_s(struct arena *arena, const struct scenario *scenario, double bytes,
+                        double block_s)
+{
+    const double copied_s =
+        is_copied_beside(scenario) ? moving_s(arena, scenario, bytes, STORAGE_COPY) - block_s : 0;
+    return fmax(copied_s, 0) + checkpoint_persist_s(arena, scenario, bytes);
 }
 
 /* A flush that crosses the NICs of training makes steps longer, each by its part of the bytes. */
@@ -252,7 +275,7 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     }
     cost->block_s = blocking_s(arena, basis, bytes);
     if (basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
-        cost->durable_s = checkpoint_persist_s(arena, basis->scenario, bytes);
+        cost->durable_s = durable_s(arena, basis->scenario, bytes, cost->block_s);
         add_flush(arena, basis, bytes, cost);
     }
     if (basis->scenario->checkpoint.target != CHECKPOINT_SHARED) {

@@ -1,8 +1,10 @@
 /* Checkpoints of a run: how often, how large, and what training waits for one.
  *
  * The step that ends with a checkpoint is simulated (run/regime); what it takes longer is the
- * blocking part. An asynchronous checkpoint blocks for the copy to host memory, from where it is
- * flushed beside steps; where that crosses the NICs of training, these are longer.
+ * blocking part. An asynchronous checkpoint blocks for the copy to host memory, or for what of it
+ * does not fit beside the next step (software.checkpoint.copy), and is flushed from there beside
+ * steps; where that crosses the NICs of training, these are longer. Before files are made all ranks
+ * agree on them (software.checkpoint.coordinate).
  *
  * One rule for what is late: a checkpoint's blocking part may run beside the end of the flush
  * before it, into whose memory it is copied as that empties, but does not end before. With d from

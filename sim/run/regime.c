@@ -46,6 +46,7 @@ static bool is_same(const struct regime *a, const struct regime *b)
 {
     return is_double_same(a->checkpoint_bytes, b->checkpoint_bytes) &&
            a->is_checkpoint_async == b->is_checkpoint_async &&
+           a->is_copied_beside == b->is_copied_beside &&
            is_double_same(a->flush_bytes, b->flush_bytes) &&
            is_double_same(a->slow_speed, b->slow_speed) && a->slow_rank == b->slow_rank &&
            a->missing == b->missing;
@@ -163,6 +164,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         .memo = basis->memo,
         .checkpoint_bytes = regime->checkpoint_bytes,
         .is_checkpoint_async = regime->is_checkpoint_async,
+        .is_copied_beside = regime->is_copied_beside,
         .flush_bytes = regime->flush_bytes,
     };
     struct step_result step;

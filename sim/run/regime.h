@@ -30,8 +30,9 @@ struct regime_basis {
 struct regime {
     double checkpoint_bytes; /* written, or copied to the host, at the step's end */
     bool is_checkpoint_async;
-    double flush_bytes; /* of an earlier checkpoint, written beside the step */
-    double slow_speed;  /* of one more slow GPU; 0: there is none */
+    bool is_copied_beside; /* the copy, from the step's beginning on */
+    double flush_bytes;    /* of an earlier checkpoint, written beside the step */
+    double slow_speed;     /* of one more slow GPU; 0: there is none */
     int64_t slow_rank;
     int64_t missing; /* replicas that the job goes on without */
 };

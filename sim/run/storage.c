@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "des/engine.h"
+#include "hw/checkpoint_place.h"
 #include "input/scenario.h"
 #include "train/fold.h"
 
@@ -121,8 +122,9 @@ static void add_path(struct mover *mover, const struct storage_move *move, uint3
     fabric_trace_begin(&mover->fabric);
     fabric_trace_storage(&mover->fabric, gpu, move->way);
     fabric_trace_end(&mover->fabric, &route);
-    mover->paths[mover->actor_count] =
-        (struct engine_path){mover->crossing_count, route.count, route.cap_bytes_per_s};
+    mover->paths[mover->actor_count] = (struct engine_path){
+        mover->crossing_count, route.count,
+        checkpoint_cap_bytes_per_s(&move->scenario->software, move->way, route.cap_bytes_per_s)};
     mover->crossings =
         arena_grow(mover->arena, mover->crossings, &mover->crossings_room,
                    mover->crossing_count + (size_t)route.count, sizeof *mover->crossings);

@@ -10,6 +10,8 @@
  * On a storage network of its own, nodes that move the same are one node that stands for many; over
  * the fabric, and to a peer's memory, each rank is there, and then folded (train/fold).
  *
+ * Whoever makes files of what it moves does not move more than it can make (software.checkpoint).
+ *
  * ASSUMES: all begin at the same instant.
  */
 #ifndef RUN_STORAGE_H

@@ -296,6 +296,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
 {
     const struct step_options options = {.checkpoint_bytes = request->checkpoint_bytes,
                                          .is_checkpoint_async = request->is_checkpoint_async,
+                                         .is_copied_beside = request->is_copied_beside,
                                          .flush_bytes = request->flush_bytes,
                                          .folds = request->folds,
                                          .memo = request->memo};

@@ -23,10 +23,11 @@
 #include "train/system.h"
 
 struct step_request {
-    bool folds;              /* false: every GPU is simulated */
-    double checkpoint_bytes; /* written at the end of this step; 0: none */
-    bool is_checkpoint_async;
-    double flush_bytes; /* of an earlier checkpoint, written beside this step; 0: none */
+    bool folds;               /* false: every GPU is simulated */
+    double checkpoint_bytes;  /* written at the end of this step; 0: none */
+    bool is_checkpoint_async; /* only the copy to host memory is in it, */
+    bool is_copied_beside;    /* and that from its beginning on, until parameters change */
+    double flush_bytes;       /* of an earlier checkpoint, written beside this step; 0: none */
     /* The run of the ensemble (train/ensemble) to be simulated: two steps are held against each
      * other in the same one. NULL: the median is found. */
     const struct ensemble_member *member;

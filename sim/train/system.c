@@ -462,6 +462,8 @@ static void add_storage_path(struct system_builder *builder, const struct system
     fabric_trace_begin(fabric);
     fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
     fabric_trace_end(fabric, &route);
+    route.cap_bytes_per_s =
+        checkpoint_cap_bytes_per_s(&job->is.scenario->software, way, route.cap_bytes_per_s);
     add_path(builder, rank, &route);
 }
 

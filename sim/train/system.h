@@ -63,7 +63,8 @@ struct step_system {
 struct step_options {
     double checkpoint_bytes;  /* written by job 0 at the end of its step, by whoever does
                                * (plan/checkpoint_roles); 0: none */
-    bool is_checkpoint_async; /* only the copy to host memory is in the step */
+    bool is_checkpoint_async; /* only the copy to host memory is in the step, */
+    bool is_copied_beside;    /* and that from its beginning on, until parameters change */
     double flush_bytes;       /* of an earlier one, written to the file system beside the step */
     bool folds;               /* it is going to be folded: only the first of each orbit is wanted */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */

@@ -42,6 +42,28 @@ static void record_restart(const struct explanation *explanation, struct ledger 
     ledger_remark(ledger, "start, communicators, read, warm-up");
 }
 
+/* What it takes to make files of a checkpoint, where the software's profile says. */
+static void add_files(const struct scenario *scenario, const struct checkpoint_place *place,
+                      double busiest_bytes, struct ledger *ledger)
+{
+    const enum storage_way way = place->drain == STORAGE_FLUSH ? place->drain : place->flush;
+    const double rate = scenario->software.checkpoint_serialise_bytes_per_s;
+    const double each_s = scenario->software.checkpoint_coordinate_s;
+    const double ranks = (double)scenario->gpus;
+    if (!checkpoint_makes_files(way)) {
+        return;
+    }
+    if (each_s > 0) {
+        LEDGER_SUM(ledger, "all ranks agree on the files", "s", ranks * each_s,
+                   LEDGER_TERM(ranks, "ranks"), LEDGER_TERM(each_s, "s"));
+    }
+    if (rate > 0) {
+        LEDGER_SUM(ledger, "the rank that writes most makes one", "s", busiest_bytes / rate,
+                   LEDGER_TERM(busiest_bytes, "GB"), LEDGER_TERM(rate, "B/s"));
+        ledger_remark(ledger, "at least; as it is written");
+    }
+}
+
 /* The prediction's own sums once more, with a record of them. */
 static const struct ledger *record_run(const struct explanation *explanation)
 {
@@ -61,6 +83,7 @@ static const struct ledger *record_run(const struct explanation *explanation)
                    LEDGER_TERM(busiest, "GB"),
                    LEDGER_TERM(scenario->gpu.host_link_bytes_per_s, "B/s"));
         const struct checkpoint_place *place = checkpoint_place_of(&scenario->checkpoint);
+        add_files(scenario, place, busiest, ledger);
         if (place->is_flushed) {
             ledger_say(ledger, ledger_text(ledger, "to %s", place->title), "s",
                        checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
@@ -72,8 +95,10 @@ static const struct ledger *record_run(const struct explanation *explanation)
                        "simulated, too");
         }
         ledger_say(ledger, "training waits", "s", run.checkpoint_s,
-                   is_async ? "simulated; for the copy to host memory"
-                            : "simulated; until it is written");
+                   !is_async ? "simulated; until it is written"
+                   : scenario->software.checkpoint_copy == COPY_BESIDE
+                       ? "simulated; for what of the copy does not fit beside the next step"
+                       : "simulated; for the copy to host memory");
     }
     if (scenario->failures.name != NULL) {
         record_restart(explanation, ledger);

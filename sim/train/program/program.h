@@ -26,7 +26,8 @@
  *    current one is done, forward and backward, and reduces each layer's gradients, in a
  *    pipeline those of the last microbatch only;
  *  - data of the next step is read, and an earlier checkpoint flushed, beside everything else;
- *    the step ends no sooner;
+ *    the step ends no sooner; where one is copied to the host beside it (software.checkpoint.copy)
+ *    parameters do not change before;
  *  - then gradient norm (everybody), optimizer, and the gather of sharded parameters,
  *    which the next step's first forward waits for layer by layer if it overlaps;
  *  - a kernel waits for its launch: the host is ahead by what train/launch_queue says, from the
@@ -112,6 +113,7 @@ struct program_context {
     struct group_shape scales; /* ranks 1: each has its own, or those of tensor parallelism agree */
     struct group_shape world;
     double checkpoint_bytes_per_rank; /* written at the end; 0: none */
+    bool is_copied_beside;            /* no, from the beginning on, until parameters change */
     double flush_bytes_per_rank; /* of an earlier checkpoint, written beside the step; 0: none */
     const struct data_loading *fabric_data; /* read over the NICs; NULL: none is */
     /* [pp], filled by program_build; compute tasks then end with their action, which changes

@@ -112,6 +112,9 @@ static void update_parameters(struct builder *builder)
                            4);
         builder_need(builder, STREAM_WORLD);
     }
+    if (builder->context->is_copied_beside) {
+        builder_need(builder, STREAM_STORAGE);
+    }
     offload_update(builder, owned);
     builder_work(
         builder, CAUSE_OPTIMIZER,
@@ -138,6 +141,9 @@ static uint32_t microbatches_that_enter(const struct builder *builder)
 static void begin_background(struct builder *builder)
 {
     const struct program_context *context = builder->context;
+    if (context->is_copied_beside) {
+        builder_move(builder, STREAM_STORAGE, 0, context->checkpoint_bytes_per_rank);
+    }
     if (context->flush_bytes_per_rank > 0) {
         builder_move(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank);
     }
@@ -160,7 +166,7 @@ static void end_background(struct builder *builder)
 static void write_checkpoint(struct builder *builder)
 {
     const double bytes = builder->context->checkpoint_bytes_per_rank;
-    if (bytes > 0) {
+    if (bytes > 0 && !builder->context->is_copied_beside) {
         builder_move(builder, STREAM_STORAGE, 0, bytes);
         builder_need(builder, STREAM_STORAGE);
     }

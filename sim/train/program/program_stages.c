@@ -40,6 +40,7 @@ static struct program_context context_of(struct step_system *system, struct syst
         .scales = job->groups[GROUP_SCALES],
         .world = job->groups[GROUP_WORLD],
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
+        .is_copied_beside = options->is_copied_beside,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
         .fabric_data = reads_over_fabric ? &scenario->data : NULL,
         .written = options->each_action ? NULL : program_written_new(system->setting.arena),
