@@ -1,0 +1,86 @@
+# What others published of their months: interruptions, the share of time that counted, GPU-hours. The
+# tables are printed by tests/published; what they must not fall short of stands here.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    export STOKER
+    tests/published/interruptions > "$BATS_FILE_TMPDIR/interruptions"
+    tests/published/goodput > "$BATS_FILE_TMPDIR/goodput"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    interruptions=$BATS_FILE_TMPDIR/interruptions
+    goodput=$BATS_FILE_TMPDIR/goodput
+}
+
+# The columns of interruptions.csv, each row with its prediction: id;counts;gpus;days;counted;classes;
+# scored;predicted.
+with_predictions() {
+    awk -F';' 'FNR == NR { split($0, field, / +/); predicted[field[1]] = $0; next }
+        FNR > 1 { line = predicted[$1]; sub(/ *not scored$/, "", line); n = split(line, f, / +/)
+            print $1 ";" $2 ";" $4 ";" $5 ";" $6 ";" $7 ";" $8 ";" f[n - 1] }' \
+        "$interruptions" tests/published/interruptions.csv
+}
+
+# Rates grow with GPUs, nodes or NICs, all of them in proportion to GPUs on nodes alike, and clocks run
+# on while the job is down: 419 (interruptions) or 356 (hardware: without 54, 7 and 2 of software) times
+# GPUs x days over 16,384 x 54. The mean of 200 histories is a Poisson count of 200 times as much over
+# 200: four deviations.
+@test "Llama 3's rates are carried to other sizes in proportion to GPUs and days" {
+    with_predictions | awk -F';' '
+        $6 == "." || $6 == "hardware" {
+            expected = ($6 == "." ? 419 : 356) * $3 * $4 / (16384 * 54)
+            off = ($8 - expected) / sqrt(expected / 200)
+            printf "%s: %s, expected %.1f, %.1f deviations\n", $1, $8, expected, off
+            if (off < -4 || off > 4) { bad = 1 }
+            rows++ }
+        END { exit bad || rows < 9 }'
+}
+
+# Clusters differ: RSC-1 and RSC-2 are of one owner, of the same time and GPUs, and a factor of 2.8
+# apart; so no rate taken from a third can be nearer to both than 1.7, the root of it. Counts of other
+# parts than GPUs are small and of one cluster, InfiniteHBD's: bounded in its total.
+@test "counts of failed hardware are met within what clusters differ by" {
+    with_predictions | awk -F';' '
+        $2 == "hardware" && $7 == "yes" {
+            l = log($8 / $5); sum += l < 0 ? -l : l; rows++
+            if (l < -log(6) || l > log(2)) { print; bad = 1 } }
+        END { mean = exp(sum / rows); print rows " rows, a factor of " mean; exit bad || mean > 1.8 }'
+}
+
+# Jobs end for more than broken nodes (RSC-1: 304 nodes where jobs of as many GPUs ended 1,109 times;
+# some of OPT's restarts were for its loss). Nothing bounds that; held is what is reached today, so
+# that a change of rates is seen.
+@test "interruptions of jobs are no further off than they were" {
+    with_predictions | awk -F';' '
+        $2 == "jobs" && $7 == "yes" {
+            l = log($8 / $5); sum += l < 0 ? -l : l; rows++
+            if (l < -log(6.6) || l > log(2)) { print; bad = 1 } }
+        END { mean = exp(sum / rows); print rows " rows, a factor of " mean; exit bad || mean > 3.6 }'
+}
+
+# The issue asks for five points. With a mean time between interruptions of 5.3 h (9,600 GPUs) a point
+# is 3 minutes of each; so this holds detection and restart to a quarter of an hour, and no better.
+@test "runs whose sources say how they come back spend the share of time that was published" {
+    awk 'NR > 1 && !/not scored/ { if ($6 == "-") off = $5 - $4; else off = $6 - $4
+             if (off < -5 || off > 5) { print; bad = 1 }; rows++ }
+         END { exit bad || rows < 2 }' "$goodput"
+}
+
+# Interruptions as many as the run itself counted, each half an hour and half an interval: who was
+# slower to notice, or had other reasons to stop, lost more than that, never less.
+@test "where people had to notice, more was lost than failures explain" {
+    awk '/not scored/ && $6 != "-" { if ($6 <= $4) { print; bad = 1 }; rows++ }
+         END { exit bad || rows < 3 }' "$goodput"
+}
+
+@test "each row of the tables of months has its source" {
+    for table in interruptions goodput gpu_hours; do
+        awk -F';' 'NR == 1 { columns = NF; next } NF < columns || $columns !~ /https:\/\// { print; bad = 1 }
+            END { exit bad }' "tests/published/$table.csv"
+    done
+}
