@@ -57,7 +57,7 @@ static int run(struct options *options)
         .system = step_system_of(cli->arena, scenario),
     };
     sheet_print(explain(&explanation), options->is_json, stdout);
-    predict_check_memory(options, &result.step);
+    predict_check_memory(options, scenario, &result.step);
     return 0;
 }
 

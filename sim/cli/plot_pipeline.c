@@ -41,7 +41,7 @@ int plot_pipeline_command(const struct options *options, const char *path, const
                                        base, cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
     draw_print_paths(&paths, stdout);
-    predict_check_memory(options, &step);
+    predict_check_memory(options, scenario, &step);
     return is_good ? 0 : EXIT_FAILED;
 }
 
@@ -80,6 +80,6 @@ int plot_power_command(const struct options *options, const char *path, const ch
     draw_add_paths(cli, base, is_good, &paths);
     printf("%s\n", title);
     draw_print_paths(&paths, stdout);
-    predict_check_memory(options, &step);
+    predict_check_memory(options, scenario, &step);
     return is_good ? 0 : EXIT_FAILED;
 }

@@ -90,10 +90,27 @@ void predict_check_placement(const struct options *options, const struct result 
                     "degrees that divide a domain, would keep them inside");
 }
 
-void predict_check_memory(const struct options *options, const struct step_result *step)
+/* The section of what takes most of a host that lacks memory; NULL: a GPU lacks it. */
+static const char *lacking_section(const struct memory_verdict *memory)
+{
+    if (!memory->fits_gpu) {
+        return NULL;
+    }
+    if (memory->loaders_bytes >= memory->staged_bytes &&
+        memory->loaders_bytes >= memory->offloaded_bytes) {
+        return "data";
+    }
+    return memory->staged_bytes >= memory->offloaded_bytes ? "run.checkpoint" : "offload";
+}
+
+void predict_check_memory(const struct options *options, const struct scenario *scenario,
+                          const struct step_result *step)
 {
     if (!step->memory.fits) {
-        diag_add(options->cli->diag, DIAG_INFEASIBLE, NULL, "the plan does not fit into memory: %s",
-                 step->memory_advice);
+        const char *section = lacking_section(&step->memory);
+        const struct doc_node *node =
+            section != NULL ? doc_find(scenario->document, section) : NULL;
+        diag_add(options->cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+                 "the plan does not fit into memory: %s", step->memory_advice);
     }
 }

@@ -15,7 +15,9 @@ void predict_result(const struct options *options, const struct scenario *scenar
 /* A warning in the diag when groups leave a scale-up domain that could hold them. */
 void predict_check_placement(const struct options *options, const struct result *result);
 
-/* An infeasible error in the diag when the plan does not fit into memory. */
-void predict_check_memory(const struct options *options, const struct step_result *step);
+/* An infeasible error in the diag when the plan does not fit into memory; of a host with the place
+ * of what takes most of it. */
+void predict_check_memory(const struct options *options, const struct scenario *scenario,
+                          const struct step_result *step);
 
 #endif

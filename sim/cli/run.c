@@ -65,7 +65,7 @@ static int run(struct options *options)
         store_result(options, &result);
     }
     predict_check_placement(options, &result);
-    predict_check_memory(options, &result.step);
+    predict_check_memory(options, scenario, &result.step);
     verdict_of_run(&result, cli->diag);
     return 0;
 }

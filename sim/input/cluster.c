@@ -273,7 +273,7 @@ static const struct doc_node *take_list(const struct schema_reader *reader,
     if (is_misplaced(reader, row) || !row->applies(reader->object)) {
         return NULL;
     }
-    return row->is_required && !doc_require(reader->map, schema_key(row))
+    return row->is_required && !schema_require(reader, row)
                ? NULL
                : doc_take(reader->map, schema_key(row));
 }
@@ -438,7 +438,7 @@ static void read_rate(const struct schema_reader *reader, const struct schema_ro
 {
     schema_read_key(reader, row);
     if (!(each > 0)) {
-        doc_require(reader->map, schema_key(row));
+        (void)schema_require(reader, row);
     }
 }
 

@@ -91,7 +91,7 @@ static void read_every(const struct schema_reader *reader, const struct schema_r
     const struct doc_node *node = doc_take(map, schema_key(row));
     const char *unit = node != NULL && node->kind == DOC_SCALAR ? strstr(node->text, "step") : NULL;
     if (unit == NULL || (strcmp(unit, "step") != 0 && strcmp(unit, "steps") != 0)) {
-        if (doc_require(map, schema_key(row))) {
+        if (schema_require(reader, row)) {
             doc_get_quantity(map, schema_key(row), DIM_SECONDS, 0.001, SECONDS_MAX,
                              &checkpoint->every_s);
         }

@@ -236,7 +236,7 @@ static void read_classes(const struct schema_reader *reader, const struct schema
 {
     struct failures *failures = reader->object;
     struct doc_map *map = reader->map;
-    if (!doc_require(map, schema_key(row))) {
+    if (!schema_require(reader, row)) {
         return;
     }
     const struct doc_node *list = doc_take(map, schema_key(row));

@@ -226,6 +226,18 @@ static bool is_missed(const struct schema_reader *reader, const struct schema_ro
     return row->is_required && schema_applies(row, reader->object);
 }
 
+bool schema_require(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct diag *diag = reader->map->diag;
+    const uint32_t before = diag_error_count(diag);
+    const bool is_there = doc_require(reader->map, schema_key(row));
+    if (diag_error_count(diag) > before) {
+        const size_t length = strlen(row->help);
+        diag_help(diag, "%s: %.*s", schema_key(row), (int)length - 1, row->help); /* no full stop */
+    }
+    return is_there;
+}
+
 /* What is required in a section that is absent was reported with the section. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row)
 {
@@ -233,7 +245,7 @@ bool schema_read_key(const struct schema_reader *reader, const struct schema_row
         return read_value(reader, reader->map, row);
     }
     if (is_missed(reader, row) && reader->map->node != NULL) {
-        return doc_require(reader->map, schema_key(row));
+        return schema_require(reader, row);
     }
     put_default(reader, row);
     return false;
@@ -306,7 +318,7 @@ static bool enter(struct schema_reader *reader, const struct schema_row *row, st
         return false;
     }
     if (node == NULL && is_missed(reader, row)) {
-        doc_require(reader->map, schema_key(row));
+        (void)schema_require(reader, row);
     }
     const bool is_open = open_section(reader, schema_key(row), level);
     const struct doc_node *written = is_open ? node : level->around.map->node;

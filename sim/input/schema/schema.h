@@ -135,6 +135,9 @@ MUST_USE bool schema_read_document(const struct schema *schema, const struct doc
  * True when it is written and good. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row);
 
+/* doc_require of the row's key, with what it means where it is missing. */
+bool schema_require(const struct schema_reader *reader, const struct schema_row *row);
+
 /* The last part of a row's path: the key in its mapping. */
 const char *schema_key(const struct schema_row *row);
 
