@@ -1,8 +1,7 @@
 /* The engine's paths as flows of des/fluid. The solver is given what can hold a transfer up, and
  * nothing else:
  *
- *   - links that cannot be tight (capacity at least the sum of usage * cap of all paths across
- *     them, of the paths of one channel only the largest) are left out;
+ *   - links that cannot be tight (engine_links.c) are left out;
  *   - paths are no flows at all that cross only such links, and links that no other channel
  *     crosses: what these give is known, and bounds the path's rate as its cap does. (A collective
  *     whose cap was worked out from the links of its members has it rounded up at times, and would
@@ -20,57 +19,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 
-/* While the paths of `channel` are looked at: the most that one of them takes of a link. */
-struct link_demand {
-    uint128 all;
-    uint128 largest;
-    uint32_t channel; /* + 1 */
-    bool is_shared;   /* by several channels */
-};
-
-/* What a link is to flows. */
-enum { LINK_SLACK = 0, LINK_OF_ONE, LINK_SHARED }; /* of one channel alone, but tight */
-
-static void add_demand(const struct engine_system *system, uint32_t number,
-                       struct link_demand *demands)
-{
-    const struct engine_channel *channel = &system->channels[number];
-    for (uint32_t k = 0; k < channel->path_count; k++) {
-        const struct engine_path *path = &system->paths[channel->path_first + k];
-        for (uint32_t i = 0; i < path->crossing_count; i++) {
-            const struct engine_crossing *crossing = &system->crossings[path->crossing_first + i];
-            struct link_demand *demand = &demands[crossing->link];
-            const uint128 wanted = (uint128)crossing->usage * (uint64_t)path->cap_bytes_per_s;
-            if (demand->channel != number + 1) {
-                demand->is_shared = demand->channel != 0;
-                demand->channel = number + 1;
-                demand->largest = 0;
-            }
-            if (wanted > demand->largest) {
-                demand->all += wanted - demand->largest;
-                demand->largest = wanted;
-            }
-        }
-    }
-}
-
-static uint8_t *sort_links(struct arena *arena, const struct engine_system *system)
-{
-    struct arena *scratch = arena_new();
-    struct link_demand *demands = arena_array(scratch, system->link_count, sizeof *demands);
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        add_demand(system, i, demands);
-    }
-    uint8_t *kinds = arena_array(arena, system->link_count, sizeof *kinds);
-    for (uint32_t i = 0; i < system->link_count; i++) {
-        const uint128 capacity = (uint128)(uint64_t)system->link_capacities[i] * FLUID_USAGE_ONE;
-        const uint8_t tight = demands[i].is_shared ? LINK_SHARED : LINK_OF_ONE;
-        kinds[i] = demands[i].all > capacity ? tight : LINK_SLACK;
-    }
-    arena_free(scratch);
-    return kinds;
-}
-
 /* Whether nobody else may be on the links of a path; and what these give, in bytes/s rounded down
  * as des/fluid does. */
 static bool look_at_links(const struct engine_system *system, const uint8_t *kinds,
@@ -79,10 +27,10 @@ static bool look_at_links(const struct engine_system *system, const uint8_t *kin
     *limit = INT64_MAX;
     for (uint32_t i = 0; i < plan->crossing_count; i++) {
         const struct engine_crossing *crossing = &system->crossings[plan->crossing_first + i];
-        if (kinds[crossing->link] == LINK_SHARED) {
+        if (kinds[crossing->link] == ENGINE_LINK_SHARED) {
             return false;
         }
-        if (kinds[crossing->link] == LINK_OF_ONE) {
+        if (kinds[crossing->link] == ENGINE_LINK_OF_ONE) {
             const uint128 alone = (uint128)(uint64_t)system->link_capacities[crossing->link] *
                                   FLUID_USAGE_ONE / crossing->usage;
             *limit = alone < (uint128)*limit ? (int64_t)alone : *limit;
@@ -126,7 +74,7 @@ static uint32_t *number_links(struct arena *arena, const struct engine *engine,
         const struct engine_path *plan = &system->paths[i];
         for (uint32_t k = 0; !engine->paths[i].is_direct && k < plan->crossing_count; k++) {
             const uint32_t link = system->crossings[plan->crossing_first + k].link;
-            numbers[link] = kinds[link] != LINK_SLACK;
+            numbers[link] = kinds[link] != ENGINE_LINK_SLACK;
         }
     }
     uint32_t count = 0;
@@ -236,7 +184,7 @@ void engine_flows_build(struct arena *arena, struct engine *engine)
 {
     const struct engine_system *system = engine->system;
     struct arena *scratch = arena_new();
-    const uint8_t *kinds = sort_links(scratch, system);
+    const uint8_t *kinds = engine_links_sort(scratch, system);
     find_direct(arena, engine, kinds);
     const uint32_t *numbers = number_links(scratch, engine, kinds);
     const struct fluid_sizes sizes = plan_flows(engine, numbers);

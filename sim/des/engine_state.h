@@ -263,6 +263,14 @@ const struct engine_block_facts *engine_waiters_count(struct arena *arena,
                                                       const struct engine_blocks *blocks,
                                                       uint32_t streams);
 
+/* ---- engine_links.c: which links can be tight ------------------------------------------------ */
+
+/* What a link is to flows: never tight; tight, but of one channel alone; tight at times. */
+enum engine_link_kind { ENGINE_LINK_SLACK = 0, ENGINE_LINK_OF_ONE, ENGINE_LINK_SHARED };
+
+/* Of each link, its kind. */
+uint8_t *engine_links_sort(struct arena *arena, const struct engine_system *system);
+
 /* ---- engine_flows.c: what the solver is given ------------------------------------------------ */
 
 /* Sets engine->fluid, and of all paths what they are in it. */

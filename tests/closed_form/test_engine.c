@@ -391,6 +391,115 @@ static void a_link_with_room_for_all_holds_nobody_up(void **state)
     arena_free(rig.arena);
 }
 
+/* Four channels over two ports, two by each, and all of them over one uplink; with `has_ring` a
+ * fifth one over both ports and twice over the uplink, and over many links that have room. */
+static struct engine_outcome run_uplink(struct arena *arena, int64_t uplink, bool has_ring)
+{
+    enum { PORTS = 2, UPLINK = 2, LINKS = 20, CHANNELS = 5 };
+    struct engine_crossing crossings[2 * (CHANNELS - 1) + LINKS] = {{0}};
+    struct engine_path paths[CHANNELS] = {{0}};
+    struct engine_channel channels[CHANNELS] = {{0}};
+    struct engine_actor actors[CHANNELS] = {{0}};
+    struct engine_member members[CHANNELS] = {{0}};
+    int64_t capacities[LINKS];
+    for (uint32_t i = 0; i < LINKS; i++) {
+        capacities[i] = i < PORTS ? BYTES_PER_S : 100 * (int64_t)BYTES_PER_S;
+        crossings[2 * (CHANNELS - 1) + i] =
+            (struct engine_crossing){i, i == UPLINK ? 2 * FLUID_USAGE_ONE : FLUID_USAGE_ONE};
+    }
+    capacities[UPLINK] = uplink;
+    const struct engine_transfer transfers[] = {{.bytes = 100}, {.bytes = 300}};
+    const struct task comms[] = {meet(0), meet(1)};
+    struct engine_program programs[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct engine_block block = {.tasks = {until_done, &comms[i]}, .counts = {1, 1}};
+        programs[i] = engine_program_of_one(arena, &block);
+    }
+    for (uint32_t i = 0; i < CHANNELS; i++) {
+        const bool is_ring = i == CHANNELS - 1;
+        crossings[2 * i] = (struct engine_crossing){i / 2 % PORTS, FLUID_USAGE_ONE};
+        crossings[2 * i + 1] = (struct engine_crossing){is_ring ? 1 : UPLINK, FLUID_USAGE_ONE};
+        paths[i] = (struct engine_path){2 * i, is_ring ? LINKS : 2, BYTES_PER_S};
+        channels[i] = (struct engine_channel){.needed = 1,
+                                              .member_first = i,
+                                              .member_count = 1,
+                                              .path_first = i,
+                                              .path_count = 1,
+                                              .multiplicity = 1};
+        members[i] = (struct engine_member){i, COMM, 1};
+        actors[i] = (struct engine_actor){.program = i % 2,
+                                          .speed = ENGINE_FULL_SPEED,
+                                          .multiplicity = 1,
+                                          .channels = {ENGINE_NONE, i}};
+    }
+    crossings[2 * (CHANNELS - 1)] = (struct engine_crossing){0, FLUID_USAGE_ONE};
+    crossings[2 * (CHANNELS - 1) + 1] = (struct engine_crossing){1, FLUID_USAGE_ONE};
+    const uint32_t count = has_ring ? CHANNELS : CHANNELS - 1;
+    struct engine_system system = {.programs = programs,
+                                   .actors = actors,
+                                   .channels = channels,
+                                   .paths = paths,
+                                   .members = members,
+                                   .crossings = crossings,
+                                   .link_capacities = capacities,
+                                   .transfers = transfers,
+                                   .program_count = 2,
+                                   .actor_count = count,
+                                   .channel_count = count,
+                                   .member_count = count,
+                                   .path_count = count,
+                                   .crossing_count = sizeof crossings / sizeof *crossings,
+                                   .link_count = LINKS,
+                                   .transfer_count = 2,
+                                   .job_count = 1,
+                                   .stream_count = STREAMS,
+                                   .cause_count = CAUSES,
+                                   .launch_cause = LAUNCH,
+                                   .interference_cause = INTERFERENCE,
+                                   .end_cause = IDLE};
+    system.streams[COMM] = (struct engine_stream){"comm", EXPOSED, WAIT, 0};
+    struct engine_outcome outcome;
+    engine_run(arena, &system, NULL, &outcome);
+    return outcome;
+}
+
+/* Over each port 100 and 300 bytes go at half the rate until 200, then the rest of the 300 at all
+ * of it until 400. An uplink of twice a port, which these fill, holds nobody up, and is none to the
+ * solver: who is left on a port is alone, and all is solved once. One of a byte/s less is asked
+ * about, and gives each a quarter of it, rounded down: 0.499 999 999 bytes/ns, and 201 ns for 100;
+ * then half of it, 0.999 999 999. */
+static void a_link_that_its_feeders_cannot_overfill_is_left_out(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct engine_outcome fed = run_uplink(arena, 2 * BYTES_PER_S, false);
+    assert_int_equal(fed.traffic[0].moving_ns, 200);
+    assert_int_equal(fed.jobs[0].end, 400);
+    assert_int_equal(fed.fluid.fills, 1);
+    const struct engine_outcome tight = run_uplink(arena, 2 * BYTES_PER_S - 1, false);
+    assert_int_equal(tight.traffic[0].moving_ns, 201);
+    assert_int_equal(tight.jobs[0].end, 401);
+    assert_int_equal(tight.fluid.fills, 2);
+    arena_free(arena);
+}
+
+/* The same with a ring of 100 bytes, which takes as much of each port as the others there, and of
+ * the uplink twice that: a third of each port until 300, when all 100 are through; the 300 have 200
+ * left, and are through at 500. What the ring takes of the uplink comes by both ports, so that is
+ * left out still; of one of a byte/s less each gets a sixth, rounded down. */
+static void a_ring_is_fed_by_all_its_ports(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct engine_outcome fed = run_uplink(arena, 2 * BYTES_PER_S, true);
+    assert_int_equal(fed.traffic[4].moving_ns, 301); /* a third, rounded down */
+    assert_int_equal(fed.jobs[0].end, 501);
+    assert_int_equal(fed.fluid.fills, 1);
+    const struct engine_outcome tight = run_uplink(arena, 2 * BYTES_PER_S - 1, true);
+    assert_true(tight.fluid.fills > 1);
+    arena_free(arena);
+}
+
 /* Nor is a link that one channel alone crosses, though it gives less than the cap: three quarters
  * of 200 bytes over 0.2 bytes/ns. The rate, 266,666,666.7 bytes/s, is rounded down, so they take
  * 751 ns; and as long where a stretch has them, between two tasks. */
@@ -655,6 +764,8 @@ int main(void)
         cmocka_unit_test(channels_contend_only_while_on_the_same_link),
         cmocka_unit_test(paths_may_share_their_crossings),
         cmocka_unit_test(a_link_with_room_for_all_holds_nobody_up),
+        cmocka_unit_test(a_link_that_its_feeders_cannot_overfill_is_left_out),
+        cmocka_unit_test(a_ring_is_fed_by_all_its_ports),
         cmocka_unit_test(a_link_of_one_channel_is_its_cap),
         cmocka_unit_test(a_share_leaves_the_rest_of_a_link_to_others),
         cmocka_unit_test(each_job_ends_with_its_own_last_task),

@@ -412,6 +412,66 @@ static void compare_folded(struct arena *arena, uint64_t seed)
     }
 }
 
+/* The last link is on no route but with one of the first three, and gives as much as these: with
+ * `has_last` it is there. */
+static struct plan plan_fed(uint64_t seed, bool has_last)
+{
+    enum { LAST = LINKS - 1, FEEDERS = 3 };
+    struct plan plan = plan_random(seed);
+    const uint64_t times = 1 + seed % 3; /* of a flow's usage of the feeder */
+    plan.capacities[LAST] = 0;
+    for (uint32_t i = 0; i < FEEDERS; i++) {
+        plan.capacities[LAST] += (int64_t)times * plan.capacities[i];
+    }
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        struct plan_flow *flow = &plan.flows[i];
+        flow->route_count = flow->route_count < ROUTE_MAX ? flow->route_count : ROUTE_MAX - 1;
+        flow->route[0].link = i % 2 == 0 ? i / 2 % FEEDERS : FEEDERS + flow->route[0].link % 4;
+        for (uint32_t j = 1; j < flow->route_count; j++) {
+            flow->route[j].link = FEEDERS + 4 + (flow->route[0].link + j) % 4;
+        }
+        if (has_last && i % 2 == 0) {
+            flow->route[flow->route_count++] =
+                (struct fluid_crossing){LAST, times * flow->route[0].usage};
+        }
+    }
+    return plan;
+}
+
+/* As it starts, and as flows come and go, to the last byte/s and nanosecond. */
+static void a_link_that_gives_as_much_as_all_that_feed_it_changes_nothing(void **state)
+{
+    struct seeded *seeded = *state;
+    for (uint64_t seed; (seed = seeds_next(&seeded->seeds, 400)) != 0;) {
+        for (uint64_t of = seed; of <= seed + SMALL; of += SMALL) {
+            const struct plan plans[] = {plan_fed(of, false), plan_fed(of, true)};
+            struct fluid_world worlds[2];
+            for (uint32_t k = 0; k < 2; k++) {
+                worlds[k] = plan_build(seeded->arena, &plans[k]);
+            }
+            for (uint64_t turn = 0; turn < 40; turn++) {
+                for (flow_id i = 0; i < FLOWS; i++) {
+                    const bool starts =
+                        draw(of, 1000000 + turn * FLOWS + i, turn == 0 ? 2 : 6) == 0;
+                    for (uint32_t k = 0; k < 2 && starts; k++) {
+                        if (!fluid_is_active(worlds[k].fluid, i)) {
+                            fluid_start(worlds[k].fluid, i, draw_amount(of, turn * FLOWS + i),
+                                        plans[k].flows[i].cap);
+                        }
+                    }
+                }
+                fluid_solve(worlds[0].fluid);
+                fluid_solve(worlds[1].fluid);
+                for (flow_id i = 0; i < FLOWS; i++) {
+                    assert_true(fluid_rate(worlds[0].fluid, i) == fluid_rate(worlds[1].fluid, i));
+                }
+                assert_true(fluid_world_step(&worlds[0], NULL) ==
+                            fluid_world_step(&worlds[1], NULL));
+            }
+        }
+    }
+}
+
 static void identical_flows_equal_one_flow_with_their_number_as_usage(void **state)
 {
     /* Rates and ends are equal to the last byte/s and nanosecond. */
@@ -503,6 +563,7 @@ int main(int count, char **arguments)
         TEST(no_link_carries_more_than_its_capacity),
         TEST(each_flow_is_at_its_cap_or_has_a_bottleneck),
         TEST(the_order_of_links_and_flows_changes_nothing),
+        TEST(a_link_that_gives_as_much_as_all_that_feed_it_changes_nothing),
         TEST(identical_flows_equal_one_flow_with_their_number_as_usage),
         TEST(all_amounts_times_k_leave_the_times),
         TEST(bytes_on_links_are_those_of_the_flows_that_crossed),
