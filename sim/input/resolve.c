@@ -13,7 +13,7 @@
 #include "input/network/nic.h"
 #include "input/recipe.h"
 #include "input/scenario_keys.h"
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 
 #include "base/arena.h"
 

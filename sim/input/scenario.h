@@ -23,6 +23,7 @@
 #include "input/recipe.h"
 #include "input/failures/recovery.h"
 #include "input/software.h"
+#include "input/study/ideal.h"
 
 #define SCENARIO_GPUS_MAX 1000000
 
@@ -299,6 +300,7 @@ struct scenario {
     struct power_cap power_cap; /* in effect: gpu.power_cap_w */
     struct slow_rank *slow;     /* by rank, each once */
     int64_t slow_count;
+    struct ideal ideal; /* in effect: all of the above and below has been changed by it */
     struct library library;
     struct collective_choice collectives[COLLECTIVE_USER_COUNT_];
     uint32_t placement;           /* enum placement_kind */

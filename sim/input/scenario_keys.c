@@ -7,7 +7,7 @@
 #include "input/layout.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 #include "input/training.h"
 
 #include "base/absent.h"
@@ -764,6 +764,23 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "no limit"},
     {CUSTOM("slow", read_slow, "GPUs that are slower than the others: [{rank: 4711, speed: 0.9}]."),
      .standard = "[]", .inner = &slow_schema},
+
+    {SECTION("ideal", "What costs nothing, to see the most that could be had there."),
+     .standard = "{}"},
+    {BOOL("ideal.network", ideal.network,
+          "NICs and switches have no latency, and bandwidth that nothing waits for."),
+     .standard = "false"},
+    {BOOL("ideal.scale_up", ideal.scale_up, "NVLink or PCIe between GPUs, the same."),
+     .standard = "false"},
+    {BOOL("ideal.storage", ideal.storage, "The file system and nodes' own drives, the same."),
+     .standard = "false"},
+    {BOOL("ideal.host", ideal.host,
+          "No GPU waits for launches, copies to the host, or samples to be prepared."),
+     .standard = "false"},
+    {BOOL("ideal.gpus", ideal.gpus, "All GPUs are as fast as the fastest, without jitter."),
+     .standard = "false"},
+    {BOOL("ideal.pipeline", ideal.pipeline, "A stage never waits for what another sends it."),
+     .standard = "false"},
 
     {SECTION("collectives", "Which algorithm and protocol is taken, by who communicates."),
      .standard = "{}"},

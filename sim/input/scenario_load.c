@@ -241,7 +241,11 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
         assumptions_drop(&scenario->assumptions, "gpu.launch.in_graph");
     }
     is_good = is_good && extent_check(scenario, diag);
-    return is_good && recovery_settle(scenario, diag);
+    is_good = is_good && recovery_settle(scenario, diag);
+    if (is_good) {
+        ideal_settle(arena, scenario);
+    }
+    return is_good;
 }
 
 /* See struct batch. Layers with tokens of their own (of images) are not packed. */

@@ -209,6 +209,7 @@ struct software {
     uint32_t graphs;           /* bits 1 << enum graph_part: what is captured */
     int64_t host_queue;        /* launches that may be pending */
     bool waits_for_p2p; /* the host, for the GPU, unless an interleaved schedule overlaps them */
+    bool waits_for_no_stage; /* no key of a profile: the scenario's ideal.pipeline */
     double host_per_step_s;
     double host_per_replay_s;       /* in its place where the iteration is captured */
     double host_update_bytes_per_s; /* of a GPU's share of optimizer states on the host */

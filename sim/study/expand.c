@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "input/doc/leaves.h"
 #include "input/scenario_load.h"
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 #include "train/need.h"
 
 #include <ctype.h>

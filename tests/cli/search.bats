@@ -91,6 +91,12 @@ END
     done
 }
 
+@test "a pipeline that waits for nothing has no bound" {
+    run search --set ideal.pipeline=true
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"--set ideal.pipeline=true: error: a search bounds steps by their pipeline"* ]]
+}
+
 @test "each axis takes lists, ranges and all; each is said by one key" {
     while IFS='|' read -r axis value bad; do
         run search --json -q --set "search.parallel.tp=[4]" --set "search.parallel.cp=[1]" \

@@ -205,6 +205,12 @@ static bool check_judgement(const struct searcher *searcher)
                         "1 min..60 min}}}");
         return false;
     }
+    if (base->ideal.pipeline) {
+        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "ideal.pipeline")->place,
+                 "a search bounds steps by their pipeline, and ideal.pipeline leaves it out");
+        diag_help(diag, "leave ideal.pipeline out of a search");
+        return false;
+    }
     if (searcher->by != SEARCH_BY_STEP && base->run_tokens <= 0) {
         diag_add(diag, DIAG_INPUT, NULL, "--by %s needs a run: nothing says for how many tokens",
                  search_by_names[searcher->by]);

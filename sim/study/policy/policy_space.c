@@ -7,7 +7,7 @@
 #include "base/diag.h"
 #include "input/failures/recovery.h"
 #include "input/scenario.h"
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "input/doc/doc.h"
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 #include "input/training.h"
 
 #include <inttypes.h>

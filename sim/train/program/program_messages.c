@@ -224,7 +224,9 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
         return; /* the chunk before is on this stage */
     } else {
         post(builder, message->stream, message->number);
-        builder_need_at(builder, (enum stream)message->stream, message->number);
+        if (!builder->job->software->waits_for_no_stage) {
+            builder_need_at(builder, (enum stream)message->stream, message->number);
+        }
         synchronise(builder);
     }
     if (!builder->job->parallel->is_sequence_parallel) {

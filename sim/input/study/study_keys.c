@@ -1,6 +1,6 @@
 /* What a scenario file may say of studies; study/expand, study/search/search_space and
  * study/policy/policy_space read it. */
-#include "input/study_keys.h"
+#include "input/study/study_keys.h"
 
 #include "base/arena.h"
 #include "base/diag.h"
