@@ -162,6 +162,36 @@ static void two_tiers_of_checkpoints(void **state)
     assert_close((double)(folded.step_ns - usual.step_ns) * 1e-9, bytes / 40e9, 1e-6);
 }
 
+/* While one checkpoint goes on from drives to the file system the next is flushed to the drives:
+ * these read and write apart, 1 TB at 8 x 5 GB/s in 25 s and at the file system's 50 GB/s in 20 s,
+ * as if alone. From peers' memory, where storage has no network of its own, both leave by the NICs,
+ * 45 GB/s of each GPU: of 15.625 GB to the peer and 7.8125 GB to the file system each moves at 22.5
+ * GB/s until the less is there, after 347 ms, and the rest of the other at 45: 521 ms. */
+static void one_drains_while_the_next_is_flushed(void **state)
+{
+    const char *const drives[SETS_MAX] = {
+        "cluster.storage.write=50 GB/s", "cluster.storage.per_node=10 GB/s",
+        "cluster.storage.local_write=5 GB/s", "cluster.storage.local_read=20 GB/s"};
+    const char *const peers[SETS_MAX] = {
+        "cluster.storage.write=10 TB/s", "cluster.storage.per_node=10 TB/s",
+        "cluster.storage.network=fabric", "cluster.nics.bandwidth=400 Gbps"};
+    const double whole = 1e12 / 64;
+    const double half = whole / 2;
+    const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", drives);
+    const struct storage_move local[] = {{scenario, STORAGE_DRAIN, all_alike, &whole, 0},
+                                         {scenario, STORAGE_FLUSH_LOCAL, all_alike, &whole, 0}};
+    sim_time ends[2];
+    storage_run(*state, local, 2, ends);
+    assert_close(sim_time_to_s(ends[0]), 20, 1e-8);
+    assert_close(sim_time_to_s(ends[1]), 25, 1e-8);
+    scenario = resolve(*state, "scenarios/quickstart.yaml", peers);
+    const struct storage_move memory[] = {{scenario, STORAGE_FLUSH, all_alike, &half, 0},
+                                          {scenario, STORAGE_FLUSH_PEER, all_alike, &whole, 0}};
+    storage_run(*state, memory, 2, ends);
+    assert_close(sim_time_to_s(ends[0]), half / 22.5e9, 1e-7);
+    assert_close(sim_time_to_s(ends[1]), half / 22.5e9 + half / 45e9, 1e-7);
+}
+
 /* Each of 64 ranks writes 1.757 GB of 112.4, by 63 GB/s to its host and by NICs of 45 GB/s (90 % of
  * 400 Gbps) to the next node's: 39.0 ms, all at once. A process that ends has these back by 63
  * GB/s, while what its replicas wrote, 9.536 - 1.757 GB, comes from other nodes by the NICs: 173
@@ -281,7 +311,8 @@ static void files_are_agreed_on_and_made(void **state)
 /* Beside a step of 3.8 s a copy of 27.9 ms costs nothing, and the checkpoint is durable by so much
  * later. One of 35 s, by host links of 50 MB/s, holds up the update of parameters: what is longer
  * is the copy but for all that is before the update, so that one of 70 s costs 35 s more; and after
- * the update no more than a fifth of the step is left. Both end as without folding. */
+ * the update no more than a fifth of the step is left. Bytes that are waited for at the step's end
+ * alone hold up all but the update. Both end as without folding. */
 static void a_copy_beside_the_step_blocks_for_what_does_not_fit(void **state)
 {
     const char *const sets[SETS_MAX] = {"software.checkpoint.copy=beside",
@@ -317,6 +348,14 @@ static void a_copy_beside_the_step_blocks_for_what_does_not_fit(void **state)
     const double hidden_s = bytes / 64 / 25e6 - block_s[1];
     const double step_s = sim_time_to_s(usual.step_ns);
     assert_true(hidden_s < step_s && hidden_s > 0.8 * step_s);
+    scenario->checkpoint.target = CHECKPOINT_MEMORY; /* what is flushed crosses the same links */
+    const struct step_request waits_at_end = {
+        .folds = true, .member = &member, .is_checkpoint_async = true, .flush_bytes = bytes};
+    struct step_result flushed;
+    step_simulate(*state, scenario, &waits_at_end, &flushed);
+    const double updates_s = (double)usual.gpu_ns[CAUSE_OPTIMIZER] * 1e-9 / 64;
+    const double waits_s = sim_time_to_s(folded.step_ns - flushed.step_ns);
+    assert_true(waits_s <= updates_s && waits_s > updates_s / 2);
 }
 
 /* Mixtral's experts lie on several nodes, so tokens are exchanged over the NICs by which a
@@ -398,6 +437,7 @@ int main(void)
         TEST(readers_and_writers_share_a_nodes_link),
         TEST(a_restart_reads_what_every_rank_holds),
         TEST(two_tiers_of_checkpoints),
+        TEST(one_drains_while_the_next_is_flushed),
         TEST(memory_of_hosts_and_peers),
         TEST(a_step_with_a_checkpoint_to_peers),
         TEST(files_are_agreed_on_and_made),
