@@ -9,6 +9,7 @@ setup_file() {
     export STOKER
     tests/published/interruptions > "$BATS_FILE_TMPDIR/interruptions"
     tests/published/goodput > "$BATS_FILE_TMPDIR/goodput"
+    tests/published/gpu_hours > "$BATS_FILE_TMPDIR/gpu_hours"
 }
 
 setup() {
@@ -78,8 +79,40 @@ with_predictions() {
          END { exit bad || rows < 3 }' "$goodput"
 }
 
+# The errors of the step and of the run multiply to that of all, as hours are steps times their time
+# and what is lost: what a longer step changes in checkpoints and failures is below a point. Llama's
+# stages that were not measured are as far off as that which was.
+@test "GPU-hours are off by what the step and the run are" {
+    awk 'NR > 1 && !/^  -/ {
+             run = $NF; step = $(NF - 1); all = $(NF - 4)
+             off = (1 + step / 100) * (1 + run / 100) / (1 + all / 100) - 1
+             if (off < -0.02 || off > 0.02) { print; bad = 1 }; rows++ }
+         END { exit bad || rows != 6 }' "$BATS_FILE_TMPDIR/gpu_hours"
+}
+
+# Steps: anchors of the catalogue within 17 % (LLaMA 65B, whose layout is not published), and those of
+# two scenarios that nothing was fitted to within 15. Runs: what failures and checkpoints explain, so
+# never far above what was published: 7 % for Llama 3, which counts restarts of a schema that it does
+# not publish; below it without bound, as people are (OPT: 59 % of 56 days).
+@test "GPU-hours of whole trainings are no further off than they were" {
+    awk 'NR > 1 && !/^  -/ {
+             run = $NF; step = $(NF - 1)
+             if (step < -15 || step > 17 || run > 7) { print; bad = 1 }
+             if (!/^(OPT|GLM)/ && run < -9) { print; bad = 1 } }
+         END { exit bad }' "$BATS_FILE_TMPDIR/gpu_hours"
+}
+
+# 1,082,990 h x 400 W = 433.2 MWh; 39.3M h x 700 W x 0.414 kg/kWh = 11,389 t.
+@test "published energy is hours times rated power, and ours is more: hosts and PUE, less idle parts" {
+    tests/published/energy > "$BATS_TEST_TMPDIR/energy"
+    awk 'NR > 1 { for (i = 1; i <= NF; i++) { if ($i == "MWh" || $i == "t") { published = $(i - 1) } }
+             if ((off = $(NF - 3) / published - 1) < -0.002 || off > 0.002) { print; bad = 1 }
+             if ($NF < 1.1 * published || $NF > 1.8 * published) { print; bad = 1 }; rows++ }
+         END { exit bad || rows != 2 }' "$BATS_TEST_TMPDIR/energy"
+}
+
 @test "each row of the tables of months has its source" {
-    for table in interruptions goodput gpu_hours; do
+    for table in interruptions goodput gpu_hours energy; do
         awk -F';' 'NR == 1 { columns = NF; next } NF < columns || $columns !~ /https:\/\// { print; bad = 1 }
             END { exit bad }' "tests/published/$table.csv"
     done
