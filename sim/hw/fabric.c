@@ -234,12 +234,45 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses)
     }
 }
 
-int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link)
+static void weaken(struct fabric *fabric, enum link_kind kind, uint32_t number, double left)
+{
+    int64_t *weak = &fabric->weak[fabric->first[kind] + number];
+    const int64_t capacity = derated(fabric->capacity[kind], left);
+    *weak = *weak == 0 || capacity < *weak ? capacity : *weak;
+}
+
+void fabric_weaken(struct fabric *fabric, uint32_t gpu, struct fabric_weakness left)
+{
+    sim_assert(left.nic > 0.0 && left.nic <= 1.0);
+    sim_assert(left.scale_up > 0.0 && left.scale_up <= 1.0);
+    if (left.nic >= 1.0 && left.scale_up >= 1.0) {
+        return;
+    }
+    if (fabric->weak == NULL) {
+        fabric->weak = arena_array(fabric->arena, fabric->link_count, sizeof *fabric->weak);
+    }
+    const uint32_t port =
+        fabric_node_of(fabric, gpu) * fabric->ports_per_node + fabric_port_of(fabric, gpu);
+    weaken(fabric, LINK_SCALE_UP_OUT, gpu, left.scale_up);
+    weaken(fabric, LINK_SCALE_UP_IN, gpu, left.scale_up);
+    weaken(fabric, LINK_NIC_OUT, port, left.nic);
+    for (uint32_t lane = 0; lane < fabric->lanes_in; lane++) {
+        weaken(fabric, LINK_NIC_IN, port * fabric->lanes_in + lane, left.nic);
+    }
+}
+
+int64_t fabric_usual_capacity(const struct fabric *fabric, uint32_t link)
 {
     sim_assert(link < fabric->link_count);
     return link >= fabric->first[LINK_SWITCH_FIRST_]
                ? fabric->topology.links[link - fabric->first[LINK_SWITCH_FIRST_]].capacity
                : fabric->capacity[fabric_link_kind(fabric, link)];
+}
+
+int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link)
+{
+    const bool is_weak = fabric->weak != NULL && fabric->weak[link] > 0;
+    return is_weak ? fabric->weak[link] : fabric_usual_capacity(fabric, link);
 }
 
 /* ---- places ------------------------------------------------------------------------- */

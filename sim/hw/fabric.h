@@ -85,6 +85,7 @@ struct fabric {
     uint32_t first[LINK_SWITCH_FIRST_ + 1]; /* first link of each kind; then the switches' */
     uint32_t link_count;
     int64_t capacity[LINK_SWITCH_FIRST_]; /* bytes/s, of the kinds above the switches */
+    int64_t *weak; /* per link: the capacity of one that lost some; NULL, or 0: it did not */
     double scale_up_share, network_share; /* of the bandwidth, that a step's transfers get */
     double lane_share;                    /* network_share of one link into a bonded port */
     uint64_t ecmp_seed;
@@ -128,6 +129,16 @@ struct fabric_losses {
 };
 /* Before anything is traced. Storage's own links stay. */
 void fabric_derate(struct fabric *fabric, struct fabric_losses losses);
+/* A link that has less than its kind: a GPU's scale-up port, or its NIC port, which GPUs may share,
+ * each both ways. What transfers reach when nobody is in their way (fabric_trace_end) stays that of
+ * healthy links, and so what is chosen by it: libraries decide before a link fails.
+ * ASSUMES: of a NIC with several ports (nics.bonded_ports) each loses the same share. */
+struct fabric_weakness {
+    double nic, scale_up; /* shares that are left, 0..1 */
+};
+/* After fabric_derate. */
+void fabric_weaken(struct fabric *fabric, uint32_t gpu, struct fabric_weakness left);
+
 /* How the capacities of GPUs and NICs come about, with these losses. */
 void fabric_record(const struct fabric *fabric, struct fabric_losses losses, struct ledger *ledger);
 
@@ -135,6 +146,8 @@ enum link_kind fabric_link_kind(const struct fabric *fabric, uint32_t link);
 /* How many links there are of each kind. */
 void fabric_count_links(const struct fabric *fabric, uint32_t counts[LINK_KIND_COUNT_]);
 int64_t fabric_link_capacity(const struct fabric *fabric, uint32_t link);
+/* The same of a link that lost nothing. */
+int64_t fabric_usual_capacity(const struct fabric *fabric, uint32_t link);
 /* "NIC out, node 3 port 5", "leaf 2 -> spine 7": for people. */
 const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, uint32_t link);
 

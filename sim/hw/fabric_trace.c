@@ -519,7 +519,7 @@ static void order_links(struct fabric *fabric)
 /* Bytes/s of a transfer that has the link for itself. */
 static double rate_on(const struct fabric *fabric, uint32_t link, uint64_t usage)
 {
-    return (double)fabric_link_capacity(fabric, link) * (double)FLUID_USAGE_ONE / (double)usage;
+    return (double)fabric_usual_capacity(fabric, link) * (double)FLUID_USAGE_ONE / (double)usage;
 }
 
 void fabric_trace_end(struct fabric *fabric, struct fabric_route *route)

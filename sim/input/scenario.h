@@ -265,9 +265,12 @@ struct power_cap {
     double site_w; /* of all GPUs and nodes of the job, with the facility's part */
 };
 
+/* What a GPU has as a share of the others', each 0 < share <= 1. */
 struct slow_rank {
     int64_t rank;
-    double speed; /* 0 < speed <= 1 */
+    double speed;
+    double nic;      /* bandwidth of its NIC port, both ways */
+    double scale_up; /* of its scale-up port */
 };
 
 struct scenario {

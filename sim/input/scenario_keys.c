@@ -246,7 +246,14 @@ static void read_carbon(const struct schema_reader *reader, const struct schema_
 static const struct schema_row slow_rows[] = {
     {COUNT("rank", rank, 0, SCENARIO_GPUS_MAX, "Which GPU, counted from 0."), .is_required = true},
     {QUANTITY("speed", speed, DIM_FRACTION, 0.001, 1.0, "Its speed as a share of the others'."),
-     .is_required = true},
+     .standard = "1"},
+    {QUANTITY("nic", nic, DIM_FRACTION, 0.001, 1.0,
+              "Bandwidth of its NIC, both ways, as a share of the others'; GPUs that share a NIC "
+              "share the loss."),
+     .standard = "1"},
+    {QUANTITY("scale_up", scale_up, DIM_FRACTION, 0.001, 1.0,
+              "Bandwidth of its NVLink port, both ways, as a share of the others'."),
+     .standard = "1"},
 };
 static const struct schema slow_schema = SCHEMA_OF("slow", "slow.", slow_rows);
 
@@ -262,6 +269,12 @@ static bool read_slow_rank(const struct schema_reader *reader, const struct doc_
     assumptions_take(reader->assumptions, &map, "slow");
     schema_read(&slow_schema, &map, slow, reader->assumptions);
     if (!doc_finish(&map)) {
+        return false;
+    }
+    if (map.node->child->next == NULL) {
+        diag_add(diag, DIAG_INPUT, &entry->place, "nothing of rank %lld is slow",
+                 (long long)slow->rank);
+        diag_help(diag, "write speed, nic or scale_up, each a share such as 0.9");
         return false;
     }
     if (scenario->gpus > 0 && slow->rank >= scenario->gpus) {
@@ -604,6 +617,10 @@ static const struct schema_row rows[] = {
             "job's nodes."),
      .standard = "5 %", .is_assumed = true,
      .source = "5 to 10 % are kept ready: https://github.com/stas00/ml-engineering, read 2026"},
+    {CHOICE("run.recovery.slow", recovery.slow, recovery_slow_names, RECOVERY_SLOW_COUNT_,
+            "What becomes of a GPU that is slow, or whose link is: its node is replaced once it is "
+            "known, by a restart, or the run endures it until its repair is over."),
+     .standard = "replace"},
     {CHOICE("run.recovery.without_node", recovery.without_node, recovery_without_node_names,
             RECOVERY_WITHOUT_NODE_COUNT_,
             "What happens while spares lack: the run waits for repairs, or goes on with fewer "
@@ -762,7 +779,9 @@ static const struct schema_row rows[] = {
     {QUANTITY("power_cap.site", power_cap.site_w, DIM_WATT, 1.0, 1e12,
               "The most that the job's nodes may draw, with the facility's part (price.pue)."),
      .is_optional = true, .note = "no limit"},
-    {CUSTOM("slow", read_slow, "GPUs that are slower than the others: [{rank: 4711, speed: 0.9}]."),
+    {CUSTOM("slow", read_slow,
+            "GPUs that are slower than the others, or whose links are: [{rank: 4711, speed: 0.9}, "
+            "{rank: 5, nic: 0.5}]."),
      .standard = "[]", .inner = &slow_schema},
 
     {SECTION("ideal", "What costs nothing, to see the most that could be had there."),

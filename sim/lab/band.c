@@ -81,7 +81,8 @@ struct band_burdens band_burdens_of(const struct result *result)
     const struct step_result *step = &result->step;
     const struct scenario *scenario = result->scenario;
     const double all_ns = (double)step->step_ns * (double)scenario->gpus;
-    struct band_burdens burdens = {.neighbours = scenario->neighbour_count, .slowest = 1};
+    struct band_burdens burdens = {
+        .neighbours = scenario->neighbour_count, .slowest = 1, .weakest = 1};
     if (result_has_step(result)) {
         burdens.data_stall = (double)step->gpu_ns[CAUSE_DATA_STALL] / all_ns;
         burdens.checkpoint_stall = (double)step->gpu_ns[CAUSE_CHECKPOINT_STALL] / all_ns;
@@ -91,7 +92,9 @@ struct band_burdens band_burdens_of(const struct result *result)
         burdens.checkpoint_stall += stalls_s / (result->run.days * SECONDS_PER_DAY);
     }
     for (int64_t i = 0; i < scenario->slow_count; i++) {
-        burdens.slowest = fmin(burdens.slowest, scenario->slow[i].speed);
+        const struct slow_rank *slow = &scenario->slow[i];
+        burdens.slowest = fmin(burdens.slowest, slow->speed);
+        burdens.weakest = fmin(burdens.weakest, fmin(slow->nic, slow->scale_up));
     }
     return burdens;
 }
@@ -424,6 +427,9 @@ static void check_burdens(const struct band_burdens *burdens, struct outside *ou
     }
     if (burdens->slowest > 0 && burdens->slowest < 1) {
         add(outside, "no run had a slow GPU (one at %.6g %%)", 100 * burdens->slowest);
+    }
+    if (burdens->weakest > 0 && burdens->weakest < 1) {
+        add(outside, "no run had a weak link (one at %.6g %%)", 100 * burdens->weakest);
     }
     if (burdens->neighbours > 0) {
         add(outside, "no run shared its fabric with other jobs");

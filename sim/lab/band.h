@@ -56,6 +56,7 @@ struct band_traits {
 struct band_burdens {
     double data_stall, checkpoint_stall; /* of the time */
     double slowest;                      /* GPU's speed; 0 or 1: none is slow */
+    double weakest;                      /* link of a GPU, of what it should carry; as that */
     uint32_t neighbours;                 /* other jobs on the fabric */
 };
 

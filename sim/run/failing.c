@@ -116,10 +116,14 @@ static struct failure_class class_of(const struct scenario *scenario,
     const struct domains victims = victims_of(scenario, kind->takes);
     const struct recovery *recovery = &scenario->recovery;
     const bool is_unseen = kind->effect == FAILURE_CORRUPTS && !recovery->has_checks;
+    const enum failure_effect effect = is_unseen                          ? FAILURE_KILLS
+                                       : kind->effect == FAILURE_DEGRADES ? FAILURE_SLOWS
+                                                                          : kind->effect;
     return (struct failure_class){
         .name = kind->name,
         .clock = clock_of(kind, components_of(scenario, kind->of)),
-        .effect = is_unseen ? FAILURE_KILLS : (enum failure_effect)kind->effect,
+        .effect = effect,
+        .heals = effect == FAILURE_SLOWS && recovery->slow == RECOVERY_ENDURES,
         .nodes = (uint32_t)victims.nodes,
         .nodes_last = (uint32_t)victims.nodes_last,
         .domains = (uint32_t)victims.count,

@@ -13,6 +13,9 @@
  * back together: one thing was repaired. A failure's level says what it destroys: 0 a process, 1
  * what lies in a node, 2 what lies in the nodes of a leaf or domain, 3 the file system.
  *
+ * A degraded link is to a history what a slow GPU is: a regime of its own until it is taken out, or
+ * its repair is over.
+ *
  * ASSUMES: each failure of hardware ends the job, where the source counts hardware.
  * ASSUMES: without a check corruption ends the job as a crash does, seen later; nothing older than
  * the last checkpoint is spoilt.

@@ -49,6 +49,7 @@ struct failure_class {
     uint32_t nodes_last; /* with the last of its domains, */
     uint32_t domains;    /* of which there are so many, each as likely; 0 and 1: one */
     bool are_repaired_as_one;
+    bool heals;           /* slows: its repair ends it, and nobody restarts; no node is away */
     uint32_t level;       /* which checkpoints are lost with it: run/history */
     struct law detection; /* until somebody knows; slow: until it is taken out */
     struct law restart;   /* of the job; each attempt draws anew */

@@ -202,14 +202,22 @@ static uint32_t slow_place(const struct history *h, uint32_t class)
     return places > 1 ? (uint32_t)(rng_uniform(&key) * places) : 0;
 }
 
+/* From when a class's GPU is slow until it is not. */
+static sim_time slow_end(const struct history *h, uint32_t class)
+{
+    const struct failure_class *of = &h->plan->classes[class];
+    const struct failure_times *times = &h->times[class];
+    const struct rng_key seen = failure_key(times, times->ordinal, DRAW_DETECTION);
+    const struct rng_key repaired = failure_key(times, times->ordinal, DRAW_REPAIR);
+    const sim_time repair = of->heals ? law_draw(&of->repair, &repaired) : 0;
+    return times->next + law_draw(&of->detection, &seen) + repair;
+}
+
 static void slow_down(struct history *h, uint32_t class)
 {
-    const struct failure_times *times = &h->times[class];
-    const struct rng_key key = failure_key(times, times->ordinal, DRAW_DETECTION);
     h->slow = arena_grow(h->arena, h->slow, &h->slow_capacity, h->slow_count + 1, sizeof *h->slow);
     h->slow[h->slow_count++] =
-        (struct slow_gpu){class, slow_place(h, class), times->ordinal,
-                          times->next + law_draw(&h->plan->classes[class].detection, &key)};
+        (struct slow_gpu){class, slow_place(h, class), h->times[class].ordinal, slow_end(h, class)};
     history_next_failure(h, class);
     history_forget_cycles(h);
 }
@@ -223,13 +231,16 @@ static size_t first_slow(const struct history *h)
     return first;
 }
 
-/* The slow GPU is known, and taken out. */
-static void take_out(struct history *h)
+/* The slow GPU is known, and taken out, or it is well again. */
+static void end_slowness(struct history *h)
 {
     const size_t number = first_slow(h);
     const struct slow_gpu gpu = h->slow[number];
     h->slow[number] = h->slow[--h->slow_count];
     history_forget_cycles(h);
+    if (h->plan->classes[gpu.class].heals) {
+        return;
+    }
     h->out->interruptions[gpu.class]++;
     h->blamed = gpu.class;
     fall_back(h, h->plan->classes[gpu.class].level);
@@ -381,6 +392,7 @@ static void fail(struct history *h, uint32_t class)
     case FAILURE_CORRUPTS:
         corrupt(h, class);
         break;
+    case FAILURE_DEGRADES: /* is a class that slows (run/failing) */
     case FAILURE_EFFECT_COUNT_:
         sim_assert(false);
     }
@@ -393,7 +405,7 @@ static void happen(struct history *h, enum change change, uint32_t class)
         fail(h, class);
         break;
     case CHANGE_SLOW_ENDS:
-        take_out(h);
+        end_slowness(h);
         break;
     case CHANGE_REPAIRED:
         grow(h, h->grown++);

@@ -34,6 +34,9 @@
  * Accounts: every nanosecond from 0 to the end is booked on one of them, and on one stage; the sum
  * is asserted.
  *
+ * A slow GPU, or one with a weak link, is taken out once it is known, or it heals: then nobody
+ * restarts.
+ *
  * ASSUMES: of several slow GPUs the slowest sets the pace.
  * ASSUMES: what flushes beside a step makes it longer for as many steps as begin before the
  * checkpoint is durable.

@@ -16,7 +16,7 @@ static bool is_of_kind(const struct failure_class *class, enum class_kind kind)
     case CLASSES_BREAKING_RESTARTS:
         return class->effect == FAILURE_KILLS && !class->rests;
     case CLASSES_BREAKING_NODES:
-        return class->effect == FAILURE_KILLS || class->effect == FAILURE_SLOWS;
+        return class->effect == FAILURE_KILLS || (class->effect == FAILURE_SLOWS && !class->heals);
     case CLASSES_RESTING:
         return class->rests;
     case CLASSES_OF_JOB:

@@ -76,8 +76,9 @@ static struct history_step simulate(const struct months *of, const struct histor
         wanted.flush_bytes = of->cost->flush_bytes;
     }
     if (regime->slow_class != HISTORY_NO_CLASS) {
-        wanted.slow_speed = scenario->failures.kinds[regime->slow_class].speed;
-        wanted.slow_rank = victim_of(scenario, regime->slow_place);
+        const struct failure_kind *kind = &scenario->failures.kinds[regime->slow_class];
+        wanted.slow = (struct slow_rank){victim_of(scenario, regime->slow_place), kind->speed,
+                                         kind->nic, kind->scale_up};
     }
     const int64_t alone_ns = regime_step_ns(scratch, basis, &wanted);
     arena_free(scratch);

@@ -48,11 +48,13 @@ static bool is_same(const struct regime *a, const struct regime *b)
            a->is_checkpoint_async == b->is_checkpoint_async &&
            a->is_copied_beside == b->is_copied_beside &&
            is_double_same(a->flush_bytes, b->flush_bytes) &&
-           is_double_same(a->slow_speed, b->slow_speed) && a->slow_rank == b->slow_rank &&
+           is_double_same(a->slow.speed, b->slow.speed) &&
+           is_double_same(a->slow.nic, b->slow.nic) &&
+           is_double_same(a->slow.scale_up, b->slow.scale_up) && a->slow.rank == b->slow.rank &&
            a->missing == b->missing;
 }
 /* Another member is another line of is_same. */
-_Static_assert(sizeof(struct regime) == 4 * sizeof(double) + 2 * sizeof(int64_t),
+_Static_assert(sizeof(struct regime) == 6 * sizeof(double) + 2 * sizeof(int64_t),
                "all members of a regime are compared");
 
 static const struct known_regime *find(const struct regime_memo *memo,
@@ -109,7 +111,14 @@ static bool with_fewer_replicas(struct arena *arena, const struct scenario *base
     return false;
 }
 
-/* One more, in its place by rank; a GPU that is slow already takes the lower speed. */
+/* Of one GPU what is left of each under both. */
+static struct slow_rank slowest(const struct slow_rank *a, const struct slow_rank *b)
+{
+    return (struct slow_rank){a->rank, fmin(a->speed, b->speed), fmin(a->nic, b->nic),
+                              fmin(a->scale_up, b->scale_up)};
+}
+
+/* One more, in its place by rank; a GPU that is slow already takes the lower shares. */
 static void add_slow(struct arena *arena, const struct slow_rank *victim, struct scenario *changed)
 {
     const struct slow_rank *old = changed->slow;
@@ -122,7 +131,7 @@ static void add_slow(struct arena *arena, const struct slow_rank *victim, struct
             slow[count++] = *victim;
             is_in = true;
             if (!is_end && old[i].rank == victim->rank) {
-                slow[count - 1].speed = old[i].speed < victim->speed ? old[i].speed : victim->speed;
+                slow[count - 1] = slowest(victim, &old[i]);
                 continue;
             }
         }
@@ -154,8 +163,9 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
     if (regime->missing > 0 && !is_smaller) {
         changed = *basis->scenario;
     }
-    if (regime->slow_speed > 0) {
-        const struct slow_rank victim = {regime->slow_rank % gpus, regime->slow_speed};
+    if (regime->slow.speed > 0) {
+        struct slow_rank victim = regime->slow;
+        victim.rank %= gpus;
         add_slow(arena, &victim, &changed);
     }
     const struct step_request request = {

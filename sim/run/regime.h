@@ -32,9 +32,8 @@ struct regime {
     bool is_checkpoint_async;
     bool is_copied_beside; /* the copy, from the step's beginning on */
     double flush_bytes;    /* of an earlier checkpoint, written beside the step */
-    double slow_speed;     /* of one more slow GPU; 0: there is none */
-    int64_t slow_rank;
-    int64_t missing; /* replicas that the job goes on without */
+    struct slow_rank slow; /* one more slow GPU; speed 0: there is none */
+    int64_t missing;       /* replicas that the job goes on without */
 };
 
 /* How long a step of this regime is. Scratch memory is the arena's. What is known depends on the

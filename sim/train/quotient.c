@@ -114,11 +114,12 @@ static void add_inner(const struct fabric *fabric, const struct group_layout *la
 
 /* ---- GPUs that are not as the others --------------------------------------------------------- */
 
-/* A slow GPU, or one that writes other parts of a checkpoint than most of its stage. */
+/* A GPU that is slow or whose links are, or one that writes other parts of a checkpoint than most
+ * of its stage. */
 struct odd_rank {
     uint32_t rank;
     uint32_t role; /* 0: as most */
-    double speed;
+    struct slow_rank slow;
 };
 
 struct odd_ranks {
@@ -129,7 +130,7 @@ struct odd_ranks {
 /* One of them as seen from a level: its unit, and where it is but for the unit. */
 struct slow_place {
     uint32_t unit, elsewhere, role;
-    double speed;
+    struct slow_rank slow;
 };
 
 /* The slow GPUs of a unit. */
@@ -146,6 +147,18 @@ static int compare_places(const void *left, const void *right)
                               : (a->elsewhere > b->elsewhere) - (a->elsewhere < b->elsewhere);
 }
 
+static int compare_numbers(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_shares(const struct slow_rank *a, const struct slow_rank *b)
+{
+    const int speed = compare_numbers(a->speed, b->speed);
+    const int nic = compare_numbers(a->nic, b->nic);
+    return speed != 0 ? speed : nic != 0 ? nic : compare_numbers(a->scale_up, b->scale_up);
+}
+
 /* 0: they are alike. */
 static int compare_contents(const struct slow_unit *a, const struct slow_unit *b)
 {
@@ -155,7 +168,7 @@ static int compare_contents(const struct slow_unit *a, const struct slow_unit *b
         const struct slow_place *y = &b->places[i];
         order = (x->elsewhere > y->elsewhere) - (x->elsewhere < y->elsewhere);
         order = order != 0 ? order : (x->role > y->role) - (x->role < y->role);
-        order = order != 0 ? order : (x->speed > y->speed) - (x->speed < y->speed);
+        order = order != 0 ? order : compare_shares(&x->slow, &y->slow);
     }
     return order;
 }
@@ -178,7 +191,7 @@ static uint32_t list_slow_units(struct arena *arena, const struct odd_ranks *odd
     for (uint32_t i = 0; i < count; i++) {
         const struct odd_rank *of = &odd->items[i];
         const uint32_t unit = of->rank % turn->around / turn->by;
-        places[i] = (struct slow_place){unit, of->rank - unit * turn->by, of->role, of->speed};
+        places[i] = (struct slow_place){unit, of->rank - unit * turn->by, of->role, of->slow};
     }
     qsort(places, count, sizeof *places, compare_places);
     uint32_t unit_count = 0;
@@ -192,8 +205,8 @@ static uint32_t list_slow_units(struct arena *arena, const struct odd_ranks *odd
     return unit_count;
 }
 
-/* Units change places that have slow GPUs at the same places of the same speeds, or none: each slow
- * one comes onto another. */
+/* Units change places that have slow GPUs at the same places, slow in the same way, or none: each
+ * slow one comes onto another. */
 static const struct fabric_kinds *kinds_of(struct arena *arena, const struct odd_ranks *odd,
                                            const struct fabric_turn *turn)
 {
@@ -236,14 +249,14 @@ static const uint32_t *usual_roles(struct arena *arena, const struct mesh *mesh,
     return usual;
 }
 
-static double speed_of(const struct scenario *scenario, uint32_t rank)
+static struct slow_rank slow_of(const struct scenario *scenario, uint32_t rank)
 {
     for (int64_t i = 0; i < scenario->slow_count; i++) {
         if (scenario->slow[i].rank == rank) {
-            return scenario->slow[i].speed;
+            return scenario->slow[i];
         }
     }
-    return 1;
+    return (struct slow_rank){.rank = rank, .speed = 1, .nic = 1, .scale_up = 1};
 }
 
 static struct odd_ranks odd_ranks_of(struct arena *arena, const struct scenario *scenario,
@@ -253,8 +266,7 @@ static struct odd_ranks odd_ranks_of(struct arena *arena, const struct scenario 
     if (roles == NULL || !checkpoint_roles_differ(roles)) {
         struct odd_rank *items = arena_array(arena, (size_t)slow + 1, sizeof *items);
         for (uint32_t i = 0; i < slow; i++) {
-            items[i] =
-                (struct odd_rank){(uint32_t)scenario->slow[i].rank, 0, scenario->slow[i].speed};
+            items[i] = (struct odd_rank){(uint32_t)scenario->slow[i].rank, 0, scenario->slow[i]};
         }
         return (struct odd_ranks){items, slow};
     }
@@ -265,9 +277,9 @@ static struct odd_ranks odd_ranks_of(struct arena *arena, const struct scenario 
     for (uint32_t rank = 0; rank < ranks; rank++) {
         const uint32_t role = roles->of_rank[rank];
         const bool is_usual = role == usual[mesh_stage_of(mesh, rank)];
-        const double speed = speed_of(scenario, rank);
-        if (!is_usual || speed < 1) {
-            items[count++] = (struct odd_rank){rank, is_usual ? 0 : role + 1, speed};
+        const struct slow_rank of = slow_of(scenario, rank);
+        if (!is_usual || of.speed < 1 || of.nic < 1 || of.scale_up < 1) {
+            items[count++] = (struct odd_rank){rank, is_usual ? 0 : role + 1, of};
         }
     }
     return (struct odd_ranks){items, count};

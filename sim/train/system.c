@@ -797,6 +797,20 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     take_rates(&system->jobs[0], engine);
 }
 
+static void weaken_links(struct fabric *fabric, const struct step_job *jobs, uint32_t job_count)
+{
+    for (uint32_t i = 0; i < job_count; i++) {
+        const struct scenario *scenario = jobs[i].scenario;
+        for (int64_t k = 0; k < scenario->slow_count; k++) {
+            const struct slow_rank *slow = &scenario->slow[k];
+            const uint32_t rank = (uint32_t)slow->rank;
+            const uint32_t *gpus = jobs[i].gpu_of_rank;
+            fabric_weaken(fabric, gpus != NULL ? gpus[rank] : rank,
+                          (struct fabric_weakness){slow->nic, slow->scale_up});
+        }
+    }
+}
+
 struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
                                  uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options)
@@ -808,6 +822,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     const struct fabric_losses losses = {asked->software.scale_up_bandwidth,
                                          asked->software.staging_bytes_per_s};
     fabric_derate(&system->fabric, losses);
+    weaken_links(&system->fabric, jobs, job_count);
     system->setting = (struct transfer_setting){.arena = arena,
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,

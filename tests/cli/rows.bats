@@ -191,6 +191,7 @@ PY
     told 'no run waited for data .9[0-9][.][0-9] % of this step' 'data.time_per_sample=20 s'
     told 'no run waited for checkpoints' 'run.checkpoint={every: 30 s, mode: blocking}'
     told 'no run had a slow GPU .one at 50 %' 'slow=[{rank: 3, speed: 0.5}]'
+    told 'no run had a weak link .one at 25 %' 'slow=[{rank: 3, nic: 0.25}]'
     told 'no run shared its fabric with other jobs' \
         'jobs=[{scenario: scenarios/quickstart.yaml}]'
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "support/assert_close.h"
 #include "support/fixture.h"
@@ -295,6 +296,61 @@ static void a_job_does_not_depend_on_the_order_of_its_neighbours(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A NIC that carries a share s of what it should sends the buffer of T ns in T / s, and so does the
+ * other rank's, which waits for it: the step is longer by T (1 / s - 1). Of a rank whose NIC is
+ * whole, and of a share of 1, it is as it was. */
+static void a_weak_nic_sends_the_gradients_so_much_longer(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct step_request request = {.folds = false};
+    const char *const whole = ONE_MICROBATCH;
+    struct step_result healthy;
+    step_simulate(arena, job_of(arena, 2, 1, whole), &request, &healthy);
+    const double shares[] = {1, 0.5, 0.25, 0.1};
+    for (uint32_t i = 0; i < 8; i++) {
+        const double share = shares[i / 2];
+        const char *more =
+            arena_printf(arena, "%sslow: [{rank: %u, nic: %g}]\n", whole, i % 2, share);
+        struct step_result weak;
+        step_simulate(arena, job_of(arena, 2, 1, more), &request, &weak);
+        const double longer_ns = 8.0 * (double)GRADIENT_BYTES / 80.0 * (1 / share - 1);
+        assert_true(weak.step_ns >= healthy.step_ns);
+        assert_true(fabs((double)(weak.step_ns - healthy.step_ns) - longer_ns) < 2);
+    }
+    arena_free(arena);
+}
+
+/* 16 GPUs of 2 nodes, whose tensor groups of 8 exchange over NVLink: with a port at half of one of
+ * them the step is longer, and folded it is what it is with every GPU simulated. The less a link
+ * carries the longer the step. */
+static void the_weaker_a_link_the_longer_the_step(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const links[] = {"nic", "scale_up"};
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t last_ns = 0;
+        for (uint32_t k = 0; k < 4; k++) {
+            const char *const sets[] = {
+                "gpus=16", "parallel={tp: 8, zero: 0}", "batch.global=8",
+                arena_printf(arena, "slow=[{rank: 11, %s: %g}]", links[i], 1.0 / (1 << k))};
+            const struct scenario *scenario = fixture_scenario(
+                arena, &(struct fixture_source){
+                           .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 4});
+            struct step_result folded;
+            struct step_result full;
+            step_simulate(arena, scenario, &(struct step_request){.folds = true}, &folded);
+            step_simulate(arena, scenario, &(struct step_request){.folds = false}, &full);
+            assert_int_equal(folded.step_ns, full.step_ns);
+            assert_true(folded.step_ns > last_ns);
+            assert_true(k == 0 || folded.engine.ranks_simulated < 16);
+            last_ns = folded.step_ns;
+        }
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +363,8 @@ int main(void)
         TEST(a_neighbour_on_a_longer_step_may_never_be_met),
         TEST(a_neighbour_on_a_shorter_step_repeats_it),
         TEST(a_job_does_not_depend_on_the_order_of_its_neighbours),
+        cmocka_unit_test(a_weak_nic_sends_the_gradients_so_much_longer),
+        cmocka_unit_test(the_weaker_a_link_the_longer_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,6 +279,43 @@ static void a_slow_gpu_is_simulated_on_each_stage(void **state)
     arena_free(arena);
 }
 
+/* A NIC at a quarter, of one of 64 GPUs, each 4 days; it is repaired within a day beside the run,
+ * which endures it. Those that are weak are Poisson of mean 1/4, so that some are for 1 - e^(-1/4)
+ * of the time, and a step takes s / h as long then: of the steps' time (1 - e^(-1/4)) (1 - h / s)
+ * is degraded. In 200 histories of half a year there are 10,000 such failures, which tell it to
+ * 1 %. Nothing ends the job; where its node is replaced after a day of looking, each does. */
+static void a_weak_link_is_endured_or_replaced(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const classes =
+        "run.failures={failures: inline, counts: hardware, classes: [{name: port, of: job, rate: "
+        "{mttf: 4 days}, effect: degrades, nic: 0.25, detected: slow, repair: %s}]}";
+    const char *const layout = "parallel={tp: 8, zero: 0}";
+    const char *const endures[] = {layout, "run.tokens=8T", arena_printf(arena, classes, "1 days"),
+                                   "run.recovery={slow: endure, detection: {slow: 0 s}}"};
+    const char *const replaces[] = {layout, "run.tokens=8T", arena_printf(arena, classes, "0 s"),
+                                    "run.recovery={slow: replace, detection: {slow: 1 days}}"};
+    const char *const weak[] = {layout, "slow=[{rank: 0, nic: 0.25}]"};
+    const struct result *endured = predict(arena, endures, 4);
+    const struct run_result *replaced = &predict(arena, replaces, 4)->run;
+    const double usual = (double)endured->step.step_ns;
+    const double longer = (double)predict(arena, weak, 2)->step.step_ns;
+    const struct run_result *run = &endured->run;
+    const double degraded = run->account_s[ACCOUNT_DEGRADED];
+    assert_true(longer > 1.02 * usual);
+    assert_close(degraded / (run->account_s[ACCOUNT_USEFUL] + degraded),
+                 (1 - exp(-0.25)) * (1 - usual / longer), 0.04);
+    assert_int_equal(run->regimes_simulated, 2);
+    assert_true(run->interruptions < 1e-9);
+    assert_true(run->account_s[ACCOUNT_RECOVERY] < 1e-9);
+    assert_true(replaced->interruptions > 20);
+    assert_true(replaced->account_s[ACCOUNT_RECOVERY] > 0);
+    assert_accounts_add_up(run);
+    assert_accounts_add_up(replaced);
+    arena_free(arena);
+}
+
 /* Every minute something ends the job, and nothing is ever written. */
 static void a_run_that_makes_no_progress_has_no_days(void **state)
 {
@@ -524,6 +561,7 @@ int main(void)
         cmocka_unit_test(what_is_late_is_waited_for_alike),
         cmocka_unit_test(fewer_replicas_are_simulated_and_go_on),
         cmocka_unit_test(a_slow_gpu_is_simulated_on_each_stage),
+        cmocka_unit_test(a_weak_link_is_endured_or_replaced),
         cmocka_unit_test(a_run_that_makes_no_progress_has_no_days),
         cmocka_unit_test(a_precision_ends_the_drawing),
         cmocka_unit_test(the_same_failures_make_a_difference_certain),

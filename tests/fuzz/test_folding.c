@@ -157,7 +157,7 @@ static void slowing_any_gpu_changes_that_gpus_breakdown(void **state)
         struct step_detail after;
         step_simulate_detail(arena, scenario, &request, &result, &before);
         const struct rng_key key = {family->seed, rng_stream("slow gpu"), i, 0, 0};
-        struct slow_rank slow = {(int64_t)rng_below(&key, (uint64_t)scenario->gpus), 0.8};
+        struct slow_rank slow = {(int64_t)rng_below(&key, (uint64_t)scenario->gpus), 0.8, 1, 1};
         scenario->slow = &slow;
         scenario->slow_count = 1;
         step_simulate_detail(arena, scenario, &request, &result, &after);
@@ -180,7 +180,7 @@ static void one_slow_gpu_splits_only_what_it_touches(void **state)
         struct step_result slowed;
         const struct step_request request = {.folds = true};
         step_simulate(arena, scenario, &request, &fast);
-        struct slow_rank slow = {scenario->gpus - 1, 0.8};
+        struct slow_rank slow = {scenario->gpus - 1, 0.8, 1, 1};
         scenario->slow = &slow;
         scenario->slow_count = 1;
         step_simulate(arena, scenario, &request, &slowed);

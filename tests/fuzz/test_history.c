@@ -74,12 +74,20 @@ static struct failure_clock random_clock(struct dice *dice, double mean_s)
 
 static const char *const class_names[] = {"one", "two", "three", "four"};
 
+static enum failure_effect random_effect(struct dice *dice)
+{
+    static const enum failure_effect effects[] = {FAILURE_KILLS, FAILURE_SLOWS, FAILURE_STOPS,
+                                                  FAILURE_CORRUPTS};
+    return throw(dice, 2) == 0 ? FAILURE_KILLS : effects[throw(dice, 4)];
+}
+
 static void random_class(struct dice *dice, uint32_t number, struct failure_class *class)
 {
     *class = (struct failure_class){
         .name = class_names[number],
         .clock = random_clock(dice, 300.0 * (double)(1 + throw(dice, 20))),
-        .effect = (enum failure_effect)(throw(dice, 2) == 0 ? 0 : throw(dice, 4)),
+        .effect = random_effect(dice),
+        .heals = throw(dice, 3) == 0,
         .rests = throw(dice, 3) == 0,
         .nodes = (uint32_t) throw(dice, 3),
         .nodes_last = (uint32_t) throw(dice, 2),

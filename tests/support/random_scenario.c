@@ -422,9 +422,11 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
     const int64_t slow = chance(dice, 2) ? 1 + (int64_t)roll(dice, 2) : 0;
     if (slow > 0 && !l->has_no_slow) {
         const int64_t rank = (int64_t)roll(dice, (uint64_t)gpus);
-        fprintf(out, "slow: [{rank: %lld, speed: 0.9}", (long long)rank);
+        static const char *const ways[] = {"speed: 0.9", "nic: 0.5", "scale_up: 0.7"};
+        fprintf(out, "slow: [{rank: %lld, %s}", (long long)rank, ways[rank % 3]);
         if (slow > 1 && gpus > 1) {
-            fprintf(out, ", {rank: %lld, speed: 0.5}", (long long)((rank + 1) % gpus));
+            fprintf(out, ", {rank: %lld, speed: 0.5%s}", (long long)((rank + 1) % gpus),
+                    rank % 2 == 0 ? ", nic: 0.3" : "");
         }
         fprintf(out, "]\n");
     }

@@ -327,7 +327,8 @@ static void take_unseen(struct walker *w)
 {
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
         const enum failure_effect effect = w->plan->classes[i].effect;
-        const bool breaks = effect == FAILURE_KILLS || effect == FAILURE_SLOWS;
+        const bool slows = effect == FAILURE_SLOWS && !w->plan->classes[i].heals;
+        const bool breaks = effect == FAILURE_KILLS || slows;
         while (breaks && w->times[i].next <= w->now) {
             fall_back(w, w->plan->classes[i].level);
             break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
@@ -423,19 +424,28 @@ static void begin_slowness(struct walker *w, uint32_t class)
     w->slow[w->slow_count++].end =
         w->times[class].next +
         draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION);
+    if (w->plan->classes[class].heals) {
+        w->slow[w->slow_count - 1].end +=
+            draw(w, &w->plan->classes[class].repair, class, ordinal, DRAW_REPAIR);
+    }
     failure_times_advance(&w->times[class], w->arena);
 }
 
-static void end_slowness(struct walker *w)
+/* True: the job was ended for it. */
+static bool end_slowness(struct walker *w)
 {
     const uint32_t number = first_slow(w);
     const uint32_t class = w->slow[number].class;
     const uint64_t ordinal = w->slow[number].ordinal;
     w->slow[number] = w->slow[--w->slow_count];
+    if (w->plan->classes[class].heals) {
+        return false;
+    }
     w->out->interruptions[class]++;
     fall_back(w, w->plan->classes[class].level);
     break_nodes(w, class, ordinal, w->now);
     start_again(w, class, ordinal);
+    return true;
 }
 
 static void stop(struct walker *w, uint32_t class)
@@ -526,8 +536,7 @@ static bool happens(struct walker *w, enum next_kind kind)
     case NEXT_HORIZON:
         return false;
     case NEXT_SLOW_ENDS:
-        end_slowness(w);
-        return true;
+        return end_slowness(w);
     case NEXT_NODE:
         grow(w);
         return false;
@@ -553,6 +562,7 @@ static bool happens(struct walker *w, enum next_kind kind)
     case FAILURE_CORRUPTS:
         corrupt(w, class);
         return false;
+    case FAILURE_DEGRADES:
     case FAILURE_EFFECT_COUNT_:
         break;
     }

@@ -49,7 +49,7 @@ static struct band_traits traits_of(const struct scenario *scenario, const struc
 static double independent(const struct baseline *baseline, struct arena *arena,
                           const struct scenario *scenario, const struct store_row *row)
 {
-    static const struct band_burdens none = {.slowest = 1};
+    static const struct band_burdens none = {.slowest = 1, .weakest = 1};
     const struct band_traits mine = traits_of(scenario, row);
     const struct band_traits other = traits_of(baseline->base_scenario, baseline->base);
     const struct band a = band_of(arena, &baseline->votes, &mine, &none);

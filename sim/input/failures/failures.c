@@ -15,8 +15,8 @@ const char *const failure_component_names[FAILURE_COMPONENT_COUNT_] = {
     "gpu", "node", "nic", "leaf", "nvlink_domain", "power_domain", "job"};
 const char *const failure_victim_names[FAILURE_VICTIM_COUNT_] = {
     "process", "gpu", "node", "leaf", "nvlink_domain", "power_domain", "file_system"};
-const char *const failure_effect_names[FAILURE_EFFECT_COUNT_] = {"kills", "slows", "stops",
-                                                                 "corrupts"};
+const char *const failure_effect_names[FAILURE_EFFECT_COUNT_] = {"kills", "slows", "degrades",
+                                                                 "stops", "corrupts"};
 const char *const failure_detection_names[DETECTION_COUNT_] = {"crash", "hang", "slow",
                                                                "corruption"};
 const char *const failure_ageing_names[AGEING_COUNT_] = {"none", "renewed", "repaired"};
@@ -69,6 +69,13 @@ static const struct schema_refusal *without_slowness(const void *object)
     return is_slow(object) ? NULL : &refusal;
 }
 
+static const struct schema_refusal *without_links(const void *object)
+{
+    static const struct schema_refusal refusal = {"of a class that degrades no link",
+                                                  "say effect: degrades, or leave it out"};
+    return ((const struct written *)object)->kind.effect == FAILURE_DEGRADES ? NULL : &refusal;
+}
+
 static const struct schema_row kind_rows[] = {
     {TEXT("name", kind.name, "What fails; its random numbers hang on it."), .is_required = true},
     {CHOICE(
@@ -116,6 +123,13 @@ static const struct schema_row kind_rows[] = {
     {QUANTITY("speed", kind.speed, DIM_FRACTION, 0.001, 1.0,
               "Of the slow GPU, as a share of the others'."),
      .is_required = true, .applies = is_slow, .refuses = without_slowness},
+    {QUANTITY("nic", kind.nic, DIM_FRACTION, 0.001, 1.0,
+              "What a degraded NIC carries, both ways, as a share of the others': 0.5 where one of "
+              "two ports is down."),
+     .standard = "1", .refuses = without_links},
+    {QUANTITY("scale_up", kind.scale_up, DIM_FRACTION, 0.001, 1.0,
+              "What a degraded NVLink port carries, both ways, as a share of the others'."),
+     .standard = "1", .refuses = without_links},
     {CHOICE("detected", kind.detected, failure_detection_names, DETECTION_COUNT_,
             "How somebody finds out; how long that takes is run.recovery.detection's."),
      .standard = "crash"},
@@ -185,6 +199,24 @@ static const char *settle_rate(struct written *written)
 
 /* ---- reading ---- */
 
+/* A class that degrades says which link. */
+static bool settle_links(struct written *written, const struct doc_node *entry, struct diag *diag)
+{
+    struct failure_kind *kind = &written->kind;
+    kind->speed = kind->effect == FAILURE_SLOWS ? kind->speed : 1;
+    if (kind->effect != FAILURE_DEGRADES) {
+        kind->nic = 1;
+        kind->scale_up = 1;
+        return true;
+    }
+    if (kind->nic < 1 || kind->scale_up < 1) {
+        return true;
+    }
+    diag_add(diag, DIAG_INPUT, &entry->place, "class '%s' degrades no link", kind->name);
+    diag_help(diag, "say what is left of one: nic: 0.5, or scale_up: 0.9");
+    return false;
+}
+
 static bool read_kind(const struct schema_reader *reader, const struct doc_node *entry,
                       struct failure_kind *kind)
 {
@@ -202,6 +234,9 @@ static bool read_kind(const struct schema_reader *reader, const struct doc_node 
     own.prefix = arena_printf(reader->assumptions->arena, "%s.", prefix);
     schema_read(&own, &map, &written, reader->assumptions);
     if (!doc_finish(&map)) {
+        return false;
+    }
+    if (!settle_links(&written, entry, diag)) {
         return false;
     }
     const char *wrong = settle_rate(&written);

@@ -60,7 +60,8 @@ enum failure_victim {
 
 enum failure_effect {
     FAILURE_KILLS,    /* the job ends, and goes on from a checkpoint */
-    FAILURE_SLOWS,    /* steps take longer until it is seen */
+    FAILURE_SLOWS,    /* a GPU computes slower until it is taken out, or well again */
+    FAILURE_DEGRADES, /* a link of one carries less, until the same */
     FAILURE_STOPS,    /* everything waits until it is repaired, nothing is lost */
     FAILURE_CORRUPTS, /* nothing is seen until the next check */
     FAILURE_EFFECT_COUNT_
@@ -99,7 +100,9 @@ struct failure_kind {
     double age_s;      /* repaired: of each component when the run begins */
     uint32_t takes;    /* enum failure_victim */
     uint32_t effect;   /* enum failure_effect */
-    double speed;      /* slows: of the GPU, as a share of the others' */
+    double speed;      /* slows: of the GPU, as a share of the others'; else 1 */
+    double nic;        /* degrades: of its NIC's bandwidth; else 1 */
+    double scale_up;   /* degrades: of its scale-up port's */
     uint32_t detected; /* enum failure_detection */
     struct law repair; /* of the nodes; stops: how long all wait */
 };

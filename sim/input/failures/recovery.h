@@ -8,6 +8,11 @@
 
 struct scenario;
 
+/* What is slow, a GPU or a link of one: its node is taken out once it is known, or the job goes on
+ * with it until it is repaired where it is. */
+enum recovery_slow { RECOVERY_REPLACES, RECOVERY_ENDURES, RECOVERY_SLOW_COUNT_ };
+extern const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_];
+
 enum recovery_without_node { RECOVERY_WAITS, RECOVERY_ELASTIC, RECOVERY_WITHOUT_NODE_COUNT_ };
 extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_];
 
@@ -18,6 +23,7 @@ extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
 struct recovery {
     double spares_share;    /* of the job's nodes; 0: a number was written */
     int64_t spares;         /* nodes */
+    uint32_t slow;          /* enum recovery_slow */
     uint32_t without_node;  /* enum recovery_without_node */
     uint32_t batch;         /* enum recovery_batch */
     bool has_restart;       /* all of it was stated; else what is drawn is its start alone */
