@@ -49,7 +49,6 @@ struct loader {
     uint32_t workers, relays, steps, ahead;
     uint32_t parts; /* tasks of a step: one may be longer than the engine's longest task */
     sim_time step_ns;
-    uint64_t stream;
     struct row (*rows)[ENGINE_STREAMS_MAX]; /* by actor */
     struct engine_transfer *transfers;
     size_t transfers_room;
@@ -59,6 +58,28 @@ struct loader {
     sim_time *made, *taken;
     sim_time end;
 };
+
+/* ---- a batch ------------------------------------------------------------------------------ */
+
+struct dataloader_batch dataloader_batch_of(const struct dataloader_options *options, uint64_t rank,
+                                            uint32_t batch)
+{
+    const struct rng_key key = {options->seed, rng_stream("dataloader batch time"), rank, batch, 0};
+    const double spread = options->spread;
+    const double mean_s = sim_time_to_s(options->batch_ns);
+    struct dataloader_batch is = {(int64_t)(options->read_bytes + 0.5), options->batch_ns};
+    switch (options->law) {
+    case BATCHES_LOGNORMAL:
+        is.work_ns = sim_time_from_s(mean_s * rng_lognormal(&key, -0.5 * spread * spread, spread));
+        break;
+    case BATCHES_EXPONENTIAL:
+        is.work_ns = sim_time_from_s(rng_exponential(&key, mean_s));
+        break;
+    case BATCHES_EQUAL:
+        break;
+    }
+    return is;
+}
 
 /* ---- tasks -------------------------------------------------------------------------------- */
 
@@ -86,35 +107,20 @@ static uint32_t add_transfer(struct loader *loader, struct engine_transfer trans
     return loader->transfer_count++;
 }
 
-static sim_time work_of(const struct loader *loader, uint32_t batch)
-{
-    const struct dataloader_options *o = loader->options;
-    const struct rng_key key = {o->seed, loader->stream, o->rank, batch, 0};
-    const double mean_s = sim_time_to_s(o->batch_ns);
-    switch (o->law) {
-    case BATCHES_LOGNORMAL:
-        return sim_time_from_s(mean_s *
-                               rng_lognormal(&key, -0.5 * o->spread * o->spread, o->spread));
-    case BATCHES_EXPONENTIAL:
-        return sim_time_from_s(rng_exponential(&key, mean_s));
-    default:
-        return o->batch_ns;
-    }
-}
-
 /* Reading, then work. */
 static uint32_t transfer_of(struct loader *loader, uint32_t batch)
 {
     if (loader->options->law == BATCHES_EQUAL && loader->equal != ENGINE_NONE) {
         return loader->equal;
     }
-    const uint32_t work = add_transfer(
-        loader, (struct engine_transfer){.bytes = work_of(loader, batch), .path = PATH_CORES});
-    const int64_t bytes = (int64_t)(loader->options->read_bytes + 0.5);
-    loader->equal =
-        bytes == 0 ? work
-                   : add_transfer(loader, (struct engine_transfer){
-                                              .bytes = bytes, .path = PATH_READ, .next = work + 1});
+    const struct dataloader_batch is = dataloader_batch_of(loader->options, 0, batch);
+    const uint32_t work =
+        add_transfer(loader, (struct engine_transfer){.bytes = is.work_ns, .path = PATH_CORES});
+    loader->equal = is.read_bytes == 0
+                        ? work
+                        : add_transfer(loader, (struct engine_transfer){.bytes = is.read_bytes,
+                                                                        .path = PATH_READ,
+                                                                        .next = work + 1});
     return loader->equal;
 }
 
@@ -447,7 +453,6 @@ void dataloader_run(struct arena *arena, const struct dataloader_options *option
         .ahead = options->workers * options->prefetch,
         .parts = (uint32_t)((step_ns + ENGINE_WORK_NS_MAX - 1) / ENGINE_WORK_NS_MAX),
         .step_ns = step_ns,
-        .stream = rng_stream("dataloader batch time"),
         .equal = ENGINE_NONE,
     };
     loader.parts = loader.parts > 0 ? loader.parts : 1;

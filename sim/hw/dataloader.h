@@ -54,8 +54,15 @@ struct dataloader_options {
     int64_t node_bytes_per_s, system_bytes_per_s; /* storage's, where something is read */
     uint32_t counted_from, counted_to;            /* steps whose stall is counted apart */
     uint64_t seed;
-    uint64_t rank;
 };
+
+/* What a worker of a rank does for a batch. */
+struct dataloader_batch {
+    int64_t read_bytes; /* 0: nothing */
+    sim_time work_ns;   /* on a core of its own */
+};
+struct dataloader_batch dataloader_batch_of(const struct dataloader_options *options, uint64_t rank,
+                                            uint32_t batch);
 
 struct dataloader_outcome {
     sim_time total_ns;         /* all steps */

@@ -233,7 +233,7 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
         .is_copied_beside = is_copied_beside(scenario),
     };
     const int64_t longer_ns = regime_step_ns(arena, basis, &writing) - basis->step_ns;
-    sim_assert(longer_ns >= 0 || writing.is_copied_beside);
+    sim_assert(longer_ns >= 0 || writing.is_copied_beside || basis->loaders != NULL);
     const double written_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
     return written_s +
            (is_async

@@ -17,7 +17,7 @@ struct run_known {
     struct arena *arena; /* owned */
     bool has_step;
     struct step_result step;
-    struct loading_use loading;
+    struct loading loading;
     struct regime_memo *regimes;
     struct known_cost *costs;
     size_t cost_count, cost_capacity;
@@ -39,7 +39,7 @@ void run_known_free(struct run_known *known)
 }
 
 bool run_known_step(const struct run_known *known, struct step_result *step,
-                    struct loading_use *loading)
+                    struct loading *loading)
 {
     if (known->has_step) {
         *step = known->step;
@@ -54,7 +54,7 @@ struct arena *run_known_arena(struct run_known *known)
 }
 
 void run_known_add_step(struct run_known *known, const struct step_result *step,
-                        const struct loading_use *loading)
+                        const struct loading *loading)
 {
     known->has_step = true;
     known->step = *step;

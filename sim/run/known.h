@@ -26,12 +26,12 @@ void run_known_free(struct run_known *known); /* NULL is allowed */
 
 /* The usual step with its loaders; false: it is not known yet. */
 bool run_known_step(const struct run_known *known, struct step_result *step,
-                    struct loading_use *loading);
+                    struct loading *loading);
 
 /* Where to simulate the step that is to be known, and what came of it. */
 struct arena *run_known_arena(struct run_known *known);
 void run_known_add_step(struct run_known *known, const struct step_result *step,
-                        const struct loading_use *loading);
+                        const struct loading *loading);
 
 /* Steps that were simulated: the usual one and those of other regimes. */
 size_t run_known_count(const struct run_known *known);

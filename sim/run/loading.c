@@ -1,4 +1,4 @@
-/* A node's loaders are run against steps of one length. The first steps fill the queues, and the
+/* A node's loaders are run against microbatches of one length. The first fill the queues, and the
  * last find workers that have nothing left to make: neither counts.
  */
 #include "run/loading.h"
@@ -6,6 +6,7 @@
 #include "hw/dataloader.h"
 #include "hw/fabric.h"
 #include "plan/loading.h"
+#include "train/loading/loaders.h"
 
 #include <math.h>
 
@@ -35,43 +36,86 @@ static struct dataloader_options options_of(const struct scenario *scenario)
     };
 }
 
-struct loading_use loading_run(struct arena *arena, const struct scenario *scenario,
-                               int64_t step_ns)
+/* Forwards in a row: a forward is a quarter of a microbatch's time or more (all of it computed
+ * again), of which each of the stage's chunks has a part. */
+static int64_t shortest_ns(const struct scenario *scenario, int64_t microbatch_ns)
 {
-    struct loading_use use = {0};
-    if (!scenario->data.is_enabled) {
-        return use;
-    }
-    struct dataloader_options options = options_of(scenario);
-    const int64_t microbatches = scenario->batch.microbatches;
+    return microbatch_ns / (4 * scenario->parallel.virtual_stages);
+}
+
+static bool can_be_beside(const struct scenario *scenario)
+{
+    return scenario->neighbour_count == 0 && scenario->data.workers_per_gpu <= LOADERS_WORKERS_MAX;
+}
+
+/* A steady loader's stall for a microbatch that trains for so long, and that for its first. */
+static int64_t stall_ns(struct arena *arena, const struct dataloader_options *of,
+                        int64_t microbatch_ns, double *first_s)
+{
+    struct dataloader_options options = *of;
     const uint32_t round = options.workers * (options.prefetch + 1);
     const uint32_t count = LOADER_ROUNDS * round;
     options.counted_from = count;
     options.counted_to = 2 * count;
     struct dataloader_outcome outcome;
-    dataloader_run(arena, &options, step_ns / microbatches, 2 * count + round, &outcome);
-    use.stall_ns = outcome.counted_stall_ns / count * microbatches;
-    use.first_s = sim_time_to_s(outcome.first_stall_ns);
-    use.reading_share = outcome.reading_share;
-    use.node_share = outcome.node_share;
-    return use;
+    dataloader_run(arena, &options, microbatch_ns, 2 * count + round, &outcome);
+    *first_s = sim_time_to_s(outcome.first_stall_ns);
+    return outcome.counted_stall_ns / count;
 }
 
-void loading_add_stall(struct arena *arena, const struct scenario *scenario,
-                       const struct loading_use *use, struct step_result *step)
+struct loading loading_of(struct arena *arena, const struct scenario *scenario, int64_t step_ns)
 {
-    if (use->stall_ns <= 0) {
+    struct loading loading = {.stall_ns = 0};
+    if (!scenario->data.is_enabled) {
+        return loading;
+    }
+    const int64_t microbatches = scenario->batch.microbatches;
+    const int64_t each_ns = step_ns / microbatches;
+    const bool crosses = scenario->cluster.storage_network == STORAGE_ON_FABRIC;
+    struct step_loaders *loaders = &loading.loaders;
+    loaders->of = options_of(scenario);
+    const int64_t at_worst_ns =
+        stall_ns(arena, &loaders->of, shortest_ns(scenario, each_ns), &loading.first_s);
+    if (at_worst_ns > 0 || (crosses && loaders->of.read_bytes > 0)) {
+        loading.stall_ns = stall_ns(arena, &loaders->of, each_ns, &loading.first_s) * microbatches;
+        loading.are_beside = can_be_beside(scenario);
+        loaders->are_slow = loading.stall_ns > 0;
+    }
+    return loading;
+}
+
+/* Of what all loaders read in a step, the part of what the link could have let through. */
+static double share_of(const struct loading *loading, const struct scenario *scenario,
+                       double loaders, double link_bytes_per_s, double step_s)
+{
+    const double bytes =
+        loading->loaders.of.read_bytes * (double)scenario->batch.microbatches * loaders;
+    return bytes / step_s / link_bytes_per_s;
+}
+
+void loading_add(struct arena *arena, const struct scenario *scenario,
+                 const struct loading *loading, struct step_result *step)
+{
+    const struct dataloader_options *of = &loading->loaders.of;
+    const struct step_basis basis = step_basis_of(scenario);
+    if (!loading->are_beside && loading->stall_ns > 0) {
+        step_add_stall(arena, &basis, CAUSE_DATA_STALL, loading->stall_ns, step);
+    }
+    if (step->gpu_ns[CAUSE_DATA_STALL] == 0 || !(of->read_bytes > 0)) {
         return;
     }
-    const bool is_node = use->node_share > use->reading_share;
-    const double share = is_node ? use->node_share : use->reading_share;
-    const double step_ns = (double)(step->step_ns + use->stall_ns);
-    if (share > step->busiest_link_utilisation * (double)step->links_ns / step_ns) {
-        step->busiest_link = link_titles[is_node ? LINK_STORAGE_NODE : LINK_STORAGE_READ];
+    const double step_s = sim_time_to_s(step->step_ns);
+    const double node =
+        share_of(loading, scenario, of->loaders, (double)of->node_bytes_per_s, step_s);
+    const double system =
+        share_of(loading, scenario, of->all_loaders, (double)of->system_bytes_per_s, step_s);
+    const double share = fmax(node, system);
+    const double links_s = sim_time_to_s(step->links_ns);
+    if (share > step->busiest_link_utilisation * fmin(1, links_s / step_s)) {
+        step->busiest_link = link_titles[node > system ? LINK_STORAGE_NODE : LINK_STORAGE_READ];
         step->busiest_link_utilisation = fmin(share, 1);
         step->busiest_link_causes = 1U << CAUSE_DATA_STALL;
-        step->links_ns = step->step_ns + use->stall_ns;
+        step->links_ns = step->step_ns;
     }
-    const struct step_basis basis = step_basis_of(scenario);
-    step_add_stall(arena, &basis, CAUSE_DATA_STALL, use->stall_ns, step);
+    step->bound_by = step_bound_by(arena, step, basis.gpus);
 }

@@ -1,5 +1,13 @@
-/* What a run's steps wait for their data: the loaders of a node (hw/dataloader) against a step of a
- * given length.
+/* What a run's steps wait for their data.
+ *
+ * The loaders of a node are first run against steps of one length (hw/dataloader), each microbatch
+ * after the other in equal time. Where they keep up with steps many times as fast, so that not
+ * even forwards in a row can outrun them, and nothing that is read crosses the NICs of training,
+ * there is no more to say: they cost the first batch. Else they are simulated beside the steps, by
+ * the same engine (train/loading/step_loaded).
+ *
+ * ASSUMES: loaders of more than LOADERS_WORKERS_MAX workers, and those of jobs that share the
+ * fabric, stall all GPUs alike, for what they make a run of equal steps wait.
  */
 #ifndef RUN_LOADING_H
 #define RUN_LOADING_H
@@ -8,20 +16,20 @@
 
 struct arena;
 
-struct loading_use {
-    int64_t stall_ns;     /* that each step waits once the loaders are steady */
-    double first_s;       /* for the first batch of all, which nothing hides */
-    double reading_share; /* 0..1: of the file system's read bandwidth that is used */
-    double node_share;    /* of a node's link to it */
+struct loading {
+    struct step_loaders loaders;
+    bool are_beside;  /* the steps are to be simulated with these */
+    int64_t stall_ns; /* that each step waits for steady loaders, where they are not */
+    double first_s;   /* for the first batch of all, which nothing hides */
 };
 
-/* Nothing without `data`. Scratch memory is the arena's. */
-struct loading_use loading_run(struct arena *arena, const struct scenario *scenario,
-                               int64_t step_ns);
+/* Of a step without loaders; nothing without `data`. Scratch memory is the arena's. */
+struct loading loading_of(struct arena *arena, const struct scenario *scenario, int64_t step_ns);
 
-/* Adds the stall to the step; where reading keeps a link of the storage busier than the step does
- * its busiest, that is the busiest now, and what the GPUs stall for. */
-void loading_add_stall(struct arena *arena, const struct scenario *scenario,
-                       const struct loading_use *use, struct step_result *step);
+/* Where loaders were not beside it, adds their stall to the step. Where reading keeps a link of the
+ * storage busier than the step does its busiest, that is the busiest now, and what the GPUs stall
+ * for. */
+void loading_add(struct arena *arena, const struct scenario *scenario,
+                 const struct loading *loading, struct step_result *step);
 
 #endif

@@ -171,6 +171,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
     const struct step_request request = {
         .folds = basis->folds,
         .member = &basis->member,
+        .loaders = basis->loaders,
         .memo = basis->memo,
         .checkpoint_bytes = regime->checkpoint_bytes,
         .is_checkpoint_async = regime->is_checkpoint_async,

@@ -20,8 +20,9 @@ size_t regime_memo_count(const struct regime_memo *memo);
 struct regime_basis {
     const struct scenario *scenario;
     struct ensemble_member member; /* the run that the step is */
-    int64_t step_ns;               /* of it, as the engine has it: without data stalls of loaders */
+    int64_t step_ns;               /* of it, as the engine has it: with its loaders, if any */
     bool folds;
+    const struct step_loaders *loaders; /* beside all of its steps; NULL: none */
     struct step_memo *memo;
     struct regime_memo *known; /* NULL: each is simulated whenever it is asked for */
 };
@@ -45,6 +46,8 @@ struct regime {
  * may be part of one and takes as long. Where a schedule needs a multiple, or sizes do not divide,
  * the next that does is taken, of microbatches first and then of replicas.
  *
+ * ASSUMES: loaders that go on while a checkpoint blocks make up for stalls of that step alone,
+ * though their queues may last for several.
  * ASSUMES: with fewer replicas the job lies on the first nodes, wherever those are that broke. */
 int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime);

@@ -276,10 +276,25 @@ static void add_run(struct arena *arena, const struct regime_basis *basis, struc
     run_add_up(scenario, step, NULL, run);
 }
 
-/* The usual step, with what it waits for its loaders. */
+/* Beside its loaders, the same run of the ensemble. */
+static void simulate_beside(struct arena *arena, const struct scenario *scenario,
+                            const struct run_request *request, const struct step_loaders *loaders,
+                            struct step_result *step)
+{
+    const struct step_spread spread = step->spread;
+    const struct ensemble_member member = {(uint64_t)scenario->seed, spread.median};
+    step_simulate(
+        arena, scenario,
+        &(struct step_request){
+            .folds = request->folds, .member = &member, .loaders = loaders, .memo = request->memo},
+        step);
+    step->spread = spread;
+}
+
+/* The usual step, with its loaders. */
 static void simulate_step(struct arena *arena, const struct scenario *scenario,
                           const struct run_request *request, struct step_result *step,
-                          struct loading_use *loading)
+                          struct loading *loading)
 {
     if (request->known != NULL && run_known_step(request->known, step, loading)) {
         return;
@@ -287,7 +302,10 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
     struct arena *keeps = request->known != NULL ? run_known_arena(request->known) : arena;
     step_simulate(keeps, scenario,
                   &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
-    *loading = loading_run(keeps, scenario, step->step_ns);
+    *loading = loading_of(keeps, scenario, step->step_ns);
+    if (loading->are_beside) {
+        simulate_beside(keeps, scenario, request, &loading->loaders, step);
+    }
     if (request->known != NULL) {
         run_known_add_step(request->known, step, loading);
     }
@@ -301,18 +319,19 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
     result->build = request->build;
     struct step_result *step = &result->step;
     struct run_result *run = &result->run;
-    struct loading_use loading;
+    struct loading loading;
     simulate_step(arena, scenario, request, step, &loading);
     const struct regime_basis basis = {
         .scenario = scenario,
         .member = {(uint64_t)scenario->seed, step->spread.median},
         .step_ns = step->step_ns,
         .folds = request->folds,
+        .loaders = loading.are_beside ? &loading.loaders : NULL,
         .memo = request->memo,
         .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
     };
     run->first_batch_s = loading.first_s;
-    loading_add_stall(arena, scenario, &loading, step);
+    loading_add(arena, scenario, &loading, step);
     run->data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {
         add_run(arena, &basis, request->known, step, run);

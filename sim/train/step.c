@@ -14,6 +14,7 @@
 #include "train/jitter.h"
 #include "train/loads.h"
 #include "train/placement.h"
+#include "train/loading/step_loaded.h"
 #include "train/system.h"
 
 #include <math.h>
@@ -470,6 +471,11 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     result->job_count = job_count > 1 ? job_count : 0;
     note_jobs(arena, jobs, alone_s, outcome, result);
     note_engine_use(simulation.run, outcome, &result->engine);
+    if (request->loaders != NULL) {
+        sim_assert(job_count == 1);
+        step_load(&jobs[0], placement.gpus, request, result);
+        check_sums(result, basis.gpus);
+    }
     derive(arena, &basis, result);
     result->memory = memory_check(scenario);
     if (!result->memory.fits) {

@@ -17,10 +17,17 @@
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
 
+#include "hw/dataloader.h"
 #include "train/critical/critical.h"
 #include "train/ensemble.h"
 #include "train/metrics.h"
 #include "train/system.h"
+
+/* The job's loaders, to be simulated beside its steps (train/loading/step_loaded). */
+struct step_loaders {
+    struct dataloader_options of; /* of one loader, as of a node's */
+    bool are_slow;                /* they cannot keep up with a step alone */
+};
 
 struct step_request {
     bool folds;               /* false: every GPU is simulated */
@@ -31,8 +38,9 @@ struct step_request {
     /* The run of the ensemble (train/ensemble) to be simulated: two steps are held against each
      * other in the same one. NULL: the median is found. */
     const struct ensemble_member *member;
-    struct step_memo *memo;    /* of a study: what its steps have in common; NULL: none */
-    engine_task_hook *on_task; /* NULL: none; sees simulated actors */
+    const struct step_loaders *loaders; /* of a scenario without neighbours; NULL: none */
+    struct step_memo *memo;             /* of a study: what its steps have in common; NULL: none */
+    engine_task_hook *on_task;          /* NULL: none; sees simulated actors */
     void *context;
     struct critical *critical; /* what the step hangs on, to be found; NULL: not wanted */
 };

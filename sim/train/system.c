@@ -489,7 +489,7 @@ static void add_storage(struct system_builder *builder, const struct system_job 
         add_own_channel(builder, rank, 2);
     }
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
-        if (uses_stream(builder, job, rank, STREAM_READ)) {
+        if (uses_stream(builder, job, rank, STREAM_READ) && !options->takes_batches) {
             add_member(builder, job, rank, STREAM_READ, 1);
             add_storage_path(builder, job, rank, STORAGE_READ);
             add_own_channel(builder, rank, 1);

@@ -71,7 +71,8 @@ step_s() {
 }
 
 # Reads of 256 x 8,192 x 50 kB = 105 GB a step take 10.5 s from a file system of 10 GB/s on the
-# fabric; the step without them, 3.8 s, is the part of it that trains: 36 %.
+# fabric; the step without them, 3.8 s, is the part of it that trains: 36 %, less a little that
+# reductions disturb the less while all wait.
 @test "what a step waits for data over the fabric does not count as good" {
     "$STOKER" run scenarios/quickstart.yaml --no-db --json --set cluster.storage.network=fabric \
         --set data.bytes_per_token="50 kB" --set cluster.storage.read="10 GB/s" --set run.checkpoint=off > "$BATS_TEST_TMPDIR/run"
@@ -79,7 +80,7 @@ step_s() {
     [ "$(figure data_stall)" = "$(figure data_stall_s)" ]
     awk -v step="$(figure step_time_s)" -v stall="$(figure data_stall_s)" \
         -v good="$(figure goodput)" -v alone="$(step_s)" 'BEGIN {
-            exit !(step > 10.48 && step < 10.6 && good < 1.0001 * alone / step &&
-                   good > 0.9999 * alone / step && alone > 3.6 && alone < 4 &&
+            exit !(step > 10.48 && step < 10.6 && good < alone / step &&
+                   good > 0.999 * alone / step && alone > 3.6 && alone < 4 &&
                    (step - stall) / alone > 0.999 && (step - stall) / alone < 1.001) }'
 }

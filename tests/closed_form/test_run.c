@@ -263,9 +263,9 @@ static void a_late_checkpoint_is_waited_for(void **state)
 static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state)
 {
     const char *const sets[SETS_MAX] = {
-        "cluster.storage.network=fabric", "cluster.storage.write=0.52 GB/s",
-        "cluster.nics.bandwidth=1 Gbps", "run.checkpoint.every=5000 steps",
-        "software.communication.staging=1 PB/s"};
+        "cluster.storage.network=fabric",        "cluster.storage.write=0.52 GB/s",
+        "cluster.nics.bandwidth=1 Gbps",         "run.checkpoint.every=5000 steps",
+        "software.communication.staging=1 PB/s", "data=off"};
     struct scenario *scenario = quickstart(*state, sets);
     const struct result *result = predict(*state, scenario);
     const double bytes = result->run.checkpoint_bytes;
@@ -284,6 +284,20 @@ static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state
     const double all_s = bytes / 64 / 112.5e6;
     assert_true(steps * longer_s < all_s);
     assert_true(steps * longer_s > all_s - 0.1239e9 / 112.5e6);
+}
+
+/* Reads keep the servers of the file system busy all the time: 112.4 GB of a checkpoint, at 10 GB/s
+ * if alone, make the steps beside which they are flushed longer by all of their 11.24 s. The copy
+ * before, 28 ms, is made while everybody waits for data. */
+static void a_flush_beside_reads_costs_all_that_it_takes(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "data.time_per_sample=0 s",       "data.bytes_per_token=50 kB",
+        "cluster.storage.read=10 GB/s",   "cluster.storage.write=10 GB/s",
+        "cluster.storage.network=fabric", "run.checkpoint.every=5000 steps"};
+    const struct result *result = predict(*state, quickstart(*state, sets));
+    assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
+    assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / 10e9, 1e-6);
 }
 
 /* ---- the whole ------------------------------------------------------------------------- */
@@ -593,23 +607,34 @@ static void a_step_alone_has_no_run(void **state)
 /* ---- data ---------------------------------------------------------------------------- */
 
 /* Four workers, 4 s a sequence: 8 microbatches take 8 x 4 / 4 = 8 s, and the first step waits 4 s
- * for its first. Every 85 s, ten of these steps, a checkpoint; of a step what is not data is
- * good. */
+ * for its first. Every 85 s, ten of these steps, a checkpoint, copied in 28 ms in which loaders go
+ * on: it costs nothing. Of a step what is not data is good: as much as without data, but that
+ * reductions under way in a stall disturb nobody. */
 static void a_stalled_run_waits_in_every_step_and_once_at_first(void **state)
 {
     const char *const sets[SETS_MAX] = {"data.time_per_sample=4 s", "data.bytes_per_token=0 B",
                                         "data.workers_per_gpu=4", "run.checkpoint.every=85 s"};
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 100.0 * (double)STEP_TOKENS;
-    const double alone_s = step_s(predict(*state, quickstart(*state, NULL)));
+    const struct result *usual = predict(*state, quickstart(*state, NULL));
+    const struct step_result *alone = &usual->step;
+    const double alone_s = step_s(usual);
     const struct result *result = predict(*state, scenario);
     const struct run_result *run = &result->run;
     assert_close(step_s(result), 8, 1e-7);
-    assert_close(run->data_stall_s, 8 - alone_s, 1e-6);
+    const double disturbed_s =
+        1e-9 / 64 * (double)(alone->gpu_ns[CAUSE_INTERFERENCE] + alone->gpu_ns[CAUSE_EXPOSED_TP]);
+    assert_true(run->data_stall_s >= 8 - alone_s - 1e-6);
+    assert_true(run->data_stall_s < 8 - alone_s + disturbed_s);
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        if (c != CAUSE_DATA_STALL && c != CAUSE_INTERFERENCE && c != CAUSE_EXPOSED_TP) {
+            assert_close((double)result->step.gpu_ns[c], (double)alone->gpu_ns[c], 1e-7);
+        }
+    }
     assert_int_equal(run->checkpoints, 10);
-    assert_close(run->checkpoint_s, run->checkpoint_bytes / 64 / 63e9, 1e-6);
-    assert_close(wall_s(result), 100 * step_s(result) + 10 * run->checkpoint_s + 4, 1e-9);
-    assert_close(run->goodput, 100 * alone_s / wall_s(result), 1e-6);
+    assert_close(run->checkpoint_s, 0, 0);
+    assert_close(wall_s(result), 100 * step_s(result) + 4, 1e-9);
+    assert_close(run->goodput, 100 * (8 - run->data_stall_s) / wall_s(result), 1e-6);
 }
 
 /* A loader that keeps up costs its first batch alone: 1 s of one of 4 workers. */
@@ -734,8 +759,8 @@ static void checkpoints_in_memory_must_fit_the_host(void **state)
     assert_true(memory_check(scenario).fits);
 }
 
-/* Over the fabric the step itself waits until its 104.86 GB are there, 10.486 s. What the GPUs
- * wait is in the breakdown, and not good. */
+/* Over the fabric, too, a step takes as long as its 104.86 GB are read, 10.486 s: loaders go on
+ * while GPUs wait for the slowest. What these wait is in the breakdown, and not good. */
 static void reads_over_the_fabric_are_no_goodput(void **state)
 {
     const char *const sets[SETS_MAX] = {"data.time_per_sample=0 s", "data.bytes_per_token=50 kB",
@@ -744,8 +769,7 @@ static void reads_over_the_fabric_are_no_goodput(void **state)
     const struct result *result = predict(*state, quickstart(*state, sets));
     const double stall_s = (double)result->step.gpu_ns[CAUSE_DATA_STALL] * 1e-9 / 64;
     assert_true(stall_s > 6 && stall_s < step_s(result));
-    const double read_s = step_s(result) - (double)result->step.jitter_ns * 1e-9;
-    assert_close(read_s, 256.0 * 8192 * 50e3 / 10e9, 1e-3);
+    assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
     assert_close(result->run.data_stall_s, stall_s, 1e-12);
     assert_close(result->run.goodput,
                  (double)result->run.steps * (step_s(result) - stall_s) / wall_s(result), 1e-12);
@@ -753,7 +777,9 @@ static void reads_over_the_fabric_are_no_goodput(void **state)
 
 /* A worker on 5 cores beside 4 x 14 workers and 8 main processes falls in and out of step with
  * the others when it has one batch ahead: the first rounds stall by half of what later ones do.
- * The mean of 14,000 microbatches is what the run waits for, to a thousandth of a step. */
+ * The mean of 14,000 microbatches is what the run waits for, to three thousandths of a step: in a
+ * step they do not follow one another in equal time (its end, 0.13 s, is longer than what is
+ * between two). */
 static void the_stall_is_that_of_the_long_run(void **state)
 {
     const double microbatch_s = step_s(predict(*state, quickstart(*state, NULL))) / 8;
@@ -774,7 +800,7 @@ static void the_stall_is_that_of_the_long_run(void **state)
     const double mean_s = (double)(outcome.stall_ns - outcome.first_stall_ns) * 1e-9 / batches;
     assert_true(mean_s > 0.02 * microbatch_s);
     const double stall_s = predict(*state, scenario)->run.data_stall_s;
-    assert_true(fabs(stall_s - 8 * mean_s) < 0.001 * 8 * microbatch_s);
+    assert_true(fabs(stall_s - 8 * mean_s) < 0.003 * 8 * microbatch_s);
 }
 
 /* ---- */
@@ -808,6 +834,7 @@ int main(void)
         TEST(an_asynchronous_checkpoint_blocks_for_the_copy),
         TEST(a_late_checkpoint_is_waited_for),
         TEST(a_flush_beside_training_costs_what_its_steps_are_longer),
+        TEST(a_flush_beside_reads_costs_all_that_it_takes),
         TEST(a_run_is_its_steps_and_checkpoints),
         TEST(power_follows_the_kernels),
         TEST(money_is_gpus_and_electricity),

@@ -27,7 +27,8 @@
  *    pipeline those of the last microbatch only;
  *  - data of the next step is read, and an earlier checkpoint flushed, beside everything else;
  *    the step ends no sooner; where one is copied to the host beside it (software.checkpoint.copy)
- *    parameters do not change before;
+ *    parameters do not change before; where loaders are simulated (train/loading) each
+ *    microbatch that enters the model waits for its batch;
  *  - then gradient norm (everybody), optimizer, and the gather of sharded parameters,
  *    which the next step's first forward waits for layer by layer if it overlaps;
  *  - a kernel waits for its launch: the host is ahead by what train/launch_queue says, from the
@@ -116,6 +117,8 @@ struct program_context {
     bool is_copied_beside;            /* no, from the beginning on, until parameters change */
     double flush_bytes_per_rank; /* of an earlier checkpoint, written beside the step; 0: none */
     const struct data_loading *fabric_data; /* read over the NICs; NULL: none is */
+    int64_t wait_ns;                        /* of all at the end of the step, as stragglers' wait */
+    bool takes_batches; /* a microbatch enters when its data is there: it meets its loader */
     /* [pp], filled by program_build; compute tasks then end with their action, which changes
      * their number and nothing else. NULL: not wanted. */
     struct program_actions *actions;

@@ -56,6 +56,15 @@ static void reduce_scales(struct builder *builder, uint32_t chunk, int64_t value
     }
 }
 
+/* The loader hands over what is worked on next. */
+static void take_batch(struct builder *builder)
+{
+    if (builder->context->takes_batches) {
+        builder_move(builder, STREAM_READ, 0, 0);
+        builder_need(builder, STREAM_READ);
+    }
+}
+
 static void forward(struct builder *builder, struct part part)
 {
     struct chunk_state *state = &builder->chunks[part.chunk];
@@ -64,6 +73,7 @@ static void forward(struct builder *builder, struct part part)
     state->forwards++;
     offload_begin(builder, part.chunk, part.microbatch);
     if (builder_is_first(builder, part.chunk)) {
+        take_batch(builder);
         ends_embedding(builder);
     }
     for (uint32_t i = 0; i < walk.count; i++) {

@@ -157,6 +157,15 @@ static void begin_background(struct builder *builder)
     }
 }
 
+/* For whoever is late (train/jitter). */
+static void wait_for_stragglers(struct builder *builder)
+{
+    if (builder->context->wait_ns > 0) {
+        builder_work(builder, CAUSE_STRAGGLER_WAIT,
+                     (struct work){.busy_ns = builder->context->wait_ns});
+    }
+}
+
 static void end_background(struct builder *builder)
 {
     builder_need(builder, STREAM_STORAGE);
@@ -220,6 +229,7 @@ static struct engine_program write_blocks(struct builder *builder,
     update_parameters(builder);
     write_checkpoint(builder);
     end_background(builder);
+    wait_for_stragglers(builder);
     row[1 + order->count] = end_block(builder, true);
     return engine_program_of(arena, row, (uint32_t)order->count + 2);
 }

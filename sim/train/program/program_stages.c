@@ -16,8 +16,8 @@ static struct program_context context_of(struct step_system *system, struct syst
     const struct scenario *scenario = job->is.scenario;
     const double ranks = mesh_size(&job->mesh);
     const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
-    const bool reads_over_fabric =
-        scenario->data.is_enabled && scenario->cluster.storage_network == STORAGE_ON_FABRIC;
+    const bool reads_over_fabric = scenario->data.is_enabled && !options->takes_batches &&
+                                   scenario->cluster.storage_network == STORAGE_ON_FABRIC;
     return (struct program_context){
         .arena = system->setting.arena,
         .routing = &job->routing,
@@ -43,6 +43,8 @@ static struct program_context context_of(struct step_system *system, struct syst
         .is_copied_beside = options->is_copied_beside,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
         .fabric_data = reads_over_fabric ? &scenario->data : NULL,
+        .takes_batches = options->takes_batches,
+        .wait_ns = options->wait_ns,
         .written = options->each_action ? NULL : program_written_new(system->setting.arena),
         .actions = options->actions,
         .host_wait_ns = job->host_wait_ns,
