@@ -309,6 +309,9 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
         take_message(engine, channel, task);
         return true;
     }
+    if (channel->is_bridge && engine_islands_stop(engine, index, stream)) {
+        return false;
+    }
     actor->busy |= 1u << stream;
     engine_ledger(actor, stream)->arrived = event_now(engine->queue);
     change_interference(engine, index, stream, true);
@@ -317,6 +320,9 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
     } else if (task->kind == TASK_SEND) {
         begin_send(engine, number, task->transfer);
     } else {
+        if (channel->is_bridge) {
+            engine_islands_meet(engine->islands);
+        }
         channel->arrived += engine_ledger(actor, stream)->weight;
         sim_assert(channel->arrived <= plan->needed);
         if (channel->arrived == plan->needed) {
@@ -335,7 +341,8 @@ static void note_step(struct engine *engine, uint32_t index)
     if (step_tasks != 0 && engine->actors[index].ended[COMPUTE] % step_tasks == 0) {
         const uint32_t step = engine->actors[index].ended[COMPUTE] / step_tasks - 1;
         sim_assert(step < ENGINE_STEPS_MAX);
-        engine->jobs[actor->job].step_ends[step] = event_now(engine->queue);
+        sim_time *end = &engine->jobs[actor->job].step_ends[step];
+        *end = event_now(engine->queue) > *end ? event_now(engine->queue) : *end;
     }
 }
 
@@ -348,7 +355,8 @@ static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, s
     if (stream == COMPUTE) {
         note_step(engine, index);
     }
-    engine->jobs[engine->system->actors[index].job].end = event_now(engine->queue);
+    sim_time *job_end = &engine->jobs[engine->system->actors[index].job].end;
+    *job_end = event_now(engine->queue) > *job_end ? event_now(engine->queue) : *job_end;
     if (engine->options.on_task != NULL) {
         engine->options.on_task(engine->options.context, index, stream, number, start,
                                 event_now(engine->queue));
@@ -507,6 +515,9 @@ static void end_transfer(struct engine *engine, uint32_t number)
         end_meeting(engine, members[i].actor, members[i].stream);
     }
     channel->is_moving = false;
+    if (channel->is_bridge) {
+        engine_islands_part(engine->islands, plan->member_count);
+    }
     for (uint32_t i = 0; i < plan->member_count; i++) {
         go_on(engine, members[i].actor, 1u << members[i].stream);
     }
@@ -550,21 +561,32 @@ static void handle(struct engine *engine, const struct event *event)
             end_phase(engine, engine->channel_of_flow[flow]);
         }
         break;
+    case EVENT_MEETING:
+        advance(engine, event->target, 1u << (event->stamp >> 8));
+        break;
     default:
         sim_assert(false);
     }
 }
 
+void engine_handle_instant(struct engine *engine, sim_time time)
+{
+    struct event event;
+    while (event_pop_at(engine->queue, time, &event)) {
+        engine->events++;
+        handle(engine, &event);
+    }
+    fluid_solve(engine->fluid);
+}
+
 static void run_to_the_end(struct engine *engine)
 {
     sim_time time;
-    struct event event;
     while ((time = event_next_time(engine->queue)) != SIM_TIME_MAX) {
-        while (event_pop_at(engine->queue, time, &event)) {
-            engine->events++;
-            handle(engine, &event);
+        engine_handle_instant(engine, time);
+        if (engine->islands != NULL) {
+            engine_islands_look(engine);
         }
-        fluid_solve(engine->fluid);
         if (engine->repeat != NULL) {
             engine_repeat_look(engine);
         }
@@ -722,6 +744,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
         engine_stretches_build(arena, engine);
     }
     engine->repeat = engine_repeat_new(arena, engine);
+    engine->islands = engine_islands_new(arena, engine);
     return engine;
 }
 
@@ -768,15 +791,23 @@ static void sum_traffic(const struct engine *engine, struct engine_outcome *outc
     sim_assert(outcome->bytes_sent == outcome->bytes_received);
 }
 
+static void begin_all(struct engine *engine)
+{
+    const uint32_t all_streams = (1u << engine->system->stream_count) - 1;
+    for (uint32_t i = 0; i < engine->system->actor_count; i++) {
+        advance(engine, i, all_streams);
+    }
+    fluid_solve(engine->fluid);
+    if (engine->islands != NULL) {
+        engine_islands_look(engine);
+    }
+}
+
 void engine_run(struct arena *arena, const struct engine_system *system,
                 const struct engine_options *options, struct engine_outcome *outcome)
 {
     struct engine *engine = build(arena, system, options);
-    const uint32_t all_streams = (1u << system->stream_count) - 1;
-    for (uint32_t i = 0; i < system->actor_count; i++) {
-        advance(engine, i, all_streams);
-    }
-    fluid_solve(engine->fluid);
+    begin_all(engine);
     run_to_the_end(engine);
     memset(outcome, 0, sizeof *outcome);
     close_books(engine);
@@ -787,5 +818,6 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     outcome->tasks = engine->tasks;
     outcome->tasks_repeated = engine->tasks_repeated;
     outcome->events = engine->events;
+    outcome->turns = engine->islands != NULL ? engine_islands_turns(engine->islands) : 0;
     outcome->fluid = fluid_statistics(engine->fluid);
 }

@@ -15,7 +15,8 @@ enum event_kind {
     EVENT_LATENCY_END,
     EVENT_PHASE_END,
     EVENT_ARRIVAL,
-    EVENT_FLUID
+    EVENT_FLUID,
+    EVENT_MEETING /* a stream of an actor comes to a bridge */
 };
 
 /* What a stream of an actor did so far, for the accounting of waits, and where it meets others. */
@@ -85,6 +86,7 @@ struct channel {
     uint32_t flight_mask;   /* a power of two, less 1: room for all that can be on the way */
     bool is_moving;         /* latency or transfer under way; pair: bytes leave */
     bool has_receiver;      /* pair: a receive is waiting */
+    bool is_bridge;         /* collective: between islands */
     uint32_t phase;         /* of the transfer under way: an index into transfers */
     sim_time started;       /* of the transfer under way or the last one */
     int64_t bytes_total;    /* sent */
@@ -114,6 +116,7 @@ struct engine {
     struct engine_job *jobs;            /* end: of any task; stale events may lie later */
     struct engine_stretches *stretches; /* NULL: there are none */
     struct engine_repeat *repeat;       /* NULL: every task is simulated */
+    struct engine_islands *islands;     /* NULL: time goes on in common */
     uint64_t events;
     uint64_t tasks;
     uint64_t tasks_repeated; /* of these, not simulated */
@@ -312,6 +315,28 @@ void engine_together_cut(struct engine *engine, uint32_t index);
 
 /* Stream 0 goes on at the rate of now. */
 void engine_post_compute_end(struct engine *engine, uint32_t index);
+
+/* All that is pending for that time, the next one, and the rates that come of it. */
+void engine_handle_instant(struct engine *engine, sim_time time);
+
+/* ---- engine_islands.c: who seldom meets others ----------------------------------------------- */
+
+/* To be called when flows and cycles are known. NULL: all are one, or few. Marks the channels that
+ * are bridges. */
+struct engine_islands *engine_islands_new(struct arena *arena, struct engine *engine);
+
+/* A stream comes to a bridge: true, if that has to wait for time in common. */
+bool engine_islands_stop(struct engine *engine, uint32_t index, uint32_t stream);
+
+/* One has come to a bridge; so many leave it. */
+void engine_islands_meet(struct engine_islands *islands);
+void engine_islands_part(struct engine_islands *islands, uint32_t count);
+
+/* At the end of an instant: if nobody meets others, each island goes on by itself until somebody
+ * does. */
+void engine_islands_look(struct engine *engine);
+
+uint64_t engine_islands_turns(const struct engine_islands *islands);
 
 /* ---- engine_repeat.c: cycles that come again ----------------------------------------------- */
 

@@ -289,6 +289,21 @@ void event_list(const struct event_queue *queue, struct event *events)
     sim_assert(out == events + queue->pending);
 }
 
+void event_take_all(struct event_queue *queue, sim_time time, struct event *events)
+{
+    event_list(queue, events);
+    while (queue->levels_used != 0) {
+        const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
+        const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
+        struct bucket *bucket = &queue->buckets[level][digit];
+        bucket->tail->next = queue->pool;
+        queue->pool = bucket->head;
+        bucket_close(queue, level, digit);
+    }
+    queue->pending = 0;
+    queue->now = time;
+}
+
 /* Buckets depend on the clock: all are taken out and placed again. */
 void event_move_on(struct event_queue *queue, sim_time shift, struct event *scratch)
 {

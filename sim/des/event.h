@@ -61,6 +61,10 @@ uint64_t event_posted_total(const struct event_queue *queue);
 /* Writes down all that is pending, in no order but that of each time; room for event_pending. */
 void event_list(const struct event_queue *queue, struct event *events);
 
+/* Takes out all that is pending, in that order, and puts the clock to `time`, which may be before;
+ * room for event_pending. */
+void event_take_all(struct event_queue *queue, sim_time time, struct event *events);
+
 /* The clock and all that is pending move on by `shift` >= 0, in their order. `scratch`: room for
  * event_pending. */
 void event_move_on(struct event_queue *queue, sim_time shift, struct event *scratch);

@@ -365,6 +365,27 @@ bool fluid_complete(struct fluid *fluid, const struct event *event, flow_id *flo
 
 /* ---- asking ------------------------------------------------------------ */
 
+size_t fluid_link_count(const struct fluid *fluid)
+{
+    return fluid->link_count;
+}
+
+size_t fluid_flow_count(const struct fluid *fluid)
+{
+    return fluid->flow_count;
+}
+
+uint32_t fluid_contended_count(const struct fluid *fluid, flow_id flow)
+{
+    return fluid->flows[flow].contended;
+}
+
+link_id fluid_contended_link(const struct fluid *fluid, flow_id flow, uint32_t i)
+{
+    debug_assert(i < fluid->flows[flow].contended);
+    return fluid->crossings[fluid->flows[flow].first_crossing + i].link;
+}
+
 bool fluid_is_active(const struct fluid *fluid, flow_id flow)
 {
     sim_assert(flow < fluid->flow_count);

@@ -108,6 +108,23 @@ struct fluid_statistics {
 };
 struct fluid_statistics fluid_statistics(const struct fluid *fluid);
 
+size_t fluid_link_count(const struct fluid *fluid);
+size_t fluid_flow_count(const struct fluid *fluid);
+
+/* The links of a flow on which others may slow it down, after fluid_seal. */
+uint32_t fluid_contended_count(const struct fluid *fluid, flow_id flow);
+link_id fluid_contended_link(const struct fluid *fluid, flow_id flow, uint32_t i);
+
+/* ---- one after the other (fluid_due.c) ----
+ *
+ * The clock may go back if meanwhile only flows are started that share no link with those under
+ * way, nor with those that are started before these go on. To be called after a solve: all flows
+ * under way are put aside, with their rates, and the event of the next end is stale. One that is
+ * taken up goes on; when all are that should, fluid_solve posts the next end. */
+size_t fluid_under_way(const struct fluid *fluid); /* and not put aside */
+void fluid_put_aside(struct fluid *fluid, flow_id *flows);
+void fluid_take_up(struct fluid *fluid, flow_id flow);
+
 /* ---- repeating (fluid_repeat.c) ----
  *
  * After a solve the future of all flows follows from those that are under way, each with what

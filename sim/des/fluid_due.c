@@ -142,3 +142,29 @@ flow_id fluid_due_take(struct fluid *fluid, sim_time time)
     }
     return flow;
 }
+
+/* ---- one after the other -------------------------------------------------- */
+
+size_t fluid_under_way(const struct fluid *fluid)
+{
+    return fluid->due_count;
+}
+
+void fluid_put_aside(struct fluid *fluid, flow_id *flows)
+{
+    sim_assert(fluid->dirty_count == 0 && fluid->started_count == 0 && fluid->ended_count == 0);
+    for (uint32_t i = 0; i < fluid->due_count; i++) {
+        flows[i] = fluid->due[i].flow;
+        fluid->due_places[flows[i]] = 0;
+    }
+    fluid->due_count = 0;
+    fluid->posted_time = -1;
+}
+
+/* Its end follows from what remained when it was settled. */
+void fluid_take_up(struct fluid *fluid, flow_id id)
+{
+    const struct due due = {.time = end_of(&fluid->flows[id]), .flow = id};
+    sim_assert(fluid->due_places[id] == 0);
+    rise(fluid, fluid->due_count++, &due);
+}

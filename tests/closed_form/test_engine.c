@@ -562,6 +562,55 @@ static int64_t sum_of_causes(const struct engine_job *job)
     return sum;
 }
 
+/* Actor 0 works 10 and sends 10 bytes over a link of 1 byte/ns, 40 times, until 800. Actor 1 sends
+ * 100 over it, once, when it has worked for 50. That is a bridge, of which actor 0 is no member,
+ * but it holds it up, so the two go together. From 50 on actor 0 has half of the link for its
+ * bytes, which take 20, and the bridge 10 bytes meanwhile, and 10 more while that works: five times
+ * each, until 200. So actor 0 is 5 * 10 late. Actor 2, which meets nobody, is an island by itself.
+ */
+static void a_bridge_holds_up_those_whose_links_it_crosses(void **state)
+{
+    (void)state;
+    enum { SELDOM = COMM + 1, TIMES = 40 };
+    struct rig rig;
+    rig_init_links(&rig);
+    struct task often[TIMES];
+    struct task sends[TIMES];
+    struct task works[TIMES];
+    for (uint32_t i = 0; i < TIMES; i++) {
+        often[i] = after(work(10), COMM, i);
+        sends[i] = after(meet(0), COMPUTE, i + 1);
+        works[i] = work(10);
+    }
+    const struct task seldom[] = {after(meet(1), COMPUTE, 5)};
+    const struct engine_block blocks[] = {
+        {.tasks = {often, sends}, .counts = {TIMES, TIMES}},
+        {.tasks = {works, NULL, seldom}, .counts = {TIMES, 0, 1}},
+        {.tasks = {works}, .counts = {TIMES}},
+    };
+    for (uint32_t i = 0; i < 3; i++) {
+        rig.programs[i] = engine_program_of_one(rig.arena, &blocks[i]);
+    }
+    rig.actors[2] = rig.actors[1];
+    rig.actors[2].program = 2;
+    rig.actors[0].channels[SELDOM] = rig.actors[1].channels[COMM] = ENGINE_NONE;
+    rig.actors[2].channels[SELDOM] = rig.actors[2].channels[COMM] = ENGINE_NONE;
+    rig.actors[1].channels[SELDOM] = 1;
+    rig.members[1].stream = SELDOM;
+    rig.system.streams[SELDOM] = rig.system.streams[COMM];
+    rig.system.stream_count = 3;
+    rig.system.program_count = rig.system.actor_count = 3;
+    rig.transfers[0] = (struct engine_transfer){.bytes = 10};
+    rig.transfers[1] = (struct engine_transfer){.bytes = 100};
+    struct engine_outcome outcome;
+    const struct engine_options options = {.each_cycle = true, .island_max = 1};
+    engine_run(rig.arena, &rig.system, &options, &outcome);
+    assert_int_equal(outcome.jobs[0].end, 800 + 5 * 10);
+    assert_int_equal(outcome.traffic[1].moving_ns, 150);
+    assert_true(outcome.turns >= 2);
+    arena_free(rig.arena);
+}
+
 /* Job 0 has one actor of 50, job 1 two, of 70 and 90. Job 0 ends at 50 and waits for nobody;
  * of job 1, 70 is idle for 20. */
 static void each_job_ends_with_its_own_last_task(void **state)
@@ -768,6 +817,7 @@ int main(void)
         cmocka_unit_test(a_ring_is_fed_by_all_its_ports),
         cmocka_unit_test(a_link_of_one_channel_is_its_cap),
         cmocka_unit_test(a_share_leaves_the_rest_of_a_link_to_others),
+        cmocka_unit_test(a_bridge_holds_up_those_whose_links_it_crosses),
         cmocka_unit_test(each_job_ends_with_its_own_last_task),
         cmocka_unit_test(jobs_share_links_and_nothing_else),
         cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),

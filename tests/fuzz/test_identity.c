@@ -7,6 +7,7 @@
  *    (train/quotient);
  *  - stretches: tasks that concern nobody else end in one event (des/engine_stretch);
  *  - cycles: microbatches that come again are moved over (des/engine_repeat);
+ *  - islands: who seldom meets others is simulated by himself meanwhile (des/engine_islands);
  *  - blocks: tasks that come again are written once (des/engine_program).
  *
  * Scenarios are random, of up to 512 GPUs and 100 microbatches. tests/fuzz/test_folding holds whole
@@ -40,7 +41,8 @@ struct family {
 /* What was compared, so that it means something. */
 struct tally {
     uint64_t systems, many_gpus, ecmp, slow, folded, turned;
-    uint64_t repeated, shortened; /* runs with cycles moved over; systems with stretches */
+    uint64_t repeated, by_islands; /* runs with cycles moved over, and with islands */
+    uint64_t shortened;            /* systems with stretches */
 };
 
 /* A system and what its actors stand for. */
@@ -79,6 +81,8 @@ static const struct way {
     {"with stretches", {.each_cycle = true}, NULL},
     {"with stretches and cycles, in one block", {.each_task = false}, in_one_block},
     {"with stretches and cycles, in blocks of microbatches", {.each_task = false}, in_microbatches},
+    {"with stretches, by islands", {.each_cycle = true, .island_max = 1}, NULL},
+    {"by islands", {.each_task = true, .each_cycle = true, .island_max = 16}, NULL},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 enum { ALL_WAYS_ACTORS_MAX = 128 }; /* larger systems are run in one of the ways, in turn */
@@ -152,6 +156,7 @@ static bool run_ways(struct arena *arena, const struct machine *plain,
             return false;
         }
         tally->repeated += outcome.tasks_repeated > 0;
+        tally->by_islands += outcome.turns > 0;
         tally->shortened += i == 1 && first.events < outcome.events;
     }
     return true;
@@ -235,10 +240,11 @@ static void print_tally(const struct family *family, const struct tally *tally)
                   (unsigned long long)family->seed, (unsigned long long)tally->systems,
                   (unsigned long long)tally->many_gpus, (unsigned long long)tally->ecmp,
                   (unsigned long long)tally->slow);
-    print_message("%llu folded, %llu by turns; of up to 15 runs each, cycles moved over in %llu, "
-                  "stretches in %llu systems\n",
+    print_message("%llu folded, %llu by turns; of up to 21 runs each, cycles moved over in %llu, "
+                  "islands in %llu, stretches in %llu systems\n",
                   (unsigned long long)tally->folded, (unsigned long long)tally->turned,
-                  (unsigned long long)tally->repeated, (unsigned long long)tally->shortened);
+                  (unsigned long long)tally->repeated, (unsigned long long)tally->by_islands,
+                  (unsigned long long)tally->shortened);
 }
 
 static void each_way_to_simulate_a_step_gives_the_same(void **state)
@@ -263,6 +269,7 @@ static void each_way_to_simulate_a_step_gives_the_same(void **state)
         assert_true(tally.slow > tally.systems / 8 && tally.folded > tally.systems / 2);
         assert_true(tally.turned > tally.systems / 8 && tally.repeated > tally.systems / 2);
         assert_true(tally.shortened > tally.systems / 4);
+        assert_true(tally.by_islands > tally.systems / 4);
     }
 }
 

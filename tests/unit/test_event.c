@@ -308,6 +308,37 @@ static void what_is_pending_moves_on_with_the_clock(void **state)
     assert_false(event_pop(queue, &event));
 }
 
+/* At 100, with 163 (twice), 164 and 100000 pending, all are taken out, ties in their order, and the
+ * clock goes back to 7: what is posted then comes as in a new queue. */
+static void the_clock_goes_back_when_all_is_taken_out(void **state)
+{
+    struct event_queue *queue = event_queue_new(*state);
+    static const sim_time times[] = {163, 163, 164, 100000};
+    enum { COUNT = sizeof times / sizeof *times };
+    struct event taken[COUNT];
+    struct event event;
+    event_post(queue, 100, 9, 0);
+    assert_true(event_pop(queue, &event));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        event_post(queue, times[i], i, 7);
+    }
+    event_take_all(queue, 7, taken);
+    assert_int_equal(event_pending(queue), 0);
+    assert_true(event_next_time(queue) == SIM_TIME_MAX && event_now(queue) == 7);
+    assert_true(taken[0].target == 0 && taken[1].target == 1);
+    event_post(queue, 8, COUNT, 7);
+    for (uint32_t i = COUNT; i > 0; i--) {
+        event_post(queue, times[i - 1], i - 1, 7);
+    }
+    static const uint32_t order[] = {COUNT, 1, 0, 2, 3};
+    for (uint32_t i = 0; i <= COUNT; i++) {
+        assert_true(event_pop(queue, &event));
+        assert_int_equal(event.target, order[i]);
+        assert_true(order[i] == COUNT || event.time == times[order[i]]);
+    }
+    assert_false(event_pop(queue, &event));
+}
+
 /* An argument is the one seed to run. */
 int main(int count, char **arguments)
 {
@@ -315,6 +346,7 @@ int main(int count, char **arguments)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_arena, end_arena)
     const struct CMUnitTest tests[] = {
         TEST(an_empty_queue_has_no_next_event),
+        TEST(the_clock_goes_back_when_all_is_taken_out),
         TEST(events_come_out_in_order_of_time),
         TEST(ties_come_out_in_posting_order),
         TEST(events_posted_while_an_instant_is_drained_come_after_those_pending),

@@ -310,6 +310,37 @@ static void flows_that_end_together_come_out_in_increasing_number(void **state)
     assert_int_equal(event_pending(world.queue), 0);
 }
 
+/* Two flows of 3,000 bytes share link 0, of 1 byte/ns, and have 2,000 left each at 2,000. Put aside
+ * there, the clock goes back to 0, and flow 2 has link 1 to itself until 500. Taken up, they end at
+ * 6,000, as if nothing had been. */
+static void flows_put_aside_go_on_where_they_were(void **state)
+{
+    struct fluid_world world = fluid_world_new(*state);
+    const link_id first = fluid_add_link(world.fluid, 1000000000);
+    const link_id second = fluid_add_link(world.fluid, 1000000000);
+    const flow_id flows[] = {add_flow(&world, first, first), add_flow(&world, first, first),
+                             add_flow(&world, second, second), add_flow(&world, second, second)};
+    fluid_seal(world.fluid);
+    sim_time ended[4] = {0};
+    fluid_start(world.fluid, flows[0], 3000, 1000000000);
+    fluid_start(world.fluid, flows[1], 3000, 1000000000);
+    fluid_solve(world.fluid);
+    struct event taken[1];
+    flow_id aside[2];
+    assert_int_equal(fluid_under_way(world.fluid), 2);
+    fluid_put_aside(world.fluid, aside);
+    assert_int_equal(fluid_under_way(world.fluid), 0);
+    event_take_all(world.queue, 0, taken);
+    fluid_start(world.fluid, flows[2], 500, 1000000000);
+    fluid_world_run(&world, ended);
+    assert_true(ended[flows[2]] == 500 && ended[flows[0]] == 0);
+    event_take_all(world.queue, 0, taken);
+    fluid_take_up(world.fluid, aside[0]);
+    fluid_take_up(world.fluid, aside[1]);
+    fluid_world_run(&world, ended);
+    assert_true(ended[flows[0]] == 6000 && ended[flows[1]] == 6000);
+}
+
 static void a_change_makes_the_pending_completion_stale(void **state)
 {
     /* Alone: 40 bytes at 10 end at 4 s. At 2 s another starts on the link: 20
@@ -428,6 +459,7 @@ int main(void)
         TEST(levels_closer_than_a_double_can_tell_are_told_apart),
         TEST(a_route_may_start_again_in_the_instant_it_ended),
         TEST(flows_that_end_together_come_out_in_increasing_number),
+        TEST(flows_put_aside_go_on_where_they_were),
         TEST(a_change_makes_the_pending_completion_stale),
         TEST(flows_that_share_no_link_with_a_change_are_left_alone),
         TEST(links_come_apart_when_the_flow_that_joined_them_ends),
