@@ -241,6 +241,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, FAILING, RUN, days_p95, wall_clock_days_p95, days_p95, run->days_spread.p95, \
            .csv = "days_p95", .title = "wall-clock of 95 % of histories, days", \
            .head = "days p95", .factor = 1, .format = "%.1f") \
+    STORE(TEXT, FAILING, histories_s, run->histories_s) \
     BOTH(REAL, FAILING, RUN, days_p5, wall_clock_days_p5, run->days_spread.p5) \
     BOTH(REAL, FAILING, RUN, days_p50, wall_clock_days_p50, run->days_spread.p50) \
     BOTH(REAL, FAILING, RUN, days_error, wall_clock_days_error, run->days_spread.error) \

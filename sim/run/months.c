@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "plan/mesh.h"
 #include "run/failing.h"
+#include "run/paired.h"
 #include "run/repetitions.h"
 
 #include <math.h>
@@ -228,6 +229,7 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     }
     run->repetitions = all->count;
     run->histories = all->each;
+    run->histories_s = paired_text(arena, all->each, all->count);
     run->makes_no_progress = all->unfinished > 0;
     run->interruptions = all->interruptions_all;
     run->broken_most = all->broken_most;

@@ -40,6 +40,7 @@ struct run_result {
     double goodput;       /* time in usual steps that count, less data stalls / wall-clock */
     uint32_t repetitions; /* histories; 0: nothing fails, and they are all alike */
     const struct repetition *histories; /* [repetitions], each by itself */
+    const char *histories_s;            /* their wall-clock times (run/paired); NULL: none */
     bool makes_no_progress;             /* a history had not finished when it was given up */
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
     double interruptions;

@@ -321,3 +321,16 @@ const char *store_scenario_text(struct store *store, struct arena *arena, const 
     sqlite3_finalize(statement);
     return text;
 }
+
+const char *store_histories(struct store *store, struct arena *arena, const char *run_key)
+{
+    sqlite3_stmt *statement =
+        query_by_text(store, "SELECT histories_s FROM run WHERE key = ?1", run_key);
+    const char *text = NULL;
+    if (statement != NULL && has_row(store, statement)) {
+        const char *stored = (const char *)sqlite3_column_text(statement, 0);
+        text = stored != NULL ? arena_strdup(arena, stored) : NULL;
+    }
+    sqlite3_finalize(statement);
+    return text;
+}

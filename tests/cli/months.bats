@@ -144,3 +144,38 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [ "$status" -eq 4 ]
     [[ $output == *"months: 953 checkpoints that are kept ask for storage of 134 TB"* ]]
 }
+
+@test "compare and sweep hold days against each other history by history" {
+    cat > "$work/pairs.yaml" << 'END'
+scenario: pairs
+model: llama3-8b
+cluster: h100-3200
+gpus: 64
+parallel: {tp: 2}
+batch: {global: 256, micro: 1, sequence_length: 8192}
+run: {tokens: 2T, checkpoint: {every: 600 s}, failures: rsc1-jobs-2024, repetitions: 64}
+sweep: {run.checkpoint.every: [600 s, 660 s, 601 s]}
+END
+    "$STOKER" compare "$work/pairs.yaml" --json -q --db "$db" > "$work/out.json"
+    # the mean of the pairs is the difference of the means, and its error far below theirs
+    jq -e '.points[1] as $p | $p.against_first.days | .histories == 64 and
+        (.more - ($p.run.days / $points[0].run.days - 1) | fabs < 1e-8)' \
+        --argjson points "$(jq .points "$work/out.json")" "$work/out.json"
+    # paired variance at most a tenth of two independent runs'
+    for every in 600 660; do
+        "$STOKER" run "$work/pairs.yaml" --set "run.checkpoint.every=$every s" --json -q --no-db > "$work/$every.json"
+    done
+    jq -e '(.points[1].against_first.days.error * .points[0].run.days) as $e | $e * $e <= $independent / 10' \
+        --argjson independent "$(jq -s 'map(.run.days_error | . * .) | add' "$work/600.json" "$work/660.json")" \
+        "$work/out.json"
+    jq -e '.points[0].against_first.days.histories == 64 and .points[0].against_first.days.error == 0 or
+        .points[0].against_first.days.histories == 0' "$work/out.json"
+    jq -e '.points[1].against_first.days.verdict | . == "clear" or . == "likely" or . == "too close to call"' "$work/out.json"
+    # 601 s is as many steps as 600 s: the same to the bit, and nothing to tell
+    jq -e '.points[2].against_first.days | .more == 0 and .error == 0 and .verdict == "too close to call"' "$work/out.json"
+    "$STOKER" compare "$work/pairs.yaml" -q --db "$db" > "$work/screen"
+    grep -q 'days more .*which is' "$work/screen"
+    grep -qE '^every 660 s|^660 s .* [+-][0-9.]+ % \+- [0-9.]+ %' "$work/screen"
+    "$STOKER" sweep "$work/pairs.yaml" -q --db "$db" > "$work/screen"
+    grep -q '^days are held against 600 s' "$work/screen"
+}

@@ -101,6 +101,7 @@ void sample_init(struct sample *sample)
     static struct run_failure failures[] = {{"gpu", 2.5, 1.25}};
     result->run = (struct run_result){.is_asked = true,
                                       .repetitions = 200,
+                                      .histories_s = "5184000.000 5270400.125",
                                       .days_spread = {66.8, 0.25, 60.5, 66.5, 71.25},
                                       .goodput_spread = {0.9, 0.01, 0.85, 0.905, 0.95},
                                       .interruptions = 2.5,

@@ -2,6 +2,7 @@
  * stands still 300 s whenever it fails and costs nothing else. Its clock stands meanwhile, so a
  * history with k of its instants within 10,000 s lasts 10,000 + 300 k seconds. */
 #include "base/arena.h"
+#include "run/paired.h"
 #include "run/repetitions.h"
 
 #include <math.h>
@@ -181,9 +182,55 @@ static void after_a_first_history_without_an_end_no_other_is_drawn(void **state)
     arena_free(arena);
 }
 
+/* Pairs (1, 4), (3, 4), (8, 6): differences -3, -1, 2 of mean -2/3; their deviations squared are
+ * 49/9 + 1/9 + 64/9 = 114/9, over 2 is 57/9, over 3 is 19/9: the error is its root, 1.45297. They
+ * are tied. Of (1, 4), (3, 6), (8, 10.9) the error is a thirtieth, and they are not. */
+static void differences_of_pairs(void **state)
+{
+    (void)state;
+    const double a[] = {1, 3, 8};
+    const double b[] = {4, 4, 6};
+    const double c[] = {4, 6, 10.9};
+    const struct paired apart = paired_of(a, b, 3);
+    const struct paired alike = paired_of(a, c, 3);
+    assert_close(apart.mean, -2.0 / 3, 1e-12);
+    assert_close(apart.error, sqrt(19.0 / 9), 1e-12);
+    assert_true(paired_is_tied(&apart));
+    assert_true(paired_is_tied(&(struct paired){-1.9, 1, 3}));
+    assert_false(paired_is_tied(&(struct paired){2.1, 1, 3}));
+    assert_close(alike.mean, -8.9 / 3, 1e-12);
+    assert_close(alike.error, 0.1 / 3, 1e-9);
+    assert_false(paired_is_tied(&alike));
+}
+
+/* To the millisecond, of the first thousand. */
+static void times_survive_as_a_text(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    enum { MANY = PAIRED_KEPT + 5 };
+    struct repetition *histories = arena_array(arena, MANY, sizeof *histories);
+    for (uint32_t i = 0; i < MANY; i++) {
+        histories[i].wall_s = 5.4e6 + 1.0625 * i;
+    }
+    uint32_t count;
+    const double *read = paired_read(arena, paired_text(arena, histories, MANY), &count);
+    assert_int_equal(count, PAIRED_KEPT);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(fabs(read[i] - histories[i].wall_s) <= 0.501e-3);
+    }
+    (void)paired_read(arena, paired_text(arena, histories, 3), &count);
+    assert_int_equal(count, 3);
+    (void)paired_read(arena, paired_text(arena, histories, 0), &count);
+    assert_int_equal(count, 0);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(differences_of_pairs),
+        cmocka_unit_test(times_survive_as_a_text),
         cmocka_unit_test(means_errors_and_percentiles_are_those_of_the_histories),
         cmocka_unit_test(what_slowness_adds_to_steps_is_not_good),
         cmocka_unit_test(histories_that_reach_the_horizon_are_counted),

@@ -4,10 +4,12 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "input/doc/name_table.h"
 #include "lab/band.h"
 #include "lab/differences.h"
 #include "report/points.h"
+#include "run/paired.h"
 
 #include <math.h>
 
@@ -22,6 +24,8 @@ struct baseline {
     const struct difference_table *table;
     struct band_votes votes;
     const char *no_pairs, *no_votes; /* why there are none; NULL */
+    const double *base_s;            /* [base_histories]; 0 histories: nothing fails */
+    uint32_t base_histories;
 };
 
 static const struct scenario *resolve(const struct session *session, struct arena *arena,
@@ -103,6 +107,7 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
     note_kinds(baseline, &found, against);
     if (found.axis_count == 0 && found.unmeasured_count == 0) {
         against->reason = "they differ in nothing that moves a step";
+        against->reason_is_same = true;
         return;
     }
     struct ratio_band band =
@@ -133,8 +138,53 @@ static void baseline_open(struct baseline *baseline)
     baseline->no_votes =
         band_load(baseline->arena, catalogue, &baseline->votes, &reason, diag) ? NULL : reason;
     if (points_is_good(baseline->base)) {
+        const char *text =
+            store_histories(baseline->session->store, baseline->arena, baseline->base->key);
+        baseline->base_s =
+            paired_read(baseline->arena, text != NULL ? text : "", &baseline->base_histories);
         baseline->base_scenario = resolve(baseline->session, baseline->arena, baseline->base);
     }
+}
+
+/* ---- days --------------------------------------------------------------------------------- */
+
+/* Four fifths of a normal distribution lie within 1.2816 of its deviations. */
+static const double BAND_DEVIATIONS = 1.2816;
+
+/* What is known of the ratio of steps and of histories says how the days compare. */
+static void put_days_verdict(double base_days, struct against *against)
+{
+    const double ratio = 1 + against->days;
+    const double band = is_absent(against->factor) ? 0 : log(against->factor);
+    const double relative = against->days_error / ratio;
+    const double spread = hypot(band, BAND_DEVIATIONS * relative);
+    const bool is_known = against->reason_is_same || !is_absent(against->factor);
+    if (!is_known || !(base_days > 0)) {
+        return;
+    }
+    const struct ratio_band days = {1, spread, spread * HALF_OF_BAND};
+    against->days_verdict = ratio_verdict_names[ratio_band_verdict(&days, log(ratio))];
+}
+
+static void put_days(const struct baseline *baseline, struct arena *arena,
+                     const struct store_row *row, struct against *against)
+{
+    const char *text = store_histories(baseline->session->store, arena, row->key);
+    if (text == NULL || baseline->base_histories < 2) {
+        return;
+    }
+    uint32_t count;
+    const double *mine_s = paired_read(arena, text, &count);
+    count = count < baseline->base_histories ? count : baseline->base_histories;
+    if (count < 2) {
+        return;
+    }
+    const struct paired paired = paired_of(mine_s, baseline->base_s, count);
+    const double base_s = baseline->base->wall_clock_days * SECONDS_PER_DAY;
+    against->histories = count;
+    against->days = paired.mean / base_s;
+    against->days_error = paired.error / base_s;
+    put_days_verdict(baseline->base->wall_clock_days, against);
 }
 
 static double ratio(double value, double first)
@@ -152,14 +202,19 @@ const struct against *against_of(const struct session *session, const struct sto
     baseline_open(&baseline);
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
-        against[i] =
-            (struct against){.speed_up = ABSENT, .per_gpu = ABSENT, .factor = ABSENT, .reason = ""};
+        against[i] = (struct against){.speed_up = ABSENT,
+                                      .per_gpu = ABSENT,
+                                      .factor = ABSENT,
+                                      .reason = "",
+                                      .days = ABSENT,
+                                      .days_error = ABSENT};
         if (points_is_good(base) && points_is_good(row)) {
             against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
             against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
         }
         if (row != base && !is_absent(against[i].per_gpu)) {
             put_band(&baseline, arena, row, &against[i]);
+            put_days(&baseline, arena, row, &against[i]);
             arena_reset(arena);
         }
     }
@@ -186,6 +241,22 @@ const char *against_range(struct arena *arena, const struct against *against)
                               against->speed_up * against->factor);
 }
 
+bool against_have_histories(const struct session *session, const struct against *against)
+{
+    uint32_t i = 0;
+    while (i < session->row_count && against[i].histories == 0) {
+        i++;
+    }
+    return i < session->row_count;
+}
+
+const char *against_days(struct arena *arena, const struct against *against)
+{
+    return against->histories == 0 ? NULL
+                                   : arena_printf(arena, "%+.2f %% +- %.2f %%", 100 * against->days,
+                                                  200 * against->days_error);
+}
+
 static void add_range(struct sheet *in, const char *key, double ratio, double factor)
 {
     struct sheet *range = sheet_object(in, key);
@@ -205,6 +276,11 @@ void against_add(struct sheet *object, const struct against *against)
     sheet_texts(band, "kinds", against->kinds, against->kind_count);
     sheet_texts(band, "unmeasured", against->unmeasured, against->unmeasured_count);
     sheet_integer(band, "votes", against->votes);
+    struct sheet *days = sheet_object(object, "days");
+    sheet_integer(days, "histories", against->histories);
+    sheet_number(days, "more", against->days);
+    sheet_number(days, "error", against->days_error);
+    sheet_text(days, "verdict", against->days_verdict);
 }
 
 /* Names of all points, each once. */
@@ -253,5 +329,11 @@ void against_say(struct sheet *sheet, const struct session *session, const struc
     }
     if (reason != NULL) {
         sheet_say(sheet, "\nno band: %s\n", reason);
+    }
+    if (against_have_histories(session, against)) {
+        sheet_say(sheet,
+                  "%sDays more are means of pairs of histories with the same failures, +- "
+                  "two standard errors; which they are follows from these and the band.\n",
+                  reason == NULL && kinds == NULL && unmeasured == NULL ? "\n" : "");
     }
 }

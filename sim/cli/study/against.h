@@ -5,6 +5,11 @@
  * that no measured runs do, their errors are taken as independent: each of the two has its band
  * (lab/band), and the squares of logarithms add up.
  *
+ * Days of runs with failures are told apart by their histories, too, which meet the same failures
+ * in both (run/paired): the standard error of the difference and the band's, which is none where
+ * they differ in nothing that moves a step, are independent, and their squares add up. A band of a
+ * normal distribution has four fifths of it.
+ *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
 #ifndef CLI_STUDY_AGAINST_H
@@ -19,10 +24,15 @@ struct against {
     double factor;   /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
     const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band */
     const char *reason;                    /* why there is none; "" */
+    bool reason_is_same;                   /* nothing that they differ in moves a step */
     const char *const *kinds;              /* of difference */
     const char *const *unmeasured;         /* keys of which no measured pair is */
     uint32_t kind_count, unmeasured_count;
     uint32_t votes; /* of pairs of these kinds; 0: errors are taken as independent */
+    /* Of runs with failures, which both have: how many days more, by the base's. */
+    uint32_t histories; /* of both, paired; 0: there are none, and what follows is ABSENT */
+    double days, days_error;
+    const char *days_verdict; /* as `verdict`, of the days: by band and histories; NULL */
 };
 
 /* Of each row of the session, as `base` is a row of it; for rows without a result, and of the base
@@ -35,7 +45,13 @@ bool against_are_known(const struct session *session, const struct against *agai
 /* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
 const char *against_range(struct arena *arena, const struct against *against);
 
-/* "band" in a point's object. */
+/* Any has histories beside the base's. */
+bool against_have_histories(const struct session *session, const struct against *against);
+
+/* "-31.2 % +- 0.4 %": days more than the base, and two standard errors; NULL: no histories. */
+const char *against_days(struct arena *arena, const struct against *against);
+
+/* "band" in a point's object, and "days". */
 void against_add(struct sheet *object, const struct against *against);
 
 /* Where the bands are from, below a table. */

@@ -227,6 +227,16 @@ static void add_verdict(struct sheet *in, const char *key, const void *record)
     sheet_text(in, key, ((const struct change *)record)->against->verdict);
 }
 
+static void add_days(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, against_days(sheet_arena(in), ((const struct change *)record)->against));
+}
+
+static void add_days_verdict(struct sheet *in, const char *key, const void *record)
+{
+    sheet_text(in, key, ((const struct change *)record)->against->days_verdict);
+}
+
 /* The point that --against names; the first where it names none. */
 static const struct store_row *base_row(const struct session *session)
 {
@@ -249,6 +259,7 @@ static void add_relative(const struct session *session, struct sheet *sheet)
     const bool has_runs = !is_absent(first->wall_clock_days);
     const struct against *against = against_of(session, first);
     const bool has_bands = against_are_known(session, against);
+    const bool has_histories = against_have_histories(session, against);
     struct arena *arena = session->options.cli->arena;
     const struct unit unit = unit_of(session, first);
     const char *head = arena_printf(arena, "against %s", first->label);
@@ -258,6 +269,8 @@ static void add_relative(const struct session *session, struct sheet *sheet)
         {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
         {NULL, FIELD_LEFT(has_bands ? "which is" : NULL), .add = add_verdict},
         {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu},
+        {NULL, FIELD_LEFT(has_histories ? "days more" : NULL), .add = add_days},
+        {NULL, FIELD_LEFT(has_histories ? "which is" : NULL), .add = add_days_verdict},
         {"cost_ratio", FIELD_AT(struct change, cost_ratio),
          FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),

@@ -34,11 +34,13 @@ static const char *axis_head(const struct study_point *point, uint32_t axis)
 }
 
 /* A column for each axis and each metric, what bounds a point or why it has no result; and how much
- * faster it is than the base, where nobody asked for other metrics. */
-static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
+ * faster it is than the base and how many days more it takes, where nobody asked for other
+ * metrics. */
+static struct sheet *add_table(const struct session *session, bool has_ratios, bool has_histories,
+                               struct sheet *sheet)
 {
     const struct study_point *first = &session->study.points[0];
-    const uint32_t count = first->axis_count + session->metrics.count + 5;
+    const uint32_t count = first->axis_count + session->metrics.count + 7;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
@@ -54,6 +56,8 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, s
     *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_histories ? "days more" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_histories ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT("bound by")};
     return sheet_table(sheet, NULL, fields, count);
 }
@@ -76,6 +80,8 @@ static void add_row(const struct session *session, const struct store_row *row,
                                             : arena_printf(arena, "%.2f x", against->speed_up));
     sheet_text(table, NULL, against_range(arena, against));
     sheet_text(table, NULL, against->verdict);
+    sheet_text(table, NULL, against_days(arena, against));
+    sheet_text(table, NULL, against->days_verdict);
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -138,9 +144,10 @@ static void add(struct session *session, struct sheet *sheet)
     const struct store_row *base = base_row(session);
     const struct against *against = against_of(session, base);
     const bool has_ratios = !is_asked && against_are_known(session, against);
+    const bool has_histories = !is_asked && against_have_histories(session, against);
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(session, has_ratios, sheet);
+    struct sheet *table = add_table(session, has_ratios, has_histories, sheet);
     const uint32_t *order =
         points_order(session->options.cli->arena, session->rows, session->row_count);
     for (uint32_t i = 0; i < session->row_count; i++) {
@@ -150,8 +157,12 @@ static void add(struct session *session, struct sheet *sheet)
         add_row(session, &session->rows[order[i]], &against[order[i]], table);
     }
     say_best(session, is_asked, sheet);
-    if (has_ratios) {
-        sheet_say(sheet, "tokens/s are held against %s.\n", base->label);
+    if (has_ratios || has_histories) {
+        sheet_say(sheet, "%s held against %s.\n",
+                  !has_histories ? "tokens/s are"
+                  : has_ratios   ? "tokens/s and days are"
+                                 : "days are",
+                  base->label);
         against_say(sheet, session, against);
     }
 }

@@ -10,6 +10,7 @@
 #include "input/scenario_load.h"
 #include "run/known.h"
 #include "run/money.h"
+#include "run/paired.h"
 #include "run/repetitions.h"
 #include "run/run.h"
 #include "run/verdict.h"
@@ -77,17 +78,12 @@ static void take_histories(const struct policy_trials *trials, struct policy *po
 void policy_hold_against(const struct policy *best, enum policy_by by, struct policy *policy)
 {
     const uint32_t count = policy->count < best->count ? policy->count : best->count;
-    const double sign = by == POLICY_BY_GOODPUT ? -1 : 1;
-    struct arena *own = arena_new();
-    double *differences = arena_array(own, count, sizeof *differences);
-    for (uint32_t i = 0; i < count; i++) {
-        differences[i] = sign * (policy->each[i] - best->each[i]);
-    }
-    policy->behind = gsl_stats_mean(differences, 1, count);
-    policy->error = gsl_stats_sd(differences, 1, count) / sqrt((double)count);
-    policy->is_tied =
-        fabs(policy->behind) <= 2 * policy->error || policy == best || !(policy->behind != 0);
-    arena_free(own);
+    const bool is_most_best = by == POLICY_BY_GOODPUT;
+    const struct paired paired = paired_of(is_most_best ? best->each : policy->each,
+                                           is_most_best ? policy->each : best->each, count);
+    policy->behind = paired.mean;
+    policy->error = paired.error;
+    policy->is_tied = paired_is_tied(&paired);
 }
 
 /* ---- one policy ---------------------------------------------------------------------------- */
