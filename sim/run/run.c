@@ -152,7 +152,7 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
     run->effective_training_time_ratio =
         LEDGER_SUM(ledger, "ETTR", "%", steps_s / wall_s, LEDGER_TERM(steps_s, "seconds"),
                    LEDGER_TERM(wall_s, "seconds"));
-    ledger_remark(ledger, "effective training time: steps that count, however long");
+    ledger_remark(ledger, "effective training time: steps that count (arXiv 2410.21680)");
     const double there_s =
         LEDGER_SUM(ledger, "time with all nodes", "seconds", wall_s - s[ACCOUNT_WAITING],
                    LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"));
@@ -167,7 +167,7 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
                    run->scheduling_goodput * run->runtime_goodput * step->mfu,
                    LEDGER_TERM(run->scheduling_goodput, "%"),
                    LEDGER_TERM(run->runtime_goodput, "%"), LEDGER_TERM(step->mfu, "%"));
-    ledger_remark(ledger, "program goodput is the MFU");
+    ledger_remark(ledger, "program goodput is the MFU (Google Cloud, 2024)");
     return wall_s;
 }
 

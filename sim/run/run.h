@@ -13,7 +13,16 @@
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
  *
- * and money and energy (run/money).
+ * and money and energy (run/money). Published ratios beside goodput, as their authors define them:
+ *
+ *     ETTR                     steps that count / wall-clock, however long a step takes: "effective
+ *                              training time ratio", Kokolis et al. 2024,
+ *                              https://arxiv.org/abs/2410.21680
+ *     scheduling goodput       time when the job had its nodes / wall-clock
+ *     runtime goodput          steps that count / that time
+ *     ML productivity goodput  scheduling x runtime x program goodput, of which the last is the MFU
+ *                              here: Google Cloud, "Goodput metric as measure of ML productivity",
+ *                              2024
  *
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.

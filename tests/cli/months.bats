@@ -86,6 +86,8 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     for label in 'ETTR' 'runtime goodput' 'ML productivity goodput' 'best by Young' 'best by Daly' 'lost'; do
         grep -q "^  $label  " "$work/out"
     done
+    grep -q '^  ETTR .*arXiv 2410.21680' "$work/out"
+    grep -q '^  ML productivity goodput .*Google Cloud, 2024' "$work/out"
 }
 
 @test "a sweep of intervals has the metrics of months, at any -j, and in shards" {
