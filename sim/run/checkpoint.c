@@ -251,19 +251,24 @@ static double durable_s(struct arena *arena, const struct scenario *scenario, do
     return fmax(copied_s, 0) + checkpoint_persist_s(arena, scenario, bytes);
 }
 
-/* A flush that crosses the NICs of training makes steps longer, each by its part of the bytes. */
+/* What crosses the NICs of training makes steps longer, each by its part of the bytes. */
 static void add_flush(struct arena *arena, const struct regime_basis *basis, double bytes,
-                      struct checkpoint_cost *cost)
+                      uint32_t tier, struct checkpoint_cost *cost)
 {
     const struct checkpoint_place *place = checkpoint_place_of(&basis->scenario->checkpoint);
-    if (!place->is_flushed || !fabric_storage_uses_nics(&basis->scenario->cluster, place->flush)) {
+    const double takes_s = tier == 0 ? cost->durable_s : cost->drained_s - cost->durable_s;
+    if (!(takes_s > 0) || !fabric_storage_uses_nics(&basis->scenario->cluster,
+                                                    tier == 0 ? place->flush : place->drain)) {
         return;
     }
-    cost->flush_steps = ceil(cost->durable_s / sim_time_to_s(basis->step_ns));
-    cost->flush_bytes = bytes / cost->flush_steps;
-    const struct regime flushing = {.is_checkpoint_async = true, .flush_bytes = cost->flush_bytes};
+    struct checkpoint_flush *flush = &cost->flushes[tier];
+    flush->steps = ceil(takes_s / sim_time_to_s(basis->step_ns));
+    flush->bytes = bytes / flush->steps;
+    const struct regime flushing = {.is_checkpoint_async = true,
+                                    .flush_bytes = tier == 0 ? flush->bytes : 0,
+                                    .drain_bytes = tier == 0 ? 0 : flush->bytes};
     const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
-    cost->flush_longer_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
+    flush->longer_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
 }
 
 void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
@@ -276,10 +281,11 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     cost->block_s = blocking_s(arena, basis, bytes);
     if (basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
         cost->durable_s = durable_s(arena, basis->scenario, bytes, cost->block_s);
-        add_flush(arena, basis, bytes, cost);
+        add_flush(arena, basis, bytes, 0, cost);
     }
     if (basis->scenario->checkpoint.target != CHECKPOINT_SHARED) {
         cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
+        add_flush(arena, basis, bytes, 1, cost);
     }
     if (basis->scenario->failures.name != NULL) {
         cost->tier_count = checkpoint_tiers(arena, basis->scenario, cost->tiers);
@@ -301,10 +307,15 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
         return 0;
     }
     const double steps = (double)checkpoint_interval(plan, step_s);
-    const double longer_s = fmin(cost->flush_steps, steps) * cost->flush_longer_s;
+    const double drains = (double)checkpoint_drain_every(plan);
+    double longer_s = 0;
+    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+        const struct checkpoint_flush *flush = &cost->flushes[i];
+        const double every = i == 0 ? 1 : drains;
+        longer_s += fmin(flush->steps, every * steps) * flush->longer_s / every;
+    }
     const double between_s = steps * step_s + longer_s;
     const double each_s = last_wait_s(cost->durable_s, cost->block_s, between_s, 1);
-    const double drains = (double)checkpoint_drain_every(plan);
     const double last_s = last_wait_s(cost->drained_s, each_s, between_s, drains);
     return ((drains - 1) * each_s + last_s) / drains + longer_s;
 }

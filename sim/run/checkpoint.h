@@ -78,15 +78,20 @@ uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
 void checkpoint_read_s(const struct checkpoint_tier *tiers, uint32_t count,
                        double read_s[HISTORY_LEVELS]);
 
+/* On its way to a tier beside steps; nothing where that crosses no NIC of training. */
+struct checkpoint_flush {
+    double steps;    /* that begin meanwhile */
+    double bytes;    /* of it, in such a step */
+    double longer_s; /* such a step, with nothing on its way to another tier */
+};
+
 /* What one costs. */
 struct checkpoint_cost {
     double block_s;   /* nobody computes: until it is written, or copied to the host */
     double durable_s; /* asynchronous: from then until it is where it goes first */
     double drained_s; /* from the same moment until it is in the file system, if not there first */
-    double flush_steps;    /* beside which it is flushed; 0: it crosses other NICs */
-    double flush_bytes;    /* of it, in such a step */
-    double flush_longer_s; /* such a step */
-    struct checkpoint_tier tiers[HISTORY_TIERS_MAX]; /* where something fails */
+    struct checkpoint_flush flushes[HISTORY_TIERS_MAX]; /* to each tier */
+    struct checkpoint_tier tiers[HISTORY_TIERS_MAX];    /* where something fails */
     uint32_t tier_count;
 };
 

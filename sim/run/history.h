@@ -39,7 +39,7 @@
  *
  * ASSUMES: of several slow GPUs the slowest sets the pace.
  * ASSUMES: what flushes beside a step makes it longer for as many steps as begin before the
- * checkpoint is durable.
+ * checkpoint is durable; to the next tier it goes on once it is durable in the one before.
  * ASSUMES: a checkpoint that is older than the last corruption check is kept.
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
@@ -56,7 +56,7 @@
 #define HISTORY_NO_CLASS UINT32_MAX
 
 struct history_regime {
-    bool flushes;
+    uint32_t flushes;    /* bits: tiers that a checkpoint is on its way to */
     uint32_t slow_class; /* HISTORY_NO_CLASS: no GPU is slow */
     uint32_t missing;    /* replicas */
     uint32_t slow_place; /* which GPU: below slow_places of the stage */

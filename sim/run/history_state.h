@@ -133,7 +133,7 @@ bool history_is_over(const struct history *h);
 
 /* A step in the regime of now, with that slow GPU or none. */
 struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
-                                    bool flushes);
+                                    uint32_t flushes);
 
 /* How the stage under way is planned. */
 const struct history_stage *history_stage_of(const struct history *h);

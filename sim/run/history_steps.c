@@ -52,7 +52,7 @@ bool history_is_over(const struct history *h)
 /* ---- regimes --------------------------------------------------------------------------------- */
 
 struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
-                                    bool flushes)
+                                    uint32_t flushes)
 {
     const struct history_regime regime = {flushes, slow != NULL ? slow->class : HISTORY_NO_CLASS,
                                           h->missing, slow != NULL ? slow->place : 0, h->at.stage};
@@ -61,12 +61,24 @@ struct history_step history_step_in(const struct history *h, const struct slow_g
     return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */
 }
 
+/* Tiers that a checkpoint is on its way to, not those that the same one goes on to later. */
+static uint32_t flushes_now(const struct history *h)
+{
+    uint32_t flushes = 0;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        bool is_there = true; /* in the tiers before */
+        for (uint32_t k = 0; k < i; k++) {
+            is_there = is_there && (h->kept[k].pending_at == INT64_MAX ||
+                                    h->kept[k].pending.steps != h->kept[i].pending.steps);
+        }
+        flushes |= is_there && h->kept[i].pending_at != INT64_MAX ? 1U << i : 0;
+    }
+    return flushes;
+}
+
 static struct history_step step_now(const struct history *h)
 {
-    bool flushes = false;
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        flushes = flushes || h->kept[i].pending_at != INT64_MAX;
-    }
+    const uint32_t flushes = flushes_now(h);
     struct history_step step = history_step_in(h, NULL, flushes);
     for (size_t i = 0; i < h->slow_count; i++) {
         const struct history_step slow = history_step_in(h, &h->slow[i], flushes);

@@ -72,9 +72,10 @@ static struct history_step simulate(const struct months *of, const struct histor
     const struct scenario *scenario = basis->scenario;
     struct arena *scratch = arena_new();
     struct regime wanted = {.missing = regime->missing * replicas_of_node(scenario)};
-    if (regime->flushes) {
+    if (regime->flushes > 0) {
         wanted.is_checkpoint_async = true;
-        wanted.flush_bytes = of->cost->flush_bytes;
+        wanted.flush_bytes = (regime->flushes & 1U) != 0 ? of->cost->flushes[0].bytes : 0;
+        wanted.drain_bytes = (regime->flushes & 2U) != 0 ? of->cost->flushes[1].bytes : 0;
     }
     if (regime->slow_class != HISTORY_NO_CLASS) {
         const struct failure_kind *kind = &scenario->failures.kinds[regime->slow_class];
@@ -89,10 +90,20 @@ static struct history_step simulate(const struct months *of, const struct histor
     return (struct history_step){of->step_ns + llround((double)longer_ns * scale), of->stall_ns};
 }
 
+/* Those that cross the NICs of training. */
+static uint32_t seen_flushes(const struct checkpoint_cost *cost, uint32_t flushes)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+        seen |= cost->flushes[i].bytes > 0 ? flushes & 1U << i : 0;
+    }
+    return seen;
+}
+
 static bool is_usual(const struct months *of, const struct history_regime *regime)
 {
     return regime->slow_class == HISTORY_NO_CLASS && regime->missing == 0 &&
-           (!regime->flushes || of->cost->flush_bytes <= 0);
+           seen_flushes(of->cost, regime->flushes) == 0;
 }
 
 static struct history_step step_of(void *context, const struct history_regime *regime)
@@ -103,7 +114,7 @@ static struct history_step step_of(void *context, const struct history_regime *r
         return (struct history_step){of->step_ns, of->stall_ns};
     }
     struct history_regime wanted = *regime;
-    wanted.flushes = regime->flushes && of->cost->flush_bytes > 0;
+    wanted.flushes = seen_flushes(of->cost, regime->flushes);
     for (size_t i = 0; i < regimes->count; i++) {
         if (is_same(&regimes->items[i].regime, &wanted)) {
             return regimes->items[i].step;

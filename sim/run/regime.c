@@ -48,13 +48,14 @@ static bool is_same(const struct regime *a, const struct regime *b)
            a->is_checkpoint_async == b->is_checkpoint_async &&
            a->is_copied_beside == b->is_copied_beside &&
            is_double_same(a->flush_bytes, b->flush_bytes) &&
+           is_double_same(a->drain_bytes, b->drain_bytes) &&
            is_double_same(a->slow.speed, b->slow.speed) &&
            is_double_same(a->slow.nic, b->slow.nic) &&
            is_double_same(a->slow.scale_up, b->slow.scale_up) && a->slow.rank == b->slow.rank &&
            a->missing == b->missing;
 }
 /* Another member is another line of is_same. */
-_Static_assert(sizeof(struct regime) == 6 * sizeof(double) + 2 * sizeof(int64_t),
+_Static_assert(sizeof(struct regime) == 7 * sizeof(double) + 2 * sizeof(int64_t),
                "all members of a regime are compared");
 
 static const struct known_regime *find(const struct regime_memo *memo,
@@ -177,6 +178,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         .is_checkpoint_async = regime->is_checkpoint_async,
         .is_copied_beside = regime->is_copied_beside,
         .flush_bytes = regime->flush_bytes,
+        .drain_bytes = regime->drain_bytes,
     };
     struct step_result step;
     step_simulate(arena, &changed, &request, &step);
@@ -191,7 +193,8 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
         return simulate(arena, basis, regime);
     }
     const struct scenario *scenario = basis->scenario;
-    const bool writes = regime->checkpoint_bytes > 0 || regime->flush_bytes > 0;
+    const bool writes =
+        regime->checkpoint_bytes > 0 || regime->flush_bytes > 0 || regime->drain_bytes > 0;
     struct known_regime item = {.regime = *regime,
                                 .batch = scenario->recovery.batch,
                                 .target = writes ? scenario->checkpoint.target : 0};

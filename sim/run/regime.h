@@ -32,7 +32,8 @@ struct regime {
     double checkpoint_bytes; /* written, or copied to the host, at the step's end */
     bool is_checkpoint_async;
     bool is_copied_beside; /* the copy, from the step's beginning on */
-    double flush_bytes;    /* of an earlier checkpoint, written beside the step */
+    double flush_bytes;    /* of an earlier checkpoint, flushed beside the step */
+    double drain_bytes;    /* of one before that, on its way to the file system */
     struct slow_rank slow; /* one more slow GPU; speed 0: there is none */
     int64_t missing;       /* replicas that the job goes on without */
 };

@@ -299,6 +299,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                                          .is_checkpoint_async = request->is_checkpoint_async,
                                          .is_copied_beside = request->is_copied_beside,
                                          .flush_bytes = request->flush_bytes,
+                                         .drain_bytes = request->drain_bytes,
                                          .folds = request->folds,
                                          .memo = request->memo};
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);

@@ -34,7 +34,8 @@ struct step_request {
     double checkpoint_bytes;  /* written at the end of this step; 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in it, */
     bool is_copied_beside;    /* and that from its beginning on, until parameters change */
-    double flush_bytes;       /* of an earlier checkpoint, written beside this step; 0: none */
+    double flush_bytes;       /* of an earlier checkpoint, flushed beside this step; 0: none */
+    double drain_bytes;       /* of one before that, on its way to the file system; 0: none */
     /* The run of the ensemble (train/ensemble) to be simulated: two steps are held against each
      * other in the same one. NULL: the median is found. */
     const struct ensemble_member *member;

@@ -474,19 +474,26 @@ static void add_own_channel(struct system_builder *builder, uint32_t rank, uint3
                 (struct channel_sizes){1, 1, paths, orbit_of(builder, rank, TURN_ALL)}, 0);
 }
 
-/* Checkpoints on path 0, an earlier one's flush on path 1; reads on a stream of their own. */
+static bool writes_any(const struct step_options *options)
+{
+    return options->checkpoint_bytes > 0 || options->flush_bytes > 0 || options->drain_bytes > 0;
+}
+
+/* Checkpoints on path 0, an earlier one's flush on path 1, what goes on from there on path 2; reads
+ * on a stream of their own. */
 static void add_storage(struct system_builder *builder, const struct system_job *job,
                         const struct step_options *options)
 {
     const uint32_t ranks = mesh_size(&job->mesh);
-    const bool writes = options->checkpoint_bytes > 0 || options->flush_bytes > 0;
+    const bool writes = writes_any(options);
     for (uint32_t rank = 0; writes && rank < ranks; rank = next_first(builder, rank)) {
         add_member(builder, job, rank, STREAM_STORAGE, 1);
         const struct checkpoint_place *place = checkpoint_place_of(&job->is.scenario->checkpoint);
         add_storage_path(builder, job, rank,
                          options->is_checkpoint_async ? STORAGE_COPY : place->write);
         add_storage_path(builder, job, rank, place->flush);
-        add_own_channel(builder, rank, 2);
+        add_storage_path(builder, job, rank, place->drain);
+        add_own_channel(builder, rank, 3);
     }
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_READ) && !options->takes_batches) {
@@ -588,7 +595,7 @@ static const struct checkpoint_roles *writers_of(const struct system_builder *bu
                                                  const struct system_job *job, uint32_t job_number)
 {
     const struct step_options *options = options_of(builder, job_number);
-    if (!(options->checkpoint_bytes > 0 || options->flush_bytes > 0)) {
+    if (!writes_any(options)) {
         return NULL;
     }
     const struct memory_job memory = memory_job_of(job->is.scenario);

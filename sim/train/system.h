@@ -65,10 +65,11 @@ struct step_options {
                                * (plan/checkpoint_roles); 0: none */
     bool is_checkpoint_async; /* only the copy to host memory is in the step, */
     bool is_copied_beside;    /* and that from its beginning on, until parameters change */
-    double flush_bytes;       /* of an earlier one, written to the file system beside the step */
-    bool takes_batches;       /* job 0 meets loaders (train/loading), still to come */
-    sim_time wait_ns;         /* of all at the end of each step of job 0, as stragglers' wait */
-    bool folds;               /* it is going to be folded: only the first of each orbit is wanted */
+    double flush_bytes; /* of an earlier one, flushed to where it lies first beside the step */
+    double drain_bytes; /* of one before that, from there to the file system */
+    bool takes_batches; /* job 0 meets loaders (train/loading), still to come */
+    sim_time wait_ns;   /* of all at the end of each step of job 0, as stragglers' wait */
+    bool folds;         /* it is going to be folded: only the first of each orbit is wanted */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
     struct step_memo *memo;          /* of the study; NULL: none */
     bool each_action;                /* programs without actions written once: slow, for tests */

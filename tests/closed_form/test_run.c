@@ -300,6 +300,40 @@ static void a_flush_beside_reads_costs_all_that_it_takes(void **state)
     assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / 10e9, 1e-6);
 }
 
+/* The same of what goes on from hosts' memory, of every second checkpoint: as many bytes by the
+ * same NICs in as many steps, for two checkpoints. What goes to a peer by NICs of 112.5 MB/s takes
+ * 15.6 s, one step of 55 s. */
+static void what_goes_on_to_the_next_tier_makes_steps_longer(void **state)
+{
+    const char *const sets[SETS_MAX] = {"cluster.storage.network=fabric",
+                                        "cluster.storage.write=0.52 GB/s",
+                                        "cluster.nics.bandwidth=1 Gbps",
+                                        "run.checkpoint.every=5000 steps",
+                                        "run.checkpoint.to=memory",
+                                        "run.checkpoint.drain_every=2",
+                                        "software.communication.staging=1 PB/s"};
+    struct scenario *scenario = quickstart(*state, sets);
+    const struct run_result run = predict(*state, scenario)->run;
+    const double copy_s = run.checkpoint_bytes / 64 / 63e9;
+    const double drains_s = run.checkpoint_s - copy_s;
+    scenario->checkpoint.target = CHECKPOINT_SHARED;
+    scenario->checkpoint.drain_every = 0;
+    const double flushes_s = predict(*state, scenario)->run.checkpoint_s - copy_s;
+    assert_close(drains_s, flushes_s / 2, 1e-6);
+    scenario->checkpoint.target = CHECKPOINT_PEER;
+    scenario->cluster.storage_network = STORAGE_ON_OWN_NETWORK;
+    const struct result *peer = predict(*state, scenario);
+    const struct ensemble_member member = {(uint64_t)scenario->seed, peer->step.spread.median};
+    const struct step_request request = {.folds = true,
+                                         .member = &member,
+                                         .is_checkpoint_async = true,
+                                         .flush_bytes = run.checkpoint_bytes};
+    struct step_result beside;
+    step_simulate(*state, scenario, &request, &beside);
+    assert_close(peer->run.checkpoint_s, copy_s + (double)beside.step_ns * 1e-9 - step_s(peer),
+                 1e-6);
+}
+
 /* ---- the whole ------------------------------------------------------------------------- */
 
 /* 25 steps with a checkpoint every 10: after 10 and 20. Steps, checkpoints, nothing else. */
@@ -835,6 +869,7 @@ int main(void)
         TEST(a_late_checkpoint_is_waited_for),
         TEST(a_flush_beside_training_costs_what_its_steps_are_longer),
         TEST(a_flush_beside_reads_costs_all_that_it_takes),
+        TEST(what_goes_on_to_the_next_tier_makes_steps_longer),
         TEST(a_run_is_its_steps_and_checkpoints),
         TEST(power_follows_the_kernels),
         TEST(money_is_gpus_and_electricity),

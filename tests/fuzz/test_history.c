@@ -40,7 +40,7 @@ static struct history_step step_of(void *context, const struct history_regime *r
     const sim_time slow =
         regime->slow_class == HISTORY_NO_CLASS ? 0 : pace->slow_ns * (1 + regime->slow_class);
     const sim_time all =
-        pace->step_ns[regime->stage] + slow + (regime->flushes ? pace->flush_ns : 0);
+        pace->step_ns[regime->stage] + slow + (sim_time)regime->flushes * pace->flush_ns;
     return (struct history_step){all * pace->replicas / (pace->replicas - regime->missing),
                                  pace->stall_ns};
 }

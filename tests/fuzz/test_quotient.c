@@ -103,7 +103,8 @@ static void compare(struct arena *arena, const struct scenario *scenario, bool w
 {
     const struct step_job job = {scenario, NULL, 1};
     const uint32_t gpus = (uint32_t)scenario->gpus;
-    struct step_options options = {.checkpoint_bytes = writes ? 1e12 : 0, .flush_bytes = 1e11};
+    struct step_options options = {
+        .checkpoint_bytes = writes ? 1e12 : 0, .flush_bytes = 1e11, .drain_bytes = 2e11};
     const struct step_system *full = system_build(arena, &job, 1, gpus, &options);
     options.folds = true;
     const struct step_system *part = system_build(arena, &job, 1, gpus, &options);

@@ -175,9 +175,12 @@ static enum next_kind next(const struct walker *w, sim_time *when)
 
 static struct history_step step_now(const struct walker *w)
 {
-    struct history_regime regime = {false, HISTORY_NO_CLASS, w->missing, 0, w->stage};
+    struct history_regime regime = {0, HISTORY_NO_CLASS, w->missing, 0, w->stage};
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        regime.flushes = regime.flushes || w->pending[i].steps >= 0;
+        if (w->pending[i].steps >= 0) {
+            const bool comes_later = i > 0 && w->pending[0].steps == w->pending[i].steps;
+            regime.flushes += comes_later ? 0 : 1U << i;
+        }
     }
     struct history_step slowest = w->plan->step_of(w->plan->context, &regime);
     for (uint32_t i = 0; i < w->slow_count; i++) {

@@ -45,6 +45,7 @@ static struct engine_job run(const struct loaded *loaded, uint32_t steps)
         .checkpoint_bytes = request->checkpoint_bytes,
         .is_checkpoint_async = request->is_checkpoint_async,
         .flush_bytes = request->flush_bytes,
+        .drain_bytes = request->drain_bytes,
         .is_copied_beside = request->is_copied_beside,
         .takes_batches = true,
         .wait_ns = loaded->alone->jitter_ns,

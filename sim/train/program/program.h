@@ -113,9 +113,10 @@ struct program_context {
                                    * ends of the model; see group_layout */
     struct group_shape scales; /* ranks 1: each has its own, or those of tensor parallelism agree */
     struct group_shape world;
-    double checkpoint_bytes_per_rank; /* written at the end; 0: none */
-    bool is_copied_beside;            /* no, from the beginning on, until parameters change */
-    double flush_bytes_per_rank; /* of an earlier checkpoint, written beside the step; 0: none */
+    double checkpoint_bytes_per_rank;       /* written at the end; 0: none */
+    bool is_copied_beside;                  /* no, from the beginning on, until parameters change */
+    double flush_bytes_per_rank;            /* of an earlier checkpoint, beside the step; 0: none */
+    double drain_bytes_per_rank;            /* of one before that, after the flush */
     const struct data_loading *fabric_data; /* read over the NICs; NULL: none is */
     int64_t wait_ns;                        /* of all at the end of the step, as stragglers' wait */
     bool takes_batches; /* a microbatch enters when its data is there: it meets its loader */

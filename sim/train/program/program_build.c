@@ -147,6 +147,9 @@ static void begin_background(struct builder *builder)
     if (context->flush_bytes_per_rank > 0) {
         builder_move(builder, STREAM_STORAGE, 1, context->flush_bytes_per_rank);
     }
+    if (context->drain_bytes_per_rank > 0) {
+        builder_move(builder, STREAM_STORAGE, 2, context->drain_bytes_per_rank);
+    }
     const uint32_t microbatches = microbatches_that_enter(builder);
     if (context->fabric_data != NULL && microbatches > 0) {
         const double bytes = (double)(builder->job->batch->micro * microbatches *

@@ -42,6 +42,7 @@ static struct program_context context_of(struct step_system *system, struct syst
         .checkpoint_bytes_per_rank = options->checkpoint_bytes / ranks,
         .is_copied_beside = options->is_copied_beside,
         .flush_bytes_per_rank = options->flush_bytes / ranks,
+        .drain_bytes_per_rank = options->drain_bytes / ranks,
         .fabric_data = reads_over_fabric ? &scenario->data : NULL,
         .takes_batches = options->takes_batches,
         .wait_ns = options->wait_ns,
