@@ -145,9 +145,9 @@ static void find_other_builds(struct session *session, struct store *store)
     }
 }
 
-static bool run_in_store(struct session *session)
+static bool run_points(struct session *session, const struct study *study,
+                       struct study_outcome *outcome)
 {
-    struct store *store = session->store;
     struct cli *cli = session->options.cli;
     struct progress progress = {.cli = cli, .begin_s = host_now_s()};
     const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
@@ -161,11 +161,30 @@ static bool run_in_store(struct session *session)
         .on_start = tell_room,
         .context = &progress,
     };
-    if (!study_run(&session->study, &request, store, &session->outcome, cli->diag)) {
+    return study_run(study, &request, session->store, outcome, cli->diag);
+}
+
+static bool run_in_store(struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    if (!run_points(session, &session->study, &session->outcome)) {
         return false;
     }
-    session->rows = store_points(store, cli->arena, session->study.key, &session->row_count);
-    find_other_builds(session, store);
+    session->rows =
+        store_points(session->store, cli->arena, session->study.key, &session->row_count);
+    find_other_builds(session, session->store);
+    return !diag_has_error(cli->diag);
+}
+
+bool session_run_more(struct session *session, const struct study *study, struct store_row **rows,
+                      uint32_t *row_count)
+{
+    struct cli *cli = session->options.cli;
+    struct study_outcome outcome;
+    if (!run_points(session, study, &outcome)) {
+        return false;
+    }
+    *rows = store_points(session->store, cli->arena, study->key, row_count);
     return !diag_has_error(cli->diag);
 }
 

@@ -51,6 +51,10 @@ bool session_choose_metrics(struct session *session, unsigned usual);
  * done yet: a command whose points take long to find does it before. */
 MUST_USE bool session_begin(struct session *session);
 
+/* Runs another study of the command in the same results file, and reads its rows back. */
+MUST_USE bool session_run_more(struct session *session, const struct study *study,
+                               struct store_row **rows, uint32_t *row_count);
+
 /* What is going on, in place of what was said before, on the line of a terminal; "": nothing. */
 void session_show_line(const char *text);
 

@@ -1,0 +1,456 @@
+/* The table of questions, and the points that ask them. */
+#include "study/whatif.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "input/doc/doc.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const whatif_group_names[WHATIF_GROUPS_] = {"free", "purchase", "ideal", "margin"};
+
+/* ---- how values are written ----------------------------------------------------------------- */
+
+static const char *gbps(struct arena *arena, double bytes_per_s)
+{
+    return arena_printf(arena, "%.10g Gbps", bytes_per_s * 8 / 1e9);
+}
+
+static const char *gigabytes(struct arena *arena, double bytes_per_s)
+{
+    return arena_printf(arena, "%.10g GB/s", bytes_per_s / 1e9);
+}
+
+static const char *microseconds(struct arena *arena, double s)
+{
+    return arena_printf(arena, "%.10g us", s * 1e6);
+}
+
+static void set_text(struct arena *arena, struct whatif_remedy *remedy, const char *path,
+                     const char *value)
+{
+    sim_assert(remedy->set_count < WHATIF_SETS_MAX);
+    remedy->sets[remedy->set_count++] = arena_printf(arena, "%s=%s", path, value);
+}
+
+static void set_number(struct arena *arena, struct whatif_remedy *remedy, const char *path,
+                       int64_t value)
+{
+    set_text(arena, remedy, path, arena_printf(arena, "%lld", (long long)value));
+}
+
+/* ---- when a question arises ----------------------------------------------------------------- */
+
+static bool crosses_network(const struct scenario *scenario)
+{
+    return scenario->nodes > scenario->cluster.domain_nodes;
+}
+
+static bool uses_scale_up(const struct scenario *scenario)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    return scenario->gpus > 1 && cluster->gpus_per_node * cluster->domain_nodes > 1;
+}
+
+static bool uses_storage(const struct scenario *scenario)
+{
+    return scenario->checkpoint.is_enabled || scenario->data.is_enabled;
+}
+
+/* ---- keys that say the same in one of two ways ---------------------------------------------- */
+
+static const char *network_key(const struct scenario *scenario)
+{
+    return doc_find(scenario->document, "cluster.network") != NULL ? "cluster.network"
+                                                                   : "cluster.nics.bandwidth";
+}
+
+static void set_network(struct arena *arena, const struct scenario *scenario, double times,
+                        struct whatif_remedy *remedy)
+{
+    const char *key = network_key(scenario);
+    const struct cluster *cluster = &scenario->cluster;
+    const bool is_of_node = strcmp(key, "cluster.network") == 0;
+    const double now = is_of_node ? cluster->network_bytes_per_s : cluster->nic_bytes_per_s;
+    set_text(arena, remedy, key, gbps(arena, times * now));
+}
+
+static void set_storage(struct arena *arena, const struct cluster *cluster, double times,
+                        struct whatif_remedy *remedy)
+{
+    const bool writes_each = cluster->storage_write_each_bytes_per_s > 0;
+    const bool reads_each = cluster->storage_read_each_bytes_per_s > 0;
+    set_text(arena, remedy,
+             writes_each ? "cluster.storage.write_per_node" : "cluster.storage.write",
+             gigabytes(arena, times * (writes_each ? cluster->storage_write_each_bytes_per_s
+                                                   : cluster->storage_write_stated_bytes_per_s)));
+    set_text(arena, remedy, reads_each ? "cluster.storage.read_per_node" : "cluster.storage.read",
+             gigabytes(arena, times * (reads_each ? cluster->storage_read_each_bytes_per_s
+                                                  : cluster->storage_read_stated_bytes_per_s)));
+    set_text(arena, remedy, "cluster.storage.per_node",
+             gigabytes(arena, times * cluster->storage_node_bytes_per_s));
+}
+
+/* The degrees of parallelism change, so replicas take what is left. */
+static void set_degree(struct arena *arena, struct whatif_remedy *remedy, const char *path,
+                       int64_t value)
+{
+    set_number(arena, remedy, path, value);
+    set_text(arena, remedy, "parallel.dp", "auto");
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+/* False: it does not arise. `number` is the row's own. */
+typedef bool ask_function(struct arena *arena, const struct scenario *scenario, double number,
+                          struct whatif_remedy *remedy);
+
+static bool ask_routing(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    const uint32_t routing = (uint32_t)number;
+    set_text(arena, remedy, "cluster.fabric.routing", routing_names[routing]);
+    return crosses_network(scenario) && scenario->cluster.routing != routing;
+}
+
+static bool ask_checkpoint(struct arena *arena, const struct scenario *scenario, double number,
+                           struct whatif_remedy *remedy)
+{
+    const uint32_t mode = (uint32_t)number;
+    set_text(arena, remedy, "run.checkpoint.mode", checkpoint_mode_names[mode]);
+    return scenario->checkpoint.is_enabled && scenario->checkpoint.mode != mode;
+}
+
+static bool ask_recompute(struct arena *arena, const struct scenario *scenario, double number,
+                          struct whatif_remedy *remedy)
+{
+    const uint32_t kind = (uint32_t)number;
+    set_text(arena, remedy, "recompute", recompute_names[kind]);
+    return scenario->recompute.kind != kind;
+}
+
+static bool ask_fp8(struct arena *arena, const struct scenario *scenario, double number,
+                    struct whatif_remedy *remedy)
+{
+    (void)number;
+    set_text(arena, remedy, "precision", precision_names[PRECISION_FP8]);
+    return !precision_is_low((enum precision)scenario->precision) &&
+           gpu_has_precision(&scenario->gpu, PRECISION_FP8) &&
+           software_has_precision(&scenario->software, PRECISION_FP8);
+}
+
+/* Times `number`, as far as it stays whole. */
+static bool scaled(int64_t value, double number, int64_t *result)
+{
+    const double times = (double)value * number;
+    *result = (int64_t)times;
+    return times >= 1 && floor(times) >= times;
+}
+
+static bool ask_micro(struct arena *arena, const struct scenario *scenario, double number,
+                      struct whatif_remedy *remedy)
+{
+    int64_t micro;
+    const bool is_whole = scaled(scenario->batch.micro, number, &micro);
+    set_number(arena, remedy, "batch.micro", micro);
+    return is_whole;
+}
+
+static bool ask_tp(struct arena *arena, const struct scenario *scenario, double number,
+                   struct whatif_remedy *remedy)
+{
+    int64_t tp;
+    const bool is_whole = scaled(scenario->parallel.tp, number, &tp);
+    set_degree(arena, remedy, "parallel.tp", tp);
+    return is_whole && tp <= scenario->gpus;
+}
+
+static bool ask_pp(struct arena *arena, const struct scenario *scenario, double number,
+                   struct whatif_remedy *remedy)
+{
+    int64_t pp;
+    const bool is_whole = scaled(scenario->parallel.pp, number, &pp);
+    set_degree(arena, remedy, "parallel.pp", pp);
+    if (pp == 1) {
+        set_text(arena, remedy, "parallel.schedule", schedule_names[SCHEDULE_1F1B]);
+    }
+    return is_whole && pp <= scenario->gpus && scenario->parallel.schedule_file == NULL &&
+           (pp > 1 || scenario->parallel.virtual_stages == 1);
+}
+
+/* Interleaved chunks more or fewer; of a plain pipeline, two. */
+static bool ask_chunks(struct arena *arena, const struct scenario *scenario, double number,
+                       struct whatif_remedy *remedy)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    int64_t chunks;
+    const bool is_whole = scaled(parallel->virtual_stages, number, &chunks);
+    const bool is_interleaved = parallel->schedule == SCHEDULE_INTERLEAVED;
+    set_text(arena, remedy, "parallel.schedule",
+             schedule_names[chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B]);
+    set_number(arena, remedy, "parallel.virtual_stages", chunks);
+    return is_whole && parallel->pp > 1 &&
+           (is_interleaved || (parallel->schedule == SCHEDULE_1F1B && number > 1));
+}
+
+static bool ask_zero(struct arena *arena, const struct scenario *scenario, double number,
+                     struct whatif_remedy *remedy)
+{
+    const int64_t zero = (int64_t)number;
+    set_number(arena, remedy, "parallel.zero", zero);
+    return scenario->parallel.zero != zero && scenario->parallel.dp * scenario->parallel.cp > 1;
+}
+
+static bool ask_sequence_parallel(struct arena *arena, const struct scenario *scenario,
+                                  double number, struct whatif_remedy *remedy)
+{
+    (void)number;
+    set_text(arena, remedy, "parallel.sequence_parallel", "true");
+    return scenario->parallel.tp > 1 && !scenario->parallel.is_sequence_parallel;
+}
+
+static bool ask_overlap_experts(struct arena *arena, const struct scenario *scenario, double number,
+                                struct whatif_remedy *remedy)
+{
+    (void)number;
+    set_text(arena, remedy, "parallel.overlap_experts", "true");
+    return scenario->parallel.ep > 1 && !scenario->parallel.overlaps_experts;
+}
+
+static bool ask_network(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    set_network(arena, scenario, number, remedy);
+    remedy->each = "NIC";
+    remedy->pieces = scenario->nodes * scenario->cluster.nics_per_node;
+    remedy->unit = "100 Gbps a NIC";
+    remedy->units = (number - 1) * scenario->cluster.nic_bytes_per_s * 8 / 100e9;
+    return crosses_network(scenario);
+}
+
+/* As fast as those that are there. */
+static bool ask_nics(struct arena *arena, const struct scenario *scenario, double number,
+                     struct whatif_remedy *remedy)
+{
+    const struct cluster *cluster = &scenario->cluster;
+    const int64_t nics = (int64_t)((double)cluster->nics_per_node * number);
+    set_number(arena, remedy, "cluster.nics.count", nics);
+    if (strcmp(network_key(scenario), "cluster.network") == 0) {
+        set_network(arena, scenario, number, remedy);
+    }
+    remedy->each = "NIC";
+    remedy->pieces = scenario->nodes * (nics - cluster->nics_per_node);
+    const int64_t gpus = cluster->gpus_per_node;
+    return crosses_network(scenario) && (gpus % nics == 0 || nics % gpus == 0) &&
+           cluster->fabric_kind != FABRIC_EXPLICIT;
+}
+
+static bool ask_latency(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    const double now = scenario->cluster.nic_latency_s;
+    set_text(arena, remedy, "cluster.nics.latency", microseconds(arena, number * now));
+    remedy->unit = "1 us of latency";
+    remedy->units = (number - 1) * now * 1e6;
+    return crosses_network(scenario) && now > 0;
+}
+
+static bool ask_scale_up(struct arena *arena, const struct scenario *scenario, double number,
+                         struct whatif_remedy *remedy)
+{
+    const double now = scenario->cluster.scale_up_bytes_per_s;
+    set_text(arena, remedy, "cluster.scale_up.bandwidth", gigabytes(arena, number * now));
+    remedy->each = "GPU";
+    remedy->pieces = scenario->gpus;
+    remedy->unit = "100 GB/s a GPU";
+    remedy->units = (number - 1) * now / 100e9;
+    return uses_scale_up(scenario);
+}
+
+static bool ask_oversubscription(struct arena *arena, const struct scenario *scenario,
+                                 double number, struct whatif_remedy *remedy)
+{
+    (void)number;
+    const struct cluster *cluster = &scenario->cluster;
+    if (cluster->oversubscription > 1) {
+        set_text(arena, remedy, "cluster.fabric.oversubscription", "1");
+    }
+    if (cluster->pod_oversubscription > 1) {
+        set_text(arena, remedy, "cluster.fabric.pod_oversubscription", "1");
+    }
+    if (cluster->global_oversubscription > 1) {
+        set_text(arena, remedy, "cluster.fabric.global_oversubscription", "1");
+    }
+    remedy->each = "node";
+    remedy->pieces = scenario->nodes;
+    return crosses_network(scenario) && remedy->set_count > 0;
+}
+
+static bool ask_storage(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    set_storage(arena, &scenario->cluster, number, remedy);
+    remedy->each = "node";
+    remedy->pieces = scenario->nodes;
+    remedy->unit = "10 GB/s of storage";
+    remedy->units = (number - 1) * scenario->cluster.storage_write_bytes_per_s / 10e9;
+    return uses_storage(scenario);
+}
+
+static bool ask_slow(struct arena *arena, const struct scenario *scenario, double number,
+                     struct whatif_remedy *remedy)
+{
+    (void)number;
+    set_text(arena, remedy, "slow", "[]");
+    remedy->each = "GPU";
+    remedy->pieces = scenario->slow_count;
+    return scenario->slow_count > 0;
+}
+
+static bool ask_workers(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    int64_t workers;
+    const bool is_whole = scaled(scenario->data.workers_per_gpu, number, &workers);
+    set_number(arena, remedy, "data.workers_per_gpu", workers);
+    return scenario->data.is_enabled && is_whole;
+}
+
+/* Ideals, by number. */
+static bool ask_ideal(struct arena *arena, const struct scenario *scenario, double number,
+                      struct whatif_remedy *remedy)
+{
+    const struct {
+        const char *key;
+        bool arises;
+    } rows[] = {
+        {"network", crosses_network(scenario)},
+        {"scale_up", uses_scale_up(scenario)},
+        {"storage", uses_storage(scenario)},
+        {"host", true},
+        {"gpus", scenario->slow_count > 0 || scenario->software.jitter_spread > 0},
+        {"pipeline", scenario->parallel.pp > 1},
+    };
+    const uint32_t row = (uint32_t)number;
+    set_text(arena, remedy, arena_printf(arena, "ideal.%s", rows[row].key), "true");
+    return rows[row].arises;
+}
+
+static const double MARGIN = 0.05;
+
+static const struct question {
+    const char *name;
+    enum whatif_group group;
+    ask_function *ask;
+    double number; /* the question's own: a factor, or which of some */
+} questions[] = {
+    {"adaptive routing", WHATIF_FREE, ask_routing, ROUTING_ADAPTIVE},
+    {"asynchronous checkpoints", WHATIF_FREE, ask_checkpoint, CHECKPOINT_ASYNC},
+    {"no recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_NONE},
+    {"selective recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_SELECTIVE},
+    {"full recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_FULL},
+    {"fp8", WHATIF_FREE, ask_fp8, 0},
+    {"twice the microbatch", WHATIF_FREE, ask_micro, 2},
+    {"half the microbatch", WHATIF_FREE, ask_micro, 0.5},
+    {"tp twice", WHATIF_FREE, ask_tp, 2},
+    {"tp half", WHATIF_FREE, ask_tp, 0.5},
+    {"pp twice", WHATIF_FREE, ask_pp, 2},
+    {"pp half", WHATIF_FREE, ask_pp, 0.5},
+    {"more interleaving", WHATIF_FREE, ask_chunks, 2},
+    {"less interleaving", WHATIF_FREE, ask_chunks, 0.5},
+    {"ZeRO 1", WHATIF_FREE, ask_zero, 1},
+    {"ZeRO 2", WHATIF_FREE, ask_zero, 2},
+    {"ZeRO 3", WHATIF_FREE, ask_zero, 3},
+    {"sequence parallelism", WHATIF_FREE, ask_sequence_parallel, 0},
+    {"exchanges beside compute", WHATIF_FREE, ask_overlap_experts, 0},
+    {"twice the loaders", WHATIF_FREE, ask_workers, 2},
+
+    {"NICs twice as fast", WHATIF_PURCHASE, ask_network, 2},
+    {"twice the NICs", WHATIF_PURCHASE, ask_nics, 2},
+    {"half the network's latency", WHATIF_PURCHASE, ask_latency, 0.5},
+    {"NVLink twice as fast", WHATIF_PURCHASE, ask_scale_up, 2},
+    {"a fabric of 1:1", WHATIF_PURCHASE, ask_oversubscription, 0},
+    {"storage twice as fast", WHATIF_PURCHASE, ask_storage, 2},
+    {"slow GPUs replaced", WHATIF_PURCHASE, ask_slow, 0},
+
+    {"ideal network", WHATIF_IDEAL, ask_ideal, 0},
+    {"ideal NVLink", WHATIF_IDEAL, ask_ideal, 1},
+    {"ideal storage", WHATIF_IDEAL, ask_ideal, 2},
+    {"ideal host", WHATIF_IDEAL, ask_ideal, 3},
+    {"equal GPUs, no jitter", WHATIF_IDEAL, ask_ideal, 4},
+    {"no waits in the pipeline", WHATIF_IDEAL, ask_ideal, 5},
+
+    {"network +5 %", WHATIF_MARGIN, ask_network, 1 + MARGIN},
+    {"network -5 %", WHATIF_MARGIN, ask_network, 1 - MARGIN},
+    {"latency +5 %", WHATIF_MARGIN, ask_latency, 1 + MARGIN},
+    {"latency -5 %", WHATIF_MARGIN, ask_latency, 1 - MARGIN},
+    {"NVLink +5 %", WHATIF_MARGIN, ask_scale_up, 1 + MARGIN},
+    {"NVLink -5 %", WHATIF_MARGIN, ask_scale_up, 1 - MARGIN},
+    {"storage +5 %", WHATIF_MARGIN, ask_storage, 1 + MARGIN},
+    {"storage -5 %", WHATIF_MARGIN, ask_storage, 1 - MARGIN},
+};
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
+                                      uint32_t *count)
+{
+    struct whatif_remedy *remedies = arena_array(arena, QUESTIONS, sizeof *remedies);
+    *count = 0;
+    for (uint32_t i = 0; i < QUESTIONS; i++) {
+        const struct question *question = &questions[i];
+        struct whatif_remedy remedy = {.name = question->name, .group = question->group};
+        if (question->ask(arena, scenario, question->number, &remedy)) {
+            remedies[(*count)++] = remedy;
+        }
+    }
+    return remedies;
+}
+
+/* ---- points --------------------------------------------------------------------------------- */
+
+static void add_sets(const struct whatif_remedy *remedy, struct study_point *point)
+{
+    for (uint32_t i = 0; i < remedy->set_count; i++) {
+        point->sets[point->set_count++] = remedy->sets[i];
+    }
+}
+
+static void fill_point(struct arena *arena, const struct whatif_question *question,
+                       const struct study_base *base, const struct whatif_remedy *remedy,
+                       struct study_point *point)
+{
+    const uint32_t most = base->set_count + WHATIF_SETS_MAX * (question->with_count + 1);
+    *point = (struct study_point){.document = question->document,
+                                  .label = remedy != NULL ? remedy->name : "as it is",
+                                  .sets = arena_array(arena, most + 1, sizeof *point->sets)};
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        point->sets[point->set_count++] = base->sets[i];
+    }
+    for (uint32_t i = 0; i < question->with_count; i++) {
+        add_sets(&question->remedies[question->with[i]], point);
+    }
+    if (remedy != NULL) {
+        add_sets(remedy, point);
+    }
+    point->axis_count = 1;
+    point->axes[0] = "whatif";
+    point->value_texts[0] = point->label;
+    point->values[0] = ABSENT;
+}
+
+bool whatif_study(struct arena *arena, const struct whatif_question *question,
+                  const struct study_base *base, struct study *study, struct diag *diag)
+{
+    *study = (struct study){
+        .kind = "whatif",
+        .points = arena_array(arena, question->asked_count + 1u, sizeof *study->points)};
+    if (question->has_now) {
+        fill_point(arena, question, base, NULL, &study->points[study->count++]);
+    }
+    for (uint32_t i = 0; i < question->asked_count; i++) {
+        fill_point(arena, question, base, &question->remedies[question->asked[i]],
+                   &study->points[study->count++]);
+    }
+    return study_of_points(arena, question->document, base, study, diag);
+}

@@ -1,0 +1,52 @@
+/* What-if: the changes of one scenario that an architect would ask about, each as --set would say
+ * it, so that whoever likes a row runs it.
+ *
+ *     ideal     a resource that costs nothing (input/study/ideal): the most there is
+ *     purchase  twice a link, no oversubscription, more NICs, faster storage, a slow GPU replaced
+ *     free      routing, checkpoint mode, recomputation, precision, microbatch, layout
+ *     margin    a link 5 % better and worse: what a unit of it is worth here
+ *
+ * A row of the table in whatif.c is one question; it looks at the scenario and says its keys, or
+ * that it does not arise. Whether what it asks for divides and fits is not its business: points of
+ * a study are judged by themselves.
+ */
+#ifndef STUDY_WHATIF_H
+#define STUDY_WHATIF_H
+
+#include "study/study.h"
+
+enum whatif_group { WHATIF_FREE, WHATIF_PURCHASE, WHATIF_IDEAL, WHATIF_MARGIN, WHATIF_GROUPS_ };
+extern const char *const whatif_group_names[WHATIF_GROUPS_];
+
+enum { WHATIF_SETS_MAX = 3 };
+
+struct whatif_remedy {
+    const char *name;
+    enum whatif_group group;
+    const char *sets[WHATIF_SETS_MAX]; /* "path=value" */
+    uint32_t set_count;
+    const char *each; /* a purchase: what is bought, "NIC"; NULL: not by the piece */
+    int64_t pieces;
+    const char *unit; /* a margin: "100 Gbps a NIC"; its partner is the next or the one before */
+    double units;     /* by which it lies above the scenario's own; below 0: below */
+};
+
+/* All that arise, in the order of the table; the strings are the arena's. */
+struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
+                                      uint32_t *count);
+
+/* A study of the scenario with some remedies each, besides `with` of them that hold in all points.
+ * False as study_of_points. */
+struct whatif_question {
+    const struct doc_node *document;
+    const struct whatif_remedy *remedies;
+    bool has_now;          /* point 0 is the scenario as it is, without any of `asked` */
+    const uint32_t *asked; /* numbers of remedies, of the points that follow */
+    uint32_t asked_count;
+    const uint32_t *with;
+    uint32_t with_count;
+};
+MUST_USE bool whatif_study(struct arena *arena, const struct whatif_question *question,
+                           const struct study_base *base, struct study *study, struct diag *diag);
+
+#endif
