@@ -11,7 +11,7 @@
 
 /* ---- what a turn would tear apart ------------------------------------------------------- */
 
-static bool fills_in_order(const uint32_t *gpu_of_rank, uint32_t ranks)
+bool quotient_fills_in_order(const uint32_t *gpu_of_rank, uint32_t ranks)
 {
     uint32_t rank = 0;
     while (gpu_of_rank != NULL && rank < ranks && gpu_of_rank[rank] == rank) {
@@ -25,7 +25,8 @@ static bool is_regular(const struct fabric *fabric, const struct scenario *scena
 {
     const uint32_t ranks = mesh_size(layout->mesh);
     return scenario->neighbour_count == 0 && layout->mesh->holders == 1 &&
-           layout->local_ranks == 0 && fabric->gpus == ranks && fills_in_order(gpu_of_rank, ranks);
+           layout->local_ranks == 0 && fabric->gpus == ranks &&
+           quotient_fills_in_order(gpu_of_rank, ranks);
 }
 
 /* ---- outer ------------------------------------------------------------------------------ */

@@ -33,6 +33,9 @@
 #include "plan/checkpoint_roles.h"
 #include "train/groups.h"
 
+/* Whether ranks are the GPUs of their numbers. */
+bool quotient_fills_in_order(const uint32_t *gpu_of_rank, uint32_t ranks);
+
 /* `gpu_of_rank` NULL: rank r is GPU r; `writers` NULL: none writes a checkpoint. */
 struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fabric,
                                    const struct scenario *scenario,

@@ -305,8 +305,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
     const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
     simulation->system = system;
-    simulation->folded =
-        request->folds ? fold_orbits(arena, &system->engine, system->orbits) : NULL;
+    simulation->folded = request->folds ? system_fold(arena, system) : NULL;
     if (!request->folds) {
         system->engine.classes = fold_classes(arena, &system->engine);
     }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "train/system/system_frame.h"
 
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct step_memo {
     struct memo *parts; /* struct parts to its number */
     struct memo *timings;
     struct program_memo *programs;
+    struct system_frames *frames;
     uint64_t part_count;
     struct parts *last; /* those that were looked for last; their number, 0: none */
     uint64_t last_number;
@@ -44,6 +46,7 @@ struct step_memo *step_memo_new(void)
                                .parts = memo_new(PARTS_BYTES_MAX),
                                .timings = memo_new(TIMINGS_BYTES_MAX),
                                .programs = program_memo_new(),
+                               .frames = system_frames_new(),
                                .last = arena_alloc(arena, sizeof *memo->last)};
     return memo;
 }
@@ -54,6 +57,7 @@ void step_memo_free(struct step_memo *memo)
         memo_free(memo->parts);
         memo_free(memo->timings);
         program_memo_free(memo->programs);
+        system_frames_free(memo->frames);
         arena_free(memo->arena);
     }
 }
@@ -146,7 +150,14 @@ struct program_memo *step_memo_programs(const struct step_memo *memo)
     return memo->programs;
 }
 
+struct system_frames *step_memo_frames(const struct step_memo *memo)
+{
+    return memo->frames;
+}
+
 struct step_memo_counts step_memo_counts(const struct step_memo *memo)
 {
-    return (struct step_memo_counts){memo_count(memo->timings), program_memo_count(memo->programs)};
+    return (struct step_memo_counts){memo_count(memo->timings), program_memo_count(memo->programs),
+                                     system_frames_count(memo->frames),
+                                     system_variants_count(memo->frames)};
 }

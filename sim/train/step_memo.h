@@ -8,6 +8,7 @@
  * |         | number of experts, recomputed modules, LoRA, gradients                          |
  * | program | the same parts, kernel times, the layout, the batch, training, sizes of groups,  |
  * |         | and how many phases transfers have: train/program/program_memo                  |
+ * | system  | where the job lies, which transfers programs ask for: train/system/system_frame |
  *
  * A step with a memo is the step without, to the byte: a memo never changes what is worked out. It
  * is bounded (base/memo), so a study may have any number of points.
@@ -20,6 +21,7 @@
 #include "train/timing.h"
 
 struct step_memo;
+struct system_frames;
 
 struct step_memo *step_memo_new(void);
 void step_memo_free(struct step_memo *memo); /* NULL is allowed */
@@ -34,11 +36,12 @@ uint64_t step_memo_parts(struct step_memo *memo, const struct timing_runner *run
 
 /* Of the study's steps. */
 struct program_memo *step_memo_programs(const struct step_memo *memo);
+struct system_frames *step_memo_frames(const struct step_memo *memo);
 
 /* How often something was known, and not: without these a test of what is remembered could pass
  * where nothing is. */
 struct step_memo_counts {
-    struct memo_count timings, programs;
+    struct memo_count timings, programs, frames, variants;
 };
 struct step_memo_counts step_memo_counts(const struct step_memo *memo);
 

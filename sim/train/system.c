@@ -15,9 +15,10 @@
 #include "train/program/program_calls.h"
 #include "train/program/program_roles.h"
 #include "train/program/program_stages.h"
-#include "train/quotient.h"
-#include "train/system_groups.h"
-#include "train/system_routes.h"
+#include "train/system/system_fabric.h"
+#include "train/system/system_frame.h"
+#include "train/system/system_groups.h"
+#include "train/system/system_routes.h"
 
 #include <stdlib.h>
 
@@ -784,38 +785,43 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     } else {
         take_links(builder);
     }
-    engine->programs = builder->programs;
     engine->actors = builder->actors;
     engine->channels = builder->channels;
     engine->paths = builder->paths;
     engine->members = builder->members;
     engine->crossings = builder->crossings;
-    engine->transfers = system->transfers.items;
-    engine->program_count = builder->program_count;
     engine->actor_count = builder->actor_count;
     engine->channel_count = (uint32_t)builder->channel_count;
     engine->path_count = (uint32_t)builder->path_count;
     engine->member_count = (uint32_t)builder->member_count;
     engine->crossing_count = (uint32_t)builder->crossing_count;
-    engine->transfer_count = (uint32_t)system->transfers.count;
     engine->job_count = job_count;
     const struct scenario *first = system->jobs[0].is.scenario;
     streams_describe(&first->software, first->gpu.sms, system->jobs[0].mesh.pp, engine);
     take_rates(&system->jobs[0], engine);
 }
 
-static void weaken_links(struct fabric *fabric, const struct step_job *jobs, uint32_t job_count)
+/* Actors, channels and links. */
+static void connect(struct system_builder *builder, uint32_t job_count)
 {
+    struct step_system *system = builder->system;
+    struct arena *arena = builder->arena;
+    builder->arena = system->frame != NULL ? system->frame->arena : arena;
+    make_actors(builder, job_count);
+    builder->scratch = arena_new();
+    route_in(builder, builder->scratch);
     for (uint32_t i = 0; i < job_count; i++) {
-        const struct scenario *scenario = jobs[i].scenario;
-        for (int64_t k = 0; k < scenario->slow_count; k++) {
-            const struct slow_rank *slow = &scenario->slow[k];
-            const uint32_t rank = (uint32_t)slow->rank;
-            const uint32_t *gpus = jobs[i].gpu_of_rank;
-            fabric_weaken(fabric, gpus != NULL ? gpus[rank] : rank,
-                          (struct fabric_weakness){slow->nic, slow->scale_up});
-        }
+        struct system_job *job = &system->jobs[i];
+        list_firsts(builder, job);
+        add_groups(builder, job);
+        add_boundaries(builder, job);
+        add_storage(builder, job, options_of(builder, i));
+        add_host_links(builder, job);
     }
+    route_in(builder, arena);
+    arena_free(builder->scratch);
+    hand_over(builder, job_count);
+    builder->arena = arena;
 }
 
 struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
@@ -825,11 +831,6 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     struct step_system *system = arena_alloc(arena, sizeof *system);
     const struct scenario *asked = jobs[0].scenario;
     struct system_builder builder = {.arena = arena, .options = options, .system = system};
-    fabric_init(&system->fabric, arena, &asked->cluster, &asked->gpu, gpus, (uint64_t)asked->seed);
-    const struct fabric_losses losses = {asked->software.scale_up_bandwidth,
-                                         asked->software.staging_bytes_per_s};
-    fabric_derate(&system->fabric, losses);
-    weaken_links(&system->fabric, jobs, job_count);
     system->setting = (struct transfer_setting){.arena = arena,
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,
@@ -837,28 +838,18 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
                                                 .software = &asked->software,
                                                 .turns = &system->turns};
     lay_out_jobs(&builder, jobs, job_count);
-    system->turns = options->folds && job_count == 1
-                        ? quotient_turns(arena, &system->fabric, asked, &system->jobs[0].layout,
-                                         system->jobs[0].writers, jobs[0].gpu_of_rank)
-                        : fabric_turns_none(&system->fabric);
+    system_lay_fabric(system, options, job_count, gpus, builder.ranks);
     for (uint32_t i = 0; i < job_count; i++) {
-        system_choose_groups(system, &system->jobs[i], builder.ranks);
         build_programs(&builder, &system->jobs[i], i);
         drop_turns(&builder, &system->jobs[i]);
     }
-    make_actors(&builder, job_count);
-    builder.scratch = arena_new();
-    route_in(&builder, builder.scratch);
-    for (uint32_t i = 0; i < job_count; i++) {
-        struct system_job *job = &system->jobs[i];
-        list_firsts(&builder, job);
-        add_groups(&builder, job);
-        add_boundaries(&builder, job);
-        add_storage(&builder, job, options_of(&builder, i));
-        add_host_links(&builder, job);
+    system->engine.programs = builder.programs;
+    system->engine.program_count = builder.program_count;
+    system->engine.transfers = system->transfers.items;
+    system->engine.transfer_count = (uint32_t)system->transfers.count;
+    if (!system_variant_take(arena, system)) {
+        connect(&builder, job_count);
+        system_variant_keep(system);
     }
-    route_in(&builder, arena);
-    arena_free(builder.scratch);
-    hand_over(&builder, job_count);
     return system;
 }

@@ -58,6 +58,9 @@ struct step_system {
     struct transfer_setting setting;
     struct transfer_table transfers;
     struct system_job *jobs; /* [engine.job_count]; 0 is the one that was asked about */
+    /* Of what is kept of the study's systems that which holds for this one; NULL: nothing. */
+    struct system_frame *frame;
+    struct system_variant *variant;
 };
 
 struct step_options {
@@ -80,6 +83,9 @@ struct step_options {
 struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
                                  uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options);
+
+/* The system folded; one that was built to be (options.folds). */
+const struct folded_system *system_fold(struct arena *arena, const struct step_system *system);
 
 /* The actor that stands for a job's rank. */
 uint32_t system_actor_of(const struct step_system *system, const struct system_job *job,

@@ -472,6 +472,49 @@ static void quote_wish(const struct transfer_setting *setting, const struct grou
     quote->latencies_s[0] += besides;
 }
 
+/* ---- quotes that are kept ------------------------------------------------------------------- */
+
+struct known_quote {
+    const uint32_t *gpus;
+    struct transfer_wish wish;
+    struct transfer_quote quote;
+};
+
+static bool is_equal(double a, double b)
+{
+    return !(a < b) && !(a > b);
+}
+
+static bool is_same_wish(const struct transfer_wish *a, const struct transfer_wish *b)
+{
+    return a->operation == b->operation && is_equal(a->bytes, b->bytes) && a->calls == b->calls &&
+           a->small == b->small && is_equal(a->small_bytes, b->small_bytes) &&
+           is_equal(a->per_call_s, b->per_call_s);
+}
+
+/* What routes of the groups can carry is kept with them, so it is their arena that is used. */
+static const struct transfer_quote *quote_once(const struct transfer_setting *setting,
+                                               const struct group_shape *shape,
+                                               const struct transfer_wish *wish)
+{
+    struct transfer_quotes *quotes = setting->quotes;
+    for (size_t i = 0; i < quotes->count; i++) {
+        const struct known_quote *known = &quotes->items[i];
+        if (known->gpus == shape->gpus && is_same_wish(&known->wish, wish)) {
+            return &known->quote;
+        }
+    }
+    struct transfer_setting keeping = *setting;
+    keeping.arena = quotes->arena;
+    quotes->items = arena_grow(quotes->arena, quotes->items, &quotes->capacity, quotes->count + 1,
+                               sizeof *quotes->items);
+    struct known_quote *known = &quotes->items[quotes->count++];
+    known->gpus = shape->gpus;
+    known->wish = *wish;
+    quote_wish(&keeping, shape, wish, &known->quote);
+    return &known->quote;
+}
+
 void transfer_record(const struct transfer_setting *setting, const struct transfer_origin *origin,
                      struct ledger *ledger)
 {
@@ -491,7 +534,11 @@ uint32_t transfer_collective(const struct transfer_setting *setting, struct tran
         return number;
     }
     struct transfer_quote quote;
-    quote_wish(setting, shape, wish, &quote);
+    if (setting->quotes != NULL) {
+        quote = *quote_once(setting, shape, wish);
+    } else {
+        quote_wish(setting, shape, wish, &quote);
+    }
     struct transfer_origin origin = {
         .job = job,
         .stream = stream,

@@ -41,6 +41,16 @@ struct transfer_setting {
     /* Groups are then the first ones of orbits (hw/fabric_turn), and a route has the first links
      * of orbits, each with what the group puts on it. NULL: nothing is turned. */
     const struct fabric_turns *turns;
+    struct transfer_quotes *quotes; /* that are kept beyond the step; NULL: none are */
+};
+
+/* What was quoted to groups that stay where they are, for later steps: whose groups these are, owns
+ * it. Beside what is asked for, a quote depends on the group (known by its list of GPUs) and on the
+ * setting, which stay the same. */
+struct transfer_quotes {
+    struct arena *arena; /* the groups' */
+    struct known_quote *items;
+    size_t count, capacity;
 };
 
 /* A group of GPUs, in order of domain, and its routes' caps as far as they were asked for;

@@ -120,6 +120,17 @@ static void assert_same_step(const struct step_result *a, const struct step_resu
     assert_string_equal(a->memory_advice, b->memory_advice);
 }
 
+static void assert_same_links(const struct step_result *a, const struct step_result *b)
+{
+    assert_int_equal(a->link_load_count, b->link_load_count);
+    for (uint32_t i = 0; i < a->link_load_count; i++) {
+        assert_string_equal(a->link_loads[i].name, b->link_loads[i].name);
+        assert_memory_equal(&a->link_loads[i].bytes, &b->link_loads[i].bytes, sizeof(double));
+        assert_memory_equal(&a->link_loads[i].utilisation, &b->link_loads[i].utilisation,
+                            sizeof(double));
+    }
+}
+
 static void assert_same_run(const struct result *a, const struct result *b)
 {
     assert_same_step(&a->step, &b->step);
@@ -178,7 +189,8 @@ static void vary(struct arena *arena, const struct evaluator *evaluator,
                  const struct doc_node *document, const struct scenario *scenario)
 {
     const struct relayout as_it_is = relayout_of(scenario);
-    struct relayout layouts[] = {as_it_is, as_it_is, as_it_is, as_it_is, as_it_is, as_it_is};
+    struct relayout layouts[] = {as_it_is, as_it_is, as_it_is, as_it_is, as_it_is,
+                                 as_it_is, as_it_is, as_it_is, as_it_is};
     layouts[0].recompute =
         (struct recompute){.kind = RECOMPUTE_SELECTIVE, .modules = 1u << RECOMPUTE_NORM};
     layouts[1].recompute =
@@ -186,6 +198,10 @@ static void vary(struct arena *arena, const struct evaluator *evaluator,
     layouts[2].micro *= 2;
     layouts[3].zero = as_it_is.zero == 1 ? 2 : 1;
     layouts[4].schedule = as_it_is.schedule == SCHEDULE_GPIPE ? SCHEDULE_1F1B : SCHEDULE_GPIPE;
+    layouts[5].schedule = SCHEDULE_INTERLEAVED;
+    layouts[5].virtual_stages = 2;
+    layouts[6].offload.optimizer = 0.5;
+    layouts[7].micro *= 8;
     for (uint32_t again = 0; again < 2; again++) {
         for (uint32_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
             (void)try_layout(arena, evaluator, document, &layouts[i]);
@@ -261,6 +277,126 @@ static void what_is_remembered_changes_no_step(void **state)
     arena_free(arena);
 }
 
+/* ---- what a frame follows from -------------------------------------------------------------- */
+
+/* One thing of where a job lies and what its collectives take there, each time another. */
+static void change_nic(struct scenario *scenario)
+{
+    scenario->cluster.nic_latency_s += 20e-6;
+}
+
+static void change_switches(struct scenario *scenario)
+{
+    scenario->cluster.hop_latency_s += 5e-6;
+}
+
+static void change_scale_up(struct scenario *scenario)
+{
+    scenario->cluster.scale_up_bytes_per_s *= 0.5;
+}
+
+static void change_leaves(struct scenario *scenario)
+{
+    scenario->cluster.oversubscription *= 4;
+}
+
+static void change_library(struct scenario *scenario)
+{
+    scenario->library.network_overhead_s += 10e-6;
+}
+
+static void change_software(struct scenario *scenario)
+{
+    scenario->software.scale_up_bandwidth *= 0.7;
+}
+
+static void change_choice(struct scenario *scenario)
+{
+    scenario->collectives[COLLECTIVE_USER_DATA].protocol = PROTOCOL_LL;
+    scenario->collectives[COLLECTIVE_USER_TENSOR].protocol = PROTOCOL_LL;
+}
+
+/* Trees look different from each rank: groups do not turn any more. */
+static void change_algorithm(struct scenario *scenario)
+{
+    scenario->collectives[COLLECTIVE_USER_DATA].algorithm = ALGORITHM_TREE;
+}
+
+static void change_order(struct scenario *scenario)
+{
+    uint8_t *order = scenario->parallel.order;
+    for (uint32_t i = 0; i + 1 < AXIS_COUNT_; i++) {
+        if (order[i] == AXIS_DP || order[i] == AXIS_PP) {
+            const uint8_t moved = order[i];
+            order[i] = order[i + 1];
+            order[i + 1] = moved;
+            return;
+        }
+    }
+}
+
+static void change_shards(struct scenario *scenario)
+{
+    struct parallel *parallel = &scenario->parallel;
+    const bool is_half =
+        parallel->zero > 0 && parallel->zero_group % 2 == 0 && parallel->zero_local_group == 0;
+    parallel->zero_group /= is_half ? 2 : 1;
+}
+
+static void (*const changes[])(struct scenario *scenario) = {
+    change_nic,       change_switches, change_scale_up, change_leaves, change_library,
+    change_algorithm, change_software, change_choice,   change_order,  change_shards};
+
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+/* A step, the same with one thing changed, and the first again: by frames that know the others it
+ * is what it is by none. Most changes make another step, or this would prove nothing. */
+static void a_frame_is_of_all_that_it_follows_from(void **state)
+{
+    const struct family *family = *state;
+    struct arena *arena = arena_new();
+    struct step_memo *memo = step_memo_new();
+    uint64_t differing[CHANGES] = {0};
+    uint64_t steps = 0;
+    for (uint64_t i = 0; i < family->count; i++) {
+        for (uint32_t c = 0; c <= CHANGES; c++) {
+            const struct scenario *plain = random_scenario(arena, family->seed, family->first + i);
+            struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
+            struct step_result with, again, without, before;
+            *scenario = *plain;
+            if (c < CHANGES) {
+                changes[c](scenario);
+            }
+            step_simulate(arena, plain, &(struct step_request){.folds = true, .memo = memo},
+                          &before);
+            step_simulate(arena, scenario, &(struct step_request){.folds = true, .memo = memo},
+                          &with);
+            step_simulate(arena, scenario, &(struct step_request){.folds = true}, &without);
+            step_simulate(arena, scenario, &(struct step_request){.folds = true, .memo = memo},
+                          &again);
+            assert_same_step(&without, &with);
+            assert_same_step(&without, &again);
+            assert_same_links(&without, &again);
+            steps++;
+            differing[c % CHANGES] += c < CHANGES && with.step_ns != before.step_ns ? 1 : 0;
+            arena_reset(arena);
+        }
+    }
+    const struct step_memo_counts counts = step_memo_counts(memo);
+    print_message("%llu steps twice: frames found %llu, missed %llu; variants %llu, %llu\n",
+                  (unsigned long long)steps, (unsigned long long)counts.frames.found,
+                  (unsigned long long)counts.frames.missed,
+                  (unsigned long long)counts.variants.found,
+                  (unsigned long long)counts.variants.missed);
+    for (uint32_t c = 0; c < CHANGES; c++) {
+        print_message("change %u: %llu steps differ\n", c, (unsigned long long)differing[c]);
+        assert_true(family->count < 50 || differing[c] > 0);
+    }
+    assert_true(family->count < 50 || counts.variants.found > steps / 8);
+    step_memo_free(memo);
+    arena_free(arena);
+}
+
 int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 5,
@@ -269,6 +405,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(a_layout_that_is_tried_is_the_one_that_is_set, &family),
         cmocka_unit_test_prestate(what_is_remembered_changes_no_step, &family),
+        cmocka_unit_test_prestate(a_frame_is_of_all_that_it_follows_from, &family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* Routes as train/system enters them: parted where turns part what they cross, and each list of
  * crossings once.
  */
-#ifndef TRAIN_SYSTEM_ROUTES_H
-#define TRAIN_SYSTEM_ROUTES_H
+#ifndef TRAIN_SYSTEM_SYSTEM_ROUTES_H
+#define TRAIN_SYSTEM_SYSTEM_ROUTES_H
 
 #include "hw/fabric.h"
 #include "hw/fabric_turn.h"

@@ -3,8 +3,8 @@
  * Of groups that nobody can tell apart (hw/fabric_turn) the first is looked at, and of a kind's the
  * one that lies widest apart is priced for all.
  */
-#ifndef TRAIN_SYSTEM_GROUPS_H
-#define TRAIN_SYSTEM_GROUPS_H
+#ifndef TRAIN_SYSTEM_SYSTEM_GROUPS_H
+#define TRAIN_SYSTEM_SYSTEM_GROUPS_H
 
 #include "train/system.h"
 

@@ -2,7 +2,7 @@
  * 1,024 ranks five do so in the same way. Lists are compared crossing by crossing; those that
  * differ do so early.
  */
-#include "train/system_routes.h"
+#include "train/system/system_routes.h"
 
 #include "base/arena.h"
 

@@ -1,7 +1,7 @@
 /* Kinds of which there is one group have its shape; of others the first of each orbit is measured:
  * the first that lies widest apart of these is that of all.
  */
-#include "train/system_groups.h"
+#include "train/system/system_groups.h"
 
 #include "base/arena.h"
 #include "base/check.h"
