@@ -14,7 +14,7 @@
  * 2023, SOSP, section 4) with two replicas, its own and the peer's.
  *
  * ASSUMES: reading a file takes no time beside its bytes' way.
- * ASSUMES: no failure of nodes one by one takes a peer, too, before the job runs again.
+ * ASSUMES: when a job runs again each copy has its second one, at once.
  */
 #ifndef HW_CHECKPOINT_PLACE_H
 #define HW_CHECKPOINT_PLACE_H

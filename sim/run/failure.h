@@ -63,7 +63,8 @@ enum failure_draw {
     DRAW_RESTART,
     DRAW_REPAIR,
     DRAW_PLACE = 1 << 30,
-    DRAW_DOMAIN
+    DRAW_DOMAIN,
+    DRAW_PEER /* whether it is next to one that failed before */
 };
 
 /* The instants of one class in one repetition, one after the other. */

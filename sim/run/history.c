@@ -88,6 +88,31 @@ static void set_missing(struct history *h, uint32_t replicas)
     }
 }
 
+/* A node's checkpoint is lost where the one that fails now and one that failed since the job ran
+ * are neighbours in the ring of peers: each has two, of one node more there is one. */
+static bool takes_peer(const struct history *h, uint32_t class, uint64_t ordinal)
+{
+    const uint32_t others = history_stage_of(h)->nodes > 1 ? history_stage_of(h)->nodes - 1 : 0;
+    if (others == 0 || h->lost_nodes == 0) {
+        return false;
+    }
+    const double near = (double)(others < 2 ? others : 2) * (double)h->lost_nodes;
+    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_PEER);
+    return rng_uniform(&key) * (double)others < near;
+}
+
+/* Of a failure: that of its class, or one more where it takes a peer with the rest. */
+static uint32_t level_of(struct history *h, uint32_t class, uint64_t ordinal)
+{
+    const uint32_t level = h->plan->classes[class].level;
+    if (level != LEVEL_NODE) {
+        return level;
+    }
+    const bool is_with_peer = takes_peer(h, class, ordinal);
+    h->lost_nodes++;
+    return is_with_peer ? LEVEL_NODE + 1 : LEVEL_NODE;
+}
+
 /* What would have ended or slowed a job that stands still breaks its nodes, with what they hold. */
 static void take_failures_unseen(struct history *h)
 {
@@ -99,7 +124,7 @@ static void take_failures_unseen(struct history *h)
     for (uint32_t i = 0; i < list->count; i++) {
         const uint32_t class = list->items[i];
         while (h->times[class].next <= h->now) {
-            fall_back(h, h->plan->classes[class].level);
+            fall_back(h, level_of(h, class, h->times[class].ordinal));
             history_break_nodes(h, class, h->times[class].ordinal, h->times[class].next);
             history_next_failure(h, class);
         }
@@ -173,11 +198,12 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
             break;
         }
         h->blamed = class;
-        fall_back(h, h->plan->classes[class].level);
+        fall_back(h, level_of(h, class, h->times[class].ordinal));
         ordinal = detect(h, class);
     }
     h->blamed = HISTORY_NO_CLASS;
     h->level = 0;
+    h->lost_nodes = 0;
     history_renew(h);
     const struct class_list *corrupting = &h->lists[CLASSES_CORRUPTING];
     for (uint32_t i = 0; i < corrupting->count; i++) {
@@ -190,7 +216,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 static void kill(struct history *h, uint32_t class)
 {
     h->blamed = class;
-    fall_back(h, h->plan->classes[class].level);
+    fall_back(h, level_of(h, class, h->times[class].ordinal));
     start_again(h, class, detect(h, class));
 }
 
@@ -243,7 +269,7 @@ static void end_slowness(struct history *h)
     }
     h->out->interruptions[gpu.class]++;
     h->blamed = gpu.class;
-    fall_back(h, h->plan->classes[gpu.class].level);
+    fall_back(h, level_of(h, gpu.class, gpu.ordinal));
     history_break_nodes(h, gpu.class, gpu.ordinal, h->now);
     start_again(h, gpu.class, gpu.ordinal);
 }

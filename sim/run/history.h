@@ -16,7 +16,9 @@
  * anew.
  *
  * Checkpoints are written to one or two *tiers*: the first after every period, the second, slower
- * and safer, after every n-th. A failure of level l leaves what survives level l. A check for
+ * and safer, after every n-th. A failure of level l leaves what survives level l; what survives a
+ * node (level 1) has a copy on its peer, and is lost with both: of two nodes that fail before the
+ * job runs again, with the chance that they are neighbours in the ring of peers. A check for
  * corrupted weights ends every n-th period; if it finds something the run goes back to the check
  * before. What a restart reads, and how long that takes, is the newest's that survived; before the
  * first there is nothing to read.
@@ -71,7 +73,7 @@ struct history_step {
 /* How long a step of a regime takes: the same each time it is asked. */
 typedef struct history_step history_step_of(void *context, const struct history_regime *regime);
 
-enum { HISTORY_TIERS_MAX = 2, HISTORY_LEVELS = 4 };
+enum { HISTORY_TIERS_MAX = 2, HISTORY_LEVELS = 4, LEVEL_NODE = 1 };
 
 struct history_tier {
     uint32_t every;                   /* periods; of the first tier 1 */
@@ -88,6 +90,7 @@ struct history_stage {
     uint32_t check_every;                         /* periods; 0: nothing is checked */
     sim_time start_ns; /* of each restart, beside what its class draws and the read */
     uint32_t replicas, nodes_of_replica;
+    uint32_t nodes; /* in the ring of peers; 0: no failure of nodes one by one takes a peer, too */
     uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
     bool restarts;        /* to begin; else as many replicas as before go on in place */
     sim_time change_ns;   /* before its first step, planned; with a restart beside that */

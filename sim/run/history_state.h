@@ -94,6 +94,7 @@ struct history {
     uint32_t blamed;         /* the class that the job stands still for */
     sim_time read_ns;        /* of the restart to come */
     uint32_t level;          /* the highest of failures since the job ran */
+    uint32_t lost_nodes;     /* failures of single nodes since then */
     sim_time healthy_ns;
     struct history_step step; /* under way */
     struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */

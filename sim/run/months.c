@@ -167,6 +167,7 @@ static void plan_nodes(const struct scenario *scenario, struct history_stage *st
     stage->nodes_of_replica = (uint32_t)(replica > node ? (replica + node - 1) / node : 1);
     stage->replicas = (uint32_t)(scenario->parallel.dp / replicas_of_node(scenario));
     stage->replicas = stage->replicas > 0 ? stage->replicas : 1;
+    stage->nodes = (uint32_t)scenario->nodes;
     stage->slow_places = (uint32_t)scenario->parallel.pp;
 }
 

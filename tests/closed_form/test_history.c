@@ -229,6 +229,66 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
     }
 }
 
+/* Nodes fail every M and restarts take R, which further failures begin anew. A node's checkpoint
+ * outlives it unless it is a neighbour, of two or of one, of a node that failed since the job ran:
+ * the m-th more takes it along with the chance p_m = min(1, 2 m / (N - 1)). With f = 1 - e^(-R/M)
+ * an outage lasts M (e^(R/M) - 1) in the mean and keeps it with K = (1 - f) sum_k f^k prod_m (1 -
+ * p_m). The recursion of two tiers then is, with p = e^(-tau/M) and q = 1 - p,
+ *     E_i = q M + q outage + q (K E_i + (1 - K) E_1) + p E_(i+1),   goodput = n tau / E_1.
+ * Of 4 nodes K = 0.686, of two 0.607, of 1,000 0.998. */
+static void a_copy_on_a_peer_is_lost_with_both(void **state)
+{
+    (void)state;
+    const double m = 3600;
+    const double r = 1800;
+    const double tau = 600;
+    const uint32_t n = 8;
+    const uint32_t rings[] = {2, 4, 1000};
+    for (size_t i = 0; i < LENGTH(rings); i++) {
+        const double others = rings[i] - 1.0;
+        const double f = -expm1(-r / m);
+        double keeps = 0;
+        double kept = 1 - f;
+        for (uint32_t k = 1; k <= 200; k++) {
+            keeps += kept;
+            kept *= f * fmax(0, 1 - (others > 1 ? 2 : 1) * k / others);
+        }
+        const double p = exp(-tau / m);
+        const double q = 1 - p;
+        double known = 0; /* E_i = known + of_first E_1 */
+        double of_first = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            const double share = 1 - q * keeps;
+            known = (q * m + q * m * expm1(r / m) + p * known) / share;
+            of_first = (q * (1 - keeps) + p * of_first) / share;
+        }
+        const struct failure_class class = {
+            .name = "node",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / m},
+            .level = LEVEL_NODE,
+            .restart = {LAW_FIXED, r, 0},
+        };
+        struct pace pace = {time_of(tau / PERIOD_STEPS)};
+        const struct history_stage stage = {
+            .period = PERIOD_STEPS,
+            .tiers = {{1, 0, 0, LEVEL_NODE, {0}}, {n, 0, 0, 3, {0}}},
+            .nodes = rings[i],
+        };
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
+            .stages = &stage,
+            .stage_count = 1,
+            .step_of = step_of,
+            .context = &pace,
+            .tier_count = 2,
+        };
+        const struct history_estimate found = history_estimate(&plan, 0);
+        assert_estimates("peers", &found, n * tau / (known / (1 - of_first)));
+    }
+}
+
 /* ---- silent corruption -------------------------------------------------------------------------
  */
 
@@ -411,6 +471,7 @@ int main(void)
         cmocka_unit_test(restarts_that_cannot_fail_take_what_they_take),
         cmocka_unit_test(a_job_of_weibull_failures_is_a_renewal_process),
         cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
+        cmocka_unit_test(a_copy_on_a_peer_is_lost_with_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

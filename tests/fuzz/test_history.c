@@ -109,6 +109,7 @@ static void random_stage(struct dice *dice, uint32_t replicas, struct history_st
         .start_ns = (sim_time) throw(dice, 3) * 10000000000,
         .replicas = replicas,
         .nodes_of_replica = 1 + (uint32_t) throw(dice, 3),
+        .nodes = (uint32_t) throw(dice, 6),
     };
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
         stage->tiers[i] = (struct history_tier){

@@ -51,6 +51,7 @@ struct walker {
     uint32_t slow_count;
     uint32_t missing;
     uint32_t level; /* of the worst failure since the job ran */
+    uint32_t lost;  /* single nodes since then */
     sim_time read_ns;
     uint64_t grown;
 };
@@ -258,9 +259,15 @@ static void go_back(struct walker *w, struct copy to)
     }
 }
 
-static void fall_back(struct walker *w, uint32_t level)
+static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t ordinal)
 {
     settle(w);
+    if (level == 1) {
+        const double others = (double)stage_of(w)->nodes - 1;
+        const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_PEER);
+        const double chance = (others == 1 ? 1 : 2) * (double)w->lost++ / others;
+        level = others >= 1 && rng_uniform(&key) < chance ? 2 : 1;
+    }
     level = w->level > level ? w->level : level;
     w->level = level;
     struct copy newest = {0, 0, 0};
@@ -333,7 +340,7 @@ static void take_unseen(struct walker *w)
         const bool slows = effect == FAILURE_SLOWS && !w->plan->classes[i].heals;
         const bool breaks = effect == FAILURE_KILLS || slows;
         while (breaks && w->times[i].next <= w->now) {
-            fall_back(w, w->plan->classes[i].level);
+            fall_back(w, w->plan->classes[i].level, i, w->times[i].ordinal);
             break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
             failure_times_advance(&w->times[i], w->arena);
         }
@@ -382,8 +389,8 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
             break;
         }
         class = hit;
-        fall_back(w, w->plan->classes[class].level);
         ordinal = w->times[hit].ordinal;
+        fall_back(w, w->plan->classes[class].level, class, ordinal);
         w->out->interruptions[class]++;
         break_nodes(w, class, ordinal, w->now);
         failure_times_advance(&w->times[class], w->arena);
@@ -395,6 +402,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
         }
     }
     w->level = 0;
+    w->lost = 0;
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
         failure_times_renew(&w->times[i], w->now);
         while (w->plan->classes[i].effect == FAILURE_CORRUPTS && w->times[i].next <= w->now) {
@@ -406,7 +414,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
 static void kill(struct walker *w, uint32_t class)
 {
     const uint64_t ordinal = w->times[class].ordinal;
-    fall_back(w, w->plan->classes[class].level);
+    fall_back(w, w->plan->classes[class].level, class, ordinal);
     w->out->interruptions[class]++;
     break_nodes(w, class, ordinal, w->now);
     failure_times_advance(&w->times[class], w->arena);
@@ -445,7 +453,7 @@ static bool end_slowness(struct walker *w)
         return false;
     }
     w->out->interruptions[class]++;
-    fall_back(w, w->plan->classes[class].level);
+    fall_back(w, w->plan->classes[class].level, class, ordinal);
     break_nodes(w, class, ordinal, w->now);
     start_again(w, class, ordinal);
     return true;
@@ -510,7 +518,7 @@ static void begin_stage(struct walker *w)
     const uint32_t next = w->stage + 1;
     w->read_ns = 0;
     if (w->plan->tier_count > 0 && stage_of(w)->period > 0) {
-        fall_back(w, 0); /* to where it is: all is saved */
+        fall_back(w, 0, 0, 0); /* to where it is: all is saved */
     }
     w->stage = next;
     pass(w, ACCOUNT_PLANNED, stage_of(w)->change_ns, true);
@@ -520,7 +528,7 @@ static void begin_stage(struct walker *w)
 
 static void maintain(struct walker *w)
 {
-    fall_back(w, 0);
+    fall_back(w, 0, 0, 0);
     pass(w, ACCOUNT_PLANNED, w->plan->maintenance.takes_ns, true);
     w->is_maintained = false;
     while (w->maintenance_at <= w->now) {
