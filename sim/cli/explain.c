@@ -47,7 +47,7 @@ static int run(struct options *options)
         return EXIT_INPUT;
     }
     struct result result;
-    predict_result(options, scenario, &result);
+    predict_result(options, scenario, 1, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
     const struct explanation explanation = {

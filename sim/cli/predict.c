@@ -61,10 +61,11 @@ static void note_solver(const struct options *options, const struct engine_use *
         (long long)use->region_max, (long long)use->events, (long long)use->links_simulated);
 }
 
-void predict_result(const struct options *options, const struct scenario *scenario,
+void predict_result(const struct options *options, const struct scenario *scenario, uint32_t jobs,
                     struct result *result)
 {
-    const struct run_request request = {.folds = options->folds, .build = stoker_build()};
+    const struct run_request request = {
+        .folds = options->folds, .build = stoker_build(), .jobs = jobs};
     const double start_s = host_now_s();
     run_predict(options->cli->arena, scenario, &request, result);
     result->mfu_convention = options->mfu_convention;

@@ -8,8 +8,9 @@
 /* Reads and resolves the scenario at `path`. NULL on error, with the reason in the diag. */
 MUST_USE struct scenario *predict_load(const struct options *options, const char *path);
 
-/* Predicts it, with our own time and memory in result->step.engine. */
-void predict_result(const struct options *options, const struct scenario *scenario,
+/* Predicts it, with our own time and memory in result->step.engine. So many processes draw the
+ * histories of a run. */
+void predict_result(const struct options *options, const struct scenario *scenario, uint32_t jobs,
                     struct result *result);
 
 /* A warning in the diag when groups leave a scale-up domain that could hold them. */

@@ -5,13 +5,24 @@
 
 #include "base/arena.h"
 #include "base/host.h"
+#include "base/workers.h"
 #include "cli/many/room.h"
 #include "report/screen.h"
 #include "lab/band.h"
 #include "run/verdict.h"
 #include "train/need.h"
 
+/* Begins with the options, so that shared parsers find them. */
+struct runner {
+    struct options options;
+    int64_t jobs; /* 0: as many as there are cores */
+};
+
 static const struct command_option own_options[] = {
+    {"jobs", 'j', "N",
+     "Processes that draw the histories of a run with failures (default: as many as there are "
+     "cores, where it takes long); the result is the same",
+     OPTION_COUNT(struct runner, jobs, 1, WORKERS_MAX)},
     {"no-db", 0, NULL, "Do not store the result", OPTION_BARE},
     {0},
 };
@@ -58,7 +69,9 @@ static int run(struct options *options)
     }
     tell_room(options, scenario);
     struct result result;
-    predict_result(options, scenario, &result);
+    const uint32_t jobs =
+        workers_count((uint32_t)((const struct runner *)options)->jobs, WORKERS_MAX);
+    predict_result(options, scenario, jobs, &result);
     result.band = find_band(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options_given(options, "no-db")) {
@@ -85,5 +98,6 @@ const struct command command_run = {
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",
+    .input_size = sizeof(struct runner),
     .run = run,
 };

@@ -16,6 +16,7 @@
 #include "run/repetitions.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Times the wall-clock of a run without failures, after which it has not finished; and at most. */
 static const double HORIZON_TIMES = 50;
@@ -33,6 +34,7 @@ struct regimes {
     const struct months *of;
     struct known_step *items;
     size_t count, capacity;
+    size_t told; /* of them, to the process that sums up, or known when this one began */
 };
 
 /* ---- regimes --------------------------------------------------------------------------------- */
@@ -106,6 +108,24 @@ static bool is_usual(const struct months *of, const struct history_regime *regim
            seen_flushes(of->cost, regime->flushes) == 0;
 }
 
+static const struct known_step *find_known(const struct regimes *regimes,
+                                           const struct history_regime *regime)
+{
+    for (size_t i = 0; i < regimes->count; i++) {
+        if (is_same(&regimes->items[i].regime, regime)) {
+            return &regimes->items[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_known(struct regimes *regimes, const struct known_step *step)
+{
+    regimes->items = arena_grow(regimes->arena, regimes->items, &regimes->capacity,
+                                regimes->count + 1, sizeof *regimes->items);
+    regimes->items[regimes->count++] = *step;
+}
+
 static struct history_step step_of(void *context, const struct history_regime *regime)
 {
     struct regimes *regimes = context;
@@ -115,16 +135,41 @@ static struct history_step step_of(void *context, const struct history_regime *r
     }
     struct history_regime wanted = *regime;
     wanted.flushes = seen_flushes(of->cost, regime->flushes);
-    for (size_t i = 0; i < regimes->count; i++) {
-        if (is_same(&regimes->items[i].regime, &wanted)) {
-            return regimes->items[i].step;
+    const struct known_step *known = find_known(regimes, &wanted);
+    if (known != NULL) {
+        return known->step;
+    }
+    const struct known_step found = {wanted, simulate(of, &wanted)};
+    add_known(regimes, &found);
+    return found.step;
+}
+
+/* Steps that this process found out, for the others. */
+static struct repetitions_news news_of(void *context, struct arena *arena)
+{
+    struct regimes *regimes = context;
+    const size_t size_bytes = (regimes->count - regimes->told) * sizeof *regimes->items;
+    struct repetitions_news news = {NULL, 0};
+    if (size_bytes > 0) {
+        void *bytes = arena_alloc(arena, size_bytes);
+        memcpy(bytes, &regimes->items[regimes->told], size_bytes);
+        news = (struct repetitions_news){bytes, size_bytes};
+        regimes->told = regimes->count;
+    }
+    return news;
+}
+
+static void learn(void *context, const struct repetitions_news *news)
+{
+    struct regimes *regimes = context;
+    for (size_t at = 0; at < news->size_bytes; at += sizeof(struct known_step)) {
+        struct known_step item;
+        memcpy(&item, (const char *)news->bytes + at, sizeof item);
+        if (find_known(regimes, &item.regime) == NULL) {
+            add_known(regimes, &item);
         }
     }
-    const struct history_step step = simulate(of, &wanted);
-    regimes->items = arena_grow(regimes->arena, regimes->items, &regimes->capacity,
-                                regimes->count + 1, sizeof *regimes->items);
-    regimes->items[regimes->count++] = (struct known_step){wanted, step};
-    return step;
+    regimes->told = regimes->count;
 }
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -258,14 +303,18 @@ void months_run(struct arena *arena, const struct months *months, struct run_res
     struct regimes regimes = {.arena = arena, .of = months};
     struct history_plan plan;
     plan_run(&regimes, run, &plan);
-    const uint64_t seed = (uint64_t)scenario->seed;
-    const uint32_t count = (uint32_t)scenario->repetitions.count;
     const double precision = scenario->repetitions.precision;
     struct repetitions all;
+    const struct repetitions_request request = {.plan = &plan,
+                                                .seed = (uint64_t)scenario->seed,
+                                                .count = (uint32_t)scenario->repetitions.count,
+                                                .jobs = months->jobs,
+                                                .news = news_of,
+                                                .learn = learn};
     if (precision > 0) {
-        repetitions_until(arena, &plan, seed, precision, count, &all);
+        repetitions_until(arena, &request, precision, &all);
     } else {
-        repetitions_run(arena, &plan, seed, count, &all);
+        repetitions_draw(arena, &request, &all);
     }
     take_repetitions(arena, &plan, &all, run);
     run->regimes_simulated = (int64_t)regimes.count + 1;

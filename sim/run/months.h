@@ -21,6 +21,7 @@ struct months {
     int64_t step_ns;  /* the usual step of the run: with what it waits for data, or measured */
     int64_t stall_ns; /* of it */
     const struct checkpoint_cost *cost;
+    uint32_t jobs; /* processes that draw histories: run/repetitions */
 };
 
 /* Of a scenario with failures: fills the run's accounts, spreads and classes; its steps and

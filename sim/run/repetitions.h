@@ -9,6 +9,8 @@
 
 #include "run/history.h"
 
+#include <stddef.h>
+
 struct repetition_spread {
     double mean, error; /* standard error of the mean */
     double p5, p50, p95;
@@ -31,17 +33,41 @@ struct repetitions {
     double *blamed_s; /* [class_count], mean: lost, detection, waiting and recovery for it */
     double interruptions_all;
     uint32_t broken_most; /* nodes at a time, in any of them */
+    uint64_t turns;       /* of all histories' loops */
     uint32_t unfinished;  /* histories that reached the horizon before their last step */
 };
 
-/* All memory is the arena's. `count` at least 2. When the first history does not finish, the others
- * are not drawn: `count` is 1 then, and there is no spread. */
+/* Of steps, as bytes. */
+struct repetitions_news {
+    const void *bytes;
+    size_t size_bytes;
+};
+
+/* What is drawn, and by how many processes. What comes of it does not depend on these. */
+struct repetitions_request {
+    const struct history_plan *plan;
+    uint64_t seed;
+    uint32_t count; /* at least 2 */
+    uint32_t jobs;  /* processes, where it is worth it; 0 or 1: this one */
+    /* Of steps (plan->step_of) that a process had to find out, so that the caller knows them, too:
+     * what it came to know since it was asked last, as bytes in the arena, and taking that in.
+     * NULL: nothing. */
+    struct repetitions_news (*news)(void *context, struct arena *arena);
+    void (*learn)(void *context, const struct repetitions_news *news);
+};
+
+/* All memory is the arena's. When the first history does not finish, the others are not drawn:
+ * `count` is 1 then, and there is no spread. */
+void repetitions_draw(struct arena *arena, const struct repetitions_request *request,
+                      struct repetitions *all);
+
+/* The same by this process. */
 void repetitions_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                      uint32_t count, struct repetitions *all);
 
 /* As many as it takes, a power of two from 16 on, for the standard error of wall_s over its mean to
- * be `precision`, and `most` at most. */
-void repetitions_until(struct arena *arena, const struct history_plan *plan, uint64_t seed,
-                       double precision, uint32_t most, struct repetitions *all);
+ * be `precision`, and request->count at most. */
+void repetitions_until(struct arena *arena, const struct repetitions_request *request,
+                       double precision, struct repetitions *all);
 
 #endif

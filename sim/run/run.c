@@ -245,8 +245,9 @@ static void find_cost(struct arena *arena, const struct regime_basis *basis,
     }
 }
 
-static void add_run(struct arena *arena, const struct regime_basis *basis, struct run_known *known,
-                    const struct step_result *step, struct run_result *run)
+static void add_run(struct arena *arena, const struct regime_basis *basis,
+                    const struct run_request *request, const struct step_result *step,
+                    struct run_result *run)
 {
     const struct scenario *scenario = basis->scenario;
     const double step_s = run_step_s(scenario, step);
@@ -255,7 +256,7 @@ static void add_run(struct arena *arena, const struct regime_basis *basis, struc
     run->tokens = scenario->run_tokens;
     run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens, NULL);
     checkpoint_count(scenario, step_s, NULL, run);
-    find_cost(arena, basis, known, run->checkpoint_bytes, &cost);
+    find_cost(arena, basis, request->known, run->checkpoint_bytes, &cost);
     run->checkpoint_s = checkpoint_wait_s(scenario, step_s, &cost);
     run->checkpoint_persist_s = cost.durable_s;
     run->checkpoint_drained_s = cost.drained_s;
@@ -269,6 +270,7 @@ static void add_run(struct arena *arena, const struct regime_basis *basis, struc
             .step_ns = sim_time_from_s(step_s),
             .stall_ns = sim_time_from_s(run->data_stall_s),
             .cost = &cost,
+            .jobs = request->jobs,
         };
         compare_intervals(scenario, step_s, &cost, run);
         months_run(arena, &months, run);
@@ -334,7 +336,7 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
     loading_add(arena, scenario, &loading, step);
     run->data_stall_s = data_stall_s(scenario, step);
     if (scenario->run_tokens > 0) {
-        add_run(arena, &basis, request->known, step, run);
+        add_run(arena, &basis, request, step, run);
     }
 }
 

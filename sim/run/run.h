@@ -38,6 +38,7 @@ struct run_known;
 struct run_request {
     bool folds;
     const char *build;       /* which sources predict: part of the run key */
+    uint32_t jobs;           /* processes that draw histories; 0 or 1: this one */
     struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
     struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
 };

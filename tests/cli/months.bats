@@ -181,3 +181,18 @@ END
     "$STOKER" sweep "$work/pairs.yaml" -q --db "$db" > "$work/screen"
     grep -q '^days are held against 600 s' "$work/screen"
 }
+
+@test "any -j draws the same histories" {
+    for jobs in 1 2 3; do
+        "$STOKER" run "$quick" -j $jobs --no-db -q --json --set run.tokens=100T --set run.repetitions=100 \
+            --set 'run.recovery={spares: 0, without_node: elastic, restart: 1 min}' \
+            --set 'run.checkpoint={every: 10 min, mode: async}' \
+            --set 'run.failures={failures: x, counts: hardware, classes: [{name: a, of: node, rate: {mttf: 40 h}, takes: node, repair: 3 h}, {name: s, of: gpu, rate: {mttf: 400 h}, takes: gpu, effect: slows, speed: 70 %, repair: 1 h}]}' |
+            jq 'del(.engine)' > "$work/$jobs.json"
+    done
+    jq -e '.run.regimes_simulated > 5 and .run.interruptions > 10000' "$work/1.json"
+    cmp "$work/1.json" "$work/2.json"
+    cmp "$work/1.json" "$work/3.json"
+    run "$STOKER" run "$quick" -j 0 --no-db
+    [ "$status" -eq 2 ]
+}

@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "support/assert_close.h"
 
 /* With 21 values the percentiles 5, 50 and 95 are the second, the eleventh and the twentieth. */
-enum { HISTORIES = 21, SEED = 42, STEPS = 1000 };
+enum { HISTORIES = 21, SEED = 42, SLOW_SEED = 7, STEPS = 1000 };
 #define STEP_S 10.0
 #define STOPS_S 300.0
 #define ALONE_S (STEPS * STEP_S)
@@ -168,6 +169,90 @@ static void histories_that_reach_the_horizon_are_counted(void **state)
     arena_free(arena);
 }
 
+/* A step is ten seconds, and twelve when something is slow: whoever meets that first notes it. */
+struct notes {
+    uint32_t slow;        /* times that it was noted: in this process or another */
+    uint32_t told;        /* of these, to the process that sums up */
+    uint32_t news_of_all; /* that came from others */
+};
+
+static struct history_step noted(void *context, const struct history_regime *regime)
+{
+    struct notes *notes = context;
+    const bool is_slow = regime->slow_class != HISTORY_NO_CLASS;
+    notes->slow = is_slow ? 1 : notes->slow;
+    return (struct history_step){law_time(is_slow ? 12.0 : STEP_S), 0};
+}
+
+static struct repetitions_news news_of(void *context, struct arena *arena)
+{
+    struct notes *notes = context;
+    struct repetitions_news news = {NULL, 0};
+    if (notes->slow > notes->told) {
+        uint32_t *slow = arena_alloc(arena, sizeof *slow);
+        *slow = notes->slow;
+        news = (struct repetitions_news){slow, sizeof *slow};
+        notes->told = notes->slow;
+    }
+    return news;
+}
+
+static void learn(void *context, const struct repetitions_news *news)
+{
+    struct notes *notes = context;
+    assert_int_equal(news->size_bytes, sizeof notes->slow);
+    memcpy(&notes->slow, news->bytes, sizeof notes->slow);
+    notes->news_of_all++;
+}
+
+static void assert_same(const struct repetitions *a, const struct repetitions *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->turns, b->turns);
+    assert_int_equal(a->unfinished, b->unfinished);
+    assert_memory_equal(a->each, b->each, a->count * sizeof *a->each);
+    assert_memory_equal(&a->wall_s, &b->wall_s, sizeof a->wall_s);
+    assert_memory_equal(a->account_s, b->account_s, sizeof a->account_s);
+    assert_memory_equal(a->interruptions, b->interruptions, 2 * sizeof *a->interruptions);
+    assert_memory_equal(a->blamed_s, b->blamed_s, 2 * sizeof *a->blamed_s);
+}
+
+/* 61 histories of some 20,000 stops of 50 ms each, of which one process draws eight and three the
+ * others, in pieces of eight and one of five. What gets slow once in a hundred histories is noted
+ * by whoever meets it: a seed with which none of the first eight does. */
+static void any_number_of_processes_draws_the_same(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct failure_class classes[] = {stops(), stops()};
+    classes[0].clock.rate_per_s = 2;
+    classes[0].repair = (struct law){LAW_FIXED, 0.05, 0};
+    classes[1].clock.rate_per_s = 1.0 / (30 * ALONE_S);
+    classes[1].effect = FAILURE_SLOWS;
+    classes[1].detection = (struct law){LAW_FIXED, 600, 0};
+    struct history_plan plan = plan_of(classes, 10 * ALONE_S);
+    plan.class_count = 2;
+    plan.step_of = noted;
+    struct repetitions all[3];
+    const uint32_t jobs[] = {1, 2, 3};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct notes notes = {0, 0, 0};
+        plan.context = &notes;
+        const struct repetitions_request request = {.plan = &plan,
+                                                    .seed = SLOW_SEED,
+                                                    .count = 61,
+                                                    .jobs = jobs[i],
+                                                    .news = news_of,
+                                                    .learn = learn};
+        repetitions_draw(arena, &request, &all[i]);
+        assert_int_equal(notes.slow, 1);
+        assert_int_equal(notes.news_of_all > 0, jobs[i] > 1);
+        assert_same(&all[0], &all[i]);
+    }
+    assert_true(all[0].turns > 1000000);
+    arena_free(arena);
+}
+
 static void after_a_first_history_without_an_end_no_other_is_drawn(void **state)
 {
     (void)state;
@@ -175,7 +260,8 @@ static void after_a_first_history_without_an_end_no_other_is_drawn(void **state)
     const struct failure_class class = stops();
     const struct history_plan plan = plan_of(&class, ALONE_S - STEP_S);
     struct repetitions all;
-    repetitions_until(arena, &plan, SEED, 1e-9, HISTORIES, &all);
+    const struct repetitions_request request = {.plan = &plan, .seed = SEED, .count = HISTORIES};
+    repetitions_until(arena, &request, 1e-9, &all);
     assert_int_equal(all.count, 1);
     assert_int_equal(all.unfinished, 1);
     assert_true(all.wall_s.error == 0);
@@ -229,6 +315,7 @@ static void times_survive_as_a_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_processes_draws_the_same),
         cmocka_unit_test(differences_of_pairs),
         cmocka_unit_test(times_survive_as_a_text),
         cmocka_unit_test(means_errors_and_percentiles_are_those_of_the_histories),
