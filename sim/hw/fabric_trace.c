@@ -383,8 +383,12 @@ uint32_t fabric_peer_of(const struct fabric *fabric, uint32_t gpu)
     return peer * per_node + gpu % per_node;
 }
 
+/* Nowhere, from the only node. */
 static void trace_peer(struct fabric *fabric, uint32_t gpu, bool is_read)
 {
+    if (fabric->nodes == 1) {
+        return;
+    }
     const uint32_t own = port_number(fabric, gpu);
     const uint32_t theirs = port_number(fabric, fabric_peer_of(fabric, gpu));
     send_by_ports(fabric, is_read ? theirs : own, is_read ? own : theirs, FLUID_USAGE_ONE);

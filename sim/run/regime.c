@@ -144,6 +144,13 @@ static void add_slow(struct arena *arena, const struct slow_rank *victim, struct
     changed->slow_count = count;
 }
 
+/* One node is left of a job whose checkpoints go to peers. */
+static bool has_no_peer(const struct scenario *changed)
+{
+    return changed->checkpoint.target == CHECKPOINT_PEER &&
+           changed->gpus <= changed->cluster.gpus_per_node;
+}
+
 /* In which the tokens of a usual step are trained. */
 static int64_t of_usual_tokens(const struct scenario *usual, const struct scenario *changed,
                                int64_t step_ns)
@@ -177,7 +184,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         .checkpoint_bytes = regime->checkpoint_bytes,
         .is_checkpoint_async = regime->is_checkpoint_async,
         .is_copied_beside = regime->is_copied_beside,
-        .flush_bytes = regime->flush_bytes,
+        .flush_bytes = has_no_peer(&changed) ? 0 : regime->flush_bytes,
         .drain_bytes = regime->drain_bytes,
     };
     struct step_result step;

@@ -73,6 +73,14 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [ "$status" -eq 0 ]
 }
 
+@test "a job that shrinks to one node goes on without a peer" {
+    "$STOKER" run "$quick" --no-db --set gpus=16 --set run.tokens=1G --set cluster.storage.network=fabric \
+        --set 'run.checkpoint={every: 10 steps, mode: async, to: peer}' \
+        --set 'run.recovery={spares: 0, without_node: elastic}' \
+        --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: node, rate: {mttf: 40 h}, takes: node, repair: 3 h}]}' > "$work/out"
+    grep -q 'interruptions' "$work/out"
+}
+
 @test "explain says what goes to a peer and what is read from there" {
     "$STOKER" explain "$quick" --set run.failures=true --set 'run.checkpoint={every: 30 min, mode: async, to: peer}' > "$work/out"
     for label in 'to the memory of hosts and their peers' 'from there to the file system' \
