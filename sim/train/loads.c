@@ -44,21 +44,28 @@ static struct block_uses uses_of(struct arena *arena, const struct engine_progra
     return uses;
 }
 
-/* Adds the bytes that a program moves on a stream, by path of the stream's channels. */
+/* Adds the bytes that a program moves on a stream, by path of the stream's channels. `times`, one a
+ * transfer, is scratch: 0 before and after. */
 static void add_program_bytes(const struct engine_system *engine, const struct block_uses *uses,
-                              uint32_t stream, uint64_t *bytes)
+                              uint32_t stream, uint64_t *times, uint64_t *bytes)
 {
+    bool has_tasks = false;
     for (uint32_t i = 0; i < uses->count; i++) {
         const struct block_use use = uses->items[i];
         const struct task *tasks = use.block->tasks[stream];
         const uint32_t count = use.block->counts[stream];
+        has_tasks = has_tasks || count > 0;
         for (uint32_t k = 0; k < count; k++) {
-            for (uint32_t next = tasks[k].transfer + 1; next != 0;) {
-                const struct engine_transfer *phase = &engine->transfers[next - 1];
-                bytes[phase->path] += use.times * (uint64_t)phase->bytes;
-                next = phase->next;
-            }
+            times[tasks[k].transfer] += use.times;
         }
+    }
+    for (uint32_t i = 0; has_tasks && i < engine->transfer_count; i++) {
+        for (uint32_t next = times[i] > 0 ? i + 1 : 0; next != 0;) {
+            const struct engine_transfer *phase = &engine->transfers[next - 1];
+            bytes[phase->path] += times[i] * (uint64_t)phase->bytes;
+            next = phase->next;
+        }
+        times[i] = 0;
     }
 }
 
@@ -78,10 +85,12 @@ static double *carried_by_links(struct arena *arena, const struct engine_system 
     const uint32_t most = paths_max(engine);
     const size_t streams = (size_t)engine->program_count * STREAM_COUNT_;
     uint64_t *bytes = arena_array(arena, streams * most, sizeof *bytes);
+    uint64_t *times = arena_array(arena, engine->transfer_count + 1u, sizeof *times);
     for (uint32_t p = 0; p < engine->program_count; p++) {
         const struct block_uses uses = uses_of(arena, &engine->programs[p]);
         for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
-            add_program_bytes(engine, &uses, s, bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
+            add_program_bytes(engine, &uses, s, times,
+                              bytes + ((size_t)p * STREAM_COUNT_ + s) * most);
         }
     }
     uint128 *units = arena_array(arena, engine->link_count, sizeof *units);
