@@ -17,8 +17,8 @@ struct frame_key {
     int64_t ep, domain_gpus, redundant_experts;
     double spread, capacity_factor;
     struct routing_load routing;
+    uint64_t library;
     struct cluster cluster;
-    struct library library;
     struct collective_choice forced[COLLECTIVE_USER_COUNT_];
     uint32_t tokens, exchange;
     uint32_t mesh[8];
@@ -37,6 +37,8 @@ struct system_frames {
     struct arena *arena;
     struct slot *slots; /* [FRAMES] */
     uint64_t asked;
+    struct library last_library; /* and its number; 0: there was none */
+    uint64_t library_number;
     struct memo_count counts, variants;
 };
 
@@ -78,12 +80,19 @@ static void put_cluster(const struct cluster *from, struct cluster *to)
     memset(&to->fabric_place, 0, sizeof to->fabric_place);
 }
 
-static void put_library(const struct library *from, struct library *to)
+/* A number of its figures, which are many and mostly those of the step before: equal numbers, equal
+ * figures. Numbers are never used again. */
+static uint64_t number_of_library(struct system_frames *frames, const struct library *library)
 {
-    memcpy(to, from, sizeof *to);
-    to->name = NULL;
-    to->title = NULL;
-    memset(&to->place, 0, sizeof to->place);
+    const size_t first = offsetof(struct library, shapes);
+    const size_t size_bytes = offsetof(struct library, place) - first;
+    const char *figures = (const char *)library + first;
+    char *last = (char *)&frames->last_library + first;
+    if (frames->library_number == 0 || memcmp(last, figures, size_bytes) != 0) {
+        memcpy(last, figures, size_bytes);
+        frames->library_number++;
+    }
+    return frames->library_number;
 }
 
 static void put_mesh(const struct mesh *mesh, struct frame_key *key)
@@ -107,8 +116,8 @@ static void put_routing(const struct system_job *job, struct frame_key *key)
     memcpy(&key->routing, &job->routing, sizeof key->routing);
 }
 
-static void fill_key(const struct system_job *job, uint32_t gpus, uint64_t parts,
-                     struct frame_key *key)
+static void fill_key(struct system_frames *frames, const struct system_job *job, uint32_t gpus,
+                     uint64_t parts, struct frame_key *key)
 {
     const struct scenario *scenario = job->is.scenario;
     memset(key, 0, sizeof *key);
@@ -116,7 +125,7 @@ static void fill_key(const struct system_job *job, uint32_t gpus, uint64_t parts
     key->seed = (uint64_t)scenario->seed;
     key->gpus = gpus;
     put_cluster(&scenario->cluster, &key->cluster);
-    put_library(&scenario->library, &key->library);
+    key->library = number_of_library(frames, &scenario->library);
     put_mesh(&job->mesh, key);
     put_routing(job, key);
     memcpy(key->forced, scenario->collectives, sizeof key->forced);
@@ -160,7 +169,7 @@ struct system_frame *system_frames_find(struct system_frames *frames, const stru
                                         uint32_t gpus, uint64_t parts)
 {
     struct frame_key key;
-    fill_key(job, gpus, parts, &key);
+    fill_key(frames, job, gpus, parts, &key);
     struct slot *oldest = &frames->slots[0];
     frames->asked++;
     for (uint32_t i = 0; i < FRAMES; i++) {
