@@ -59,10 +59,8 @@ static uint32_t find_earliest(const struct history *h, const struct class_list *
     sim_time when = INT64_MAX;
     for (uint32_t i = 0; i < list->count; i++) {
         const sim_time next = h->times[list->items[i]].next;
-        if (next < when) {
-            when = next;
-            earliest = list->items[i];
-        }
+        earliest = next < when ? list->items[i] : earliest;
+        when = next < when ? next : when;
     }
     return earliest;
 }

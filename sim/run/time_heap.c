@@ -21,15 +21,16 @@ sim_time time_heap_first(const struct time_heap *heap)
     return heap->count > 0 ? heap->times[0] : INT64_MAX;
 }
 
+/* The last stays behind the others, where a child without a sibling is compared with it: so which
+ * child is smaller is no branch, which would be mispredicted half of the time. */
 void time_heap_pop(struct time_heap *heap)
 {
     sim_assert(heap->count > 0);
     const sim_time last = heap->times[--heap->count];
+    const size_t count = heap->count;
     size_t at = 0;
-    for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count && heap->times[child + 1] < heap->times[child]) {
-            child++;
-        }
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        child += heap->times[child + 1] < heap->times[child];
         if (heap->times[child] >= last) {
             break;
         }
