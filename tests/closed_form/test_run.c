@@ -163,6 +163,7 @@ static void whoever_holds_the_shards_writes_them(void **state)
         {"software.checkpoint.writers=first", "parallel.zero=1", 140},
         {"software.checkpoint.writers=holders", "parallel.zero=0", 140},
         {"software.checkpoint.writers=holders", "parallel.zero=1", 35},
+        {"software.checkpoint.writers=holders", "parallel.zero=2", 35},
         {"software.checkpoint.writers=holders", "parallel.zero=3", 17.5},
         {"software.checkpoint.writers=shared", "parallel.zero=0", 17.5},
         {"software.checkpoint.writers=shared", "parallel.zero=1", 17.5},
