@@ -9,6 +9,7 @@
 #include "run/checkpoint.h"
 
 #include <math.h>
+#include <string.h>
 
 static void say_no_progress(const struct result *result, const struct place *place,
                             struct diag *diag)
@@ -119,8 +120,12 @@ static void check_storage(const struct result *result, struct diag *diag)
         (double)kept * result->run.checkpoint_bytes / scenario->cluster.storage_usable;
     const struct doc_node *node = doc_find(scenario->document, "run.checkpoint");
     char asked[32], has[32];
-    units_format(asked_bytes, DIM_BYTES, 3, asked, sizeof asked);
-    units_format(capacity_bytes, DIM_BYTES, 3, has, sizeof has);
+    int digits = 3;
+    do {
+        units_format(asked_bytes, DIM_BYTES, digits, asked, sizeof asked);
+        units_format(capacity_bytes, DIM_BYTES, digits, has, sizeof has);
+        digits++;
+    } while (strcmp(asked, has) == 0 && digits < 12);
     diag_add(diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
              "%lld checkpoints that are kept ask for storage of %s, %.0f %% full; it has %s",
              (long long)kept, asked, 100 * scenario->cluster.storage_usable, has);

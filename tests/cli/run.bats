@@ -298,6 +298,11 @@ END
     [ "$status" -eq 4 ]
     [[ $stderr == *"scenarios/quickstart.yaml:35:5: error: 953 checkpoints that are kept ask for storage of 134 TB"* ]]
     [[ $stderr == *"run.checkpoint.keep may be at most 946"* ]]
+    # 890 ask for 125.07 TB: what is said differs
+    run --separate-stderr "$STOKER" run scenarios/quickstart.yaml --no-db -q \
+        --set cluster.storage.capacity="125 TB" --set run.checkpoint.keep=890
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"ask for storage of 125.1 TB, 80 % full; it has 125.0 TB"* ]]
     for case in "134 TB:1000:0" "984 GB:7:0" "983 GB:7:4"; do
         IFS=: read -r capacity keep wanted <<< "$case"
         run "$STOKER" run scenarios/quickstart.yaml --no-db -q \
