@@ -8,7 +8,7 @@
 
 /* ---- the frame ---------------------------------------------------------------------------- */
 
-/* Those whom a frame can hold: who turns, one job without slow GPUs that only reads. */
+/* Those whom a frame can hold: who turns, one job without slow GPUs, checkpoints and loaders. */
 static bool can_be_kept(const struct step_system *system, const struct step_options *options,
                         uint32_t job_count, uint32_t gpus)
 {
@@ -16,7 +16,7 @@ static bool can_be_kept(const struct step_system *system, const struct step_opti
     const struct scenario *scenario = job->is.scenario;
     const uint32_t kind = scenario->cluster.fabric_kind;
     return options->memo != NULL && options->folds && job_count == 1 && job->is.steps == 1 &&
-           job->writers == NULL && scenario->slow_count == 0 &&
+           job->writers == NULL && !options->takes_batches && scenario->slow_count == 0 &&
            (kind == FABRIC_RAIL || kind == FABRIC_RAIL_ONLY || kind == FABRIC_TREE) &&
            gpus == mesh_size(&job->mesh) && quotient_fills_in_order(job->is.gpu_of_rank, gpus);
 }

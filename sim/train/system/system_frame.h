@@ -14,7 +14,7 @@
  * | links, and the folded system        | to the next and how, which use storage and host links  |
  *
  * Keys are compared byte by byte, texts and places apart, which nothing here looks at. A frame is
- * of systems that turn (train/quotient) of one job without slow GPUs that writes no checkpoint;
+ * of systems that turn (train/quotient) of one job without slow GPUs, checkpoints and loaders;
  * others are built anew, and so are programs, each time.
  *
  * A few frames are kept, the latest asked for, each up to some megabytes: one that has grown beyond
