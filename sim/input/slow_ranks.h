@@ -1,0 +1,14 @@
+/* GPUs that are slower than the others, or whose links carry less: the list `slow` of a scenario.
+ */
+#ifndef INPUT_SLOW_RANKS_H
+#define INPUT_SLOW_RANKS_H
+
+#include "input/schema/schema.h"
+
+/* The keys of an entry; the object is a struct slow_rank. */
+extern const struct schema slow_rank_keys;
+
+/* Of the row `slow`; the object is a struct scenario, whose list is sorted by rank then. */
+void slow_ranks_read(const struct schema_reader *reader, const struct schema_row *row);
+
+#endif
