@@ -64,7 +64,8 @@ enum failure_draw {
     DRAW_REPAIR,
     DRAW_PLACE = 1 << 30,
     DRAW_DOMAIN,
-    DRAW_PEER /* whether it is next to one that failed before */
+    DRAW_PEER, /* whether it is next to one that failed before */
+    DRAW_SHARE /* whether it is of a component that the job has */
 };
 
 /* The instants of one class in one repetition, one after the other. */

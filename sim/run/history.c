@@ -9,7 +9,7 @@
 
 const char *const account_names[ACCOUNT_COUNT_] = {
     "useful",    "data stall", "degraded", "checkpoint", "lost",
-    "detection", "waiting",    "recovery", "planned",
+    "detection", "waiting",    "recovery", "planned",    "queued",
 };
 
 /* ---- failures ----------------------------------------------------------------------------------
@@ -113,6 +113,17 @@ static uint32_t level_of(struct history *h, uint32_t class, uint64_t ordinal)
     return is_with_peer ? LEVEL_NODE + 1 : LEVEL_NODE;
 }
 
+/* Whether the failure that is due in a class is of a component that the stage has. */
+static bool is_met(const struct history *h, uint32_t class)
+{
+    const double *shares = history_stage_of(h)->shares;
+    if (shares == NULL || shares[class] >= 1) {
+        return true;
+    }
+    const struct rng_key key = failure_key(&h->times[class], h->times[class].ordinal, DRAW_SHARE);
+    return rng_uniform(&key) < shares[class];
+}
+
 /* What would have ended or slowed a job that stands still breaks its nodes, with what they hold. */
 static void take_failures_unseen(struct history *h)
 {
@@ -124,8 +135,10 @@ static void take_failures_unseen(struct history *h)
     for (uint32_t i = 0; i < list->count; i++) {
         const uint32_t class = list->items[i];
         while (h->times[class].next <= h->now) {
-            fall_back(h, level_of(h, class, h->times[class].ordinal));
-            history_break_nodes(h, class, h->times[class].ordinal, h->times[class].next);
+            if (is_met(h, class)) {
+                fall_back(h, level_of(h, class, h->times[class].ordinal));
+                history_break_nodes(h, class, h->times[class].ordinal, h->times[class].next);
+            }
             history_next_failure(h, class);
         }
     }
@@ -156,6 +169,21 @@ static sim_time restart_drawn(const struct history *h, uint32_t class, uint64_t 
     return law_draw(&h->plan->classes[class].restart, &key);
 }
 
+/* Whose failure comes before then; HISTORY_NO_CLASS: none. */
+static uint32_t breaking_restart(struct history *h, sim_time until)
+{
+    for (;;) {
+        const uint32_t next = history_earliest(h, CLASSES_BREAKING_RESTARTS);
+        if (next == HISTORY_NO_CLASS || h->times[next].next >= until) {
+            return HISTORY_NO_CLASS;
+        }
+        if (is_met(h, next)) {
+            return next;
+        }
+        history_next_failure(h, next);
+    }
+}
+
 /* The class whose failure broke the restart off; HISTORY_NO_CLASS: the job runs. One that failed
  * while all waited (stop, start-up) breaks it off at once. */
 static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
@@ -163,8 +191,8 @@ static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
     const enum account account = class == HISTORY_NO_CLASS ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
     const sim_time takes =
         restart_drawn(h, class, ordinal) + history_stage_of(h)->start_ns + h->read_ns;
-    const uint32_t next = history_earliest(h, CLASSES_BREAKING_RESTARTS);
-    if (next != HISTORY_NO_CLASS && h->times[next].next < h->now + takes) {
+    const uint32_t next = breaking_restart(h, h->now + takes);
+    if (next != HISTORY_NO_CLASS) {
         const sim_time until = h->times[next].next;
         history_stand_still(h, account, until > h->now ? until - h->now : 0);
         return next;
@@ -405,6 +433,10 @@ static enum change next_change(const struct history *h, uint32_t class, sim_time
 
 static void fail(struct history *h, uint32_t class)
 {
+    if (!is_met(h, class)) {
+        history_next_failure(h, class);
+        return;
+    }
     switch (h->plan->classes[class].effect) {
     case FAILURE_KILLS:
         kill(h, class);
@@ -473,6 +505,7 @@ static void book_steps(struct history *h)
 static void close_books(struct history *h)
 {
     h->out->steps = h->at.steps;
+    h->out->checkpoints = h->at.periods;
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
     }

@@ -43,6 +43,7 @@
  * ASSUMES: what flushes beside a step makes it longer for as many steps as begin before the
  * checkpoint is durable; to the next tier it goes on once it is durable in the one before.
  * ASSUMES: a checkpoint that is older than the last corruption check is kept.
+ * ASSUMES: what a stage has no use for is somebody else's: its failures are nobody's here.
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
  * falls into maintenance is left out.
@@ -92,6 +93,7 @@ struct history_stage {
     uint32_t replicas, nodes_of_replica;
     uint32_t nodes; /* in the ring of peers; 0: no failure of nodes one by one takes a peer, too */
     uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
+    const double *shares; /* [class_count], 0..1: of a class's components that it has; NULL: all */
     bool restarts;        /* to begin; else as many replicas as before go on in place */
     sim_time change_ns;   /* before its first step, planned; with a restart beside that */
 };
@@ -130,6 +132,7 @@ struct history_outcome {
     sim_time (*stage_ns)[ACCOUNT_COUNT_]; /* [stage_count]; they sum to account_ns */
     sim_time end;
     int64_t steps;           /* that count */
+    int64_t checkpoints;     /* behind them */
     uint64_t *interruptions; /* [class_count] that ended the job, or stopped it */
     sim_time *blamed_ns;  /* [class_count] lost, detection, waiting, recovery: until the job ran */
     uint32_t broken_most; /* nodes at a time */

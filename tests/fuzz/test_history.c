@@ -31,6 +31,7 @@ static uint64_t throw(struct dice * dice, uint64_t sides)
 /* A flush, a slow GPU, missing replicas: each makes steps longer. */
 struct pace {
     sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns;
+    double shares[STAGES_MAX][CLASSES_MAX];
     uint32_t replicas;
 };
 
@@ -125,7 +126,8 @@ static void random_stage(struct dice *dice, uint32_t replicas, struct history_st
 }
 
 /* Each as the first, or another; in place as many replicas go on. */
-static uint32_t random_stages(struct dice *dice, uint32_t replicas, struct history_stage *stages)
+static uint32_t random_stages(struct dice *dice, uint32_t replicas, double shares[][CLASSES_MAX],
+                              struct history_stage *stages)
 {
     const uint32_t count = throw(dice, 3) == 0 ? 1 : 1 + (uint32_t) throw(dice, STAGES_MAX);
     int64_t until = 0;
@@ -136,6 +138,10 @@ static uint32_t random_stages(struct dice *dice, uint32_t replicas, struct histo
         } else {
             stages[i] = stages[i - 1];
         }
+        for (uint32_t class = 0; class < CLASSES_MAX; class ++) {
+            shares[i][class] = 0.25 * (double)(1 + throw(dice, 4));
+        }
+        stages[i].shares = throw(dice, 2) == 0 ? shares[i] : NULL;
         stages[i].restarts = throw(dice, 2) == 0;
         stages[i].change_ns = (sim_time) throw(dice, 3) * 55555555555;
         stages[i].until = until += 1 + (int64_t) throw(dice, 4000);
@@ -176,7 +182,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
         .class_count = (uint32_t) throw(dice, CLASSES_MAX + 1),
         .horizon = law_time(20000.0 + (double) throw(dice, 20000)),
         .stages = stages,
-        .stage_count = random_stages(dice, pace->replicas, stages),
+        .stage_count = random_stages(dice, pace->replicas, pace->shares, stages),
         .step_of = step_of,
         .context = pace,
         .tier_count = (uint32_t) throw(dice, HISTORY_TIERS_MAX + 1),
@@ -225,6 +231,7 @@ static void jumping_is_the_same_as_walking(void **state)
         }
         assert_int_equal(jumped.end, walked.end);
         assert_int_equal(jumped.steps, walked.steps);
+        assert_int_equal(jumped.checkpoints, walked.checkpoints);
         assert_int_equal(jumped.broken_most, walked.broken_most);
     }
 }

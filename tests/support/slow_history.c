@@ -333,6 +333,14 @@ static uint32_t replicas_short(const struct walker *w)
     return replicas;
 }
 
+/* Of what the stage has, or of what nobody uses. */
+static bool is_its(const struct walker *w, uint32_t class)
+{
+    const double *shares = stage_of(w)->shares;
+    const struct rng_key key = failure_key(&w->times[class], w->times[class].ordinal, DRAW_SHARE);
+    return shares == NULL || shares[class] >= 1 || rng_uniform(&key) < shares[class];
+}
+
 static void take_unseen(struct walker *w)
 {
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
@@ -340,8 +348,10 @@ static void take_unseen(struct walker *w)
         const bool slows = effect == FAILURE_SLOWS && !w->plan->classes[i].heals;
         const bool breaks = effect == FAILURE_KILLS || slows;
         while (breaks && w->times[i].next <= w->now) {
-            fall_back(w, w->plan->classes[i].level, i, w->times[i].ordinal);
-            break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
+            if (is_its(w, i)) {
+                fall_back(w, w->plan->classes[i].level, i, w->times[i].ordinal);
+                break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
+            }
             failure_times_advance(&w->times[i], w->arena);
         }
     }
@@ -378,7 +388,11 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
             (is_planned ? draw_planned(w, &w->plan->restart, "planned", ordinal)
                         : draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART)) +
             stage_of(w)->start_ns + w->read_ns;
-        const uint32_t hit = first_class(w, true);
+        uint32_t hit = first_class(w, true);
+        while (hit != HISTORY_NO_CLASS && w->times[hit].next < w->now + takes && !is_its(w, hit)) {
+            failure_times_advance(&w->times[hit], w->arena);
+            hit = first_class(w, true);
+        }
         if (hit == HISTORY_NO_CLASS || w->times[hit].next >= w->now + takes) {
             pass(w, account, takes, true);
             break;
@@ -560,6 +574,10 @@ static bool happens(struct walker *w, enum next_kind kind)
     case NEXT_FAILURE:
         break;
     }
+    if (!is_its(w, class)) {
+        failure_times_advance(&w->times[class], w->arena);
+        return false;
+    }
     switch (w->plan->classes[class].effect) {
     case FAILURE_KILLS:
         kill(w, class);
@@ -726,4 +744,5 @@ void slow_history_run(struct arena *arena, const struct history_plan *plan, uint
     }
     outcome->end = w->now;
     outcome->steps = w->steps;
+    outcome->checkpoints = w->periods;
 }
