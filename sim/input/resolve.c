@@ -8,6 +8,7 @@
  */
 #include "input/resolve.h"
 
+#include "input/doc/leaves.h"
 #include "input/failures/failures.h"
 #include "input/library.h"
 #include "input/network/nic.h"
@@ -46,6 +47,53 @@ static enum set_step step_of_set(const char *assignment)
     return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
 }
 
+/* Keys of the whole run, which a stage cannot have otherwise. */
+static bool is_of_run(const char *path)
+{
+    static const char *const keys[] = {"run",   "price",    "jobs",  "seed",
+                                       "sweep", "variants", "search"};
+    const size_t length = strcspn(path, ".");
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strlen(keys[i]) == length && strncmp(path, keys[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the scenario has as a word gives way to a mapping as a whole. */
+static bool is_word(const void *context, const char *path)
+{
+    const struct doc_node *written = doc_find(context, path);
+    return written != NULL && written->kind == DOC_SCALAR;
+}
+
+/* The keys that a stage sets, in their order; what it may not is told in the first step. */
+static bool apply_stage(const struct resolution *resolution, enum set_step step)
+{
+    struct arena *arena = resolution->arena;
+    const struct doc_leaves leaves =
+        doc_leaves_of(arena, resolution->input->stage_set, is_word, resolution->root);
+    bool is_good = true;
+    for (size_t i = 0; i < leaves.count; i++) {
+        const struct doc_leaf *leaf = &leaves.items[i];
+        if (is_of_run(leaf->path)) {
+            if (step == SET_TOP) {
+                diag_add(resolution->diag, DIAG_INPUT, &leaf->node->key_place,
+                         "a stage cannot set '%s', which is of the whole run", leaf->path);
+                diag_help(resolution->diag,
+                          "it may set any key but those of run, price, jobs and seed");
+            }
+            is_good = false;
+        } else if (step_of_set(arena_printf(arena, "%s=", leaf->path)) == step) {
+            is_good = doc_put(arena, resolution->root, leaf->path, leaf->node, resolution->diag) &&
+                      is_good;
+        }
+    }
+    return is_good;
+}
+
+/* What is set by the command line, and then by the stage. */
 static bool apply_sets(const struct resolution *resolution, enum set_step step)
 {
     bool is_good = true;
@@ -56,7 +104,18 @@ static bool apply_sets(const struct resolution *resolution, enum set_step step)
                       is_good;
         }
     }
-    return is_good;
+    return (resolution->input->stage_set == NULL || apply_stage(resolution, step)) && is_good;
+}
+
+/* The stages of a run have none. */
+static void leave_stages_out(const struct resolution *resolution)
+{
+    struct doc_node *run = *doc_link(resolution->root, "run");
+    if (run != NULL && run->kind == DOC_MAPPING) {
+        doc_own_children(resolution->arena, run);
+        struct doc_node **link = doc_link(run, "stages");
+        *link = *link != NULL ? (*link)->next : NULL;
+    }
 }
 
 /* The same mapping with children of its own, below which all is shared. */
@@ -360,6 +419,9 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
     bool is_good = apply_sets(&resolution, SET_TOP);
     is_good = put_files(&resolution) && is_good;
     is_good = check_keys(&resolution) && is_good;
+    if (input->is_stage) {
+        leave_stages_out(&resolution);
+    }
     return is_good ? in_order(arena, root) : NULL;
 }
 

@@ -16,6 +16,8 @@ struct resolve_input {
     const struct catalogue *catalogue;
     const char *const *sets; /* "path=value" */
     uint32_t set_count;
+    bool is_stage;                    /* of a run: without stages of its own, */
+    const struct doc_node *stage_set; /* with these keys set; NULL: none */
 };
 
 /* NULL on error. `input` is not changed; its document is copied. */

@@ -21,6 +21,7 @@
 #include "input/library.h"
 #include "input/model.h"
 #include "input/recipe.h"
+#include "input/run/run_plan.h"
 #include "input/failures/recovery.h"
 #include "input/software.h"
 #include "input/study/ideal.h"
@@ -293,6 +294,7 @@ struct scenario {
     struct lora lora;
     double run_tokens; /* 0: no run asked for, only the step */
     double startup_s;  /* of the job, before its first step */
+    struct run_plan plan;
     struct checkpoint checkpoint;
     double step_time_s; /* of a measured step, in the place of ours; 0: none */
     struct failures failures;

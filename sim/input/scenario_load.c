@@ -342,12 +342,10 @@ static bool check_jobs(const struct scenario *scenario, struct diag *diag)
     return false;
 }
 
-struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
-                                  const struct catalogue *catalogue, const char *const *sets,
-                                  uint32_t set_count, struct diag *diag)
+static struct scenario *read_with_jobs(struct arena *arena, const struct resolve_input *input,
+                                       struct diag *diag)
 {
-    const struct resolve_input input = {document, catalogue, sets, set_count};
-    const struct doc_node *root = resolve_document(arena, &input, diag);
+    const struct doc_node *root = resolve_document(arena, input, diag);
     if (root == NULL) {
         return NULL;
     }
@@ -355,4 +353,75 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     const bool is_good =
         scenario != NULL && read_jobs(arena, scenario, diag) && check_jobs(scenario, diag);
     return is_good ? scenario : NULL;
+}
+
+/* ---- stages of the run ---- */
+
+/* Another number of GPUs, or another layout on them, is another job. */
+static bool is_another_job(const struct scenario *a, const struct scenario *b)
+{
+    return a->gpus != b->gpus || a->parallel.tp != b->parallel.tp ||
+           a->parallel.cp != b->parallel.cp || a->parallel.pp != b->parallel.pp ||
+           a->parallel.dp != b->parallel.dp || a->parallel.ep != b->parallel.ep;
+}
+
+static bool settle_restart(const struct run_stage *before, struct run_stage *stage,
+                           struct diag *diag)
+{
+    const struct doc_node *says = doc_find(stage->node, "restart");
+    const bool must = is_another_job(before->scenario, stage->scenario);
+    if (must && says != NULL && !stage->restarts) {
+        diag_add(diag, DIAG_INPUT, &says->place,
+                 "stage '%s' has other GPUs or another layout than the one before, which takes a "
+                 "restart",
+                 stage->name);
+        diag_help(diag, "leave restart out, or write true");
+        return false;
+    }
+    stage->restarts = stage->restarts || must;
+    return true;
+}
+
+/* A stage that sets nothing is the scenario. */
+static bool resolve_stage(struct arena *arena, const struct resolve_input *whole,
+                          const struct scenario *scenario, struct run_stage *stage,
+                          struct diag *diag)
+{
+    struct resolve_input input = *whole;
+    input.is_stage = true;
+    input.stage_set = stage->set;
+    struct scenario *own = read_with_jobs(arena, &input, diag);
+    if (own == NULL) {
+        return false;
+    }
+    if (stage->step_time_s > 0) {
+        own->step_time_s = stage->step_time_s;
+    }
+    own->run_tokens = scenario->run_tokens;
+    stage->scenario = own;
+    return true;
+}
+
+static bool resolve_stages(struct arena *arena, const struct resolve_input *whole,
+                           struct scenario *scenario, struct diag *diag)
+{
+    struct run_plan *plan = &scenario->plan;
+    bool is_good = true;
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        is_good = resolve_stage(arena, whole, scenario, &plan->stages[i], diag) && is_good;
+    }
+    for (uint32_t i = 1; is_good && i < plan->stage_count; i++) {
+        is_good = settle_restart(&plan->stages[i - 1], &plan->stages[i], diag);
+    }
+    return is_good;
+}
+
+struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
+                                  const struct catalogue *catalogue, const char *const *sets,
+                                  uint32_t set_count, struct diag *diag)
+{
+    const struct resolve_input input = {
+        .document = document, .catalogue = catalogue, .sets = sets, .set_count = set_count};
+    struct scenario *scenario = read_with_jobs(arena, &input, diag);
+    return scenario != NULL && resolve_stages(arena, &input, scenario, diag) ? scenario : NULL;
 }

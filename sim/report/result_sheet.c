@@ -217,6 +217,7 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     put_group(run, result, GROUP_RUN);
     put_account_times(sheet_object(run, "accounts"), result);
     put_FAILURE(run, "failures", result, result_has_failures(result));
+    put_STAGE(run, "stages", result, result_has_run(result));
     put_group(sheet, result, GROUP_LINKS);
     put_lists(sheet, result);
     put_group(sheet_object(sheet, "engine"), result, GROUP_ENGINE);

@@ -172,9 +172,9 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
                   run->days < 10 ? 2 : 1, run->days_spread.p95);
         sheet_say(list, "days: p5 to p95 of %u histories", run->repetitions);
     } else {
-        sheet_say(list,
-                  "for %s tokens: %s steps, goodput %.1f %% (checkpoint and data stalls only)",
-                  tokens, count_text(arena, run->steps), 100 * run->goodput);
+        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s)", tokens,
+                  count_text(arena, run->steps), 100 * run->goodput,
+                  run->is_walked ? "no failures" : "checkpoint and data stalls only");
     }
     sheet_say(list, "%s USD",
               is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
@@ -231,9 +231,11 @@ static void add_headline(const struct result *result, struct sheet *sheet)
         return;
     }
     struct sheet *list = new_list(sheet);
-    if (result->run.makes_no_progress) {
+    if (result->run.is_asked && !result_has_run(result)) {
         sheet_say(list, "- days");
-        sheet_say(list, "- USD, - GPU-hours, - kWh: the run makes no progress");
+        sheet_say(list, "- USD, - GPU-hours, - kWh: %s",
+                  result->run.makes_no_progress ? "the run makes no progress"
+                                                : "a stage of the run does not fit");
     } else if (result->run.is_asked) {
         add_run(list, result, arena);
     }
@@ -311,6 +313,41 @@ static void add_band(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n\n");
 }
 
+/* One after the other. */
+static void add_stages(const struct result *result, struct sheet *sheet)
+{
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("stage")},  {NULL, FIELD_COUNT("tokens")}, {NULL, FIELD_COUNT("steps")},
+        {NULL, FIELD_COUNT("batch")}, {NULL, FIELD_COUNT("length")}, {NULL, FIELD_COUNT("GPUs")},
+        {NULL, FIELD_LEFT("layout")}, {NULL, FIELD_COUNT("step")},   {NULL, FIELD_COUNT("MFU, %")},
+        {NULL, FIELD_COUNT("days")},
+    };
+    const struct run_result *run = &result->run;
+    struct arena *arena = sheet_arena(sheet);
+    if (!result_has_run(result) || run->stage_count == 0) {
+        return;
+    }
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        const struct run_stage_use *stage = &run->stages[i];
+        const struct parallel *parallel = &stage->scenario->parallel;
+        char tokens[32];
+        units_format(stage->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
+        sheet_say(table, "%s", stage->name);
+        sheet_say(table, "%s", tokens);
+        sheet_say(table, "%s", count_text(arena, stage->steps));
+        sheet_say(table, "%s", count_text(arena, stage->scenario->batch.global));
+        sheet_say(table, "%s", count_text(arena, stage->scenario->batch.sequence_length));
+        sheet_say(table, "%s", count_text(arena, stage->scenario->gpus));
+        sheet_say(table, "tp %lld, cp %lld, pp %lld, dp %lld", (long long)parallel->tp,
+                  (long long)parallel->cp, (long long)parallel->pp, (long long)parallel->dp);
+        sheet_say(table, "%s", duration(arena, stage->step_s));
+        sheet_say(table, "%.1f", 100 * stage->step->mfu);
+        sheet_say(table, "%.*f", stage->days < 10 ? 2 : 1, stage->days);
+    }
+    sheet_say(sheet, "\n");
+}
+
 /* Where the months go, and which failures they go for. */
 static void add_accounts(const struct result *result, struct sheet *sheet)
 {
@@ -325,7 +362,7 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
         {NULL, FIELD_COUNT("hours")},
     };
     const struct run_result *run = &result->run;
-    if (!result_has_failures(result)) {
+    if (!result_has_run(result) || !run->is_walked) {
         return;
     }
     const double wall_s = run->days * SECONDS_PER_DAY;
@@ -343,6 +380,9 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "ETTR %.1f %%, runtime goodput %.1f %%, ML productivity goodput %.1f %%\n\n",
               100 * run->effective_training_time_ratio, 100 * run->runtime_goodput,
               100 * run->ml_productivity_goodput);
+    if (!result_has_failures(result)) {
+        return;
+    }
     table = sheet_table(sheet, NULL, FIELD_LIST(of_failures));
     for (size_t i = 0; i < run->failure_count; i++) {
         sheet_say(table, "  %s", run->failures[i].name);
@@ -557,6 +597,7 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_headline(result, sheet);
     add_spread(result, sheet);
     add_band(result, sheet);
+    add_stages(result, sheet);
     add_accounts(result, sheet);
     screen_causes(result, sheet);
     add_jobs(result, sheet);

@@ -12,7 +12,8 @@ enum account {
     ACCOUNT_DETECTION,
     ACCOUNT_WAITING, /* for nodes, or for what all wait for */
     ACCOUNT_RECOVERY,
-    ACCOUNT_PLANNED, /* start-up, maintenance */
+    ACCOUNT_PLANNED, /* start-up, evaluation, maintenance, changes of stage */
+    ACCOUNT_QUEUED,  /* before the job had its nodes; no history has it */
     ACCOUNT_COUNT_
 };
 extern const char *const account_names[ACCOUNT_COUNT_];

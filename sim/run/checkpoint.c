@@ -287,7 +287,7 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
         cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
         add_flush(arena, basis, bytes, 1, cost);
     }
-    if (basis->scenario->failures.name != NULL) {
+    if (basis->has_histories) {
         cost->tier_count = checkpoint_tiers(arena, basis->scenario, cost->tiers);
     }
 }

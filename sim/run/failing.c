@@ -8,6 +8,8 @@
 
 #include <gsl/gsl_sf_gamma.h>
 
+#include <math.h>
+
 /* ---- what falls together -------------------------------------------------------------------- */
 
 /* A job's nodes in groups of `nodes`, the last of which may have fewer. */
@@ -145,6 +147,18 @@ struct failure_class *failing_classes(struct arena *arena, const struct scenario
         classes[i] = class_of(scenario, &failures->kinds[i]);
     }
     return classes;
+}
+
+double *failing_shares(struct arena *arena, const struct scenario *whole,
+                       const struct scenario *part)
+{
+    const struct failures *failures = &whole->failures;
+    double *shares = arena_array(arena, failures->kind_count, sizeof *shares);
+    for (uint32_t i = 0; i < failures->kind_count; i++) {
+        const uint32_t of = failures->kinds[i].of;
+        shares[i] = fmin(components_of(part, of) / components_of(whole, of), 1.0);
+    }
+    return shares;
 }
 
 static double rate_of(const struct failure_clock *clock)

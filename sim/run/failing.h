@@ -35,6 +35,11 @@ struct arena;
 struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count);
 
+/* Of the components of each class of `whole`, the share that `part` has, 0 to 1, which is the same
+ * run with fewer GPUs; [failing_classes]. */
+double *failing_shares(struct arena *arena, const struct scenario *whole,
+                       const struct scenario *part);
+
 /* Failures of all classes in a second. */
 double failing_rate_per_s(const struct failure_class *classes, uint32_t count);
 

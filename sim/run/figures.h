@@ -341,6 +341,24 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, interruptions, interruptions, item->count) \
     ITEM(REAL, ALWAYS, hours, hours, item->hours)
 
+#define STAGE_FIGURES(ITEM, STORE) \
+    STORE(INTEGER, ALWAYS, number, (int64_t)index) \
+    ITEM(TEXT, ALWAYS, name, name, item->name) \
+    ITEM(REAL, ALWAYS, tokens, tokens, item->tokens) \
+    ITEM(INTEGER, ALWAYS, steps, steps, item->steps) \
+    ITEM(INTEGER, ALWAYS, gpus, gpus, item->scenario->gpus) \
+    ITEM(INTEGER, ALWAYS, batch, batch, item->scenario->batch.global) \
+    ITEM(INTEGER, ALWAYS, sequence_length, sequence_length, item->scenario->batch.sequence_length) \
+    ITEM(INTEGER, ALWAYS, tp, tp, item->scenario->parallel.tp) \
+    ITEM(INTEGER, ALWAYS, cp, cp, item->scenario->parallel.cp) \
+    ITEM(INTEGER, ALWAYS, pp, pp, item->scenario->parallel.pp) \
+    ITEM(INTEGER, ALWAYS, dp, dp, item->scenario->parallel.dp) \
+    ITEM(INTEGER, ALWAYS, ep, ep, item->scenario->parallel.ep) \
+    ITEM(REAL, ALWAYS, step_s, step_s, item->step_s) \
+    ITEM(REAL, ALWAYS, mfu, mfu, item->step->mfu) \
+    ITEM(REAL, ALWAYS, days, days, item->days) \
+    ITEM(REAL, ALWAYS, gpu_hours, gpu_hours, item->gpu_hours)
+
 /* X(list, struct of an item, items in a result, their count): each has its LIST_FIGURES. */
 #define RUN_LISTS(X) \
     X(ASSUMPTION, assumption, scenario->assumptions.items, scenario->assumptions.count) \
@@ -349,7 +367,8 @@ static inline bool figure_is_said(const char *text)
     X(TRAFFIC, traffic_use, step.traffic, step.traffic_count) \
     X(JOB, job_use, step.jobs, step.job_count) \
     X(ACCOUNT, run_account, run.accounts, run.account_count) \
-    X(FAILURE, run_failure, run.failures, run.failure_count)
+    X(FAILURE, run_failure, run.failures, run.failure_count) \
+    X(STAGE, run_stage_use, run.stages, run.stage_count)
 /* clang-format on */
 
 #endif

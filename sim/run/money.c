@@ -8,6 +8,7 @@
 #include "run/checkpoint.h"
 
 #include <math.h>
+#include <string.h>
 
 #define HOURS_PER_MONTH 730.0
 
@@ -87,11 +88,11 @@ static void split_by_account(double step_w, double waiting_w, struct run_result 
     run->account_count = 0;
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
         const bool works = i == ACCOUNT_USEFUL || i == ACCOUNT_LOST;
+        const double power_w = i == ACCOUNT_QUEUED ? 0 : works ? working_w : waiting_w;
         if (s[i] > 0) {
             struct run_account *account = &run->accounts[run->account_count++];
-            *account = (struct run_account){.name = account_names[i],
-                                            .time_s = s[i],
-                                            .energy_kwh = kwh(works ? working_w : waiting_w, s[i])};
+            *account = (struct run_account){
+                .name = account_names[i], .time_s = s[i], .energy_kwh = kwh(power_w, s[i])};
             sum_kwh += account->energy_kwh;
         }
     }
@@ -153,13 +154,78 @@ double money_energy_kwh(const struct scenario *scenario, const struct step_resul
         LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"));
 }
 
-static void add_energy(const struct scenario *scenario, const struct step_result *step,
-                       double wall_s, struct ledger *ledger, struct run_result *run)
+static void add_energy_of(const struct scenario *scenario, const struct step_result *step,
+                          double wall_s, struct ledger *ledger, struct run_result *run)
 {
     run->energy_kwh = money_energy_kwh(scenario, step, wall_s, time_in_steps_s(run), ledger);
     split_by_account(money_power_w(scenario, step, NULL), money_waiting_power_w(scenario, NULL),
                      run);
     split_by_component(scenario, step, wall_s, run);
+}
+
+static double time_of(const double account_s[ACCOUNT_COUNT_])
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
+        sum_s += account_s[i];
+    }
+    return sum_s;
+}
+
+static void add_account(const struct run_account *part, struct run_result *run)
+{
+    for (uint32_t i = 0; i < run->account_count; i++) {
+        if (run->accounts[i].name == part->name) {
+            run->accounts[i].energy_kwh += part->energy_kwh;
+            return;
+        }
+    }
+    run->accounts[run->account_count++] = *part;
+}
+
+/* Each stage with its own GPUs, step and time; accounts as the run has them. */
+static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
+{
+    struct run_result sum = {.account_count = 0};
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) { /* in their order */
+        if (run->account_s[i] > 0) {
+            sum.accounts[sum.account_count++] =
+                (struct run_account){.name = account_names[i], .time_s = run->account_s[i]};
+        }
+    }
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        const struct run_stage_use *stage = &run->stages[i];
+        struct run_result part = {.account_count = 0};
+        memcpy(part.account_s, stage->account_s, sizeof part.account_s);
+        add_energy_of(stage->scenario, stage->step, time_of(stage->account_s), ledger, &part);
+        ledger_remark(ledger, stage->name);
+        for (uint32_t k = 0; k < part.account_count; k++) {
+            add_account(&part.accounts[k], &sum);
+        }
+        sum.energy_kwh += part.energy_kwh;
+        sum.gpu_working_kwh += part.gpu_working_kwh;
+        sum.gpu_waiting_kwh += part.gpu_waiting_kwh;
+        sum.host_kwh += part.host_kwh;
+        sum.facility_kwh += part.facility_kwh;
+    }
+    run->energy_kwh = sum.energy_kwh;
+    run->gpu_working_kwh = sum.gpu_working_kwh;
+    run->gpu_waiting_kwh = sum.gpu_waiting_kwh;
+    run->host_kwh = sum.host_kwh;
+    run->facility_kwh = sum.facility_kwh;
+    run->account_count = sum.account_count;
+    memcpy(run->accounts, sum.accounts, sizeof run->accounts);
+    ledger_say(ledger, "energy", "kWh", run->energy_kwh, "of all stages");
+}
+
+static void add_energy(const struct scenario *scenario, const struct step_result *step,
+                       double wall_s, struct ledger *ledger, struct run_result *run)
+{
+    if (run->stage_count > 0) {
+        add_energy_of_stages(ledger, run);
+    } else {
+        add_energy_of(scenario, step, wall_s, ledger, run);
+    }
     add_rated(scenario, ledger, run);
     add_carbon(scenario, ledger, run);
 }
@@ -385,12 +451,20 @@ static double with_storage_usd(double cost_usd, double storage_usd, struct ledge
                       LEDGER_TERM(cost_usd, "USD"), LEDGER_TERM(storage_usd, "USD"));
 }
 
+/* As long as all GPUs of the scenario would be held for the GPU-hours of its stages. */
+static double held_s(const struct scenario *scenario, double wall_s, const struct run_result *run)
+{
+    return run->stage_count > 0 ? run->gpu_hours * SECONDS_PER_HOUR / (double)scenario->gpus
+                                : wall_s;
+}
+
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run)
 {
+    const double paid_s = held_s(scenario, wall_s, run);
     add_energy(scenario, step, wall_s, ledger, run);
-    add_ownership(scenario, wall_s, ledger, run);
+    add_ownership(scenario, paid_s, ledger, run);
     run->storage_usd = money_storage_usd(scenario, wall_s, run, ledger);
-    run->cost_usd = with_storage_usd(money_cost_usd(scenario, wall_s, run->energy_kwh, ledger),
+    run->cost_usd = with_storage_usd(money_cost_usd(scenario, paid_s, run->energy_kwh, ledger),
                                      run->storage_usd, ledger);
 }

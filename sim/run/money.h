@@ -41,6 +41,7 @@
  * ASSUMES: an owned GPU without work draws what one does that waits.
  * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
  * ASSUMES: what degraded steps take longer is spent waiting.
+ * ASSUMES: while it is evaluated a model draws what a job that waits does: told is too little.
  */
 #ifndef RUN_MONEY_H
 #define RUN_MONEY_H

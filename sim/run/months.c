@@ -8,6 +8,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "plan/mesh.h"
@@ -42,7 +43,7 @@ struct regimes {
 static bool is_same(const struct history_regime *a, const struct history_regime *b)
 {
     return a->flushes == b->flushes && a->slow_class == b->slow_class && a->missing == b->missing &&
-           a->slow_place == b->slow_place;
+           a->slow_place == b->slow_place && a->stage == b->stage;
 }
 
 static int64_t gpus_of_replica(const struct scenario *scenario)
@@ -68,7 +69,8 @@ static int64_t victim_of(const struct scenario *scenario, uint32_t stage)
 }
 
 /* As long as the usual one, but for what the engine says that the regime's takes longer. */
-static struct history_step simulate(const struct months *of, const struct history_regime *regime)
+static struct history_step simulate(const struct months_stage *of,
+                                    const struct history_regime *regime)
 {
     const struct regime_basis *basis = of->basis;
     const struct scenario *scenario = basis->scenario;
@@ -102,7 +104,7 @@ static uint32_t seen_flushes(const struct checkpoint_cost *cost, uint32_t flushe
     return seen;
 }
 
-static bool is_usual(const struct months *of, const struct history_regime *regime)
+static bool is_usual(const struct months_stage *of, const struct history_regime *regime)
 {
     return regime->slow_class == HISTORY_NO_CLASS && regime->missing == 0 &&
            seen_flushes(of->cost, regime->flushes) == 0;
@@ -129,7 +131,7 @@ static void add_known(struct regimes *regimes, const struct known_step *step)
 static struct history_step step_of(void *context, const struct history_regime *regime)
 {
     struct regimes *regimes = context;
-    const struct months *of = regimes->of;
+    const struct months_stage *of = &regimes->of->stages[regime->stage];
     if (is_usual(of, regime)) {
         return (struct history_step){of->step_ns, of->stall_ns};
     }
@@ -190,7 +192,7 @@ static void plan_tiers(const struct checkpoint_cost *cost, struct history_stage 
     }
 }
 
-static void plan_checkpoints(const struct months *of, struct history_stage *stage)
+static void plan_checkpoints(const struct months_stage *of, struct history_stage *stage)
 {
     const struct scenario *scenario = of->basis->scenario;
     const double step_s = sim_time_to_s(of->step_ns);
@@ -216,44 +218,118 @@ static void plan_nodes(const struct scenario *scenario, struct history_stage *st
     stage->slow_places = (uint32_t)scenario->parallel.pp;
 }
 
-static void plan_stage(const struct months *of, struct history_stage *stage)
+static void plan_stage(const struct months_stage *of, int64_t before, struct history_stage *stage)
 {
+    const struct scenario *scenario = of->basis->scenario;
     *stage = (struct history_stage){
-        .start_ns = sim_time_from_s(failing_start_s(of->basis->scenario)),
+        .until = before + of->steps,
+        .start_ns = sim_time_from_s(failing_start_s(scenario)),
     };
     plan_checkpoints(of, stage);
-    plan_nodes(of->basis->scenario, stage);
+    plan_nodes(scenario, stage);
+    if (of->plan != NULL && before > 0) {
+        const double first_s = of->plan->restarts ? 0 : scenario->plan.first_steps.all_s;
+        const bool changes = of->plan->set != NULL;
+        stage->restarts = of->plan->restarts;
+        stage->change_ns = sim_time_from_s(of->plan->change_s + (changes ? first_s : 0));
+    }
+}
+
+/* The scenario of the stage that has most GPUs. */
+static const struct scenario *largest(const struct months *of)
+{
+    const struct scenario *largest = of->stages[0].basis->scenario;
+    for (uint32_t i = 1; i < of->stage_count; i++) {
+        const struct scenario *scenario = of->stages[i].basis->scenario;
+        largest = scenario->gpus > largest->gpus ? scenario : largest;
+    }
+    return largest;
+}
+
+static const struct history_stage *plan_stages(struct arena *arena, const struct months *of)
+{
+    const struct scenario *whole = largest(of);
+    struct history_stage *stages = arena_array(arena, of->stage_count, sizeof *stages);
+    int64_t before = 0;
+    for (uint32_t i = 0; i < of->stage_count; i++) {
+        const struct scenario *scenario = of->stages[i].basis->scenario;
+        plan_stage(&of->stages[i], before, &stages[i]);
+        if (scenario->gpus < whole->gpus && whole->failures.name != NULL) {
+            stages[i].shares = failing_shares(arena, whole, scenario);
+        }
+        before += of->stages[i].steps;
+    }
+    return stages;
+}
+
+static void plan_pauses(const struct scenario *scenario, struct history_plan *plan)
+{
+    const struct run_evaluation *evaluation = &scenario->plan.evaluation;
+    const struct run_maintenance *maintenance = &scenario->plan.maintenance;
+    if (evaluation->is_enabled) {
+        plan->evaluation_every = evaluation->every_steps;
+        plan->evaluation_ns = sim_time_from_s(evaluation->takes_s);
+    }
+    if (maintenance->is_enabled) {
+        plan->maintenance = (struct history_maintenance){
+            .every = sim_time_from_s(maintenance->every_s),
+            .first = sim_time_from_s(maintenance->first_s),
+            .takes_ns = sim_time_from_s(maintenance->takes_s),
+            .saves = maintenance->saves,
+        };
+    }
+}
+
+/* Without failures. */
+static double usual_s(const struct months *of, const struct run_result *run)
+{
+    const struct run_plan *plan = &of->scenario->plan;
+    double sum_s = of->scenario->startup_s + plan->first_steps.all_s + run->first_batch_s +
+                   (double)run->checkpoints * (run->checkpoint_s + of->stages[0].cost->durable_s);
+    for (uint32_t i = 0; i < of->stage_count; i++) {
+        const struct months_stage *stage = &of->stages[i];
+        sum_s += (double)stage->steps * sim_time_to_s(stage->step_ns) +
+                 (stage->plan != NULL ? stage->plan->change_s : 0);
+    }
+    if (plan->evaluation.is_enabled) {
+        sum_s += (double)(run->steps / plan->evaluation.every_steps) * plan->evaluation.takes_s;
+    }
+    return sum_s;
+}
+
+static void plan_horizon(const struct months *of, const struct run_result *run,
+                         struct history_plan *plan)
+{
+    const double most_s = fmin(HORIZON_TIMES * usual_s(of, run) + SECONDS_PER_DAY, HORIZON_S);
+    const double rate_per_s = failing_rate_per_s(plan->classes, plan->class_count);
+    plan->horizon =
+        sim_time_from_s(rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s);
 }
 
 static void plan_run(struct regimes *regimes, const struct run_result *run,
                      struct history_plan *plan)
 {
     const struct months *of = regimes->of;
-    const struct scenario *scenario = of->basis->scenario;
+    const struct scenario *scenario = of->scenario;
     const struct recovery *recovery = &scenario->recovery;
-    struct history_stage *stages = arena_array(regimes->arena, 1, sizeof *stages);
-    plan_stage(of, stages);
     *plan = (struct history_plan){
         .steps = run->steps,
-        .stages = stages,
-        .stage_count = 1,
+        .stages = plan_stages(regimes->arena, of),
+        .stage_count = of->stage_count,
         .step_of = step_of,
         .context = regimes,
-        .tier_count = of->cost->tier_count,
+        .tier_count = of->stages[0].cost->tier_count,
         .check_ns = sim_time_from_s(recovery->check_s),
-        .startup_ns = sim_time_from_s(scenario->startup_s + run->first_batch_s),
+        .startup_ns = sim_time_from_s(scenario->startup_s + scenario->plan.first_steps.all_s +
+                                      run->first_batch_s),
+        .restart = recovery->restart,
         .spares = (uint32_t)recovery->spares,
         .is_elastic = recovery->without_node == RECOVERY_ELASTIC,
         .growth = recovery->growth,
     };
-    plan->classes = failing_classes(regimes->arena, scenario, &plan->class_count);
-    const double usual_s = scenario->startup_s + run->first_batch_s +
-                           (double)run->steps * sim_time_to_s(of->step_ns) +
-                           (double)run->checkpoints * (run->checkpoint_s + of->cost->durable_s);
-    const double most_s = fmin(HORIZON_TIMES * usual_s + SECONDS_PER_DAY, HORIZON_S);
-    const double rate_per_s = failing_rate_per_s(plan->classes, plan->class_count);
-    plan->horizon =
-        sim_time_from_s(rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s);
+    plan_pauses(scenario, plan);
+    plan->classes = failing_classes(regimes->arena, largest(of), &plan->class_count);
+    plan_horizon(of, run, plan);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */
@@ -278,6 +354,26 @@ static struct run_spread days_of(const struct repetition_spread *spread, double 
                                spread->p50 / unit, spread->p95 / unit};
 }
 
+static void take_stages(const struct history_plan *plan, const struct repetitions *all,
+                        struct run_result *run)
+{
+    for (uint32_t stage = 0; stage < run->stage_count; stage++) {
+        sim_assert(run->stage_count == plan->stage_count);
+        for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+            run->stages[stage].account_s[i] = all->stage_account_s[stage][i];
+        }
+    }
+}
+
+static void add_queue(double queue_s, struct run_spread *days)
+{
+    const double queue_days = queue_s / SECONDS_PER_DAY;
+    days->mean += queue_days;
+    days->p5 += queue_days;
+    days->p50 += queue_days;
+    days->p95 += queue_days;
+}
+
 static void take_repetitions(struct arena *arena, const struct history_plan *plan,
                              const struct repetitions *all, struct run_result *run)
 {
@@ -288,6 +384,8 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     run->histories = all->each;
     run->histories_s = paired_text(arena, all->each, all->count);
     run->makes_no_progress = all->unfinished > 0;
+    take_stages(plan, all, run);
+    run->checkpoints_written = all->checkpoints;
     run->interruptions = all->interruptions_all;
     run->broken_most = all->broken_most;
     run->days_spread = days_of(&all->wall_s, SECONDS_PER_DAY);
@@ -297,15 +395,28 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     }
 }
 
-void months_run(struct arena *arena, const struct months *months, struct run_result *run)
+/* Nothing fails: all histories are alike. */
+static void run_once(struct arena *arena, const struct history_plan *plan, struct run_result *run)
 {
-    const struct scenario *scenario = months->basis->scenario;
-    struct regimes regimes = {.arena = arena, .of = months};
-    struct history_plan plan;
-    plan_run(&regimes, run, &plan);
+    struct history_outcome outcome;
+    history_run(arena, plan, 1, 0, &outcome);
+    run->makes_no_progress = outcome.steps < plan->steps;
+    run->checkpoints_written = (double)outcome.checkpoints;
+    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+        run->account_s[i] = sim_time_to_s(outcome.account_ns[i]);
+        for (uint32_t stage = 0; stage < run->stage_count; stage++) {
+            run->stages[stage].account_s[i] = sim_time_to_s(outcome.stage_ns[stage][i]);
+        }
+    }
+}
+
+static void run_many(struct arena *arena, const struct months *months,
+                     const struct history_plan *plan, struct run_result *run)
+{
+    const struct scenario *scenario = months->scenario;
     const double precision = scenario->repetitions.precision;
     struct repetitions all;
-    const struct repetitions_request request = {.plan = &plan,
+    const struct repetitions_request request = {.plan = plan,
                                                 .seed = (uint64_t)scenario->seed,
                                                 .count = (uint32_t)scenario->repetitions.count,
                                                 .jobs = months->jobs,
@@ -316,8 +427,22 @@ void months_run(struct arena *arena, const struct months *months, struct run_res
     } else {
         repetitions_draw(arena, &request, &all);
     }
-    take_repetitions(arena, &plan, &all, run);
-    run->regimes_simulated = (int64_t)regimes.count + 1;
+    take_repetitions(arena, plan, &all, run);
+    add_queue(scenario->plan.queue_s, &run->days_spread);
+}
+
+void months_run(struct arena *arena, const struct months *months, struct run_result *run)
+{
+    struct regimes regimes = {.arena = arena, .of = months};
+    struct history_plan plan;
+    plan_run(&regimes, run, &plan);
+    run->is_walked = true;
+    if (plan.class_count == 0) {
+        run_once(arena, &plan, run);
+        return;
+    }
+    run_many(arena, months, &plan, run);
+    run->regimes_simulated = (int64_t)regimes.count + months->stage_count;
     run->steps_reused = (int64_t)run->repetitions * run->steps - run->regimes_simulated;
     run->steps_reused = run->steps_reused > 0 ? run->steps_reused : 0;
 }

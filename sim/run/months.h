@@ -5,8 +5,12 @@
  * slow GPU on a stage of the pipeline, fewer replicas, and these together. All histories take their
  * steps from there.
  *
+ * What fails is of the GPUs of the largest stage: a smaller one meets the share of its components.
+ *
  * ASSUMES: which of a stage's GPUs is slow makes no difference to the step.
  * ASSUMES: a checkpoint costs the same with fewer replicas.
+ * ASSUMES: what first steps take longer passes before the first of them, at the start and after
+ * each change; after a restart it is run.recovery.warm_up.
  */
 #ifndef RUN_MONTHS_H
 #define RUN_MONTHS_H
@@ -16,16 +20,26 @@
 
 struct arena;
 
-struct months {
+/* One stage of the run, or all of it. */
+struct months_stage {
     const struct regime_basis *basis;
-    int64_t step_ns;  /* the usual step of the run: with what it waits for data, or measured */
+    int64_t step_ns;  /* its usual step: with what it waits for data, or measured */
     int64_t stall_ns; /* of it */
+    int64_t steps;
     const struct checkpoint_cost *cost;
-    uint32_t jobs; /* processes that draw histories: run/repetitions */
+    const struct run_stage *plan; /* NULL: there are no stages */
 };
 
-/* Of a scenario with failures: fills the run's accounts, spreads and classes; its steps and
- * checkpoints are there. Memory is the arena's. */
+struct months {
+    const struct scenario *scenario;
+    const struct months_stage *stages;
+    uint32_t stage_count; /* at least 1 */
+    uint32_t jobs;        /* processes that draw histories: run/repetitions */
+};
+
+/* Of a scenario in which something fails or is planned: fills the run's accounts and those of its
+ * stages, spreads and classes; its steps and checkpoints are there. Where nothing fails there is
+ * one history, and `repetitions` stays 0. Memory is the arena's. */
 void months_run(struct arena *arena, const struct months *months, struct run_result *run);
 
 #endif

@@ -23,6 +23,7 @@ struct regime_basis {
     int64_t step_ns;               /* of it, as the engine has it: with its loaders, if any */
     bool folds;
     const struct step_loaders *loaders; /* beside all of its steps; NULL: none */
+    bool has_histories;                 /* of the run: something fails in it, or is planned */
     struct step_memo *memo;
     struct regime_memo *known; /* NULL: each is simulated whenever it is asked for */
 };

@@ -45,9 +45,15 @@ static struct repetition repetition_of(const struct history_outcome *outcome)
 static void add_history(const struct history_plan *plan, const struct history_outcome *outcome,
                         struct repetitions *all)
 {
+    const double all_count = (double)all->count;
     for (uint32_t a = 0; a < ACCOUNT_COUNT_; a++) {
         all->account_s[a] += sim_time_to_s(outcome->account_ns[a]) / (double)all->count;
+        for (uint32_t stage = 0; stage < plan->stage_count; stage++) {
+            const sim_time ns = outcome->stage_ns[stage][a];
+            all->stage_account_s[stage][a] += sim_time_to_s(ns) / all_count;
+        }
     }
+    all->checkpoints += (double)outcome->checkpoints / all_count;
     for (uint32_t c = 0; c < plan->class_count; c++) {
         const double share = (double)outcome->interruptions[c] / (double)all->count;
         all->interruptions[c] += share;
@@ -254,11 +260,13 @@ void repetitions_draw(struct arena *arena, const struct repetitions_request *req
     const uint32_t count = request->count;
     const uint32_t class_count = request->plan->class_count;
     sim_assert(count >= 2);
-    *all = (struct repetitions){.count = count,
-                                .interruptions =
-                                    arena_array(arena, class_count, sizeof *all->interruptions),
-                                .blamed_s = arena_array(arena, class_count, sizeof *all->blamed_s),
-                                .each = arena_array(arena, count, sizeof *all->each)};
+    *all = (struct repetitions){
+        .count = count,
+        .interruptions = arena_array(arena, class_count, sizeof *all->interruptions),
+        .blamed_s = arena_array(arena, class_count, sizeof *all->blamed_s),
+        .stage_account_s =
+            arena_array(arena, request->plan->stage_count, sizeof *all->stage_account_s),
+        .each = arena_array(arena, count, sizeof *all->each)};
     struct arena *own = arena_new();
     uint32_t drawn = 0;
     while (drawn < count && !(drawn == 1 && all->unfinished > 0) &&

@@ -28,8 +28,10 @@ struct repetitions {
     struct repetition *each; /* [count] in the order of their numbers */
     struct repetition_spread wall_s;
     struct repetition_spread goodput;
-    double account_s[ACCOUNT_COUNT_]; /* means; they sum to wall_s.mean */
-    double *interruptions;            /* [class_count], mean of a history */
+    double account_s[ACCOUNT_COUNT_];          /* means; they sum to wall_s.mean */
+    double (*stage_account_s)[ACCOUNT_COUNT_]; /* [stage_count] of the plan, means */
+    double checkpoints;                        /* mean */
+    double *interruptions;                     /* [class_count], mean of a history */
     double *blamed_s; /* [class_count], mean: lost, detection, waiting and recovery for it */
     double interruptions_all;
     uint32_t broken_most; /* nodes at a time, in any of them */

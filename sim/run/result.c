@@ -10,7 +10,9 @@ bool result_has_step(const struct result *result)
 
 bool result_has_run(const struct result *result)
 {
-    return result_has_step(result) && result->run.is_asked && !result->run.makes_no_progress;
+    const struct run_result *run = &result->run;
+    return result_has_step(result) && run->is_asked && !run->makes_no_progress &&
+           run->stage_unfit == 0;
 }
 
 bool result_has_failures(const struct result *result)

@@ -31,14 +31,32 @@ struct run_account {
     double energy_kwh; /* whole facility */
 };
 
+/* One stage of the run. */
+struct run_stage_use {
+    const char *name;
+    const struct scenario *scenario; /* as it is in this stage */
+    const struct step_result *step;
+    double step_s; /* simulated or measured */
+    double data_stall_s;
+    double tokens;
+    int64_t steps;
+    double account_s[ACCOUNT_COUNT_]; /* wall-clock from its begin to its end; means */
+    double days, gpu_hours;
+};
+
 struct run_result {
     bool is_asked; /* false: only the step was asked for, the rest does not exist */
     int64_t steps;
     double tokens;
     double days; /* wall-clock, predicted: the mean */
     double gpu_hours;
-    double goodput;       /* time in usual steps that count, less data stalls / wall-clock */
-    uint32_t repetitions; /* histories; 0: nothing fails, and they are all alike */
+    double goodput; /* time in usual steps that count, less data stalls / wall-clock */
+    bool is_walked; /* days come of histories: something fails, or is planned */
+    struct run_stage_use *stages;
+    uint32_t stage_count;       /* 0: the run is one, or there is none */
+    uint32_t stage_unfit;       /* 1 + the first that does not fit: there is no run; 0: all do */
+    double checkpoints_written; /* by histories, mean */
+    uint32_t repetitions;       /* histories; 0: nothing fails, and they are all alike */
     const struct repetition *histories; /* [repetitions], each by itself */
     const char *histories_s;            /* their wall-clock times (run/paired); NULL: none */
     bool makes_no_progress;             /* a history had not finished when it was given up */

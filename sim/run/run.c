@@ -24,9 +24,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* With what the files hold that its stages name. */
 static uint64_t hash_text(const struct scenario *scenario)
 {
-    return rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+    uint64_t hash = rng_hash_bytes(scenario->resolved_text, strlen(scenario->resolved_text), 0);
+    for (uint32_t i = 0; i < scenario->plan.stage_count; i++) {
+        const char *text = scenario->plan.stages[i].scenario->resolved_text;
+        hash = rng_hash_bytes(text, strlen(text), hash);
+    }
+    return hash;
 }
 
 /* After the hash of the text. */
@@ -74,7 +80,7 @@ static double add_up_usual(const struct scenario *scenario, double step_s, struc
         LEDGER_SUM(ledger, "with the first batch", "seconds",
                    steps_s + blocked_s + run->first_batch_s, LEDGER_TERM(steps_s, "seconds"),
                    LEDGER_TERM(blocked_s, "seconds"), LEDGER_TERM(run->first_batch_s, "seconds"));
-    const double startup_s = scenario->startup_s;
+    const double startup_s = scenario->startup_s + scenario->plan.first_steps.all_s;
     const double wall_s =
         startup_s > 0 ? LEDGER_SUM(ledger, "with the start", "seconds", loaded_s + startup_s,
                                    LEDGER_TERM(loaded_s, "seconds"), LEDGER_TERM(startup_s, "s"))
@@ -113,10 +119,27 @@ static void add_up_interval(const struct scenario *scenario, double step_s, stru
     ledger_say(ledger, "goodput at Daly's", "%", run->goodput_at_best, "the same");
 }
 
-/* Of histories with failures. */
+/* The mean of the stages' by the time that their GPUs spend in steps that count. */
+static double mfu_of_stages(struct ledger *ledger, const struct run_result *run)
+{
+    double sum = 0;
+    double gpu_s = 0;
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        const struct run_stage_use *stage = &run->stages[i];
+        const double of_stage_s = (double)stage->scenario->gpus * stage->account_s[ACCOUNT_USEFUL];
+        sum += of_stage_s * stage->step->mfu;
+        gpu_s += of_stage_s;
+    }
+    const double mfu = gpu_s > 0 ? sum / gpu_s : 0;
+    ledger_say(ledger, "MFU of all stages", "%", mfu, "by their GPUs' useful time");
+    return mfu;
+}
+
+/* Of histories. */
 static double add_up_accounts(const struct step_result *step, struct ledger *ledger,
                               struct run_result *run)
 {
+    const double mfu = run->stage_count > 0 ? mfu_of_stages(ledger, run) : step->mfu;
     static const char *const words[ACCOUNT_COUNT_] = {
         [ACCOUNT_USEFUL] = "steps that count, as long as the usual one, less data stalls",
         [ACCOUNT_DATA_STALL] = "of these steps, what they wait for data",
@@ -126,10 +149,11 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
         [ACCOUNT_DETECTION] = "until somebody knew",
         [ACCOUNT_WAITING] = "for nodes, or for what all wait for",
         [ACCOUNT_RECOVERY] = "restarts, with the read of the checkpoint",
-        [ACCOUNT_PLANNED] = "the start and the first batch",
+        [ACCOUNT_PLANNED] = "the start and the first batch, evaluation, maintenance, changes",
+        [ACCOUNT_QUEUED] = "before the job had its nodes",
     };
     const double *s = run->account_s;
-    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+    for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
         ledger_say(ledger, account_names[i], "seconds", s[i], words[i]);
     }
     const double steps_s = LEDGER_SUM(
@@ -145,7 +169,7 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
         LEDGER_TERM(s[ACCOUNT_LOST], "seconds"), LEDGER_TERM(s[ACCOUNT_DETECTION], "seconds"),
         LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"), LEDGER_TERM(s[ACCOUNT_RECOVERY], "seconds"),
         LEDGER_TERM(s[ACCOUNT_PLANNED], "seconds"));
-    ledger_remark(ledger, "means of all histories");
+    ledger_remark(ledger, run->repetitions > 0 ? "means of all histories" : "nothing fails");
     run->goodput =
         LEDGER_SUM(ledger, "goodput", "%", s[ACCOUNT_USEFUL] / wall_s,
                    LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(wall_s, "seconds"));
@@ -164,9 +188,9 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
                    LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(there_s, "seconds"));
     run->ml_productivity_goodput =
         LEDGER_SUM(ledger, "ML productivity goodput", "%",
-                   run->scheduling_goodput * run->runtime_goodput * step->mfu,
+                   run->scheduling_goodput * run->runtime_goodput * mfu,
                    LEDGER_TERM(run->scheduling_goodput, "%"),
-                   LEDGER_TERM(run->runtime_goodput, "%"), LEDGER_TERM(step->mfu, "%"));
+                   LEDGER_TERM(run->runtime_goodput, "%"), LEDGER_TERM(mfu, "%"));
     ledger_remark(ledger, "program goodput is the MFU (Google Cloud, 2024)");
     return wall_s;
 }
@@ -176,6 +200,42 @@ double run_step_s(const struct scenario *scenario, const struct step_result *ste
     return scenario->step_time_s > 0 ? scenario->step_time_s : sim_time_to_s(step->step_ns);
 }
 
+/* The job holds no GPU while it is in the queue. */
+static void add_up_days(const struct scenario *scenario, double wall_s, struct ledger *ledger,
+                        struct run_result *run)
+{
+    const double queue_s = scenario->plan.queue_s;
+    const double all_s =
+        queue_s > 0 ? LEDGER_SUM(ledger, "with the queue", "seconds", wall_s + queue_s,
+                                 LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(queue_s, "seconds"))
+                    : wall_s;
+    run->account_s[ACCOUNT_QUEUED] = queue_s;
+    run->days = LEDGER_SUM(ledger, "wall-clock", "days", all_s / SECONDS_PER_DAY,
+                           LEDGER_TERM(all_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
+}
+
+static double gpu_hours_of_stages(struct ledger *ledger, struct run_result *run)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        struct run_stage_use *stage = &run->stages[i];
+        const double gpus = (double)stage->scenario->gpus;
+        double wall_s = 0;
+        for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
+            wall_s += stage->account_s[account];
+        }
+        stage->days = wall_s / SECONDS_PER_DAY;
+        stage->gpu_hours =
+            LEDGER_SUM(ledger, "GPU-hours of a stage", "h", wall_s / SECONDS_PER_HOUR * gpus,
+                       LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
+                       LEDGER_TERM(gpus, "GPUs"));
+        ledger_remark(ledger, stage->name);
+        sum += stage->gpu_hours;
+    }
+    ledger_say(ledger, "GPU-hours", "h", sum, "of all stages");
+    return sum;
+}
+
 static double add_up_time(const struct scenario *scenario, const struct step_result *step,
                           struct ledger *ledger, struct run_result *run)
 {
@@ -183,17 +243,19 @@ static double add_up_time(const struct scenario *scenario, const struct step_res
     if (scenario->step_time_s > 0) {
         ledger_say(ledger, "a step", "s", step_s, "measured: run.step_time");
     }
-    const double wall_s = run->repetitions > 0 ? add_up_accounts(step, ledger, run)
-                                               : add_up_usual(scenario, step_s, ledger, run);
+    const double wall_s = run->is_walked ? add_up_accounts(step, ledger, run)
+                                         : add_up_usual(scenario, step_s, ledger, run);
     if (run->repetitions > 0 && scenario->checkpoint.is_enabled) {
         add_up_interval(scenario, step_s, ledger, run);
     }
-    run->days = LEDGER_SUM(ledger, "wall-clock", "days", wall_s / SECONDS_PER_DAY,
-                           LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
+    add_up_days(scenario, wall_s, ledger, run);
     run->gpu_hours =
-        LEDGER_SUM(ledger, "GPU-hours", "h", wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
-                   LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
-                   LEDGER_TERM(scenario->gpus, "GPUs"));
+        run->stage_count > 0
+            ? gpu_hours_of_stages(ledger, run)
+            : LEDGER_SUM(ledger, "GPU-hours", "h",
+                         wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
+                         LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
+                         LEDGER_TERM(scenario->gpus, "GPUs"));
     sim_assert(run->goodput > 0 || run->makes_no_progress);
     sim_assert(run->goodput <= 1);
     return wall_s;
@@ -245,38 +307,16 @@ static void find_cost(struct arena *arena, const struct regime_basis *basis,
     }
 }
 
-static void add_run(struct arena *arena, const struct regime_basis *basis,
-                    const struct run_request *request, const struct step_result *step,
-                    struct run_result *run)
-{
-    const struct scenario *scenario = basis->scenario;
-    const double step_s = run_step_s(scenario, step);
+/* A step of the run as it is simulated: of the whole run, or of a stage. */
+struct simulated {
+    const struct scenario *scenario;
+    const struct run_stage *plan; /* NULL: of the whole run */
+    struct step_result *step;
+    struct regime_basis basis;
     struct checkpoint_cost cost;
-    run->is_asked = true;
-    run->tokens = scenario->run_tokens;
-    run->steps = run_steps(scenario->run_tokens, step->model_flop_tokens, NULL);
-    checkpoint_count(scenario, step_s, NULL, run);
-    find_cost(arena, basis, request->known, run->checkpoint_bytes, &cost);
-    run->checkpoint_s = checkpoint_wait_s(scenario, step_s, &cost);
-    run->checkpoint_persist_s = cost.durable_s;
-    run->checkpoint_drained_s = cost.drained_s;
-    if (scenario->checkpoint.is_enabled) {
-        run->checkpoint_every_s =
-            (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
-    }
-    if (scenario->failures.name != NULL && step->memory.fits) {
-        const struct months months = {
-            .basis = basis,
-            .step_ns = sim_time_from_s(step_s),
-            .stall_ns = sim_time_from_s(run->data_stall_s),
-            .cost = &cost,
-            .jobs = request->jobs,
-        };
-        compare_intervals(scenario, step_s, &cost, run);
-        months_run(arena, &months, run);
-    }
-    run_add_up(scenario, step, NULL, run);
-}
+    struct loading loading;
+    double data_stall_s, step_s;
+};
 
 /* Beside its loaders, the same run of the ensemble. */
 static void simulate_beside(struct arena *arena, const struct scenario *scenario,
@@ -313,30 +353,173 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
     }
 }
 
+static void simulate(struct arena *arena, const struct scenario *scenario, bool has_histories,
+                     const struct run_request *request, struct simulated *as)
+{
+    struct step_result *step = as->step;
+    simulate_step(arena, scenario, request, step, &as->loading);
+    as->scenario = scenario;
+    as->basis = (struct regime_basis){
+        .scenario = scenario,
+        .member = {(uint64_t)scenario->seed, step->spread.median},
+        .step_ns = step->step_ns,
+        .folds = request->folds,
+        .has_histories = has_histories,
+        .loaders = as->loading.are_beside ? &as->loading.loaders : NULL,
+        .memo = request->memo,
+        .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
+    };
+    loading_add(arena, scenario, &as->loading, step);
+    as->data_stall_s = data_stall_s(scenario, step);
+    as->step_s = run_step_s(scenario, step);
+}
+
+/* Another batch, sequence or layout: nothing of its steps is known. A stage that sets nothing has
+ * the run's own. */
+static bool simulate_stage(struct arena *arena, const struct run_stage *plan,
+                           const struct simulated *whole, const struct run_request *request,
+                           struct simulated *as)
+{
+    if (plan->set == NULL) {
+        *as = *whole;
+        as->scenario = plan->scenario;
+        as->step_s = run_step_s(plan->scenario, as->step);
+        as->data_stall_s = data_stall_s(plan->scenario, as->step);
+    } else {
+        struct run_request own = *request;
+        own.known = NULL;
+        as->step = arena_alloc(arena, sizeof *as->step);
+        simulate(arena, plan->scenario, true, &own, as);
+    }
+    as->plan = plan;
+    return as->step->memory.fits;
+}
+
+static void use_of_stage(const struct simulated *as, struct run_stage_use *use)
+{
+    *use = (struct run_stage_use){
+        .name = as->plan->name,
+        .scenario = as->scenario,
+        .step = as->step,
+        .step_s = as->step_s,
+        .data_stall_s = as->data_stall_s,
+        .tokens = as->plan->tokens,
+        .steps = run_steps(as->plan->tokens, as->step->model_flop_tokens, NULL),
+    };
+}
+
+/* False: one does not fit. */
+static bool simulate_stages(struct arena *arena, const struct simulated *whole,
+                            const struct run_request *request, struct simulated *stages,
+                            struct run_result *run)
+{
+    const struct run_plan *plan = &whole->scenario->plan;
+    run->steps = 0;
+    run->stages = arena_array(arena, plan->stage_count, sizeof *run->stages);
+    run->stage_count = plan->stage_count;
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        if (!simulate_stage(arena, &plan->stages[i], whole, request, &stages[i])) {
+            run->stage_unfit = run->stage_unfit == 0 ? i + 1 : run->stage_unfit;
+        }
+        use_of_stage(&stages[i], &run->stages[i]);
+        run->steps += run->stages[i].steps;
+    }
+    if (run->stage_unfit > 0) {
+        run->stage_count = 0;
+    }
+    return run->stage_unfit == 0;
+}
+
+static void find_costs(struct arena *arena, const struct simulated *whole,
+                       const struct run_request *request, struct simulated *stages,
+                       uint32_t stage_count)
+{
+    for (uint32_t i = 0; i < stage_count; i++) {
+        struct simulated *stage = &stages[i];
+        struct run_result own = {.steps = 1};
+        if (stage->plan != NULL && stage->plan->set == NULL) {
+            stage->cost = whole->cost;
+            continue;
+        }
+        checkpoint_count(stage->scenario, stage->step_s, NULL, &own);
+        find_cost(arena, &stage->basis, stage->plan == NULL ? request->known : NULL,
+                  own.checkpoint_bytes, &stage->cost);
+    }
+}
+
+static void run_months(struct arena *arena, const struct simulated *whole, uint32_t jobs,
+                       const struct simulated *stages, struct run_result *run)
+{
+    const uint32_t count = run->stage_count > 0 ? run->stage_count : 1;
+    struct months_stage *of = arena_array(arena, count, sizeof *of);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct simulated *stage = &stages[i];
+        of[i] = (struct months_stage){
+            .basis = &stage->basis,
+            .step_ns = sim_time_from_s(stage->step_s),
+            .stall_ns = sim_time_from_s(stage->data_stall_s),
+            .steps = run->stage_count > 0 ? run->stages[i].steps : run->steps,
+            .cost = &stage->cost,
+            .plan = stage->plan,
+        };
+    }
+    const struct months months = {whole->scenario, of, count, jobs};
+    months_run(arena, &months, run);
+}
+
+static void add_run(struct arena *arena, struct simulated *whole, const struct run_request *request,
+                    struct run_result *run)
+{
+    const struct scenario *scenario = whole->scenario;
+    const struct checkpoint_cost *cost = &whole->cost;
+    const uint32_t stage_count = scenario->plan.stage_count;
+    const bool has_stages = stage_count > 1;
+    const double step_s = whole->step_s;
+    struct simulated *stages = has_stages ? arena_array(arena, stage_count, sizeof *stages) : whole;
+    run->is_asked = true;
+    run->tokens = scenario->run_tokens;
+    if (!has_stages) {
+        run->steps = run_steps(scenario->run_tokens, whole->step->model_flop_tokens, NULL);
+    } else if (!simulate_stages(arena, whole, request, stages, run)) {
+        return;
+    }
+    checkpoint_count(scenario, step_s, NULL, run);
+    find_costs(arena, whole, request, whole, 1);
+    run->checkpoint_s = checkpoint_wait_s(scenario, step_s, cost);
+    run->checkpoint_persist_s = cost->durable_s;
+    run->checkpoint_drained_s = cost->drained_s;
+    if (scenario->checkpoint.is_enabled) {
+        run->checkpoint_every_s =
+            (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
+    }
+    const bool has_pauses = run_plan_has_pauses(&scenario->plan);
+    if ((scenario->failures.name != NULL || has_pauses) && whole->step->memory.fits) {
+        if (has_stages) {
+            find_costs(arena, whole, request, stages, stage_count);
+        }
+        compare_intervals(scenario, step_s, cost, run);
+        run_months(arena, whole, request->jobs, stages, run);
+        run->checkpoints = has_pauses ? llround(run->checkpoints_written) : run->checkpoints;
+    }
+    run_add_up(scenario, whole->step, NULL, run);
+    run->stage_count = run->makes_no_progress ? 0 : run->stage_count;
+}
+
 static void simulate_run(struct arena *arena, const struct scenario *scenario,
                          const struct run_request *request, struct result *result)
 {
     memset(result, 0, sizeof *result);
     result->scenario = scenario;
     result->build = request->build;
-    struct step_result *step = &result->step;
     struct run_result *run = &result->run;
-    struct loading loading;
-    simulate_step(arena, scenario, request, step, &loading);
-    const struct regime_basis basis = {
-        .scenario = scenario,
-        .member = {(uint64_t)scenario->seed, step->spread.median},
-        .step_ns = step->step_ns,
-        .folds = request->folds,
-        .loaders = loading.are_beside ? &loading.loaders : NULL,
-        .memo = request->memo,
-        .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
-    };
-    run->first_batch_s = loading.first_s;
-    loading_add(arena, scenario, &loading, step);
-    run->data_stall_s = data_stall_s(scenario, step);
+    struct simulated whole = {.step = &result->step};
+    const bool has_histories =
+        scenario->failures.name != NULL || run_plan_has_pauses(&scenario->plan);
+    simulate(arena, scenario, has_histories, request, &whole);
+    run->first_batch_s = whole.loading.first_s;
+    run->data_stall_s = whole.data_stall_s;
     if (scenario->run_tokens > 0) {
-        add_run(arena, &basis, request, step, run);
+        add_run(arena, &whole, request, run);
     }
 }
 
@@ -345,7 +528,8 @@ void run_simulate(struct arena *arena, const struct scenario *scenario,
                   const struct run_request *request, struct result *result)
 {
     const bool has_steps = scenario->run_tokens > 0 &&
-                           (scenario->checkpoint.is_enabled || scenario->failures.name != NULL);
+                           (scenario->checkpoint.is_enabled || scenario->failures.name != NULL ||
+                            scenario->plan.stage_count > 1);
     struct step_memo *own = request->memo == NULL && has_steps ? step_memo_new() : NULL;
     struct run_request with = *request;
     with.memo = own != NULL ? own : request->memo;

@@ -24,6 +24,13 @@
  *                              here: Google Cloud, "Goodput metric as measure of ML productivity",
  *                              2024
  *
+ * The queue (run.queue) is in the days alone.
+ *
+ * Where the run is planned to pause or has stages (input/run/run_plan), its days are those of a
+ * history (run/months), too: one, where nothing fails. Each stage has its own step, simulated as
+ * the scenario's is; steps, GPU-hours and energy are sums over stages, and its tokens are rounded
+ * up to whole steps by itself.
+ *
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.
  */

@@ -6,7 +6,9 @@
 #include "base/diag.h"
 #include "base/units.h"
 #include "input/doc/doc.h"
+#include "plan/memory/memory.h"
 #include "run/checkpoint.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -137,9 +139,47 @@ static void check_storage(const struct result *result, struct diag *diag)
     }
 }
 
+/* A stage whose step needs more memory than a GPU has. */
+static void check_stages(const struct result *result, struct diag *diag)
+{
+    const struct run_result *run = &result->run;
+    const uint32_t count = run->stage_unfit > 0 ? result->scenario->plan.stage_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct run_stage_use *stage = &run->stages[i];
+        if (!stage->step->memory.fits) {
+            char text[512];
+            memory_explain(stage->scenario, &stage->step->memory, text, sizeof text);
+            diag_add(diag, DIAG_INFEASIBLE, &result->scenario->plan.stages[i].node->place,
+                     "stage '%s' of the run does not fit: of its pipeline %s", stage->name, text);
+        }
+    }
+}
+
+/* Evaluation that takes longer than the steps before it is a mistake of units. */
+static void check_evaluation(const struct result *result, struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct run_evaluation *plan = &scenario->plan.evaluation;
+    const double step_s = run_step_s(scenario, &result->step);
+    const double between_s = (double)plan->every_steps * step_s;
+    if (!result_has_run(result) || !plan->is_enabled || plan->takes_s <= between_s) {
+        return;
+    }
+    const struct doc_node *node = doc_find(scenario->document, "run.evaluation.takes");
+    char text[2][32];
+    diag_add(diag, DIAG_INFEASIBLE, &node->place,
+             "an evaluation takes %s, longer than the %s of steps from one to the next",
+             units_format_duration(plan->takes_s, text[0], sizeof text[0]),
+             units_format_duration(between_s, text[1], sizeof text[1]));
+    diag_help(diag, "evaluate no more often than every %.0f steps",
+              ceil(10 * plan->takes_s / step_s));
+}
+
 bool verdict_of_run(const struct result *result, struct diag *diag)
 {
     const uint32_t before = diag_error_count(diag);
+    check_stages(result, diag);
+    check_evaluation(result, diag);
     check_storage(result, diag);
     check_progress(result, diag);
     return diag_error_count(diag) == before;

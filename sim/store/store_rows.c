@@ -120,6 +120,7 @@ const struct relation store_relations[RELATION_COUNT_] = {
     [RELATION_JOB] = RELATION("job", JOB_columns, 3),
     [RELATION_ACCOUNT] = RELATION("account", ACCOUNT_columns, 2),
     [RELATION_FAILURE] = RELATION("failure", FAILURE_columns, 2),
+    [RELATION_STAGE] = RELATION("stage", STAGE_columns, 2),
     [RELATION_STUDY] = RELATION("study", study_columns, 1),
     [RELATION_POINT] = RELATION("point", point_columns, 2),
     [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),

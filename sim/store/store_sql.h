@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
-#define STORE_SCHEMA 9
+#define STORE_SCHEMA 10
 
 enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
 
@@ -41,6 +41,7 @@ enum relation_id {
     RELATION_JOB,
     RELATION_ACCOUNT,
     RELATION_FAILURE,
+    RELATION_STAGE,
     RELATION_STUDY,
     RELATION_POINT,
     RELATION_POINT_AXIS,

@@ -204,3 +204,49 @@ END
     run "$STOKER" run "$quick" -j 0 --no-db
     [ "$status" -eq 2 ]
 }
+
+two_stages='run.stages=[{name: short, tokens: 100B, set: {batch: {global: 512, sequence_length: 4096}}}, {name: main, tokens: 900B}]'
+
+@test "stages are a table of the screen, a list of the document and rows of the results file" {
+    "$STOKER" run "$quick" --set "$two_stages" --set run.failures=true --json --db "$db" > "$work/out.json"
+    jq -e '[.run.stages[].steps] == [47684, 429154] and .run.steps == 476838' "$work/out.json"
+    jq -e '[.run.stages[].sequence_length] == [4096, 8192] and .run.stages[0].name == "short"' "$work/out.json"
+    jq -e '([.run.stages[].days] | add) / .run.days - 1 | fabs < 1e-9' "$work/out.json"
+    jq -e '([.run.stages[].gpu_hours] | add) / .run.gpu_hours - 1 | fabs < 1e-9' "$work/out.json"
+    jq -e '([.run.accounts[]] | add) as $sum | .run.days * 86400 | . / $sum - 1 | fabs < 1e-9' "$work/out.json"
+    [ "$(rows_of "$db" "SELECT name, batch, sequence_length, steps FROM stage ORDER BY number")" = \
+        $'short|512|4096|47684\nmain|256|8192|429154' ]
+    "$STOKER" run "$quick" --set "$two_stages" --set 'run.maintenance={every: 5 days, takes: 6 h}' --no-db > "$work/screen"
+    grep -Eq '^short +100G +47,684 +512 +4,096 +64 +tp 2, cp 1, pp 1, dp 32 ' "$work/screen"
+    grep -q '^  planned ' "$work/screen"
+    grep -q 'goodput 9[0-9.]* % (no failures)' "$work/screen"
+    "$STOKER" explain "$quick" --set "$two_stages" > "$work/explained"
+    grep -q 'of stage short *= 47,684' "$work/explained"
+}
+
+@test "a stage that does not fit is told by its name and place" {
+    { sed '/^run:/,/^[a-z]*:/{/^run:/d}' "$quick" | sed '/^  tokens:/d;/^  checkpoint:/,/^    mode:/d'
+      echo 'run:'
+      echo '  stages:'
+      echo '    - {name: usual, tokens: 500B}'
+      echo '    - {name: long, tokens: 500B, set: {batch.global: 32, batch.sequence_length: 131072}}'; } > "$work/long.yaml"
+    run "$STOKER" run "$work/long.yaml" --no-db
+    [ "$status" -eq 4 ]
+    [[ $output == *"long.yaml:"*":7: error: stage 'long' of the run does not fit: of its pipeline stage 0 needs "* ]]
+    [[ $output == *"- days"*"a stage of the run does not fit"* ]]
+    "$STOKER" run "$work/long.yaml" --json --db "$work/unfit.db" > "$work/out.json" || [ $? -eq 4 ]
+    jq -e '.run.days == null and (.run.stages | length) == 0 and .step_time_s > 0' "$work/out.json"
+}
+
+@test "an evaluation longer than the steps before it is infeasible" {
+    run "$STOKER" run "$quick" --no-db --set 'run.evaluation={every: 10 steps, takes: 5 min}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"an evaluation takes 5.00 min, longer than the 38.3 s of steps from one to the next"* ]]
+    [[ $output == *"evaluate no more often than every 784 steps"* ]]
+}
+
+@test "searches take the run as one stage" {
+    run "$STOKER" search "$quick" --set "$two_stages" --by days
+    [ "$status" -eq 3 ]
+    [[ $output == *"--by days is of one layout for the whole run, and this one has stages"* ]]
+}

@@ -131,7 +131,7 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
     assert_int_equal(world_sql(world,
                                "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
                                "AND name NOT LIKE 'sqlite_%' AND strict = 1"),
-                     12);
+                     13);
     static const char nullable[] = "SELECT count(*) FROM sqlite_schema AS t, "
                                    "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
                                    "AND NOT c.\"notnull\"";
@@ -139,7 +139,7 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
     assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
     assert_int_equal(
         world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 56);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 9);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 10);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -596,11 +596,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 10");
-    world_assert_refused(world, "stoker.db has schema 10, this stoker writes 9");
+    world_sql(world, "PRAGMA user_version = 11");
+    world_assert_refused(world, "stoker.db has schema 11, this stoker writes 10");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 9");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 10");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)

@@ -584,6 +584,7 @@ uint32_t doc_child_count(const struct doc_node *node)
 struct setter {
     struct arena *arena;
     struct diag *diag;
+    enum diag_kind kind;
     struct place place;
     const char *path;
     size_t path_length;
@@ -596,7 +597,7 @@ static bool check_path(const struct setter *setter, uint32_t *segment_count)
     do {
         const struct segment segment = first_segment(setter->path + at, setter->path_length - at);
         if (segment.length == 0) {
-            diag_add(setter->diag, DIAG_USAGE, &setter->place, "a key is missing in the path");
+            diag_add(setter->diag, setter->kind, &setter->place, "a key is missing in the path");
             diag_help(setter->diag, "write it like cluster.nics.bandwidth=\"100 Gbps\"");
             return false;
         }
@@ -605,7 +606,7 @@ static bool check_path(const struct setter *setter, uint32_t *segment_count)
     } while (at <= setter->path_length);
     *segment_count = count;
     if (count >= DEPTH_MAX) {
-        return diag_add(setter->diag, DIAG_USAGE, &setter->place,
+        return diag_add(setter->diag, setter->kind, &setter->place,
                         "this path is deeper than %d levels", DEPTH_MAX);
     }
     return true;
@@ -638,12 +639,12 @@ static struct doc_node *descend(const struct setter *setter, struct doc_node *no
     }
     const int before = (int)(segment.text - setter->path) - 1;
     if (node->kind == DOC_SCALAR) {
-        diag_add(setter->diag, DIAG_USAGE, &setter->place, "'%.*s' is '%.*s', which has no keys",
+        diag_add(setter->diag, setter->kind, &setter->place, "'%.*s' is '%.*s', which has no keys",
                  before > 0 ? before : 0, setter->path, SHOWN_BYTES_MAX, node->text);
         return NULL;
     }
     if (node->kind == DOC_SEQUENCE) {
-        diag_add(setter->diag, DIAG_USAGE, &setter->place,
+        diag_add(setter->diag, setter->kind, &setter->place,
                  "'%.*s' is a list of %" PRIu32 ": there is no element '%.*s'",
                  before > 0 ? before : 0, setter->path, doc_child_count(node), (int)segment.length,
                  segment.text);
@@ -677,7 +678,8 @@ bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
         diag_help(diag, "write it like cluster.nics.bandwidth=\"100 Gbps\"");
         return false;
     }
-    const struct setter setter = {arena, diag, place, assignment, (size_t)(equals - assignment)};
+    const struct setter setter = {arena, diag,       DIAG_USAGE,
+                                  place, assignment, (size_t)(equals - assignment)};
     uint32_t segment_count = 0;
     if (!check_path(&setter, &segment_count)) {
         return false;
@@ -701,6 +703,23 @@ bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
     node->text = builder.root->text;
     node->child = builder.root->child;
     node->place = place;
+    node->kept = NULL;
+    return true;
+}
+
+bool doc_put(struct arena *arena, struct doc_node *root, const char *path,
+             const struct doc_node *value, struct diag *diag)
+{
+    const struct setter setter = {arena, diag, DIAG_INPUT, value->key_place, path, strlen(path)};
+    uint32_t segment_count = 0;
+    struct doc_node *node = check_path(&setter, &segment_count) ? reach(&setter, root) : NULL;
+    if (node == NULL) {
+        return false;
+    }
+    const struct doc_node old = *node;
+    *node = *value;
+    node->key = old.key;
+    node->next = old.next;
     node->kept = NULL;
     return true;
 }

@@ -64,6 +64,11 @@ MUST_USE struct doc_node *doc_parse(struct arena *arena, const char *name, const
 MUST_USE bool doc_set(struct arena *arena, struct doc_node *root, const char *assignment,
                       struct diag *diag);
 
+/* The same with a value that is written somewhere: it keeps its places, and errors are DIAG_INPUT
+ * there. What is below it stays shared. */
+MUST_USE bool doc_put(struct arena *arena, struct doc_node *root, const char *path,
+                      const struct doc_node *value, struct diag *diag);
+
 /* The node at a dotted path, or NULL. */
 struct doc_node *doc_find(const struct doc_node *node, const char *path);
 

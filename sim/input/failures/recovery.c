@@ -135,7 +135,10 @@ static void drop_assumptions(struct scenario *scenario)
         assumptions_drop(assumptions, "cluster.power_domain");
     }
     if (!recovery_has_failures(scenario)) {
-        assumptions_drop(assumptions, "run.recovery");
+        const bool starts_anew = run_plan_has_restarts(scenario);
+        assumptions_drop(assumptions, starts_anew ? "run.recovery.spares" : "run.recovery");
+        assumptions_drop(assumptions, "run.recovery.detection");
+        assumptions_drop(assumptions, "run.recovery.growth");
         return;
     }
     bool is_met[DETECTION_COUNT_] = {false};

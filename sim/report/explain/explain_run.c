@@ -64,6 +64,19 @@ static void add_files(const struct scenario *scenario, const struct checkpoint_p
     }
 }
 
+/* Of the whole run, or of each stage. */
+static void record_steps(const struct result *result, struct ledger *ledger)
+{
+    const struct run_result *run = &result->run;
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        run_steps(run->stages[i].tokens, run->stages[i].step->model_flop_tokens, ledger);
+        ledger_remark(ledger, ledger_text(ledger, "of stage %s", run->stages[i].name));
+    }
+    if (run->stage_count == 0) {
+        run_steps(run->tokens, result->step.model_flop_tokens, ledger);
+    }
+}
+
 /* The prediction's own sums once more, with a record of them. */
 static const struct ledger *record_run(const struct explanation *explanation)
 {
@@ -71,10 +84,15 @@ static const struct ledger *record_run(const struct explanation *explanation)
     const struct step_result *step = &explanation->result->step;
     struct run_result run = explanation->result->run;
     struct ledger *ledger = ledger_new(explanation->arena);
-    run_steps(run.tokens, step->model_flop_tokens, ledger);
+    record_steps(explanation->result, ledger);
     if (scenario->checkpoint.is_enabled) {
         const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
         checkpoint_count(scenario, run_step_s(scenario, step), ledger, &run);
+        if (run.checkpoints != explanation->result->run.checkpoints) {
+            run.checkpoints = explanation->result->run.checkpoints;
+            ledger_say(ledger, "checkpoints", "", (double)run.checkpoints,
+                       "with those of stages and before maintenance");
+        }
         const double busiest =
             checkpoint_busiest_bytes(explanation->arena, scenario, run.checkpoint_bytes);
         ledger_say(ledger, "the rank that writes most", "GB", busiest,
@@ -139,6 +157,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     if (!is_predicted) {
         sheet_say(in, "  The %s: there is no run to predict.\n\n",
                   run->makes_no_progress ? "run makes no progress"
+                  : run->stage_unfit > 0 ? "plan of a stage does not fit into memory"
                                          : "plan does not fit into memory");
         return;
     }

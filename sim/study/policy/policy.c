@@ -398,6 +398,12 @@ bool policy_check(const struct scenario *scenario, enum policy_by by,
         diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
         return false;
     }
+    if (scenario->plan.stage_count > 1) {
+        diag_add(diag, DIAG_INPUT, &doc_find(scenario->document, "run.stages")->place,
+                 "policies are searched for a run of one stage");
+        diag_help(diag, "leave run.stages out, and give the keys of the longest by --set");
+        return false;
+    }
     if (scenario->failures.name == NULL) {
         diag_add(diag, DIAG_INPUT, place,
                  "nothing fails in this run, so that no policy is better than another");
