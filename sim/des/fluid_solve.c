@@ -89,13 +89,16 @@ static void start_region(struct fluid *fluid)
     }
     for (uint32_t i = 0; i < fluid->dirty_count; i++) {
         struct link *link = &fluid->links[fluid->dirty[i]];
+        if (!link->is_dirty) { /* who is on it was served alone */
+            continue;
+        }
         const flow_id last = link->active_count == 1 ? fluid_flow_at(fluid, link, 0) : NONE;
         if (link->active_count == 0) {
             link->level = level_infinite();
             link->is_dirty = false;
-        } else if (link->is_dirty && last != NONE && is_alone(fluid, &fluid->flows[last])) {
+        } else if (last != NONE && is_alone(fluid, &fluid->flows[last])) {
             fluid_leave_alone(fluid, last);
-        } else if (link->is_dirty) {
+        } else {
             fluid_gather_link(fluid, fluid->dirty[i]);
             fluid_join_bound(fluid, fluid->dirty[i]);
         }

@@ -239,6 +239,9 @@ static inline uint64_t fluid_charge(const struct flow *flow)
 
 static inline void fluid_segment_swap(struct fluid *fluid, uint32_t a, uint32_t b)
 {
+    if (a == b) { /* as where a flow comes back to a link on which it was the last one */
+        return;
+    }
     const uint32_t at_a = fluid->segments[a];
     const uint32_t at_b = fluid->segments[b];
     fluid->segments[a] = at_b;
