@@ -3,12 +3,14 @@
  */
 #include "report/points.h"
 #include "cli/study/against.h"
+#include "cli/study/bests.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/scenario_load.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
@@ -140,6 +142,11 @@ static void add_against(struct sheet *point, const struct against *against)
 
 static void add(struct session *session, struct sheet *sheet)
 {
+    const struct sweeper *sweeper = (const struct sweeper *)session;
+    if (sweeper->best != BEST_NONE) {
+        bests_add(sweeper, sheet);
+        return;
+    }
     const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
     const struct store_row *base = base_row(session);
     const struct against *against = against_of(session, base);
@@ -167,23 +174,77 @@ static void add(struct session *session, struct sheet *sheet)
     }
 }
 
+/* "KEY=A,B" as the document's sweep: would say it; NULL, with a message, when it is not that. */
+static const char *axis_set(const struct sweeper *sweeper, const char *axis)
+{
+    struct cli *cli = sweeper->session.options.cli;
+    const char *equals = strchr(axis, '=');
+    if (equals == NULL || equals == axis || equals[1] == '\0') {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s has no key or no values", axis);
+        diag_help(cli->diag, "write it like --axis cluster.network=\"400 Gbps,3200 Gbps\" or "
+                             "--axis batch.micro=1..4");
+        return NULL;
+    }
+    const int key = (int)(equals - axis);
+    int64_t from = 0;
+    int64_t to = 0;
+    int length = 0;
+    if (sscanf(equals + 1, "%" SCNd64 "..%" SCNd64 "%n", &from, &to, &length) != 2 ||
+        equals[1 + length] != '\0') {
+        return arena_printf(cli->arena, "sweep.%.*s=[%s]", key, axis, equals + 1);
+    }
+    if (to < from || to - from >= STUDY_POINTS_MAX) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s %s", axis,
+                 to < from ? "has no values" : "is too long");
+        diag_help(cli->diag, "write the smaller end first, like 1..8");
+        return NULL;
+    }
+    const char *list = "";
+    for (int64_t value = from; value <= to; value++) {
+        list = arena_printf(cli->arena, "%s%s%" PRId64, list, value > from ? ", " : "", value);
+    }
+    return arena_printf(cli->arena, "sweep.%.*s=[%s]", key, axis, list);
+}
+
+/* The document with the axes of the command line. */
+static const struct doc_node *add_axes(const struct sweeper *sweeper,
+                                       const struct doc_node *document)
+{
+    struct cli *cli = sweeper->session.options.cli;
+    if (sweeper->axes.count == 0) {
+        return document;
+    }
+    struct doc_node *copy = doc_copy(cli->arena, document);
+    for (uint32_t i = 0; i < sweeper->axes.count; i++) {
+        const char *set = axis_set(sweeper, sweeper->axes.items[i]);
+        if (set == NULL || !doc_set(cli->arena, copy, set, cli->diag)) {
+            return NULL;
+        }
+    }
+    return copy;
+}
+
 static bool expand(struct session *session)
 {
+    struct sweeper *sweeper = (struct sweeper *)session;
     const struct options *options = &session->options;
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &session->catalogue);
-    const struct doc_node *document =
+    const struct doc_node *read =
         scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    const struct doc_node *document = read != NULL ? add_axes(sweeper, read) : NULL;
     if (document == NULL) {
         return false;
     }
     if (!study_is_asked(document)) {
         diag_add(cli->diag, DIAG_INPUT, &document->place, "there is no sweep: and no variants:");
-        diag_help(cli->diag, "write one like sweep: {batch.micro: [1, 2, 4]}, or use `stoker run`");
+        diag_help(cli->diag, "write one like sweep: {batch.micro: [1, 2, 4]}, or --axis "
+                             "batch.micro=1,2,4, or use `stoker run`");
         return false;
     }
-    return study_expand(cli->arena, document, &base, &session->study, cli->diag);
+    return study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
+           (sweeper->best == BEST_NONE || bests_expand(sweeper, document, &base));
 }
 
 /* "results/stoker-2-of-4.db": beside the usual file, and never it. */
@@ -228,6 +289,13 @@ static int run(struct options *options)
     static const struct session_command command = {SWEEP_SCHEMA, expand, add};
     struct session *session = (struct session *)options;
     const struct shard shard = session->many.shard;
+    const struct sweeper *sweeper = (const struct sweeper *)options;
+    if (sweeper->best == BEST_NONE
+            ? !options_refuse(options, "by gap", "a sweep of what is", "add --best layout")
+            : !options_refuse(options, "shard slurm parallel metric", "--best",
+                              "leave it out: `stoker search` has shards, of one value")) {
+        return EXIT_USAGE;
+    }
     if (launch_is_wanted(options)) {
         return print_script(session);
     }
@@ -242,6 +310,24 @@ static int run(struct options *options)
     }
     return session_main(session, &command);
 }
+
+static const char *const best_names[BEST_COUNT_] = {"none", "layout"};
+
+static const struct command_option own_options[] = {
+    {"axis", 0, "KEY=A,B|A..B",
+     "Sweep this key over these values, as sweep: in the file would say it; may be repeated",
+     OPTION_LIST(struct sweeper, axes)},
+    {"best", 0, "layout",
+     "Each value at its own best layout, found as by `stoker search` (search: narrows it), and "
+     "what the layouts of the other values would cost there",
+     OPTION_CHOICE(struct sweeper, best, best_names, BEST_COUNT_)},
+    {"by", 0, "step|days|cost|energy", "With --best: what is to be least (default: step)",
+     OPTION_CHOICE(struct sweeper, by, search_by_names, SEARCH_BY_COUNT_)},
+    {"gap", 0, "PERCENT",
+     "With --best: end a search when no layout can be better by more than that (default: 0)",
+     OPTION_QUANTITY(struct sweeper, gap, DIM_FRACTION, 0.0, 1.0)},
+    {0},
+};
 
 static const struct command_option many_options[] = {
     MANY_OPTIONS(struct session, many,
@@ -264,12 +350,15 @@ const struct command command_sweep = {
         "study.sbatch\n"
         "stoker sweep scenarios/study-batch.yaml --parallel=4 > study.sh && sh study.sh -S "
         "one,two\n"
+        "stoker sweep scenarios/quickstart.yaml --axis cluster.network='400 Gbps,3200 Gbps' --best "
+        "layout --gap 1%\n"
         "Exit status 4: no point fits (of a shard: never, others may have one that does); 5: some "
         "points failed.",
-    .options = {options_prediction, options_store, session_options, many_options, options_general},
+    .options = {options_prediction, options_store, session_options, own_options, many_options,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 1,
-    .wanted = "a scenario file with sweep: or variants:",
-    .input_size = sizeof(struct session),
+    .wanted = "a scenario file with sweep: or variants:, or --axis",
+    .input_size = sizeof(struct sweeper),
     .run = run,
 };

@@ -1,0 +1,257 @@
+/* Two tables: the values, each with its best layout; then, of each value, how much longer it takes
+ * with the layouts of the others. */
+#include "cli/study/bests.h"
+
+#include "cli/study/against.h"
+#include "report/numbers.h"
+#include "report/points.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+static void show(void *context, const struct study_point *point)
+{
+    const struct sweeper *sweeper = context;
+    session_show_line(
+        arena_printf(sweeper->session.options.cli->arena, "searching at %s", point->label));
+}
+
+bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
+                  const struct study_base *base)
+{
+    struct session *session = &sweeper->session;
+    struct arena *arena = session->options.cli->arena;
+    struct diag *diag = session->options.cli->diag;
+    sweeper->values = session->study;
+    const uint32_t count = sweeper->values.count;
+    if (count > 64) {
+        diag_add(diag, DIAG_USAGE, NULL, "--best layout searches at each of %" PRIu32 " values",
+                 count);
+        diag_help(diag, "ask for at most 64");
+        return false;
+    }
+    sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
+    sweeper->number_of = arena_array(arena, (size_t)count * count, sizeof *sweeper->number_of);
+    const bool shows = !session->options.cli->is_quiet && isatty(STDERR_FILENO) == 1;
+    const struct best_request request = {
+        .document = document,
+        .base = base,
+        .values = &sweeper->values,
+        .by = (enum search_by)sweeper->by,
+        .gap = sweeper->gap,
+        .jobs = (uint32_t)session->jobs,
+        .folds = session->options.folds,
+        .begins = shows ? show : NULL,
+        .context = sweeper,
+    };
+    const bool is_good =
+        best_find(arena, &request, sweeper->layouts, diag) &&
+        best_study(arena, &request, sweeper->layouts, &session->study, sweeper->number_of, diag);
+    if (shows) {
+        session_show_line("");
+    }
+    return is_good;
+}
+
+/* ---- in what winners differ ----------------------------------------------------------------- */
+
+static bool tells_apart(const struct sweeper *sweeper, uint32_t axis)
+{
+    const char *first = NULL;
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        if (layout->is_found && first != NULL && strcmp(layout->sets[axis], first) != 0) {
+            return true;
+        }
+        first = layout->is_found ? layout->sets[axis] : first;
+    }
+    return false;
+}
+
+/* "tp 8, micro 2": of one layout the axes in which the winners differ, or those in which they do
+ * not. */
+static const char *words_of(const struct sweeper *sweeper, const struct best_layout *layout,
+                            bool differ)
+{
+    struct arena *arena = sweeper->session.options.cli->arena;
+    const char *text = "";
+    for (uint32_t axis = 0; axis < SEARCH_AXIS_COUNT_; axis++) {
+        const char *set = layout->sets[axis];
+        if (tells_apart(sweeper, axis) != differ) {
+            continue;
+        }
+        const char *dot = strrchr(search_axis_paths[axis], '.');
+        const char *name = dot != NULL ? dot + 1 : search_axis_paths[axis];
+        text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "", name,
+                            strchr(set, '=') + 1);
+    }
+    return text[0] != '\0' ? text : "the same for all";
+}
+
+/* ---- what is said --------------------------------------------------------------------------- */
+
+/* Value i with the layout of value k; NULL: that layout was not found, or has no result there. */
+static const struct store_row *row_of(const struct sweeper *sweeper, uint32_t i, uint32_t k)
+{
+    const uint32_t number = sweeper->number_of[i * sweeper->values.count + k];
+    if (number >= sweeper->session.row_count) {
+        return NULL;
+    }
+    const struct store_row *row = &sweeper->session.rows[number];
+    return points_is_good(row) ? row : NULL;
+}
+
+/* What is least where it is best. */
+static double value_of(const struct sweeper *sweeper, const struct store_row *row)
+{
+    switch ((enum search_by)sweeper->by) {
+    case SEARCH_BY_DAYS:
+        return row->wall_clock_days;
+    case SEARCH_BY_COST:
+        return row->cost_usd;
+    case SEARCH_BY_ENERGY:
+        return row->energy_kwh;
+    default:
+        return row->step_s / row->tokens_per_step;
+    }
+}
+
+/* By how much value i is worse off with the layout of value k; ABSENT: one has no result. */
+static double regret_of(const struct sweeper *sweeper, uint32_t i, uint32_t k)
+{
+    const struct store_row *own = row_of(sweeper, i, i);
+    const struct store_row *other = row_of(sweeper, i, k);
+    return own != NULL && other != NULL ? value_of(sweeper, other) / value_of(sweeper, own) - 1
+                                        : ABSENT;
+}
+
+static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, struct sheet *sheet)
+{
+    const struct session *session = &sweeper->session;
+    const bool has_runs = points_have_runs(session->rows, session->row_count);
+    const bool has_prices = has_runs && session->rows[0].has_run && session->rows[0].cost_usd > 0;
+    const struct field fields[] = {
+        {NULL, FIELD_LEFT("each at its best")},
+        {NULL, FIELD_LEFT("layout")},
+        {NULL, FIELD_RIGHT("step s", "%.3f", 1)},
+        {NULL, FIELD_RIGHT("MFU %", "%.1f", 100)},
+        {NULL, FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1)},
+        {NULL, FIELD_COUNT(has_prices ? "USD" : NULL)},
+        {NULL, FIELD_COUNT(has_ratios ? "tokens/s" : NULL)},
+        {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
+        {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
+        {NULL, FIELD_COUNT("of layouts")},
+        {NULL, FIELD_LEFT("bound by")},
+    };
+    return sheet_table(sheet, NULL, FIELD_LIST(fields));
+}
+
+static void add_best(const struct sweeper *sweeper, uint32_t i, const struct against *against,
+                     struct sheet *table)
+{
+    struct arena *arena = sweeper->session.options.cli->arena;
+    const struct best_layout *layout = &sweeper->layouts[i];
+    const struct store_row *row = row_of(sweeper, i, i);
+    const bool has_row = row != NULL;
+    const struct against *held = has_row ? &against[row - sweeper->session.rows] : NULL;
+    const bool has_ratio = held != NULL && !is_absent(held->speed_up);
+    sheet_text(table, NULL, sweeper->values.points[i].label);
+    sheet_text(table, NULL, layout->is_found ? words_of(sweeper, layout, true) : NULL);
+    sheet_number(table, NULL, has_row ? row->step_s : ABSENT);
+    sheet_number(table, NULL, has_row ? row->mfu : ABSENT);
+    sheet_number(table, NULL, has_row ? row->wall_clock_days : ABSENT);
+    sheet_text(table, NULL,
+               has_row && !is_absent(row->cost_usd) ? number_short(arena, row->cost_usd) : NULL);
+    sheet_text(table, NULL, has_ratio ? arena_printf(arena, "%.2f x", held->speed_up) : NULL);
+    sheet_text(table, NULL, held != NULL ? against_range(arena, held) : NULL);
+    sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
+    sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
+    sheet_text(table, NULL, has_row ? row->bound_by : layout->lack);
+}
+
+static void add_regrets(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    struct arena *arena = sweeper->session.options.cli->arena;
+    const uint32_t count = sweeper->values.count;
+    struct field *fields = arena_array(arena, count + 1u, sizeof *fields);
+    fields[0] = (struct field){FIELD_LEFT("worse with the layout of")};
+    for (uint32_t k = 0; k < count; k++) {
+        const bool is_there = sweeper->layouts[k].is_found;
+        fields[k + 1] =
+            (struct field){FIELD_COUNT(is_there ? sweeper->values.points[k].label : NULL)};
+    }
+    struct sheet *table = sheet_table(sheet, NULL, fields, count + 1);
+    sheet_caption(table, "\n");
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        sheet_text(table, NULL, sweeper->values.points[i].label);
+        for (uint32_t k = 0; k < count; k++) {
+            const double regret = regret_of(sweeper, i, k);
+            sheet_text(table, NULL,
+                       i == k || is_absent(regret) ? NULL
+                                                   : arena_printf(arena, "%+.1f %%", 100 * regret));
+        }
+    }
+}
+
+static void add_document(const struct sweeper *sweeper, const struct against *against,
+                         struct sheet *sheet)
+{
+    struct sheet *list = sheet_array(sheet, "best");
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        const struct store_row *row = row_of(sweeper, i, i);
+        struct sheet *object = sheet_object(list, NULL);
+        sheet_text(object, "value", sweeper->values.points[i].label);
+        sheet_text(object, "layout", layout->is_found ? layout->label : NULL);
+        sheet_texts(object, "set", layout->sets, layout->is_found ? SEARCH_AXIS_COUNT_ : 0);
+        sheet_number(object, "step_time_s", row != NULL ? row->step_s : ABSENT);
+        sheet_integer(object, "layouts", (int64_t)layout->counts.layouts);
+        sheet_number(object, "gap", layout->gap);
+        sheet_bool(object, "is_certified", layout->is_certified);
+        sheet_text(object, "lack", layout->is_found ? NULL : layout->lack);
+        struct sheet *regrets = sheet_array(object, "regrets");
+        for (uint32_t k = 0; k < sweeper->values.count; k++) {
+            sheet_number(regrets, NULL, regret_of(sweeper, i, k));
+        }
+        if (row != NULL) {
+            against_add(object, &against[row - sweeper->session.rows]);
+        }
+    }
+}
+
+void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    const struct session *session = &sweeper->session;
+    uint32_t first = 0;
+    while (first + 1 < sweeper->values.count && row_of(sweeper, first, first) == NULL) {
+        first++;
+    }
+    const struct store_row *base = row_of(sweeper, first, first);
+    const struct against *against = against_of(session, base != NULL ? base : session->rows);
+    const bool has_ratios = against_are_known(session, against);
+    sheet_text(sheet, "against", base != NULL ? base->label : NULL);
+    add_document(sweeper, against, sheet);
+    struct sheet *points = sheet_array(sheet, "points");
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        points_add(points, &session->rows[i]);
+    }
+    struct sheet *table = best_table(sweeper, has_ratios, sheet);
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        add_best(sweeper, i, against, table);
+    }
+    if (sweeper->layouts[first].is_found) {
+        sheet_say(sheet, "all: %s\n", words_of(sweeper, &sweeper->layouts[first], false));
+    }
+    add_regrets(sweeper, sheet);
+    if (has_ratios) {
+        sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
+        against_say(sheet, session, against);
+    }
+}

@@ -1,0 +1,30 @@
+/* `sweep --best layout`: each value of a study at its own best layout (study/best), and what the
+ * layouts of the other values would cost there.
+ */
+#ifndef CLI_STUDY_BESTS_H
+#define CLI_STUDY_BESTS_H
+
+#include "cli/study/session.h"
+#include "study/best.h"
+
+/* Begins with the session, so that shared parsers find it. */
+struct sweeper {
+    struct session session;
+    struct text_list axes; /* --axis: "KEY=A,B" or "KEY=1..8" */
+    uint32_t best;         /* enum sweep_best */
+    uint32_t by;           /* enum search_by */
+    double gap;
+    struct study values; /* with --best: what was asked for; the session's study is all at all */
+    struct best_layout *layouts; /* [values.count] */
+    uint32_t *number_of;         /* best_study */
+};
+enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_COUNT_ };
+
+/* Searches the layouts of the session's study, whose points it then replaces. */
+MUST_USE bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
+                           const struct study_base *base);
+
+/* What is said of them. */
+void bests_add(const struct sweeper *sweeper, struct sheet *sheet);
+
+#endif

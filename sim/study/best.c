@@ -1,0 +1,140 @@
+/* One search after another, each in an arena of its own: only the winner is kept. */
+#include "study/best.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <string.h>
+
+static const char *kept(struct arena *arena, const char *text)
+{
+    return arena_printf(arena, "%s", text);
+}
+
+/* What a point's study has: the sets of the command line and its own values. */
+static struct study_base base_at(const struct best_request *request,
+                                 const struct study_point *point)
+{
+    struct study_base base = *request->base;
+    base.sets = point->sets;
+    base.set_count = point->set_count;
+    return base;
+}
+
+static void keep_best(struct arena *arena, const struct search_space *space,
+                      const struct search_result *result, struct best_layout *best)
+{
+    best->counts = result->counts;
+    best->gap = result->gap;
+    best->is_certified = result->is_certified;
+    if (result->found_count == 0) {
+        best->lack = "no layout is possible";
+        if (result->counts.layouts > 0) {
+            best->lack = arena_printf(arena, "the nearest is %s: %s",
+                                      search_layout_label(arena, space, &result->nearest),
+                                      search_lack(arena, space, &result->nearest));
+        }
+        return;
+    }
+    const struct relayout *layout = &result->found[0].layout;
+    best->is_found = true;
+    best->label = search_layout_label(arena, space, layout);
+    search_layout_sets(arena, layout, best->sets);
+}
+
+/* The winner's words are made in the outer arena; all else is forgotten. */
+static bool search_at(struct arena *arena, const struct best_request *request,
+                      const struct study_point *point, struct best_layout *best, struct diag *diag)
+{
+    struct arena *scratch = arena_new();
+    const struct study_base base = base_at(request, point);
+    const struct doc_node *document = NULL;
+    struct search_space space;
+    const struct scenario *scenario = NULL;
+    bool is_good = search_document(scratch, request->document, &base, &document, diag);
+    if (is_good) {
+        scenario = search_base(scratch, document, &base, diag);
+        is_good = scenario != NULL && search_space_read(scratch, document, scenario, &space, diag);
+    }
+    if (is_good) {
+        const struct search_request search = {
+            .space = &space,
+            .by = request->by,
+            .gap = request->gap,
+            .jobs = request->jobs,
+            .folds = request->folds,
+            .goes_on = request->goes_on,
+            .context = request->context,
+        };
+        struct search_result result;
+        search_run(scratch, &search, &result);
+        keep_best(arena, &space, &result, best);
+    }
+    arena_free(scratch);
+    return is_good;
+}
+
+bool best_find(struct arena *arena, const struct best_request *request, struct best_layout *layouts,
+               struct diag *diag)
+{
+    for (uint32_t i = 0; i < request->values->count; i++) {
+        const struct study_point *point = &request->values->points[i];
+        layouts[i] = (struct best_layout){.lack = ""};
+        if (request->begins != NULL) {
+            request->begins(request->context, point);
+        }
+        if (!search_at(arena, request, point, &layouts[i], diag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- all at all ----------------------------------------------------------------------------- */
+
+static void fill_point(struct arena *arena, const struct study_point *value,
+                       const struct study_point *winner, const struct best_layout *layout,
+                       struct study_point *point)
+{
+    *point = *value;
+    point->scenario = NULL;
+    point->label = value == winner
+                       ? kept(arena, value->label)
+                       : arena_printf(arena, "%s, layout of %s", value->label, winner->label);
+    point->sets = arena_array(arena, value->set_count + SEARCH_AXIS_COUNT_, sizeof *point->sets);
+    memcpy(point->sets, value->sets, value->set_count * sizeof *point->sets);
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        point->sets[point->set_count++] = layout->sets[i];
+    }
+    if (point->axis_count < STORE_AXES_MAX) {
+        point->axes[point->axis_count] = "layout of";
+        point->value_texts[point->axis_count] = winner->label;
+        point->values[point->axis_count++] = ABSENT;
+    }
+}
+
+bool best_study(struct arena *arena, const struct best_request *request,
+                const struct best_layout *layouts, struct study *study, uint32_t *number_of,
+                struct diag *diag)
+{
+    const struct study *values = request->values;
+    const uint32_t count = values->count;
+    *study = (struct study){.kind = "best"};
+    study->points = arena_array(arena, (size_t)count * count + 1, sizeof *study->points);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < count; k++) {
+            const bool is_there = layouts[k].is_found;
+            number_of[i * count + k] = is_there ? study->count : STUDY_POINTS_MAX;
+            if (is_there) {
+                fill_point(arena, &values->points[i], &values->points[k], &layouts[k],
+                           &study->points[study->count++]);
+            }
+        }
+    }
+    if (study->count == 0) {
+        diag_add(diag, DIAG_INFEASIBLE, NULL, "no layout fits, at any of %u values", count);
+        diag_help(diag, "at %s %s", values->points[0].label, layouts[0].lack);
+        return false;
+    }
+    return study_of_points(arena, request->document, request->base, study, diag);
+}

@@ -1,0 +1,49 @@
+/* Each value of an axis at its own best: a network of 400 Gbps wants another layout than one of
+ * 3200, and a comparison of both with one layout compares layouts.
+ *
+ * For each point of a study (a value of an axis, or some values of several) the layouts of the
+ * scenario's `search:` are searched (study/search). Then every winner is predicted at every point,
+ * so that the *regret* can be told: what a layout costs that was chosen for another value.
+ */
+#ifndef STUDY_BEST_H
+#define STUDY_BEST_H
+
+#include "study/search/search_study.h"
+
+struct best_layout {
+    bool is_found;
+    const char *label; /* "tp 8, pp 16": the axes of the space that are not fixed */
+    const char *sets[SEARCH_AXIS_COUNT_];
+    struct search_counts counts;
+    double gap; /* no layout is better by more than that fraction */
+    bool is_certified;
+    const char *lack; /* where nothing fits: the nearest, and what it lacks */
+};
+
+struct best_request {
+    const struct doc_node *document;
+    const struct study_base *base;
+    const struct study *values; /* its points: which values are set */
+    enum search_by by;
+    double gap;
+    uint32_t jobs;
+    bool folds;
+    /* Before each search; then as search_request has it. NULL: nobody looks. */
+    void (*begins)(void *context, const struct study_point *point);
+    bool (*goes_on)(void *context, const struct search_state *state);
+    void *context;
+};
+
+/* Of each point, in their order; the strings are the arena's. False with a message: the input is
+ * wrong. A point of which nothing fits has none. */
+MUST_USE bool best_find(struct arena *arena, const struct best_request *request,
+                        struct best_layout *layouts, struct diag *diag);
+
+/* Every layout found at every point: point i * count + k of the study is value i with the layout of
+ * value k; those of values without one are left out. `number_of` [count * count] says which point
+ * that is, STUDY_POINTS_MAX: none. */
+MUST_USE bool best_study(struct arena *arena, const struct best_request *request,
+                         const struct best_layout *layouts, struct study *study,
+                         uint32_t *number_of, struct diag *diag);
+
+#endif

@@ -1,0 +1,88 @@
+# sweep --axis and --best: axes of the command line, each value at its own best layout.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    db=$BATS_TEST_TMPDIR/results.db
+    file=$BATS_TEST_TMPDIR/s.yaml
+    cat > "$file" << 'END'
+scenario: a small cluster
+model: llama3-8b
+cluster: h100-3200
+gpus: 32
+batch: {global: 64, micro: 1, sequence_length: 4096}
+run: {tokens: 100B}
+price: {gpu_hour: 2 USD}
+search: {parallel: {tp: [1, 2, 4, 8], cp: [1], pp: [1, 2], schedule: [1f1b], zero: [1, 3],
+  sequence_parallel: [true]}, batch.micro: [1, 2], recompute: [none, full]}
+END
+    space='{parallel: {tp: [1, 2, 4, 8], cp: [1], pp: [1, 2], zero: [1, 3], sequence_parallel: [true]},
+        batch.micro: [1, 2], recompute: [none, full]}'
+}
+
+sweep() {
+    "$STOKER" sweep "$file" --db "$db" "$@"
+}
+
+@test "an axis of the command line is one of sweep:" {
+    sweep --axis batch.micro=1..2 --axis cluster.network="400 Gbps,3200 Gbps" --json -q |
+        jq -S '[.points[] | {point: .label, step_time_s}]' > "$BATS_TEST_TMPDIR/axis"
+    echo 'sweep: {batch.micro: [1, 2], cluster.network: [400 Gbps, 3200 Gbps]}' >> "$file"
+    sweep --json -q | jq -S '[.points[] | {point: .label, step_time_s}]' > "$BATS_TEST_TMPDIR/file"
+    [ "$(jq length "$BATS_TEST_TMPDIR/axis")" -eq 4 ]
+    cmp "$BATS_TEST_TMPDIR/axis" "$BATS_TEST_TMPDIR/file"
+}
+
+@test "the best of each value is that of trying all, and so is what it costs elsewhere" {
+    json=$(sweep --axis cluster.network="50 Gbps,3200 Gbps" --best layout --json -q)
+    { cat "$file"; echo "sweep: $space"; } > "$BATS_TEST_TMPDIR/all.yaml"
+    for i in 0 1; do
+        value=$(jq -r ".best[$i].value" <<< "$json")
+        best=$("$STOKER" sweep "$BATS_TEST_TMPDIR/all.yaml" --db "$db" --json -q \
+            --set cluster.network="$value" | jq '[.points[] | select(.status == "ok") | .step_time_s] | min')
+        [ "$(jq ".best[$i].step_time_s" <<< "$json")" = "$best" ]
+        [ "$(jq ".best[$i].is_certified" <<< "$json")" = true ]
+    done
+    # The other's layout, by its --set.
+    arguments=()
+    while IFS= read -r set; do
+        arguments+=(--set "$set")
+    done < <(jq -r '.best[1].set[]' <<< "$json")
+    step=$("$STOKER" run "$file" --no-db --json -q --set cluster.network="50 Gbps" \
+        "${arguments[@]}" | jq .step_time_s)
+    jq -e --argjson step "$step" '.best[0].step_time_s as $own
+        | (.best[0].regrets[1] - ($step / $own - 1)) | fabs < 1e-12' <<< "$json"
+    jq -e '.best[0].regrets[0] == 0 and .best[0].regrets[1] > 0 and .best[1].regrets[0] >= 0' <<< "$json"
+}
+
+@test "people read the winners, in what they differ, and the regret" {
+    run --separate-stderr sweep --axis cluster.network="50 Gbps,3200 Gbps" --best layout -q --by cost
+    [ "$status" -eq 0 ]
+    [[ $output == *"each at its best"*"50 Gbps"*"3200 Gbps"*"all: "*"worse with the layout of"* ]]
+}
+
+@test "a value at which nothing fits says what lacks, the others are told" {
+    run --separate-stderr sweep --axis model="llama3-8b,llama3-405b" --best layout --json -q
+    [ "$status" -eq 0 ]
+    jq -e '.best[0].layout != null and .best[1].layout == null
+        and (.best[1].lack | contains("the nearest is"))' <<< "$output"
+    run sweep --axis model=llama3-405b --best layout -q
+    [ "$status" -eq 3 ] || [ "$status" -eq 4 ]
+    [[ $output == *"no layout fits, at any of 1 values"*"the nearest is"* ]]
+}
+
+@test "wrong axes are told" {
+    run sweep --axis batch.micro
+    [ "$status" -ne 0 ]
+    [[ $output == *"--axis batch.micro has no key or no values"* ]]
+    run sweep --axis batch.micro=4..1
+    [[ $output == *"--axis batch.micro=4..1 has no values"* ]]
+    run sweep --axis batch.mikro=1,2
+    [ "$status" -eq 3 ]
+    [[ $output == *"mikro"*"micro"* ]]
+    run sweep --axis batch.micro=1,2 --by cost
+    [ "$status" -eq 2 ]
+    [[ $output == *"add --best layout"* ]]
+}
