@@ -344,6 +344,11 @@ static const struct schema_row rows[] = {
     {COUNT("sms", sms, 1, 10000, "Streaming multiprocessors, which take one tile at a time each."),
      .is_required = true},
     {QUANTITY("tdp", tdp_w, DIM_WATT, 1.0, 1e6, "Thermal design power."), .is_required = true},
+    {QUANTITY("speed_spread", speed_spread, DIM_FRACTION, 0.0, 1.0,
+              "Standard deviation of the time that GPUs of the same kind take for the same work, "
+              "each always as long: chips, cooling, placement; beside software.jitter, which is "
+              "chance. All wait for the slowest."),
+     .standard = "0"},
     {QUANTITY("host_link", host_link_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Link to the host (PCIe, NVLink-C2C), one way."),
      .is_required = true},

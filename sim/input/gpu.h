@@ -128,6 +128,7 @@ struct gpu {
     double memory_bandwidth_bytes_per_s;
     int64_t sms;
     double tdp_w;
+    double speed_spread;        /* 0..1: of a GPU's time, for good; train/jitter */
     double idle_power_fraction; /* of tdp, when waiting */
     double busy_power_fraction; /* of tdp, when computing */
     double power_exponent; /* products' rate over the power left to them; see gpu_power_limit */

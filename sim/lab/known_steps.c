@@ -59,6 +59,7 @@ static const struct idle_row {
 } idle_rows[] = {
     {"scenario", always},
     {"software.jitter", always},
+    {"gpu.speed_spread", always},
     {"software.experts", is_dense},
     {"software.communication.experts", is_dense},
     {"software.interference.experts", is_dense},
@@ -233,8 +234,8 @@ struct known_step known_step_of(const struct scenario *scenario, const struct st
 
 void known_step_add_jitter(const struct scenario *scenario, struct known_step *step)
 {
-    const int64_t wait_ns =
-        jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus, step->gpu_ns, NULL);
+    const double spread = jitter_spread_of(scenario);
+    const int64_t wait_ns = jitter_wait_ns(spread, scenario->gpus, step->gpu_ns, NULL);
     step->step_ns += wait_ns;
     step->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * wait_ns;
 }

@@ -9,10 +9,10 @@
  *     if (!known_steps_find(steps, likeness, &step)) { simulate; step = known_step_of(&result); }
  *     known_step_add_jitter(scenario, &step);
  *
- * What a step hangs on is its resolved scenario but for its title, software.jitter (which comes
- * after all else, train/jitter, and is added anew), and keys that its kind cannot read: those of
- * experts without experts, of fewer than 16 bits in 16 or more, of products in another precision.
- * Of scenarios with jobs beside them nothing is kept.
+ * What a step hangs on is its resolved scenario but for its title, software.jitter and
+ * gpu.speed_spread (which come after all else, train/jitter, and are added anew), and keys that its
+ * kind cannot read: those of experts without experts, of fewer than 16 bits in 16 or more, of
+ * products in another precision. Of scenarios with jobs beside them nothing is kept.
  */
 #ifndef LAB_KNOWN_STEPS_H
 #define LAB_KNOWN_STEPS_H

@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "train/jitter.h"
 
 #include <math.h>
 #include <string.h>
@@ -329,7 +330,7 @@ static bool ask_ideal(struct arena *arena, const struct scenario *scenario, doub
         {"scale_up", uses_scale_up(scenario)},
         {"storage", uses_storage(scenario)},
         {"host", true},
-        {"gpus", scenario->slow_count > 0 || scenario->software.jitter_spread > 0},
+        {"gpus", scenario->slow_count > 0 || jitter_spread_of(scenario) > 0},
         {"pipeline", scenario->parallel.pp > 1},
     };
     const uint32_t row = (uint32_t)number;

@@ -9,6 +9,13 @@
 
 #include <gsl/gsl_cdf.h>
 
+#include <math.h>
+
+double jitter_spread_of(const struct scenario *scenario)
+{
+    return hypot(scenario->gpu.speed_spread, scenario->software.jitter_spread);
+}
+
 double jitter_largest(int64_t n)
 {
     sim_assert(n >= 1);

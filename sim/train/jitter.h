@@ -1,9 +1,13 @@
 /* What a step waits for the slowest GPU.
  *
- * GPUs that do the same do not take equally long: clocks differ by temperature and power, the
- * host and its network disturb at random. If the time that a GPU is busy in a step is normally
- * distributed over GPUs and steps, with a standard deviation of software.jitter.spread of it, a
- * step of N GPUs lasts longer than one of the mean GPU by
+ * GPUs that do the same do not take equally long: some are slower for good (chips, cooling:
+ * gpu.speed_spread), and the host and its network disturb all at random (software.jitter.spread).
+ * If the time that a GPU is busy in a step is normally distributed, with these shares of it as
+ * standard deviations over GPUs and over GPUs and steps, the two are independent, and
+ *
+ *     spread = sqrt(speed_spread^2 + jitter.spread^2)
+ *
+ * A step of N GPUs lasts longer than one of the mean GPU by
  *
  *     spread * busy * E(N),    E(N) = quantile of the normal distribution at (N - 3/8) / (N + 1/4)
  *
@@ -15,6 +19,9 @@
  * ASSUMES: the delays of a GPU add up over the step and everybody meets once, at its end. In fact
  * collectives meet within their groups many times a step: more often, and among fewer.
  * ASSUMES: GPUs are busy for the mean of all of them.
+ * ASSUMES: GPUs that are slow for good lie anywhere: nobody sorts them onto the same replicas.
+ * Which are slow is not drawn, since any draw would tell all GPUs apart and leave nothing to fold;
+ * `slow` names GPUs whose speed is known, and these are simulated.
  */
 #ifndef TRAIN_JITTER_H
 #define TRAIN_JITTER_H
@@ -22,10 +29,13 @@
 #include "base/ledger.h"
 #include "train/metrics.h"
 
+/* Of both together. */
+double jitter_spread_of(const struct scenario *scenario);
+
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);
 
-/* The wait of `gpus` GPUs with that spread (software.jitter), from gpu_ns of a step without it. */
+/* The wait of `gpus` GPUs with that spread (jitter_spread_of), from gpu_ns of a step without it. */
 int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_],
                        struct ledger *ledger);
 

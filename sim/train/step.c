@@ -460,7 +460,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }
-    add_jitter(scenario->software.jitter_spread, basis.gpus, result);
+    add_jitter(jitter_spread_of(scenario), basis.gpus, result);
     check_sums(result, basis.gpus);
     if (request->critical != NULL) {
         critical_add(request->critical, CAUSE_STRAGGLER_WAIT, result->jitter_ns);

@@ -211,12 +211,16 @@ static const struct ledger *record_rates(const struct explanation *explanation)
 static void say_jitter(const struct explanation *explanation, struct sheet *in)
 {
     const struct scenario *scenario = explanation->scenario;
-    if (scenario->software.jitter_spread <= 0) {
+    const double spread = jitter_spread_of(scenario);
+    if (spread <= 0) {
         return;
     }
     struct ledger *ledger = ledger_new(explanation->arena);
-    jitter_wait_ns(scenario->software.jitter_spread, scenario->gpus,
-                   explanation->result->step.gpu_ns, ledger);
+    if (scenario->gpu.speed_spread > 0) {
+        ledger_say(ledger, "spread of GPUs' time", "%", spread,
+                   "the squares of gpu.speed_spread and software.jitter.spread add up");
+    }
+    jitter_wait_ns(spread, scenario->gpus, explanation->result->step.gpu_ns, ledger);
     explain_paragraph(in, 2,
                       "Among the waits for stragglers: all wait for the slowest GPU. E(n): the "
                       "expected largest of n standard normal values.");
