@@ -102,6 +102,14 @@ with_predictions() {
          END { exit bad }' "$BATS_FILE_TMPDIR/gpu_hours"
 }
 
+# One run of four stages is what four runs are together: failures are as many in as many hours. Each of
+# these has 200 histories, whose standard error is below 0.1 %.
+@test "Llama 3's stages take as long in one run as they do one by one" {
+    sum=$(awk '/^Llama 3 405B/ { print $5 }' "$BATS_FILE_TMPDIR/gpu_hours")
+    "$STOKER" run scenarios/llama3-405b-stages.yaml --no-db -q --json |
+        jq -e --argjson sum "$sum" '.run.gpu_hours / $sum - 1 | fabs < 0.003'
+}
+
 # Alibaba HPN (SIGCOMM 2024): 0.057 % of links between NICs and leaves fail in a month, 0.051 % of
 # leaves; a job meets "1-2 crashes" of the network in a month, one of 3K GPUs costs 20,000 USD an hour.
 # 3,072 NICs x 0.057 % are 1.75, and 24 leaves 0.01 more; 200 histories of two months and a half leave
