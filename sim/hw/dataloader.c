@@ -33,8 +33,7 @@ _Static_assert(RELAY_WORKERS_MAX *RELAYS_MAX >= DATALOADER_WORKERS_MAX,
 
 #define CORE_PER_S 1000000000 /* work in ns of one core */
 
-enum { LINK_CORES, LINK_NODE, LINK_SYSTEM, LINKS };
-enum { PATH_READ, PATH_CORES, PATHS };
+enum { LINK_CORES, LINK_NODE, LINK_SYSTEM, LINK_REQUESTS, LINKS };
 
 /* A stream that grows task by task. */
 struct row {
@@ -61,24 +60,58 @@ struct loader {
 
 /* ---- a batch ------------------------------------------------------------------------------ */
 
+static const double AMOUNT_MAX = 4e18; /* of a flow */
+
+/* Over the mean: of one sample, or the mean of several. */
+static double size_of(const struct dataloader_options *options, struct rng_key key)
+{
+    const double spread = options->spread;
+    const uint32_t samples = options->samples > 0 ? options->samples : 1;
+    double sum = 0;
+    for (uint32_t i = 0; i < samples; i++) {
+        key.operation = i;
+        sum += options->law == BATCHES_LOGNORMAL
+                   ? rng_lognormal(&key, -0.5 * spread * spread, spread)
+                   : rng_exponential(&key, 1.0);
+    }
+    return sum / samples;
+}
+
 struct dataloader_batch dataloader_batch_of(const struct dataloader_options *options, uint64_t rank,
                                             uint32_t batch)
 {
+    const bool is_first = options->workers > 0 && batch < options->workers;
+    const double times = is_first ? 1.0 + options->fills : 1.0;
+    const double mean_s = times * sim_time_to_s(options->batch_ns);
     const struct rng_key key = {options->seed, rng_stream("dataloader batch time"), rank, batch, 0};
-    const double spread = options->spread;
-    const double mean_s = sim_time_to_s(options->batch_ns);
-    struct dataloader_batch is = {(int64_t)(options->read_bytes + 0.5), options->batch_ns};
-    switch (options->law) {
-    case BATCHES_LOGNORMAL:
-        is.work_ns = sim_time_from_s(mean_s * rng_lognormal(&key, -0.5 * spread * spread, spread));
-        break;
-    case BATCHES_EXPONENTIAL:
-        is.work_ns = sim_time_from_s(rng_exponential(&key, mean_s));
-        break;
-    case BATCHES_EQUAL:
-        break;
+    const double size = options->law == BATCHES_EQUAL ? 1.0 : size_of(options, key);
+    const double requests = times * options->requests * DATALOADER_REQUEST;
+    return (struct dataloader_batch){
+        .read_bytes = (int64_t)fmin(times * size * options->read_bytes + 0.5, AMOUNT_MAX),
+        .requests = options->requests_per_s > 0 ? (int64_t)fmin(requests + 0.5, AMOUNT_MAX) : 0,
+        .first_byte_ns = options->first_byte_ns,
+        .work_ns = sim_time_from_s(size * mean_s),
+    };
+}
+
+uint32_t dataloader_phases(const struct dataloader_batch *batch, uint32_t first,
+                           struct engine_transfer phases[DATALOADER_PATHS])
+{
+    uint32_t count = 0;
+    if (batch->requests > 0) {
+        phases[count++] =
+            (struct engine_transfer){.bytes = batch->requests, .path = DATALOADER_REQUESTS};
     }
-    return is;
+    if (batch->read_bytes > 0) {
+        phases[count++] = (struct engine_transfer){.latency_ns = batch->first_byte_ns,
+                                                   .bytes = batch->read_bytes,
+                                                   .path = DATALOADER_READ};
+    }
+    phases[count++] = (struct engine_transfer){.bytes = batch->work_ns, .path = DATALOADER_CORES};
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        phases[i].next = first + i + 2;
+    }
+    return count;
 }
 
 /* ---- tasks -------------------------------------------------------------------------------- */
@@ -107,21 +140,23 @@ static uint32_t add_transfer(struct loader *loader, struct engine_transfer trans
     return loader->transfer_count++;
 }
 
-/* Reading, then work. */
+/* Its first phase. First batches may be larger. */
 static uint32_t transfer_of(struct loader *loader, uint32_t batch)
 {
-    if (loader->options->law == BATCHES_EQUAL && loader->equal != ENGINE_NONE) {
+    const struct dataloader_options *o = loader->options;
+    const bool is_usual = o->law == BATCHES_EQUAL && (o->fills == 0 || batch >= o->workers);
+    if (is_usual && loader->equal != ENGINE_NONE) {
         return loader->equal;
     }
-    const struct dataloader_batch is = dataloader_batch_of(loader->options, 0, batch);
-    const uint32_t work =
-        add_transfer(loader, (struct engine_transfer){.bytes = is.work_ns, .path = PATH_CORES});
-    loader->equal = is.read_bytes == 0
-                        ? work
-                        : add_transfer(loader, (struct engine_transfer){.bytes = is.read_bytes,
-                                                                        .path = PATH_READ,
-                                                                        .next = work + 1});
-    return loader->equal;
+    struct engine_transfer phases[DATALOADER_PATHS];
+    const struct dataloader_batch is = dataloader_batch_of(o, 0, batch);
+    const uint32_t first = loader->transfer_count;
+    const uint32_t count = dataloader_phases(&is, first, phases);
+    for (uint32_t i = 0; i < count; i++) {
+        add_transfer(loader, phases[i]);
+    }
+    loader->equal = is_usual ? first : loader->equal;
+    return first;
 }
 
 static uint32_t relay_of(const struct loader *loader, uint32_t worker)
@@ -198,11 +233,12 @@ struct machine {
     uint32_t actor_count, channel_count, path_count, member_count;
 };
 
-/* Cores are crossed by all workers of the node, or by its main processes; [LINKS] are these. */
+/* Cores are crossed by all workers of the node, or by its main processes (3). */
 static void lay_links(const struct dataloader_options *o, struct machine *machine)
 {
     const uint32_t all = o->all_loaders > o->loaders ? o->all_loaders : o->loaders;
     machine->capacities[LINK_CORES] = (int64_t)o->cores * CORE_PER_S;
+    machine->capacities[LINK_REQUESTS] = o->requests_per_s * DATALOADER_REQUEST + 1;
     machine->capacities[LINK_NODE] = o->node_bytes_per_s > 0 ? o->node_bytes_per_s : 1;
     machine->capacities[LINK_SYSTEM] = o->system_bytes_per_s > 0 ? o->system_bytes_per_s : 1;
     const uint64_t one = FLUID_USAGE_ONE;
@@ -210,6 +246,7 @@ static void lay_links(const struct dataloader_options *o, struct machine *machin
     machine->crossings[1] = (struct engine_crossing){LINK_SYSTEM, one * all};
     machine->crossings[2] = (struct engine_crossing){LINK_CORES, one * o->loaders};
     machine->crossings[3] = (struct engine_crossing){LINK_CORES, one * o->mains};
+    machine->crossings[4] = (struct engine_crossing){LINK_REQUESTS, one * all};
 }
 
 static void add_channel(struct machine *machine, enum channel_kind kind, uint32_t members,
@@ -234,14 +271,18 @@ static void add_member(struct machine *machine, uint32_t actor, uint32_t stream)
 static void add_worker(const struct dataloader_options *o, struct machine *machine, uint32_t actor,
                        uint32_t stream)
 {
-    const int64_t least = machine->capacities[LINK_NODE] < machine->capacities[LINK_SYSTEM]
+    const int64_t links = machine->capacities[LINK_NODE] < machine->capacities[LINK_SYSTEM]
                               ? machine->capacities[LINK_NODE]
                               : machine->capacities[LINK_SYSTEM];
+    const int64_t least =
+        o->stream_bytes_per_s > 0 && o->stream_bytes_per_s < links ? o->stream_bytes_per_s : links;
     add_member(machine, actor, stream);
     machine->paths[machine->path_count++] =
         (struct engine_path){0, o->read_bytes > 0 ? 2 : 0, least};
     machine->paths[machine->path_count++] = (struct engine_path){2, 1, CORE_PER_S};
-    add_channel(machine, CHANNEL_COLLECTIVE, 1, PATHS);
+    machine->paths[machine->path_count++] =
+        (struct engine_path){4, 1, machine->capacities[LINK_REQUESTS]};
+    add_channel(machine, CHANNEL_COLLECTIVE, 1, DATALOADER_PATHS);
 }
 
 static void add_pair(struct machine *machine, const struct engine_member ends[2])
@@ -271,23 +312,40 @@ static void connect(const struct loader *loader, struct machine *machine)
     }
 }
 
+double dataloader_crowded_s(const struct dataloader_options *options)
+{
+    const struct dataloader_options *o = options;
+    const double here = (double)o->loaders * (o->workers > 0 ? o->workers : 1);
+    const double all = fmax(o->all_loaders, o->loaders) / o->loaders * here;
+    const double crowd = fmax(1, (here + o->mains) / o->cores);
+    double seconds = crowd * sim_time_to_s(o->batch_ns) + sim_time_to_s(o->first_byte_ns);
+    if (o->requests_per_s > 0) {
+        seconds += all * o->requests / (double)o->requests_per_s;
+    }
+    if (o->read_bytes > 0) {
+        seconds += o->read_bytes *
+                   (all / (double)o->system_bytes_per_s + here / (double)o->node_bytes_per_s);
+    }
+    if (o->stream_bytes_per_s > 0) {
+        seconds += o->read_bytes / (double)o->stream_bytes_per_s;
+    }
+    return seconds;
+}
+
 /* The whole would be over by then, had it one worker that always shares with all. */
 static double longest_ns(const struct loader *loader)
 {
     const struct dataloader_options *o = loader->options;
-    const double all = fmax(o->all_loaders, o->loaders) * loader->workers;
-    const double here = (double)o->loaders * loader->workers;
-    const double crowd = fmax(1, (here + o->mains) / o->cores);
-    double work_ns = 0;
+    double batches = 0; /* of the usual size */
     for (uint32_t i = 0; i < loader->transfer_count; i++) {
-        work_ns += loader->transfers[i].path == PATH_CORES ? (double)loader->transfers[i].bytes : 0;
+        const struct engine_transfer *phase = &loader->transfers[i];
+        batches += phase->path == DATALOADER_CORES && o->batch_ns > 0
+                       ? (double)phase->bytes / (double)o->batch_ns
+                       : 0;
     }
-    work_ns *= o->law == BATCHES_EQUAL ? loader->steps : 1;
-    const double read_s = o->read_bytes <= 0
-                              ? 0
-                              : o->read_bytes * (all / (double)o->system_bytes_per_s +
-                                                 here / (double)o->node_bytes_per_s);
-    return crowd * work_ns + loader->steps * (read_s * 1e9 + sim_time_to_s(loader->step_ns) * 1e9);
+    batches = fmax(batches, 1) * (o->law == BATCHES_EQUAL ? loader->steps : 1);
+    batches += loader->steps + (double)o->fills * loader->workers;
+    return batches * dataloader_crowded_s(o) * 1e9 + loader->steps * (double)loader->step_ns;
 }
 
 /* One flow for all main processes: each takes what a worker takes. */
@@ -313,7 +371,7 @@ static struct machine machine_of(struct loader *loader)
     machine.actors = arena_array(loader->arena, machine.actor_count, sizeof *machine.actors);
     machine.channels = arena_array(loader->arena, channels, sizeof *machine.channels);
     machine.members = arena_array(loader->arena, 2 * channels, sizeof *machine.members);
-    machine.paths = arena_array(loader->arena, PATHS * channels, sizeof *machine.paths);
+    machine.paths = arena_array(loader->arena, DATALOADER_PATHS * channels, sizeof *machine.paths);
     for (uint32_t i = 0; i < machine.actor_count; i++) {
         machine.actors[i] =
             (struct engine_actor){.program = i, .speed = ENGINE_FULL_SPEED, .multiplicity = 1};

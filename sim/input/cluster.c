@@ -18,6 +18,7 @@ const char *const fabric_kind_names[FABRIC_KIND_COUNT_] = {
     [FABRIC_TORUS] = "torus", [FABRIC_EXPLICIT] = "explicit",
 };
 
+static const char *const storage_kind_names[] = {"file-system", "object-store"};
 static const char *const storage_network_names[] = {"own", "fabric"};
 const char *const routing_names[2] = {[ROUTING_ADAPTIVE] = "adaptive", [ROUTING_ECMP] = "ecmp"};
 
@@ -452,6 +453,16 @@ static void read_read(const struct schema_reader *reader, const struct schema_ro
     read_rate(reader, row, ((struct cluster *)reader->object)->storage_read_each_bytes_per_s);
 }
 
+/* An object store is bought by its requests. */
+static void read_requests(const struct schema_reader *reader, const struct schema_row *row)
+{
+    schema_read_key(reader, row);
+    const struct cluster *cluster = reader->object;
+    if (cluster->storage_kind == STORAGE_OBJECTS && !(cluster->storage_requests_per_s > 0)) {
+        (void)schema_require(reader, row);
+    }
+}
+
 static const struct schema_row rows[] = {
     {TEXT("cluster", name, "Its name, which is that of its file, too.")},
     {TEXT("title", title, "What people call it."), AS(const char *, name)},
@@ -609,6 +620,18 @@ static const struct schema_row rows[] = {
     {QUANTITY("storage.per_node", storage_node_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
               LINK_MAX, "Bandwidth of one node to the storage."),
      .is_required = true},
+    {CHOICE("storage.kind", storage_kind, storage_kind_names, 2,
+            "A parallel file system, or an object store, which answers so many requests a second."),
+     .standard = "file-system"},
+    {QUANTITY("storage.requests", storage_requests_per_s, DIM_COUNT, 1e-3, 1e12,
+              "Files that all nodes together can open in a second, or objects that they can get."),
+     .is_optional = true, .note = "as many as they like", .read = read_requests},
+    {QUANTITY("storage.per_stream", storage_stream_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
+              LINK_MAX, "Bandwidth that one reader gets, a worker with one file or object."),
+     .is_optional = true, .note = "what its node gets"},
+    {QUANTITY("storage.first_byte", storage_first_byte_s, DIM_SECONDS, 0.0, 1e3,
+              "From asking for a file or object to its first byte."),
+     .standard = "0 s"},
     {QUANTITY("storage.local_write", local_write_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
               LINK_MAX, "Write bandwidth of a node's own drives."),
      .is_optional = true, .note = "nodes have no drives for checkpoints"},

@@ -54,6 +54,7 @@ enum fabric_kind {
 };
 extern const char *const fabric_kind_names[FABRIC_KIND_COUNT_];
 
+enum storage_kind { STORAGE_FILE_SYSTEM, STORAGE_OBJECTS };
 enum storage_network { STORAGE_ON_OWN_NETWORK, STORAGE_ON_FABRIC };
 
 enum routing_kind { ROUTING_ADAPTIVE, ROUTING_ECMP };
@@ -137,12 +138,16 @@ struct cluster {
     double storage_node_bytes_per_s; /* of one node */
     double local_write_bytes_per_s;  /* its own drives; 0: it has none */
     double local_read_bytes_per_s;
-    double storage_capacity_bytes; /* 0: not stated */
-    double storage_usable;         /* of it, 0..1 */
-    uint32_t storage_network;      /* enum storage_network */
-    const char *library_name;      /* resolved by the scenario, like the GPU */
-    int64_t power_domain_nodes;    /* 0: not said */
-    int64_t nodes_max;             /* 0: as many as the scenario asks for */
+    uint32_t storage_kind;             /* enum storage_kind */
+    double storage_requests_per_s;     /* of all nodes: files opened, objects asked for; 0: any */
+    double storage_stream_bytes_per_s; /* of one reader; 0: as much as there is */
+    double storage_first_byte_s;       /* from asking to the first byte */
+    double storage_capacity_bytes;     /* 0: not stated */
+    double storage_usable;             /* of it, 0..1 */
+    uint32_t storage_network;          /* enum storage_network */
+    const char *library_name;          /* resolved by the scenario, like the GPU */
+    int64_t power_domain_nodes;        /* 0: not said */
+    int64_t nodes_max;                 /* 0: as many as the scenario asks for */
     struct place place;
     struct place fabric_place;
 };

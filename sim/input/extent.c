@@ -252,23 +252,41 @@ static bool is_short(const struct scenario *scenario, double seconds, double lim
     return false;
 }
 
-/* One worker's time for a microbatch, reading included. */
+/* One worker's time for a sequence, asking and reading included, beside all others. */
+static double sequence_s(const struct scenario *scenario)
+{
+    const struct data_loading *data = &scenario->data;
+    const struct cluster *c = &scenario->cluster;
+    const double readers = (double)scenario->parallel.dp * (double)data->workers_per_gpu;
+    const double bytes = data->bytes_per_token * (double)scenario->batch.sequence_length;
+    double seconds = data->time_per_sample_s + bytes * readers / c->storage_read_bytes_per_s;
+    if (c->storage_requests_per_s > 0) {
+        seconds += data->requests * readers / c->storage_requests_per_s;
+    }
+    if (c->storage_stream_bytes_per_s > 0) {
+        seconds += bytes / c->storage_stream_bytes_per_s;
+    }
+    return seconds + c->storage_first_byte_s;
+}
+
 static bool check_loading(const struct scenario *scenario, struct diag *diag)
 {
     const struct data_loading *data = &scenario->data;
-    const double bytes = data->bytes_per_token * (double)scenario->batch.sequence_length *
-                         (double)scenario->parallel.dp * (double)data->workers_per_gpu;
-    const double seconds =
-        (double)scenario->batch.micro *
-        (data->time_per_sample_s + bytes / scenario->cluster.storage_read_bytes_per_s);
-    if (!data->is_enabled || seconds <= EXTENT_LOADING_S_MAX) {
+    const double each_s = sequence_s(scenario);
+    const double batch_s = (double)scenario->batch.micro * each_s;
+    const double first_s = (double)data->shuffle_buffer * each_s;
+    if (!data->is_enabled || (batch_s <= EXTENT_LOADING_S_MAX && first_s <= EXTENT_BUFFER_S_MAX)) {
         return true;
     }
+    const bool is_batch = batch_s > EXTENT_LOADING_S_MAX;
     diag_add(diag, DIAG_INFEASIBLE, &scenario->batch.place,
-             "a worker would need %.3g s to load one microbatch; up to %.0g s are simulated",
-             seconds, EXTENT_LOADING_S_MAX);
+             "a worker would need %.3g s to %s; up to %.0g s are simulated",
+             is_batch ? batch_s : first_s,
+             is_batch ? "load one microbatch" : "fill its shuffle buffer",
+             is_batch ? EXTENT_LOADING_S_MAX : EXTENT_BUFFER_S_MAX);
     diag_help(diag,
-              "data.time_per_sample, data.bytes_per_token and cluster.storage.read decide it");
+              "data.time_per_sample, data.bytes_per_token and cluster.storage.read%s decide it",
+              is_batch ? "" : ", and data.shuffle_buffer,");
     return false;
 }
 

@@ -216,6 +216,9 @@ struct checkpoint {
     int64_t drain_every; /* of those that lie elsewhere goes on to the file system; 0: each */
 };
 
+enum data_source { DATA_SHARED, DATA_LOCAL, DATA_SOURCE_COUNT_ };
+enum data_law { DATA_EQUAL, DATA_LOGNORMAL, DATA_EXPONENTIAL, DATA_LAW_COUNT_ };
+
 struct data_loading {
     bool is_enabled;
     int64_t workers_per_gpu;
@@ -223,6 +226,16 @@ struct data_loading {
     double time_per_sample_s;       /* one worker, one sequence */
     double bytes_per_token;         /* read from storage */
     double memory_per_worker_bytes; /* of the host, without its queue */
+    uint32_t source;                /* enum data_source */
+    double requests;                /* to the storage, for a sequence */
+    uint32_t law;                   /* enum data_law: of samples' sizes */
+    double spread;                  /* lognormal: standard deviation of the logarithm */
+    int64_t samples_per_sequence;   /* packed into one; 1: each is padded */
+    double tokens;                  /* of the data set; 0: none is read twice */
+    double page_cache_bytes;        /* of a node: what was read there, and stays */
+    bool keeps_workers;             /* from epoch to epoch */
+    double worker_start_s;
+    int64_t shuffle_buffer; /* sequences of each worker */
 };
 
 /* How the GPUs of a run are paid, and what its energy costs and emits; run/money says what that

@@ -4,6 +4,7 @@
 #include "input/scenario_keys.h"
 
 #include "input/collectives.h"
+#include "input/data/data_keys.h"
 #include "input/layout.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
@@ -631,7 +632,8 @@ static const struct schema_row rows[] = {
               "Standard error of the days over their mean at which fewer histories are enough."),
      .is_optional = true, .note = "all are drawn"},
 
-    {SWITCH("data", data.is_enabled, "DataLoader workers, which read samples from storage.")},
+    {SWITCH("data", data.is_enabled, "DataLoader workers, which read samples from storage."),
+     .check = data_check},
     {COUNT("data.workers_per_gpu", data.workers_per_gpu, 1, 256, "Worker processes per GPU."),
      .standard = "2"},
     {COUNT("data.prefetch", data.prefetch, 1, 64, "Batches that each worker holds ready."),
@@ -645,6 +647,36 @@ static const struct schema_row rows[] = {
     {QUANTITY("data.memory_per_worker", data.memory_per_worker_bytes, DIM_BYTES, 0.0, 1e15,
               "Memory of the host that a worker takes, without its queue."),
      .standard = "1 GB", .is_assumed = true},
+    {CHOICE(
+         "data.from", data.source, data_source_names, DATA_SOURCE_COUNT_,
+         "Where it is read: the shared storage, or each node's own drives, staged there before."),
+     .standard = "shared"},
+    {QUANTITY("data.requests", data.requests, DIM_COUNT, 0.0, 1e6,
+              "Files that are opened, or objects asked for, for a sequence (storage.requests)."),
+     .standard = "1"},
+    {CHOICE("data.law", data.law, data_law_names, DATA_LAW_COUNT_,
+            "How samples differ in what there is to read and to do; the mean stays what is said."),
+     .standard = "equal"},
+    {QUANTITY("data.spread", data.spread, DIM_COUNT, 0.0, 5.0,
+              "Of a lognormal law: standard deviation of the logarithm."),
+     .standard = "1", .refuses = data_refuses_spread},
+    {COUNT("data.samples_per_sequence", data.samples_per_sequence, 1, 1000,
+           "Samples that are packed into a sequence; 1: each is padded to one."),
+     .standard = "1"},
+    {QUANTITY("data.tokens", data.tokens, DIM_COUNT, 1.0, 1e18,
+              "What the data set holds: an epoch, at whose end loaders begin anew."),
+     .is_optional = true, .note = "the run never comes to its end"},
+    {QUANTITY("data.page_cache", data.page_cache_bytes, DIM_BYTES, 0.0, 1e15,
+              "Host memory that keeps what a node has read, for later epochs, if it is left over."),
+     .standard = "0 B"},
+    {BOOL("data.persistent_workers", data.keeps_workers, "Workers live on at an epoch's end."),
+     .standard = "false"},
+    {QUANTITY("data.worker_start", data.worker_start_s, DIM_SECONDS, 0.0, SECONDS_MAX,
+              "From an epoch's end until workers that begin anew do something."),
+     .standard = "5 s", .is_assumed = true},
+    {COUNT("data.shuffle_buffer", data.shuffle_buffer, 0, 1000000000,
+           "Sequences that each worker reads before it hands out the first."),
+     .standard = "0"},
 
     {SECTION("price", "How GPUs are paid, and what energy and cooling cost."),
      .check = check_price},

@@ -6,6 +6,8 @@
  * there is no more to say: they cost the first batch. Else they are simulated beside the steps, by
  * the same engine (train/loading/step_loaded).
  *
+ * ASSUMES: page caches (data.page_cache) are empty in the first epoch and hold what they can in all
+ * others; every step reads what is read in the mean.
  * ASSUMES: loaders of more than LOADERS_WORKERS_MAX workers, and those of jobs that share the
  * fabric, stall all GPUs alike, for what they make a run of equal steps wait.
  */
@@ -20,6 +22,7 @@ struct loading {
     struct step_loaders loaders;
     bool are_beside;  /* the steps are to be simulated with these */
     int64_t stall_ns; /* that each step waits for steady loaders, where they are not */
+    int64_t epoch_ns; /* that the ends of epochs cost, shared by all steps of the run */
     double first_s;   /* for the first batch of all, which nothing hides */
 };
 

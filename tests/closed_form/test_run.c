@@ -287,20 +287,6 @@ static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state
     assert_true(steps * longer_s > all_s - 0.1239e9 / 112.5e6);
 }
 
-/* Reads keep the servers of the file system busy all the time: 112.4 GB of a checkpoint, at 10 GB/s
- * if alone, make the steps beside which they are flushed longer by all of their 11.24 s. The copy
- * before, 28 ms, is made while everybody waits for data. */
-static void a_flush_beside_reads_costs_all_that_it_takes(void **state)
-{
-    const char *const sets[SETS_MAX] = {
-        "data.time_per_sample=0 s",       "data.bytes_per_token=50 kB",
-        "cluster.storage.read=10 GB/s",   "cluster.storage.write=10 GB/s",
-        "cluster.storage.network=fabric", "run.checkpoint.every=5000 steps"};
-    const struct result *result = predict(*state, quickstart(*state, sets));
-    assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
-    assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / 10e9, 1e-6);
-}
-
 /* The same of what goes on from hosts' memory, of every second checkpoint: as many bytes by the
  * same NICs in as many steps, for two checkpoints. What goes to a peer by NICs of 112.5 MB/s takes
  * 15.6 s, one step of 55 s. */
@@ -869,7 +855,6 @@ int main(void)
         TEST(an_asynchronous_checkpoint_blocks_for_the_copy),
         TEST(a_late_checkpoint_is_waited_for),
         TEST(a_flush_beside_training_costs_what_its_steps_are_longer),
-        TEST(a_flush_beside_reads_costs_all_that_it_takes),
         TEST(what_goes_on_to_the_next_tier_makes_steps_longer),
         TEST(a_run_is_its_steps_and_checkpoints),
         TEST(power_follows_the_kernels),

@@ -244,6 +244,27 @@ static void reads_share_nics_with_collectives(void **state)
     assert_true(step_s < read / nic + (double)alone.step_ns * 1e-9);
 }
 
+/* Samples that are not equal are drawn for each loader; all wait for the slowest of 32, so that a
+ * step takes longer than the 12 s of equal ones, the longer the more they differ; packing helps.
+ * */
+static void uneven_samples_make_all_wait_for_the_slowest(void **state)
+{
+    const char *const packed[] = {"1", "16", "16"};
+    const char *const laws[] = {"data.law=exponential", "data.law=exponential", "data.law=equal"};
+    int64_t step_ns[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *const sets[SETS_MAX] = {
+            "data.time_per_sample=3 s", "data.bytes_per_token=0 B", "data.workers_per_gpu=2",
+            laws[i], arena_printf(*state, "data.samples_per_sequence=%s", packed[i])};
+        const struct scenario *scenario = quickstart(*state, sets);
+        const struct loading *loading = find(*state, scenario);
+        step_ns[i] = simulate(*state, scenario, true, loading, 0).step_ns;
+    }
+    assert_true(step_ns[0] > step_ns[1] + SECOND);
+    assert_true(step_ns[1] > step_ns[2] + SECOND / 2);
+    assert_int_equal(step_ns[2], 12 * SECOND);
+}
+
 /* A long queue costs no more than a short one, where loaders keep up: it is full, and they read for
  * each batch that is taken another one. */
 static void a_long_queue_is_full(void **state)
@@ -290,6 +311,7 @@ int main(void)
         TEST(reads_share_the_file_system_with_a_flush),
         TEST(reads_share_a_nodes_link_with_a_flush),
         TEST(reads_share_nics_with_collectives),
+        TEST(uneven_samples_make_all_wait_for_the_slowest),
         TEST(a_long_queue_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

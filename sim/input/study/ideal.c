@@ -104,6 +104,9 @@ static void settle_storage(struct cluster *cluster)
     cluster->storage_write_bytes_per_s = IDEAL_BYTES_PER_S;
     cluster->storage_read_bytes_per_s = IDEAL_BYTES_PER_S;
     cluster->storage_node_bytes_per_s = IDEAL_BYTES_PER_S;
+    cluster->storage_requests_per_s = 0.0;
+    cluster->storage_stream_bytes_per_s = 0.0;
+    cluster->storage_first_byte_s = 0.0;
     if (cluster_has_drives(cluster)) {
         cluster->local_write_bytes_per_s = IDEAL_BYTES_PER_S;
         cluster->local_read_bytes_per_s = IDEAL_BYTES_PER_S;

@@ -13,9 +13,6 @@
 
 #define CORE_PER_S 1000000000 /* work in ns of one core */
 
-/* Of a worker's channel. */
-enum { PATH_READ, PATH_CORES, PATHS };
-
 enum { DELIVER = STREAM_READ };
 
 struct beside {
@@ -38,7 +35,8 @@ struct beside {
     uint32_t batches_most;  /* that any loader delivers */
     uint32_t mains_program; /* what main processes do */
     uint32_t cores_first;   /* link of node 0's cores */
-    uint32_t nothing;       /* a transfer of no bytes */
+    uint32_t requests_link;
+    uint32_t nothing; /* a transfer of no bytes */
 };
 
 /* ---- who loads ------------------------------------------------------------------------------ */
@@ -74,22 +72,22 @@ static uint32_t add_transfer(struct beside *beside, struct engine_transfer trans
     return number;
 }
 
-/* A batch: it is read, then worked on. */
+/* A batch's first phase. First batches may be larger. */
 static uint32_t batch_transfer(struct beside *beside, uint32_t rank, uint32_t batch)
 {
     const struct dataloader_options *of = beside->options->of;
     if (of->law == BATCHES_EQUAL && beside->equal != ENGINE_NONE) {
         return beside->equal;
     }
+    struct engine_transfer phases[DATALOADER_PATHS];
     const struct dataloader_batch is = dataloader_batch_of(of, rank, batch);
-    const uint32_t work =
-        add_transfer(beside, (struct engine_transfer){.bytes = is.work_ns, .path = PATH_CORES});
-    beside->equal = is.read_bytes == 0
-                        ? work
-                        : add_transfer(beside, (struct engine_transfer){.bytes = is.read_bytes,
-                                                                        .path = PATH_READ,
-                                                                        .next = work + 1});
-    return beside->equal;
+    const uint32_t first = beside->out.transfer_count;
+    const uint32_t count = dataloader_phases(&is, first, phases);
+    for (uint32_t i = 0; i < count; i++) {
+        add_transfer(beside, phases[i]);
+    }
+    beside->equal = first;
+    return first;
 }
 
 /* Workers have the streams that neither compute nor deliver. */
@@ -120,7 +118,7 @@ static uint32_t new_program(struct beside *beside, uint32_t rank, uint32_t deliv
         if (batch >= beside->stock) {
             struct task *task = &tasks[stream][block.counts[stream]++];
             task->kind = TASK_COLLECTIVE;
-            task->transfer = batch_transfer(beside, rank, batch);
+            task->transfer = batch_transfer(beside, rank, batch + beside->workers);
             if (batch >= beside->ahead) {
                 wait_for(task, DELIVER, batch - beside->ahead + 1);
             }
@@ -208,11 +206,13 @@ static uint32_t node_of(const struct beside *beside, uint32_t rank)
 /* The workers of a loader cross the same links. */
 static void add_workers(struct beside *beside, uint32_t loader, uint32_t rank)
 {
+    const struct dataloader_options *of = beside->options->of;
     struct fabric fabric = beside->system->fabric;
     struct fabric_route route;
     fabric.arena = beside->arena;
     fabric_trace_begin(&fabric);
-    fabric_trace_storage(&fabric, system_gpu_of(beside->job, rank), STORAGE_READ);
+    fabric_trace_storage(&fabric, system_gpu_of(beside->job, rank),
+                         of->is_local ? STORAGE_READ_LOCAL : STORAGE_READ);
     fabric_trace_end(&fabric, &route);
     const uint32_t read = beside->out.crossing_count;
     for (uint32_t i = 0; i < route.count; i++) {
@@ -220,11 +220,16 @@ static void add_workers(struct beside *beside, uint32_t loader, uint32_t rank)
     }
     const uint32_t cores =
         add_crossing(beside, beside->cores_first + node_of(beside, rank), FLUID_USAGE_ONE);
+    const uint32_t requests = add_crossing(beside, beside->requests_link, FLUID_USAGE_ONE);
+    const int64_t stream = of->stream_bytes_per_s;
+    const int64_t cap =
+        stream > 0 && stream < route.cap_bytes_per_s ? stream : route.cap_bytes_per_s;
     for (uint32_t worker = 0; worker < beside->workers; worker++) {
-        add_path(beside, read, route.count, route.cap_bytes_per_s);
+        add_path(beside, read, route.count, cap);
         add_path(beside, cores, 1, CORE_PER_S);
+        add_path(beside, requests, 1, beside->out.link_capacities[beside->requests_link]);
         add_member(beside, loader, stream_of(worker));
-        add_channel(beside, 1, PATHS);
+        add_channel(beside, 1, DATALOADER_PATHS);
     }
 }
 
@@ -322,8 +327,8 @@ static void make_room(struct beside *beside)
         copied(arena, old->programs, old->program_count, loaders + 1, sizeof *beside->programs);
     beside->channels =
         copied(arena, old->channels, old->channel_count, channels, sizeof *beside->channels);
-    beside->paths =
-        copied(arena, old->paths, old->path_count, channels * PATHS, sizeof *beside->paths);
+    beside->paths = copied(arena, old->paths, old->path_count, channels * DATALOADER_PATHS,
+                           sizeof *beside->paths);
     beside->members =
         copied(arena, old->members, old->member_count, channels + ranks, sizeof *beside->members);
     beside->crossings =
@@ -336,18 +341,21 @@ static void make_room(struct beside *beside)
         arena_array(arena, beside->batches_most + (size_t)1, sizeof *beside->program_of);
 }
 
-/* Those of nodes' cores follow the fabric's. */
+/* Those of nodes' cores follow the fabric's, then what answers requests. */
 static void add_links(struct beside *beside)
 {
     const struct engine_system *old = &beside->system->engine;
     const uint32_t nodes = beside->system->fabric.nodes;
     int64_t *capacities =
-        copied(beside->arena, old->link_capacities, old->link_count, nodes, sizeof *capacities);
+        copied(beside->arena, old->link_capacities, old->link_count, nodes + 1, sizeof *capacities);
     for (uint32_t node = 0; node < nodes; node++) {
         capacities[old->link_count + node] = (int64_t)beside->options->of->cores * CORE_PER_S;
     }
     beside->cores_first = old->link_count;
-    beside->out.link_count = old->link_count + nodes;
+    beside->requests_link = old->link_count + nodes;
+    capacities[beside->requests_link] =
+        beside->options->of->requests_per_s * DATALOADER_REQUEST + 1;
+    beside->out.link_count = old->link_count + nodes + 1;
     beside->out.link_capacities = capacities;
 }
 

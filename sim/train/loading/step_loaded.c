@@ -12,6 +12,7 @@
 
 /* Main processes outlive steps that take so many times as long as all that there is to do. */
 static const double LONGEST = 16;
+enum { DRAWN_BATCHES = 128 };
 
 struct loaded {
     const struct step_job *job;
@@ -24,17 +25,11 @@ struct loaded {
 static sim_time longest_ns(const struct loaded *loaded, uint32_t steps)
 {
     const struct dataloader_options *of = &loaded->request->loaders->of;
-    const double batches = (double)steps * (double)loaded->job->scenario->batch.microbatches +
-                           of->workers * of->prefetch;
-    const double all = fmax(of->all_loaders, of->loaders);
-    const double processes = of->loaders * fmax(of->workers, 1) + of->mains;
-    const double work_s = sim_time_to_s(of->batch_ns) * fmax(1, processes / of->cores);
-    const double read_s = of->read_bytes <= 0
-                              ? 0
-                              : of->read_bytes * (all / (double)of->system_bytes_per_s +
-                                                  of->loaders / (double)of->node_bytes_per_s);
+    const double each = (double)loaded->job->scenario->batch.microbatches;
+    const double batches = steps * each + of->workers * (of->prefetch + (double)of->fills);
     const double step_s = sim_time_to_s(loaded->alone->step_ns);
-    return sim_time_from_s(fmin(4e9, LONGEST * (batches * (work_s + read_s) + steps * step_s)));
+    const double all_s = batches * dataloader_crowded_s(of) + steps * step_s;
+    return sim_time_from_s(fmin(4e9, LONGEST * all_s));
 }
 
 static struct engine_job run(const struct loaded *loaded, uint32_t steps)
@@ -89,17 +84,24 @@ static uint32_t period_of(const struct loaded *loaded)
     return of->workers / (uint32_t)a;
 }
 
+static uint32_t at_most(uint64_t steps)
+{
+    return steps < ENGINE_STEPS_MAX ? (uint32_t)steps : ENGINE_STEPS_MAX;
+}
+
+/* Of batches drawn at random, for a mean of some hundreds of each loader. */
+static uint32_t drawn_steps(const struct loaded *loaded)
+{
+    const uint64_t microbatches = (uint64_t)loaded->job->scenario->batch.microbatches;
+    return at_most(DRAWN_BATCHES / microbatches + 1);
+}
+
 /* Whether the last p steps took as long as the p before them. */
 static bool repeats(const struct engine_job *run, uint32_t steps, uint32_t period)
 {
     const sim_time *ends = run->step_ends;
     return steps > 2 * period && ends[steps - 1] - ends[steps - 1 - period] ==
                                      ends[steps - 1 - period] - ends[steps - 1 - 2 * period];
-}
-
-static uint32_t at_most(uint64_t steps)
-{
-    return steps < ENGINE_STEPS_MAX ? (uint32_t)steps : ENGINE_STEPS_MAX;
 }
 
 /* What the one run has more, by steps. */
@@ -127,9 +129,10 @@ void step_load(const struct step_job *job, uint32_t gpus, const struct step_requ
     const uint64_t ahead = (uint64_t)of->workers * of->prefetch;
     const uint64_t fills = 2 * ahead / (uint64_t)job->scenario->batch.microbatches + 2;
     uint32_t period = period_of(&loaded);
-    uint32_t steps = at_most(fills + 2 * period);
+    const bool is_drawn = of->law != BATCHES_EQUAL;
+    uint32_t steps = at_most(fills + (is_drawn ? 2 * drawn_steps(&loaded) : 2 * period));
     struct engine_job more = run(&loaded, steps);
-    while (!repeats(&more, steps, period) && steps < ENGINE_STEPS_MAX) {
+    while (!is_drawn && !repeats(&more, steps, period) && steps < ENGINE_STEPS_MAX) {
         steps = at_most(2 * (uint64_t)steps);
         more = run(&loaded, steps);
     }

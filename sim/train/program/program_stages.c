@@ -17,6 +17,7 @@ static struct program_context context_of(struct step_system *system, struct syst
     const double ranks = mesh_size(&job->mesh);
     const bool is_tensor = mesh_experts_use_tensor_lines(&job->mesh);
     const bool reads_over_fabric = scenario->data.is_enabled && !options->takes_batches &&
+                                   scenario->data.source == DATA_SHARED &&
                                    scenario->cluster.storage_network == STORAGE_ON_FABRIC;
     return (struct program_context){
         .arena = system->setting.arena,
