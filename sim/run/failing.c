@@ -95,8 +95,13 @@ static struct failure_clock clock_of(const struct failure_kind *kind, double com
         [AGEING_REPAIRED] = CLOCK_REPAIRED,
     };
     if (kind->ageing == AGEING_NONE) {
+        const double bad = kind->has_bad ? round(kind->bad_share * components) : 0;
         return (struct failure_clock){.kind = CLOCK_CONSTANT,
-                                      .rate_per_s = kind->rate_per_s * components};
+                                      .rate_per_s = kind->rate_per_s * components,
+                                      .components = components,
+                                      .bad_count = (uint32_t)bad,
+                                      .bad_times = kind->bad_times,
+                                      .bad_retired_after = (uint32_t)kind->bad_retired_after};
     }
     return (struct failure_clock){
         .kind = kinds[kind->ageing],
@@ -134,6 +139,10 @@ static struct failure_class class_of(const struct scenario *scenario,
         .detection = recovery->detection[kind->detected],
         .restart = recovery->restart,
         .repair = kind->repair,
+        .stages = kind->stages,
+        .stage_count = kind->stage_count,
+        .returns_bad = kind->returns_bad,
+        .fails_again = kind->fails_again,
     };
 }
 
@@ -168,13 +177,26 @@ static double rate_of(const struct failure_clock *clock)
                : clock->components / (clock->scale_s * gsl_sf_gamma(1.0 + 1.0 / clock->shape));
 }
 
+/* With those that fail again: each may, and so on. */
+static double rate_again(const struct failure_class *class)
+{
+    return rate_of(&class->clock) / (class->nodes > 0 ? 1 - class->returns_bad : 1);
+}
+
 double failing_rate_per_s(const struct failure_class *classes, uint32_t count)
 {
     double rate_per_s = 0;
     for (uint32_t i = 0; i < count; i++) {
-        rate_per_s += rate_of(&classes[i].clock);
+        rate_per_s += rate_again(&classes[i]);
     }
     return rate_per_s;
+}
+
+/* Attempts of a restart before the one that mends it: of a share p that is wrong, p / (1 - p). */
+static double in_vain(const struct scenario *scenario, const struct failure_class *class)
+{
+    const double wrong = class->nodes > 0 ? scenario->recovery.wrong_diagnosis : 0;
+    return wrong / (1 - wrong);
 }
 
 double failing_start_s(const struct scenario *scenario)
@@ -192,11 +214,15 @@ struct interval_case failing_case(const struct scenario *scenario,
     double rate_per_s = 0;
     double detection = 0;
     double read = 0;
+    const double start_s = failing_start_s(scenario);
     for (uint32_t i = 0; i < count; i++) {
         if (classes[i].effect == FAILURE_KILLS) {
-            const double rate = rate_of(&classes[i].clock);
+            const double rate = rate_again(&classes[i]);
+            const double once = classes[i].detection.mean_s;
+            const double more =
+                once + scenario->recovery.restart.mean_s + start_s + read_s[classes[i].level];
             rate_per_s += rate;
-            detection += rate * classes[i].detection.mean_s;
+            detection += rate * (once + in_vain(scenario, &classes[i]) * more);
             read += rate * read_s[classes[i].level];
         }
     }
@@ -204,6 +230,6 @@ struct interval_case failing_case(const struct scenario *scenario,
         .mtbf_s = rate_per_s > 0 ? 1.0 / rate_per_s : 0,
         .detection_s = rate_per_s > 0 ? detection / rate_per_s : 0,
         .restart = scenario->recovery.restart,
-        .restart_more_s = failing_start_s(scenario) + (rate_per_s > 0 ? read / rate_per_s : 0),
+        .restart_more_s = start_s + (rate_per_s > 0 ? read / rate_per_s : 0),
     };
 }

@@ -13,6 +13,9 @@
  * back together: one thing was repaired. A failure's level says what it destroys: 0 a process, 1
  * what lies in a node, 2 what lies in the nodes of a leaf or domain, 3 the file system.
  *
+ * Formulas take what fails again as failures, and restarts of a wrong diagnosis as detection, each
+ * in the mean; what bad components fail is that of the begin, before any is retired.
+ *
  * A degraded link is to a history what a slow GPU is: a regime of its own until it is taken out, or
  * its repair is over.
  *

@@ -96,6 +96,67 @@ static sim_time advance_renewed(struct failure_times *times, struct arena *arena
     return instant(times, now_s);
 }
 
+/* ---- components that are worse than others ----------------------------------------------------
+ */
+
+/* Whether the draw of that number is a failure: one that a bad component would have had, whose
+ * successor has not, is none. */
+static bool fails(struct failure_times *times, uint64_t number)
+{
+    const struct failure_clock *clock = &times->of->clock;
+    if (clock->bad_count == 0) {
+        return true;
+    }
+    const double bad = clock->bad_count * clock->bad_times;
+    const double all = bad + clock->components - clock->bad_count;
+    const struct rng_key key = failure_key(times, number, DRAW_BAD);
+    const double at = rng_uniform(&key) * all / clock->bad_times;
+    if (at >= clock->bad_count) {
+        return true;
+    }
+    uint32_t *failures = &times->bad_failures[(uint32_t)at];
+    if (clock->bad_retired_after > 0 && *failures >= clock->bad_retired_after) {
+        return (at - floor(at)) * clock->bad_times < 1;
+    }
+    (*failures)++;
+    return true;
+}
+
+/* ---- components that fail again -------------------------------------------------------------- */
+
+enum { AGAIN_SHIFT = 40 }; /* of an ordinal: above it, how often it failed again */
+
+/* The first of those that fail again, if it is before the clock's next. */
+static struct failure_again *first_again(const struct failure_times *times)
+{
+    struct failure_again *first = NULL;
+    for (size_t i = 0; i < times->again_count; i++) {
+        const sim_time earliest = first == NULL ? times->clock_next : first->when;
+        first = times->again[i].when < earliest ? &times->again[i] : first;
+    }
+    return first;
+}
+
+static void find_next(struct failure_times *times)
+{
+    const struct failure_again *again = first_again(times);
+    times->next = again != NULL ? again->when : times->clock_next;
+    times->ordinal = again != NULL ? again->ordinal : times->clock_ordinal;
+}
+
+void failure_times_again(struct failure_times *times, struct arena *arena, sim_time when,
+                         uint64_t ordinal)
+{
+    if (sim_time_to_s(when) > times->horizon_s) {
+        return;
+    }
+    times->again = arena_grow(arena, times->again, &times->again_capacity, times->again_count + 1,
+                              sizeof *times->again);
+    times->again[times->again_count++] =
+        (struct failure_again){when, ordinal + ((uint64_t)1 << AGAIN_SHIFT)};
+    find_next(times);
+}
+
 /* ---- any clock ---------------------------------------------------------------------------------
  */
 
@@ -104,7 +165,9 @@ static sim_time next_of(struct failure_times *times, struct arena *arena)
     const struct failure_clock *clock = &times->of->clock;
     switch (clock->kind) {
     case CLOCK_CONSTANT:
-        times->hazard += unit_exponential(times, times->draws++);
+        do {
+            times->hazard += unit_exponential(times, times->draws++);
+        } while (!fails(times, times->draws - 1));
         return instant(times, times->hazard / clock->rate_per_s);
     case CLOCK_REPAIRED:
         times->hazard += unit_exponential(times, times->draws++);
@@ -132,24 +195,37 @@ void failure_times_begin(struct failure_times *times, struct arena *arena,
         failure_times_renew(times, 0);
         return;
     case CLOCK_CONSTANT:
+        times->bad_failures = arena_array(arena, of->clock.bad_count, sizeof *times->bad_failures);
+        break;
     case CLOCK_REPAIRED:
         break;
     }
-    times->next = next_of(times, arena);
+    times->clock_next = next_of(times, arena);
+    find_next(times);
 }
 
 void failure_times_advance(struct failure_times *times, struct arena *arena)
 {
-    times->ordinal++;
-    times->next = next_of(times, arena);
+    struct failure_again *again = first_again(times);
+    if (again != NULL) {
+        *again = times->again[--times->again_count];
+    } else {
+        times->clock_ordinal++;
+        times->clock_next = next_of(times, arena);
+    }
+    find_next(times);
 }
 
 void failure_times_rest(struct failure_times *times, sim_time rested_ns)
 {
     times->rested_ns += rested_ns;
-    if (times->next != INT64_MAX) {
-        times->next += rested_ns;
+    if (times->clock_next != INT64_MAX) {
+        times->clock_next += rested_ns;
     }
+    for (size_t i = 0; i < times->again_count; i++) {
+        times->again[i].when += rested_ns;
+    }
+    find_next(times);
 }
 
 void failure_times_renew(struct failure_times *times, sim_time now)
@@ -159,5 +235,59 @@ void failure_times_renew(struct failure_times *times, sim_time now)
         return;
     }
     const double hazard = unit_exponential(times, times->draws++);
-    times->next = now + law_time(clock->scale_s * pow(hazard, 1.0 / clock->shape));
+    times->clock_next = now + law_time(clock->scale_s * pow(hazard, 1.0 / clock->shape));
+    find_next(times);
+}
+
+/* ---- repairs: of a stage how long it takes and whether it helps are drawn apart ------------- */
+
+enum { STAGE_DRAWS = 16 }; /* of one node: two for each stage */
+
+static struct rng_key stage_key(const struct failure_times *times, uint64_t ordinal,
+                                uint32_t number, uint32_t draw)
+{
+    sim_assert(draw < STAGE_DRAWS);
+    return failure_key(times, ordinal, DRAW_STAGE + (uint64_t)number * STAGE_DRAWS + draw);
+}
+
+sim_time failure_repair(const struct failure_times *times, uint64_t ordinal, uint32_t number)
+{
+    const struct failure_class *of = times->of;
+    if (of->stage_count == 0) {
+        const struct rng_key key = failure_key(times, ordinal, DRAW_REPAIR + number);
+        return law_draw(&of->repair, &key);
+    }
+    sim_time takes = 0;
+    for (uint32_t i = 0; i < of->stage_count; i++) {
+        const struct rng_key lasts = stage_key(times, ordinal, number, 2 * i);
+        const struct rng_key helps = stage_key(times, ordinal, number, 2 * i + 1);
+        takes = law_after(takes, law_draw(&of->stages[i].takes, &lasts));
+        if (i + 1 < of->stage_count && rng_uniform(&helps) < of->stages[i].helps) {
+            break;
+        }
+    }
+    return takes;
+}
+
+bool failure_fails_again(const struct failure_times *times, uint64_t ordinal, sim_time *after)
+{
+    const struct failure_class *of = times->of;
+    if (of->returns_bad <= 0) {
+        return false;
+    }
+    const struct rng_key bad = failure_key(times, ordinal, DRAW_RETURN);
+    const struct rng_key again = failure_key(times, ordinal, DRAW_AGAIN);
+    *after = law_draw(&of->fails_again, &again);
+    return rng_uniform(&bad) < of->returns_bad;
+}
+
+double failure_repair_mean_s(const struct failure_class *class)
+{
+    double mean_s = class->stage_count > 0 ? 0 : class->repair.mean_s;
+    double comes = 1;
+    for (uint32_t i = 0; i < class->stage_count; i++) {
+        mean_s += comes * class->stages[i].takes.mean_s;
+        comes *= 1 - class->stages[i].helps;
+    }
+    return mean_s;
 }

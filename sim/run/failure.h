@@ -16,6 +16,16 @@
  *
  * With shape 1 they are the same, and exponential: `constant`.
  *
+ * Of a constant rate some components may be *bad*: they fail so many times as often, until they
+ * have failed so often that they are retired. All are drawn together, at the rate of the begin;
+ * which one it was is drawn then, and who replaced a bad one fails a bad one's share of the times:
+ *
+ *     the next is one of the bad   bad times / (bad times + components - bad)
+ *     and retired: it fails        1 / times
+ *
+ * A component may *fail again*, some time after a repair that was none: such failures come beside
+ * those of the clock and move none of them.
+ *
  * Cost: O(failures), not O(components). The first failures of a population are drawn as order
  * statistics (of N exponential ones, the next lies an exponential of mean 1/(N - i) behind:
  * Renyi 1953), and only those that were replaced are remembered.
@@ -38,6 +48,11 @@ struct failure_clock {
     double rate_per_s;
     double components, scale_s, shape;
     double age_s; /* repaired: of each component when the run begins */
+    /* Constant: so many of the components fail bad_times as often as the others; rate_per_s is that
+     * of all when the run begins. 0: they are alike. */
+    uint32_t bad_count;
+    double bad_times;
+    uint32_t bad_retired_after; /* failures of one, which is as the others then; 0: never */
 };
 
 struct failure_class {
@@ -54,6 +69,16 @@ struct failure_class {
     struct law detection; /* until somebody knows; slow: until it is taken out */
     struct law restart;   /* of the job; each attempt draws anew */
     struct law repair;    /* of the nodes; stops: how long */
+    const struct repair_stage *stages; /* in its place; stage_count 0: there are none */
+    uint32_t stage_count;
+    double returns_bad;     /* share of what is repaired that was not, */
+    struct law fails_again; /* and fails so long after it came back */
+};
+
+/* A component that was repaired in vain fails again; behind its number of before. */
+struct failure_again {
+    sim_time when;
+    uint64_t ordinal;
 };
 
 /* What a draw of a class is for. Of nodes: DRAW_REPAIR and those after it. */
@@ -62,22 +87,33 @@ enum failure_draw {
     DRAW_DETECTION,
     DRAW_RESTART,
     DRAW_REPAIR,
+    DRAW_DIAGNOSIS = 1 << 29, /* and those after it */
     DRAW_PLACE = 1 << 30,
     DRAW_DOMAIN,
-    DRAW_PEER, /* whether it is next to one that failed before */
-    DRAW_SHARE /* whether it is of a component that the job has */
+    DRAW_PEER,  /* whether it is next to one that failed before */
+    DRAW_SHARE, /* whether it is of a component that the job has */
+    DRAW_BAD,
+    DRAW_RETURN,
+    DRAW_AGAIN,
+    DRAW_COLD_START,
+    DRAW_STAGE, /* of repairs, and those after it */
 };
 
 /* The instants of one class in one repetition, one after the other. */
 struct failure_times {
     const struct failure_class *of;
     struct rng_key key;
-    sim_time next;      /* INT64_MAX: none any more */
-    uint64_t ordinal;   /* of the next one */
-    sim_time rested_ns; /* by so much later than drawn */
-    double hazard;      /* constant, repaired: sum of unit exponentials until the next */
-    uint64_t draws;     /* renewed: taken so far */
-    double first_s;     /* renewed: the next of those that are as old as the run */
+    sim_time next;       /* INT64_MAX: none any more */
+    uint64_t ordinal;    /* of the next one */
+    sim_time clock_next; /* of those that the clock says */
+    uint64_t clock_ordinal;
+    struct failure_again *again; /* those that fail again, in any order */
+    size_t again_count, again_capacity;
+    uint32_t *bad_failures; /* [bad_count] so far */
+    sim_time rested_ns;     /* by so much later than drawn */
+    double hazard;          /* constant, repaired: sum of unit exponentials until the next */
+    uint64_t draws;         /* renewed: taken so far */
+    double first_s;         /* renewed: the next of those that are as old as the run */
     uint64_t first_count;
     struct time_heap *replaced; /* renewed: when those that are newer fail */
     double horizon_s;
@@ -90,6 +126,10 @@ void failure_times_begin(struct failure_times *times, struct arena *arena,
 /* The next one. */
 void failure_times_advance(struct failure_times *times, struct arena *arena);
 
+/* What the failure of that number broke fails again then. */
+void failure_times_again(struct failure_times *times, struct arena *arena, sim_time when,
+                         uint64_t ordinal);
+
 /* Nothing failed meanwhile: all later instants come by so much later. */
 void failure_times_rest(struct failure_times *times, sim_time rested_ns);
 
@@ -101,5 +141,26 @@ uint32_t failure_nodes(const struct failure_times *times, uint64_t ordinal);
 
 /* Draws of one failure: `use` an enum failure_draw, from DRAW_REPAIR on any number. */
 struct rng_key failure_key(const struct failure_times *times, uint64_t ordinal, uint64_t use);
+
+/* ---- what becomes of nodes that broke ----
+ *
+ * A repair is one law, or stages that are tried until one helps (a reboot, a swap of parts, the
+ * vendor): of stages of means t_i of which shares h_i help it takes
+ *
+ *     t_1 + (1 - h_1) (t_2 + (1 - h_2) (t_3 + ...))      in the mean
+ *
+ * Some nodes come back as broken as they went, and fail again soon.
+ *
+ * ASSUMES: a node that comes back unrepaired is one that the job takes, not one that stands by.
+ */
+
+/* How long the node of that number is away, among those that one failure took. */
+sim_time failure_repair(const struct failure_times *times, uint64_t ordinal, uint32_t number);
+
+/* False: it was mended. Else how long after it came back it fails again. */
+bool failure_fails_again(const struct failure_times *times, uint64_t ordinal, sim_time *after);
+
+/* Of a repair, in the mean. */
+double failure_repair_mean_s(const struct failure_class *class);
 
 #endif

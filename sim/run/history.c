@@ -156,17 +156,21 @@ static void wait_for_nodes(struct history *h)
 }
 
 /* What a restart draws: for a failure of a class, or a planned one. */
-static sim_time restart_drawn(const struct history *h, uint32_t class, uint64_t ordinal)
+static sim_time restart_drawn(const struct history *h, const struct attempt *attempt)
 {
-    if (class == HISTORY_NO_CLASS) {
+    if (attempt->class == HISTORY_NO_CLASS) {
         const struct rng_key key = {.seed = h->seed,
                                     .stream = rng_stream("planned"),
                                     .rank = h->repetition,
-                                    .step = ordinal};
+                                    .step = attempt->ordinal};
         return law_draw(&h->plan->restart, &key);
     }
-    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_RESTART);
-    return law_draw(&h->plan->classes[class].restart, &key);
+    const struct rng_key key =
+        attempt->number > 0
+            ? history_attempt_key(h, attempt, ATTEMPT_RESTART)
+            : failure_key(&h->times[attempt->class], attempt->ordinal, DRAW_RESTART);
+    return law_draw(&h->plan->classes[attempt->class].restart, &key) +
+           history_cold_start_ns(h, attempt);
 }
 
 /* Whose failure comes before then; HISTORY_NO_CLASS: none. */
@@ -186,11 +190,11 @@ static uint32_t breaking_restart(struct history *h, sim_time until)
 
 /* The class whose failure broke the restart off; HISTORY_NO_CLASS: the job runs. One that failed
  * while all waited (stop, start-up) breaks it off at once. */
-static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
+static uint32_t restart(struct history *h, const struct attempt *attempt)
 {
-    const enum account account = class == HISTORY_NO_CLASS ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
-    const sim_time takes =
-        restart_drawn(h, class, ordinal) + history_stage_of(h)->start_ns + h->read_ns;
+    const enum account account =
+        attempt->class == HISTORY_NO_CLASS ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
+    const sim_time takes = restart_drawn(h, attempt) + history_stage_of(h)->start_ns + h->read_ns;
     const uint32_t next = breaking_restart(h, h->now + takes);
     if (next != HISTORY_NO_CLASS) {
         const sim_time until = h->times[next].next;
@@ -198,6 +202,7 @@ static uint32_t restart(struct history *h, uint32_t class, uint64_t ordinal)
         return next;
     }
     history_stand_still(h, account, takes);
+    h->taken = 0;
     return HISTORY_NO_CLASS;
 }
 
@@ -215,19 +220,35 @@ static uint64_t detect(struct history *h, uint32_t class)
     return ordinal;
 }
 
+/* It started with what broke still in it, and somebody looks again. */
+static void fail_as_before(struct history *h, struct attempt *attempt)
+{
+    attempt->number++;
+    const struct rng_key key = history_attempt_key(h, attempt, ATTEMPT_DETECTION);
+    history_stand_still(h, ACCOUNT_DETECTION,
+                        law_draw(&h->plan->classes[attempt->class].detection, &key));
+    take_failures_unseen(h);
+}
+
 /* From when it is known what failed, or from a planned stop, until the job runs. */
 static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 {
+    struct attempt attempt = {.class = class, .ordinal = ordinal};
     for (;;) {
+        const bool is_vain = !history_is_over(h) && history_blames_another(h, &attempt);
         wait_for_nodes(h);
         set_missing(h, h->plan->is_elastic ? history_replicas_short(h) : 0);
-        class = restart(h, class, ordinal);
-        if (class == HISTORY_NO_CLASS || history_is_over(h)) {
+        const uint32_t hit = restart(h, &attempt);
+        if (history_is_over(h) || (hit == HISTORY_NO_CLASS && !is_vain)) {
             break;
         }
-        h->blamed = class;
-        fall_back(h, level_of(h, class, h->times[class].ordinal));
-        ordinal = detect(h, class);
+        if (hit == HISTORY_NO_CLASS) {
+            fail_as_before(h, &attempt);
+            continue;
+        }
+        h->blamed = hit;
+        fall_back(h, level_of(h, hit, h->times[hit].ordinal));
+        attempt = (struct attempt){.class = hit, .ordinal = detect(h, hit)};
     }
     h->blamed = HISTORY_NO_CLASS;
     h->level = 0;
@@ -262,9 +283,8 @@ static sim_time slow_end(const struct history *h, uint32_t class)
     const struct failure_class *of = &h->plan->classes[class];
     const struct failure_times *times = &h->times[class];
     const struct rng_key seen = failure_key(times, times->ordinal, DRAW_DETECTION);
-    const struct rng_key repaired = failure_key(times, times->ordinal, DRAW_REPAIR);
-    const sim_time repair = of->heals ? law_draw(&of->repair, &repaired) : 0;
-    return times->next + law_draw(&of->detection, &seen) + repair;
+    const sim_time known = law_after(times->next, law_draw(&of->detection, &seen));
+    return of->heals ? law_after(known, failure_repair(times, times->ordinal, 0)) : known;
 }
 
 static void slow_down(struct history *h, uint32_t class)
@@ -306,8 +326,7 @@ static void end_slowness(struct history *h)
 static void stop(struct history *h, uint32_t class)
 {
     struct failure_times *times = &h->times[class];
-    const struct rng_key key = failure_key(times, times->ordinal, DRAW_REPAIR);
-    const sim_time end = times->next + law_draw(&h->plan->classes[class].repair, &key);
+    const sim_time end = law_after(times->next, failure_repair(times, times->ordinal, 0));
     const sim_time waits = end > h->now ? end - h->now : 0;
     h->out->interruptions[class]++;
     history_next_failure(h, class);

@@ -29,6 +29,11 @@
  * once that is durable. Who falls back behind the begin of a stage does the steps of the one before
  * again, in its regime; who falls back to it goes on in the new one, whose change the restart is.
  *
+ * Nodes are repaired one after the other where *hands* are few. Of the spares some are *hot*; where
+ * a failure takes more than are left of these, the restart waits for a cold one to start. A *wrong
+ * diagnosis* takes out a good node in the place of a broken one: the job starts, fails as before,
+ * is seen to fail, and somebody looks again.
+ *
  * Planned pauses: an *evaluation* after every n-th step, done again with the step; *maintenance* at
  * given instants, for which the job stops, after a checkpoint of its own or at once. Nodes that
  * break meanwhile are found when it starts again.
@@ -44,6 +49,10 @@
  * checkpoint is durable; to the next tier it goes on once it is durable in the one before.
  * ASSUMES: a checkpoint that is older than the last corruption check is kept.
  * ASSUMES: what a stage has no use for is somebody else's: its failures are nobody's here.
+ * ASSUMES: a broken node is away from when it broke, even while another one is blamed for it.
+ * ASSUMES: as soon as a hot spare is taken a cold one is made hot, which is so before the next
+ * failure.
+ * ASSUMES: a hand does all stages of a repair.
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
  * falls into maintenance is left out.
@@ -121,10 +130,15 @@ struct history_plan {
     int64_t evaluation_every; /* steps; 0: there are none */
     sim_time evaluation_ns;   /* each, but after the last step */
     struct history_maintenance maintenance;
-    struct law restart; /* what a planned one draws */
-    uint32_t spares;    /* nodes */
-    bool is_elastic;    /* goes on with fewer replicas; else it waits for nodes */
-    struct law growth;  /* restart with more replicas, when nodes came back; loses nothing */
+    struct law restart;  /* what a planned one draws */
+    uint32_t spares;     /* nodes */
+    uint32_t hands;      /* repairs at a time; 0: as many as there are */
+    uint32_t hot_spares; /* of those that stand by: the others have to be started */
+    struct law cold_start;
+    double wrong_diagnosis; /* share of failures that take nodes, of which another one is blamed */
+    struct law inspection;  /* until such a node is back */
+    bool is_elastic;        /* goes on with fewer replicas; else it waits for nodes */
+    struct law growth;      /* restart with more replicas, when nodes came back; loses nothing */
 };
 
 struct history_outcome {

@@ -83,6 +83,12 @@ void history_next_failure(struct history *h, uint32_t class)
     h->is_earliest_known = false;
 }
 
+void history_fail_again(struct history *h, uint32_t class, uint64_t ordinal, sim_time when)
+{
+    failure_times_again(&h->times[class], h->arena, when, ordinal);
+    h->is_earliest_known = false;
+}
+
 void history_rest(struct history *h, sim_time ns)
 {
     const struct class_list *list = &h->lists[CLASSES_RESTING];

@@ -102,7 +102,9 @@ struct history {
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;
     struct time_heap repairs;
-    uint32_t missing; /* replicas */
+    struct time_heap hands; /* when each is free */
+    size_t taken;           /* nodes, since the job ran */
+    uint32_t missing;       /* replicas */
 };
 
 /* The plan's classes of each kind, and the first failure of each; `key` without a stream. */
@@ -113,6 +115,9 @@ uint32_t history_earliest(struct history *h, enum class_kind kind);
 
 /* The failure that is due in a class is behind us. */
 void history_next_failure(struct history *h, uint32_t class);
+
+/* What a failure broke fails again then. */
+void history_fail_again(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);
 
 /* The job stood still for so long. */
 void history_rest(struct history *h, sim_time ns);
@@ -168,6 +173,23 @@ enum history_passed history_advance(struct history *h, sim_time until);
 
 /* Nodes of a class's failure are away from then until they are repaired. */
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);
+
+/* A restart after a failure: the first, or one after another node was blamed for it. */
+struct attempt {
+    uint32_t class, number;
+    uint64_t ordinal;
+};
+
+enum attempt_draw { ATTEMPT_BLAMES, ATTEMPT_INSPECTION, ATTEMPT_DETECTION, ATTEMPT_RESTART };
+
+struct rng_key history_attempt_key(const struct history *h, const struct attempt *attempt,
+                                   enum attempt_draw draw);
+
+/* True: a good node is taken out for it, and what broke stays. */
+bool history_blames_another(struct history *h, const struct attempt *attempt);
+
+/* What the restart waits for spares that have to be started. */
+sim_time history_cold_start_ns(const struct history *h, const struct attempt *attempt);
 
 /* Those that are back by now are ready. */
 void history_take_repaired(struct history *h);

@@ -25,6 +25,11 @@ sim_time law_time(double duration_s)
     return whole + (ns - (double)whole >= 0.5);
 }
 
+sim_time law_after(sim_time instant, sim_time duration)
+{
+    return instant < INT64_MAX - 1 - duration ? instant + duration : INT64_MAX - 1;
+}
+
 /* Not longer with so much probability. */
 static double quantile_s(const struct law *law, double probability)
 {

@@ -16,6 +16,9 @@ sim_time law_draw(const struct law *law, const struct rng_key *key);
 /* A duration in seconds as simulated time: what exceeds 145 years is never reached. */
 sim_time law_time(double duration_s);
 
+/* So long after an instant; what exceeds the clock is never reached. */
+sim_time law_after(sim_time instant, sim_time duration);
+
 /* The probability that nothing of a constant rate happens in it: E[e^(-rate T)]. */
 double law_spared(const struct law *law, double rate_per_s);
 

@@ -326,6 +326,11 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .spares = (uint32_t)recovery->spares,
         .is_elastic = recovery->without_node == RECOVERY_ELASTIC,
         .growth = recovery->growth,
+        .hands = (uint32_t)recovery->hands,
+        .hot_spares = recovery->hot_spares >= 0 ? (uint32_t)recovery->hot_spares : UINT32_MAX,
+        .cold_start = recovery->cold_start,
+        .wrong_diagnosis = recovery->wrong_diagnosis,
+        .inspection = recovery->inspection,
     };
     plan_pauses(scenario, plan);
     plan->classes = failing_classes(regimes->arena, largest(of), &plan->class_count);

@@ -16,10 +16,11 @@
 
 #define POLICIES 5000
 
-enum { CLASSES_MAX = 4, STAGES_MAX = 4 };
+enum { CLASSES_MAX = 4, STAGES_MAX = 4, REPAIRS_MAX = 3 };
 
 struct dice {
     struct rng_key key;
+    struct arena *arena;
 };
 
 static uint64_t throw(struct dice * dice, uint64_t sides)
@@ -62,14 +63,29 @@ static struct failure_clock random_clock(struct dice *dice, double mean_s)
     const double shape = 0.5 + 0.5 * (double) throw(dice, 4);
     switch (throw(dice, 5)) {
     case 0:
-        return (struct failure_clock){CLOCK_RENEWED, 0, components, mean_s * components, shape, 0};
+        return (struct failure_clock){
+            CLOCK_RENEWED, 0, components, mean_s * components, shape, 0, 0, 0, 0};
     case 1:
-        return (struct failure_clock){CLOCK_REPAIRED,      0,     components,
-                                      mean_s * components, shape, mean_s * (double) throw(dice, 3)};
+        return (struct failure_clock){CLOCK_REPAIRED,
+                                      0,
+                                      components,
+                                      mean_s * components,
+                                      shape,
+                                      mean_s * (double) throw(dice, 3),
+                                      0,
+                                      0,
+                                      0};
     case 2:
-        return (struct failure_clock){CLOCK_OF_JOB, 0, 1, mean_s, shape, 0};
+        return (struct failure_clock){CLOCK_OF_JOB, 0, 1, mean_s, shape, 0, 0, 0, 0};
+    case 3:
+        return (struct failure_clock){.kind = CLOCK_CONSTANT,
+                                      .rate_per_s = 1 / mean_s,
+                                      .components = components,
+                                      .bad_count = 1,
+                                      .bad_times = 20,
+                                      .bad_retired_after = (uint32_t) throw(dice, 3)};
     default:
-        return (struct failure_clock){CLOCK_CONSTANT, 1 / mean_s, 0, 0, 0, 0};
+        return (struct failure_clock){.kind = CLOCK_CONSTANT, .rate_per_s = 1 / mean_s};
     }
 }
 
@@ -84,6 +100,7 @@ static enum failure_effect random_effect(struct dice *dice)
 
 static void random_class(struct dice *dice, uint32_t number, struct failure_class *class)
 {
+    struct repair_stage *stages = arena_array(dice->arena, REPAIRS_MAX, sizeof *stages);
     *class = (struct failure_class){
         .name = class_names[number],
         .clock = random_clock(dice, 300.0 * (double)(1 + throw(dice, 20))),
@@ -98,7 +115,14 @@ static void random_class(struct dice *dice, uint32_t number, struct failure_clas
         .detection = random_law(dice, 30),
         .restart = random_law(dice, 60),
         .repair = random_law(dice, 600),
+        .stages = stages,
+        .stage_count = (uint32_t) throw(dice, 2) * (uint32_t) throw(dice, REPAIRS_MAX + 1),
+        .returns_bad = throw(dice, 3) == 0 ? 0.4 : 0,
+        .fails_again = random_law(dice, 100),
     };
+    for (uint32_t i = 0; i < REPAIRS_MAX; i++) {
+        stages[i] = (struct repair_stage){random_law(dice, 300), 0.25 * (double) throw(dice, 5)};
+    }
 }
 
 /* Of all, when one stage does not stand for itself. */
@@ -191,6 +215,11 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
         .spares = (uint32_t) throw(dice, 4),
         .is_elastic = throw(dice, 2) == 0,
         .growth = random_law(dice, 20),
+        .hands = (uint32_t) throw(dice, 4),
+        .hot_spares = (uint32_t) throw(dice, 3),
+        .cold_start = random_law(dice, 40),
+        .wrong_diagnosis = throw(dice, 3) == 0 ? 0.5 : 0,
+        .inspection = random_law(dice, 200),
     };
     plan->steps = throw(dice, 2) == 0 ? 0 : stages[plan->stage_count - 1].until;
     random_pauses(dice, plan);
@@ -203,7 +232,8 @@ static void jumping_is_the_same_as_walking(void **state)
 {
     struct seeded *seeded = *state;
     for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES)) != 0;) {
-        struct dice dice = {{.seed = seed}};
+        arena_reset(seeded->arena);
+        struct dice dice = {{.seed = seed}, seeded->arena};
         struct failure_class classes[CLASSES_MAX];
         struct history_stage stages[STAGES_MAX];
         struct pace pace;
@@ -211,7 +241,6 @@ static void jumping_is_the_same_as_walking(void **state)
         random_plan(&dice, classes, stages, &pace, &plan);
         struct history_outcome jumped;
         struct history_outcome walked;
-        arena_reset(seeded->arena);
         history_run(seeded->arena, &plan, seed, 0, &jumped);
         slow_history_run(seeded->arena, &plan, seed, 0, &walked);
         for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 4096, SLOW_MAX = 256 };
+enum { NODES_MAX = 1 << 16, SLOW_MAX = 4096 };
 
 struct walked_step {
     sim_time useful_ns, stall_ns, degraded_ns;
@@ -43,6 +43,8 @@ struct walker {
     uint64_t corrupting_ordinal;
     sim_time returns[NODES_MAX]; /* of nodes in repair */
     uint32_t broken;
+    uint32_t taken;           /* since the job ran */
+    sim_time busy[NODES_MAX]; /* until when each hand is */
     struct {
         sim_time end;
         uint32_t class;
@@ -304,18 +306,62 @@ static void take_returned(struct walker *w)
     }
 }
 
+static void take_away(struct walker *w, sim_time until)
+{
+    sim_assert(w->broken < NODES_MAX);
+    w->returns[w->broken++] = until;
+    w->taken++;
+    w->out->broken_most = w->broken > w->out->broken_most ? w->broken : w->out->broken_most;
+}
+
+/* How long node `number` of a failure takes: its stages one by one, as long as none helped. */
+static sim_time repair_of(const struct walker *w, uint32_t class, uint64_t ordinal, uint32_t number)
+{
+    const struct failure_class *of = &w->plan->classes[class];
+    sim_time takes = of->stage_count > 0
+                         ? 0
+                         : draw(w, &of->repair, class, ordinal, DRAW_REPAIR + (uint64_t)number);
+    bool is_mended = of->stage_count == 0;
+    for (uint32_t i = 0; !is_mended; i++) {
+        const uint64_t use = DRAW_STAGE + (uint64_t)number * 16 + 2 * i;
+        const struct rng_key key = failure_key(&w->times[class], ordinal, use + 1);
+        takes += draw(w, &of->stages[i].takes, class, ordinal, use);
+        is_mended = i + 1 == of->stage_count || rng_uniform(&key) < of->stages[i].helps;
+    }
+    return takes;
+}
+
+/* The hand that is free first does it. */
+static sim_time mend(struct walker *w, sim_time when, sim_time takes)
+{
+    if (w->plan->hands == 0) {
+        return when + takes;
+    }
+    sim_time *first = &w->busy[0];
+    for (uint32_t i = 1; i < w->plan->hands; i++) {
+        first = w->busy[i] < *first ? &w->busy[i] : first;
+    }
+    *first = (*first > when ? *first : when) + takes;
+    return *first;
+}
+
 static void break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_time when)
 {
     const struct failure_class *of = &w->plan->classes[class];
     const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_DOMAIN);
     const uint32_t domain = of->domains > 0 ? (uint32_t)rng_below(&key, of->domains) : 0;
     const uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
+    sim_time until = when;
     for (uint32_t i = 0; i < nodes; i++) {
-        sim_assert(w->broken < NODES_MAX);
-        const uint64_t use = DRAW_REPAIR + (of->are_repaired_as_one ? 0 : i);
-        w->returns[w->broken++] = when + draw(w, &of->repair, class, ordinal, use);
+        until = i > 0 && of->are_repaired_as_one ? until
+                                                 : mend(w, when, repair_of(w, class, ordinal, i));
+        take_away(w, until);
     }
-    w->out->broken_most = w->broken > w->out->broken_most ? w->broken : w->out->broken_most;
+    const struct rng_key bad = failure_key(&w->times[class], ordinal, DRAW_RETURN);
+    if (nodes > 0 && until < w->plan->horizon && rng_uniform(&bad) < of->returns_bad) {
+        const sim_time after = draw(w, &of->fails_again, class, ordinal, DRAW_AGAIN);
+        failure_times_again(&w->times[class], w->arena, until + after, ordinal);
+    }
 }
 
 static uint32_t nodes_short(const struct walker *w)
@@ -376,44 +422,90 @@ static sim_time draw_planned(const struct walker *w, const struct law *law, cons
     return law_draw(law, &key);
 }
 
+/* Draws of attempt `number`: 0 whom it blames, 1 until he is back, 2 detection, 3 the restart. */
+static uint64_t attempt_use(uint32_t number, uint32_t what)
+{
+    return DRAW_DIAGNOSIS + 4 * (uint64_t)number + what;
+}
+
+/* Another node is taken out for the one that broke. */
+static bool blames_another(struct walker *w, uint32_t class, uint64_t ordinal, uint32_t number)
+{
+    const struct rng_key key = failure_key(&w->times[class], ordinal, attempt_use(number, 0));
+    const bool is_wrong = w->plan->classes[class].nodes > 0 &&
+                          w->plan->classes[class].effect != FAILURE_CORRUPTS &&
+                          rng_uniform(&key) < w->plan->wrong_diagnosis;
+    if (is_wrong) {
+        take_away(w,
+                  w->now + draw(w, &w->plan->inspection, class, ordinal, attempt_use(number, 1)));
+    }
+    return is_wrong;
+}
+
+/* Spares before these nodes were taken, of which some are hot. */
+static bool needs_cold_spare(const struct walker *w)
+{
+    const uint32_t before = w->broken > w->taken ? w->broken - w->taken : 0;
+    const uint32_t left = before < w->plan->spares ? w->plan->spares - before : 0;
+    const uint32_t hot = w->plan->hot_spares < left ? w->plan->hot_spares : left;
+    if (w->plan->is_elastic && w->taken > left) {
+        return left > hot;
+    }
+    return w->taken > hot;
+}
+
+static sim_time restart_ns(const struct walker *w, uint32_t class, uint64_t ordinal,
+                           uint32_t number)
+{
+    const sim_time always = stage_of(w)->start_ns + w->read_ns;
+    if (class == HISTORY_NO_CLASS) {
+        return always + draw_planned(w, &w->plan->restart, "planned", ordinal);
+    }
+    const uint64_t use = number > 0 ? attempt_use(number, 3) : DRAW_RESTART;
+    const sim_time cold =
+        needs_cold_spare(w) ? draw(w, &w->plan->cold_start, class, ordinal, DRAW_COLD_START) : 0;
+    return always + cold + draw(w, &w->plan->classes[class].restart, class, ordinal, use);
+}
+
 /* From when it is known what failed until the job runs; HISTORY_NO_CLASS: it was planned. */
 static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
 {
-    for (;;) {
+    for (uint32_t number = 0; !ends(w);) {
+        const bool is_planned = class == HISTORY_NO_CLASS;
+        const bool is_vain = !is_planned && blames_another(w, class, ordinal, number);
         wait_for_nodes(w);
         w->missing = w->plan->is_elastic ? replicas_short(w) : 0;
-        const bool is_planned = class == HISTORY_NO_CLASS;
         const enum account account = is_planned ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
-        const sim_time takes =
-            (is_planned ? draw_planned(w, &w->plan->restart, "planned", ordinal)
-                        : draw(w, &w->plan->classes[class].restart, class, ordinal, DRAW_RESTART)) +
-            stage_of(w)->start_ns + w->read_ns;
+        const sim_time takes = restart_ns(w, class, ordinal, number);
         uint32_t hit = first_class(w, true);
         while (hit != HISTORY_NO_CLASS && w->times[hit].next < w->now + takes && !is_its(w, hit)) {
             failure_times_advance(&w->times[hit], w->arena);
             hit = first_class(w, true);
         }
-        if (hit == HISTORY_NO_CLASS || w->times[hit].next >= w->now + takes) {
-            pass(w, account, takes, true);
+        const bool is_hit = hit != HISTORY_NO_CLASS && w->times[hit].next < w->now + takes;
+        const sim_time cut =
+            is_hit && w->times[hit].next > w->now ? w->times[hit].next - w->now : 0;
+        pass(w, account, is_hit ? cut : takes, true);
+        if (ends(w) || (!is_hit && !is_vain)) {
+            w->taken = is_hit ? w->taken : 0;
             break;
         }
-        const sim_time until = w->times[hit].next;
-        pass(w, account, until > w->now ? until - w->now : 0, true);
-        if (ends(w)) {
-            break;
+        if (is_hit) {
+            class = hit;
+            ordinal = w->times[hit].ordinal;
+            fall_back(w, w->plan->classes[class].level, class, ordinal);
+            number = 0;
+            w->out->interruptions[class]++;
+            break_nodes(w, class, ordinal, w->now);
+            failure_times_advance(&w->times[class], w->arena);
+        } else {
+            w->taken = 0;
+            number++;
         }
-        class = hit;
-        ordinal = w->times[hit].ordinal;
-        fall_back(w, w->plan->classes[class].level, class, ordinal);
-        w->out->interruptions[class]++;
-        break_nodes(w, class, ordinal, w->now);
-        failure_times_advance(&w->times[class], w->arena);
-        pass(w, ACCOUNT_DETECTION,
-             draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION), true);
+        const uint64_t use = number > 0 ? attempt_use(number, 2) : DRAW_DETECTION;
+        pass(w, ACCOUNT_DETECTION, draw(w, &w->plan->classes[class].detection, class, ordinal, use),
+             true);
         take_unseen(w);
-        if (ends(w)) {
-            break;
-        }
     }
     w->level = 0;
     w->lost = 0;
@@ -450,8 +542,7 @@ static void begin_slowness(struct walker *w, uint32_t class)
         w->times[class].next +
         draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION);
     if (w->plan->classes[class].heals) {
-        w->slow[w->slow_count - 1].end +=
-            draw(w, &w->plan->classes[class].repair, class, ordinal, DRAW_REPAIR);
+        w->slow[w->slow_count - 1].end += repair_of(w, class, ordinal, 0);
     }
     failure_times_advance(&w->times[class], w->arena);
 }
@@ -476,8 +567,7 @@ static bool end_slowness(struct walker *w)
 static void stop(struct walker *w, uint32_t class)
 {
     const uint64_t ordinal = w->times[class].ordinal;
-    const sim_time end = w->times[class].next +
-                         draw(w, &w->plan->classes[class].repair, class, ordinal, DRAW_REPAIR);
+    const sim_time end = w->times[class].next + repair_of(w, class, ordinal, 0);
     const sim_time waits = end > w->now ? end - w->now : 0;
     w->out->interruptions[class]++;
     failure_times_advance(&w->times[class], w->arena);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { CLASSES_MAX = 256 };
+enum { CLASSES_MAX = 256, REPAIR_STAGES_MAX = 8 };
 
 const char *const failure_count_names[FAILURE_COUNT_COUNT_] = {"interruptions", "hardware"};
 const char *const failure_component_names[FAILURE_COMPONENT_COUNT_] = {
@@ -32,6 +32,23 @@ struct written {
 
 #define SCHEMA_OBJECT struct written
 #include "input/schema/rows.h"
+
+static bool has_bad(const void *object)
+{
+    return ((const struct written *)object)->kind.has_bad;
+}
+
+static bool returns_bad(const void *object)
+{
+    return ((const struct written *)object)->kind.returns_bad > 0;
+}
+
+static const struct schema_refusal *without_bad_returns(const void *object)
+{
+    static const struct schema_refusal refusal = {"of a class whose repairs all help",
+                                                  "say returns_bad: 10 %, or leave it out"};
+    return returns_bad(object) ? NULL : &refusal;
+}
 
 static bool is_weibull(const void *object)
 {
@@ -75,6 +92,8 @@ static const struct schema_refusal *without_links(const void *object)
                                                   "say effect: degrades, or leave it out"};
     return ((const struct written *)object)->kind.effect == FAILURE_DEGRADES ? NULL : &refusal;
 }
+
+static void read_repair(const struct schema_reader *reader, const struct schema_row *row);
 
 static const struct schema_row kind_rows[] = {
     {TEXT("name", kind.name, "What fails; its random numbers hang on it."), .is_required = true},
@@ -133,10 +152,36 @@ static const struct schema_row kind_rows[] = {
     {CHOICE("detected", kind.detected, failure_detection_names, DETECTION_COUNT_,
             "How somebody finds out; how long that takes is run.recovery.detection's."),
      .standard = "crash"},
-    {LAW("repair", kind.repair, "Until the nodes are back; of what stops all: until it goes on."),
-     .standard = "0 s"},
+    {SCHEMA_ROW("repair", SCHEMA_CUSTOM, SCHEMA_MEMBER(struct law, kind.repair),
+                "Until the nodes are back; of what stops all: until it goes on. Or a list of "
+                "stages, tried until one helps: [{takes: 15 min, helps: 50 %}, {takes: 2 days}]."),
+     .dimension = DIM_SECONDS, .standard = "0 s", .read = read_repair},
+    {QUANTITY("returns_bad", kind.returns_bad, DIM_FRACTION, 0.0, 0.99,
+              "Share of the nodes that come back from repair as broken as they went."),
+     .standard = "0 %"},
+    {LAW("fails_again", kind.fails_again, "How long after that such a node fails again."),
+     .is_required = true, .applies = returns_bad, .refuses = without_bad_returns},
+    {SWITCH("bad", kind.has_bad, "A few components that fail more often than the others.")},
+    {QUANTITY("bad.share", kind.bad_share, DIM_FRACTION, 0.0, 0.999, "Of all components."),
+     .is_required = true, .applies = has_bad},
+    {QUANTITY("bad.times", kind.bad_times, DIM_COUNT, 1.0, 1e6,
+              "How many times as often as one of the others; the rate is the mean of all."),
+     .is_required = true, .applies = has_bad},
+    {COUNT("bad.retired_after", kind.bad_retired_after, 1, 1000000,
+           "Failures of a bad one, after which an ordinary one takes its place."),
+     .is_optional = true, .note = "it stays"},
 };
 const struct schema failure_kind_keys = SCHEMA_OF("class", "failures.classes.", kind_rows);
+
+#undef SCHEMA_OBJECT
+#define SCHEMA_OBJECT struct repair_stage
+
+static const struct schema_row stage_rows[] = {
+    {LAW("takes", takes, "How long it is tried."), .is_required = true},
+    {QUANTITY("helps", helps, DIM_FRACTION, 0.0, 1.0, "Share of what comes to it that it mends."),
+     .standard = "100 %"},
+};
+static const struct schema stage_keys = SCHEMA_OF("repair", "repair.", stage_rows);
 
 #undef SCHEMA_OBJECT
 #define SCHEMA_OBJECT struct failures
@@ -199,6 +244,28 @@ static const char *settle_rate(struct written *written)
 
 /* ---- reading ---- */
 
+/* Which one fails is told apart of components that do not age; who comes back is a node. */
+static bool check_bad(const struct failure_kind *kind, const struct doc_node *entry,
+                      struct diag *diag)
+{
+    if (kind->has_bad && kind->ageing != AGEING_NONE) {
+        diag_add(diag, DIAG_INPUT, &entry->place, "class '%s' has bad components that age",
+                 kind->name);
+        diag_help(diag, "leave ageing out, or bad");
+        return false;
+    }
+    const bool takes_nodes =
+        kind->takes != FAILURE_TAKES_PROCESS && kind->takes != FAILURE_TAKES_FILE_SYSTEM;
+    const bool returns = kind->returns_bad > 0 || kind->stage_count > 0;
+    if (returns && !takes_nodes && kind->effect != FAILURE_STOPS) {
+        diag_add(diag, DIAG_INPUT, &entry->place,
+                 "class '%s' takes no node that could come back from repair", kind->name);
+        diag_help(diag, "say takes: node, or leave returns_bad and the stages of repair out");
+        return false;
+    }
+    return true;
+}
+
 /* A class that degrades says which link. */
 static bool settle_links(struct written *written, const struct doc_node *entry, struct diag *diag)
 {
@@ -215,6 +282,60 @@ static bool settle_links(struct written *written, const struct doc_node *entry, 
     diag_add(diag, DIAG_INPUT, &entry->place, "class '%s' degrades no link", kind->name);
     diag_help(diag, "say what is left of one: nic: 0.5, or scale_up: 0.9");
     return false;
+}
+
+static bool read_stage(const struct schema_reader *reader, const struct doc_node *entry,
+                       struct repair_stage *stage)
+{
+    struct doc_map map;
+    if (!doc_map_open(&map, entry, reader->map->diag)) {
+        return false;
+    }
+    assumptions_take(reader->assumptions, &map,
+                     arena_printf(reader->assumptions->arena, "%srepair", reader->path));
+    schema_read(&stage_keys, &map, stage, reader->assumptions);
+    const bool is_last = entry->next == NULL;
+    if (!doc_finish(&map)) {
+        return false;
+    }
+    if (is_last == (stage->helps >= 1)) {
+        return true;
+    }
+    diag_add(reader->map->diag, DIAG_INPUT, &entry->place,
+             is_last ? "the last stage of a repair helps %g %%, and then the node is lost"
+                     : "a stage that helps %g %% is the last: those behind it are never tried",
+             100 * stage->helps);
+    diag_help(reader->map->diag,
+              "write it like [{takes: 15 min, helps: 50 %%}, {takes: 1 days, helps: 80 %%}, "
+              "{takes: 21 days}]");
+    return false;
+}
+
+/* A duration or a law, or a list of stages. */
+static void read_repair(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct failure_kind *kind = &((struct written *)reader->object)->kind;
+    const struct doc_node *node =
+        reader->map->node != NULL ? doc_find(reader->map->node, schema_key(row)) : NULL;
+    if (node == NULL || node->kind != DOC_SEQUENCE) {
+        law_read(reader, row);
+        return;
+    }
+    (void)doc_take(reader->map, schema_key(row));
+    const uint32_t count = doc_child_count(node);
+    bool is_good = count > 0 && count <= REPAIR_STAGES_MAX;
+    if (!is_good) {
+        diag_add(reader->map->diag, DIAG_INPUT, &node->place, "a repair has one to %d stages",
+                 REPAIR_STAGES_MAX);
+        diag_help(reader->map->diag,
+                  "write it like [{takes: 15 min, helps: 50 %%}, {takes: 2 days}]");
+    }
+    kind->stages = arena_array(reader->assumptions->arena, (size_t)count + 1, sizeof *kind->stages);
+    for (const struct doc_node *entry = node->child; is_good && entry != NULL;
+         entry = entry->next) {
+        is_good = read_stage(reader, entry, &kind->stages[kind->stage_count++]);
+    }
+    reader->map->is_bad = reader->map->is_bad || !is_good;
 }
 
 static bool read_kind(const struct schema_reader *reader, const struct doc_node *entry,
@@ -236,7 +357,7 @@ static bool read_kind(const struct schema_reader *reader, const struct doc_node 
     if (!doc_finish(&map)) {
         return false;
     }
-    if (!settle_links(&written, entry, diag)) {
+    if (!settle_links(&written, entry, diag) || !check_bad(&written.kind, entry, diag)) {
         return false;
     }
     const char *wrong = settle_rate(&written);

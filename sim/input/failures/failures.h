@@ -13,6 +13,13 @@
  *       detected: crash
  *       repair: {mean: 6.5 days, law: lognormal, median: 0.7 days}
  *
+ * A repair may have stages, tried until one helps, and a class components that are worse:
+ *
+ *       repair: [{takes: 15 min, helps: 50 %}, {takes: 1 days, helps: 80 %}, {takes: 21 days}]
+ *       returns_bad: 10 %               # of nodes come back unrepaired
+ *       fails_again: 6 h                # and fail so long after
+ *       bad: {share: 2 %, times: 20, retired_after: 3}
+ *
  * A source counts something in some unit; what is kept of it is the rate of one component:
  *
  *     {count: 148, gpus: 16384, days: 54}          / GPUs (or their nodes) / days
@@ -90,6 +97,12 @@ extern const char *const failure_effect_names[FAILURE_EFFECT_COUNT_];
 extern const char *const failure_detection_names[DETECTION_COUNT_];
 extern const char *const failure_ageing_names[AGEING_COUNT_];
 
+/* One of the ways of a repair, tried one after the other until one helps; the last always does. */
+struct repair_stage {
+    struct law takes;
+    double helps; /* share of what comes to it */
+};
+
 struct failure_kind {
     const char *name;
     struct place place;
@@ -105,6 +118,14 @@ struct failure_kind {
     double scale_up;   /* degrades: of its scale-up port's */
     uint32_t detected; /* enum failure_detection */
     struct law repair; /* of the nodes; stops: how long all wait */
+    struct repair_stage *stages; /* in its place; NULL: repair is all of it */
+    uint32_t stage_count;
+    double returns_bad;     /* share of the nodes that come back as broken as they went, */
+    struct law fails_again; /* and fail so long after that */
+    bool has_bad;
+    double bad_share; /* of components, that fail bad_times as often as the others */
+    double bad_times;
+    int64_t bad_retired_after; /* failures of one, then it is as the others; 0: never */
 };
 
 struct failures {

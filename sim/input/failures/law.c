@@ -90,6 +90,9 @@ void law_read(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct law *law = (void *)((char *)reader->object + row->offset);
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    if (node == NULL && !schema_applies(row, reader->object)) {
+        return;
+    }
     if (node == NULL && row->is_required && reader->map->node != NULL) {
         (void)schema_require(reader, row);
         return;

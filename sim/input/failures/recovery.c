@@ -64,6 +64,41 @@ void recovery_read_restart(const struct schema_reader *reader, const struct sche
     law_read(reader, row);
 }
 
+/* Where it is not said all are hot. */
+void recovery_read_hot_spares(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct doc_map *map = reader->map;
+    struct recovery *recovery = &((struct scenario *)reader->object)->recovery;
+    recovery->hot_spares = -1;
+    if (doc_find(map->node, schema_key(row)) != NULL) {
+        (void)doc_get_count(map, schema_key(row), 0, SPARES_MAX, &recovery->hot_spares);
+    }
+}
+
+bool recovery_has_cold_spares(const void *scenario)
+{
+    return ((const struct scenario *)scenario)->recovery.hot_spares >= 0;
+}
+
+bool recovery_is_wrong(const void *scenario)
+{
+    return ((const struct scenario *)scenario)->recovery.wrong_diagnosis > 0;
+}
+
+const struct schema_refusal *recovery_refuses_cold_start(const void *scenario)
+{
+    static const struct schema_refusal refusal = {
+        "of spares that are all hot", "say run.recovery.hot_spares: 4, or leave it out"};
+    return recovery_has_cold_spares(scenario) ? NULL : &refusal;
+}
+
+const struct schema_refusal *recovery_refuses_inspection(const void *scenario)
+{
+    static const struct schema_refusal refusal = {
+        "of nodes that nobody blames", "say run.recovery.wrong_diagnosis: 10 %, or leave it out"};
+    return recovery_is_wrong(scenario) ? NULL : &refusal;
+}
+
 const struct schema_refusal *recovery_refuses_parts(const void *scenario)
 {
     static const struct schema_refusal refusal = {

@@ -23,6 +23,11 @@ extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
 struct recovery {
     double spares_share;    /* of the job's nodes; 0: a number was written */
     int64_t spares;         /* nodes */
+    int64_t hot_spares;     /* of the spares; -1: all */
+    struct law cold_start;  /* of one that is not */
+    int64_t hands;          /* repairs at a time; 0: any number */
+    double wrong_diagnosis; /* share of failures for which another node is taken out */
+    struct law inspection;  /* until it is back */
     uint32_t slow;          /* enum recovery_slow */
     uint32_t without_node;  /* enum recovery_without_node */
     uint32_t batch;         /* enum recovery_batch */
@@ -46,7 +51,14 @@ struct repetition_plan {
 /* Readers of rows whose object is a struct scenario. */
 void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_spares(const struct schema_reader *reader, const struct schema_row *row);
+void recovery_read_hot_spares(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_restart(const struct schema_reader *reader, const struct schema_row *row);
+
+/* What cold spares and wrong diagnoses take is asked for where there are such. */
+bool recovery_has_cold_spares(const void *scenario);
+bool recovery_is_wrong(const void *scenario);
+const struct schema_refusal *recovery_refuses_cold_start(const void *scenario);
+const struct schema_refusal *recovery_refuses_inspection(const void *scenario);
 
 /* Parts of a restart are refused where all of it is stated. */
 const struct schema_refusal *recovery_refuses_parts(const void *scenario);
