@@ -53,9 +53,11 @@ static const char *power_title_of(struct arena *arena, const struct scenario *sc
     return arena_printf(
         arena,
         "%s: %.0f to %.0f kW, mean %.0f kW; at most +%.0f and -%.0f kW from %.3g ms "
-        "to the next%s%s",
+        "to the next, %.3g MW within 100 ms, %.3g MW within 1 s%s%s",
         scenario->title, trace->least_w / 1e3, trace->most_w / 1e3, trace->mean_w / 1e3,
         trace->rise_w / 1e3, trace->fall_w / 1e3, 1e3 * sim_time_to_s(trace->bin_ns),
+        power_trace_ramp_w(trace, sim_time_from_s(0.1)) / 1e6,
+        power_trace_ramp_w(trace, sim_time_from_s(1)) / 1e6,
         trace->cap_w > 0 ? arena_printf(arena, "; cap %.0f kW", trace->cap_w / 1e3) : "",
         fits ? "" : ", DOES NOT FIT INTO MEMORY");
 }

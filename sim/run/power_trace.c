@@ -114,6 +114,22 @@ static void fill(struct arena *arena, const struct scenario *scenario, const str
     trace->mean_w = power_trace_site_w(scenario, mean);
 }
 
+/* Against the bins before it, of which beyond a whole step there are no others: at most the square
+ * of POWER_TRACE_BINS_MAX twice over. */
+double power_trace_ramp_w(const struct power_trace *trace, sim_time window)
+{
+    const sim_time bins = window / trace->bin_ns;
+    const uint32_t reach = bins < trace->count ? (uint32_t)bins : trace->count;
+    double ramp_w = 0;
+    for (uint32_t i = 0; i < trace->count; i++) {
+        for (uint32_t back = 1; back <= reach; back++) {
+            const uint32_t before = (i + trace->count - back) % trace->count;
+            ramp_w = fmax(ramp_w, fabs(trace->power_w[i] - trace->power_w[before]));
+        }
+    }
+    return ramp_w;
+}
+
 void power_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
                           struct power_trace *trace)
 {

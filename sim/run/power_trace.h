@@ -38,6 +38,10 @@ enum { POWER_TRACE_BINS_MAX = 8000 };
 void power_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
                           struct power_trace *trace);
 
+/* The largest change, up or down, between two bins that lie at most `window` apart, of steps that
+ * follow one another: the ramp that a grid's rules are about (MW within 100 ms, within 1 s). */
+double power_trace_ramp_w(const struct power_trace *trace, sim_time window);
+
 /* So many GPUs working, of the scenario's: what the site draws. */
 double power_trace_site_w(const struct scenario *scenario, double working_gpus);
 

@@ -86,6 +86,25 @@ static void a_trace_holds_the_work_of_the_accounts(void **state)
     }
 }
 
+/* Bins of 1 ms with 3, 4, 8, 5, 1 kW, then 3 again, of the next step. From one to the next at most
+ * 4 (4 to 8, 5 to 1); within 2 ms 7 (8 to 1); within 3 ms no more, and within a whole step neither.
+ * Of less than a bin there is nothing. */
+static void ramps_go_over_the_end_of_a_step(void **state)
+{
+    (void)state;
+    double power_w[] = {3000, 4000, 8000, 5000, 1000};
+    double rest_w[] = {1000, 1000, 5000, 5000};
+    const struct power_trace trace = {.bin_ns = 1000000, .count = 5, .power_w = power_w};
+    const struct power_trace rest = {.bin_ns = 1000000, .count = 4, .power_w = rest_w};
+    const double expected_w[] = {0, 4000, 7000, 7000, 7000, 7000};
+    for (int64_t ms = 0; ms < 6; ms++) {
+        assert_close(power_trace_ramp_w(&trace, ms * 1000000), expected_w[ms], 1e-12);
+    }
+    assert_close(power_trace_ramp_w(&rest, 1000000), 4000, 1e-12);
+    rest_w[1] = 3000; /* 1, 3, 5, 5: rises of 2, and 4 where the next step begins */
+    assert_close(power_trace_ramp_w(&rest, 1000000), 4000, 1e-12);
+}
+
 /* At a thousandth of its compute a step is hundreds of times longer: bins double until they fit,
  * and hold the same work. */
 static void a_long_step_has_wider_bins(void **state)
@@ -173,8 +192,11 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_site_draws_what_its_gpus_do),   TEST(a_trace_holds_the_work_of_the_accounts),
-        TEST(a_long_step_has_wider_bins),      TEST(a_step_under_a_cap_of_power_is_as_much_longer),
+        TEST(a_site_draws_what_its_gpus_do),
+        TEST(a_trace_holds_the_work_of_the_accounts),
+        cmocka_unit_test(ramps_go_over_the_end_of_a_step),
+        TEST(a_long_step_has_wider_bins),
+        TEST(a_step_under_a_cap_of_power_is_as_much_longer),
         TEST(a_cap_above_tdp_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
