@@ -142,9 +142,6 @@ static bool end_write(struct history *h)
     }
     history_settle(h);
     h->at.periods++;
-    if (h->in_period != stage->period) { /* it was written for a stop */
-        h->walk.goes_on = false;
-    }
     h->in_period = 0;
     if (is_checked) {
         h->checked = h->at;

@@ -246,7 +246,7 @@ two_stages='run.stages=[{name: short, tokens: 100B, set: {batch: {global: 512, s
 }
 
 @test "searches take the run as one stage" {
-    run "$STOKER" search "$quick" --set "$two_stages" --by days
+    run "$STOKER" search "$quick" --set "$two_stages"
     [ "$status" -eq 3 ]
-    [[ $output == *"--by days is of one layout for the whole run, and this one has stages"* ]]
+    [[ $output == *"a search is for one layout of the whole run, and this one has stages"* ]]
 }

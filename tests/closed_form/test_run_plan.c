@@ -80,20 +80,26 @@ static void assert_same_run(const struct run_result *a, const struct run_result 
 }
 
 /* 252M tokens of 1,024 x 4,096 are 60.1 steps, 2.87T - 252M of 1,024 x 8,192 are 342,100.6, and
- * 15.6T - 2.87T of 2,048 x 8,192 are 758,767.6: each rounded up, 1,100,930 (one batch: 929,833).
+ * 15.6T - 2.87T of 16 Mi are 758,767.6: each rounded up, 1,100,930 (one batch: 929,833). Of the
+ * last, 800G are of 128 x 131,072 (47,683.7 steps), the others of 2,048 x 8,192 (711,083.4).
  * The first two stages have 8,192 GPUs, so their hours cost half as many GPU-hours. */
 static void llama_3_405b_has_1100930_steps(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const char *const sets[SETS_MAX] = {"run.failures=false"};
-    const struct run_result *run = predict(arena, "scenarios/llama3-405b-stages.yaml", sets);
-    const int64_t steps[] = {61, 342101, 758768};
-    const double gpus[] = {8192, 8192, 16384};
+    const char *const sets[SETS_MAX] = {
+        "run.failures=false",
+        "run.stages=[{tokens: 252M, set: {gpus: 8192, batch.global: 1024, "
+        "batch.sequence_length: 4096}}, {tokens: 2869748M, set: {gpus: 8192, batch.global: 1024}}, "
+        "{tokens: 11.93T}, {tokens: 800G, set: {batch.global: 128, batch.sequence_length: 131072, "
+        "parallel.cp: 16, parallel.dp: 8}}]"};
+    const struct run_result *run = predict(arena, "scenarios/llama3-405b-16k.yaml", sets);
+    const int64_t steps[] = {61, 342101, 711084, 47684};
+    const double gpus[] = {8192, 8192, 16384, 16384};
     double gpu_hours = 0;
     double steps_s = 0;
-    assert_int_equal(run->stage_count, 3);
-    for (uint32_t i = 0; i < 3; i++) {
+    assert_int_equal(run->stage_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(run->stages[i].steps, steps[i]);
         assert_close(run->stages[i].gpu_hours, run->stages[i].days * 24 * gpus[i], 1e-12);
         gpu_hours += run->stages[i].days * 24 * gpus[i];
@@ -263,6 +269,14 @@ static void first_steps_are_longer_after_each_start(void **state)
                  1e-12);
     assert_same_run(quickstart(arena, cold), quickstart(arena, warm));
     assert_same_run(quickstart(arena, whole), quickstart(arena, stated));
+    /* another batch is compiled anew: 200 s more, of a stage that sets nothing none */
+    const char *const same[SETS_MAX] = {TOKENS, STEP, HOURLY, first,
+                                        "run.stages=[{" HALVES "}, {" HALVES "}]"};
+    const char *const other[SETS_MAX] = {TOKENS, STEP, HOURLY, first,
+                                         "run.stages=[{" HALVES "}, {" HALVES
+                                         ", set: {data.prefetch: 2}}]"};
+    assert_close(quickstart(arena, other)->account_s[ACCOUNT_PLANNED],
+                 quickstart(arena, same)->account_s[ACCOUNT_PLANNED] + 200, 1e-9);
     arena_free(arena);
 }
 
@@ -283,6 +297,28 @@ static void a_stage_meets_the_failures_of_its_own_gpus(void **state)
     const double expected = run->gpu_hours / 3200;
     assert_close(run->stages[0].gpu_hours, run->stages[1].gpu_hours, 0.01);
     assert_true(fabs(run->interruptions - expected) < 4 * sqrt(expected / 200));
+    /* a GPU-hour costs 2.50 USD (models/gpus/h100-sxm5-80gb.yaml), whichever stage it is of */
+    assert_close(run->cost_usd, 2.5 * run->gpu_hours, 1e-9);
+    assert_adds_up(run);
+    arena_free(arena);
+}
+
+/* From 32 GPUs to 64 the job starts anew, in 10 min that nobody has to ask for; and the MFU of both
+ * is their mean by GPU-hours: 32 x 2 of the first half for 64 x 1 of the second. */
+static void other_gpus_take_a_restart(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const sets[SETS_MAX] = {TOKENS, HOURLY, RESTART,
+                                        "run.stages=[{" HALVES ", step_time: 20 s, set: {gpus: 32, "
+                                        "batch.micro: 2}}, {" HALVES ", step_time: 10 s}]"};
+    const struct run_result *run = quickstart(arena, sets);
+    const double mfu[] = {run->stages[0].step->mfu, run->stages[1].step->mfu};
+    const double useful_s = run->account_s[ACCOUNT_USEFUL];
+    assert_close(useful_s, 50000 * 20 + 50000 * 10, 1e-6);
+    assert_close(run->account_s[ACCOUNT_PLANNED], 600 + run->first_batch_s, 1e-9);
+    assert_close(run->ml_productivity_goodput, run->runtime_goodput * (mfu[0] + mfu[1]) / 2, 1e-6);
+    assert_true(fabs(mfu[0] / mfu[1] - 1) > 1e-3);
     assert_adds_up(run);
     arena_free(arena);
 }
@@ -326,6 +362,11 @@ static void a_stage_is_the_scenario_with_its_keys(void **state)
                  1e-6);
     assert_close(run->stages[0].step_s * (double)run->stages[0].steps / 86400, short_ones->days,
                  1e-5);
+    /* the MFU of all is the mean by time, as all have the same GPUs; nothing fails */
+    const double mfu =
+        (short_ones->days * run->stages[0].step->mfu + long_ones->days * run->stages[1].step->mfu) /
+        run->days;
+    assert_close(run->ml_productivity_goodput, run->runtime_goodput * mfu, 1e-6);
     assert_adds_up(run);
     arena_free(arena);
 }
@@ -344,6 +385,7 @@ int main(void)
         TEST(a_queue_is_waited_in_and_not_paid),
         TEST(first_steps_are_longer_after_each_start),
         TEST(a_stage_meets_the_failures_of_its_own_gpus),
+        TEST(other_gpus_take_a_restart),
         TEST(a_stage_that_does_not_fit_ends_the_run),
         TEST(a_stage_is_the_scenario_with_its_keys),
     };

@@ -217,11 +217,10 @@ static bool check_judgement(const struct searcher *searcher)
         diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
         return false;
     }
-    if (searcher->by != SEARCH_BY_STEP && base->plan.stage_count > 1) {
+    if (base->plan.stage_count > 1) {
         diag_add(diag, DIAG_INPUT, &doc_find(base->document, "run.stages")->place,
-                 "--by %s is of one layout for the whole run, and this one has stages",
-                 search_by_names[searcher->by]);
-        diag_help(diag, "search each stage by its step: --by step, with its keys by --set");
+                 "a search is for one layout of the whole run, and this one has stages");
+        diag_help(diag, "search each stage: --set run.stages=[], with its keys by --set");
         return false;
     }
     if (searcher->by == SEARCH_BY_COST && !money_is_priced(base)) {
