@@ -778,8 +778,7 @@ static const struct schema_row rows[] = {
             "{rank: 5, nic: 0.5}]."),
      .standard = "[]", .inner = &slow_rank_keys},
 
-    {SECTION("ideal", "What costs nothing, to see the most that could be had there."),
-     .standard = "{}"},
+    {SECTION("ideal", "What costs nothing, to see the most that could be had there.")},
     {BOOL("ideal.network", ideal.network,
           "NICs and switches have no latency, and bandwidth that nothing waits for."),
      .standard = "false"},

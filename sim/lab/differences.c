@@ -78,6 +78,7 @@ static const struct key_row {
     {"slow", UNMEASURED},
     {"collectives", UNMEASURED},
     {"power_cap", UNMEASURED},
+    {"ideal", UNMEASURED},
     {"placement", UNMEASURED},
     {"jobs", UNMEASURED},
     {"library", MACHINE},
