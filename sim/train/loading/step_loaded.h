@@ -8,8 +8,9 @@
  * before the last p took as long, or ENGINE_STEPS_MAX. Where they did not by then (batches drawn
  * at random, workers that fall in and out of step), it is the mean of the second half of these.
  *
- * Queues are full at the beginning, or empty where loaders cannot keep up: either way they soon are
- * what they stay.
+ * Queues are full at the beginning. Where they drain, for loaders cannot keep up, all is simulated
+ * again with queues that are empty: that is what they come to. Either way they soon are what they
+ * stay. Draining by less than 1 % of what is taken is not told from staying full.
  *
  * ASSUMES: while all wait for stragglers of chance (train/jitter), loaders go on; of slow GPUs this
  * wait takes longer.
