@@ -142,3 +142,11 @@ refused() {
     [ "$status" -eq 0 ]
     [[ "$output" == *"changes only the scenario's own policy"* ]]
 }
+
+@test "of policies that are equally good the first is kept, also where one alone is" {
+    # What is made of the batch says nothing where the run waits for nodes: both are the same run.
+    json=$(search --set search.run.recovery.batch='[shrunk, kept]' --json -q --top 1)
+    jq -e '[.points[] | select(.name == null)] | length == 1
+        and (.[0].set | index("run.recovery.batch=shrunk") != null)' <<< "$json"
+    jq -e '.points[0].value == (.points[] | select(.name == "own") | .value)' <<< "$json"
+}

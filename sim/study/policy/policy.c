@@ -132,7 +132,8 @@ static void combine(const struct policy_space *space, uint32_t number, struct po
     }
 }
 
-/* Gives back the worst of those that have their result still, where these are more than `top`. */
+/* Gives back the worst of those that have their result still, where these are more than `top`: of
+ * equal ones the last, as they are sorted. */
 static void trim(const struct searching *searching)
 {
     struct policy_found *found = searching->found;
@@ -145,7 +146,7 @@ static void trim(const struct searching *searching)
         }
         kept++;
         const enum policy_by by = searching->request->by;
-        worst = worst == NULL || policy_loss(policy, by) > policy_loss(worst, by) ? policy : worst;
+        worst = worst == NULL || policy_loss(policy, by) >= policy_loss(worst, by) ? policy : worst;
     }
     if (kept > searching->request->top) {
         policy_drop(worst);
