@@ -43,20 +43,23 @@ static void set_number(struct arena *arena, struct whatif_remedy *remedy, const 
 
 /* ---- when a question arises ----------------------------------------------------------------- */
 
+/* What is ideal already has nothing better. */
 static bool crosses_network(const struct scenario *scenario)
 {
-    return scenario->nodes > scenario->cluster.domain_nodes;
+    return scenario->nodes > scenario->cluster.domain_nodes && !scenario->ideal.network;
 }
 
 static bool uses_scale_up(const struct scenario *scenario)
 {
     const struct cluster *cluster = &scenario->cluster;
-    return scenario->gpus > 1 && cluster->gpus_per_node * cluster->domain_nodes > 1;
+    return scenario->gpus > 1 && cluster->gpus_per_node * cluster->domain_nodes > 1 &&
+           !scenario->ideal.scale_up;
 }
 
 static bool uses_storage(const struct scenario *scenario)
 {
-    return scenario->checkpoint.is_enabled || scenario->data.is_enabled;
+    return (scenario->checkpoint.is_enabled || scenario->data.is_enabled) &&
+           !scenario->ideal.storage;
 }
 
 /* ---- keys that say the same in one of two ways ---------------------------------------------- */
@@ -329,9 +332,9 @@ static bool ask_ideal(struct arena *arena, const struct scenario *scenario, doub
         {"network", crosses_network(scenario)},
         {"scale_up", uses_scale_up(scenario)},
         {"storage", uses_storage(scenario)},
-        {"host", true},
+        {"host", !scenario->ideal.host},
         {"gpus", scenario->slow_count > 0 || jitter_spread_of(scenario) > 0},
-        {"pipeline", scenario->parallel.pp > 1},
+        {"pipeline", scenario->parallel.pp > 1 && !scenario->ideal.pipeline},
     };
     const uint32_t row = (uint32_t)number;
     set_text(arena, remedy, arena_printf(arena, "ideal.%s", rows[row].key), "true");

@@ -155,3 +155,12 @@ row() {
     [[ $output == *"tp 3 does not divide heads 40"* ]]
     [ ! -e "$db" ]
 }
+
+@test "of what is ideal already nothing is asked" {
+    # Twice 8 Pbps is more than a key may have: these rows once failed, and so did the exit status.
+    run --separate-stderr "$STOKER" whatif "$file" --db "$db" --json -q \
+        --set 'ideal={network: true, scale_up: true, storage: true, host: true, gpus: true, pipeline: true}'
+    [ "$status" -eq 0 ]
+    jq -e '[.rows[] | select(.status == "failed" or .group != "free")] == [] and .margins == []' <<< "$output"
+    jq -e '[.rows[].label] | index("adaptive routing") == null' <<< "$output"
+}

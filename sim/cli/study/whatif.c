@@ -15,6 +15,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "input/scenario_load.h"
 
 #include <inttypes.h>
@@ -454,6 +455,7 @@ static void add(struct session *session, struct sheet *sheet)
     struct asker *asker = (struct asker *)session;
     asker->runs = session->row_count;
     climb(asker);
+    sim_assert(asker->runs <= WHATIF_RUNS_MAX);
     const struct against *against = against_of(session, &session->rows[0]);
     say_now(asker, sheet);
     add_rows(asker, against, sheet);
