@@ -60,6 +60,20 @@ struct start {
     int64_t global, sequence;
 };
 
+/* As YAML has it: in quotes where a character would mean something else there. */
+static const char *scalar(struct arena *arena, const char *text)
+{
+    if (text[0] != '\0' && text[0] != '-' && text[0] != '?' &&
+        strpbrk(text, ":#\"'{}[],&*!|>%@`\\\n\t") == NULL) {
+        return text;
+    }
+    const char *quoted = "\"";
+    for (const char *next = text; *next != '\0'; next++) {
+        quoted = arena_printf(arena, "%s%s%c", quoted, strchr("\"\\", *next) ? "\\" : "", *next);
+    }
+    return arena_printf(arena, "%s\"", quoted);
+}
+
 static const struct doc_node *document_of(const struct starter *starter, const struct start *start)
 {
     struct arena *arena = starter->options.cli->arena;
@@ -70,8 +84,9 @@ static const struct doc_node *document_of(const struct starter *starter, const s
         arena,
         "scenario: new\nmodel: %s\ncluster: %s\ngpus: %" PRId64
         "\nsoftware: %s\nprecision: %s\nbatch: {global: %" PRId64 "%s}\nrun: {tokens: %.17g}\n%s",
-        starter->options.arguments.items[0], starter->cluster, starter->gpus, starter->software,
-        start->precision, start->global, length, starter->tokens, space);
+        scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
+        starter->gpus, scalar(arena, starter->software), start->precision, start->global, length,
+        starter->tokens, space);
     return doc_parse(arena, "stoker new", text, strlen(text), starter->options.cli->diag);
 }
 
@@ -82,8 +97,9 @@ static int64_t usual_global(const struct starter *starter, int64_t sequence)
     const int64_t gpus = starter->gpus;
     const bool is_divided = gpus > EVERY_REPLICA_MAX && gpus % FEWER_REPLICAS == 0;
     const int64_t unit = is_divided ? gpus / FEWER_REPLICAS : gpus;
-    const int64_t wanted = (int64_t)(BATCH_TOKENS / (double)sequence);
-    return (wanted + unit - 1) / unit * unit;
+    const double wanted =
+        fmax(BATCH_TOKENS / (double)sequence, 1); /* long ones: one for each unit */
+    return ((int64_t)wanted + unit - 1) / unit * unit;
 }
 
 /* Some scenario of these words, whose layout is any that divides; NULL, with messages. */
@@ -143,21 +159,23 @@ static const char *scenario_text(const struct starter *starter, const struct sta
                                  uint64_t layouts)
 {
     struct arena *arena = starter->options.cli->arena;
-    const char *head =
-        arena_printf(arena,
-                     "# Written by stoker %s: the fastest of %s layouts (gap 2 %%); %.4g s a step, "
-                     "%.1f of %.1f GB.\n"
-                     "scenario: %s on %s %s\n"
-                     "model: %-24s # stoker list models, or a config.json of Hugging Face\n"
-                     "cluster: %-22s # stoker list clusters\n"
-                     "gpus: %" PRId64 "\n"
-                     "software: %-21s # what the framework does: stoker list software\n"
-                     "precision: %-20s # or fp8, where GPU and software have it\n",
-                     stoker_version(), number_grouped(arena, (double)layouts), found->step_s,
-                     found->memory_bytes / 1e9, scenario->gpu.memory_bytes / 1e9,
-                     scenario->model.title, number_grouped(arena, (double)starter->gpus),
-                     scenario->gpu.title, starter->options.arguments.items[0], starter->cluster,
-                     starter->gpus, starter->software, start->precision);
+    const char *title =
+        arena_printf(arena, "%s on %s %s", scenario->model.title,
+                     number_grouped(arena, (double)starter->gpus), scenario->gpu.title);
+    const char *head = arena_printf(
+        arena,
+        "# Written by stoker %s: the fastest of %s layouts (gap 2 %%); %.4g s a step, "
+        "%.1f of %.1f GB.\n"
+        "scenario: %s\n"
+        "model: %-24s # stoker list models, or a config.json of Hugging Face\n"
+        "cluster: %-22s # stoker list clusters\n"
+        "gpus: %" PRId64 "\n"
+        "software: %-21s # what the framework does: stoker list software\n"
+        "precision: %-20s # or fp8, where GPU and software have it\n",
+        stoker_version(), number_grouped(arena, (double)layouts), found->step_s,
+        found->memory_bytes / 1e9, scenario->gpu.memory_bytes / 1e9, scalar(arena, title),
+        scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
+        starter->gpus, scalar(arena, starter->software), start->precision);
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
     const char *parallel = arena_printf(
         arena,

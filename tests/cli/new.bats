@@ -65,3 +65,23 @@ END
     [ "$status" -ne 0 ]
     [[ $output == *"12"* ]]
 }
+
+@test "a sequence longer than the usual tokens of a step is one to a GPU, not 0" {
+    # 4,194,304 tokens are less than one sequence: 8 of these for 8 GPUs, which do not fit.
+    run "$STOKER" new pythia-1b --gpus 8 --cluster b200-3200 --sequence-length 5000000
+    [ "$status" -eq 4 ]
+    [[ $output == *"no layout of pythia-1b fits on 8 GPUs"*"the nearest is"* ]]
+}
+
+@test "names are written as YAML reads them" {
+    mkdir "$BATS_TEST_TMPDIR/my: models"
+    sed 's/^title:.*/title: "Mine: #1"/' models/llms/pythia-1b.yaml \
+        > "$BATS_TEST_TMPDIR/my: models/pythia-1b.yaml"
+    "$STOKER" new "$BATS_TEST_TMPDIR/my: models/pythia-1b.yaml" --gpus 8 --cluster h100-3200 > "$file"
+    run --separate-stderr "$STOKER" run "$file" --no-db --json -q
+    [ "$status" -eq 0 ]
+    [[ $(jq -r .scenario <<< "$output") == "Mine: #1 on 8 "* ]]
+    run "$STOKER" new 'pythia-1b # other' --gpus 8 --cluster h100-3200
+    [ "$status" -eq 3 ]
+    [[ $output == *"'pythia-1b # other' is not the name of a model"* ]]
+}
