@@ -85,4 +85,18 @@ sweep() {
     run sweep --axis batch.micro=1,2 --by cost
     [ "$status" -eq 2 ]
     [[ $output == *"add --best layout"* ]]
+    run sweep --axis batch.global=64,128 --axis batch.global=256
+    [ "$status" -eq 2 ]
+    [[ $output == *"--axis batch.global is there twice"*"--axis batch.global=A,B,C"* ]]
+}
+
+@test "what a search finds cannot be swept at the same time, in an axis or a variant" {
+    # The layout would go before it: three rows, one and the same layout.
+    run sweep --axis parallel.tp=1,2,4 --best layout
+    [ "$status" -eq 2 ]
+    [[ $output == *"finds 'parallel.tp' itself"*"(tp 1)"*"search: {parallel.tp: [...]}"* ]]
+    echo 'variants: [{name: a, set: {cluster.network: 400 Gbps}}, {name: b, set: {recompute.layers: 2}}]' >> "$file"
+    run sweep --best layout
+    [ "$status" -eq 2 ]
+    [[ $output == *"finds 'recompute' itself"*"(b)"* ]]
 }

@@ -23,6 +23,42 @@ static void show(void *context, const struct study_point *point)
         arena_printf(sweeper->session.options.cli->arena, "searching at %s", point->label));
 }
 
+/* The key that a search sets itself and "path=value" does, too; NULL: there is none. */
+static const char *searched_key(const char *set)
+{
+    for (uint32_t axis = 0; axis < SEARCH_AXIS_COUNT_; axis++) {
+        const size_t length = strlen(search_axis_paths[axis]);
+        if (strncmp(set, search_axis_paths[axis], length) == 0 &&
+            (set[length] == '=' || set[length] == '.')) {
+            return search_axis_paths[axis];
+        }
+    }
+    return NULL;
+}
+
+/* The layout found goes before what a value sets of it, so that all such values would be one. */
+static bool check_values(const struct study *values, const struct study_base *base,
+                         struct diag *diag)
+{
+    for (uint32_t i = 0; i < values->count; i++) {
+        const struct study_point *point = &values->points[i];
+        for (uint32_t s = base->set_count; s < point->set_count; s++) {
+            const char *key = searched_key(point->sets[s]);
+            if (key != NULL) {
+                diag_add(diag, DIAG_USAGE, NULL,
+                         "--best layout finds '%s' itself, so it cannot be swept, too (%s)", key,
+                         point->label);
+                diag_help(diag,
+                          "leave it out, or sweep it without --best; search: {%s: [...]} "
+                          "says what may be found",
+                          key);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
                   const struct study_base *base)
 {
@@ -35,6 +71,9 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
         diag_add(diag, DIAG_USAGE, NULL, "--best layout searches at each of %" PRIu32 " values",
                  count);
         diag_help(diag, "ask for at most 64");
+        return false;
+    }
+    if (!check_values(&sweeper->values, base, diag)) {
         return false;
     }
     sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);

@@ -206,6 +206,22 @@ static const char *axis_set(const struct sweeper *sweeper, const char *axis)
     return arena_printf(cli->arena, "sweep.%.*s=[%s]", key, axis, list);
 }
 
+/* A later one would take the place of the earlier. */
+static bool check_axis_once(const struct sweeper *sweeper, uint32_t number)
+{
+    const char *axis = sweeper->axes.items[number];
+    const size_t key = strcspn(axis, "=") + 1;
+    for (uint32_t i = 0; i < number; i++) {
+        if (strncmp(sweeper->axes.items[i], axis, key) == 0) {
+            struct diag *diag = sweeper->session.options.cli->diag;
+            diag_add(diag, DIAG_USAGE, NULL, "--axis %.*s is there twice", (int)key - 1, axis);
+            diag_help(diag, "write all its values in one: --axis %.*s=A,B,C", (int)key - 1, axis);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The document with the axes of the command line. */
 static const struct doc_node *add_axes(const struct sweeper *sweeper,
                                        const struct doc_node *document)
@@ -217,7 +233,8 @@ static const struct doc_node *add_axes(const struct sweeper *sweeper,
     struct doc_node *copy = doc_copy(cli->arena, document);
     for (uint32_t i = 0; i < sweeper->axes.count; i++) {
         const char *set = axis_set(sweeper, sweeper->axes.items[i]);
-        if (set == NULL || !doc_set(cli->arena, copy, set, cli->diag)) {
+        if (set == NULL || !check_axis_once(sweeper, i) ||
+            !doc_set(cli->arena, copy, set, cli->diag)) {
             return NULL;
         }
     }
