@@ -39,7 +39,8 @@ enum quantity {
     QUANTITY_KG_PER_KWH,
     QUANTITY_WATT,
     QUANTITY_HERTZ,
-    QUANTITY_JOULE
+    QUANTITY_JOULE,
+    QUANTITY_KG
 };
 
 static const char *const QUANTITY_NOUNS[] = {
@@ -59,6 +60,7 @@ static const char *const QUANTITY_NOUNS[] = {
     [QUANTITY_WATT] = "a power",
     [QUANTITY_HERTZ] = "a frequency",
     [QUANTITY_JOULE] = "an energy",
+    [QUANTITY_KG] = "a mass",
 };
 
 enum prefix_set { NO_PREFIX = 1, DECIMAL = 2, BINARY = 4, SMALL = 8 };
@@ -113,6 +115,7 @@ static const struct unit_row UNITS[] = {
     {"FLOPS", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0},
     {"FLOP", QUANTITY_FLOP, DECIMAL, 0, 1.0},
     {"USD", QUANTITY_USD, 0, 0, 1.0},
+    {" USD", QUANTITY_USD, DECIMAL, 0, 1.0}, /* "2M USD" */
     {"$", QUANTITY_USD, 0, 0, 1.0},
     {"USD/h", QUANTITY_USD, 0, 0, 1.0},
     {"$/h", QUANTITY_USD, 0, 0, 1.0},
@@ -126,6 +129,8 @@ static const struct unit_row UNITS[] = {
     {"Hz", QUANTITY_HERTZ, DECIMAL, 0, 1.0},
     {"J", QUANTITY_JOULE, DECIMAL, 0, 1.0},
     {"Wh", QUANTITY_JOULE, DECIMAL, 0, 3600.0},
+    {"kg", QUANTITY_KG, 0, 0, 1.0},
+    {"t", QUANTITY_KG, 0, 3, 1.0},
 };
 
 enum { PREFIX_COUNT = sizeof PREFIXES / sizeof *PREFIXES };
@@ -173,6 +178,9 @@ static const struct dimension_row DIMENSIONS[] = {
                   18},
     [DIM_HERTZ] = {"a frequency", 1u << QUANTITY_HERTZ, "'1.83 GHz'", "1.83 GHz", " ", "Hz", 1.0, 0,
                    18},
+    [DIM_JOULE] = {"an energy", 1u << QUANTITY_JOULE, "'300 MWh'", "300 MWh", " ", "Wh",
+                   1.0 / 3600.0, 0, 18},
+    [DIM_KG] = {"a mass", 1u << QUANTITY_KG, "'20 t' or '500 kg'", "20 t", " ", "kg", 1.0, 0, 0},
 };
 
 static const struct dimension_row *dimension_get(enum dimension dimension)
@@ -389,11 +397,13 @@ static bool refuse_bits(const struct complaint *complaint, enum dimension dimens
     return complain(complaint, "is in bits where bytes are expected: write '%s'", converted);
 }
 
-/* Currencies that a price may come in, with what they are per. */
+/* Currencies that a price may come in, behind a prefix ("M EUR"), with what they are per. */
 static bool is_other_money(const char *unit)
 {
     static const char *const codes[] = {"EUR", "GBP", "CHF", "JPY", "CNY",    "RMB",    "INR",
                                         "KRW", "CAD", "AUD", "SEK", "\u20ac", "\u00a3", "\u00a5"};
+    const char *blank = strchr(unit, ' ');
+    unit = blank != NULL ? blank + 1 : unit;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const size_t length = strlen(codes[i]);
         if (strncmp(unit, codes[i], length) == 0 && (unit[length] == '\0' || unit[length] == '/')) {

@@ -12,9 +12,9 @@
  * `GB/s` = 1e9 bytes a second. Durations: ns us ms s min h d (also "days"),
  * months of 730 h and years of 12 such months.
  * FLOP rates: "FLOP/s" with a prefix ("TFLOPS" is accepted too).
- * Money "USD" or "$"; hourly and energy prices "USD/h" is plain USD where the
+ * Money "USD" or "$", "2M USD"; hourly and energy prices "USD/h" is plain USD where the
  * key says per hour; "USD/kWh", "USD/month". Another currency is told that money
- * is in USD. Emissions "kg/kWh", "g/kWh". Power "W", "kW", "MW". Energy "J", "kWh".
+ * is in USD. Emissions "kg/kWh", "g/kWh". Power "W", "kW", "MW". Energy "J", "kWh". Mass "kg", "t".
  * Frequency "Hz".."GHz".
  */
 #ifndef BASE_UNITS_H
@@ -44,6 +44,8 @@ enum dimension {
     DIM_KG_PER_KWH,       /* "0.4 kg/kWh" */
     DIM_WATT,             /* "700 W" */
     DIM_HERTZ,            /* "1.83 GHz" */
+    DIM_JOULE,            /* "300 MWh" */
+    DIM_KG,               /* "20 t" of CO2 */
     DIM_LAST_
 };
 

@@ -118,7 +118,7 @@ static bool check_path(const struct doc_node *value, struct diag *diag)
         {"scenario", of_scenario, false}, {"recipe", of_scenario, false},
         {"jobs", of_scenario, false},     {"sweep", of_scenario, false},
         {"variants", of_scenario, false}, {"note", of_scenario, false},
-        {"search", of_scenario, false},
+        {"search", of_scenario, false},   {"require", of_scenario, false},
     };
     const char *path = value->key;
     const size_t length = strcspn(path, ".");

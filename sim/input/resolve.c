@@ -50,8 +50,8 @@ static enum set_step step_of_set(const char *assignment)
 /* Keys of the whole run, which a stage cannot have otherwise. */
 static bool is_of_run(const char *path)
 {
-    static const char *const keys[] = {"run",   "price",    "jobs",  "seed",
-                                       "sweep", "variants", "search"};
+    static const char *const keys[] = {"run",   "price",    "jobs",   "seed",
+                                       "sweep", "variants", "search", "require"};
     const size_t length = strcspn(path, ".");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (strlen(keys[i]) == length && strncmp(path, keys[i], length) == 0) {

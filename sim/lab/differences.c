@@ -34,6 +34,7 @@ static const struct key_row {
     {"sweep", NO_STEP},
     {"variants", NO_STEP},
     {"search", NO_STEP},
+    {"require", NO_STEP},
     {"gpus", "gpus"},
     {"precision", "precision"},
     {"parallel.tp", "tp"},

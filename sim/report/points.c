@@ -16,20 +16,6 @@ bool points_is_good(const struct store_row *row)
     return row->status == POINT_OK && row->has_run;
 }
 
-const uint32_t *points_order(struct arena *arena, const struct store_row *rows, uint32_t count)
-{
-    uint32_t *order = arena_array(arena, count, sizeof *order);
-    uint32_t filled = 0;
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < count; i++) {
-            if (points_is_good(&rows[i]) == (pass == 0)) {
-                order[filled++] = i;
-            }
-        }
-    }
-    return order;
-}
-
 bool points_have_runs(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -12,9 +12,6 @@ const char *points_reason(struct arena *arena, const struct store_row *row);
 /* The point is good: it was predicted and it fits. */
 bool points_is_good(const struct store_row *row);
 
-/* The places of rows as a table has them: those that have a result, then those that have none. */
-const uint32_t *points_order(struct arena *arena, const struct store_row *rows, uint32_t count);
-
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 

@@ -187,6 +187,7 @@ static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, 
         {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
         {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
         {NULL, FIELD_COUNT("of layouts")},
+        {NULL, FIELD_LEFT(requirements_head(&sweeper->requirements))},
         {NULL, FIELD_LEFT("bound by")},
     };
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
@@ -212,6 +213,7 @@ static void add_best(const struct sweeper *sweeper, uint32_t i, const struct aga
     sheet_text(table, NULL, held != NULL ? against_range(arena, held) : NULL);
     sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
     sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
+    sheet_text(table, NULL, has_row ? requirements_cell(&sweeper->requirements, row, arena) : NULL);
     sheet_text(table, NULL, has_row ? row->bound_by : layout->lack);
 }
 
@@ -260,9 +262,26 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
             sheet_number(regrets, NULL, regret_of(sweeper, i, k));
         }
         if (row != NULL) {
+            requirements_add_point(&sweeper->requirements, object, row);
             against_add(object, &against[row - sweeper->session.rows]);
         }
     }
+}
+
+/* What is required is required of each value's own best. */
+static void add_required(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    struct session winners = sweeper->session;
+    winners.rows =
+        arena_array(winners.options.cli->arena, sweeper->values.count, sizeof *winners.rows);
+    winners.row_count = 0;
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct store_row *row = row_of(sweeper, i, i);
+        if (row != NULL) {
+            winners.rows[winners.row_count++] = *row;
+        }
+    }
+    requirements_add(&sweeper->requirements, &winners, sheet);
 }
 
 void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
@@ -293,4 +312,5 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
         sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
         against_say(sheet, session, against);
     }
+    add_required(sweeper, sheet);
 }

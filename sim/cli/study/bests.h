@@ -4,6 +4,7 @@
 #ifndef CLI_STUDY_BESTS_H
 #define CLI_STUDY_BESTS_H
 
+#include "cli/study/requirements.h"
 #include "cli/study/session.h"
 #include "study/best.h"
 
@@ -11,8 +12,9 @@
 struct sweeper {
     struct session session;
     struct text_list axes; /* --axis: "KEY=A,B" or "KEY=1..8" */
-    uint32_t best;         /* enum sweep_best */
-    uint32_t by;           /* enum search_by */
+    struct requirements requirements;
+    uint32_t best; /* enum sweep_best */
+    uint32_t by;   /* enum search_by */
     double gap;
     struct study values; /* with --best: what was asked for; the session's study is all at all */
     struct best_layout *layouts; /* [values.count] */

@@ -10,6 +10,7 @@
 #include "report/ranking.h"
 #include "report/time_parts.h"
 #include "cli/study/against.h"
+#include "cli/study/requirements.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -26,6 +27,7 @@
 struct comparison {
     struct session session;
     const char *against; /* --against; NULL: the first */
+    struct requirements requirements;
 };
 
 static const struct command_option compare_options[] = {
@@ -64,9 +66,11 @@ static const char *cell_beside(struct arena *arena, const struct figure_metric *
 }
 
 /* A column for each metric, with three digits where its row says so and nobody asked for it. */
-static struct sheet *add_table(const struct session *session, bool is_asked, struct sheet *sheet)
+static struct sheet *add_table(const struct comparison *comparison, bool is_asked,
+                               struct sheet *sheet)
 {
-    const uint32_t count = 2 * session->metrics.count + 3;
+    const struct session *session = &comparison->session;
+    const uint32_t count = 2 * session->metrics.count + 4;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
     *field++ = (struct field){FIELD_LEFT("")};
@@ -77,13 +81,15 @@ static struct sheet *add_table(const struct session *session, bool is_asked, str
         *field++ = (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head)};
         *field++ = (struct field){FIELD_COUNT(head_beside(session, metric))};
     }
+    *field++ = (struct field){FIELD_LEFT(requirements_head(&comparison->requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by")};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct session *session, const struct store_row *row, bool is_asked,
+static void add_row(const struct comparison *comparison, const struct store_row *row, bool is_asked,
                     struct sheet *table)
 {
+    const struct session *session = &comparison->session;
     struct arena *arena = session->options.cli->arena;
     const bool is_good = points_is_good(row);
     sheet_text(table, NULL, row->label);
@@ -98,17 +104,18 @@ static void add_row(const struct session *session, const struct store_row *row, 
                                      : points_metric(arena, metric, row));
         sheet_text(table, NULL, is_good ? cell_beside(arena, metric, row) : NULL);
     }
+    sheet_text(table, NULL, requirements_cell(&comparison->requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
 static void add_absolute(struct session *session, struct sheet *sheet)
 {
     const bool is_asked = session_choose_metrics(session, USUAL_IN_COMPARE);
-    struct sheet *table = add_table(session, is_asked, sheet);
-    const uint32_t *order =
-        points_order(session->options.cli->arena, session->rows, session->row_count);
+    const struct comparison *comparison = (const struct comparison *)session;
+    struct sheet *table = add_table(comparison, is_asked, sheet);
+    const uint32_t *order = requirements_order(session, &comparison->requirements);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_row(session, &session->rows[order[i]], is_asked, table);
+        add_row(comparison, &session->rows[order[i]], is_asked, table);
     }
 }
 
@@ -289,6 +296,7 @@ static void add_relative(const struct session *session, struct sheet *sheet)
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         struct sheet *point = points_add(points, row);
+        requirements_add_point(&((const struct comparison *)session)->requirements, point, row);
         if (!has_first || !points_is_good(row)) {
             sheet_null_as(point, member, NULL);
             continue;
@@ -313,6 +321,7 @@ static void add(struct session *session, struct sheet *sheet)
     add_absolute(session, sheet);
     add_relative(session, sheet);
     ranking_add(sheet, session->rows, session->row_count);
+    requirements_add(&((const struct comparison *)session)->requirements, session, sheet);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -358,7 +367,9 @@ static bool expand_points(struct session *session)
     session->catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &session->catalogue);
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
-    if (!load_documents(options, documents)) {
+    if (!load_documents(options, documents) ||
+        !requirements_read(session, documents, count,
+                           &((struct comparison *)session)->requirements)) {
         return false;
     }
     if (count > 1) {
@@ -396,9 +407,10 @@ const struct command command_compare = {
         "many tokens are ranked by days, USD and kWh, with the front that nothing beats in all "
         "of these."
         "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
-        "Exit status 4: none of them fits; 5: some failed.",
+        "stoker compare scenarios/study-old-or-new.yaml --require 'days<=60'\n"
+        "Exit status 4: none of them fits, or none meets what is required; 5: some failed.",
     .options = {options_prediction, options_store, session_options, compare_options,
-                options_general},
+                requirement_options, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "two scenario files, or one with variants:",

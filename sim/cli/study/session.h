@@ -18,6 +18,7 @@ struct session {
     struct text_list plots;   /* "KIND[:METRIC]" */
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
+    struct text_list require; /* --require of sweep and compare: "days<=60" */
     int64_t jobs;             /* 0: as many as there are cores */
     struct many many;         /* its shard's count 0: all points */
 

@@ -4,6 +4,7 @@
 #include "report/points.h"
 #include "cli/study/against.h"
 #include "cli/study/bests.h"
+#include "cli/study/requirements.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -38,11 +39,12 @@ static const char *axis_head(const struct study_point *point, uint32_t axis)
 /* A column for each axis and each metric, what bounds a point or why it has no result; and how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
-static struct sheet *add_table(const struct session *session, bool has_ratios, bool has_histories,
+static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, bool has_histories,
                                struct sheet *sheet)
 {
+    const struct session *session = &sweeper->session;
     const struct study_point *first = &session->study.points[0];
-    const uint32_t count = first->axis_count + session->metrics.count + 7;
+    const uint32_t count = first->axis_count + session->metrics.count + 8;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
@@ -60,13 +62,15 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, b
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_histories ? "days more" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_histories ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(requirements_head(&sweeper->requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by")};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct session *session, const struct store_row *row,
+static void add_row(const struct sweeper *sweeper, const struct store_row *row,
                     const struct against *against, struct sheet *table)
 {
+    const struct session *session = &sweeper->session;
     struct arena *arena = session->options.cli->arena;
     const bool is_good = points_is_good(row);
     for (uint32_t i = 0; i < row->axis_count; i++) {
@@ -84,6 +88,7 @@ static void add_row(const struct session *session, const struct store_row *row,
     sheet_text(table, NULL, against->verdict);
     sheet_text(table, NULL, against_days(arena, against));
     sheet_text(table, NULL, against->days_verdict);
+    sheet_text(table, NULL, requirements_cell(&sweeper->requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -154,14 +159,15 @@ static void add(struct session *session, struct sheet *sheet)
     const bool has_histories = !is_asked && against_have_histories(session, against);
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(session, has_ratios, has_histories, sheet);
-    const uint32_t *order =
-        points_order(session->options.cli->arena, session->rows, session->row_count);
+    struct sheet *table = add_table(sweeper, has_ratios, has_histories, sheet);
+    const uint32_t *order = requirements_order(session, &sweeper->requirements);
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_against(points_add(points, &session->rows[i]), &against[i]);
+        struct sheet *point = points_add(points, &session->rows[i]);
+        requirements_add_point(&sweeper->requirements, point, &session->rows[i]);
+        add_against(point, &against[i]);
     }
     for (uint32_t i = 0; i < session->row_count; i++) {
-        add_row(session, &session->rows[order[i]], &against[order[i]], table);
+        add_row(sweeper, &session->rows[order[i]], &against[order[i]], table);
     }
     say_best(session, is_asked, sheet);
     if (has_ratios || has_histories) {
@@ -172,6 +178,7 @@ static void add(struct session *session, struct sheet *sheet)
                   base->label);
         against_say(sheet, session, against);
     }
+    requirements_add(&sweeper->requirements, session, sheet);
 }
 
 /* "KEY=A,B" as the document's sweep: would say it; NULL, with a message, when it is not that. */
@@ -260,7 +267,10 @@ static bool expand(struct session *session)
                              "batch.micro=1,2,4, or use `stoker run`");
         return false;
     }
-    return study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
+    /* What a shard's points miss is known when all are there. */
+    const uint32_t count = session->many.shard.count > 0 ? 0 : 1;
+    return requirements_read(session, &document, count, &sweeper->requirements) &&
+           study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
            (sweeper->best == BEST_NONE || bests_expand(sweeper, document, &base));
 }
 
@@ -277,7 +287,7 @@ static const char *shard_path(struct arena *arena, struct shard shard)
 static int print_script(struct session *session)
 {
     struct options *options = &session->options;
-    if (!options_refuse(options, "shard json plot output metric",
+    if (!options_refuse(options, "shard json plot output metric require",
                         "a script, whose shards only store their points",
                         "leave it out; ask for it when the shards are merged")) {
         return EXIT_USAGE;
@@ -317,7 +327,7 @@ static int run(struct options *options)
         return print_script(session);
     }
     if (shard.count > 0) {
-        if (!options_refuse(options, "plot output", "a shard, which lacks the other points",
+        if (!options_refuse(options, "plot output require", "a shard, which lacks the other points",
                             "merge the shards, then draw with `stoker plot`")) {
             return EXIT_USAGE;
         }
@@ -369,10 +379,11 @@ const struct command command_sweep = {
         "one,two\n"
         "stoker sweep scenarios/quickstart.yaml --axis cluster.network='400 Gbps,3200 Gbps' --best "
         "layout --gap 1%\n"
-        "Exit status 4: no point fits (of a shard: never, others may have one that does); 5: some "
-        "points failed.",
-    .options = {options_prediction, options_store, session_options, own_options, many_options,
-                options_general},
+        "stoker sweep scenarios/study-batch.yaml --require 'mfu>=45 %' --require 'gpus<=1024'\n"
+        "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
+        "may have one that does); 5: some points failed.",
+    .options = {options_prediction, options_store, session_options, own_options,
+                requirement_options, many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:, or --axis",

@@ -23,6 +23,9 @@ static const struct schema_row rows[] = {
     {ONLY_NODE("variants", "Scenarios beside each other, for `stoker compare`: "
                            "[{name: H200, set: {gpu: h200-sxm-141gb}}]."),
      .inner = &study_variant_keys},
+    {ONLY_NODE("require", "What a point of `stoker sweep` or `stoker compare` must meet, by the "
+                          "names of `stoker list metrics`: [days <= 60, cost_usd <= 2M USD, "
+                          "gpus <= 512].")},
 
     {SECTION("search",
              "Which layouts `stoker search` looks through: for each key a list of values, "

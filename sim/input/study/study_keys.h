@@ -1,6 +1,6 @@
 /* The keys of a scenario that make a study of it: `sweep` and `variants`, which stoker sweep and
- * stoker compare turn into points, and `search`, of stoker search. They change no prediction, and
- * a resolved scenario has none.
+ * stoker compare turn into points, `require`, which these must meet, and `search`, of stoker
+ * search. They change no prediction, and a resolved scenario has none.
  */
 #ifndef INPUT_STUDY_KEYS_H
 #define INPUT_STUDY_KEYS_H

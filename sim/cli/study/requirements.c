@@ -1,0 +1,595 @@
+/* A requirement is read from one line of text; each point is held against all in turn. The table of
+ * measures says in which unit a metric's limit is written, and what a scenario needs to have it.
+ */
+#include "cli/study/requirements.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "report/numbers.h"
+#include "report/points.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct command_option requirement_options[] = {
+    {"require", 0, "METRIC<=VALUE",
+     "Points must have at most this, or with >= at least (gpus, or one of `stoker list metrics`): "
+     "--require 'days<=60' --require 'cost_usd<=2M USD'; those that miss are listed later; may be "
+     "repeated, and holds beside require: in the file",
+     OPTION_LIST(struct session, require)},
+    {0},
+};
+
+/* ---- metrics and their units ----------------------------------------------------------------- */
+
+/* A number of the scenario, not a figure of the result. */
+static const struct figure_metric gpus_metric = {
+    .name = "gpus", .title = "GPUs", .head = "GPUs", .factor = 1, .format = "%.0f"};
+
+#define SECONDS_PER_MONTH (730 * SECONDS_PER_HOUR) /* as base/units has it */
+#define JOULES_PER_KWH 3.6e6
+#define LIMIT_DIGITS 4 /* of a limit that is proposed */
+#define NEEDS_RUN "run: {tokens: 1T} gives it one"
+#define NEEDS_PRICE "run: {tokens: 1T} and price: {gpu_hour: 2 USD} give it one"
+#define NEEDS_FAILURES "run: {tokens: 1T, failures: true} gives it one"
+
+static const struct measure {
+    const char *metric;
+    enum dimension dimension; /* of the limit as it is written */
+    double si;                /* what one is in SI, as the metric is stored */
+    const char *unit;         /* a limit in words */
+    double scale;             /* one stored in that unit */
+    bool is_plain;            /* the name has the unit: a bare number will do */
+    const char *needs;        /* what a scenario without it lacks; NULL: nothing can */
+} measures[] = {
+    {"gpus", DIM_COUNT, 1, "", 1, false, NULL},
+    {"mfu", DIM_FRACTION, 1, " %", 100, false, NULL},
+    {"hfu", DIM_FRACTION, 1, " %", 100, false, NULL},
+    {"tokens_per_s_per_gpu", DIM_COUNT, 1, "", 1, false, NULL},
+    {"tflops_per_gpu", DIM_FLOP_PER_S, 1e12, " TFLOP/s", 1, false, NULL},
+    {"memory_peak_bytes", DIM_BYTES, 1, " GB", 1e-9, false, NULL},
+    {"days", DIM_SECONDS, SECONDS_PER_DAY, "", 1, true, NEEDS_RUN},
+    {"days_p95", DIM_SECONDS, SECONDS_PER_DAY, "", 1, true, NEEDS_FAILURES},
+    {"interruptions", DIM_COUNT, 1, "", 1, false, NEEDS_FAILURES},
+    {"effective_training_time_ratio", DIM_FRACTION, 1, " %", 100, false, NEEDS_FAILURES},
+    {"gpu_hours", DIM_COUNT, 1, "", 1, false, NEEDS_RUN},
+    {"goodput", DIM_FRACTION, 1, " %", 100, false, NEEDS_RUN},
+    {"cost_usd", DIM_USD, 1, " USD", 1, false, NEEDS_PRICE},
+    {"usd_per_million_tokens", DIM_USD, 1, " USD", 1, false, NEEDS_PRICE},
+    {"energy_kwh", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
+    {"rated_kwh", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
+    {"kwh_per_million_tokens", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
+    {"carbon_kg", DIM_KG, 1, " kg", 1, false,
+     "run: {tokens: 1T} and price: {carbon: 0.4 kg/kWh} give it one"},
+    {"owned_gpu_hour_usd", DIM_USD, 1, " USD", 1, false,
+     "run: {tokens: 1T} and price: {own: {...}} give it one"},
+    {"break_even_months", DIM_SECONDS, SECONDS_PER_MONTH, "", 1, true,
+     "run: {tokens: 1T} and price: {own: {...}} beside a rent give it one"},
+};
+
+/* All others are seconds of a step. */
+static const struct measure seconds = {NULL, DIM_SECONDS, 1, " s", 1, false, NULL};
+
+static const struct measure *measure_of(const struct figure_metric *metric)
+{
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
+        if (strcmp(measures[i].metric, metric->name) == 0) {
+            return &measures[i];
+        }
+    }
+    return &seconds;
+}
+
+/* As it is stored; ABSENT: the point does not have it. */
+static double value_of(const struct figure_metric *metric, const struct store_row *row)
+{
+    return metric == &gpus_metric ? (double)row->gpus : plot_metric_stored(metric, row);
+}
+
+/* A value in the unit in which a limit is written: four digits, rounded away from `is_least`'s good
+ * side, so that who requires this much admits the value. */
+static const char *limit_text(struct arena *arena, const struct figure_metric *metric, double value,
+                              bool is_least)
+{
+    const struct measure *measure = measure_of(metric);
+    const double shown = value * measure->scale;
+    const double digit =
+        shown > 0 || shown < 0 ? pow(10, floor(log10(fabs(shown))) - (LIMIT_DIGITS - 1)) : 1;
+    const double rounded = (is_least ? floor(shown / digit) : ceil(shown / digit)) * digit;
+    return arena_printf(arena, "%.10g%s", rounded, measure->unit);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static const struct figure_metric *find_metric(const struct session *session,
+                                               const struct requirement *requirement,
+                                               const char *name)
+{
+    static const char *const words[][2] = {{"usd", "cost_usd"}, {"kwh", "energy_kwh"}};
+    struct cli *cli = session->options.cli;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        name = strcmp(name, words[i][0]) == 0 ? words[i][1] : name; /* as `whatif --by` has them */
+    }
+    const struct figure_metric *metric =
+        strcmp(name, gpus_metric.name) == 0 ? &gpus_metric : plot_metric_find(name);
+    if (metric != NULL) {
+        return metric;
+    }
+    const char **names = arena_array(cli->arena, plot_metric_count + 1, sizeof *names);
+    for (uint32_t i = 0; i < plot_metric_count; i++) {
+        names[i] = plot_metric_table[i].name;
+    }
+    names[plot_metric_count] = gpus_metric.name;
+    diag_add(cli->diag, requirement->kind, &requirement->place,
+             "there is no metric '%s' that could be required", name);
+    diag_help_nearest(cli->diag, diag_nearest(name, names, plot_metric_count + 1),
+                      "`stoker list metrics` names them; gpus is one, too");
+    return NULL;
+}
+
+static bool read_limit(const struct session *session, struct requirement *requirement,
+                       const char *text)
+{
+    const struct measure *measure = measure_of(requirement->metric);
+    struct cli *cli = session->options.cli;
+    char message[256];
+    char unused[256];
+    double value = 0;
+    if (measure->is_plain && units_parse(text, DIM_COUNT, &value, unused, sizeof unused)) {
+        value *= measure->si;
+    } else if (!units_parse(text, measure->dimension, &value, message, sizeof message)) {
+        diag_add(cli->diag, requirement->kind, &requirement->place, "%s: %s",
+                 requirement->metric->name, message);
+        diag_help(cli->diag, "write it like %s %s %s", requirement->metric->name,
+                  requirement->is_least ? ">=" : "<=",
+                  measure->is_plain ? "60" : units_example(measure->dimension));
+        return false;
+    }
+    requirement->limit = value / measure->si;
+    return true;
+}
+
+static const char *trimmed(struct arena *arena, const char *text, size_t length)
+{
+    while (length > 0 && isspace((unsigned char)*text)) {
+        text++;
+        length--;
+    }
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        length--;
+    }
+    return arena_printf(arena, "%.*s", (int)length, text);
+}
+
+/* "METRIC <= VALUE" or with >=; the requirement has its place and kind already. */
+static bool read_text(const struct session *session, const char *text,
+                      struct requirement *requirement)
+{
+    struct cli *cli = session->options.cli;
+    const char *sign = strpbrk(text, "<>=");
+    if (sign == NULL || sign == text || *sign == '=' || sign[1] != '=') {
+        diag_add(cli->diag, requirement->kind, &requirement->place,
+                 "'%s' is no requirement: it has no metric, and <= or >=", text);
+        diag_help(cli->diag, "write it like 'days <= 60' or 'mfu >= 40 %%', in quotes on the "
+                             "command line");
+        return false;
+    }
+    const char *name = trimmed(cli->arena, text, (size_t)(sign - text));
+    const char *value = trimmed(cli->arena, sign + 2, strlen(sign + 2));
+    requirement->is_least = *sign == '>';
+    requirement->text = arena_printf(cli->arena, "%s %.2s %s", name, sign, value);
+    requirement->metric = find_metric(session, requirement, name);
+    return requirement->metric != NULL && read_limit(session, requirement, value);
+}
+
+/* One requirement more, unless it stands there already, as in each file of several. */
+static bool add_text(const struct session *session, struct requirements *requirements,
+                     const char *text, struct requirement requirement)
+{
+    if (!read_text(session, text, &requirement)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        if (strcmp(requirements->items[i].text, requirement.text) == 0) {
+            return true;
+        }
+    }
+    requirements->items[requirements->count++] = requirement;
+    return true;
+}
+
+static bool read_node(const struct session *session, const struct doc_node *node,
+                      struct requirements *requirements)
+{
+    if (node->kind == DOC_SCALAR) {
+        return add_text(session, requirements, node->text,
+                        (struct requirement){.place = node->place, .kind = DIAG_INPUT});
+    }
+    diag_add(session->options.cli->diag, DIAG_INPUT, &node->place,
+             "a requirement is a line of text");
+    diag_help(session->options.cli->diag, "write it like require: [days <= 60, gpus <= 512]");
+    return false;
+}
+
+/* A list of them, or one alone. */
+static bool read_document(const struct session *session, const struct doc_node *require,
+                          struct requirements *requirements)
+{
+    if (require == NULL || require->kind == DOC_NULL) {
+        return true;
+    }
+    if (require->kind != DOC_SEQUENCE) {
+        return read_node(session, require, requirements);
+    }
+    bool is_good = true;
+    for (const struct doc_node *node = require->child; node != NULL; node = node->next) {
+        is_good = read_node(session, node, requirements) && is_good;
+    }
+    return is_good;
+}
+
+bool requirements_read(const struct session *session, const struct doc_node *const *documents,
+                       uint32_t count, struct requirements *requirements)
+{
+    struct arena *arena = session->options.cli->arena;
+    uint32_t most = session->require.count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct doc_node *require = doc_find(documents[i], "require");
+        most += require == NULL ? 0 : 1 + doc_child_count(require);
+    }
+    *requirements = (struct requirements){
+        .items = arena_array(arena, most, sizeof *requirements->items),
+    };
+    bool is_good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        is_good =
+            read_document(session, doc_find(documents[i], "require"), requirements) && is_good;
+    }
+    for (uint32_t i = 0; i < session->require.count; i++) {
+        const char *text = session->require.items[i];
+        const struct place place = {.file = arena_printf(arena, "--require '%s'", text)};
+        is_good = add_text(session, requirements, text,
+                           (struct requirement){.place = place, .kind = DIAG_USAGE}) &&
+                  is_good;
+    }
+    return is_good;
+}
+
+/* ---- each point ------------------------------------------------------------------------------ */
+
+/* By how much a point misses, relative to the limit; at most 0: it meets; ABSENT: it has none. */
+static double miss_of(const struct requirement *requirement, const struct store_row *row)
+{
+    const double value = value_of(requirement->metric, row);
+    if (is_absent(value)) {
+        return ABSENT;
+    }
+    const double over =
+        requirement->is_least ? requirement->limit - value : value - requirement->limit;
+    const double size = fabs(requirement->limit);
+    return size > 0 ? over / size : over > 0 ? 1 : 0;
+}
+
+/* The requirement that the point misses most, one that it does not even have before all others;
+ * NULL: it meets all. */
+static const struct requirement *worst_of(const struct requirements *requirements,
+                                          const struct store_row *row, double *miss)
+{
+    const struct requirement *worst = NULL;
+    *miss = 0;
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const double own = miss_of(&requirements->items[i], row);
+        if (is_absent(own)) {
+            *miss = ABSENT;
+            return &requirements->items[i];
+        }
+        if (own > *miss) {
+            *miss = own;
+            worst = &requirements->items[i];
+        }
+    }
+    return worst;
+}
+
+bool requirements_are_met(const struct requirements *requirements, const struct store_row *row)
+{
+    double miss = 0;
+    return points_is_good(row) && worst_of(requirements, row, &miss) == NULL;
+}
+
+const uint32_t *requirements_order(const struct session *session,
+                                   const struct requirements *requirements)
+{
+    const uint32_t count = session->row_count;
+    uint32_t *order = arena_array(session->options.cli->arena, count, sizeof *order);
+    uint32_t filled = 0;
+    for (uint32_t pass = 0; pass < 3; pass++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const struct store_row *row = &session->rows[i];
+            const uint32_t own = !points_is_good(row)                      ? 2
+                                 : requirements_are_met(requirements, row) ? 0
+                                                                           : 1;
+            if (own == pass) {
+                order[filled++] = i;
+            }
+        }
+    }
+    return order;
+}
+
+const char *requirements_head(const struct requirements *requirements)
+{
+    return requirements->count > 0 ? "meets" : NULL;
+}
+
+const char *requirements_cell(const struct requirements *requirements, const struct store_row *row,
+                              struct arena *arena)
+{
+    if (requirements->count == 0 || !points_is_good(row)) {
+        return NULL;
+    }
+    double miss = 0;
+    const struct requirement *worst = worst_of(requirements, row, &miss);
+    if (worst == NULL) {
+        return "yes";
+    }
+    return is_absent(miss) ? arena_printf(arena, "no %s", worst->metric->name)
+                           : arena_printf(arena, "%s %c%.3g %%", worst->metric->name,
+                                          worst->is_least ? '-' : '+', 100 * miss);
+}
+
+void requirements_add_point(const struct requirements *requirements, struct sheet *point,
+                            const struct store_row *row)
+{
+    if (requirements->count == 0) {
+        return;
+    }
+    if (points_is_good(row)) {
+        sheet_bool(point, "meets", requirements_are_met(requirements, row));
+    } else {
+        sheet_null_as(point, "meets", NULL);
+    }
+}
+
+/* ---- all points ------------------------------------------------------------------------------ */
+
+/* What is best where it is least, or most: of points that train as many tokens what these cost. */
+static const struct figure_metric *best_metric(const struct requirements *requirements,
+                                               const struct session *session, bool is_asked)
+{
+    const struct store_row *first = NULL;
+    bool has_prices = true;
+    bool has_runs = true;
+    bool is_same_run = true;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        if (!requirements_are_met(requirements, row)) {
+            continue;
+        }
+        first = first == NULL ? row : first;
+        has_runs = has_runs && !is_absent(row->wall_clock_days);
+        has_prices = has_prices && !is_absent(row->cost_usd) && row->cost_usd > 0;
+        is_same_run = is_same_run && !(row->run_tokens < first->run_tokens) &&
+                      !(row->run_tokens > first->run_tokens);
+    }
+    return plot_metric_find(is_asked     ? session->metrics.items[0]
+                            : has_prices ? is_same_run ? "cost_usd" : "usd_per_million_tokens"
+                            : has_runs && is_same_run ? "days"
+                                                      : "mfu");
+}
+
+/* Whether `row` is better by the metric than `other`, or there is no other. */
+static bool is_better(const struct figure_metric *metric, const struct store_row *row,
+                      const struct store_row *other)
+{
+    const double value = plot_metric_stored(metric, row);
+    const double held = other != NULL ? plot_metric_stored(metric, other) : ABSENT;
+    if (is_absent(value)) {
+        return false;
+    }
+    return is_absent(held) || (metric->is_higher_better ? value > held : value < held);
+}
+
+static void say_met(const struct requirements *requirements, const struct session *session,
+                    const struct figure_metric *metric, struct sheet *sheet)
+{
+    struct arena *arena = session->options.cli->arena;
+    const struct store_row *best = NULL;
+    const struct store_row *fewest = NULL;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        if (!requirements_are_met(requirements, row)) {
+            continue;
+        }
+        best = is_better(metric, row, best) ? row : best;
+        const bool is_fewer = fewest == NULL || row->gpus < fewest->gpus ||
+                              (row->gpus <= fewest->gpus && is_better(metric, row, fewest));
+        fewest = is_fewer ? row : fewest;
+    }
+    if (best != NULL) {
+        struct sheet *object = sheet_object(sheet, "best_that_meets_all");
+        sheet_text(object, "label", best->label);
+        sheet_text(object, "metric", metric->name);
+        sheet_number(object, "value", plot_metric_stored(metric, best));
+        const bool is_short = metric->short_head != NULL;
+        const char *shown = is_short ? number_short(arena, plot_metric_stored(metric, best))
+                                     : points_metric(arena, metric, best);
+        sheet_say(sheet, "best %s that meets all: %s at %s\n",
+                  is_short ? metric->short_head : metric->head, shown, best->label);
+    }
+    struct sheet *object = sheet_object(sheet, "fewest_gpus_that_meet_all");
+    sheet_text(object, "label", fewest->label);
+    sheet_integer(object, "gpus", (int64_t)fewest->gpus);
+    sheet_say(sheet, "fewest GPUs that do: %.0f at %s\n", (double)fewest->gpus, fewest->label);
+}
+
+static const struct store_row *nearest_miss(const struct requirements *requirements,
+                                            const struct session *session)
+{
+    const struct store_row *nearest = NULL;
+    double least = 0;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        double miss = ABSENT;
+        if (points_is_good(row)) {
+            (void)worst_of(requirements, row, &miss);
+        }
+        if (!is_absent(miss) && (nearest == NULL || miss < least)) {
+            nearest = row;
+            least = miss;
+        }
+    }
+    return nearest;
+}
+
+/* "days 12.11, 21 % above"; and in JSON. */
+static const char *add_miss(const struct requirement *requirement, const struct store_row *row,
+                            double miss, struct sheet *misses)
+{
+    struct arena *arena = sheet_arena(misses);
+    const double value = value_of(requirement->metric, row);
+    struct sheet *object = sheet_object(misses, NULL);
+    sheet_text(object, "metric", requirement->metric->name);
+    sheet_number(object, "value", value);
+    sheet_number(object, "limit", requirement->limit);
+    sheet_number(object, "miss", miss);
+    return arena_printf(arena, "%s %s, %.3g %% %s", requirement->metric->name,
+                        limit_text(arena, requirement->metric, value, requirement->is_least),
+                        100 * miss, requirement->is_least ? "below" : "above");
+}
+
+static const char *all_texts(struct arena *arena, const struct requirements *requirements)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        text =
+            arena_printf(arena, "%s%s%s", text, i > 0 ? " and " : "", requirements->items[i].text);
+    }
+    return text;
+}
+
+/* What the nearest misses, in words, and the limits that it would meet. */
+struct remedy {
+    const char *words, *limits;
+};
+
+static struct remedy add_nearest(const struct requirements *requirements,
+                                 const struct store_row *row, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    struct sheet *object = sheet_object(sheet, "nearest_miss");
+    sheet_text(object, "label", row->label);
+    struct sheet *misses = sheet_array(object, "misses");
+    struct remedy remedy = {"", ""};
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const struct requirement *requirement = &requirements->items[i];
+        const struct figure_metric *metric = requirement->metric;
+        const bool is_least = requirement->is_least;
+        const double miss = miss_of(requirement, row);
+        if (miss > 0) {
+            const bool is_first = remedy.words[0] == '\0';
+            remedy.words = arena_printf(arena, "%s%s%s", remedy.words, is_first ? "" : "; ",
+                                        add_miss(requirement, row, miss, misses));
+            remedy.limits = arena_printf(
+                arena, "%s%s'%s%s%s'", remedy.limits, is_first ? "" : " and ", metric->name,
+                is_least ? ">=" : "<=", limit_text(arena, metric, value_of(metric, row), is_least));
+        }
+    }
+    return remedy;
+}
+
+/* Where a point failed it might have met all: then this is no verdict. */
+static void say_missed(const struct requirements *requirements, const struct session *session,
+                       struct sheet *sheet)
+{
+    struct cli *cli = session->options.cli;
+    const enum diag_kind kind = session->outcome.failed > 0 ? DIAG_WARNING : DIAG_INFEASIBLE;
+    const struct store_row *row = nearest_miss(requirements, session);
+    double miss = 0;
+    const struct requirement *worst =
+        row != NULL ? worst_of(requirements, row, &miss) : &requirements->items[0];
+    diag_add(cli->diag, kind, &worst->place, "no point meets %s",
+             all_texts(cli->arena, requirements));
+    if (row == NULL) {
+        diag_help(cli->diag, "no point has all of these metrics: require fewer");
+        return;
+    }
+    const struct remedy remedy = add_nearest(requirements, row, sheet);
+    sheet_say(sheet, "nearest miss: %s: %s\n", row->label, remedy.words);
+    diag_help(cli->diag, "nearest is %s: %s; with %s instead it meets all", row->label,
+              remedy.words, remedy.limits);
+}
+
+/* False, with a message each, where no point that has a result has the metric. */
+static bool check_known(const struct requirements *requirements, const struct session *session)
+{
+    struct diag *diag = session->options.cli->diag;
+    bool is_good = true;
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const struct requirement *requirement = &requirements->items[i];
+        bool is_known = false;
+        for (uint32_t k = 0; k < session->row_count; k++) {
+            is_known = is_known || (points_is_good(&session->rows[k]) &&
+                                    !is_absent(value_of(requirement->metric, &session->rows[k])));
+        }
+        if (!is_known) {
+            const char *needs = measure_of(requirement->metric)->needs;
+            diag_add(diag, requirement->kind, &requirement->place,
+                     "no point has %s, of which '%s' is required", requirement->metric->name,
+                     requirement->text);
+            diag_help(diag, "%s", needs != NULL ? needs : "leave it out");
+            is_good = false;
+        }
+    }
+    return is_good;
+}
+
+static void add_list(const struct requirements *requirements, const struct session *session,
+                     struct sheet *sheet)
+{
+    struct sheet *list = sheet_array(sheet, "requirements");
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const struct requirement *requirement = &requirements->items[i];
+        int64_t met = 0;
+        for (uint32_t k = 0; k < session->row_count; k++) {
+            met +=
+                points_is_good(&session->rows[k]) && miss_of(requirement, &session->rows[k]) <= 0;
+        }
+        struct sheet *object = sheet_object(list, NULL);
+        sheet_text(object, "text", requirement->text);
+        sheet_text(object, "metric", requirement->metric->name);
+        sheet_text(object, "relation", requirement->is_least ? ">=" : "<=");
+        sheet_number(object, "limit", requirement->limit);
+        sheet_integer(object, "points_that_meet", met);
+    }
+}
+
+void requirements_add(const struct requirements *requirements, const struct session *session,
+                      struct sheet *sheet)
+{
+    if (requirements->count == 0) {
+        return;
+    }
+    add_list(requirements, session, sheet);
+    uint32_t good = 0;
+    uint32_t met = 0;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        good += points_is_good(&session->rows[i]);
+        met += requirements_are_met(requirements, &session->rows[i]);
+    }
+    if (good == 0 || !check_known(requirements, session)) {
+        return; /* that nothing fits is said by all of its points */
+    }
+    sheet_say(sheet, "\n%" PRIu32 " of %" PRIu32 " points meet %s\n", met, session->row_count,
+              all_texts(session->options.cli->arena, requirements));
+    if (met > 0) {
+        const bool is_asked = options_given(&session->options, "metric");
+        say_met(requirements, session, best_metric(requirements, session, is_asked), sheet);
+    } else {
+        say_missed(requirements, session, sheet);
+    }
+}

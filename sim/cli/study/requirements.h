@@ -1,0 +1,74 @@
+/* What points must meet: "days <= 60", "cost_usd <= 2M USD", "gpus <= 512".
+ *
+ * A requirement is a metric of `stoker list metrics`, or gpus, `<=` or `>=`, and a value with its
+ * unit where the metric has one; days and months may be plain numbers. Requirements stand in the
+ * scenario (`require: [days <= 60]`) and on the command line (--require 'days<=60'); all hold. A
+ * point that has no result, or does not have the metric, does not meet it.
+ *
+ * By how much a point misses is told relative to the limit: 72 days miss 60 by 20 %. (Of a limit of
+ * 0 every miss is a whole one.) The nearest miss is the point whose worst miss is least.
+ *
+ * Nothing here is a matter of chance or of bands: a prediction on the limit's good side meets it.
+ *
+ *     struct requirements requirements;
+ *     if (requirements_read(session, documents, count, &requirements)) { ... the points are run ...
+ *         const uint32_t *order = requirements_order(session, &requirements);
+ *         requirements_add_point(&requirements, point, row);   // of each, in JSON
+ *         requirements_add(&requirements, session, sheet);     // below the table
+ *     }
+ */
+#ifndef CLI_STUDY_REQUIREMENTS_H
+#define CLI_STUDY_REQUIREMENTS_H
+
+#include "cli/study/session.h"
+
+struct requirement {
+    const char *text;                   /* "days <= 60", as written, with one blank on each side */
+    struct place place;                 /* in a file, or "--require days<=60" */
+    enum diag_kind kind;                /* of messages about it: DIAG_INPUT or DIAG_USAGE */
+    const struct figure_metric *metric; /* one of gpus is not in plot_metric_table */
+    bool is_least;                      /* >= */
+    double limit;                       /* in the unit in which the metric is stored */
+};
+
+struct requirements {
+    struct requirement *items;
+    uint32_t count;
+};
+
+/* --require, a member of the session. */
+extern const struct command_option requirement_options[];
+
+/* Those of the documents, then those of the command line. False, with messages, when one is wrong:
+ * then the others were looked at, too. */
+MUST_USE bool requirements_read(const struct session *session,
+                                const struct doc_node *const *documents, uint32_t count,
+                                struct requirements *requirements);
+
+/* The point has a result that meets all. */
+bool requirements_are_met(const struct requirements *requirements, const struct store_row *row);
+
+/* The session's rows as a table has them: those that meet all, those that do not, and those without
+ * a result; within each as they are. */
+const uint32_t *requirements_order(const struct session *session,
+                                   const struct requirements *requirements);
+
+/* The head of a column of what each point misses; NULL: nothing is required. */
+const char *requirements_head(const struct requirements *requirements);
+/* "yes", or "days +20 %", the worst miss; NULL: it has no result, or nothing is required. */
+const char *requirements_cell(const struct requirements *requirements, const struct store_row *row,
+                              struct arena *arena);
+
+/* `meets` in a point's object: null without a result; nothing at all where nothing is required. */
+void requirements_add_point(const struct requirements *requirements, struct sheet *point,
+                            const struct store_row *row);
+
+/* Below the table, and in JSON: `requirements[]`, and the best point that meets all, that with the
+ * fewest GPUs that does, or the nearest miss. Best is by the first --metric; else by what the
+ * tokens cost, where that has a price, else by days, where the points train as many tokens, else by
+ * MFU. Where no point meets all, and where no point has a metric at all, there is an error in the
+ * diag with the limits that would do, which makes the exit status. */
+void requirements_add(const struct requirements *requirements, const struct session *session,
+                      struct sheet *sheet);
+
+#endif

@@ -1,0 +1,209 @@
+# require: and --require of sweep and compare: which points meet all, the best of them, and else the
+# nearest miss with limits that would do.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    work=$BATS_TEST_TMPDIR
+    file=$work/s.yaml
+    cat > "$file" << 'END'
+scenario: a small cluster
+model: llama3-8b
+cluster: h100-3200
+gpus: 32
+batch: {global: 64, micro: 1, sequence_length: 4096}
+parallel: {tp: 1}
+run: {tokens: 100B}
+price: {gpu_hour: 2 USD, carbon: 0.4 kg/kWh}
+END
+    axes='sweep: {gpus: [16, 32, 64], batch.micro: [1, 2, 4], parallel.tp: [1, 4]}'
+}
+
+sweep() {
+    "$STOKER" sweep "$file" --db "$work/db" -q "$@"
+}
+
+# Of each point that has a result the worst miss of days <= $days and mfu >= $mfu.
+misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, gpus, meets, days: .run.days, mfu,
+    cost: .run.cost_usd, miss: ([(.run.days - $days) / $days, ($mfu - .mfu) / $mfu] | max)}]'
+
+@test "a point meets all where its figures do, and those that do come first" {
+    echo "$axes" >> "$file"
+    sweep --require 'days<=5' --require 'mfu >= 38 %' --json > "$work/json"
+    jq -e --argjson days 5 --argjson mfu 0.38 "$misses"' | length > 8
+        and (map(select(.meets)) | length) > 2 and (map(select(.meets | not)) | length) > 2
+        and all(.[]; .meets == (.miss <= 0))' "$work/json"
+    # Without a result it is not known.
+    jq -e '[.points[] | select(.memory.fits | not)] | length > 0 and all(.[]; .meets == null)' "$work/json"
+    jq -e '[.requirements[] | [.text, .metric, .relation, .limit]] == [["days <= 5", "days", "<=", 5],
+        ["mfu >= 38 %", "mfu", ">=", 0.38]]' "$work/json"
+    jq -e '.requirements[0].points_that_meet == ([.points[] | select(.meets != null and .run.days <= 5)] | length)' "$work/json"
+    run --separate-stderr sweep --require 'days<=5' --require 'mfu >= 38 %'
+    [ "$status" -eq 0 ]
+    column=$(grep -oE ' yes |(days|mfu) [+-][0-9.]+ %|OOM' <<< "$output" | sed 's/ *\(yes\|OOM\|[+-]\).*/\1/; s/.*[+-]/miss/' | uniq)
+    [ "$column" = "$(printf 'yes\nmiss\nOOM')" ]
+}
+
+@test "the best that meets all is that of its figures, and so are the fewest GPUs" {
+    echo "$axes" >> "$file"
+    sweep --require 'days<=5' --require 'mfu>=0.4' --json > "$work/json"
+    jq -e --argjson days 5 --argjson mfu 0.4 "(${misses}"' | map(select(.meets))) as $good
+        | .best_that_meets_all.metric == "cost_usd"
+        and .best_that_meets_all.label == ($good | min_by(.cost).label)
+        and .best_that_meets_all.value == ($good | min_by(.cost).cost)
+        and .fewest_gpus_that_meet_all.gpus == ($good | min_by(.gpus).gpus)
+        and (.fewest_gpus_that_meet_all.label
+            == ($good | map(select(.gpus == ($good | min_by(.gpus).gpus))) | min_by(.cost).label))' "$work/json"
+    # The requirement bites: the fewest of all would be fewer.
+    jq -e '.fewest_gpus_that_meet_all.gpus > ([.points[].gpus] | min)' "$work/json"
+    run --separate-stderr sweep --require 'days<=5' --require 'mfu>=0.4' --metric mfu
+    best=$(jq -r --argjson days 5 --argjson mfu 0.4 "${misses}"' | map(select(.meets)) | max_by(.mfu).label' "$work/json")
+    [[ $output == *"best MFU % that meets all: "*" at $best"* ]]
+    # Where nothing costs anything by days; without a run by MFU.
+    sed -i 's/^price.*/price: {gpu_hour: 0 USD}/' "$file"
+    sweep --require 'gpus<=32' --json | jq -e '.best_that_meets_all as $best | $best.metric == "days"
+        and $best.value == ([.points[] | select(.meets) | .run.days] | min)'
+    sed -i 's/^run.*//' "$file"
+    sweep --require 'gpus<=32' --json | jq -e '.best_that_meets_all as $best | $best.metric == "mfu"
+        and $best.value == ([.points[] | select(.meets) | .mfu] | max)'
+}
+
+@test "the nearest miss has the least worst miss, and its limits do" {
+    echo "$axes" >> "$file"
+    run --separate-stderr sweep --require 'days<=1.5' --require 'mfu>=47 %' --json
+    [ "$status" -eq 4 ]
+    jq -e --argjson days 1.5 --argjson mfu 0.47 "(${misses}"' | min_by(.miss)) as $nearest
+        | .nearest_miss as $said | $said.label == $nearest.label and ($said.misses | length) == 2
+        and $said.misses[0].value == $nearest.days and $said.misses[1].value == $nearest.mfu
+        and (($said.misses | map(.miss) | max) - $nearest.miss | fabs) < 1e-12' <<< "$output"
+    nearest=$(jq -r .nearest_miss.label <<< "$output")
+    [[ $stderr == *"error: no point meets days <= 1.5 and mfu >= 47 %"*"nearest is $nearest: days "* ]]
+    mapfile -t limits < <(grep -oE "'[a-z_]+[<>]=[^']*'" <<< "${stderr#*with }" | tr -d "'")
+    [ "${#limits[@]}" -eq 2 ]
+    sweep --require "${limits[0]}" --require "${limits[1]}" --json |
+        jq -e --arg nearest "$nearest" '[.points[] | select(.meets) | .label] == [$nearest]'
+    # Tighter by 0.2 %, it misses: the limits are no looser than four digits.
+    days=${limits[0]#days<=}
+    run sweep --require "days<=$(jq -n "$days * 0.998")" --require "${limits[1]}" --json
+    [ "$status" -eq 4 ]
+}
+
+@test "a limit is in the metric's unit, of every metric" {
+    sed -i 's/^run:.*/run: {tokens: 100B, checkpoint: {every: 1 h}, failures: true}/' "$file"
+    sed -i 's/^price:.*/price: {terms: rent, gpu_hour: 2 USD, carbon: 0.4 kg\/kWh, own: {gpu: 30000 USD, life: 4 years, hosting: 100 USD\/month, electricity: 0.08 USD\/kWh}}/' "$file"
+    echo 'sweep: {batch.micro: [1, 2]}' >> "$file"
+    known=0
+    for metric in gpus $("$STOKER" list metrics --json | jq -r '.metrics[].name'); do
+        # A mistake of unit first, then what is impossible, then its remedy.
+        run --separate-stderr sweep --require "$metric<=3 Hz"
+        [ "$status" -eq 2 ]
+        [[ $stderr == *"$metric: '3 Hz' is a frequency where"*"write it like $metric <= "* ]]
+        example=$(sed -n 's/.*write it like //p' <<< "$stderr")
+        run --separate-stderr sweep --require "$example"
+        [[ $status -eq 0 || $status -eq 4 || $stderr == *"no point has $metric"* ]]
+        run --separate-stderr sweep --require "${example/<= */<= -1${example##*[0-9]}}"
+        if [[ $stderr == *"no point has $metric"* ]]; then
+            continue
+        fi
+        known=$((known + 1))
+        [ "$status" -eq 4 ]
+        limit=$(grep -oE "'[a-z0-9_]+<=[^']*'" <<< "${stderr#*with }" | tr -d "'")
+        run --separate-stderr sweep --require "$limit" --json
+        [ "$status" -eq 0 ]
+        jq -e 'any(.points[]; .meets)' <<< "$output"
+    done
+    [ "$known" -ge 30 ]
+}
+
+@test "keep, buy or rent within so many days is one compare" {
+    cat >> "$file" << 'END'
+require:
+  - days <= 4
+  - usd <= 6k USD
+variants:
+  - {name: keep 16, set: {gpus: 16, price.gpu_hour: 0.5 USD}}
+  - {name: rent 32, set: {gpus: 32}}
+  - {name: rent 64, set: {gpus: 64}}
+END
+    run --separate-stderr "$STOKER" compare "$file" --db "$work/db" -q --json
+    [ "$status" -eq 0 ]
+    jq -e '[.points[] | .meets == (.run.days <= 4 and .run.cost_usd <= 6000)] | all' <<< "$output"
+    jq -e '[.points[].meets] == [false, true, false] and .best_that_meets_all.label == "rent 32"
+        and .fewest_gpus_that_meet_all == {label: "rent 32", gpus: 32}' <<< "$output"
+    # What the file says and the option hold together, and the place is that of the worst miss.
+    run --separate-stderr "$STOKER" compare "$file" --db "$work/db" -q --require 'gpus<=31'
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"--require 'gpus<=31': error: no point meets days <= 4 and usd <= 6k USD and gpus <= 31"* ]]
+    [[ $output == *"rent 32 "*"gpus +3.23 %"*"nearest miss: rent 32: gpus 32, 3.23 % above"* ]]
+    run --separate-stderr "$STOKER" compare "$file" --db "$work/db" -q --require 'gpus<=1k'
+    [ "$status" -eq 0 ]
+    [[ $output == *$'\n'"rent 32 "*" yes "*$'\n'"keep 16 "*" days +"*" %"*$'\n'"rent 64 "*"cost_usd +"* ]]
+}
+
+@test "with --best layout it is required of each value's best" {
+    run --separate-stderr sweep --axis gpus=16,32 --best layout --require 'days<=5' --json \
+        --set 'search={parallel: {tp: [1, 2], cp: [1], pp: [1], zero: [1]}, batch.micro: [1], recompute: [none]}'
+    [ "$status" -eq 0 ]
+    jq -e '[.best[].meets] == [false, true] and .fewest_gpus_that_meet_all.gpus == 32' <<< "$output"
+    # Of the winners, though the points are their layouts at the other values, too.
+    jq -e '.requirements[0].points_that_meet == 1' <<< "$output"
+}
+
+@test "where nothing is required nothing is said of it" {
+    echo "$axes" >> "$file"
+    run --separate-stderr sweep --json
+    jq -e 'has("requirements") or any(.points[]; has("meets")) | not' <<< "$output"
+    run --separate-stderr sweep
+    [[ $output != *meets* ]]
+}
+
+# refused STATUS TEXT ARGUMENTS...: a sweep that says so.
+refused() {
+    run --separate-stderr sweep "${@:3}"
+    [ "$status" -eq "$1" ] || { echo "status $status: $stderr"; return 1; }
+    [[ $stderr == *"$2"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "a requirement that is none is refused with its place and what would be right" {
+    echo "$axes" >> "$file"
+    refused 2 "did you mean 'days'?" --require 'dais<=3'
+    refused 2 "there is no metric 'dais' that could be required" --require 'dais<=3'
+    refused 2 "'days' is no requirement" --require 'days'
+    refused 2 "'days<3' is no requirement" --require 'days<3'
+    refused 2 "'days=3' is no requirement" --require 'days=3'
+    refused 2 "'<=3' is no requirement" --require '<=3'
+    refused 2 "write it like 'days <= 60' or 'mfu >= 40 %'" --require ''
+    refused 2 "--require 'cost_usd<=3': error: cost_usd: a price needs a unit" --require 'cost_usd<=3'
+    refused 2 "is in another currency: money is in USD" --require 'cost_usd<=2M EUR'
+    refused 2 "'3 GB' is a size in bytes where a duration is expected" --require 'step_s<=3 GB'
+    refused 2 "write it like days <= 60" --require 'days<='
+    refused 2 "the other points" --shard 1/2 --require 'days<=3'
+    # Several at once.
+    refused 2 "there is no metric 'b'" --require 'a<=3' --require 'b<=3'
+    # In the file, with the line and a caret.
+    echo "require: [days <= 5, memory_peak_bytes <= 80 Gb]" >> "$file"
+    refused 3 "s.yaml:10:22: error: memory_peak_bytes: '80 Gb' is in bits (b) where bytes (B) are expected"
+    sed -i 's/^require:.*/require: {days: 60}/' "$file"
+    refused 3 "write it like require: [days <= 60, gpus <= 512]"
+    sed -i 's/^require:.*/requires: [days <= 60]/' "$file"
+    refused 3 "did you mean 'require'?"
+    [ ! -e "$work/db" ] || [ -s "$work/db" ]
+}
+
+@test "what no point has cannot be required, and the remedy gives it" {
+    echo "$axes" >> "$file"
+    sed -i 's/^run.*//' "$file"
+    run --separate-stderr sweep --require 'days<=30'
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--require 'days<=30': error: no point has days"*"run: {tokens: 1T}"* ]]
+    [[ $output == *"MFU %"* ]] # nothing is lost: the points are told
+    echo 'run: {tokens: 1T}' >> "$file"
+    run --separate-stderr sweep --require 'days<=30'
+    [ "$status" -eq 0 ]
+    # Where nothing fits, that is the reason.
+    run --separate-stderr sweep --require 'days<=30' --set batch.sequence_length=131072
+    [ "$status" -eq 4 ]
+    [[ $stderr != *"no point"* ]]
+}
