@@ -503,7 +503,9 @@ static void go_on(struct history *h)
         const enum change change = next_change(h, class, &when);
         h->out->turns++;
         const enum history_passed passed = history_advance(h, when);
-        history_take_repaired(h);
+        if (h->missing == 0 || change == CHANGE_REPAIRED) { /* else they have a turn of their own */
+            history_take_repaired(h);
+        }
         if (passed == PASSED_CORRUPTED) {
             undo_corruption(h);
         } else if (passed == PASSED_SAVED) {

@@ -34,6 +34,7 @@ void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, si
     const struct failure_times *times = &h->times[class];
     const uint32_t nodes = failure_nodes(times, ordinal);
     sim_time until = when;
+    history_take_repaired(h); /* the job starts anew, with all that are there */
     for (uint32_t i = 0; i < nodes; i++) {
         if (i == 0 || !times->of->are_repaired_as_one) {
             until = repaired_at(h, when, failure_repair(times, ordinal, i));

@@ -352,6 +352,7 @@ static void break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_
     const uint32_t domain = of->domains > 0 ? (uint32_t)rng_below(&key, of->domains) : 0;
     const uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
     sim_time until = when;
+    take_returned(w);
     for (uint32_t i = 0; i < nodes; i++) {
         until = i > 0 && of->are_repaired_as_one ? until
                                                  : mend(w, when, repair_of(w, class, ordinal, i));
@@ -646,7 +647,9 @@ static void maintain(struct walker *w)
 static bool happens(struct walker *w, enum next_kind kind)
 {
     const uint32_t class = first_class(w, false);
-    take_returned(w);
+    if (w->missing == 0) { /* else each that comes back is something that happens */
+        take_returned(w);
+    }
     switch (kind) {
     case NEXT_HORIZON:
         return false;
@@ -739,7 +742,9 @@ static void write_checkpoint(struct walker *w)
 
 static void stop_as_planned(struct walker *w)
 {
-    take_returned(w);
+    if (w->missing == 0) {
+        take_returned(w);
+    }
     if (w->plan->tier_count > 0 && w->pending[0].steps >= 0) {
         sim_time when; /* what happens first may put it off, or be what it waits for */
         (void)next(w, &when);
