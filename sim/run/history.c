@@ -287,11 +287,31 @@ static sim_time slow_end(const struct history *h, uint32_t class)
     return of->heals ? law_after(known, failure_repair(times, times->ordinal, 0)) : known;
 }
 
+/* Of those that heal, one that makes steps as slow until that one does. NULL: there is none. */
+static struct slow_gpu *find_alike(struct history *h, const struct slow_gpu *gpu)
+{
+    for (size_t i = 0; h->plan->classes[gpu->class].heals && i < h->slow_count; i++) {
+        if (h->slow[i].class == gpu->class && h->slow[i].place == gpu->place) {
+            return &h->slow[i];
+        }
+    }
+    return NULL;
+}
+
+/* Nobody does anything when the first of two alike has healed: they are kept as one, so that there
+ * are no more than classes and places, however often something is slow. */
 static void slow_down(struct history *h, uint32_t class)
 {
-    h->slow = arena_grow(h->arena, h->slow, &h->slow_capacity, h->slow_count + 1, sizeof *h->slow);
-    h->slow[h->slow_count++] =
-        (struct slow_gpu){class, slow_place(h, class), h->times[class].ordinal, slow_end(h, class)};
+    const struct slow_gpu gpu = {class, slow_place(h, class), h->times[class].ordinal,
+                                 slow_end(h, class)};
+    struct slow_gpu *alike = find_alike(h, &gpu);
+    if (alike != NULL) {
+        alike->end = gpu.end > alike->end ? gpu.end : alike->end;
+    } else {
+        h->slow =
+            arena_grow(h->arena, h->slow, &h->slow_capacity, h->slow_count + 1, sizeof *h->slow);
+        h->slow[h->slow_count++] = gpu;
+    }
     history_next_failure(h, class);
     history_forget_cycles(h);
 }

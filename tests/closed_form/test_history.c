@@ -425,6 +425,43 @@ static void what_replaces_a_component_is_new(void **state)
     }
 }
 
+/* ---- what is slow ------------------------------------------------------------------------------
+ */
+
+static struct history_step twice_as_long(void *context, const struct history_regime *regime)
+{
+    (void)context;
+    return (struct history_step){regime->slow_class == HISTORY_NO_CLASS ? 1000000000 : 2000000000,
+                                 0};
+}
+
+/* Ten GPUs a second become slow for good, from a tenth of a second on, a million in all: each step
+ * but the first takes 2 s, a second of which is useful. It costs what a million draws cost. */
+static void a_million_slow_gpus_are_as_slow_as_one(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    const struct failure_class class = {
+        .name = "slow",
+        .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 10},
+        .effect = FAILURE_SLOWS,
+        .heals = true,
+        .repair = {LAW_FIXED, 1e8, 0},
+    };
+    const struct history_stage stage = {.replicas = 1, .slow_places = 1};
+    const struct history_plan plan = {.classes = &class,
+                                      .class_count = 1,
+                                      .horizon = law_time(1e5),
+                                      .stages = &stage,
+                                      .stage_count = 1,
+                                      .step_of = twice_as_long};
+    struct history_outcome outcome;
+    history_run(arena, &plan, 1, 0, &outcome);
+    assert_in_range(outcome.steps, 49999, 50001);
+    assert_int_equal(outcome.account_ns[ACCOUNT_USEFUL], outcome.steps * 1000000000);
+    assert_in_range(outcome.turns, 900000, 3000000);
+    arena_free(arena);
+}
+
 /* ---- the best interval ------------------------------------------------------------------------
  */
 
@@ -472,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_job_of_weibull_failures_is_a_renewal_process),
         cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
         cmocka_unit_test(a_copy_on_a_peer_is_lost_with_both),
+        cmocka_unit_test(a_million_slow_gpus_are_as_slow_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
