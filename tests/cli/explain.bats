@@ -295,3 +295,20 @@ END
     [ "$(jq '[.. | objects | has("launch_in_graph_s")] | any' "$json")" = false ]
     [ "$(jq '[.. | objects | select(has("kind")) | .launch_ns? // empty] | unique | .[0]' "$json")" = 3000 ]
 }
+
+# Read over the NICs: by itself a step reads all at once, beside its loaders it may be shorter.
+@test "the critical path is the step's, and says so where it is of a step without its loaders" {
+    local slow=(--set cluster.storage.network=fabric --set cluster.storage.read_per_node="0.01 GB/s")
+    "$STOKER" explain scenarios/quickstart.yaml --json -q "${slow[@]}" \
+        --set data.bytes_per_token="1 kB" > "$BATS_TEST_TMPDIR/read"
+    jq -e '([.. | .critical_path? // empty][0] | map(.seconds) | add) as $path | .step.step_time_s as $step
+        | $path > $step + 0.01 and $path < 1.01 * $step' "$BATS_TEST_TMPDIR/read"
+    run --separate-stderr "$STOKER" explain scenarios/quickstart.yaml -q "${slow[@]}" \
+        --set data.bytes_per_token="1 kB"
+    [ "$status" -eq 0 ]
+    [[ $output == *"This one is of a step by itself"* ]]
+    "$STOKER" explain scenarios/quickstart.yaml --json -q \
+        --set data='{workers_per_gpu: 1, time_per_sample: 3 s}' > "$BATS_TEST_TMPDIR/waits"
+    jq -e '([.. | .critical_path? // empty][0] | map(.seconds) | add) as $path | .step.step_time_s as $step
+        | ($path - $step | fabs) < 1e-9' "$BATS_TEST_TMPDIR/waits"
+}

@@ -164,3 +164,10 @@ row() {
     jq -e '[.rows[] | select(.status == "failed" or .group != "free")] == [] and .margins == []' <<< "$output"
     jq -e '[.rows[].label] | index("adaptive routing") == null' <<< "$output"
 }
+
+@test "a step that waits for data hangs on these, not on what it computes" {
+    # Workers that need 3 s for a sequence; the step by itself takes less than 4 s for several.
+    json=$("$STOKER" whatif scenarios/quickstart.yaml --db "$db" --json -q \
+        --set data='{workers_per_gpu: 1, time_per_sample: 3 s}')
+    [[ $(jq -r .critical_bound_by <<< "$json") == "data stall ("* ]]
+}

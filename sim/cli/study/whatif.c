@@ -437,6 +437,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
     struct step_result step;
     step_simulate(arena, asker->scenario,
                   &(struct step_request){.folds = true, .critical = &critical}, &step);
+    const bool is_whole = critical_wait_for_data(&critical, llround(1e9 * now->step_s));
     const char *bound_by = critical_bound_by(arena, &critical);
     sheet_text(sheet, "critical_bound_by", bound_by);
     if (has_run(asker)) {
@@ -447,7 +448,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
         sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
                   number_grouped(arena, now->tokens_per_step));
     }
-    sheet_say(sheet, "the step hangs on %s\n", bound_by);
+    sheet_say(sheet, "the step%s hangs on %s\n", is_whole ? "" : ", by itself,", bound_by);
 }
 
 static void add(struct session *session, struct sheet *sheet)

@@ -242,6 +242,15 @@ void critical_add(struct critical *critical, enum cause cause, int64_t ns)
     settle(critical);
 }
 
+bool critical_wait_for_data(struct critical *critical, int64_t step_ns)
+{
+    if (step_ns < critical->length_ns) {
+        return false;
+    }
+    critical_add(critical, CAUSE_DATA_STALL, step_ns - critical->length_ns);
+    return true;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 static const char *purpose_of(enum cause cause)

@@ -12,7 +12,7 @@
  *
  * The parts add up to the step to the nanosecond (asserted): the path of the run of the ensemble
  * that is the prediction (train/ensemble), of its folded system, then the wait for the slowest GPU
- * (train/jitter) and stalls.
+ * (train/jitter) and for data.
  *
  * ASSUMES: of several paths that are as long, one is told (des/engine_critical).
  */
@@ -62,6 +62,11 @@ void critical_find(struct arena *arena, const struct step_system *system,
 
 /* Time after the run: the path goes on over it. */
 void critical_add(struct critical *critical, enum cause cause, int64_t ns);
+
+/* The same, up to a step of step_ns as the run has it, that waits for its loaders. False: that is
+ * shorter than the path, which stays as it is. A step by itself reads what it needs at once; one of
+ * many, whose loaders read ahead, may hide what comes after (train/loading/step_loaded). */
+MUST_USE bool critical_wait_for_data(struct critical *critical, int64_t step_ns);
 
 /* "compute kernels", "TP communication, bytes over scale-up port out". */
 const char *critical_title(struct arena *arena, const struct critical_part *part);
