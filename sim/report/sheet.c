@@ -553,7 +553,7 @@ static bool has_text(const struct cell *cells, uint32_t count)
     return has;
 }
 
-static void print_table(const struct sheet *table, bool is_comment, FILE *out)
+static struct grid grid_of(const struct sheet *table, bool is_comment)
 {
     struct arena *arena = table->arena;
     const size_t columns = (size_t)table->field_count + 1;
@@ -566,6 +566,12 @@ static void print_table(const struct sheet *table, bool is_comment, FILE *out)
     for (const struct sheet *row = table->first; row != NULL; row = row->next) {
         add_line(&grid, table, row, is_comment);
     }
+    return grid;
+}
+
+static void print_table(const struct sheet *table, bool is_comment, FILE *out)
+{
+    const struct grid grid = grid_of(table, is_comment);
     if (table->shown != NULL) {
         fputs(table->shown, out);
     }
@@ -592,6 +598,71 @@ static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
         } else if (holds_others(node)) {
             enter(&walk, node);
         }
+    }
+}
+
+/* In quotes, where it must be; those inside are doubled. */
+static void print_csv_cell(const char *text, FILE *out)
+{
+    const bool is_quoted = strpbrk(text, ",\"") != NULL;
+    fputs(is_quoted ? "\"" : "", out);
+    for (const char *at = text; *at != '\0'; at++) {
+        fputs(*at == '"' ? "\"" : "", out);
+        fputc(*at, out);
+    }
+    fputs(is_quoted ? "\"" : "", out);
+}
+
+static void print_csv(const struct grid *grid, FILE *out)
+{
+    for (size_t i = 0; i < grid->cell_count; i++) {
+        const char *text = grid->cells[i].text;
+        print_csv_cell(strcmp(text, "-") == 0 ? "" : text, out);
+        fputs((i + 1) % grid->columns == 0 ? "\r\n" : ",", out);
+    }
+}
+
+/* A bar ends a cell of Markdown. */
+static void print_markdown_cell(const char *text, FILE *out)
+{
+    fputs(" ", out);
+    for (const char *at = text; *at != '\0'; at++) {
+        fputs(*at == '|' ? "\\" : "", out);
+        fputc(*at, out);
+    }
+    fputs(" |", out);
+}
+
+static void print_markdown(const struct grid *grid, FILE *out)
+{
+    for (size_t i = 0; i < grid->cell_count; i++) {
+        fputs(i % grid->columns == 0 ? "|" : "", out);
+        print_markdown_cell(grid->cells[i].text, out);
+        if ((i + 1) % grid->columns == 0) {
+            fputc('\n', out);
+        }
+        for (uint32_t column = 0; i + 1 == grid->columns && column < grid->columns; column++) {
+            const char *rule = grid->is_right[column] ? "---:|" : "---|";
+            fprintf(out, "%s%s%s", column == 0 ? "|" : "", rule,
+                    column + 1 == grid->columns ? "\n" : "");
+        }
+    }
+}
+
+void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out)
+{
+    sim_assert(table->kind == SHEET_TABLE);
+    const struct grid grid = grid_of(table, false);
+    switch (style) {
+    case SHEET_AS_CSV:
+        print_csv(&grid, out);
+        break;
+    case SHEET_AS_MARKDOWN:
+        print_markdown(&grid, out);
+        break;
+    default:
+        print_table(table, false, out);
+        break;
     }
 }
 

@@ -87,6 +87,10 @@ void sheet_say(struct sheet *in, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The document; or the text. */
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
+/* A table alone: as people read it, as CSV (RFC 4180, what does not exist is empty), or as a table
+ * of Markdown. */
+enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_COUNT_ };
+void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out);
 /* The text as comments: tables begin with "#". */
 void sheet_print_comments(const struct sheet *sheet, FILE *out);
 

@@ -207,3 +207,63 @@ refused() {
     [ "$status" -eq 4 ]
     [[ $stderr != *"no point"* ]]
 }
+
+# column N: of the CSV of a sweep, without its head; none of these columns has quotes in front.
+column() {
+    tail -n +2 | tr -d '\r' | cut -d, -f"$1"
+}
+
+@test "--feasible, --sort and --top say which points the table has" {
+    echo "$axes" >> "$file"
+    sweep --json > "$work/json"
+    good=$(jq '[.points[] | select(.status == "ok" and .memory.fits)] | length' "$work/json")
+    [ "$good" -lt "$(jq '.points | length' "$work/json")" ]
+    [ "$(sweep --feasible --format csv | column 1 | wc -l)" -eq "$good" ]
+    # By MFU the most is best, by days the least, and gpus with ties in their order.
+    for by in .mfu:-1:mfu .run.days:1:days .gpus:1:gpus; do
+        IFS=: read -r member sign metric <<< "$by"
+        jq -r "[.points[] | select(.status == \"ok\" and .memory.fits)] | sort_by($member * $sign)
+            | .[:5][] | [.axes[].text] | join(\",\")" "$work/json" > "$work/expected"
+        sweep --sort "$metric" --top 5 --format csv | column 1-3 | diff - "$work/expected"
+    done
+    # What is required goes before; the rest is counted.
+    sweep --sort gpus --require 'days<=5' --format csv | column 1 > "$work/column"
+    [ "$(uniq "$work/column" | tr '\n' ' ')" = "32 64 16 32 64 " ]
+    run --separate-stderr sweep --top 5
+    [[ $output == *"and 13 more of 18 points"* ]]
+    run --separate-stderr sweep --top 18
+    [[ $output != *" more of "* ]]
+}
+
+@test "--format csv and md have the cells of the table alone" {
+    echo "$axes" >> "$file"
+    sweep > "$work/text"
+    sweep --format csv > "$work/csv"
+    python3 - "$work/csv" "$work/text" << 'END'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="")))
+lines = open(sys.argv[2]).read().split("\n")[2:]
+assert len(rows) == 19 and len({len(row) for row in rows}) == 1, rows
+assert rows[0][:3] == ["gpus", "micro", "tp"] and any("," in row[-1] for row in rows)
+for row, line in zip(rows, lines):
+    assert " ".join(cell or "-" for cell in row).split() == line.split(), (row, line)
+END
+    [ "$(grep -c $'\r$' "$work/csv")" -eq 19 ]
+    sweep --format md > "$work/md"
+    [ "$(wc -l < "$work/md")" -eq 20 ]
+    [[ $(sed -n 2p "$work/md") == "|---:|---:|---:|"*"---|" ]]
+    [ "$(awk '{print gsub(/\|/, "|")}' "$work/md" | sort -u | wc -l)" -eq 1 ]
+    sed '2d; s/^| //; s/ |$//; s/ | / /g' "$work/md" | tr -s ' ' > "$work/cells"
+    sed -n '3,21p' "$work/text" | sed 's/^ *//' | tr -s ' ' | diff - "$work/cells"
+}
+
+@test "what the table alone knows is refused where there is none" {
+    echo "$axes" >> "$file"
+    refused 2 "there is no metric 'dayz'" --sort dayz
+    refused 2 "--top" --top 0
+    refused 2 "--format" --format xml
+    refused 2 "all points, in their order" --json --sort mfu
+    refused 2 "all points, in their order" --json --format csv
+    refused 2 "--feasible" --best layout --feasible
+    refused 2 "--top" --slurm --top 3
+}

@@ -4,7 +4,7 @@
 #ifndef CLI_STUDY_BESTS_H
 #define CLI_STUDY_BESTS_H
 
-#include "cli/study/requirements.h"
+#include "cli/study/listing.h"
 #include "cli/study/session.h"
 #include "study/best.h"
 
@@ -13,6 +13,7 @@ struct sweeper {
     struct session session;
     struct text_list axes; /* --axis: "KEY=A,B" or "KEY=1..8" */
     struct requirements requirements;
+    struct listing listing;
     uint32_t best; /* enum sweep_best */
     uint32_t by;   /* enum search_by */
     double gap;

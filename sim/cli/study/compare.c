@@ -10,7 +10,7 @@
 #include "report/ranking.h"
 #include "report/time_parts.h"
 #include "cli/study/against.h"
-#include "cli/study/requirements.h"
+#include "cli/study/listing.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -113,8 +113,10 @@ static void add_absolute(struct session *session, struct sheet *sheet)
     const bool is_asked = session_choose_metrics(session, USUAL_IN_COMPARE);
     const struct comparison *comparison = (const struct comparison *)session;
     struct sheet *table = add_table(comparison, is_asked, sheet);
-    const uint32_t *order = requirements_order(session, &comparison->requirements);
-    for (uint32_t i = 0; i < session->row_count; i++) {
+    const struct listing all = {.top = 0};
+    uint32_t listed = 0;
+    const uint32_t *order = listing_order(&all, session, &comparison->requirements, &listed);
+    for (uint32_t i = 0; i < listed; i++) {
         add_row(comparison, &session->rows[order[i]], is_asked, table);
     }
 }

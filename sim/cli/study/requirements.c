@@ -84,8 +84,7 @@ static const struct measure *measure_of(const struct figure_metric *metric)
     return &seconds;
 }
 
-/* As it is stored; ABSENT: the point does not have it. */
-static double value_of(const struct figure_metric *metric, const struct store_row *row)
+double requirement_metric_value(const struct figure_metric *metric, const struct store_row *row)
 {
     return metric == &gpus_metric ? (double)row->gpus : plot_metric_stored(metric, row);
 }
@@ -105,17 +104,21 @@ static const char *limit_text(struct arena *arena, const struct figure_metric *m
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+const struct figure_metric *requirement_metric_find(const char *name)
+{
+    static const char *const words[][2] = {{"usd", "cost_usd"}, {"kwh", "energy_kwh"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        name = strcmp(name, words[i][0]) == 0 ? words[i][1] : name; /* as `whatif --by` has them */
+    }
+    return strcmp(name, gpus_metric.name) == 0 ? &gpus_metric : plot_metric_find(name);
+}
+
 static const struct figure_metric *find_metric(const struct session *session,
                                                const struct requirement *requirement,
                                                const char *name)
 {
-    static const char *const words[][2] = {{"usd", "cost_usd"}, {"kwh", "energy_kwh"}};
     struct cli *cli = session->options.cli;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        name = strcmp(name, words[i][0]) == 0 ? words[i][1] : name; /* as `whatif --by` has them */
-    }
-    const struct figure_metric *metric =
-        strcmp(name, gpus_metric.name) == 0 ? &gpus_metric : plot_metric_find(name);
+    const struct figure_metric *metric = requirement_metric_find(name);
     if (metric != NULL) {
         return metric;
     }
@@ -264,7 +267,7 @@ bool requirements_read(const struct session *session, const struct doc_node *con
 /* By how much a point misses, relative to the limit; at most 0: it meets; ABSENT: it has none. */
 static double miss_of(const struct requirement *requirement, const struct store_row *row)
 {
-    const double value = value_of(requirement->metric, row);
+    const double value = requirement_metric_value(requirement->metric, row);
     if (is_absent(value)) {
         return ABSENT;
     }
@@ -299,26 +302,6 @@ bool requirements_are_met(const struct requirements *requirements, const struct 
 {
     double miss = 0;
     return points_is_good(row) && worst_of(requirements, row, &miss) == NULL;
-}
-
-const uint32_t *requirements_order(const struct session *session,
-                                   const struct requirements *requirements)
-{
-    const uint32_t count = session->row_count;
-    uint32_t *order = arena_array(session->options.cli->arena, count, sizeof *order);
-    uint32_t filled = 0;
-    for (uint32_t pass = 0; pass < 3; pass++) {
-        for (uint32_t i = 0; i < count; i++) {
-            const struct store_row *row = &session->rows[i];
-            const uint32_t own = !points_is_good(row)                      ? 2
-                                 : requirements_are_met(requirements, row) ? 0
-                                                                           : 1;
-            if (own == pass) {
-                order[filled++] = i;
-            }
-        }
-    }
-    return order;
 }
 
 const char *requirements_head(const struct requirements *requirements)
@@ -451,7 +434,7 @@ static const char *add_miss(const struct requirement *requirement, const struct 
                             double miss, struct sheet *misses)
 {
     struct arena *arena = sheet_arena(misses);
-    const double value = value_of(requirement->metric, row);
+    const double value = requirement_metric_value(requirement->metric, row);
     struct sheet *object = sheet_object(misses, NULL);
     sheet_text(object, "metric", requirement->metric->name);
     sheet_number(object, "value", value);
@@ -496,7 +479,8 @@ static struct remedy add_nearest(const struct requirements *requirements,
                                         add_miss(requirement, row, miss, misses));
             remedy.limits = arena_printf(
                 arena, "%s%s'%s%s%s'", remedy.limits, is_first ? "" : " and ", metric->name,
-                is_least ? ">=" : "<=", limit_text(arena, metric, value_of(metric, row), is_least));
+                is_least ? ">=" : "<=",
+                limit_text(arena, metric, requirement_metric_value(metric, row), is_least));
         }
     }
     return remedy;
@@ -533,8 +517,10 @@ static bool check_known(const struct requirements *requirements, const struct se
         const struct requirement *requirement = &requirements->items[i];
         bool is_known = false;
         for (uint32_t k = 0; k < session->row_count; k++) {
-            is_known = is_known || (points_is_good(&session->rows[k]) &&
-                                    !is_absent(value_of(requirement->metric, &session->rows[k])));
+            is_known =
+                is_known ||
+                (points_is_good(&session->rows[k]) &&
+                 !is_absent(requirement_metric_value(requirement->metric, &session->rows[k])));
         }
         if (!is_known) {
             const char *needs = measure_of(requirement->metric)->needs;

@@ -12,7 +12,6 @@
  *
  *     struct requirements requirements;
  *     if (requirements_read(session, documents, count, &requirements)) { ... the points are run ...
- *         const uint32_t *order = requirements_order(session, &requirements);
  *         requirements_add_point(&requirements, point, row);   // of each, in JSON
  *         requirements_add(&requirements, session, sheet);     // below the table
  *     }
@@ -36,6 +35,11 @@ struct requirements {
     uint32_t count;
 };
 
+/* A metric that may be required: one of plot_metric_table, or gpus; NULL: there is none. */
+const struct figure_metric *requirement_metric_find(const char *name);
+/* As it is stored; ABSENT: the point does not have it. */
+double requirement_metric_value(const struct figure_metric *metric, const struct store_row *row);
+
 /* --require, a member of the session. */
 extern const struct command_option requirement_options[];
 
@@ -47,11 +51,6 @@ MUST_USE bool requirements_read(const struct session *session,
 
 /* The point has a result that meets all. */
 bool requirements_are_met(const struct requirements *requirements, const struct store_row *row);
-
-/* The session's rows as a table has them: those that meet all, those that do not, and those without
- * a result; within each as they are. */
-const uint32_t *requirements_order(const struct session *session,
-                                   const struct requirements *requirements);
 
 /* The head of a column of what each point misses; NULL: nothing is required. */
 const char *requirements_head(const struct requirements *requirements);

@@ -30,9 +30,11 @@ struct session {
     struct store_build *others; /* other builds that predicted points of the study */
     uint32_t other_count;
     struct draw_paths paths;
-    struct draw_wish *wishes; /* of `plots`; NULL until session_begin */
-    struct store *store;      /* owned; NULL until then */
-    bool is_new_file;         /* the results file was not there before */
+    struct draw_wish *wishes;  /* of `plots`; NULL until session_begin */
+    const struct sheet *table; /* printed alone, in this style, where that is no text; NULL: none */
+    uint32_t style;            /* enum sheet_style */
+    struct store *store;       /* owned; NULL until then */
+    bool is_new_file;          /* the results file was not there before */
 };
 
 extern const struct command_option session_options[]; /* -j --plot -o --metric */

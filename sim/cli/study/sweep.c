@@ -160,15 +160,19 @@ static void add(struct session *session, struct sheet *sheet)
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(sweeper, has_ratios, has_histories, sheet);
-    const uint32_t *order = requirements_order(session, &sweeper->requirements);
+    uint32_t listed = 0;
+    const uint32_t *order =
+        listing_order(&sweeper->listing, session, &sweeper->requirements, &listed);
     for (uint32_t i = 0; i < session->row_count; i++) {
         struct sheet *point = points_add(points, &session->rows[i]);
         requirements_add_point(&sweeper->requirements, point, &session->rows[i]);
         add_against(point, &against[i]);
     }
-    for (uint32_t i = 0; i < session->row_count; i++) {
+    for (uint32_t i = 0; i < listed; i++) {
         add_row(sweeper, &session->rows[order[i]], &against[order[i]], table);
     }
+    session->table = table;
+    listing_say_rest(session, listed, sheet);
     say_best(session, is_asked, sheet);
     if (has_ratios || has_histories) {
         sheet_say(sheet, "%s held against %s.\n",
@@ -287,7 +291,7 @@ static const char *shard_path(struct arena *arena, struct shard shard)
 static int print_script(struct session *session)
 {
     struct options *options = &session->options;
-    if (!options_refuse(options, "shard json plot output metric require",
+    if (!options_refuse(options, "shard json plot output metric require feasible sort top format",
                         "a script, whose shards only store their points",
                         "leave it out; ask for it when the shards are merged")) {
         return EXIT_USAGE;
@@ -319,8 +323,8 @@ static int run(struct options *options)
     const struct sweeper *sweeper = (const struct sweeper *)options;
     if (sweeper->best == BEST_NONE
             ? !options_refuse(options, "by gap", "a sweep of what is", "add --best layout")
-            : !options_refuse(options, "shard slurm parallel metric", "--best",
-                              "leave it out: `stoker search` has shards, of one value")) {
+            : !options_refuse(options, "shard slurm parallel metric feasible sort top format",
+                              "--best", "leave it out: `stoker search` has shards, of one value")) {
         return EXIT_USAGE;
     }
     if (launch_is_wanted(options)) {
@@ -335,8 +339,42 @@ static int run(struct options *options)
             options->db_path = shard_path(options->cli->arena, shard);
         }
     }
+    if (options->is_json && !options_refuse(options, "feasible sort top format", "--json",
+                                            "the document has all points, in their order")) {
+        return EXIT_USAGE;
+    }
     return session_main(session, &command);
 }
+
+static void read_sort(const struct command_option *option, const char *argument, void *input,
+                      struct argp_state *state)
+{
+    struct sweeper *sweeper = input;
+    (void)option;
+    sweeper->listing.sort = requirement_metric_find(argument);
+    if (sweeper->listing.sort == NULL) {
+        argp_error(state,
+                   "there is no metric '%s'; `stoker list metrics` names them, gpus is one, "
+                   "too",
+                   argument);
+    }
+}
+
+static const char *const format_names[SHEET_STYLE_COUNT_] = {"text", "csv", "md"};
+
+static const struct command_option listing_options[] = {
+    {"feasible", 0, NULL, "List only the points that have a result",
+     OPTION_FLAG(struct sweeper, listing.is_feasible)},
+    {"sort", 0, "METRIC", "List the best by this metric first (`stoker list metrics`, or gpus)",
+     OPTION_OWN(read_sort, struct sweeper, listing.sort)},
+    {"top", 0, "N", "List only the first N points",
+     OPTION_COUNT(struct sweeper, listing.top, 1, STUDY_POINTS_MAX)},
+    {"format", 0, "text|csv|md",
+     "The table alone, as CSV or Markdown (default: text, with all that "
+     "is said of it)",
+     OPTION_CHOICE(struct sweeper, session.style, format_names, SHEET_STYLE_COUNT_)},
+    {0},
+};
 
 static const char *const best_names[BEST_COUNT_] = {"none", "layout"};
 
@@ -383,7 +421,7 @@ const struct command command_sweep = {
         "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
         "may have one that does); 5: some points failed.",
     .options = {options_prediction, options_store, session_options, own_options,
-                requirement_options, many_options, options_general},
+                requirement_options, listing_options, many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:, or --axis",
