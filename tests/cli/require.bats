@@ -84,6 +84,9 @@ misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, 
     [ "${#limits[@]}" -eq 2 ]
     sweep --require "${limits[0]}" --require "${limits[1]}" --json |
         jq -e --arg nearest "$nearest" '[.points[] | select(.meets) | .label] == [$nearest]'
+    # The same in the other order, though the first now is missed by more.
+    run --separate-stderr sweep --require 'mfu>=47 %' --require 'days<=1.5' --json
+    [ "$(jq -r .nearest_miss.label <<< "$output")" = "$nearest" ]
     # Tighter by 0.2 %, it misses: the limits are no looser than four digits.
     days=${limits[0]#days<=}
     run sweep --require "days<=$(jq -n "$days * 0.998")" --require "${limits[1]}" --json
@@ -115,6 +118,16 @@ misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, 
         jq -e 'any(.points[]; .meets)' <<< "$output"
     done
     [ "$known" -ge 30 ]
+}
+
+@test "a limit is held in the unit in which the document has the metric" {
+    echo 'sweep: {batch.micro: [1]}' >> "$file"
+    run --separate-stderr sweep --json --require 'energy_kwh<=300 MWh' --require 'carbon_kg<=20 t' \
+        --require 'tflops_per_gpu>=400 TFLOP/s' --require 'memory_peak_bytes<=80 GB' --require 'days<=2 months' \
+        --require 'cost_usd<=2M USD' --require 'gpu_hours<=1M' --require 'compute<=5 min' --require 'hfu>=0.3'
+    jq -c '[.requirements[].limit | . * 1e6 | round | . / 1e6]' <<< "$output" > "$work/limits"
+    # A month is 730 h.
+    jq -e '. == [300000, 20000, 400, 8e10, 60.833333, 2e6, 1e6, 300, 0.3]' "$work/limits"
 }
 
 @test "keep, buy or rent within so many days is one compare" {
@@ -229,6 +242,10 @@ column() {
     # What is required goes before; the rest is counted.
     sweep --sort gpus --require 'days<=5' --format csv | column 1 > "$work/column"
     [ "$(uniq "$work/column" | tr '\n' ' ')" = "32 64 16 32 64 " ]
+    # Who does not have the metric comes after those who do.
+    sed 's/^sweep:.*/sweep: {run.failures: [false, true]}/' "$file" > "$work/failures.yaml"
+    "$STOKER" sweep "$work/failures.yaml" --db "$work/db" -q --sort days_p95 --format csv | column 1 > "$work/column"
+    [ "$(tr '\n' ' ' < "$work/column")" = "true false " ]
     run --separate-stderr sweep --top 5
     [[ $output == *"and 13 more of 18 points"* ]]
     run --separate-stderr sweep --top 18
@@ -249,6 +266,9 @@ for row, line in zip(rows, lines):
     assert " ".join(cell or "-" for cell in row).split() == line.split(), (row, line)
 END
     [ "$(grep -c $'\r$' "$work/csv")" -eq 19 ]
+    sed "s/^sweep:.*/variants: [{name: 'the \"old\", big|one', set: {gpus: 16}}]/" "$file" > "$work/name.yaml"
+    [[ $("$STOKER" sweep "$work/name.yaml" --db "$work/db" -q --format csv) == *$'\n"the ""old"", big|one",'* ]]
+    [[ $("$STOKER" sweep "$work/name.yaml" --db "$work/db" -q --format md) == *'| the "old", big\|one |'* ]]
     sweep --format md > "$work/md"
     [ "$(wc -l < "$work/md")" -eq 20 ]
     [[ $(sed -n 2p "$work/md") == "|---:|---:|---:|"*"---|" ]]
