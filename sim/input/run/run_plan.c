@@ -192,9 +192,20 @@ void run_plan_read_evaluation_every(const struct schema_reader *reader,
 bool run_plan_check_first_steps(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct run_first_steps *first = &((struct scenario *)reader->object)->plan.first_steps;
+    struct diag *diag = reader->map->diag;
     (void)row;
     first->all_s = first->are_slow ? (double)first->count * first->longer_s : 0;
-    return true;
+    if (first->all_s <= SECONDS_MAX) {
+        return true;
+    }
+    char text[2][32];
+    diag_add(diag, DIAG_INPUT, &doc_find(reader->map->node, "longer")->place,
+             "the first steps take %s longer in all; up to %s are simulated",
+             units_format_duration(first->all_s, text[0], sizeof text[0]),
+             units_format_duration(SECONDS_MAX, text[1], sizeof text[1]));
+    diag_help(diag, "run.first_steps.longer is of each of them, and run.first_steps.count is %lld",
+              (long long)first->count);
+    return false;
 }
 
 /* Each window begins after the one before has ended, and leaves what it stops to go back to. */
