@@ -369,6 +369,24 @@ static void add_contention(const struct summing *summing, const struct engine_le
     divide(&division, extra, own);
 }
 
+/* What the bytes of a phase take without others, but beside those like it: a channel of a folded
+ * system stands for several, and where these meet on a link its usage there is of all of them. */
+static int64_t alike_ns(const struct engine_system *system, const struct engine_channel *channel,
+                        const struct engine_transfer *phase)
+{
+    const struct engine_path *path = &system->paths[channel->path_first + phase->path];
+    int64_t least_ns = engine_flowing_ns(system, channel, phase);
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const struct engine_crossing *crossing = &system->crossings[path->crossing_first + i];
+        const uint128 rate = (uint128)(uint64_t)system->link_capacities[crossing->link] *
+                             FLUID_USAGE_ONE / crossing->usage;
+        const int64_t bytes_per_s = rate >= INT64_MAX ? INT64_MAX : rate > 0 ? (int64_t)rate : 1;
+        const int64_t ns = engine_undisturbed_ns(phase->bytes, bytes_per_s);
+        least_ns = ns > least_ns ? ns : least_ns;
+    }
+    return least_ns;
+}
+
 static void add_transfer(const struct summing *summing, const struct engine_leg *leg,
                          const struct task *task)
 {
@@ -377,10 +395,12 @@ static void add_transfer(const struct summing *summing, const struct engine_leg 
         &system->channels[system->actors[leg->actor].channels[leg->stream]];
     int64_t latency = channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0;
     int64_t bytes = 0;
+    int64_t alike = 0; /* what those like it cost one another */
     const struct engine_transfer *phase = &system->transfers[task->transfer];
     for (;;) {
         latency += phase->latency_ns;
         bytes += engine_flowing_ns(system, channel, phase);
+        alike += alike_ns(system, channel, phase) - engine_flowing_ns(system, channel, phase);
         if (phase->next == 0) {
             break;
         }
@@ -390,8 +410,10 @@ static void add_transfer(const struct summing *summing, const struct engine_leg 
     sim_assert(contention >= 0);
     summing->path->latency[task->transfer] += latency;
     summing->path->bytes[task->transfer] += bytes;
-    if (contention > 0) {
-        add_contention(summing, leg, channel, contention,
+    alike = alike < contention ? alike : contention;
+    summing->path->contention[task->transfer] += alike;
+    if (contention > alike) {
+        add_contention(summing, leg, channel, contention - alike,
                        &summing->path->contention[task->transfer]);
     }
     summing->path->moved[leg->actor][leg->stream] += bytes;

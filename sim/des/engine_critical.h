@@ -30,7 +30,8 @@
  * part is the transfer's, `interference`. Work that ends while the transfer goes on does not care
  * how long that lasts: it is as if the actor were slower, `covered`. So it is with flows: who
  * leaves a link earlier has held up those that stay (`held_up`); beside one who is still there a
- * flow is slow as on a thinner link (`contention`).
+ * flow is slow as on a thinner link (`contention`), and so it is beside those like it for which its
+ * channel stands, too.
  *
  *     struct engine_record *record = engine_record_new(arena, system);
  *     engine_run(arena, system, &(struct engine_options){engine_record_task, record}, &outcome);

@@ -303,6 +303,9 @@ END
         --set data.bytes_per_token="1 kB" > "$BATS_TEST_TMPDIR/read"
     jq -e '([.. | .critical_path? // empty][0] | map(.seconds) | add) as $path | .step.step_time_s as $step
         | $path > $step + 0.01 and $path < 1.01 * $step' "$BATS_TEST_TMPDIR/read"
+    # All of a node's ranks read over its one link: these are in each other's way, nobody else.
+    jq -e '[.. | .critical_path? // empty][0][0].part == "reading data, on links shared"' \
+        "$BATS_TEST_TMPDIR/read"
     run --separate-stderr "$STOKER" explain scenarios/quickstart.yaml -q "${slow[@]}" \
         --set data.bytes_per_token="1 kB"
     [ "$status" -eq 0 ]
