@@ -57,18 +57,23 @@ static void scale_bandwidths(struct arena *arena, double factor, struct engine_s
     system->paths = paths;
 }
 
-void ensemble_run(struct arena *arena, const struct engine_system *system,
-                  struct ensemble_member member, const struct engine_options *options,
-                  struct engine_outcome *outcome)
+const struct engine_system *ensemble_system(struct arena *arena, const struct engine_system *system,
+                                            struct ensemble_member member)
 {
     if (member.number == 0) {
-        engine_run(arena, system, options, outcome);
-        return;
+        return system;
     }
     struct engine_system *perturbed = arena_alloc(arena, sizeof *perturbed);
     *perturbed = *system;
     scale_bandwidths(arena, bandwidth_factor(member), perturbed);
-    engine_run(arena, perturbed, options, outcome);
+    return perturbed;
+}
+
+void ensemble_run(struct arena *arena, const struct engine_system *system,
+                  struct ensemble_member member, const struct engine_options *options,
+                  struct engine_outcome *outcome)
+{
+    engine_run(arena, ensemble_system(arena, system, member), options, outcome);
 }
 
 /* ---- the median ------------------------------------------------------------------------ */

@@ -215,6 +215,27 @@ static void a_slow_gpu_is_what_bounds_the_step(void **state)
     arena_free(arena);
 }
 
+/* Where the prediction is a run of other bandwidths, that run's path is told. */
+static void it_is_that_of_the_median_run(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const sets[] = {"cluster.fabric.oversubscription=3",
+                                "cluster.nics.bandwidth=50 Gbps"};
+    const struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){.path = "scenarios/study-oversubscription-moe.yaml",
+                                        .sets = sets,
+                                        .set_count = 2});
+    struct critical critical;
+    struct step_result step;
+    step_simulate(arena, scenario, &(struct step_request){.folds = true, .critical = &critical},
+                  &step);
+    assert_true(step.spread.members > 1);
+    assert_int_not_equal(step.spread.median, 0);
+    assert_int_equal(critical.length_ns, step.step_ns);
+    arena_free(arena);
+}
+
 /* The same to the nanosecond, whichever GPUs are simulated. */
 static void it_is_that_of_every_gpu(void **state)
 {
@@ -246,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resource_on_it_costs_what_it_says),
         cmocka_unit_test(a_slow_gpu_is_what_bounds_the_step),
+        cmocka_unit_test(it_is_that_of_the_median_run),
         cmocka_unit_test(it_is_that_of_every_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

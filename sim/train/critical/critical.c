@@ -217,10 +217,11 @@ void critical_find(struct arena *arena, const struct step_system *system,
                    struct critical *critical)
 {
     struct arena *scratch = arena_new();
-    struct engine_record *record = engine_record_new(scratch, &folded->engine);
+    const struct engine_system *run = ensemble_system(scratch, &folded->engine, member);
+    struct engine_record *record = engine_record_new(scratch, run);
     const struct engine_options options = {.on_task = engine_record_task, .context = record};
     struct engine_outcome outcome;
-    ensemble_run(scratch, &folded->engine, member, &options, &outcome);
+    engine_run(scratch, run, &options, &outcome);
     struct engine_critical path;
     engine_critical_sum(scratch, record, &path);
     sim_assert(path.length == outcome.jobs[0].end);
