@@ -68,9 +68,16 @@ static void add_files(const struct scenario *scenario, const struct checkpoint_p
 static void record_steps(const struct result *result, struct ledger *ledger)
 {
     const struct run_result *run = &result->run;
+    int64_t before = 0;
     for (uint32_t i = 0; i < run->stage_count; i++) {
-        run_steps(run->stages[i].tokens, run->stages[i].step->model_flop_tokens, ledger);
-        ledger_remark(ledger, ledger_text(ledger, "of stage %s", run->stages[i].name));
+        const struct run_stage_use *stage = &run->stages[i];
+        const int64_t steps = run_steps(stage->tokens, stage->step->model_flop_tokens, ledger);
+        ledger_remark(ledger, ledger_text(ledger, "of stage %s", stage->name));
+        if (i > 0) {
+            LEDGER_COUNT(ledger, "steps", "", before + steps, LEDGER_TERM(before, "before"),
+                         LEDGER_TERM(steps, "of this stage"));
+        }
+        before += steps;
     }
     if (run->stage_count == 0) {
         run_steps(run->tokens, result->step.model_flop_tokens, ledger);
