@@ -287,3 +287,15 @@ END
     refused 2 "--feasible" --best layout --feasible
     refused 2 "--top" --slurm --top 3
 }
+
+@test "a point's cell has its worst miss, whichever is asked first" {
+    # 32 GPUs miss 16 by all of it; their days, about 3.7, miss 3.6 by little.
+    echo 'sweep: {batch.micro: [1]}' >> "$file"
+    for order in 'gpus<=16 days<=3.6' 'days<=3.6 gpus<=16'; do
+        read -r first second <<< "$order"
+        run --separate-stderr sweep --require "$first" --require "$second"
+        [ "$status" -eq 4 ]
+        [[ $output == *" gpus +100 % "*"gpus 32, 100 % above"* ]]
+        [[ $output == *"nearest miss: "*"days 3."*" % above"* ]]
+    done
+}
