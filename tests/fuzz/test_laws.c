@@ -92,13 +92,13 @@ static void double_peak(struct scenario *scenario)
 
 /* Sharing is max-min, which is not monotone: one flow may lose when another
  * gains. Over a whole step that stays below a hundredth; most where an order lays tensor
- * parallelism across nodes that share NICs. Beside a NIC that has half of its bandwidth it was 1.3
- * hundredths once (number 175): others' flows come to its links sooner. */
+ * parallelism across nodes that share NICs. Where GPUs are slow and NICs weak it was 1.3
+ * hundredths once, without oversubscription (number 175). */
 static void more_bandwidth_never_slows_a_step(void **state)
 {
-    never_slower(*state, double_nics, 70);
+    never_slower(*state, double_nics, 100);
     never_slower(*state, double_scale_up, 100);
-    never_slower(*state, no_oversubscription, 100);
+    never_slower(*state, no_oversubscription, 70);
 }
 
 /* A step whose every duration doubles takes twice as long; where only transfers between nodes do,
