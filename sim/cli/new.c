@@ -236,7 +236,7 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
     struct cli *cli = starter->options.cli;
     diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "no layout of %s fits on %" PRId64 " GPUs of %s",
              starter->options.arguments.items[0], starter->gpus, starter->cluster);
-    diag_help(cli->diag,
+    diag_help(cli->diag, "%s",
               result->counts.layouts > 0
                   ? arena_printf(cli->arena, "the nearest is %s: %s; ask for more GPUs",
                                  search_layout_label(cli->arena, found_in, &result->nearest),

@@ -120,6 +120,7 @@ static struct failure_class class_of(const struct scenario *scenario,
         [FAILURE_TAKES_LEAF] = 2,         [FAILURE_TAKES_NVLINK_DOMAIN] = 2,
         [FAILURE_TAKES_POWER_DOMAIN] = 2, [FAILURE_TAKES_FILE_SYSTEM] = 3,
     };
+    sim_assert(kind->takes < sizeof levels / sizeof *levels);
     const struct domains victims = victims_of(scenario, kind->takes);
     const struct recovery *recovery = &scenario->recovery;
     const bool is_unseen = kind->effect == FAILURE_CORRUPTS && !recovery->has_checks;

@@ -292,7 +292,8 @@ static double usual_s(const struct months *of, const struct run_result *run)
                  (stage->plan != NULL ? stage->plan->change_s : 0);
     }
     if (plan->evaluation.is_enabled) {
-        sum_s += (double)(run->steps / plan->evaluation.every_steps) * plan->evaluation.takes_s;
+        const int64_t evaluations = run->steps / plan->evaluation.every_steps;
+        sum_s += (double)evaluations * plan->evaluation.takes_s;
     }
     return sum_s;
 }

@@ -448,9 +448,8 @@ static void find_costs(struct arena *arena, const struct simulated *whole,
 }
 
 static void run_months(struct arena *arena, const struct simulated *whole, uint32_t jobs,
-                       const struct simulated *stages, struct run_result *run)
+                       const struct simulated *stages, uint32_t count, struct run_result *run)
 {
-    const uint32_t count = run->stage_count > 0 ? run->stage_count : 1;
     struct months_stage *of = arena_array(arena, count, sizeof *of);
     for (uint32_t i = 0; i < count; i++) {
         const struct simulated *stage = &stages[i];
@@ -458,7 +457,7 @@ static void run_months(struct arena *arena, const struct simulated *whole, uint3
             .basis = &stage->basis,
             .step_ns = sim_time_from_s(stage->step_s),
             .stall_ns = sim_time_from_s(stage->data_stall_s),
-            .steps = run->stage_count > 0 ? run->stages[i].steps : run->steps,
+            .steps = count > 1 ? run->stages[i].steps : run->steps,
             .cost = &stage->cost,
             .plan = stage->plan,
         };
@@ -498,7 +497,7 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
             find_costs(arena, whole, request, stages, stage_count);
         }
         compare_intervals(scenario, step_s, cost, run);
-        run_months(arena, whole, request->jobs, stages, run);
+        run_months(arena, whole, request->jobs, stages, has_stages ? stage_count : 1, run);
         run->checkpoints = has_pauses ? llround(run->checkpoints_written) : run->checkpoints;
     }
     run_add_up(scenario, whole->step, NULL, run);

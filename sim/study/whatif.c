@@ -415,6 +415,7 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
 
 static void add_sets(const struct whatif_remedy *remedy, struct study_point *point)
 {
+    sim_assert(remedy != NULL);
     for (uint32_t i = 0; i < remedy->set_count; i++) {
         point->sets[point->set_count++] = remedy->sets[i];
     }

@@ -409,7 +409,10 @@ static void what_replaces_a_component_is_new(void **state)
         const struct population_case *c = &cases[i];
         const struct failure_class renewed = {
             .name = "component",
-            .clock = {CLOCK_RENEWED, 0, components, c->scale_days * DAY_S, c->shape, 0},
+            .clock = {.kind = CLOCK_RENEWED,
+                      .components = components,
+                      .scale_s = c->scale_days * DAY_S,
+                      .shape = c->shape},
         };
         struct failure_class repaired = renewed;
         repaired.clock.kind = CLOCK_REPAIRED;

@@ -175,7 +175,8 @@ static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, 
 {
     const struct session *session = &sweeper->session;
     const bool has_runs = points_have_runs(session->rows, session->row_count);
-    const bool has_prices = has_runs && session->rows[0].has_run && session->rows[0].cost_usd > 0;
+    const bool has_prices = has_runs && session->rows != NULL && session->rows[0].has_run &&
+                            session->rows[0].cost_usd > 0;
     const struct field fields[] = {
         {NULL, FIELD_LEFT("each at its best")},
         {NULL, FIELD_LEFT("layout")},

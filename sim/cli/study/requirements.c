@@ -40,39 +40,39 @@ static const struct figure_metric gpus_metric = {
 static const struct measure {
     const char *metric;
     enum dimension dimension; /* of the limit as it is written */
+    bool is_plain;            /* the name has the unit: a bare number will do */
     double si;                /* what one is in SI, as the metric is stored */
     const char *unit;         /* a limit in words */
     double scale;             /* one stored in that unit */
-    bool is_plain;            /* the name has the unit: a bare number will do */
     const char *needs;        /* what a scenario without it lacks; NULL: nothing can */
 } measures[] = {
-    {"gpus", DIM_COUNT, 1, "", 1, false, NULL},
-    {"mfu", DIM_FRACTION, 1, " %", 100, false, NULL},
-    {"hfu", DIM_FRACTION, 1, " %", 100, false, NULL},
-    {"tokens_per_s_per_gpu", DIM_COUNT, 1, "", 1, false, NULL},
-    {"tflops_per_gpu", DIM_FLOP_PER_S, 1e12, " TFLOP/s", 1, false, NULL},
-    {"memory_peak_bytes", DIM_BYTES, 1, " GB", 1e-9, false, NULL},
-    {"days", DIM_SECONDS, SECONDS_PER_DAY, "", 1, true, NEEDS_RUN},
-    {"days_p95", DIM_SECONDS, SECONDS_PER_DAY, "", 1, true, NEEDS_FAILURES},
-    {"interruptions", DIM_COUNT, 1, "", 1, false, NEEDS_FAILURES},
-    {"effective_training_time_ratio", DIM_FRACTION, 1, " %", 100, false, NEEDS_FAILURES},
-    {"gpu_hours", DIM_COUNT, 1, "", 1, false, NEEDS_RUN},
-    {"goodput", DIM_FRACTION, 1, " %", 100, false, NEEDS_RUN},
-    {"cost_usd", DIM_USD, 1, " USD", 1, false, NEEDS_PRICE},
-    {"usd_per_million_tokens", DIM_USD, 1, " USD", 1, false, NEEDS_PRICE},
-    {"energy_kwh", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
-    {"rated_kwh", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
-    {"kwh_per_million_tokens", DIM_JOULE, JOULES_PER_KWH, " kWh", 1, false, NEEDS_RUN},
-    {"carbon_kg", DIM_KG, 1, " kg", 1, false,
+    {"gpus", DIM_COUNT, false, 1, "", 1, NULL},
+    {"mfu", DIM_FRACTION, false, 1, " %", 100, NULL},
+    {"hfu", DIM_FRACTION, false, 1, " %", 100, NULL},
+    {"tokens_per_s_per_gpu", DIM_COUNT, false, 1, "", 1, NULL},
+    {"tflops_per_gpu", DIM_FLOP_PER_S, false, 1e12, " TFLOP/s", 1, NULL},
+    {"memory_peak_bytes", DIM_BYTES, false, 1, " GB", 1e-9, NULL},
+    {"days", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_RUN},
+    {"days_p95", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_FAILURES},
+    {"interruptions", DIM_COUNT, false, 1, "", 1, NEEDS_FAILURES},
+    {"effective_training_time_ratio", DIM_FRACTION, false, 1, " %", 100, NEEDS_FAILURES},
+    {"gpu_hours", DIM_COUNT, false, 1, "", 1, NEEDS_RUN},
+    {"goodput", DIM_FRACTION, false, 1, " %", 100, NEEDS_RUN},
+    {"cost_usd", DIM_USD, false, 1, " USD", 1, NEEDS_PRICE},
+    {"usd_per_million_tokens", DIM_USD, false, 1, " USD", 1, NEEDS_PRICE},
+    {"energy_kwh", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
+    {"rated_kwh", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
+    {"kwh_per_million_tokens", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
+    {"carbon_kg", DIM_KG, false, 1, " kg", 1,
      "run: {tokens: 1T} and price: {carbon: 0.4 kg/kWh} give it one"},
-    {"owned_gpu_hour_usd", DIM_USD, 1, " USD", 1, false,
+    {"owned_gpu_hour_usd", DIM_USD, false, 1, " USD", 1,
      "run: {tokens: 1T} and price: {own: {...}} give it one"},
-    {"break_even_months", DIM_SECONDS, SECONDS_PER_MONTH, "", 1, true,
+    {"break_even_months", DIM_SECONDS, true, SECONDS_PER_MONTH, "", 1,
      "run: {tokens: 1T} and price: {own: {...}} beside a rent give it one"},
 };
 
 /* All others are seconds of a step. */
-static const struct measure seconds = {NULL, DIM_SECONDS, 1, " s", 1, false, NULL};
+static const struct measure seconds = {NULL, DIM_SECONDS, false, 1, " s", 1, NULL};
 
 static const struct measure *measure_of(const struct figure_metric *metric)
 {
@@ -403,6 +403,9 @@ static void say_met(const struct requirements *requirements, const struct sessio
                                      : points_metric(arena, metric, best);
         sheet_say(sheet, "best %s that meets all: %s at %s\n",
                   is_short ? metric->short_head : metric->head, shown, best->label);
+    }
+    if (fewest == NULL) {
+        return;
     }
     struct sheet *object = sheet_object(sheet, "fewest_gpus_that_meet_all");
     sheet_text(object, "label", fewest->label);

@@ -80,7 +80,7 @@ static void close_in_on_end(struct trying *trying, int64_t end, int64_t next)
 int64_t policy_range_search(const struct policy_range *range)
 {
     struct trying trying = {.range = range};
-    int64_t grid[GRID];
+    int64_t grid[GRID] = {0};
     int count = 0;
     const double ratio = (double)range->most / (double)range->least;
     for (int i = 0; i < GRID; i++) {

@@ -19,24 +19,24 @@ enum value_kind { VALUE_TIME, VALUE_WORD, VALUE_COUNT, VALUE_COUNT_OR_SHARE };
 
 struct axis_row {
     const char *path;
-    enum value_kind kind;
     const char *const *words;
-    uint32_t word_count;
     int64_t least;
+    enum value_kind kind;
+    uint32_t word_count;
 };
 
 static const struct axis_row rows[POLICY_AXIS_COUNT_] = {
-    [POLICY_EVERY] = {"run.checkpoint.every", VALUE_TIME, NULL, 0, 1},
-    [POLICY_MODE] = {"run.checkpoint.mode", VALUE_WORD, checkpoint_mode_names,
-                     CHECKPOINT_MODE_COUNT_, 0},
-    [POLICY_TO] = {"run.checkpoint.to", VALUE_WORD, checkpoint_target_names,
-                   CHECKPOINT_TARGET_COUNT_, 0},
-    [POLICY_DRAIN_EVERY] = {"run.checkpoint.drain_every", VALUE_COUNT, NULL, 0, 1},
-    [POLICY_SPARES] = {"run.recovery.spares", VALUE_COUNT_OR_SHARE, NULL, 0, 0},
-    [POLICY_WITHOUT_NODE] = {"run.recovery.without_node", VALUE_WORD, recovery_without_node_names,
-                             RECOVERY_WITHOUT_NODE_COUNT_, 0},
-    [POLICY_BATCH] = {"run.recovery.batch", VALUE_WORD, recovery_batch_names, RECOVERY_BATCH_COUNT_,
-                      0},
+    [POLICY_EVERY] = {"run.checkpoint.every", NULL, 1, VALUE_TIME, 0},
+    [POLICY_MODE] = {"run.checkpoint.mode", checkpoint_mode_names, 0, VALUE_WORD,
+                     CHECKPOINT_MODE_COUNT_},
+    [POLICY_TO] = {"run.checkpoint.to", checkpoint_target_names, 0, VALUE_WORD,
+                   CHECKPOINT_TARGET_COUNT_},
+    [POLICY_DRAIN_EVERY] = {"run.checkpoint.drain_every", NULL, 1, VALUE_COUNT, 0},
+    [POLICY_SPARES] = {"run.recovery.spares", NULL, 0, VALUE_COUNT_OR_SHARE, 0},
+    [POLICY_WITHOUT_NODE] = {"run.recovery.without_node", recovery_without_node_names, 0,
+                             VALUE_WORD, RECOVERY_WITHOUT_NODE_COUNT_},
+    [POLICY_BATCH] = {"run.recovery.batch", recovery_batch_names, 0, VALUE_WORD,
+                      RECOVERY_BATCH_COUNT_},
 };
 
 const char *const policy_axis_paths[POLICY_AXIS_COUNT_] = {
@@ -94,7 +94,7 @@ static bool refuse_range(const struct reading *reading, const struct doc_node *n
     diag_add(reading->diag, DIAG_INPUT, &node->place, "the range '%s' of '%s' %s", node->text,
              rows[reading->axis->kind].path, why);
     diag_help(reading->diag, "write the smaller end first, like %s",
-              reading->axis->kind == POLICY_EVERY ? "1 min..60 min" : "1..8");
+              reading->axis->kind == VALUE_TIME ? "1 min..60 min" : "1..8");
     return false;
 }
 
@@ -235,7 +235,7 @@ static bool read_values(struct reading *reading, const struct doc_node *node)
     if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
         return read_all(reading, node);
     }
-    if (reading->axis->kind == POLICY_EVERY && read_time_range(reading, node, &is_range_good)) {
+    if (reading->axis->kind == VALUE_TIME && read_time_range(reading, node, &is_range_good)) {
         return is_range_good;
     }
     if (node->kind != DOC_SEQUENCE) {

@@ -117,7 +117,7 @@ static uint32_t thinnest_link(const struct step_system *system,
     const struct engine_system *engine = &system->engine;
     const struct engine_path *path = &engine->paths[channel->path_first];
     uint32_t thinnest = ENGINE_NONE;
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (uint32_t i = 0; i < path->crossing_count; i++) {
         const struct engine_crossing *crossing = &engine->crossings[path->crossing_first + i];
         const double bandwidth =

@@ -108,6 +108,7 @@ static uint32_t new_program(struct beside *beside, uint32_t rank, uint32_t deliv
     struct engine_block block = {{0}, {0}};
     struct task *tasks[STREAM_COUNT_] = {NULL};
     const uint32_t made = delivered + beside->ahead;
+    sim_assert(beside->workers > 0);
     for (uint32_t worker = 0; worker < beside->workers; worker++) {
         tasks[stream_of(worker)] =
             arena_array(beside->arena, made / beside->workers + 1, sizeof **tasks);

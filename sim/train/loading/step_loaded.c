@@ -174,7 +174,7 @@ static bool drains(const struct loaded *loaded, uint32_t steps, bool are_alike)
     const uint32_t least = at_most(2 * (SEEN_BATCHES / each + 1));
     steps = steps < least ? least : steps;
     const uint32_t counted = steps / 2 > period ? steps / 2 / period * period : steps / 2;
-    struct made made = {.from = (steps - counted) * each, .to = steps * each};
+    struct made made = {.from = (uint64_t)(steps - counted) * each, .to = (uint64_t)steps * each};
     run(loaded, steps, &made);
     const int64_t loaders = made.taken / (made.to - made.from);
     const int64_t differ = are_alike ? 0 : loaders * of->workers + made.taken / DRAWN_PART;

@@ -139,13 +139,19 @@ static void fill_key(struct system_frames *frames, const struct system_job *job,
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
+/* Keys are cleared before they are filled: their padding is alike. */
+static bool are_same(const void *one, const void *other, size_t size_bytes)
+{
+    return memcmp(one, other, size_bytes) == 0;
+}
+
 static bool is_found(const struct slot *slot, const struct frame_key *key)
 {
     const struct system_frame *frame = &slot->frame;
     return slot->asked > 0 && frame->is_filled && !frame->is_given_up &&
            frame->quotes.count <= FRAME_QUOTES_MAX &&
            arena_used_bytes(frame->arena) <= FRAME_BYTES_MAX &&
-           memcmp(&slot->key, key, sizeof *key) == 0;
+           are_same(&slot->key, key, sizeof *key);
 }
 
 /* Its arena is emptied, or, where it has grown, another. */
