@@ -171,10 +171,10 @@ static bool drains(const struct loaded *loaded, uint32_t steps, bool are_alike)
     const struct dataloader_options *of = &loaded->request->loaders->of;
     const uint32_t each = (uint32_t)loaded->job->scenario->batch.microbatches;
     const uint32_t period = period_of(loaded);
-    const uint32_t least = at_most(2 * (SEEN_BATCHES / each + 1));
+    const uint32_t least = at_most((uint64_t)2 * (SEEN_BATCHES / each + 1));
     steps = steps < least ? least : steps;
     const uint32_t counted = steps / 2 > period ? steps / 2 / period * period : steps / 2;
-    struct made made = {.from = (uint64_t)(steps - counted) * each, .to = (uint64_t)steps * each};
+    struct made made = {.from = (steps - counted) * each, .to = steps * each};
     run(loaded, steps, &made);
     const int64_t loaders = made.taken / (made.to - made.from);
     const int64_t differ = are_alike ? 0 : loaders * of->workers + made.taken / DRAWN_PART;
