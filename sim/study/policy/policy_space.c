@@ -94,7 +94,7 @@ static bool refuse_range(const struct reading *reading, const struct doc_node *n
     diag_add(reading->diag, DIAG_INPUT, &node->place, "the range '%s' of '%s' %s", node->text,
              rows[reading->axis->kind].path, why);
     diag_help(reading->diag, "write the smaller end first, like %s",
-              reading->axis->kind == VALUE_TIME ? "1 min..60 min" : "1..8");
+              reading->axis->kind == POLICY_EVERY ? "1 min..60 min" : "1..8");
     return false;
 }
 
@@ -235,7 +235,7 @@ static bool read_values(struct reading *reading, const struct doc_node *node)
     if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
         return read_all(reading, node);
     }
-    if (reading->axis->kind == VALUE_TIME && read_time_range(reading, node, &is_range_good)) {
+    if (reading->axis->kind == POLICY_EVERY && read_time_range(reading, node, &is_range_good)) {
         return is_range_good;
     }
     if (node->kind != DOC_SEQUENCE) {
