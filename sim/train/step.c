@@ -291,17 +291,22 @@ static void take_median(struct arena *arena, uint64_t seed, struct simulation *s
     }
 }
 
+struct step_options step_options_of(const struct step_request *request)
+{
+    return (struct step_options){.checkpoint_bytes = request->checkpoint_bytes,
+                                 .is_checkpoint_async = request->is_checkpoint_async,
+                                 .is_copied_beside = request->is_copied_beside,
+                                 .flush_bytes = request->flush_bytes,
+                                 .drain_bytes = request->drain_bytes,
+                                 .folds = request->folds,
+                                 .memo = request->memo};
+}
+
 static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t job_count,
                      uint32_t gpus, const struct step_request *request,
                      struct simulation *simulation)
 {
-    const struct step_options options = {.checkpoint_bytes = request->checkpoint_bytes,
-                                         .is_checkpoint_async = request->is_checkpoint_async,
-                                         .is_copied_beside = request->is_copied_beside,
-                                         .flush_bytes = request->flush_bytes,
-                                         .drain_bytes = request->drain_bytes,
-                                         .folds = request->folds,
-                                         .memo = request->memo};
+    const struct step_options options = step_options_of(request);
     struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
     const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
     simulation->system = system;

@@ -46,6 +46,9 @@ struct step_request {
     struct critical *critical; /* what the step hangs on, to be found; NULL: not wanted */
 };
 
+/* What the system of such a step is built of. */
+struct step_options step_options_of(const struct step_request *request);
+
 /* Fills all of *result but run-level stalls. All memory is the arena's. */
 void step_simulate(struct arena *arena, const struct scenario *scenario,
                    const struct step_request *request, struct step_result *result);

@@ -73,16 +73,10 @@ static struct engine_job run(const struct loaded *loaded, uint32_t steps, struct
 {
     struct arena *arena = arena_new();
     const struct step_request *request = loaded->request;
-    const struct step_options options = {
-        .checkpoint_bytes = request->checkpoint_bytes,
-        .is_checkpoint_async = request->is_checkpoint_async,
-        .flush_bytes = request->flush_bytes,
-        .drain_bytes = request->drain_bytes,
-        .is_copied_beside = request->is_copied_beside,
-        .takes_batches = true,
-        .wait_ns = loaded->alone->jitter_ns,
-        .memo = request->memo,
-    };
+    struct step_options options = step_options_of(request);
+    options.folds = false; /* each GPU is built, then folded with its loaders */
+    options.takes_batches = true;
+    options.wait_ns = loaded->alone->jitter_ns;
     struct step_job job = *loaded->job;
     job.steps = steps;
     const struct step_system *system = system_build(arena, &job, 1, loaded->gpus, &options);
