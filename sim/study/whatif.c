@@ -228,6 +228,7 @@ static bool ask_network(struct arena *arena, const struct scenario *scenario, do
     set_network(arena, scenario, number, remedy);
     remedy->each = "NIC";
     remedy->pieces = scenario->nodes * scenario->cluster.nics_per_node;
+    remedy->resource = "network";
     remedy->unit = "100 Gbps a NIC";
     remedy->units = (number - 1) * scenario->cluster.nic_bytes_per_s * 8 / 100e9;
     return crosses_network(scenario);
@@ -255,6 +256,7 @@ static bool ask_latency(struct arena *arena, const struct scenario *scenario, do
 {
     const double now = scenario->cluster.nic_latency_s;
     set_text(arena, remedy, "cluster.nics.latency", microseconds(arena, number * now));
+    remedy->resource = "latency";
     remedy->unit = "1 us of latency";
     remedy->units = (number - 1) * now * 1e6;
     return crosses_network(scenario) && now > 0;
@@ -267,6 +269,7 @@ static bool ask_scale_up(struct arena *arena, const struct scenario *scenario, d
     set_text(arena, remedy, "cluster.scale_up.bandwidth", gigabytes(arena, number * now));
     remedy->each = "GPU";
     remedy->pieces = scenario->gpus;
+    remedy->resource = "NVLink";
     remedy->unit = "100 GB/s a GPU";
     remedy->units = (number - 1) * now / 100e9;
     return uses_scale_up(scenario);
@@ -297,6 +300,7 @@ static bool ask_storage(struct arena *arena, const struct scenario *scenario, do
     set_storage(arena, &scenario->cluster, number, remedy);
     remedy->each = "node";
     remedy->pieces = scenario->nodes;
+    remedy->resource = "storage";
     remedy->unit = "10 GB/s of storage";
     remedy->units = (number - 1) * scenario->cluster.storage_write_bytes_per_s / 10e9;
     return uses_storage(scenario);

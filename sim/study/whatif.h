@@ -27,8 +27,9 @@ struct whatif_remedy {
     uint32_t set_count;
     const char *each; /* a purchase: what is bought, "NIC"; NULL: not by the piece */
     int64_t pieces;
-    const char *unit; /* a margin: "100 Gbps a NIC"; its partner is the next or the one before */
-    double units;     /* by which it lies above the scenario's own; below 0: below */
+    const char *resource; /* a margin: "network"; its partner is the next or the one before */
+    const char *unit;     /* "100 Gbps a NIC" */
+    double units;         /* by which it lies above the scenario's own; below 0: below */
 };
 
 /* All that arise, in the order of the table; the strings are the arena's. */

@@ -281,7 +281,6 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
 static void add_margins(const struct asker *asker, struct sheet *sheet)
 {
     const struct session *session = &asker->session;
-    static const char *const names[] = {"network", "latency", "NVLink", "storage"};
     const struct field fields[] = {
         {"resource", FIELD_LEFT("a little more or less of")},
         {"unit", FIELD_LEFT("of which")},
@@ -301,11 +300,7 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
             continue;
         }
         const double units = remedy->units - remedy_of(asker, less)->units;
-        uint32_t name = 0;
-        while (strncmp(remedy->name, names[name], strlen(names[name])) != 0) {
-            name++;
-        }
-        sheet_text(table, NULL, names[name]);
+        sheet_text(table, NULL, remedy->resource);
         sheet_text(table, NULL, remedy->unit);
         sheet_number(table, NULL, (value_of(asker, more) - value_of(asker, less)) / units);
         sheet_number(table, NULL,
