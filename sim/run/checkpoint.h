@@ -22,7 +22,7 @@
 #define RUN_CHECKPOINT_H
 
 #include "base/ledger.h"
-#include "run/history.h"
+#include "run/history/history.h"
 #include "run/regime.h"
 #include "run/result.h"
 

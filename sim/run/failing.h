@@ -28,9 +28,9 @@
 #define RUN_FAILING_H
 
 #include "input/scenario.h"
-#include "run/failure.h"
-#include "run/history.h"
-#include "run/interval.h"
+#include "run/history/failure.h"
+#include "run/history/history.h"
+#include "run/history/interval.h"
 
 struct arena;
 
@@ -49,7 +49,7 @@ double failing_rate_per_s(const struct failure_class *classes, uint32_t count);
 /* What each restart takes beside what is drawn for it and the read of the checkpoint. */
 double failing_start_s(const struct scenario *scenario);
 
-/* All classes that end the job as one of constant rate, for the formulas of run/interval: mean time
+/* All classes that end the job as one of constant rate, for the formulas of `interval`: mean time
  * between interruptions, mean detection, mean restart, whose read after a failure of some level is
  * `read_s`. mtbf_s 0: nothing ends it. */
 struct interval_case failing_case(const struct scenario *scenario,

@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "plan/mesh.h"
 #include "run/failing.h"
-#include "run/paired.h"
-#include "run/repetitions.h"
+#include "run/history/paired.h"
+#include "run/history/repetitions.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #define RUN_MONTHS_H
 
 #include "run/checkpoint.h"
-#include "run/history.h"
+#include "run/history/history.h"
 
 struct arena;
 
@@ -34,7 +34,7 @@ struct months {
     const struct scenario *scenario;
     const struct months_stage *stages;
     uint32_t stage_count; /* at least 1 */
-    uint32_t jobs;        /* processes that draw histories: run/repetitions */
+    uint32_t jobs;        /* processes that draw histories: run/history/repetitions */
 };
 
 /* Of a scenario in which something fails or is planned: fills the run's accounts and those of its

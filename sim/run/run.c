@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "run/checkpoint.h"
 #include "run/failing.h"
-#include "run/interval.h"
+#include "run/history/interval.h"
 #include "run/known.h"
 #include "run/loading.h"
 #include "run/money.h"
@@ -270,7 +270,7 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
     }
 }
 
-/* What the formulas of run/interval say of this run. */
+/* What the formulas of run/history/interval say of this run. */
 static void compare_intervals(const struct scenario *scenario, double step_s,
                               const struct checkpoint_cost *cost, struct run_result *run)
 {

@@ -139,7 +139,7 @@ struct store_row {
 struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
                                uint32_t *count);
 
-/* Wall-clock times of a stored run's histories, as run/paired has them as a text; NULL: it has
+/* Wall-clock times of a stored run's histories, as paired has them as a text; NULL: it has
  * none. */
 const char *store_histories(struct store *store, struct arena *arena, const char *run_key);
 

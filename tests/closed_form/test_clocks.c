@@ -1,6 +1,6 @@
 /* Laws of durations and clocks of failures, against what can be said of them in closed form. */
 #include "base/arena.h"
-#include "run/failure.h"
+#include "run/history/failure.h"
 
 #include <math.h>
 #include <setjmp.h>

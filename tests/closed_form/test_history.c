@@ -4,8 +4,8 @@
  * own. How far an estimate may lie from them: support/history_estimate.
  */
 #include "base/arena.h"
-#include "run/history.h"
-#include "run/interval.h"
+#include "run/history/history.h"
+#include "run/history/interval.h"
 
 #include <math.h>
 #include <setjmp.h>

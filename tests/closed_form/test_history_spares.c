@@ -10,7 +10,7 @@
  *
  * Time begins after so many repairs that it is forgotten that nothing was broken.
  */
-#include "run/history.h"
+#include "run/history/history.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,9 +6,9 @@
  * another program with random numbers and a loop of its own, from a thousand histories.
  */
 #include "base/arena.h"
-#include "run/history.h"
-#include "run/interval.h"
-#include "run/repetitions.h"
+#include "run/history/history.h"
+#include "run/history/interval.h"
+#include "run/history/repetitions.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Nodes that break and come back, against formulas: repairs in stages, repairs that were none, a
  * few bad components, few hands, the wrong node taken out, spares that have to be started.
  */
-#include "run/history.h"
+#include "run/history/history.h"
 
 #include <gsl/gsl_cdf.h>
 

@@ -2,7 +2,7 @@
  */
 #include "base/arena.h"
 #include "base/rng.h"
-#include "run/history.h"
+#include "run/history/history.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

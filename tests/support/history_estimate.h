@@ -12,7 +12,7 @@
 #ifndef SUPPORT_HISTORY_ESTIMATE_H
 #define SUPPORT_HISTORY_ESTIMATE_H
 
-#include "run/history.h"
+#include "run/history/history.h"
 
 #define ESTIMATE_SIGMAS 4.0
 #define ESTIMATE_FAILURES 4e6

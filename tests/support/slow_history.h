@@ -6,7 +6,7 @@
 #ifndef SUPPORT_SLOW_HISTORY_H
 #define SUPPORT_SLOW_HISTORY_H
 
-#include "run/history.h"
+#include "run/history/history.h"
 
 void slow_history_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                       uint64_t repetition, struct history_outcome *outcome);

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "input/scenario.h"
 #include "run/known.h"
-#include "run/repetitions.h"
+#include "run/history/repetitions.h"
 #include "run/run.h"
 #include "support/fixture.h"
 

@@ -2,8 +2,8 @@
  * stands still 300 s whenever it fails and costs nothing else. Its clock stands meanwhile, so a
  * history with k of its instants within 10,000 s lasts 10,000 + 300 k seconds. */
 #include "base/arena.h"
-#include "run/paired.h"
-#include "run/repetitions.h"
+#include "run/history/paired.h"
+#include "run/history/repetitions.h"
 
 #include <math.h>
 #include <setjmp.h>

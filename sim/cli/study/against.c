@@ -9,7 +9,7 @@
 #include "lab/band.h"
 #include "lab/differences.h"
 #include "report/points.h"
-#include "run/paired.h"
+#include "run/history/paired.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  * (lab/band), and the squares of logarithms add up.
  *
  * Days of runs with failures are told apart by their histories, too, which meet the same failures
- * in both (run/paired): the standard error of the difference and the band's, which is none where
+ * in both (paired): the standard error of the difference and the band's, which is none where
  * they differ in nothing that moves a step, are independent, and their squares add up. A band of a
  * normal distribution has four fifths of it.
  *

@@ -6,7 +6,7 @@
  *     repair: {mean: 5.5 days, law: lognormal, shape: 1.9}
  *     repair: {mean: 5.5 days, law: lognormal, median: 20.4 h}
  *
- * What is drawn from it: run/law.h.
+ * What is drawn from it: run/history/law.h.
  */
 #ifndef INPUT_FAILURES_LAW_H
 #define INPUT_FAILURES_LAW_H

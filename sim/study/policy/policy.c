@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
-#include "run/interval.h"
+#include "run/history/interval.h"
 #include "run/known.h"
 #include "run/money.h"
 #include "run/run.h"

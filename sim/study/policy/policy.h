@@ -25,7 +25,7 @@
 /* Policies by name beside the best, each tried like the others. */
 enum policy_named {
     POLICY_OWN,   /* the scenario's own */
-    POLICY_YOUNG, /* the best with the interval of run/interval, of its own blocking part */
+    POLICY_YOUNG, /* the best with the interval of run/history/interval, of its own blocking part */
     POLICY_DALY,
     POLICY_EXACT,
     POLICY_NAMED_COUNT_

@@ -10,8 +10,8 @@
 #include "input/scenario_load.h"
 #include "run/known.h"
 #include "run/money.h"
-#include "run/paired.h"
-#include "run/repetitions.h"
+#include "run/history/paired.h"
+#include "run/history/repetitions.h"
 #include "run/run.h"
 #include "run/verdict.h"
 

@@ -1,7 +1,7 @@
 /* The goodput has one maximum: its logarithm is ln tau - ln(e^((tau+b)/M) - 1) and a constant,
  * whose derivative 1/tau - 1/(M (1 - e^(-(tau+b)/M))) falls from infinity and changes its sign
  * once. GSL's Brent search finds it between nothing and several times M. */
-#include "run/interval.h"
+#include "run/history/interval.h"
 
 #include "base/check.h"
 

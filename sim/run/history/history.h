@@ -63,7 +63,7 @@
 #define RUN_HISTORY_H
 
 #include "run/account.h"
-#include "run/failure.h"
+#include "run/history/failure.h"
 
 #define HISTORY_NO_CLASS UINT32_MAX
 

@@ -6,7 +6,7 @@
  * are two: the first cycle after a failure, beside which nothing is flushed, and those after it,
  * whose number until something happens is a division.
  */
-#include "run/history_state.h"
+#include "run/history/history_state.h"
 
 #include "base/check.h"
 

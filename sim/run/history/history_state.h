@@ -5,8 +5,8 @@
 #ifndef RUN_HISTORY_STATE_H
 #define RUN_HISTORY_STATE_H
 
-#include "run/history.h"
-#include "run/time_heap.h"
+#include "run/history/history.h"
+#include "run/history/time_heap.h"
 
 /* Where a run stands, and can go back to. */
 struct mark {

@@ -2,7 +2,7 @@
  * slow GPU, a node that comes back to a job that lacks replicas, the horizon. Until then the
  * job does steps and writes (history_steps).
  */
-#include "run/history_state.h"
+#include "run/history/history_state.h"
 
 #include "base/arena.h"
 #include "base/check.h"

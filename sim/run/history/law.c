@@ -3,7 +3,7 @@
  *     lognormal   exp(ln mean - shape^2/2 + shape z): the mean of exp(mu + s z) is exp(mu + s^2/2)
  *     Weibull     scale = mean / Gamma(1 + 1/shape)
  */
-#include "run/law.h"
+#include "run/history/law.h"
 
 #include "base/check.h"
 

@@ -1,5 +1,5 @@
 /* Williams 1964, Algorithm 232: children of i are 2i + 1 and 2i + 2. */
-#include "run/time_heap.h"
+#include "run/history/time_heap.h"
 
 #include "base/arena.h"
 #include "base/check.h"

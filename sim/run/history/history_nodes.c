@@ -1,6 +1,6 @@
 /* Nodes that are away: in repair from when they broke until they are back.
  */
-#include "run/history_state.h"
+#include "run/history/history_state.h"
 
 /* When what broke then is mended, by the first hand that is free. */
 static sim_time repaired_at(struct history *h, sim_time when, sim_time takes)

@@ -3,7 +3,7 @@
  * The earliest is found by looking at all, once after each failure: ten to twenty numbers, where a
  * heap would move as many. It is kept until an instant of any class moves.
  */
-#include "run/history_state.h"
+#include "run/history/history_state.h"
 
 #include "base/arena.h"
 #include "base/check.h"

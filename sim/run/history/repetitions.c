@@ -5,7 +5,7 @@
  * their turns tell whether the others are worth any. What a process drew comes back as bytes, and
  * is added up in the order of the histories: sums do not depend on who drew what.
  */
-#include "run/repetitions.h"
+#include "run/history/repetitions.h"
 
 #include "base/arena.h"
 #include "base/check.h"

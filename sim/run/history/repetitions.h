@@ -7,7 +7,7 @@
 #ifndef RUN_REPETITIONS_H
 #define RUN_REPETITIONS_H
 
-#include "run/history.h"
+#include "run/history/history.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* A text of a thousand times is some 11 kB. */
-#include "run/paired.h"
+#include "run/history/paired.h"
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "run/repetitions.h"
+#include "run/history/repetitions.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #ifndef RUN_INTERVAL_H
 #define RUN_INTERVAL_H
 
-#include "run/law.h"
+#include "run/history/law.h"
 
 struct interval_case {
     double mtbf_s, detection_s;

@@ -34,7 +34,7 @@
 #define RUN_FAILURE_H
 
 #include "input/failures/failures.h"
-#include "run/law.h"
+#include "run/history/law.h"
 
 #include <stdbool.h>
 

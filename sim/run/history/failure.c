@@ -8,11 +8,11 @@
  *
  * where E is exponential of mean 1.
  */
-#include "run/failure.h"
+#include "run/history/failure.h"
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "run/time_heap.h"
+#include "run/history/time_heap.h"
 
 #include <gsl/gsl_cdf.h>
 
