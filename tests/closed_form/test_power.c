@@ -21,13 +21,7 @@ enum { SETS_MAX = 5 };
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
 {
-    uint32_t count = 0;
-    while (sets[count] != NULL) {
-        count++;
-    }
-    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
-                                                            .sets = sets,
-                                                            .set_count = count});
+    return fixture_file(arena, "scenarios/quickstart.yaml", sets);
 }
 
 /* Of 8 GPUs of 700 W all work: 1.25 x (8 x 560 + 2,000) = 8,100 W; none: 1.25 x (8 x 140 + 2,000) =

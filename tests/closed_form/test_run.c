@@ -32,24 +32,12 @@ enum { SETS_MAX = 8 };
 
 static struct scenario *resolve(struct arena *arena, const char *file, const char *const *sets)
 {
-    uint32_t count = 0;
-    while (sets != NULL && sets[count] != NULL) {
-        count++;
-    }
-    return fixture_scenario(
-        arena, &(struct fixture_source){.path = file, .sets = sets, .set_count = count});
+    return fixture_file(arena, file, sets);
 }
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
 {
     return resolve(arena, QUICKSTART, sets);
-}
-
-static const struct result *predict(struct arena *arena, const struct scenario *scenario)
-{
-    struct result *result = arena_alloc(arena, sizeof *result);
-    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
-    return result;
 }
 
 static double step_s(const struct result *result)
@@ -222,7 +210,7 @@ static void a_blocking_checkpoint_takes_bytes_over_bandwidth(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *const sets[SETS_MAX] = {"run.checkpoint.mode=blocking", cases[i].node,
                                             cases[i].write};
-        const struct result *result = predict(*state, quickstart(*state, sets));
+        const struct result *result = fixture_predict(*state, quickstart(*state, sets));
         assert_close(result->run.checkpoint_bytes, 14 * 8.03e9, 1e-3);
         assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / cases[i].rate, 1e-6);
     }
@@ -231,7 +219,7 @@ static void a_blocking_checkpoint_takes_bytes_over_bandwidth(void **state)
 /* Of an asynchronous one the copy to host memory blocks: a 64th of it over 63 GB/s. */
 static void an_asynchronous_checkpoint_blocks_for_the_copy(void **state)
 {
-    const struct result *result = predict(*state, quickstart(*state, NULL));
+    const struct result *result = fixture_predict(*state, quickstart(*state, NULL));
     const double copy_s = result->run.checkpoint_bytes / 64 / 63e9;
     assert_close(result->run.checkpoint_s, copy_s, 1e-6);
 }
@@ -244,16 +232,16 @@ static void a_late_checkpoint_is_waited_for(void **state)
     const char *const sets[SETS_MAX] = {"cluster.storage.write=100 MB/s"};
     struct scenario *scenario = quickstart(*state, sets);
     scenario->checkpoint.every_steps = 100;
-    const struct result *late = predict(*state, scenario);
+    const struct result *late = fixture_predict(*state, scenario);
     const double persist_s = late->run.checkpoint_bytes / 100e6;
     assert_true(persist_s > 1100 && persist_s < 1150);
     assert_close(late->run.checkpoint_s, persist_s - 100 * step_s(late), 1e-6);
     scenario->checkpoint.every_steps = 300;
     const double copy_s = late->run.checkpoint_bytes / 64 / 63e9;
-    assert_close(predict(*state, scenario)->run.checkpoint_s, copy_s, 1e-6);
+    assert_close(fixture_predict(*state, scenario)->run.checkpoint_s, copy_s, 1e-6);
     scenario->checkpoint =
         (struct checkpoint){.is_enabled = true, .every_steps = 100, .mode = CHECKPOINT_BLOCKING};
-    assert_close(predict(*state, scenario)->run.checkpoint_s, persist_s, 1e-6);
+    assert_close(fixture_predict(*state, scenario)->run.checkpoint_s, persist_s, 1e-6);
 }
 
 /* What is flushed over the training's NICs takes ceil(write / step) steps, each with its part of
@@ -268,7 +256,7 @@ static void a_flush_beside_training_costs_what_its_steps_are_longer(void **state
         "cluster.nics.bandwidth=1 Gbps",         "run.checkpoint.every=5000 steps",
         "software.communication.staging=1 PB/s", "data=off"};
     struct scenario *scenario = quickstart(*state, sets);
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const double bytes = result->run.checkpoint_bytes;
     const double steps = ceil(bytes / 0.52e9 / step_s(result));
     assert_close(steps, 4, 0);
@@ -300,16 +288,16 @@ static void what_goes_on_to_the_next_tier_makes_steps_longer(void **state)
                                         "run.checkpoint.drain_every=2",
                                         "software.communication.staging=1 PB/s"};
     struct scenario *scenario = quickstart(*state, sets);
-    const struct run_result run = predict(*state, scenario)->run;
+    const struct run_result run = fixture_predict(*state, scenario)->run;
     const double copy_s = run.checkpoint_bytes / 64 / 63e9;
     const double drains_s = run.checkpoint_s - copy_s;
     scenario->checkpoint.target = CHECKPOINT_SHARED;
     scenario->checkpoint.drain_every = 0;
-    const double flushes_s = predict(*state, scenario)->run.checkpoint_s - copy_s;
+    const double flushes_s = fixture_predict(*state, scenario)->run.checkpoint_s - copy_s;
     assert_close(drains_s, flushes_s / 2, 1e-6);
     scenario->checkpoint.target = CHECKPOINT_PEER;
     scenario->cluster.storage_network = STORAGE_ON_OWN_NETWORK;
-    const struct result *peer = predict(*state, scenario);
+    const struct result *peer = fixture_predict(*state, scenario);
     const struct ensemble_member member = {(uint64_t)scenario->seed, peer->step.spread.median};
     const struct step_request request = {.folds = true,
                                          .member = &member,
@@ -330,7 +318,7 @@ static void a_run_is_its_steps_and_checkpoints(void **state)
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 25.0 * (double)STEP_TOKENS;
     scenario->checkpoint.every_steps = 10;
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     assert_int_equal(run->steps, 25);
     assert_int_equal(run->checkpoints, 2);
@@ -338,7 +326,7 @@ static void a_run_is_its_steps_and_checkpoints(void **state)
     assert_close(run->goodput, 25 * step_s(result) / wall_s(result), 1e-12);
     assert_close(run->gpu_hours, 64 * wall_s(result) / 3600, 1e-12);
     scenario->run_tokens = 9.0 * (double)STEP_TOKENS;
-    const struct result *brief = predict(*state, scenario);
+    const struct result *brief = fixture_predict(*state, scenario);
     assert_int_equal(brief->run.checkpoints, 0);
     assert_close(brief->run.goodput, 1, 1e-12);
 }
@@ -383,7 +371,7 @@ static void money_is_gpus_and_electricity(void **state)
     const char *const sets[SETS_MAX] = {"price.gpu_hour=2.00 USD", "price.electricity=0.10 USD/kWh",
                                         "price.pue=1.5"};
     const struct scenario *scenario = quickstart(*state, sets);
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     const double hours = wall_s(result) / 3600;
     const double kw = money_power_w(scenario, &result->step, NULL) / 1000;
@@ -500,7 +488,7 @@ static void storage_is_rented_by_what_is_kept_and_paid_by_what_is_moved(void **s
         struct scenario *scenario = quickstart(*state, cases[i].sets);
         scenario->checkpoint.every_steps = 100;
         scenario->run_tokens = 4050.0 * (double)STEP_TOKENS;
-        const struct run_result *run = &predict(*state, scenario)->run;
+        const struct run_result *run = &fixture_predict(*state, scenario)->run;
         assert_int_equal(run->checkpoints, 40);
         const double months = run->days * 24 / 730;
         const double usable = i == 2 ? 0.5 : 0.8;
@@ -511,11 +499,11 @@ static void storage_is_rented_by_what_is_kept_and_paid_by_what_is_moved(void **s
                      1e-12);
         assert_close(run->cost_usd, run->gpu_hours * 2.5 + run->storage_usd, 1e-12);
         scenario->price.gpu_hour_usd = ABSENT;
-        const struct run_result *unpriced = &predict(*state, scenario)->run;
+        const struct run_result *unpriced = &fixture_predict(*state, scenario)->run;
         assert_true(is_absent(unpriced->cost_usd));
         assert_close(unpriced->storage_usd, run->storage_usd, 1e-12);
     }
-    assert_true(is_absent(predict(*state, quickstart(*state, NULL))->run.storage_usd));
+    assert_true(is_absent(fixture_predict(*state, quickstart(*state, NULL))->run.storage_usd));
 }
 
 /* Of the run of owned GPUs, cost is GPU-hours x owning; months are those of its own mean power. */
@@ -527,7 +515,7 @@ static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
     const char *const sets[SETS_MAX] = {"price.electricity=0.30 USD/kWh", "price.pue=1.5",
                                         "price.terms=own", own};
     const struct scenario *scenario = quickstart(*state, sets);
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     assert_close(run->cost_usd, run->gpu_hours * run->owned_gpu_hour_usd, 1e-12);
     const double waiting_kw = money_waiting_power_w(scenario, NULL) / 1000 / 64;
@@ -539,7 +527,8 @@ static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
     assert_close(run->break_even_months, 40000 / (2.5 * 730 * 0.75 - (kw * 0.1 * 730 + 130)),
                  1e-12);
     const char *const rent[SETS_MAX] = {"price.electricity=0.10 USD/kWh"};
-    assert_true(is_absent(predict(*state, quickstart(*state, rent))->run.owned_gpu_hour_usd));
+    assert_true(
+        is_absent(fixture_predict(*state, quickstart(*state, rent))->run.owned_gpu_hour_usd));
 }
 
 /* Papers multiply GPU-hours by TDP: BLOOM's 1,082,990 hours of 400 W are 433,196 kWh; Llama 3.1's
@@ -555,7 +544,7 @@ static void papers_count_gpu_hours_at_tdp(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct scenario *scenario = quickstart(*state, rows[i].sets);
-        const struct run_result *run = &predict(*state, scenario)->run;
+        const struct run_result *run = &fixture_predict(*state, scenario)->run;
         const double scale = rows[i].gpu_hours / run->gpu_hours;
         assert_close(run->rated_kwh * scale, rows[i].kwh, 1e-3);
         assert_close(run->rated_carbon_kg * scale / 1000, rows[i].carbon_t, 1e-3);
@@ -606,7 +595,7 @@ static void what_has_no_price_has_no_cost(void **state)
         {{"gpu=gh200-96gb", "price.gpu_hour=1 USD"}, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct result *result = predict(*state, quickstart(*state, cases[i].sets));
+        const struct result *result = fixture_predict(*state, quickstart(*state, cases[i].sets));
         const double expected = i == 3 ? result->run.gpu_hours : 0;
         assert_int_equal(is_absent(result->run.cost_usd), !cases[i].has_cost);
         assert_true(result->run.energy_kwh > 0);
@@ -620,7 +609,7 @@ static void a_step_alone_has_no_run(void **state)
 {
     struct scenario *scenario = quickstart(*state, NULL);
     scenario->run_tokens = 0;
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     assert_false(result->run.is_asked);
     assert_int_equal(result->run.steps, 0);
 }
@@ -637,10 +626,10 @@ static void a_stalled_run_waits_in_every_step_and_once_at_first(void **state)
                                         "data.workers_per_gpu=4", "run.checkpoint.every=85 s"};
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 100.0 * (double)STEP_TOKENS;
-    const struct result *usual = predict(*state, quickstart(*state, NULL));
+    const struct result *usual = fixture_predict(*state, quickstart(*state, NULL));
     const struct step_result *alone = &usual->step;
     const double alone_s = step_s(usual);
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     assert_close(step_s(result), 8, 1e-7);
     const double disturbed_s =
@@ -665,7 +654,7 @@ static void a_loader_that_keeps_up_costs_its_first_batch(void **state)
                                         "data.workers_per_gpu=4", "run.checkpoint=off"};
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 10.0 * (double)STEP_TOKENS;
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     assert_close(result->run.data_stall_s, 0, 0);
     assert_close(wall_s(result), 10 * step_s(result) + 1, 1e-12);
 }
@@ -674,8 +663,8 @@ static void a_loader_that_keeps_up_costs_its_first_batch(void **state)
 static void the_start_of_a_job_is_paid_once(void **state)
 {
     const char *const sets[SETS_MAX] = {"run.startup=10 min"};
-    const struct result *without = predict(*state, quickstart(*state, NULL));
-    const struct result *with = predict(*state, quickstart(*state, sets));
+    const struct result *without = fixture_predict(*state, quickstart(*state, NULL));
+    const struct result *with = fixture_predict(*state, quickstart(*state, sets));
     assert_close(step_s(with), step_s(without), 0);
     assert_close(wall_s(with), wall_s(without) + 600, 1e-12);
     assert_close(with->run.gpu_hours - without->run.gpu_hours, 64.0 / 6, 1e-6);
@@ -696,7 +685,7 @@ static void reading_takes_bytes_over_bandwidth(void **state)
                                             "recompute=full",
                                             cuts[i][0],
                                             cuts[i][1]};
-        const struct result *result = predict(*state, quickstart(*state, sets));
+        const struct result *result = fixture_predict(*state, quickstart(*state, sets));
         assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
         assert_non_null(strstr(result->step.bound_by, "file system, reading (100 % of the step)"));
     }
@@ -715,7 +704,7 @@ static void a_nodes_storage_link_limits_reading(void **state)
             "data.time_per_sample=0 s",     "data.bytes_per_token=50 kB",
             "cluster.storage.read=10 GB/s", "recompute=full",
             "data.workers_per_gpu=2",       links[i]};
-        const struct result *result = predict(*state, quickstart(*state, sets));
+        const struct result *result = fixture_predict(*state, quickstart(*state, sets));
         assert_close(step_s(result), 256.0 * 8192 * 50e3 / rates[i], 1e-6);
         assert_non_null(strstr(result->step.bound_by, titles[i]));
     }
@@ -787,7 +776,7 @@ static void reads_over_the_fabric_are_no_goodput(void **state)
     const char *const sets[SETS_MAX] = {"data.time_per_sample=0 s", "data.bytes_per_token=50 kB",
                                         "cluster.storage.read=10 GB/s",
                                         "cluster.storage.network=fabric", "run.checkpoint=off"};
-    const struct result *result = predict(*state, quickstart(*state, sets));
+    const struct result *result = fixture_predict(*state, quickstart(*state, sets));
     const double stall_s = (double)result->step.gpu_ns[CAUSE_DATA_STALL] * 1e-9 / 64;
     assert_true(stall_s > 6 && stall_s < step_s(result));
     assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
@@ -803,7 +792,7 @@ static void reads_over_the_fabric_are_no_goodput(void **state)
  * between two). */
 static void the_stall_is_that_of_the_long_run(void **state)
 {
-    const double microbatch_s = step_s(predict(*state, quickstart(*state, NULL))) / 8;
+    const double microbatch_s = step_s(fixture_predict(*state, quickstart(*state, NULL))) / 8;
     const double sample_s = microbatch_s * 90108 / 80510;
     const char *const sets[SETS_MAX] = {"data.bytes_per_token=0 B", "data.workers_per_gpu=14",
                                         "data.prefetch=1", "cluster.host.cores=5"};
@@ -820,7 +809,7 @@ static void the_stall_is_that_of_the_long_run(void **state)
     dataloader_run(*state, &options, (int64_t)(microbatch_s * 1e9), batches, &outcome);
     const double mean_s = (double)(outcome.stall_ns - outcome.first_stall_ns) * 1e-9 / batches;
     assert_true(mean_s > 0.02 * microbatch_s);
-    const double stall_s = predict(*state, scenario)->run.data_stall_s;
+    const double stall_s = fixture_predict(*state, scenario)->run.data_stall_s;
     assert_true(fabs(stall_s - 8 * mean_s) < 0.003 * 8 * microbatch_s);
 }
 

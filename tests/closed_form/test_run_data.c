@@ -23,20 +23,7 @@ enum { SETS_MAX = 8 };
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
 {
-    uint32_t count = 0;
-    while (sets != NULL && sets[count] != NULL) {
-        count++;
-    }
-    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
-                                                            .sets = sets,
-                                                            .set_count = count});
-}
-
-static const struct result *predict(struct arena *arena, const struct scenario *scenario)
-{
-    struct result *result = arena_alloc(arena, sizeof *result);
-    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
-    return result;
+    return fixture_file(arena, "scenarios/quickstart.yaml", sets);
 }
 
 static double step_s(const struct result *result)
@@ -58,11 +45,12 @@ static void an_epochs_end_is_a_start_of_loaders(void **state)
             i == 0 ? "data.worker_start=5 s" : "data.persistent_workers=true"};
         struct scenario *scenario = quickstart(*state, sets);
         scenario->run_tokens = 10.0 * (double)STEP_TOKENS;
-        const struct result *result = predict(*state, scenario);
+        const struct result *result = fixture_predict(*state, scenario);
         const double each_s = i == 0 ? 6 : 1;
         assert_close(result->run.data_stall_s, 2 * each_s / 10, 1e-6);
         assert_close(step_s(result),
-                     step_s(predict(*state, quickstart(*state, NULL))) + 0.2 * each_s, 1e-6);
+                     step_s(fixture_predict(*state, quickstart(*state, NULL))) + 0.2 * each_s,
+                     1e-6);
     }
 }
 
@@ -77,7 +65,7 @@ static void later_epochs_are_read_from_page_caches(void **state)
     struct scenario *scenario = quickstart(*state, sets);
     scenario->run_tokens = 4e9;
     scenario->data.keeps_workers = true;
-    const struct result *result = predict(*state, scenario);
+    const struct result *result = fixture_predict(*state, scenario);
     const double epochs_s = 3 * result->run.first_batch_s / (double)result->run.steps;
     assert_close(step_s(result) - epochs_s, 0.625 * 256.0 * 8192 * 50e3 / 10e9, 1e-5);
 }
@@ -92,7 +80,7 @@ static void drives_are_read_by_their_own_node(void **state)
                                         "cluster.storage.local_read=1 GB/s",
                                         "data.from=local",
                                         "run.checkpoint=off"};
-    const struct result *result = predict(*state, quickstart(*state, sets));
+    const struct result *result = fixture_predict(*state, quickstart(*state, sets));
     assert_close(step_s(result), 256.0 * 8192 * 50e3 / 8e9, 1e-6);
     assert_non_null(strstr(result->step.bound_by, link_titles[LINK_LOCAL_READ]));
 }
@@ -103,7 +91,7 @@ static void an_object_store_is_as_fast_as_its_requests(void **state)
     const char *const sets[SETS_MAX] = {"data.time_per_sample=0 s", "data.bytes_per_token=0 B",
                                         "cluster.storage.kind=object-store",
                                         "cluster.storage.requests=20", "run.checkpoint=off"};
-    const struct result *result = predict(*state, quickstart(*state, sets));
+    const struct result *result = fixture_predict(*state, quickstart(*state, sets));
     assert_close(step_s(result), 12.8, 1e-5);
 }
 
@@ -116,7 +104,7 @@ static void a_flush_beside_reads_costs_all_that_it_takes(void **state)
         "data.time_per_sample=0 s",       "data.bytes_per_token=50 kB",
         "cluster.storage.read=10 GB/s",   "cluster.storage.write=10 GB/s",
         "cluster.storage.network=fabric", "run.checkpoint.every=5000 steps"};
-    const struct result *result = predict(*state, quickstart(*state, sets));
+    const struct result *result = fixture_predict(*state, quickstart(*state, sets));
     assert_close(step_s(result), 256.0 * 8192 * 50e3 / 10e9, 1e-6);
     assert_close(result->run.checkpoint_s, result->run.checkpoint_bytes / 10e9, 1e-6);
 }

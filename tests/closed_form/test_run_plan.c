@@ -33,12 +33,7 @@ static const double STEPS = 100000;
 static const struct run_result *predict(struct arena *arena, const char *path,
                                         const char *const *sets)
 {
-    uint32_t count = 0;
-    while (count < SETS_MAX && sets[count] != NULL) {
-        count++;
-    }
-    const struct scenario *scenario = fixture_scenario(
-        arena, &(struct fixture_source){.path = path, .sets = sets, .set_count = count});
+    const struct scenario *scenario = fixture_file(arena, path, sets);
     struct result *result = arena_alloc(arena, sizeof *result);
     run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return &result->run;

@@ -24,13 +24,7 @@ enum { SETS_MAX = 16, GPUS = 64 };
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
 {
-    uint32_t count = 0;
-    while (sets[count] != NULL) {
-        count++;
-    }
-    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
-                                                            .sets = sets,
-                                                            .set_count = count});
+    return fixture_file(arena, "scenarios/quickstart.yaml", sets);
 }
 
 /* With its loaders, or, NULL, without. */

@@ -23,12 +23,7 @@ enum { SETS_MAX = 16, JOBS = 8 };
 static struct scenario *resolve(struct arena *arena, const char *file,
                                 const char *const sets[SETS_MAX])
 {
-    uint32_t count = 0;
-    while (sets[count] != NULL) {
-        count++;
-    }
-    return fixture_scenario(
-        arena, &(struct fixture_source){.path = file, .sets = sets, .set_count = count});
+    return fixture_file(arena, file, sets);
 }
 
 static struct scenario *quickstart(struct arena *arena, const char *network, const char *write)

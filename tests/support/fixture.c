@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "input/catalogue.h"
 #include "input/scenario_load.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,23 @@ struct scenario *fixture_scenario(struct arena *arena, const struct fixture_sour
                          source->set_count, diag);
     need(scenario != NULL, diag);
     return scenario;
+}
+
+struct scenario *fixture_file(struct arena *arena, const char *path, const char *const *sets)
+{
+    uint32_t count = 0;
+    while (sets != NULL && sets[count] != NULL) {
+        count++;
+    }
+    return fixture_scenario(
+        arena, &(struct fixture_source){.path = path, .sets = sets, .set_count = count});
+}
+
+const struct result *fixture_predict(struct arena *arena, const struct scenario *scenario)
+{
+    struct result *result = arena_alloc(arena, sizeof *result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    return result;
 }
 
 /* The tree of a catalogue's file. */

@@ -10,6 +10,8 @@
 
 #include "input/scenario.h"
 
+struct result;
+
 struct fixture_source {
     const char *text;      /* YAML, or */
     const char *path;      /* of a file */
@@ -19,6 +21,12 @@ struct fixture_source {
 };
 
 struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source);
+
+/* A file of the project with these --set, up to the first NULL; `sets` may be NULL itself. */
+struct scenario *fixture_file(struct arena *arena, const char *path, const char *const *sets);
+
+/* What `run` says of it; no seed but its own, folded. */
+const struct result *fixture_predict(struct arena *arena, const struct scenario *scenario);
 
 /* Files of models/. `set` ("layers=2") may be NULL. */
 struct model fixture_model(struct arena *arena, const char *name, const char *set);
