@@ -187,8 +187,11 @@ void engine_critical_walk(const struct engine_record *record, engine_leg_visit *
 
 /* ---- what legs consist of ------------------------------------------------------------------- */
 
+struct on_links;
+
 struct summing {
     const struct engine_record *record;
+    const struct on_links *on;
     struct engine_critical *path;
 };
 
@@ -309,20 +312,40 @@ static void add_work(const struct summing *summing, const struct engine_leg *leg
 
 /* ---- who else was on the links -------------------------------------------------------------- */
 
-static bool shares_a_link(const struct engine_system *system, const struct engine_channel *one,
-                          const struct engine_channel *other)
+/* Channels by the links that they cross: those of link i are channels[firsts[i]] and on. */
+struct on_links {
+    uint32_t *firsts; /* [link_count + 1] */
+    uint32_t *channels;
+    uint32_t *seen; /* [channel_count]: the leg that looked at it last */
+};
+
+static const struct engine_path *first_path(const struct engine_system *system, uint32_t channel)
 {
-    const struct engine_path *path = &system->paths[one->path_first];
-    const struct engine_path *beside = &system->paths[other->path_first];
-    for (uint32_t i = 0; i < path->crossing_count; i++) {
-        const uint32_t link = system->crossings[path->crossing_first + i].link;
-        for (uint32_t k = 0; k < beside->crossing_count; k++) {
-            if (system->crossings[beside->crossing_first + k].link == link) {
-                return true;
-            }
+    return &system->paths[system->channels[channel].path_first];
+}
+
+static struct on_links list_on_links(struct arena *arena, const struct engine_system *system)
+{
+    struct on_links on = {0};
+    on.firsts = arena_array(arena, system->link_count + 2u, sizeof *on.firsts);
+    on.seen = arena_array(arena, system->channel_count + 1u, sizeof *on.seen);
+    for (uint32_t c = 0; c < system->channel_count; c++) {
+        const struct engine_path *path = first_path(system, c);
+        for (uint32_t i = 0; i < path->crossing_count; i++) {
+            on.firsts[system->crossings[path->crossing_first + i].link + 2]++;
         }
     }
-    return false;
+    for (uint32_t l = 0; l < system->link_count; l++) {
+        on.firsts[l + 2] += on.firsts[l + 1];
+    }
+    on.channels = arena_array(arena, on.firsts[system->link_count + 1] + 1u, sizeof *on.channels);
+    for (uint32_t c = 0; c < system->channel_count; c++) {
+        const struct engine_path *path = first_path(system, c);
+        for (uint32_t i = 0; i < path->crossing_count; i++) {
+            on.channels[on.firsts[system->crossings[path->crossing_first + i].link + 1]++] = c;
+        }
+    }
+    return on;
 }
 
 /* Transfers of a channel: each moves from when its last member has come. */
@@ -346,23 +369,40 @@ static struct beside transfers_beside(const struct engine_record *record,
     return beside;
 }
 
-/* O(channels) a leg. */
-static void add_contention(const struct summing *summing, const struct engine_leg *leg,
-                           const struct engine_channel *channel, int64_t extra, int64_t *own)
+/* Others on the links of a leg's channel, by stream. O(channels that cross these). */
+static void look_beside(const struct summing *summing, const struct engine_leg *leg,
+                        const struct engine_channel *channel,
+                        struct beside by_stream[ENGINE_STREAMS_MAX])
 {
     const struct engine_system *system = summing->record->system;
-    struct beside by_stream[ENGINE_STREAMS_MAX] = {{0}};
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        const struct engine_channel *other = &system->channels[i];
-        if (other != channel && shares_a_link(system, channel, other)) {
+    const struct on_links *on = summing->on;
+    const uint32_t own = (uint32_t)(channel - system->channels);
+    const struct engine_path *path = first_path(system, own);
+    const uint32_t stamp = (uint32_t)summing->path->legs;
+    on->seen[own] = stamp;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const uint32_t link = system->crossings[path->crossing_first + i].link;
+        for (uint32_t k = on->firsts[link]; k < on->firsts[link + 1]; k++) {
+            const struct engine_channel *other = &system->channels[on->channels[k]];
+            if (on->seen[on->channels[k]] == stamp) {
+                continue;
+            }
+            on->seen[on->channels[k]] = stamp;
             const struct beside beside = transfers_beside(summing->record, leg, other);
             const uint32_t stream = system->members[other->member_first].stream;
             by_stream[stream].ended += beside.ended;
             by_stream[stream].went_on += beside.went_on;
         }
     }
+}
+
+static void add_contention(const struct summing *summing, const struct engine_leg *leg,
+                           const struct engine_channel *channel, int64_t extra, int64_t *own)
+{
+    struct beside by_stream[ENGINE_STREAMS_MAX] = {{0}};
+    look_beside(summing, leg, channel, by_stream);
     struct division division = {.count = 0};
-    for (uint32_t s = 1; s < system->stream_count; s++) {
+    for (uint32_t s = 1; s < summing->record->system->stream_count; s++) {
         add_taker(&division, by_stream[s].ended, 1, &summing->path->held_up[s]);
         add_taker(&division, by_stream[s].went_on, 1, own);
     }
@@ -456,7 +496,8 @@ void engine_critical_sum(struct arena *arena, const struct engine_record *record
     path->contention = arena_array(arena, transfers + 1u, sizeof *path->contention);
     path->moved = arena_array(arena, system->actor_count + 1u, sizeof *path->moved);
     path->on_actor = arena_array(arena, system->actor_count + 1u, sizeof *path->on_actor);
-    struct summing summing = {record, path};
+    const struct on_links on = list_on_links(arena, system);
+    struct summing summing = {record, &on, path};
     engine_critical_walk(record, add_leg, &summing);
     const int64_t sum = sum_of(path->work, ENGINE_CAUSES_MAX) + path->launch + path->slow +
                         sum_of(path->interference, ENGINE_STREAMS_MAX) +
