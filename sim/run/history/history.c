@@ -15,102 +15,12 @@ const char *const account_names[ACCOUNT_COUNT_] = {
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
-static void lose(struct history *h, sim_time useful_ns, sim_time stall_ns, sim_time degraded_ns)
-{
-    history_book(h, ACCOUNT_LOST, useful_ns + stall_ns + degraded_ns);
-}
-
-/* Steps since then are to be done again; what was under way is gone. */
-static void go_back(struct history *h, struct mark to)
-{
-    const bool is_other_stage = h->at.stage != to.stage;
-    if (h->step_left_ns > 0) {
-        history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
-    }
-    while (h->at.stage > to.stage) {
-        lose(h, h->at.useful_ns, h->at.stall_ns, h->at.degraded_ns);
-        h->at = h->ends[h->at.stage - 1];
-    }
-    lose(h, h->at.useful_ns - to.useful_ns, h->at.stall_ns - to.stall_ns,
-         h->at.degraded_ns - to.degraded_ns);
-    h->at = to;
-    if (to.steps <= h->corrupted_at) {
-        h->corrupted_at = -1;
-    }
-    h->step_left_ns = 0;
-    h->write_left_ns = 0;
-    h->pause_left_ns = 0;
-    h->in_period = 0;
-    h->evaluated_at = to.steps; /* before it was written */
-    h->walk.goes_on = false;
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        h->kept[i].pending_at = INT64_MAX;
-    }
-    if (history_is_stage_over(h)) {
-        history_enter_stage(h);
-    } else if (is_other_stage) {
-        history_set_pace(h);
-    }
-}
-
-/* To the newest checkpoint that outlives failures of this level, and of those since the job ran. */
-static void fall_back(struct history *h, uint32_t failed)
-{
-    history_settle(h);
-    h->level = failed > h->level ? failed : h->level;
-    const uint32_t level = h->level;
-    const struct history_tier *tiers = history_stage_of(h)->tiers;
-    struct mark newest = {.steps = 0};
-    uint32_t read = HISTORY_TIERS_MAX; /* nothing */
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        if (tiers[i].survives >= level && h->kept[i].safe.steps > newest.steps) {
-            newest = h->kept[i].safe;
-            read = i;
-        }
-    }
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        if (tiers[i].survives < level) {
-            h->kept[i].safe = newest; /* what is read is in memory again */
-        }
-    }
-    if (h->checked.steps > newest.steps) {
-        h->checked = newest;
-    }
-    go_back(h, newest);
-    h->read_ns = read < HISTORY_TIERS_MAX ? history_stage_of(h)->tiers[read].read_ns[level] : 0;
-}
-
 static void set_missing(struct history *h, uint32_t replicas)
 {
     if (replicas != h->missing) {
         h->missing = replicas;
         history_forget_cycles(h);
     }
-}
-
-/* A node's checkpoint is lost where the one that fails now and one that failed since the job ran
- * are neighbours in the ring of peers: each has two, of one node more there is one. */
-static bool takes_peer(const struct history *h, uint32_t class, uint64_t ordinal)
-{
-    const uint32_t others = history_stage_of(h)->nodes > 1 ? history_stage_of(h)->nodes - 1 : 0;
-    if (others == 0 || h->lost_nodes == 0) {
-        return false;
-    }
-    const double near = (double)(others < 2 ? others : 2) * (double)h->lost_nodes;
-    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_PEER);
-    return rng_uniform(&key) * (double)others < near;
-}
-
-/* Of a failure: that of its class, or one more where it takes a peer with the rest. */
-static uint32_t level_of(struct history *h, uint32_t class, uint64_t ordinal)
-{
-    const uint32_t level = h->plan->classes[class].level;
-    if (level != LEVEL_NODE) {
-        return level;
-    }
-    const bool is_with_peer = takes_peer(h, class, ordinal);
-    h->lost_nodes++;
-    return is_with_peer ? LEVEL_NODE + 1 : LEVEL_NODE;
 }
 
 /* Whether the failure that is due in a class is of a component that the stage has. */
@@ -136,7 +46,7 @@ static void take_failures_unseen(struct history *h)
         const uint32_t class = list->items[i];
         while (h->times[class].next <= h->now) {
             if (is_met(h, class)) {
-                fall_back(h, level_of(h, class, h->times[class].ordinal));
+                history_survive(h, class, h->times[class].ordinal);
                 history_break_nodes(h, class, h->times[class].ordinal, h->times[class].next);
             }
             history_next_failure(h, class);
@@ -247,7 +157,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
             continue;
         }
         h->blamed = hit;
-        fall_back(h, level_of(h, hit, h->times[hit].ordinal));
+        history_survive(h, hit, h->times[hit].ordinal);
         attempt = (struct attempt){.class = hit, .ordinal = detect(h, hit)};
     }
     h->blamed = HISTORY_NO_CLASS;
@@ -265,7 +175,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 static void kill(struct history *h, uint32_t class)
 {
     h->blamed = class;
-    fall_back(h, level_of(h, class, h->times[class].ordinal));
+    history_survive(h, class, h->times[class].ordinal);
     start_again(h, class, detect(h, class));
 }
 
@@ -337,7 +247,7 @@ static void end_slowness(struct history *h)
     }
     h->out->interruptions[gpu.class]++;
     h->blamed = gpu.class;
-    fall_back(h, level_of(h, gpu.class, gpu.ordinal));
+    history_survive(h, gpu.class, gpu.ordinal);
     history_break_nodes(h, gpu.class, gpu.ordinal, h->now);
     start_again(h, gpu.class, gpu.ordinal);
 }
@@ -379,7 +289,7 @@ static void undo_corruption(struct history *h)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].safe = h->checked;
     }
-    go_back(h, h->checked);
+    history_go_back(h, h->checked);
     h->read_ns = h->checked.steps > 0 ? history_stage_of(h)->tiers[0].read_ns[0] : 0;
     start_again(h, class, ordinal);
 }
@@ -414,7 +324,7 @@ static void stop_as_planned(struct history *h, bool is_change)
     const bool is_kept = history_stage_of(h)->period > 0 && h->plan->tier_count > 0;
     h->read_ns = 0;
     if (is_kept || !is_change) {
-        fall_back(h, 0);
+        history_fall_back(h);
     } else {
         history_enter_stage(h);
     }

@@ -1,6 +1,7 @@
 /* Where a history stands (run/history), for the files that make one: what passes while nothing
- * happens (history_steps), the nodes that are away (history_nodes), which classes an event is about
- * (history_classes), and what happens (history). Nobody else includes it.
+ * happens (history_steps), the nodes that are away (history_nodes), what survives a failure
+ * (history_survival), which classes an event is about (history_classes), and what happens
+ * (history). Nobody else includes it.
  */
 #ifndef RUN_HISTORY_STATE_H
 #define RUN_HISTORY_STATE_H
@@ -170,6 +171,15 @@ enum history_passed {
 
 /* Does steps, writes and pauses until then. */
 enum history_passed history_advance(struct history *h, sim_time until);
+
+/* Steps since then are to be done again; what was under way is gone. */
+void history_go_back(struct history *h, struct mark to);
+
+/* To the newest checkpoint that outlives a class's failure, and those since the job ran. */
+void history_survive(struct history *h, uint32_t class, uint64_t ordinal);
+
+/* To the newest there is, for a planned stop. */
+void history_fall_back(struct history *h);
 
 /* Nodes of a class's failure are away from then until they are repaired. */
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);
